@@ -7,10 +7,10 @@ export type BoundedCounters = ReturnType<typeof createBoundedCounters>;
 /** Durable counts that never pass a limit, shared by all processes on the database. */
 export function createBoundedCounters(database: Database) {
   return {
-    /** Raises the count under this name by at most `wanted`, never above `limit`; says by how much, and the count now. */
+    /** Raises the count under this name by at most `amount`, never above `limit`; returns by how much, and the count now. */
     take: (
       name: string,
-      wanted: number,
+      amount: number,
       limit: number,
     ): Promise<{ readonly taken: number; readonly count: number }> =>
       database.transaction(LOCK, async (query) => {
@@ -20,7 +20,7 @@ export function createBoundedCounters(database: Database) {
           .where('name', '=', name)
           .executeTakeFirst();
         const used = row?.value ?? 0;
-        const taken = Math.max(0, Math.min(wanted, limit - used));
+        const taken = Math.max(0, Math.min(amount, limit - used));
         const value = used + taken;
         const raised = query
           .insertInto('counters')

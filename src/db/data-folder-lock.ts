@@ -6,7 +6,7 @@ const LOCK_FILE = 'lock.db';
 
 /**
  * Null when another server holds the folder. The lock is the operating system's own on an open file: it ends with
- * the process, however that ends, so a holder that was killed never stands in the way.
+ * the process, however that ends, so a killed holder does not block it.
  */
 export function openDataFolderLock(folder: string): { close(): void } | null {
   const database = new BetterSqlite3(join(folder, LOCK_FILE), { timeout: 0 });

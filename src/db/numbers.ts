@@ -4,7 +4,7 @@ import type { Dialect, Statements } from './database.ts';
 /**
  * The number of the change that a transaction makes. In PostgreSQL it is the transaction's own, so that no row is shared
  * by all who change something; numbers then become visible in any order, and several changes may have one. A reader that looks
- * for changes asks from the `changeHorizon` of the look before.
+ * for changes begins at the `changeHorizon` of its last look.
  */
 export async function changeNumber(query: Statements): Promise<number> {
   if (dialectOf(query) === 'sqlite') return raise(query, 'task-events');

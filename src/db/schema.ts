@@ -1,14 +1,18 @@
 import type { Generated, Selectable } from 'kysely';
-import type { ChangeSchema } from './change-schema.ts';
-import type { Json, ServerTime, Time } from './columns.ts';
 
-/** A whole number that may lie beyond 2^53. */
+/** A text of JSON. */
+type Json = string;
+/** Milliseconds since 1970. */
+type Time = number;
+/** Milliseconds since 1970 by the clock of the database. */
+type ServerTime = number;
+/** A whole number that may be beyond 2^53. */
 type BigCount = number | bigint;
 
 export type RowOf<Table extends keyof Schema> = Readonly<Selectable<Schema[Table]>>;
 
-/** All tables. A room adds its own here and in a migration. */
-export interface Schema extends ChangeSchema {
+/** All tables but those of packs, whose statements are SQL. A room adds its own here and in a migration. */
+export interface Schema {
   /** Numbers that only rise. */
   counters: { name: string; value: number };
   tasks: {
@@ -70,7 +74,7 @@ export interface Schema extends ChangeSchema {
     /** Null when the piece waits for a worker. */
     owner: string | null;
     threads: number;
-    /** Raised with every report: a lease whose beat stands still has lost its holder. */
+    /** Raised with every report: a lease whose beat does not change has lost its holder. */
     beat: number;
     done_steps: number;
     /** How often a worker died at `done_steps`. */
@@ -192,7 +196,7 @@ export interface Schema extends ChangeSchema {
     document: string;
     noted_at: Time;
   };
-  /** Combinations of parameter values of which tiles may be stored. */
+  /** Combinations of parameter values that may have stored tiles. */
   parameter_sets: { layer: string; id: string; noted_at: Time };
   blank_areas: {
     id: Generated<number>;
@@ -264,7 +268,7 @@ export interface Schema extends ChangeSchema {
     instance: string;
     /** JSON, see `sources/upstream/host-outage.ts`. */
     news: string;
-    /** Milliseconds since 1970 by the database's clock; it says nothing after that. */
+    /** Milliseconds since 1970 by the database's clock; invalid after that. */
     until: number;
   };
   audit_entries: {
@@ -281,88 +285,54 @@ export interface Schema extends ChangeSchema {
     source: string;
     account: string;
   };
-  /** Tile sets of stores that keep packs, one after the other: a set that is dropped and filled again has a new row. */
-  tile_sets: {
+  /** How each feed of data changes is doing. Counts only rise. */
+  change_feeds: {
+    name: string;
+    state: string;
+    last_at: number | null;
+    last_error: string | null;
+    received: number;
+    applied: number;
+    pending: number;
+    /** Time of the newest entry that was applied. */
+    newest: number | null;
+  };
+  /** Accepted changes of the last day. */
+  changes: {
     id: Generated<number>;
-    /** The store's name as it is declared. */
-    store: string;
-    layer: Json;
-    /** As `tileSetId` writes it. */
-    identity: string;
-    /** Tiles of a pack, across and down. */
-    columns: number;
-    rows: number;
-    /** Milliseconds since 1970; null: it is in use. */
-    dropped_at: number | null;
-    /** Number of the transaction that dropped it. */
-    dropped: number | null;
-    /** Nothing of it is left. */
-    swept: Generated<boolean>;
+    feed: string;
+    at: Time;
+    /** As the sender named it. */
+    event_id: string | null;
+    /** How many changes were merged into it. */
+    merged: number;
+    /** JSON list of names. */
+    layers: string;
+    /** JSON: boxes in WGS 84; null: the whole layers. */
+    boxes: string | null;
   };
-  /** A row for each block with tiles. */
-  packs: {
-    tile_set: number;
-    /** 32 rows of packs: `y` without its last five bits. What lies close together is close together in the index. */
-    band: number;
-    /** In packs, not in tiles. */
-    x: number;
-    y: number;
-    z: number;
-    /** As `storage/packs/pack-detail.ts` writes it. */
-    detail: Buffer;
+  /** Entries of feeds that were applied. */
+  change_entries: { feed: string; id: string; at: Time; seen_at: Time };
+  /** Requests to other programs, waiting or done. */
+  deliveries: {
+    /** Rises: the order in which they came. */
+    number: Generated<number>;
+    /** Random, the same in every repeat. */
+    id: string;
+    kind: string;
+    name: string;
+    state: string;
+    payload: Json;
+    /** Rises whenever the payload changes: an attempt that sent a former one does not end it. */
+    revision: number;
+    attempts: number;
+    last_error: string | null;
+    at: ServerTime;
+    /** No attempt begins before this time. */
+    next_at: ServerTime;
+    /** It is given up after this time. */
+    until: ServerTime;
   };
-  /** Sums of the tiles of a page, changed in the same transaction as its packs. Emptied pages stay, at zero. */
-  pack_pages: {
-    tile_set: number;
-    /** Eight rows of pages: `y` without its last three bits. */
-    band: number;
-    x: number;
-    y: number;
-    z: number;
-    tiles: number;
-    bytes: number;
-    written_at: Time;
-    /** Number of the transaction that changed it last. */
-    changed: number;
-    /** Number of the last transaction that replaced, removed or aged tiles of it. */
-    renewed: number;
-  };
-  /** Objects that no row names any more. */
-  pack_orphans: {
-    id: Generated<number>;
-    /** The random part of its key; the rest follows from its place. */
-    object: number;
-    tile_set: number;
-    x: number;
-    y: number;
-    z: number;
-    bytes: number;
-  };
-  tile_generations: { store: string; layer: Json; number: number };
-  /** Where generations were raised. */
-  tile_marks: {
-    store: string;
-    layer: string;
-    number: number;
-    /** JSON; null: the whole layer. */
-    grid_set: string | null;
-    z: number | null;
-    min_x: number | null;
-    min_y: number | null;
-    max_x: number | null;
-    max_y: number | null;
-    /** Number of the transaction that raised it. */
-    changed: number;
-  };
-  /** Marks that readers obey; see `OpenMark`. One row for each grid set and zoom. */
-  open_marks: {
-    store: string;
-    layer: string;
-    number: number;
-    effect: Json;
-    /** JSON; null: the whole layer. */
-    grid_set: string | null;
-    z: number | null;
-    place: Json | null;
-  };
+  /** What notifications were sent about and has not recovered since: each transition is reported once. */
+  reported_states: { subject: string; at: ServerTime };
 }

@@ -35,8 +35,7 @@ const TURN = 250;
 const MAX_ROUNDS = 20;
 
 /**
- * Removes whole pages, one at a time, until what is left fits or a turn is over: what is left then is for the next.
- * Says what was removed of which layer.
+ * Removes whole pages, one at a time, until the rest fits or a turn is over. Returns the removed pages by layer.
  */
 export async function cleanUp(
   scope: QuotaScope,

@@ -32,13 +32,13 @@ const WATCH_SHARE = 0.03;
 const STARVED_INTERVAL = 50;
 /** Bytes of credit below which writers practically wait. */
 const STARVED_BYTES = 2 * 1024 ** 2;
-/** Shares of what is tolerated above a quota: where cleaning begins, where writers wait, what is left to clients. */
+/** Shares of the tolerance above a quota: where cleaning begins, where writers wait, and the reserve of clients. */
 const EARLY = 0.25;
 const WRITERS_SHARE = 0.4;
 const RESERVE_SHARE = 0.15;
-/** While writers wait, cleaning goes on below the quota, by this share of it or of what is tolerated above. */
+/** While writers wait, cleaning goes on below the quota, by this share of it or of the tolerance. */
 const BELOW_SHARE = 0.05;
-/** The allowance is written again only when it has changed by this share of what is left. */
+/** The allowance is written again only when it has changed by this share of the rest. */
 const NEWS_SHARE = 1 / 8;
 
 /**
@@ -49,7 +49,7 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
   const { settings, credit, evictions, ledger, queues, clock, log } = options;
   let wake = new AbortController();
 
-  /** What was done, and whether usage is still above a quota. */
+  /** Whether pages were removed, and whether usage is still above a quota. */
   async function look(configuration: QuotaConfiguration, thoroughly: boolean) {
     const before = await credit.read();
     if (!configuration.enabled) {
@@ -71,7 +71,7 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
     return ledger.diskBytes(scope.layer) > scope.limit + slack * toleratedAbove(scope);
   }
 
-  /** `slack`: the share of what is tolerated that usage may be above its quota before anything is done. */
+  /** `slack`: the share of the tolerance up to which nothing is removed. */
   async function enforce(
     configuration: QuotaConfiguration,
     slack: number,
@@ -96,7 +96,7 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
     return true;
   }
 
-  /** Lets writers add as much as keeps the usage within what is tolerated, counted from what they had taken. */
+  /** Lets writers add as much as keeps the usage within the tolerance, counted from the credit they had taken. */
   async function allow(configuration: QuotaConfiguration, taken: readonly Credit[]): Promise<void> {
     const credits = scopesOf(configuration).map((scope) => {
       const tolerated = toleratedAbove(scope);

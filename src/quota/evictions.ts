@@ -7,10 +7,10 @@ export interface EvictedHour extends Evicted {
   readonly at: number;
 }
 
-/** Milliseconds that one row stands for: all layers together, and each for itself. */
+/** Milliseconds of one row: of all layers together, and of each layer. */
 const SLICE = 5000;
 const HOUR = 3_600_000;
-/** Milliseconds after which a row is added to the one that stands for all before. */
+/** Milliseconds after which a row is added to the sum of all earlier ones. */
 const KEEP = 31 * 86_400_000;
 const LONG_AGO = 0;
 const COUNTS = ['pages', 'tiles', 'bytes'] as const;
@@ -124,7 +124,7 @@ async function sumsOfLayers(query: Statements): Promise<Map<string, Evicted>> {
   return new Map(rows.map((row) => [row.layer, evictedOf(row)]));
 }
 
-/** Of sums, which are null over no rows and may come as texts. */
+/** Sums are null over no rows, and may be texts. */
 function evictedOf(sums: { readonly [Count in keyof Evicted]?: unknown }): Evicted {
   return { pages: Number(sums.pages ?? 0), tiles: Number(sums.tiles ?? 0), bytes: Number(sums.bytes ?? 0) };
 }

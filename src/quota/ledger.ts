@@ -160,7 +160,7 @@ export class Ledger {
       if (!content) this.#forget(key);
     }
     if (changes.complete) await this.#forgetIf((key, block) => block.store === store && !seen.has(key));
-    // A memory store always tells everything, and keeps no count of its changes.
+    // A memory store always lists all blocks, and does not count its changes.
     if (!changes.complete || changes.cursor !== 0) this.#cursors.set(store, changes.cursor);
   }
 

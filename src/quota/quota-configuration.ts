@@ -42,7 +42,7 @@ export interface QuotaConfiguration {
   readonly layerQuotas: readonly LayerQuota[];
 }
 
-/** Only what is to change; of the global quota, too. */
+/** The fields to change, also of the global quota. */
 export type QuotaChange = Partial<Omit<QuotaConfiguration, 'globalQuota'>> & {
   readonly globalQuota?: Partial<Quota>;
 };

@@ -15,7 +15,7 @@ export interface QuotaGateOptions extends Env {
 const LOOK_INTERVAL = 250;
 /** Milliseconds between looks while a write waits. */
 const WAIT_INTERVAL = 25;
-/** Bytes taken at a time: a share of what is left, and within these bounds. */
+/** Bytes taken at a time: a share of the rest, within these bounds. */
 const SHARE = 1 / 16;
 const MIN_BYTES = 512 * 1024;
 const MAX_BYTES = 64 * 1024 ** 2;
@@ -28,7 +28,7 @@ const OVERHEAD_OF_A_TILE = 32;
 
 /**
  * Holds writers back when they are about to pass a quota faster than it can be enforced. Bytes are taken from the
- * shared credit some at a time, so that a tile's write costs nothing; while no quota is in force, nothing is asked.
+ * shared credit some at a time, so that a tile's write costs nothing; while no quota is in force, nothing is queried.
  */
 export class QuotaGate {
   readonly #options: QuotaGateOptions;

@@ -53,7 +53,7 @@ export class UsageSums {
   #total = 0;
   #usage: StoresUsage | null = null;
 
-  /** The one object that stands for a tile set here. */
+  /** One object for equal keys. */
   known(set: TileSetKey): TileSetKey {
     return this.#find(set)?.set ?? set;
   }

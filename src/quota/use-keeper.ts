@@ -169,7 +169,7 @@ export function createUseRecords(database: Database) {
   };
 }
 
-/** What tells the rows of some pages from all others. */
+/** The rows of some pages. */
 function within(pages: readonly PageName[]) {
   return ({ eb, or, and }: Conditions<'page_uses'>) =>
     or(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TileSetKey } from '../domain/tile-key.ts';
 
-/** Enough for a person to recognise a name by; the hash behind it tells names apart. */
+/** Enough for a person to recognise a name by; the hash after it makes it unique. */
 const READABLE_CHARACTERS = 40;
 /** Hexadecimal digits: 80 bits. */
 const HASH_DIGITS = 20;

@@ -33,7 +33,7 @@ export interface StoreTools extends Env {
   /** A folder of this machine that is the store's own. */
   readonly root: string;
   readonly random: Random;
-  /** Null: this process has none, and asks another one for the tiles of shared stores. */
+  /** Null: this process has none, and gets the tiles of shared stores from another one. */
   readonly database: Database | null;
   readonly readOnly: boolean;
   /** How tiles of a new tile set are made, so that a store may keep those together. */

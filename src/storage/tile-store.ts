@@ -83,7 +83,7 @@ export interface BlockChanges {
   readonly blocks: AsyncIterable<StoreBlock>;
   /** Whether `blocks` is complete, so that any other block was removed. */
   readonly complete: boolean;
-  /** What to ask with the next time, when all of `blocks` has been read. */
+  /** For the next call, when all of `blocks` has been read. */
   readonly cursor: number;
 }
 
@@ -157,7 +157,7 @@ export interface TilePart extends StoreChange {
   readonly rect: TileRect;
 }
 
-/** Raises of places that a store tells apart for each layer. */
+/** Raises of places that a store distinguishes for each layer. */
 export const MARKS_KEPT = 256;
 
 /**
@@ -204,7 +204,7 @@ export interface TileLimits {
   readonly within?: PackedRects | undefined;
 }
 
-/** What becomes of tiles in a rectangle. */
+/** A change of tiles in a rectangle. */
 export type TileEdit =
   | ({ readonly type: 'remove' } & TileLimits)
   /** They are outdated since `at`: see `outdatedSince`. */
@@ -239,14 +239,14 @@ export interface TilePlace {
  * The contract of a driver: stores tiles, and keeps their order. `derive.ts` makes of it the store that callers use. Every driver
  * passes the behaviours in `test/contracts/tile-store.ts`.
  *
- * Tickets and generations are numbers of one order that the store gives out. A writer takes a ticket before it asks its
+ * Tickets and generations are numbers of one order that the store gives out. A writer takes a ticket before it queries its
  * source, and hands it to `putMany`, which keeps it with the tile: of two writers of one tile the one with the later
  * ticket wins. `raiseGeneration` gives a layer, or places of it, a generation that is durable before it returns;
  * `putMany` stores nothing and throws `generation-stale` when a tile's place has a later one than its ticket. A
  * truncation raises the generation first, and then removes what has an earlier ticket, so that neither a slow fetch nor
  * a slow removal does harm. With an effect, readers of every process obey it when `raiseGeneration` returns, whatever has
  * been removed by then, until `closeMark` says that all of it has. Of the places of a layer the latest 256 raises are
- * distinguished; what was asked for before them counts as outdated. An eviction only removes. Ticket 0 is earlier than all
+ * distinguished; earlier tickets count as outdated. An eviction only removes. Ticket 0 is earlier than all
  * that are given out.
  *
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
@@ -261,7 +261,7 @@ export interface DriverStore extends Partial<QuickerMethods>, StoreFacets {
   /**
    * All tiles or none, as far as any reader of this machine's running processes can tell; when a crash cuts the
    * write in two, each tile that is there is whole and the statistics count exactly those. One zoom of one tile set.
-   * A tile with a later ticket than the one handed in stays, whatever any clock says. `lease` is the token of the lease
+   * A tile with a later ticket than the one handed in stays, whatever the clocks. `lease` is the token of the lease
    * that the tiles were made under: a store that several machines share keeps nothing and throws `lease-lost` once no
    * lease with that token is held.
    */
@@ -304,7 +304,7 @@ export interface QuickerMethods {
   generation(layer: string, place?: TilePlace): Promise<number>;
   /**
    * One of the layer's tile sets, or all of them. The tiles are gone for every reader when this returns; freeing their
-   * space may go on behind it. It does not say what was there: counting it would take longer than dropping it.
+   * space may go on behind it. The tiles are not counted: that would take longer than dropping them.
    */
   drop(layer: string, set: TileSetKey | null): Promise<void>;
   /** Dropped data that still takes space. */
@@ -325,7 +325,7 @@ export interface QuickerMethods {
   pagesIn(ids: readonly string[]): Promise<ReadonlyMap<string, readonly PageStatistics[]>>;
 }
 
-/** What only some stores can do, or know. */
+/** Abilities of some stores. */
 export interface StoreFacets {
   /**
    * As `get`, but synchronous and without a failure. Undefined: it takes longer; use `get`. Only drivers have it
@@ -344,7 +344,7 @@ export interface StoreFacets {
    * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left
    * out however late it became visible; what becomes visible during a call may be reported twice. A tile that was stored
    * where there was none is not reported. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing
-   * else is, so a process that has copies asks again before their time is up.
+   * else is, so a process that has copies calls again before they expire.
    */
   changesSince?(
     since: string | null,
@@ -357,12 +357,12 @@ export interface StoreFacets {
   room?(): Promise<StoreRoom | null>;
 }
 
-/** What callers say; nothing of it is a driver's business. */
+/** For callers; made from the methods of a driver. */
 export interface DerivedMethods {
   layers(): AsyncIterable<string>;
   /**
    * The tiles of `rect` that are there and were created at `createdSince` or later, row by row; with `freshAt` only
-   * those whose `freshUntil` lies beyond it. `rect` is at most 128 × 128 tiles.
+   * those whose `freshUntil` is later. `rect` is at most 128 × 128 tiles.
    */
   present(
     set: TileSetKey,

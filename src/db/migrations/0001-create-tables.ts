@@ -1,14 +1,11 @@
-import type { Migration } from 'kysely';
-import type { Dialect } from '../database.ts';
-import { columnsOf, statements } from './statements.ts';
+import { statements } from './statements.ts';
 
-/** Every table, as of version 0.2. Once released it is never changed: a later step is a file of its own. */
-export function createTables(dialect: Dialect): Migration {
-  const { risingId, bigint, real } = columnsOf(dialect);
+/** Every table, as of version 0.2. Once released it is never changed: later steps are in `steps.ts`. */
+export const createTables = statements(({ dialect, risingId, bigint, real }) => {
   const columns = (type: string, ...names: readonly string[]) =>
     names.map((name) => `${name} ${type} not null`).join(', ');
   const belongsToTask = `task_id ${bigint} not null references tasks (id) on delete cascade`;
-  return statements(
+  return [
     `create table counters (name text primary key, value ${bigint} not null)`,
     "insert into counters (name, value) values ('catalog', 0)",
     // In PostgreSQL numbers of changes and leases come from no row that all would share.
@@ -147,5 +144,5 @@ export function createTables(dialect: Dialect): Migration {
        ${columns('text', 'instance', 'source', 'account')}
      )`,
     'create index login_failures_by_at on login_failures (at)',
-  );
-}
+  ];
+});

@@ -1,14 +1,10 @@
-import type { Migration } from 'kysely';
-import type { Dialect } from '../database.ts';
-import { statements } from './statements.ts';
-
-/** The index of stores whose tiles lie in S3. PostgreSQL only: SQLite has no such stores. */
-export function createPacks(dialect: Dialect): Migration {
-  return statements(...(dialect === 'sqlite' ? [] : [...TABLES, CHANGE_PACKS]));
-}
+import { postgresStatements } from './statements.ts';
 
 /**
- * `changed` and `renewed` are numbers of transactions: with what `pg_snapshot_xmin` said at an earlier look, everything
+ * A tile set that is dropped and filled again has a new row; its packs have `columns` by `rows` tiles, and places of packs
+ * count packs. `band` is `y` without its last five bits (packs) or three (pages), so that neighbours are close in the index.
+ * `detail` is what `storage/packs/pack-detail.ts` writes. Emptied pages stay, at zero. `pack_orphans` are objects that no
+ * row names. `changed` and `renewed` are numbers of transactions: with what `pg_snapshot_xmin` said at an earlier look, everything
  * that became visible since is found, whatever order it was committed in. Their indexes hold ranges of blocks (BRIN), so
  * that a row keeps its place in the others when they rise.
  */
@@ -187,3 +183,6 @@ begin
     from unnest(in_orphans, in_orphan_x, in_orphan_y, in_orphan_bytes) w (object, x, y, bytes);
   return query select 'done', 0, 0, null::bytea;
 end $$`;
+
+/** The index of stores whose tiles are in an object store. */
+export const createPacks = postgresStatements(...TABLES, CHANGE_PACKS);

@@ -1,5 +1,5 @@
 import { type Migration, sql } from 'kysely';
-import type { Statements } from '../database.ts';
+import type { Dialect, Statements } from '../database.ts';
 import { statements } from './statements.ts';
 
 /** As 0.2 wrote them. */
@@ -11,17 +11,17 @@ interface OldExport {
   readonly token: number | null;
 }
 
-const PREPARATION = statements(
+const prepare = statements(() => [
   'alter table tasks add column export_id text',
   'alter table tasks add column file text',
   'create unique index tasks_by_export_id on tasks (export_id)',
-);
+]);
 
-/** Finished exports keep their files. One that was under way has to be ordered again, and says so. */
-export function turnExportsIntoTasks(): Migration {
+/** Finished exports keep their files. One that was under way is aborted, with a reason. */
+export function turnExportsIntoTasks(dialect: Dialect): Migration {
   return {
     async up(query: Statements) {
-      await PREPARATION.up(query);
+      await prepare(dialect).up(query);
       const old = await sql<OldExport>`select * from exports order by run`.execute(query);
       for (const row of old.rows) await query.insertInto('tasks').values(taskFrom(row)).execute();
       await sql.raw('drop table exports').execute(query);

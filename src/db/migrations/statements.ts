@@ -1,18 +1,26 @@
 import { type Migration, sql } from 'kysely';
 import type { Dialect, Statements } from '../database.ts';
 
-/** A step of these statements, one after the other. */
-export function statements(...texts: readonly string[]): Migration {
-  return {
+type Columns = ReturnType<typeof columnsOf>;
+
+/** A step of statements, one after the other, with the dialect's types of columns. */
+export function statements(texts: (columns: Columns) => readonly string[]): (dialect: Dialect) => Migration {
+  return (dialect) => ({
     async up(query: Statements) {
-      for (const text of texts) await sql.raw(text).execute(query);
+      for (const text of texts(columnsOf(dialect))) await sql.raw(text).execute(query);
     },
-  };
+  });
 }
 
-export function columnsOf(dialect: Dialect) {
+/** For the index of packs, which SQLite does not have. */
+export function postgresStatements(...texts: readonly string[]): (dialect: Dialect) => Migration {
+  return statements(({ dialect }) => (dialect === 'sqlite' ? [] : texts));
+}
+
+function columnsOf(dialect: Dialect) {
   const sqlite = dialect === 'sqlite';
   return {
+    dialect,
     /** Rises with every row and is never given out twice. */
     risingId: sqlite
       ? 'integer primary key autoincrement'

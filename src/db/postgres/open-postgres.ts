@@ -15,7 +15,7 @@ import type { Schema } from '../schema.ts';
 const READERS = 4;
 const WRITERS = 4;
 const LOCK_NOT_AVAILABLE = '55P03';
-/** serialization_failure and deadlock_detected: the server asks for another try. */
+/** serialization_failure and deadlock_detected: the transaction is to be repeated. */
 const TRY_AGAIN = ['40001', '40P01'];
 const ATTEMPTS = 5;
 
@@ -138,10 +138,10 @@ const STATEMENT_TIMEOUT = 30_000;
 const LOCK_TIMEOUT = 15_000;
 /** A process that hangs inside a transaction loses it, and with it its locks, before its leases run out. */
 const IDLE_TIMEOUT = 5000;
-/** A server that says nothing for longer than any statement may take is away. */
+/** A server that is silent for longer than any statement may take is unreachable. */
 const SILENCE = STATEMENT_TIMEOUT + 5000;
 const INT8 = pg.types.builtins.INT8;
-/** Classes and codes of PostgreSQL's errors, and Node's, that tell of a connection and not of a statement. */
+/** Classes and codes of PostgreSQL's errors, and Node's, of a connection and not of a statement. */
 const AWAY = /^(08...|57P0[1-5]|53300|25P03|E[A-Z]{3,})$/;
 const AWAY_WORDS =
   /^(Connection terminated|timeout e|Query read timeout|Client has encountered a connection)/;

@@ -2,7 +2,7 @@ import pg from 'pg';
 
 /** Milliseconds. A database that takes longer is taken to be away. */
 const TIMEOUT_MS = 5000;
-/** Seconds after which PostgreSQL asks whether this machine is still there, and between its questions. */
+/** Seconds until the first keepalive probe of PostgreSQL, and between probes. */
 const KEEPALIVE =
   'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3';
 

@@ -120,7 +120,7 @@ function statementsOver(
   return new Kysely<Schema>({
     dialect: {
       createAdapter: () => new TransactionalAdapter(),
-      createDriver: () => new SqliteDriver(database, clock, sync),
+      createDriver: () => createDriver(database, clock, sync),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
@@ -135,66 +135,55 @@ const POLL_INTERVAL = 5;
  * One connection, used by one holder at a time. Statements are prepared once. A transaction takes the write lock
  * at its start and waits for it without blocking the thread, so a stopped writer elsewhere cannot stall a server.
  */
-class SqliteDriver implements Driver {
-  readonly #database: BetterSqlite3.Database;
-  readonly #clock: Clock;
-  readonly #connection: DatabaseConnection;
-  readonly #turns = new Semaphore(1);
-  #release: () => void = () => {};
-  #committed = false;
-
-  constructor(database: BetterSqlite3.Database, clock: Clock, sync: () => Promise<void>) {
-    this.#database = database.defaultSafeIntegers(true);
-    this.#clock = clock;
-    this.#connection = createConnection(database, (work) => this.#patiently(work), sync);
-  }
-
-  async init(): Promise<void> {}
-
-  async acquireConnection(): Promise<DatabaseConnection> {
-    this.#release = await this.#turns.acquire();
-    return this.#connection;
-  }
-
-  /** Other connections have a turn before the next transaction here, which would follow immediately. */
-  async releaseConnection(): Promise<void> {
-    if (this.#committed) setImmediate(this.#release);
-    else this.#release();
-    this.#committed = false;
-  }
-
-  async beginTransaction(): Promise<void> {
-    await this.#patiently(() => this.#database.exec('begin immediate'));
-  }
+function createDriver(file: BetterSqlite3.Database, clock: Clock, sync: () => Promise<void>): Driver {
+  const database = file.defaultSafeIntegers(true);
+  const turns = new Semaphore(1);
+  let release = () => {};
+  let committed = false;
 
   /** Again while another process writes. Nothing is busy within a transaction, which has the lock. */
-  async #patiently<Result>(work: () => Result): Promise<Result> {
-    const deadline = this.#clock.monotonic() + MAX_WAIT;
+  async function patiently<Result>(work: () => Result): Promise<Result> {
+    const deadline = clock.monotonic() + MAX_WAIT;
     for (;;) {
       try {
         return work();
       } catch (error) {
         if (!isBusy(error)) throw error;
       }
-      if (this.#clock.monotonic() > deadline) {
+      if (clock.monotonic() > deadline) {
         throw new DatabaseError('database-busy', 'Another process holds the database for too long.');
       }
-      await this.#clock.sleep(POLL_INTERVAL);
+      await clock.sleep(POLL_INTERVAL);
     }
   }
 
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('commit'));
-    this.#committed = true;
-  }
-
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    if (this.#database.inTransaction) await connection.executeQuery(CompiledQuery.raw('rollback'));
-  }
-
-  async destroy(): Promise<void> {
-    this.#database.close();
-  }
+  const connection = createConnection(database, patiently, sync);
+  return {
+    async init() {},
+    async acquireConnection() {
+      release = await turns.acquire();
+      return connection;
+    },
+    /** Other connections have a turn before the next transaction here, which would follow immediately. */
+    async releaseConnection() {
+      if (committed) setImmediate(release);
+      else release();
+      committed = false;
+    },
+    async beginTransaction() {
+      await patiently(() => database.exec('begin immediate'));
+    },
+    async commitTransaction() {
+      await connection.executeQuery(CompiledQuery.raw('commit'));
+      committed = true;
+    },
+    async rollbackTransaction() {
+      if (database.inTransaction) await connection.executeQuery(CompiledQuery.raw('rollback'));
+    },
+    async destroy() {
+      database.close();
+    },
+  };
 }
 
 function createConnection(

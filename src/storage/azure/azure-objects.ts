@@ -10,7 +10,7 @@ import {
 import { misconfigured } from '../../domain/errors.ts';
 import { createObjectAgent } from '../packs/object-agent.ts';
 import { ATTEMPTS, type GuardTools, ObjectGuard } from '../packs/object-guard.ts';
-import type { ListedObject, ObjectPage, ObjectStore, UnfinishedObject } from '../packs/object-store.ts';
+import type { ListedObject, ObjectPage, ObjectStore } from '../packs/object-store.ts';
 import { createAzureRequests } from './azure-requests.ts';
 import type { AzureStoreOptions } from './azure-store-options.ts';
 
@@ -32,7 +32,7 @@ export async function openAzureObjects(options: AzureStoreOptions, tools: GuardT
   const close = () => void agent.destroy();
   try {
     await guard.check((abortSignal) => client.getProperties({ abortSignal }), statusOf);
-    return new AzureObjects(client, guard, close);
+    return createAzureObjects(client, guard, close);
   } catch (error) {
     close();
     throw error;
@@ -56,48 +56,18 @@ function serviceClient(
   }
 }
 
-class AzureObjects implements ObjectStore {
-  readonly #client: ContainerClient;
-  readonly #guard: ObjectGuard;
-  readonly close: () => void;
-
-  constructor(client: ContainerClient, guard: ObjectGuard, close: () => void) {
-    this.#client = client;
-    this.#guard = guard;
-    this.close = close;
+function createAzureObjects(client: ContainerClient, guard: ObjectGuard, close: () => void): ObjectStore {
+  async function put(key: string, bytes: Buffer): Promise<void> {
+    const blob = client.getBlockBlobClient(key);
+    const upload = (abortSignal: AbortSignal) => blob.upload(bytes, bytes.length, { abortSignal });
+    await guard.send('put', upload, () => bytes.length);
   }
 
-  get counters() {
-    return this.#guard.counters;
-  }
-
-  async put(key: string, bytes: Buffer): Promise<void> {
-    const blob = this.#client.getBlockBlobClient(key);
-    const put = (abortSignal: AbortSignal) => blob.upload(bytes, bytes.length, { abortSignal });
-    await this.#guard.send('put', put, () => bytes.length);
-  }
-
-  get(key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null> {
-    const [first, last] = range ?? [0];
-    const length = last === undefined ? undefined : last - first + 1;
-    const blob = this.#client.getBlobClient(key);
-    const get = async (abortSignal: AbortSignal) => {
-      try {
-        const { readableStreamBody } = await blob.download(first, length, { abortSignal });
-        return readableStreamBody ? await buffer(readableStreamBody) : Buffer.alloc(0);
-      } catch (error) {
-        if (codeOf(error) === 'BlobNotFound') return null;
-        throw error;
-      }
-    };
-    return this.#guard.send('get', get, (found) => found?.length ?? 0);
-  }
-
-  async remove(keys: readonly string[]): Promise<void> {
-    const batch = this.#client.getBlobBatchClient();
+  async function remove(keys: readonly string[]): Promise<void> {
+    const batch = client.getBlobBatchClient();
     for (let at = 0; at < keys.length; at += BATCH) {
-      const blobs = keys.slice(at, at + BATCH).map((key) => this.#client.getBlobClient(key));
-      await this.#guard.send('delete', async (abortSignal) => {
+      const blobs = keys.slice(at, at + BATCH).map((key) => client.getBlobClient(key));
+      await guard.send('delete', async (abortSignal) => {
         const { subResponses } = await batch.deleteBlobs(blobs, { abortSignal });
         const left = subResponses.filter(
           ({ status, errorCode }) => status >= 300 && errorCode !== 'BlobNotFound',
@@ -109,10 +79,14 @@ class AzureObjects implements ObjectStore {
     }
   }
 
-  async list(prefix: string, next: string | null, includeUncommitedBlobs = false): Promise<ObjectPage> {
+  async function list(
+    prefix: string,
+    next: string | null,
+    includeUncommitedBlobs = false,
+  ): Promise<ObjectPage> {
     const from = { maxPageSize: PAGE, ...(next !== null && { continuationToken: next }) };
-    const { value } = await this.#guard.send('list', (abortSignal) =>
-      this.#client.listBlobsFlat({ prefix, includeUncommitedBlobs, abortSignal }).byPage(from).next(),
+    const { value } = await guard.send('list', (abortSignal) =>
+      client.listBlobsFlat({ prefix, includeUncommitedBlobs, abortSignal }).byPage(from).next(),
     );
     const { segment, continuationToken }: Partial<ContainerListBlobFlatSegmentResponse> = value ?? {};
     const objects = (segment?.blobItems ?? []).map(({ name, properties }): ListedObject => {
@@ -122,34 +96,55 @@ class AzureObjects implements ObjectStore {
     return { objects, next: continuationToken || null };
   }
 
-  async upload(key: string, parts: AsyncIterable<Buffer>): Promise<void> {
-    const blob = this.#client.getBlockBlobClient(key);
-    const blocks: string[] = [];
-    for await (const part of parts) {
-      // The names of a blob's blocks have one length.
-      const block = Buffer.from(String(blocks.length).padStart(6, '0')).toString('base64');
-      const stage = (abortSignal: AbortSignal) => blob.stageBlock(block, part, part.length, { abortSignal });
-      await this.#guard.send('put', stage, () => part.length);
-      blocks.push(block);
-    }
-    await this.#guard.send('multipart', (abortSignal) => blob.commitBlockList(blocks, { abortSignal }));
-  }
-
-  /** Uncommitted blobs are listed on request, and nothing else identifies them everywhere. */
-  async unfinished(prefix: string): Promise<readonly UnfinishedObject[]> {
-    const whole = new Set((await this.list(prefix, null)).objects.map(({ key }) => key));
-    const { objects } = await this.list(prefix, null, true);
-    return objects.flatMap(({ key }) => (whole.has(key) ? [] : { key, upload: key }));
-  }
-
-  /** Blocks cannot be removed; a blob that is written over them, and removed, takes them along. */
-  async abort({ key }: UnfinishedObject): Promise<void> {
-    await this.put(key, Buffer.alloc(0));
-    await this.remove([key]);
-  }
+  return {
+    counters: guard.counters,
+    close,
+    put,
+    remove,
+    list: (prefix, next) => list(prefix, next),
+    get(key, range) {
+      const [first, last] = range ?? [0];
+      const length = last === undefined ? undefined : last - first + 1;
+      const blob = client.getBlobClient(key);
+      const get = async (abortSignal: AbortSignal) => {
+        try {
+          const { readableStreamBody } = await blob.download(first, length, { abortSignal });
+          return readableStreamBody ? await buffer(readableStreamBody) : Buffer.alloc(0);
+        } catch (error) {
+          if (codeOf(error) === 'BlobNotFound') return null;
+          throw error;
+        }
+      };
+      return guard.send('get', get, (found) => found?.length ?? 0);
+    },
+    async upload(key, parts) {
+      const blob = client.getBlockBlobClient(key);
+      const blocks: string[] = [];
+      for await (const part of parts) {
+        // The names of a blob's blocks have one length.
+        const block = Buffer.from(String(blocks.length).padStart(6, '0')).toString('base64');
+        const stage = (abortSignal: AbortSignal) =>
+          blob.stageBlock(block, part, part.length, { abortSignal });
+        await guard.send('put', stage, () => part.length);
+        blocks.push(block);
+      }
+      await guard.send('multipart', (abortSignal) => blob.commitBlockList(blocks, { abortSignal }));
+    },
+    /** Uncommitted blobs are listed on request, and nothing else identifies them everywhere. */
+    async unfinished(prefix) {
+      const whole = new Set((await list(prefix, null)).objects.map(({ key }) => key));
+      const { objects } = await list(prefix, null, true);
+      return objects.flatMap(({ key }) => (whole.has(key) ? [] : { key, upload: key }));
+    },
+    /** Blocks cannot be removed; a blob that is written over them, and removed, takes them along. */
+    async abort({ key }) {
+      await put(key, Buffer.alloc(0));
+      await remove([key]);
+    },
+  };
 }
 
-/** `ContainerNotFound`, or another server's page, are 404 too, and say nothing of a blob. */
+/** `ContainerNotFound`, or another server's page, are 404 too, and do not mean that a blob is missing. */
 function codeOf(error: unknown): string | undefined {
   return error instanceof RestError ? error.code : undefined;
 }

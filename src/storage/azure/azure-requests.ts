@@ -40,11 +40,11 @@ function sdkHeaders(headers: Readonly<Record<string, string | string[] | undefin
 }
 
 function operationOf({ url, method }: WebResource): string {
-  const asked = new URL(url).searchParams;
-  const comp = asked.get('comp');
+  const parameters = new URL(url).searchParams;
+  const comp = parameters.get('comp');
   if (comp === 'list') return 'list';
   if (comp === 'blocklist') return 'multipart';
   if (comp === 'batch' || method === 'DELETE') return 'delete';
   if (method === 'PUT') return 'put';
-  return asked.has('restype') ? 'head-bucket' : 'get';
+  return parameters.has('restype') ? 'head-bucket' : 'get';
 }

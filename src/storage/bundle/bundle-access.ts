@@ -1,7 +1,7 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
-import { openRepeater, type Repeater } from '../../lib/repeat.ts';
+import type { Env } from '../../lib/env.ts';
+import { openRepeater } from '../../lib/repeat.ts';
 import { BundleReader, type FoundTile, type OpenBundle } from './bundle-reader.ts';
 import type { BundleWriter } from './bundle-writer.ts';
 import { DAMAGE_MESSAGE, DamagedBundle, isBusy, storeFailure } from './sqlite-failure.ts';
@@ -13,44 +13,49 @@ const BUSY_PAUSE = 1;
 const IDLE_AFTER = 30_000;
 const TIDY_INTERVAL = 2000;
 
+export type BundleAccess = ReturnType<typeof openBundleAccess>;
+
 /** Reads bundles as they come: busy, damaged, gone. */
-export class BundleAccess {
-  readonly #reader: BundleReader;
-  readonly #writer: BundleWriter;
-  readonly #clock: Clock;
-  readonly #log: Logger;
-  readonly #stopping = new AbortController();
-  readonly #tidying: Repeater;
-  readonly #resting = new Set<Promise<void>>();
+export function openBundleAccess(maxOpenBundles: number, writer: BundleWriter, { clock, log }: Env) {
+  const stopping = new AbortController();
+  /** Bundles that are being put to rest. */
+  const resting = new Set<Promise<void>>();
+  const reader = new BundleReader(maxOpenBundles, (path) => void putToRest(path));
+  const tidying = openRepeater(() => reader.closeIdle(clock.monotonic() - IDLE_AFTER), {
+    clock,
+    log,
+    pause: TIDY_INTERVAL,
+    failure: 'could not close unused bundles',
+    pauseFirst: true,
+  });
 
-  constructor(maxOpenBundles: number, writer: BundleWriter, clock: Clock, log: Logger) {
-    this.#reader = new BundleReader(maxOpenBundles, (path) => void this.putToRest(path));
-    this.#writer = writer;
-    this.#clock = clock;
-    this.#log = log;
-    const tidy = () => this.#reader.closeIdle(clock.monotonic() - IDLE_AFTER);
-    const failure = 'could not close unused bundles';
-    this.#tidying = openRepeater(tidy, { clock, log, pause: TIDY_INTERVAL, failure, pauseFirst: true });
+  /** Never rejects: what cannot be put to rest stays as it is. */
+  function putToRest(path: string): Promise<void> {
+    const ending = writer
+      .run('rest', [path])
+      .catch((error: unknown) =>
+        log.debug({ err: error, file: path }, 'could not fold the log of a bundle; retrying later'),
+      )
+      .finally(() => resting.delete(ending));
+    resting.add(ending);
+    return ending;
   }
 
-  /** Null when the bundle does not exist or cannot be read as one. */
-  async read<T>(folder: string, use: (bundle: OpenBundle) => T): Promise<T | null> {
-    return this.#careful(folder, () => this.#reader.read(folder, this.#clock.monotonic(), use));
-  }
-
-  /** Null when the bundle does not exist or cannot be read as one. */
-  async readTile(folder: string, key: number): Promise<FoundTile | null> {
-    return this.#careful(folder, () => this.#reader.readTile(folder, this.#clock.monotonic(), key));
-  }
-
-  /** The same, synchronously. Undefined when the bundle is busy or damaged: `readTile` deals with that. */
-  readTileNow(folder: string, key: number): FoundTile | null | undefined {
-    return this.now(() => this.#reader.readTile(folder, this.#clock.monotonic(), key));
+  async function carefully<T>(folder: string, work: () => T | null): Promise<T | null> {
+    try {
+      return await patiently(work, clock, stopping.signal);
+    } catch (error) {
+      if (!(error instanceof DamagedBundle)) throw storeFailure(error);
+      reader.close(folder);
+      const removed = await writer.run('discardBundle', [error.path]);
+      if (removed) log.warn({ file: error.path, reason: error.message }, DAMAGE_MESSAGE);
+      return null;
+    }
   }
 
   /** Undefined when it cannot be done now. */
-  now<T>(work: () => T): T | undefined {
-    if (this.#stopping.signal.aborted) return undefined;
+  function now<T>(work: () => T): T | undefined {
+    if (stopping.signal.aborted) return undefined;
     try {
       return work();
     } catch {
@@ -58,54 +63,28 @@ export class BundleAccess {
     }
   }
 
-  async #careful<T>(folder: string, work: () => T | null): Promise<T | null> {
-    try {
-      return await this.patiently(work);
-    } catch (error) {
-      if (error instanceof DamagedBundle) return this.#remove(folder, error);
-      throw storeFailure(error);
-    }
-  }
-
-  async patiently<T>(work: () => T): Promise<T> {
-    return patiently(work, this.#clock, this.#stopping.signal);
-  }
-
-  closeBelow(folder: string): void {
-    this.#reader.closeBelow(folder);
-  }
-
-  async close(): Promise<void> {
-    this.#stopping.abort();
-    await this.#tidying.close();
-    this.#reader.closeAll();
-    await Promise.all(this.#resting);
-  }
-
-  /** Bundles that are being put to rest. */
-  get resting(): number {
-    return this.#resting.size;
-  }
-
-  /** Never rejects: what cannot be put to rest stays as it is. */
-  putToRest(path: string): Promise<void> {
-    const resting = this.#writer
-      .run('rest', [path])
-      .then(() => undefined)
-      .catch((error: unknown) =>
-        this.#log.debug({ err: error, file: path }, 'could not fold the log of a bundle; retrying later'),
-      )
-      .finally(() => this.#resting.delete(resting));
-    this.#resting.add(resting);
-    return resting;
-  }
-
-  async #remove(folder: string, damage: DamagedBundle): Promise<null> {
-    this.#reader.close(folder);
-    const removed = await this.#writer.run('discardBundle', [damage.path]);
-    if (removed) this.#log.warn({ file: damage.path, reason: damage.message }, DAMAGE_MESSAGE);
-    return null;
-  }
+  return {
+    now,
+    putToRest,
+    resting,
+    patiently: <T>(work: () => T): Promise<T> => patiently(work, clock, stopping.signal),
+    /** Null when the bundle does not exist or cannot be read as one. */
+    read: <T>(folder: string, use: (bundle: OpenBundle) => T): Promise<T | null> =>
+      carefully(folder, () => reader.read(folder, clock.monotonic(), use)),
+    /** The same for a tile. */
+    readTile: (folder: string, key: number): Promise<FoundTile | null> =>
+      carefully(folder, () => reader.readTile(folder, clock.monotonic(), key)),
+    /** The same, synchronously. Undefined when the bundle is busy or damaged: `readTile` deals with that. */
+    readTileNow: (folder: string, key: number): FoundTile | null | undefined =>
+      now(() => reader.readTile(folder, clock.monotonic(), key)),
+    closeBelow: (folder: string): void => reader.closeBelow(folder),
+    async close(): Promise<void> {
+      stopping.abort();
+      await tidying.close();
+      reader.closeAll();
+      await Promise.all(resting);
+    },
+  };
 }
 
 /** Retries while another process holds what `work` needs, and yields the thread in between. */

@@ -18,7 +18,7 @@ import {
 import { type BundleLayout, bundleFolder, parseBundleFolder } from './bundle-layout.ts';
 import { isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
 
-/** Milliseconds. File systems tell times apart no better than this, at worst. */
+/** Milliseconds. The coarsest resolution of times in file systems. */
 const GRAIN = 1000;
 /** Milliseconds after which an open bundle belonged to a process that died. */
 const ABANDONED_AFTER = 60_000;
@@ -66,7 +66,7 @@ export class BundleBlocks {
     const cursor = { value: this.#index ? (from ?? 0) : WITHOUT_INDEX };
     return {
       complete: from === null,
-      blocks: this.#tell(from, cursor),
+      blocks: this.#list(from, cursor),
       get cursor() {
         return cursor.value;
       },
@@ -109,7 +109,7 @@ export class BundleBlocks {
     }
   }
 
-  async *#tell(since: number | null, cursor: { value: number }): AsyncGenerator<StoreBlock> {
+  async *#list(since: number | null, cursor: { value: number }): AsyncGenerator<StoreBlock> {
     const open = await this.#openBundles();
     for await (const row of this.#changesAfter(since)) {
       cursor.value = row.change;
@@ -156,7 +156,7 @@ export class BundleBlocks {
     }
   }
 
-  /** Null when it is as it was, unless the caller knows nothing of it. */
+  /** Null if it has not changed, unless `again`. */
   async #lookAt(id: string, again: boolean): Promise<StoreBlock | null> {
     const { layout, clock } = this.#parts;
     const folder = `${layout.layers}/${id}`;
@@ -196,11 +196,11 @@ export class BundleBlocks {
   #restIfAbandoned(path: string | null): void {
     const file = path === null ? null : statSync(path, { throwIfNoEntry: false });
     if (!file || path === null || this.#parts.clock.now() - file.mtimeMs < ABANDONED_AFTER) return;
-    if (this.#parts.access.resting < AT_ONCE) void this.#parts.access.putToRest(path);
+    if (this.#parts.access.resting.size < AT_ONCE) void this.#parts.access.putToRest(path);
   }
 
   /**
-   * Compares all that lies in the store with the index: files may have been put there or taken away by hand, and a
+   * Compares the files of the store with the index: files may have been put there or taken away by hand, and a
    * power cut may have taken the last changes of the index. What differs is marked to be looked at.
    */
   async #compare(): Promise<void> {
@@ -262,7 +262,7 @@ export class BundleBlocks {
 /** Behind every name. */
 const LAST = '\u{10FFFF}';
 
-/** Whether the index says of a bundle what is so, or that it has to be looked at. */
+/** Whether the entry of a bundle is right, or says that the bundle must be read. */
 function isTrue(row: IndexedBundle | null, path: string | null): boolean {
   if (row?.state === 'open') return true;
   if (path === null) return row?.state !== 'resting';

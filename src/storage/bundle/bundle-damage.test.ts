@@ -15,14 +15,24 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { collect, recount, sortedPages, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
+import {
+  collect,
+  NOTHING,
+  recount,
+  sortedPages,
+  tile,
+  tilesIn,
+} from '../../../test/contracts/tile-store-tools.ts';
 import { makeFormerBundle } from '../../../test/fixtures/former-bundle.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { schemaKit } from '../../lib/schemas.ts';
 import type { TileStore } from '../tile-store.ts';
+import { keyOfTile } from './bundle-grid.ts';
+import { bundleLayout } from './bundle-layout.ts';
 import { openBundleStore } from './bundle-store.ts';
 import { bundleStoreOptions } from './bundle-store-options.ts';
+import { BundleWriting } from './bundle-writing.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
 const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
@@ -182,6 +192,12 @@ it('a tile with damaged bytes is removed, and its neighbours are kept', async ()
   expect(warnings).toEqual(['removed a damaged tile; it will be created again']);
   expect(await collect(tilesIn(store, set, 3))).toHaveLength(2);
   expect(sortedPages(await collect(store.pages(set)))).toEqual(await recount(store, set));
+});
+
+it('a tile that only a reader found damaged stays', () => {
+  const writing = new BundleWriting(bundleLayout(root), () => {});
+  expect(writing.discardTile(onlyBundle(), keyOfTile(1, 1))).toEqual(NOTHING);
+  writing.close();
 });
 
 it('a closed store has one file for each bundle, and no log', async () => {

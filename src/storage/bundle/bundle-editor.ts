@@ -11,7 +11,9 @@ import {
   type TileLimits,
 } from '../tile-store.ts';
 import {
+  type CheckedTile,
   COUNT_RANGE,
+  isIntact,
   openForReading,
   openForWriting,
   proofOf,
@@ -19,6 +21,7 @@ import {
   putToRest,
   type Sqlite,
   syncBundle,
+  TILE_BYTES,
   TILE_LENGTH,
 } from './bundle-file.ts';
 import { type KeyRange, keysOfPage, PAGES_PER_BUNDLE, type PageCover, pageOfKey } from './bundle-grid.ts';
@@ -51,9 +54,9 @@ export class BundleEditor {
   #freed = false;
   /** Whether a tile was replaced or removed: its shared content may be unused now. */
   #released = false;
-  /** Of small tiles that were put here, their checksums. */
+  /** Checksums of small tiles that were put here. */
   readonly #seen = new Set<number>();
-  /** What this transaction knows to be shared. */
+  /** Shared pictures of this transaction, by checksum. */
   readonly #shared = new Map<number, Uint8Array>();
   /** By the monotonic clock of the thread. */
   usedAt = 0;
@@ -151,7 +154,7 @@ export class BundleEditor {
     return this.#guarded(() => ranges.reduce((tiles, range) => tiles + run(range).changes, 0));
   }
 
-  /** Counts tile by tile and puts right what the page statistics say otherwise; returns how wrong they were. */
+  /** Counts tile by tile and corrects the page statistics; returns by how much. */
   recount(): StoreChange {
     return this.#guarded(() => {
       const known = new Map(this.#statements.pages.all().map((row) => [row.page, row]));
@@ -166,13 +169,14 @@ export class BundleEditor {
     });
   }
 
-  discard(key: number, checksum: number, createdAt: number): StoreChange {
+  /** Removes a tile that a reader found damaged, if it is: it may have been replaced since, or misread. */
+  discard(key: number): StoreChange {
     return this.#guarded(() => {
-      const size = this.#statements.torn.get(key, checksum, createdAt);
-      if (size === undefined) return NO_CHANGE;
+      const row = this.#statements.tile.get(key);
+      if (!row || isIntact(row, this.#seed, key)) return NO_CHANGE;
       this.#statements.deleteRange.run(key, key, ...UNBOUNDED);
       this.#released = true;
-      return this.#count(new Map([[pageOfKey(key), negated({ tiles: 1, bytes: size })]]));
+      return this.#count(new Map([[pageOfKey(key), negated({ tiles: 1, bytes: row.bytes.length })]]));
     });
   }
 
@@ -186,7 +190,6 @@ export class BundleEditor {
     });
   }
 
-  /** What was committed is there after a power cut too. */
   sync(): void {
     this.#guarded(() => syncBundle(this.#db));
   }
@@ -195,7 +198,7 @@ export class BundleEditor {
     if (this.#db.inTransaction) this.#statements.rollBack.run();
   }
 
-  /** What cannot be copied from the log now, on a full disk for instance, stays there and is read from there. */
+  /** A log that cannot be copied now, as on a full disk, stays and is read. */
   close(): void {
     try {
       if (!this.isCurrent()) return;
@@ -345,11 +348,9 @@ function statementsOf(db: Sqlite) {
     deleteRange: db.prepare<Range>(
       'DELETE FROM tile WHERE key BETWEEN ? AND ? AND created_at < ? AND ticket < ?',
     ),
-    torn: db
-      .prepare<[number, number, number], number>(
-        `SELECT ${TILE_LENGTH} FROM tile WHERE key = ? AND checksum = ? AND created_at = ?`,
-      )
-      .pluck(),
+    tile: db.prepare<[number], CheckedTile>(
+      `SELECT checksum, proof, ${TILE_BYTES} AS bytes FROM tile WHERE key = ?`,
+    ),
   };
 }
 

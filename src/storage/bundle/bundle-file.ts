@@ -30,7 +30,7 @@ const CHECKPOINT_BYTES = 8 * 1024 ** 2;
 /** Milliseconds. */
 const BUSY_PAUSE = 2;
 
-/** Bytes 18 and 19 of an SQLite file say how it is written and read: 2 with a log, 1 without. */
+/** Bytes 18 and 19 of an SQLite file: 2 with a log, 1 without. */
 const FORMAT_VERSIONS = { start: 18, end: 20 };
 const WITHOUT_LOG = 1;
 
@@ -64,18 +64,30 @@ export const TILE_BYTES =
 /** The same, without reading them. */
 export const TILE_LENGTH =
   'coalesce(length(bytes), (SELECT length(s.bytes) FROM shared s WHERE s.checksum = tile.checksum), 0)';
-/** What the proofs of a bundle begin with. `folder` is the bundle's, below that of the layers. */
+/** The start of all proofs of a bundle. `folder` is the bundle's, below that of the layers. */
 export function proofSeed(folder: string): number {
   return crc32(folder);
 }
 
 /**
- * What a tile's checksum does not cover: where it belongs. Every step can be undone, so that another key, checksum or
+ * Covers the place of a tile, which its checksum does not. Every step can be undone, so that another key, checksum or
  * seed alone never has the same proof. With a sign it takes four bytes in SQLite, not six.
  */
 export function proofOf(seed: number, key: number, checksum: number): number {
   const placed = Math.imul(seed ^ key, 0x9e3779b1);
   return Math.imul(placed ^ (placed >>> 15) ^ checksum, 0x85ebca6b) | 0;
+}
+
+export interface CheckedTile {
+  readonly bytes: Uint8Array;
+  readonly checksum: number;
+  /** Null for tiles of version 0.2. */
+  readonly proof: number | null;
+}
+
+/** Whether a tile is what was stored at this place. */
+export function isIntact({ bytes, checksum, proof }: CheckedTile, seed: number, key: number): boolean {
+  return crc32(bytes) === checksum && (proof === null || proof === proofOf(seed, key, checksum));
 }
 
 /** By the first and last key, and the moment before which they were created. */
@@ -128,7 +140,7 @@ function bringUpToDate(db: Sqlite): void {
 /** A bundle of another version is no damaged one: it is neither read nor removed. */
 function checkFormat(db: Sqlite): void {
   const format = formatOf(db);
-  // A file whose tables are not even there is damaged, as SQLite says when they are asked for.
+  // 0: a file without tables, which counts as damaged when it is read.
   if (format === FORMAT || format === FORMER_FORMAT || format === 0) return;
   throw new TilewardenError(
     'store-failed',
@@ -169,7 +181,7 @@ export function openAlone(path: string): Sqlite {
 export interface BundleCopy {
   readonly db: Sqlite;
   readonly bytes: number;
-  /** What `copyStamp` said when it was made: as long as it says so, the copy is true. */
+  /** Of `copyStamp` when it was made: the copy is valid while that returns the same. */
   readonly stamp: string;
 }
 
@@ -189,7 +201,7 @@ export function openCopy(path: string): BundleCopy | null {
   return { db, bytes: content.length, stamp };
 }
 
-/** Null when the file has gone, or when something lies in its log: that is newer, and may be a removal. */
+/** Null when the file is gone, or has a log that is not empty: that is newer, and may contain a removal. */
 export function copyStamp(path: string): string | null {
   const file = statSync(path, { throwIfNoEntry: false, bigint: true });
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
@@ -211,8 +223,8 @@ export function openForWriting(path: string): Sqlite {
 }
 
 /**
- * What was committed outlives a power cut, for readers that look for a log and for those that do not: the log is copied
- * into the file, and both are synced. Readers that are just looking at what was there before keep it from ending.
+ * Committed changes survive a power cut, for readers that look for a log and for those that do not: the log is copied
+ * into the file, and both are synced. Fails if a reader, such as a stopped process, uses an earlier state for too long.
  */
 export function syncBundle(db: Sqlite): void {
   const begun = performance.now();
@@ -221,6 +233,7 @@ export function syncBundle(db: Sqlite): void {
     if (!outcome || outcome.log === outcome.checkpointed) return;
     pause();
   }
+  throw new Error('a reader kept the log of a bundle from being copied');
 }
 
 interface CheckpointRow {

@@ -45,7 +45,7 @@ export function pageOfKey(key: number): number {
   return Math.floor(key / TILES_PER_PAGE);
 }
 
-/** Where a tile lies in the zoom. */
+/** The place of a tile in the zoom. */
 export function tilePlace(bundle: ListedBundle, key: number): { readonly x: number; readonly y: number } {
   const { pageX, pageY } = placeOfPage(bundle, pageOfKey(key));
   const within = key % TILES_PER_PAGE;

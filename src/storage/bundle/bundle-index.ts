@@ -9,7 +9,7 @@ import type { BundleLayout } from './bundle-layout.ts';
 import { PAGES, type PageRow } from './bundle-reader.ts';
 import { openRenewableFile } from './shared-file.ts';
 
-/** What a bundle holds, added up. */
+/** The sums of a bundle. */
 export interface BundleCounts extends Pick<BlockContent, 'mask' | 'tiles' | 'bytes' | 'diskBytes'> {
   readonly identity: string;
   /** Milliseconds since 1970. */
@@ -54,7 +54,7 @@ const REMEMBERED = 24 * 3_600_000;
 const SLICE = 500;
 const COMPLETE = 1;
 
-/** What is reported of a bundle, in the order of the covering index: the page tables are not read for it. */
+/** In the order of the covering index: page tables are not read for a report. */
 const COLUMNS = 'change, id, state, stamp, identity, disk_bytes, at, tiles, bytes, mask';
 const ROW =
   'change, id, state, stamp, identity, disk_bytes AS diskBytes, at AS changedAt, tiles, bytes, mask';
@@ -214,7 +214,7 @@ export class BundleIndex {
       .run(systemClock.now() - REMEMBERED);
   }
 
-  /** Whether all that lies in the store has been compared with it once. */
+  /** Whether all bundles have been compared with it once. */
   get isComplete(): boolean {
     return this.#db.pragma('user_version', { simple: true }) === COMPLETE;
   }

@@ -3,7 +3,7 @@ import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { readableName, readableSetName } from '../readable-name.ts';
 
-/** Where things lie under the root of a bundle store. */
+/** Paths below the root of a bundle store. */
 export interface BundleLayout {
   readonly layers: string;
   /** Dropped things on their way out. */
@@ -62,7 +62,7 @@ export function parseBundleFolder(name: string): readonly [number, number] | nul
   return match ? [Number(match[1]), Number(match[2])] : null;
 }
 
-/** Working a folder's name out costs more than reading a tile, so the names asked for last are remembered. */
+/** Making the name of a folder costs more than reading a tile, so recent names are remembered. */
 const MAX_REMEMBERED = 2000;
 
 export function createTileSetFolders(layout: BundleLayout): (set: TileSetKey) => string {

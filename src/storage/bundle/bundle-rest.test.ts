@@ -2,13 +2,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { tile } from '../../../test/contracts/tile-store-tools.ts';
 import { rectOfTile } from '../../domain/tile-rect.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { schemaKit } from '../../lib/schemas.ts';
 import type { TileStore } from '../tile-store.ts';
+import { syncBundle } from './bundle-file.ts';
 import { openBundleStore } from './bundle-store.ts';
 import { bundleStoreOptions } from './bundle-store-options.ts';
 
@@ -128,11 +129,57 @@ it('a truncation of a part is in the file of the bundle when it is acknowledged,
   const before = await store.raiseGeneration(set.layer);
   const removed = await store.edit(set, 5, rectOfTile({ x: 1, y: 2 }), { type: 'remove', before });
   expect(removed.tiles).toBe(1);
-  const bundleFile = bundleFiles().find((name) => name.endsWith('.sqlite')) ?? '';
-  const copy = new Database(withoutLog(readFileSync(join(root, bundleFile))));
-  expect(copy.prepare('SELECT count(*) FROM tile').pluck().get()).toBe(1);
-  copy.close();
+  expect(inFileAlone('SELECT count(*) FROM tile')).toBe(1);
 });
+
+it('a truncation that is repeated after a crash is in the file of the bundle too', async () => {
+  await written('gone');
+  const crashed = new Database(join(root, bundleFile()));
+  crashed.exec('PRAGMA journal_mode = WAL; DELETE FROM tile; UPDATE page SET tiles = 1');
+  const store = await open();
+  const before = await store.raiseGeneration(set.layer);
+  const removed = await store.edit(set, 5, rectOfTile({ x: 1, y: 2 }), { type: 'remove', before });
+  expect(removed.tiles).toBe(0);
+  expect(inFileAlone('SELECT count(*) FROM tile')).toBe(0);
+  crashed.close();
+});
+
+it('an invalidation is in the file of the bundle when its mark may be closed', async () => {
+  const store = await open();
+  await store.putMany(set, 5, [tile(1, 2, 'old')], 0);
+  const before = await store.raiseGeneration(set.layer);
+  await store.edit(set, 5, rectOfTile({ x: 1, y: 2 }), { type: 'outdate', at: 7, before });
+  expect(inFileAlone('SELECT fresh_until FROM tile')).toBe(-7);
+});
+
+it('a bundle whose log a reader keeps is not taken for synced', async () => {
+  await written('a');
+  const file = join(root, bundleFile());
+  const [writer, reader] = [new Database(file), new Database(file)];
+  writer.pragma('journal_mode = WAL');
+  reader.exec('BEGIN; SELECT * FROM tile');
+  writer.exec('DELETE FROM tile');
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 10_000;
+    return now;
+  });
+  expect(() => syncBundle(writer)).toThrow('a reader');
+  clock.mockRestore();
+  reader.close();
+  syncBundle(writer);
+  expect(inFileAlone('SELECT count(*) FROM tile')).toBe(0);
+  writer.close();
+});
+
+const bundleFile = () => bundleFiles().find((name) => name.endsWith('.sqlite')) ?? '';
+
+function inFileAlone(query: string): unknown {
+  const copy = new Database(withoutLog(readFileSync(join(root, bundleFile()))));
+  const value = copy.prepare(query).pluck().get();
+  copy.close();
+  return value;
+}
 
 /** As it is read without its log. */
 function withoutLog(file: Buffer): Buffer {

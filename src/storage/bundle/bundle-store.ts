@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { crc32 } from 'node:zlib';
 import { type TileIndex, type TileSetKey, tileSetOf } from '../../domain/tile-key.ts';
 import { blockAt, intersectRects, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -17,10 +16,10 @@ import {
   type TileStore,
 } from '../tile-store.ts';
 import { READERS_LEASE, type TileRow } from './at-rest-reader.ts';
-import { BundleAccess, patiently } from './bundle-access.ts';
+import { openBundleAccess, patiently } from './bundle-access.ts';
 import { BundleBlocks } from './bundle-blocks.ts';
 import { FOREVER } from './bundle-editor.ts';
-import { proofOf, proofSeed } from './bundle-file.ts';
+import { isIntact, proofSeed } from './bundle-file.ts';
 import { bundlesTouching, existingBundles, listBundles, listFolders, listLevels } from './bundle-folders.ts';
 import {
   BUNDLE_SIZE,
@@ -59,7 +58,7 @@ interface BundleStoreTools extends Env {
 
 /** Bundles whose seed is remembered; working it out takes a twentieth as long as reading a tile. */
 const MAX_SEEDS = 20_000;
-/** Milliseconds. More than file systems take to tell times apart. */
+/** Milliseconds. More than the resolution of times in file systems. */
 const DROPPED_LATELY = 2000;
 
 /** Several stores, in one process or in many, may be open on the same root. */
@@ -71,7 +70,7 @@ export async function openBundleStore(
   const layout = bundleLayout(root);
   const generations = await prepare(layout, clock);
   const writer = new BundleWriter(root, log);
-  const access = new BundleAccess(options.maxOpenBundles, writer, clock, log);
+  const access = openBundleAccess(options.maxOpenBundles, writer, tools);
   const blocks = new BundleBlocks({ layout, access, clock, log });
   const folderOf = createTileSetFolders(layout);
   const sweeper = tools.readOnly ? null : openSweeper(layout, options.sweepBytesPerSecond, tools);
@@ -90,14 +89,12 @@ export async function openBundleStore(
 
   /** Null when it is not what was stored there. */
   function storedTile(folder: string, key: number, row: TileRow): StoredTile | null {
-    const { bytes, checksum, proof, created_at: createdAt, fresh_until: freshUntil, made_by: madeBy } = row;
-    if (crc32(bytes) !== checksum) return null;
-    if (proof !== null && proof !== proofOf(seedOf(folder), key, checksum)) return null;
-    return { bytes, checksum, createdAt, freshUntil, madeBy };
+    const { bytes, checksum, created_at: createdAt, fresh_until: freshUntil, made_by: madeBy } = row;
+    return isIntact(row, seedOf(folder), key) ? { bytes, checksum, createdAt, freshUntil, madeBy } : null;
   }
 
   const marks = new BundleMarks(layout, clock);
-  /** Without them nothing is shown: one of them may hide it. */
+  /** Without them no tile is shown: one of them may hide it. */
   const currentMarks = () => {
     try {
       return marks.current();
@@ -106,9 +103,9 @@ export async function openBundleStore(
     }
   };
 
-  async function discardTorn(path: string, key: number, row: TileRow): Promise<null> {
-    log.warn({ file: path, key }, 'removed a damaged tile; it will be created again');
-    await writer.run('discardTile', [{ path, key, checksum: row.checksum, createdAt: row.created_at }]);
+  async function discardTorn(path: string, key: number): Promise<null> {
+    const { tiles } = await writer.run('discardTile', [path, key]);
+    if (tiles !== 0) log.warn({ file: path, key }, 'removed a damaged tile; it will be created again');
     return null;
   }
 
@@ -148,13 +145,13 @@ export async function openBundleStore(
     }
   }
 
-  /** What another process dropped a moment ago may still be read somewhere. */
+  /** Tiles that another process has just dropped may still be read somewhere. */
   async function waitForReadersOfOthers(parent: string): Promise<void> {
     const status = statSync(parent, { throwIfNoEntry: false });
     if (status && clock.now() - status.mtimeMs < DROPPED_LATELY) await clock.sleep(READERS_LEASE);
   }
 
-  /** Afterwards no reader of any process sees what was removed. */
+  /** Afterwards no reader of any process sees removed tiles. */
   async function waitForReaders(): Promise<void> {
     sweeper?.wake();
     await clock.sleep(READERS_LEASE);
@@ -187,9 +184,7 @@ export async function openBundleStore(
       const found = await access.readTile(folder, key);
       if (!found?.row) return null;
       const stored = storedTile(folder, key, found.row);
-      return stored
-        ? open.shown(set, tile, stored, found.row.ticket)
-        : discardTorn(found.path, key, found.row);
+      return stored ? open.shown(set, tile, stored, found.row.ticket) : discardTorn(found.path, key);
     },
 
     async putMany(set, z, tiles, ticket) {

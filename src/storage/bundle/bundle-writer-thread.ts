@@ -13,25 +13,25 @@ const port = parentPort;
 if (!port) throw new Error('This file is a thread of the bundle store.');
 
 const { root } = workerData as { readonly root: string };
-const tell = (answer: WriterResponse) => port.postMessage(answer);
-const writing = new BundleWriting(bundleLayout(root), (damaged, reason) => tell({ damaged, reason }));
+const reply = (response: WriterResponse) => port.postMessage(response);
+const writing = new BundleWriting(bundleLayout(root), (damaged, reason) => reply({ damaged, reason }));
 const tidying = setInterval(() => writing.closeIdle(performance.now()), TIDY_INTERVAL);
 
-function perform({ id, method, given }: WriterRequest): void {
+function perform({ id, method, parameters }: WriterRequest): void {
   try {
     if (method === 'close') clearInterval(tidying);
-    const work = writing[method] as (...given: readonly unknown[]) => unknown;
-    tell({ id, result: work.apply(writing, [...given]) });
+    const work = writing[method] as (...parameters: readonly unknown[]) => unknown;
+    reply({ id, result: work.apply(writing, [...parameters]) });
   } catch (error) {
-    tell({ id, failure: errorCopier.write(storeFailure(error)) });
+    reply({ id, failure: errorCopier.write(storeFailure(error)) });
   }
 }
 
-/** False when one of them fails, and nothing has been done: each is then to answer for itself. */
+/** False when one of them fails: nothing is stored, and each is tried alone. */
 function putTogether(requests: readonly WriterRequest[]): boolean {
   try {
-    const changes = writing.putTogether(requests.map(({ given }) => given[0] as PutCommand));
-    for (const [at, { id }] of requests.entries()) tell({ id, result: changes[at] });
+    const changes = writing.putTogether(requests.map(({ parameters }) => parameters[0] as PutCommand));
+    for (const [at, { id }] of requests.entries()) reply({ id, result: changes[at] });
     return true;
   } catch {
     return false;

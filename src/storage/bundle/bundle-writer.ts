@@ -7,20 +7,20 @@ import { spawnThread } from '../../lib/spawn-thread.ts';
 import type { BundleWriting } from './bundle-writing.ts';
 import { DAMAGE_MESSAGE } from './sqlite-failure.ts';
 
-/** What the thread can be asked to do. */
+/** The commands of the thread. */
 type Method = Exclude<keyof BundleWriting, 'closeIdle' | 'putTogether'>;
 
 export interface WriterRequest {
   readonly id: number;
   readonly method: Method;
-  readonly given: readonly unknown[];
+  readonly parameters: readonly unknown[];
 }
 
 export type WriterResponse =
   | { readonly id: number; readonly result: unknown }
   /** As `errorCopier` writes it. */
   | { readonly id: number; readonly failure: unknown }
-  /** Not an answer to anything: the thread found and removed a file that is not a bundle. */
+  /** Without a request: the thread has moved a damaged bundle aside. */
   | { readonly damaged: string; readonly reason: string };
 
 interface Pending {
@@ -30,7 +30,7 @@ interface Pending {
 
 /** Commands queued at the thread. Few, so that a truncation does not wait behind a long queue of tiles. */
 const MAX_IN_FLIGHT = 16;
-/** What a truncation asks for goes before tiles that wait for their turn. */
+/** Commands of a truncation go before tiles that wait for their turn. */
 const URGENT = 1;
 const URGENT_METHODS: ReadonlySet<Method> = new Set(['raise', 'raiseAll', 'dropping', 'closeBelow']);
 
@@ -59,15 +59,15 @@ export class BundleWriter {
     this.#thread ??= this.#start();
   }
 
-  /** Rejects with the store's failure; with `store-failed` also when the thread dies before it answers. */
+  /** Rejects with the store's failure; with `store-failed` also when the thread dies. */
   async run<M extends Method>(
     method: M,
-    given: Parameters<BundleWriting[M]>,
+    parameters: Parameters<BundleWriting[M]>,
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<ReturnType<BundleWriting[M]>> {
     const runNow = async () => {
       if (this.#closed) throw new TilewardenError('store-failed', 'The tile store is closed.');
-      return (await this.#ask(method, given, transfer)) as ReturnType<BundleWriting[M]>;
+      return (await this.#send(method, parameters, transfer)) as ReturnType<BundleWriting[M]>;
     };
     return this.#turns.during(runNow, undefined, URGENT_METHODS.has(method) ? URGENT : 0);
   }
@@ -77,40 +77,40 @@ export class BundleWriter {
     this.#closed = true;
     const thread = this.#thread;
     if (!thread) return;
-    await this.#ask('close', [], []).catch((error: unknown) => {
+    await this.#send('close', [], []).catch((error: unknown) => {
       this.#log.warn({ err: error }, 'the writer of the tile store did not close its files');
     });
     this.#thread = null;
     await thread.terminate();
   }
 
-  #ask(method: Method, given: readonly unknown[], transfer: readonly ArrayBuffer[]): Promise<unknown> {
+  #send(method: Method, parameters: readonly unknown[], transfer: readonly ArrayBuffer[]): Promise<unknown> {
     const thread = this.#thread ?? this.#start();
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
-      thread.postMessage({ id, method, given } satisfies WriterRequest, [...transfer]);
+      thread.postMessage({ id, method, parameters } satisfies WriterRequest, [...transfer]);
     });
   }
 
   #start(): Worker {
     const thread = this.#spawn(import.meta.url, 'bundle-writer-thread', { workerData: { root: this.#root } });
-    thread.on('message', (answer: WriterResponse) => this.#resolve(answer));
+    thread.on('message', (response: WriterResponse) => this.#resolve(response));
     thread.on('error', (error) => this.#abandon(thread, error));
     thread.on('exit', () => this.#abandon(thread, new Error('the thread ended')));
     this.#thread = thread;
     return thread;
   }
 
-  #resolve(answer: WriterResponse): void {
-    if ('damaged' in answer) {
-      this.#log.warn({ file: answer.damaged, reason: answer.reason }, DAMAGE_MESSAGE);
+  #resolve(response: WriterResponse): void {
+    if ('damaged' in response) {
+      this.#log.warn({ file: response.damaged, reason: response.reason }, DAMAGE_MESSAGE);
       return;
     }
-    const pending = this.#pending.get(answer.id);
-    this.#pending.delete(answer.id);
-    if ('failure' in answer) pending?.reject(errorCopier.read(answer.failure));
-    if ('result' in answer) pending?.resolve(answer.result);
+    const pending = this.#pending.get(response.id);
+    this.#pending.delete(response.id);
+    if ('failure' in response) pending?.reject(errorCopier.read(response.failure));
+    if ('result' in response) pending?.resolve(response.result);
   }
 
   #abandon(thread: Worker, cause: Error): void {

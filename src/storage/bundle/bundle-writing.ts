@@ -27,12 +27,7 @@ import { type BundleAddress, type BundleLayout, bundleFolder, tileSetFolder } fr
 import { writeMark } from './bundle-marks.ts';
 import { type Generations, openGenerations, WRITER_TIMEOUT_MS } from './generations.ts';
 import { DamagedBundle, isBusy, isRefused, storeFailure } from './sqlite-failure.ts';
-import {
-  type DiscardTileCommand,
-  type EditCommand,
-  groupByBundle,
-  type PutCommand,
-} from './write-commands.ts';
+import { type EditCommand, groupByBundle, type PutCommand } from './write-commands.ts';
 
 /** Bundles open for writing at the same time. */
 const MAX_EDITORS = 32;
@@ -44,10 +39,10 @@ const ATTEMPTS = 20;
 /** From before every change of the index. */
 const NO_MARK = 0;
 
-/** Null: no tile at all, which is nowhere in particular. */
+/** Null: no tiles. */
 type WrittenPlace = Pick<PutCommand, 'set' | 'z'> & { readonly rect: TileRect | null };
 
-/** What was meant. `removed`: nothing was left, so that the bundle itself went. */
+/** `removed`: nothing was left, so the bundle itself was removed. */
 interface EditResult {
   readonly change: StoreChange;
   readonly removed: boolean;
@@ -63,7 +58,7 @@ export class BundleWriting {
   readonly #editors = new Map<string, BundleEditor>();
   #index: BundleIndex | null = null;
   /** Changes that could not be written to the index yet, by folder. */
-  readonly #untold = new Map<string, (index: BundleIndex) => void>();
+  readonly #pendingChanges = new Map<string, (index: BundleIndex) => void>();
 
   constructor(layout: BundleLayout, onDamage: OnDamage) {
     this.#layout = layout;
@@ -112,7 +107,7 @@ export class BundleWriting {
       if (!isNoRoom(error) || !isWhole(command, edit)) throw error;
       const { folder } = this.#addressOf(command);
       const path = findBundleFile(folder);
-      // Nor has the index any, as a rule: what went is counted where it is known.
+      // The index mostly has no room either: removed tiles are counted if it knows them.
       const { tiles, bytes } = this.#index?.countsOf(folder) ?? NO_CHANGE;
       return { change: { tiles, bytes }, removed: path !== null && this.#removeFile(path, false) };
     }
@@ -131,26 +126,36 @@ export class BundleWriting {
         if (editor.emptied) break;
       }
       removed = editor.emptied && removeBundleFile(this.#layout, editor.path);
-      if (removed) this.#tell(folder, () => editor.removed());
+      if (removed) this.#updateIndex(folder, () => editor.removed());
       return negated(deleted);
     });
     if (removed) this.#close(folder);
-    // Of a truncation nothing comes back; an eviction may be done again.
-    else if (limits.before !== undefined && change.tiles !== 0) this.#editors.get(folder)?.sync();
+    else this.#syncIfMarked(folder, limits);
     return { change, removed };
   }
 
   #freshen(command: EditCommand, edit: FreshnessEdit): StoreChange {
-    return this.#locked([this.#addressOf(command)], false, ([editor]) => {
+    const address = this.#addressOf(command);
+    const limits: TileLimits = edit.type === 'confirm' ? {} : edit;
+    const change = this.#locked([address], false, ([editor]) => {
       if (edit.type === 'confirm') this.#checkGeneration(command, edit.ticket);
-      const parts = partsOf(command.rect, edit.type === 'confirm' ? {} : edit);
-      const ranges = parts.flatMap((part) => rangesIn(command, part));
+      const ranges = partsOf(command.rect, limits).flatMap((part) => rangesIn(command, part));
       return { tiles: editor?.freshen(ranges, edit) ?? 0, bytes: 0 };
     });
+    this.#syncIfMarked(address.folder, limits);
+    return change;
   }
 
-  discardTile({ path, key, checksum, createdAt }: DiscardTileCommand): StoreChange {
-    return this.#editAlone(path, (editor) => editor.discard(key, checksum, createdAt));
+  /**
+   * The mark of a truncation or invalidation is closed afterwards. Also without a change: a process may have died between
+   * its change and the sync. An eviction may be done again.
+   */
+  #syncIfMarked(folder: string, { before }: TileLimits): void {
+    if (before !== undefined) this.#editors.get(folder)?.sync();
+  }
+
+  discardTile(path: string, key: number): StoreChange {
+    return this.#editAlone(path, (editor) => editor.discard(key));
   }
 
   /** How wrong the page statistics were. Nothing is written when they are right. */
@@ -185,12 +190,12 @@ export class BundleWriting {
     for (const [folder, editor] of this.#editors) {
       if (now - editor.usedAt > IDLE_AFTER || !editor.isCurrent()) this.#close(folder);
     }
-    for (const [folder, change] of this.#untold) this.#tell(folder, change);
+    for (const [folder, change] of this.#pendingChanges) this.#updateIndex(folder, change);
   }
 
   /**
-   * Before a folder of bundles is moved away; answers a mark for `closeBelow`, which follows it. On a full disk, where this makes room, the
-   * index is updated only afterwards.
+   * Before a folder of bundles is moved away; returns a mark for `closeBelow`, which follows. On a full disk, where a drop
+   * makes room, the index is updated only afterwards.
    */
   dropping(folder: string): number {
     try {
@@ -205,7 +210,7 @@ export class BundleWriting {
     for (const name of this.#editors.keys()) {
       if (name.startsWith(`${folder}/`)) this.#close(name);
     }
-    this.#tell(folder, (index) => index.dropped(folder, mark));
+    this.#updateIndex(folder, (index) => index.dropped(folder, mark));
   }
 
   close(): void {
@@ -218,18 +223,18 @@ export class BundleWriting {
   #indexed(): BundleIndex {
     if (this.#index) return this.#index;
     this.#index = new BundleIndex(this.#layout, WRITER_TIMEOUT_MS);
-    this.#tell('', (index) => index.forgetLongGone());
+    this.#updateIndex('', (index) => index.forgetLongGone());
     return this.#index;
   }
 
   /** For removals, which succeed on a full disk too: the index is updated as soon as there is room. */
-  #tell(folder: string, change: (index: BundleIndex) => void): void {
+  #updateIndex(folder: string, change: (index: BundleIndex) => void): void {
     try {
       change(this.#indexed());
-      this.#untold.delete(folder);
+      this.#pendingChanges.delete(folder);
     } catch (error) {
       if (!isRefused(error) && !isBusy(error)) throw error;
-      this.#untold.set(folder, change);
+      this.#pendingChanges.set(folder, change);
     }
   }
 
@@ -238,10 +243,10 @@ export class BundleWriting {
     return { set, z, bundleX, bundleY, folder };
   }
 
-  /** The index has it looked at, and finds that it has gone. */
+  /** The index lists it as open; the next look finds that it is gone. */
   #removeFile(path: string, isDamaged: boolean): boolean {
     this.#close(dirname(path));
-    this.#tell(dirname(path), (index) => index.opened(dirname(path)));
+    this.#updateIndex(dirname(path), (index) => index.opened(dirname(path)));
     return removeBundleFile(this.#layout, path, isDamaged);
   }
 

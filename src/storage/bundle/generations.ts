@@ -99,7 +99,7 @@ export function openGenerations(layout: BundleLayout, timeoutMs: number) {
   return {
     read,
     ticket(layer: string, place?: TilePlace): Ticket {
-      // Before the number: what is raised from now on is greater than it, or sees it given out.
+      // Before the number: a generation raised from now on is greater than it, or sees that it was given out.
       const { tickets, latest } = state();
       counter ??= openTicketCounter(layout, tickets);
       const number = counter.next(latest);
@@ -119,8 +119,8 @@ export function openGenerations(layout: BundleLayout, timeoutMs: number) {
 }
 
 /**
- * Where there are tiles and their order was lost, nothing says how far it had come. It goes on with the milliseconds since
- * 1970, which are ahead of any store that raises a generation less than once a minute.
+ * Where tiles exist and their order was lost, its last number is unknown. It continues with the milliseconds since 1970,
+ * which are ahead of any store that raises a generation less than once a minute.
  */
 function afterTicketsOf({ layers }: BundleLayout): string {
   const isNew = !existsSync(layers) || readdirSync(layers).length === 0;
@@ -171,7 +171,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS aside (id INTEGER PRIMARY KEY CHECK (id = 1), tickets INTEGER NOT NULL, latest INTEGER NOT NULL);
   INSERT OR IGNORE INTO aside SELECT 1, ifnull(max(number), 0), ifnull(max(number), 0) FROM generation;`;
 
-/** What was made or moved in the folder is there after a power cut too. */
+/** Creations and moves in the folder survive a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

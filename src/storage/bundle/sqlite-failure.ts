@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { hasCode, isNoRoom } from '../../lib/error-code.ts';
 
-/** What the log says, once, when such a file is removed. */
+/** For the log, once for each damaged file. */
 export const DAMAGE_MESSAGE = 'moved a damaged bundle aside for a day; its tiles will be created again';
 
 /** Another connection holds what this one needs, for the moment. */
@@ -17,7 +17,7 @@ export function isDamage(error: unknown): boolean {
   return code === 'SQLITE_ERROR' && error instanceof Error && error.message.startsWith('no such table');
 }
 
-/** Says which file it is that cannot be read. */
+/** With the path of the file. */
 export class DamagedBundle extends Error {
   readonly path: string;
 
@@ -27,7 +27,7 @@ export class DamagedBundle extends Error {
     this.path = path;
   }
 
-  /** The error itself when it speaks of something else than damage. */
+  /** The error itself if it is not damage. */
   static if(error: unknown, path: string): unknown {
     return error instanceof Error && isDamage(error) ? new DamagedBundle(path, error) : error;
   }

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { misconfigured } from '../../domain/errors.ts';
 
 /**
- * Closing any descriptor of a file drops all locks of the process on it. From this version on SQLite asks a second lock
+ * Closing any descriptor of a file drops all locks of the process on it. From this version on SQLite checks a second lock
  * before it gives up a log, so that bundles may be read beside it (decisions 0176 and 0210).
  */
 const OLDEST = [3, 51] as const;

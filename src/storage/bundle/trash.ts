@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync } from 'node:fs';
-import { lstat, opendir, rm, rmdir, unlink } from 'node:fs/promises';
+import { lstat, opendir, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
@@ -31,17 +31,17 @@ export function moveToTrash(trash: string, path: string): boolean {
 export async function measureTrash(trash: string): Promise<SweepingStatistics> {
   let files = 0;
   let bytes = 0;
-  for await (const path of filesBelow(trash)) {
+  for await (const file of filesBelow(trash)) {
     files++;
-    bytes += await takenBy(path);
+    bytes += file.bytes;
   }
   return { files, bytes };
 }
 
-/** Milliseconds between sweeps when nothing was dropped: what could not be removed is tried again. */
+/** Milliseconds between sweeps without a drop, which retry failed removals. */
 const SWEEP_INTERVAL = 3_600_000;
 
-/** Gives the space of dropped tiles back in the background, one sweep at a time; `wake` tells that there is something. */
+/** Gives the space of dropped tiles back in the background, one sweep at a time; `wake` starts one. */
 export function openSweeper(layout: BundleLayout, bytesPerSecond: number, { clock, log }: Env) {
   const sweep = async (signal: AbortSignal) => {
     await removeOlder(layout.making, ABANDONED_AFTER, clock);
@@ -52,19 +52,21 @@ export function openSweeper(layout: BundleLayout, bytesPerSecond: number, { cloc
   return openRepeater(sweep, { clock, log, pause: SWEEP_INTERVAL, failure });
 }
 
-/** Removes what lies in the trash, at a bounded rate, whichever process put it there. */
+/** Empties the trash of all processes, at a bounded rate. */
 async function sweepTrash(
   trash: string,
   bytesPerSecond: number,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  for await (const path of filesBelow(trash)) {
-    const bytes = await takenBy(path);
-    await tolerateAbsence(unlink(path));
-    await clock.sleep((bytes / bytesPerSecond) * 1000, signal);
+  for await (const { name } of entriesOf(trash)) {
+    const path = join(trash, name);
+    for await (const { file, bytes } of filesBelow(path)) {
+      await tolerateAbsence(unlink(file));
+      await clock.sleep((bytes / bytesPerSecond) * 1000, signal);
+    }
+    await rm(path, { recursive: true, force: true });
   }
-  for await (const entry of entriesOf(trash)) await removeEmptyFolders(join(trash, entry.name));
 }
 
 /** Unfinished files of a process that died, and damaged ones whose time is over. */
@@ -77,32 +79,18 @@ async function removeOlder(folder: string, age: number, clock: Clock): Promise<v
   }
 }
 
-async function* filesBelow(folder: string): AsyncGenerator<string> {
-  for await (const entry of entriesOf(folder)) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) yield* filesBelow(path);
-    if (!entry.isDirectory()) yield path;
-  }
+/** The files and the bytes that they take; the path itself if it is one. */
+async function* filesBelow(path: string): AsyncGenerator<{ readonly file: string; readonly bytes: number }> {
+  const status = await tolerateAbsence(lstat(path));
+  if (status && !status.isDirectory()) yield { file: path, bytes: status.blocks * BLOCK_BYTES };
+  if (!status?.isDirectory()) return;
+  for await (const { name } of entriesOf(path)) yield* filesBelow(join(path, name));
 }
 
 /** Folders that another process sweeps at the same time count as empty. */
 async function* entriesOf(folder: string) {
   const opened = await tolerateAbsence(opendir(folder));
   if (opened) yield* opened;
-}
-
-async function removeEmptyFolders(path: string): Promise<void> {
-  for await (const entry of entriesOf(path)) {
-    if (entry.isDirectory()) await removeEmptyFolders(join(path, entry.name));
-  }
-  await rmdir(path).catch((error: unknown) => {
-    if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw error;
-  });
-}
-
-async function takenBy(path: string): Promise<number> {
-  const status = await tolerateAbsence(lstat(path));
-  return (status?.blocks ?? 0) * BLOCK_BYTES;
 }
 
 async function tolerateAbsence<T>(work: Promise<T>): Promise<T | null> {

@@ -1,10 +1,10 @@
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
-import type { StoredTile, TileEdit, TileWrite } from '../tile-store.ts';
+import type { TileEdit, TileWrite } from '../tile-store.ts';
 import { bundleIndexOf, keyOfTile } from './bundle-grid.ts';
 import { type BundleAddress, bundleFolder } from './bundle-layout.ts';
 
-/** A tile of a put; its bytes lie in the message's `bytes`, behind those of the tile before it. */
+/** A tile of a put; its bytes are in the message's `bytes`, after those of the tile before it. */
 interface TileSlot extends Required<Omit<TileWrite, 'bytes'>> {
   readonly length: number;
 }
@@ -22,12 +22,6 @@ export interface PutCommand {
 export interface EditCommand extends Omit<BundleAddress, 'folder'> {
   readonly rect: TileRect;
   readonly edit: TileEdit;
-}
-
-/** Removes a tile whose bytes do not have its checksum, unless it has been replaced. */
-export interface DiscardTileCommand extends Pick<StoredTile, 'checksum' | 'createdAt'> {
-  readonly path: string;
-  readonly key: number;
 }
 
 export interface KeyedTile extends Omit<TileSlot, 'x' | 'y' | 'length'> {

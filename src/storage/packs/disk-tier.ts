@@ -61,12 +61,12 @@ export class DiskTier {
 
   /** While the index is unreachable. */
   async getUnasked(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
+    // Before the copy: one that replaces it in the meantime is newer.
+    const validator = await this.#options.copies.validatorOf(set, z, rectOfTile({ x, y }));
+    const [life, moment] = validator?.split(' ') ?? [];
+    if (life !== this.#life || !this.#voids.isUntouched(set, z, x, y, Number(moment))) return null;
     const copy = await this.#read(set, z, x, y);
-    if (!copy) return null;
-    const made = await this.#options.copies.validatorOf(set, z, rectOfTile({ x, y }));
-    const [life, moment] = made?.split(' ') ?? [];
-    const counts = life === this.#life && this.#voids.isUntouched(set, z, x, y, Number(moment));
-    return counts ? { ...copy, madeBy: null } : null;
+    return copy && { ...copy, madeBy: null };
   }
 
   /** To be read before the index is queried. */

@@ -6,7 +6,6 @@ import type { Env } from '../../lib/env.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import { READ_WINDOW_MS, SlowReads } from './slow-reads.ts';
 
 export interface GuardTools extends Env {
   readonly random: Random;
@@ -25,6 +24,9 @@ export const ATTEMPTS = 3;
 const READ_FIRST = 1;
 /** Share of its limit after which a read counts as slow: it gives up its connection if another request waits for one. */
 const SLOW_SHARE = 0.2;
+const READ_WINDOW_MS = 10_000;
+/** Failed or slow reads of a window are too many when they are this many, and this share of all. */
+const [MIN_BAD, BAD_SHARE] = [10, 0.5];
 /** Milliseconds. */
 const MAX_PAUSE = 10_000;
 const FAILURE = { ms: 0, retryAfterMs: null, reason: null };
@@ -48,7 +50,6 @@ class GaveWay extends Error {}
 export class ObjectGuard {
   readonly #options: GuardOptions;
   readonly #breaker: Breaker;
-  readonly #reads: SlowReads;
   readonly #clock: Clock;
   readonly #log: Logger;
   /** Requests wait here for a connection: a client would count it as the request's time. */
@@ -58,12 +59,13 @@ export class ObjectGuard {
   readonly #requests = new WeakMap<AbortSignal, RequestState>();
   readonly counters = new Counters();
   #reported = false;
+  /** Reads of a window. */
+  #reads = { since: 0, all: 0, bad: 0 };
 
   constructor(options: GuardOptions, { clock, random, log }: GuardTools) {
     this.#options = options;
     this.#slowAfter = options.timeoutSeconds * 1000 * SLOW_SHARE;
     this.#breaker = new Breaker(clock, random, { remembersMs: READ_WINDOW_MS, maxPauseMs: MAX_PAUSE });
-    this.#reads = new SlowReads(clock);
     this.#clock = clock;
     this.#log = log;
     this.#turns = new Semaphore(options.connections);
@@ -79,7 +81,7 @@ export class ObjectGuard {
     this.#count(operation, { requests: 1 });
   }
 
-  /** `bytesOf` says how many bytes of objects were sent or received. Reads have one deadline, waiting included. */
+  /** `bytesOf`: bytes of objects that were sent or received. Reads have one deadline, waiting included. */
   async send<Result>(
     operation: string,
     send: (signal: AbortSignal) => Promise<Result>,
@@ -138,7 +140,7 @@ export class ObjectGuard {
     try {
       const result = await send(request);
       this.#breaker.succeeded(request.probe);
-      if (request.probe) this.#reads.clear();
+      if (request.probe) this.#clearReads();
       this.#judge(isRead, this.#clock.monotonic() - begun > this.#slowAfter);
       return result;
     } catch (cause) {
@@ -150,9 +152,20 @@ export class ObjectGuard {
   }
 
   #judge(isRead: boolean, isBad: boolean, cause?: unknown): void {
-    const tooMany = isRead && this.#reads.note(isBad);
-    if (tooMany && this.#breaker.state === 'closed') this.#breaker.open();
+    if (isRead && this.#isFailing(isBad) && this.#breaker.state === 'closed') this.#breaker.open();
     this.#report(cause);
+  }
+
+  /** Counts a read. An object store may be too slow to be of use, though its answers are right. */
+  #isFailing(isBad: boolean): boolean {
+    if (this.#clock.monotonic() - this.#reads.since > READ_WINDOW_MS) this.#clearReads();
+    const { all, bad } = this.#reads;
+    this.#reads = { ...this.#reads, all: all + 1, bad: bad + Number(isBad) };
+    return isBad && bad + 1 >= MIN_BAD && bad + 1 >= BAD_SHARE * (all + 1);
+  }
+
+  #clearReads(): void {
+    this.#reads = { since: this.#clock.monotonic(), all: 0, bad: 0 };
   }
 
   /** Objects that hang would otherwise hold all connections. */

@@ -79,9 +79,9 @@ export async function recountBlock(index: PackIndex, pages: PageIndex, id: strin
   if (!contents) return NO_CHANGE;
   const wrong = wrongPages(contents, { x, y });
   if (wrong.length > 0) {
-    const found = { id: set, columns: contents.columns, rows: contents.rows };
+    const setRow = { id: set, columns: contents.columns, rows: contents.rows };
     const unchanged = { packs: [], orphans: [], writtenAt: null, lease: null, fence: null };
-    await index.change({ set: tileSetOf(contents.identity), found, z, pages: wrong, ...unchanged });
+    await index.change({ set: tileSetOf(contents.identity), setRow, z, pages: wrong, ...unchanged });
   }
   return sumOfChanges(wrong);
 }

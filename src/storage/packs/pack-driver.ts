@@ -17,18 +17,14 @@ export function packDriver<Options extends PackStoreOptions & { readonly type: s
     async open(options: Options, tools: StoreTools): Promise<TileStore> {
       const [{ openPackStore }, openObjects] = await Promise.all([import('./pack-store.ts'), load()]);
       const openBucket = () => openObjects(options, tools);
-      if (!options.cache || tools.readOnly) return openPackStore(options, { ...tools, openBucket });
-      const copies = await tools.openCopies();
-      const closeCopies = async (error: unknown) => {
-        await copies.close();
+      const copies = options.cache && !tools.readOnly ? await tools.openCopies() : null;
+      try {
+        const packs = await openPackStore(options, { ...tools, openBucket, copies });
+        return { ...packs, close: () => packs.close().then(() => copies?.close()) };
+      } catch (error) {
+        await copies?.close();
         throw error;
-      };
-      const packs = await openPackStore(options, { ...tools, openBucket, copies }).catch(closeCopies);
-      const close = async () => {
-        await packs.close();
-        await copies.close();
-      };
-      return { ...packs, close };
+      }
     },
 
     async rebuildIndex(options: Options, tools: RebuildTools) {

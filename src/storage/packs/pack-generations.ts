@@ -82,16 +82,16 @@ export function createPackGenerations(database: Database, store: string, index: 
 
   return {
     async read(layer: string, place?: TilePlace): Promise<number> {
-      const asked = sql<{
+      const query = sql<{
         generation: number | null;
       }>`select (${latest(JSON.stringify(layer), place)}) as generation`;
-      const { rows } = await askSoon(() => asked.execute(database.query));
+      const { rows } = await askSoon(() => query.execute(database.query));
       return rows[0]?.generation ?? 0;
     },
     async ticket(layer: string, place?: TilePlace): Promise<Ticket> {
-      const asked = sql<Ticket & { generation: number | null }>`select nextval('tile_tickets') as number,
+      const query = sql<Ticket & { generation: number | null }>`select nextval('tile_tickets') as number,
         (${latest(JSON.stringify(layer), place)}) as generation`;
-      const { rows } = await askSoon(() => asked.execute(database.query));
+      const { rows } = await askSoon(() => query.execute(database.query));
       return { number: rows[0]?.number ?? 0, generation: rows[0]?.generation ?? 0 };
     },
     async raise(layer: string, places?: readonly TilePlace[] | null, effect?: MarkEffect): Promise<number> {
@@ -110,12 +110,12 @@ export function createPackGenerations(database: Database, store: string, index: 
       return number;
     },
     async openMarks(): Promise<readonly OpenMark[]> {
-      const asked = sql<
+      const query = sql<
         Omit<OpenMark, 'places'> & { places: WrittenPlace[] | null }
       >`select layer::jsonb #>> '{}' as layer, number, effect,
           case when count(place) = 0 then null else jsonb_agg(place) end as places
         from open_marks where store = ${store} group by layer, number, effect order by number`;
-      const { rows } = await askIndex(() => asked.execute(database.query));
+      const { rows } = await askIndex(() => query.execute(database.query));
       return rows.map((mark) => ({ ...mark, places: mark.places?.map(readPlace) ?? null }));
     },
     async closeMark(layer: string, number: number): Promise<void> {

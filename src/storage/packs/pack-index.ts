@@ -10,7 +10,7 @@ import { OpenMarks, readPlace, type WrittenPlace } from '../open-marks.ts';
 import { type OpenMark, TILE_NEWS } from '../tile-store.ts';
 
 /** A tile set in use: the number of its row and the tiles of its packs, across and down. */
-export interface FoundSet extends MetatileSize {
+export interface SetRow extends MetatileSize {
   readonly id: number;
 }
 
@@ -37,7 +37,7 @@ export interface PageChange {
 
 export interface PackChange {
   readonly set: TileSetKey;
-  readonly found: FoundSet;
+  readonly setRow: SetRow;
   readonly z: number;
   readonly packs: readonly (PackRow & { readonly next: Buffer | null })[];
   readonly pages: readonly PageChange[];
@@ -83,8 +83,8 @@ export class PackIndex {
   }
 
   /** Null: it is not in use. */
-  async find(set: TileSetKey): Promise<FoundSet | null> {
-    const query = sql<FoundSet>`select id, columns, rows from tile_sets
+  async find(set: TileSetKey): Promise<SetRow | null> {
+    const query = sql<SetRow>`select id, columns, rows from tile_sets
       where store = ${this.#store} and identity = ${tileSetId(set)} and dropped_at is null`;
     return (await askIndex(() => query.execute(this.#database.query))).rows[0] ?? null;
   }
@@ -128,7 +128,7 @@ export class PackIndex {
 
   /** From now on tickets are greater. */
   async ticketsAfter(number: number): Promise<void> {
-    const query = sql`select setval('tile_tickets', greatest(nextval('tile_tickets'), ${number}::bigint))`;
+    const query = sql`select setval('tile_tickets', ${number}::bigint) from tile_tickets where last_value < ${number}`;
     await askIndex(() => query.execute(this.#database.change));
   }
 
@@ -140,10 +140,10 @@ export class PackIndex {
     set: TileSetKey,
     z: number,
     rect: TileRect,
-  ): Promise<{ found: FoundSet; rows: PackRow[]; marks: OpenMarks } | null> {
+  ): Promise<{ setRow: SetRow; rows: PackRow[]; marks: OpenMarks } | null> {
     const { minX, minY } = rect;
     const [maxX, maxY] = [Math.min(rect.maxX, LARGEST_INDEX), Math.min(rect.maxY, LARGEST_INDEX)];
-    const query = sql<FoundSet & { x: number | null; y: number; detail: Buffer; marks: MarkRow[] | null }>`
+    const query = sql<SetRow & { x: number | null; y: number; detail: Buffer; marks: MarkRow[] | null }>`
       select s.id, s.columns, s.rows, p.x, p.y, p.detail, m.marks from tile_sets s
       left join lateral (
         select jsonb_agg(jsonb_build_object('number', number, 'effect', effect, 'place', place)) as marks
@@ -161,7 +161,7 @@ export class PackIndex {
     const { rows } = await askIndex(() => query.execute(this.#database.query));
     const [first] = rows;
     if (!first) return null;
-    const found = { id: first.id, columns: first.columns, rows: first.rows };
+    const setRow = { id: first.id, columns: first.columns, rows: first.rows };
     const marks = new OpenMarks(
       (first.marks ?? []).map(({ number, effect, place }) => ({
         layer: set.layer,
@@ -170,7 +170,11 @@ export class PackIndex {
         places: place && [readPlace(place)],
       })),
     );
-    return { found, marks, rows: rows.flatMap(({ x, y, detail }) => (x === null ? [] : [{ x, y, detail }])) };
+    return {
+      setRow,
+      marks,
+      rows: rows.flatMap(({ x, y, detail }) => (x === null ? [] : [{ x, y, detail }])),
+    };
   }
 
   async change(change: PackChange): Promise<ChangeOutcome> {
@@ -184,10 +188,10 @@ export class PackIndex {
     }
   }
 
-  #changeStatement({ set, found, z, packs, pages, orphans, writtenAt, lease, fence }: PackChange) {
+  #changeStatement({ set, setRow, z, packs, pages, orphans, writtenAt, lease, fence }: PackChange) {
     const rect = fence?.rect;
     return sql<OutcomeRow>`select * from change_packs(
-      ${this.lockOf(set.layer)}, ${found.id}, ${z}::smallint,
+      ${this.lockOf(set.layer)}, ${setRow.id}, ${z}::smallint,
       ${packs.map(({ x }) => x)}, ${packs.map(({ y }) => y)},
       ${packs.map(({ detail }) => detail)}, ${packs.map(({ next }) => next)},
       ${pages.map(({ x }) => x)}, ${pages.map(({ y }) => y)}, ${pages.map(({ tiles }) => tiles)},
@@ -201,9 +205,9 @@ export class PackIndex {
   }
 
   /** Objects that were written for nothing. */
-  async abandon(found: FoundSet, z: number, orphans: PackChange['orphans']): Promise<void> {
+  async abandon(setRow: SetRow, z: number, orphans: PackChange['orphans']): Promise<void> {
     const query = sql`insert into pack_orphans (object, tile_set, z, x, y, bytes)
-      select w.object, ${found.id}, ${z}, w.x, w.y, w.bytes
+      select w.object, ${setRow.id}, ${z}, w.x, w.y, w.bytes
       from unnest(${orphans.map(({ object }) => object)}::bigint[], ${orphans.map(({ x }) => x)}::int[],
         ${orphans.map(({ y }) => y)}::int[], ${orphans.map(({ bytes }) => bytes)}::int[]) w (object, x, y, bytes)`;
     await askIndex(() => query.execute(this.#database.change));
@@ -223,10 +227,10 @@ export class PackIndex {
     await askIndex(() => this.#database.notify(TILE_NEWS));
   }
 
-  async #rowsOf({ found, z, packs }: PackChange): Promise<PackRow[]> {
+  async #rowsOf({ setRow, z, packs }: PackChange): Promise<PackRow[]> {
     const query = sql<PackRow>`select w.x, w.y, p.detail
       from unnest(${packs.map(({ x }) => x)}::int[], ${packs.map(({ y }) => y)}::int[]) w (x, y)
-      left join packs p on p.tile_set = ${found.id} and p.z = ${z} and p.band = w.y >> 5 and p.x = w.x and p.y = w.y`;
+      left join packs p on p.tile_set = ${setRow.id} and p.z = ${z} and p.band = w.y >> 5 and p.x = w.x and p.y = w.y`;
     return (await askIndex(() => query.execute(this.#database.query))).rows;
   }
 }

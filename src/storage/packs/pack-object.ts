@@ -20,7 +20,7 @@ export interface PackObject extends PackPlace {
 export const HEAD_BYTES = 16_384;
 
 export interface PackHead extends Omit<PackObject, 'tiles'> {
-  readonly tiles: readonly Omit<PackedTile, 'object'>[];
+  readonly tiles: readonly (Omit<PackedTile, 'object'> & Pick<ObjectTile, 'checksum'>)[];
 }
 
 /** The header of a pack: its tile set and, for each tile, slot, length, checksum and making. */
@@ -64,37 +64,31 @@ export function writePackObject({ tiles, ...about }: PackObject): Buffer {
   return Buffer.concat([fixed, text, ...tiles.map(({ bytes }) => bytes)]);
 }
 
-/** What an object says of its tiles, without their bytes: `start` is its beginning. Null: it is no pack, or there is more to it. */
+/** What an object contains besides the bytes of its tiles. `start` is its beginning; null: it is no pack, or there is more to it. */
 export function readPackHead(start: Buffer): PackHead | null {
   const head = readHead(start);
   if (!head) return null;
   const { tiles, ...about } = head;
-  const listed = tiles.map(([slot, length, , createdAt, freshUntil, madeBy, validator, ticket = 0]) => ({
-    slot,
-    length,
-    createdAt,
-    freshUntil,
-    madeBy,
-    validator,
-    ticket,
-  }));
+  const listed = tiles.map(
+    ([slot, length, checksum, createdAt, freshUntil, madeBy, validator, ticket = 0]) => {
+      return { slot, length, checksum, createdAt, freshUntil, madeBy, validator, ticket };
+    },
+  );
   return { ...about, tiles: listed };
 }
 
 /** Null: not a pack, or a damaged one. Tiles with a wrong checksum are left out. */
 export function readPackObject(object: Buffer): PackObject | null {
-  const head = readHead(object);
+  const head = readPackHead(object);
   if (!head) return null;
-  const { tiles: listed, ...about } = head;
-  const tiles: ObjectTile[] = [];
   let at = FIXED + object.readUInt32BE(MAGIC.length);
-  for (const [slot, length, checksum, createdAt, freshUntil, madeBy, validator, ticket = 0] of listed) {
+  const tiles = head.tiles.flatMap(({ length, ...tile }) => {
     const part = object.subarray(at, at + length);
     at += length;
-    if (part.length !== length || crc32(part) !== checksum) continue;
-    tiles.push({ slot, bytes: copyOf(part), checksum, createdAt, freshUntil, madeBy, validator, ticket });
-  }
-  return { ...about, tiles };
+    const isWhole = part.length === length && crc32(part) === tile.checksum;
+    return isWhole ? [{ ...tile, bytes: copyOf(part) }] : [];
+  });
+  return { ...head, tiles };
 }
 
 function readHead(object: Buffer): Head | null {

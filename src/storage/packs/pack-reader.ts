@@ -6,7 +6,7 @@ import type { Outage, StoredTile } from '../tile-store.ts';
 import type { DiskTier, TileCopy } from './disk-tier.ts';
 import type { ObjectStore } from './object-store.ts';
 import { packKey } from './pack-detail.ts';
-import { askSoon, type FoundSet, type PackIndex, type PackRow } from './pack-index.ts';
+import { askSoon, type PackIndex, type PackRow, type SetRow } from './pack-index.ts';
 import { type PackObject, readPackObject } from './pack-object.ts';
 import { type PlacedTile, tilesOf } from './plan-pack-change.ts';
 
@@ -23,15 +23,15 @@ interface PackReaderOptions {
 }
 
 interface FoundTile {
-  readonly found: FoundSet;
+  readonly setRow: SetRow;
   readonly row: PackRow;
   /** The disk tier's moment, read before the index. */
   readonly moment: number;
-  readonly wanted: PlacedTile;
+  readonly target: PlacedTile;
   readonly others: readonly PlacedTile[];
 }
 
-/** Reads tiles: a question to the index, and one request to the object store for all who want tiles of that pack. */
+/** Reads tiles: a query of the index, and one request to the object store for all readers of a pack. */
 export class PackReader {
   readonly #options: PackReaderOptions;
   readonly #flights = createKeyedSingleFlight<PackObject | null>();
@@ -68,29 +68,29 @@ export class PackReader {
     const answer = await askSoon(() => this.#options.index.within(set, tile.z, rectOfTile(tile)));
     const row = answer?.rows[0];
     if (!answer || !row) return null;
-    const tiles = tilesOf(answer.found, row).flatMap(
+    const tiles = tilesOf(answer.setRow, row).flatMap(
       (one) => answer.marks.shown(set, { ...one, z: tile.z }, one, one.ticket) ?? [],
     );
-    const wanted = tiles.find((one) => one.x === tile.x && one.y === tile.y);
-    if (!wanted) return null;
-    const others = tiles.filter((one) => one !== wanted && one.object === wanted.object);
-    return { found: answer.found, row, moment, wanted, others };
+    const target = tiles.find((one) => one.x === tile.x && one.y === tile.y);
+    if (!target) return null;
+    const others = tiles.filter((one) => one !== target && one.object === target.object);
+    return { setRow: answer.setRow, row, moment, target, others };
   }
 
   async #fetch(
     set: TileSetKey,
     { z }: TileIndex,
-    { found, row, moment, wanted, others }: FoundTile,
+    { setRow, row, moment, target, others }: FoundTile,
     beside: (tile: TileIndex, stored: StoredTile) => void,
   ): Promise<StoredTile | null> {
     const { bucket, prefix, tier } = this.#options;
-    const copy = await tier?.get(set, z, wanted);
-    if (copy) return storedTile(wanted, copy);
-    const key = packKey(prefix, { id: found.id, set }, { z, x: row.x, y: row.y }, wanted.object);
+    const copy = await tier?.get(set, z, target);
+    if (copy) return storedTile(target, copy);
+    const key = packKey(prefix, { id: setRow.id, set }, { z, x: row.x, y: row.y }, target.object);
     const pack = await this.#flights.run(key, async () => {
       const bytes = await bucket.get(key);
       const read = bytes && objectOf(set, z, row, bytes);
-      if (read) tier?.keep(set, z, copiesOf([wanted, ...others], read), moment);
+      if (read) tier?.keep(set, z, copiesOf([target, ...others], read), moment);
       return read;
     });
     if (!pack) return null;
@@ -99,7 +99,7 @@ export class PackReader {
       const stored = storedTile(other, bytesOf.get(other.slot));
       if (stored) beside({ z, x: other.x, y: other.y }, stored);
     }
-    return storedTile(wanted, bytesOf.get(wanted.slot));
+    return storedTile(target, bytesOf.get(target.slot));
   }
 
   async #copyOf(set: TileSetKey, { z, x, y }: TileIndex): Promise<StoredTile | null> {
@@ -107,11 +107,11 @@ export class PackReader {
     return tier && (await outage.mayShow()) ? tier.getUnasked(set, z, x, y) : null;
   }
 
-  async #discard(set: TileSetKey, z: number, { wanted }: FoundTile): Promise<null> {
+  async #discard(set: TileSetKey, z: number, { target }: FoundTile): Promise<null> {
     const { log, discard } = this.#options;
-    await discard(set, z, wanted);
+    await discard(set, z, target);
     log.warn(
-      { layer: set.layer, z, x: wanted.x, y: wanted.y },
+      { layer: set.layer, z, x: target.x, y: target.y },
       'a stored tile is missing or damaged; it will be created again',
     );
     return null;

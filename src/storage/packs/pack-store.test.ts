@@ -189,7 +189,9 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       onTestFinished(() => changes.mockRestore());
       expect(await store.edit(set, 9, area, { type: 'outdate', at: 5 })).toMatchObject({ tiles: 1024 });
       expect(await store.edit(set, 9, area, { type: 'remove' })).toEqual({ tiles: 1024, bytes: 1024 });
-      const sizes = changes.mock.calls.map(([{ found, packs }]) => packs.length * found.columns * found.rows);
+      const sizes = changes.mock.calls.map(
+        ([{ setRow, packs }]) => packs.length * setRow.columns * setRow.rows,
+      );
       expect(sizes).toHaveLength(4);
       expect(Math.max(...sizes)).toBeLessThanOrEqual(TILES_IN_A_TURN);
       expect(await store.present(set, 9, area, 0)).toEqual([]);

@@ -37,11 +37,11 @@ import { PackSweeper } from './pack-sweeper.ts';
 import { type Conditions, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { PageIndex, readPackChanges } from './page-index.ts';
 import { type PackEdit, type PlacedTile, tilesOf } from './plan-pack-change.ts';
-import { createSentinel, Doubts } from './sentinel.ts';
+import { createDoubts, createSentinel } from './sentinel.ts';
 
 export interface PackStoreTools extends Omit<StoreTools, 'root' | 'readOnly' | 'openCopies'> {
   readonly openBucket: () => Promise<ObjectStore>;
-  /** Where copies of tiles are kept if the options ask for it. */
+  /** For copies of tiles, with the option `cache`. */
   readonly copies?: TileStore | null;
 }
 
@@ -66,12 +66,12 @@ export async function openPackStore(
   // An object store that does not answer now is no reason not to start.
   const wrong = await sentinel.problem().catch(() => null);
   if (wrong) throw new TilewardenError('config-invalid', wrong);
-  const doubts = new Doubts(clock, log);
+  const doubt = createDoubts({ clock, log });
   /** An object is missing or damaged: its tile is made again. The object itself is not touched. */
   const discard = async (set: TileSetKey, z: number, tile: PlacedTile) => {
     const problem = await sentinel.problem();
     if (problem) throw new TilewardenError('store-failed', problem);
-    doubts.add();
+    doubt();
     const edit = (one: PlacedTile) => (one.object === tile.object ? null : one);
     await editWithin(set, z, rectOfTile(tile), edit, { ...UNCONDITIONAL, leavesObjects: true });
   };
@@ -100,12 +100,12 @@ export async function openPackStore(
   ): Promise<StoreChange> {
     const answer = await index.within(set, z, rect);
     if (!answer) return NO_CHANGE;
-    const { found, rows } = answer;
+    const { setRow, rows } = answer;
     const editPack: PackEdit = (_, tiles) =>
       tiles.flatMap((tile) => (rectContains(rect, tile.x, tile.y) ? (edit(tile) ?? []) : tile));
     const changes: (StoreChange | null)[] = [];
-    for (const some of inSlices(found, rows)) {
-      changes.push(await writer.change(set, found, z, some, editPack, conditions));
+    for (const some of inSlices(setRow, rows)) {
+      changes.push(await writer.change(set, setRow, z, some, editPack, conditions));
     }
     return sumOfChanges(changes);
   }
@@ -118,8 +118,8 @@ export async function openPackStore(
   ): AsyncGenerator<readonly TileEntry[]> {
     const answer = await index.within(set, z, rect);
     if (!answer) return;
-    for (const rows of inSlices(answer.found, answer.rows)) {
-      const tiles = rows.flatMap((row) => tilesOf(answer.found, row));
+    for (const rows of inSlices(answer.setRow, answer.rows)) {
+      const tiles = rows.flatMap((row) => tilesOf(answer.setRow, row));
       const inside = tiles.filter(({ x, y }) => rectContains(rect, x, y));
       yield inside.map((tile) => {
         const { x, y, length: bytes, createdAt, validator, ticket } = tile;

@@ -2,11 +2,12 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { tileSetOf } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
+import { RecentMap } from '../../lib/recent-map.ts';
 import { openRepeater, type Repeater } from '../../lib/repeat.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
 import { type PackPlace, type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
-import { askIndex, type FoundSet, type PackIndex } from './pack-index.ts';
+import { askIndex, type PackIndex, type SetRow } from './pack-index.ts';
 import { HEAD_BYTES, readPackHead } from './pack-object.ts';
 
 interface PackSweeperOptions extends Env {
@@ -21,7 +22,7 @@ interface PackSweeperOptions extends Env {
   readonly listsAll: () => Promise<boolean>;
 }
 
-interface DroppedSet extends FoundSet {
+interface DroppedSet extends SetRow {
   readonly identity: string;
 }
 
@@ -49,6 +50,8 @@ const LOOK_INTERVAL = 1000;
 const LINGER = 60_000;
 /** Milliseconds between listings of the bucket: 1,000 objects each. */
 const AUDIT_INTERVAL = 10_000;
+/** Objects without a row that are remembered between two looks. */
+const MAX_UNLISTED = 10_000;
 /** Milliseconds that dropped tile sets are remembered. */
 const REMEMBERED = 30 * 86_400_000;
 
@@ -62,6 +65,11 @@ export class PackSweeper {
   #sweptAt: number;
   #auditAt: number;
   #listedUpTo: string | null = null;
+  /**
+   * When objects without a row were first seen, by the monotonic clock: to a clock that has jumped ahead, an object that is
+   * being written is old.
+   */
+  readonly #unlisted = new RecentMap<string, number>(MAX_UNLISTED);
   #checked = false;
 
   constructor(options: PackSweeperOptions) {
@@ -217,7 +225,10 @@ export class PackSweeper {
     const { objects, next } = await bucket.list(prefix, this.#listedUpTo);
     this.#listedUpTo = next;
     const unlisted = await findUnlisted(database, name, prefix, objects, clock.now());
-    if (unlisted.length > 0) await this.#remove(unlisted);
+    const now = clock.monotonic();
+    const left = unlisted.filter((key) => now - (this.#unlisted.get(key) ?? now) > MAX_WRITE);
+    if (left.length > 0) await this.#remove(left);
+    for (const key of unlisted) this.#unlisted.set(key, this.#unlisted.get(key) ?? now, 1);
     await this.#listUnknown(objects);
   }
 

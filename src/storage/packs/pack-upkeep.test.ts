@@ -157,11 +157,38 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
         await eventually('the tile set is listed as dropped', isListed);
         expect(await objects()).toBe(2);
         later += 25 * 3_600_000;
-        await eventually('its object is gone', objects, (left) => left === 1);
+        const anHourLater = () => {
+          later += 3_600_000;
+          return objects();
+        };
+        await eventually('its object is gone', anHourLater, (left) => left === 1);
         expect((await store.get(set, { z: 9, x: 0, y: 0 }))?.bytes.toString()).toBe('kept 0');
         bucket.close();
       },
       { clock },
+    );
+  });
+
+  it('an object that is being written stays when the clock of the sweeping node jumps ahead', async () => {
+    let jump = 0;
+    const now = () => systemClock.now() + jump * 100_000;
+    const monotonic = () => systemClock.monotonic() + jump;
+    await stores().using(
+      async (store, name) => {
+        await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
+        const bucket = await stores().bucket(name);
+        const [listed = ''] = await packsIn(bucket, stores().prefix(name));
+        await bucket.put(`${listed.slice(0, -12)}0123456789ab`, Buffer.from('x'));
+        const lists = requestsOf(store, 'list');
+        const audits = () => {
+          jump += 10_000;
+          return requestsOf(store, 'list') - lists;
+        };
+        await eventually('all objects were looked through', audits, (done) => done >= 2);
+        expect(await packsIn(bucket, stores().prefix(name))).toHaveLength(2);
+        bucket.close();
+      },
+      { clock: { ...systemClock, now, monotonic } },
     );
   });
 
@@ -188,16 +215,10 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
       const drifts = () => Promise.all(ids.map((id) => store.recount?.(id)));
       const right = sortedPages(await collect(store.pages(set)));
       expect(await drifts()).toEqual(ids.map(() => NOTHING));
-      const mine = stores()
-        .database.query.selectFrom('tile_sets')
-        .select('id')
-        .where('identity', '=', tileSetId(set));
-      await stores()
-        .database.change.updateTable('pack_pages')
-        .set({ tiles: 1, bytes: 1 })
-        .where('tile_set', 'in', mine)
-        .where('x', '=', 0)
-        .execute();
+      await sql`update pack_pages set tiles = 1, bytes = 1 where x = 0
+        and tile_set in (select id from tile_sets where identity = ${tileSetId(set)})`.execute(
+        stores().database.change,
+      );
       expect(sortedPages(await collect(store.pages(set)))).not.toEqual(right);
       expect((await drifts()).reduce((sum, drift) => sum + (drift?.tiles ?? 0), 0)).toBe(15);
       expect(sortedPages(await collect(store.pages(set)))).toEqual(right);
@@ -247,6 +268,27 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
       );
       await again.dropLayer('rivers');
       await again.putMany({ ...set, layer: 'rivers' }, 3, [tile(5, 6, 'again', 10)], 0);
+      await again.close();
+      await lost.close();
+    }));
+
+  it('tickets are later than those of listed packs also when their listing is interrupted', () =>
+    stores().using(async (store, name) => {
+      const place = { gridSet: set.gridSet, z: 9, rect: { minX: 0, minY: 0, maxX: 15, maxY: 15 } };
+      await new PackIndex(stores().database, name).ticketsAfter(1000);
+      const { number } = await store.ticket(set.layer, place);
+      await store.putMany(set, 9, metatile(0, 0, 'a'), number);
+      const lost = await openTestStores(service);
+      const listing = stores().rebuild(name, {
+        database: lost.database,
+        resume: false,
+        onProgress: () => {
+          throw new Error('interrupted');
+        },
+      });
+      await expect(listing).rejects.toThrow('interrupted');
+      const again = await lost.open(name, { prefix: stores().prefix(name) });
+      expect((await again.ticket(set.layer, place)).number).toBeGreaterThan(number);
       await again.close();
       await lost.close();
     }));

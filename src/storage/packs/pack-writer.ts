@@ -8,7 +8,7 @@ import { RecentMap } from '../../lib/recent-map.ts';
 import { NO_CHANGE, type StoreChange, type TileWrite } from '../tile-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { type PackedTile, packKey } from './pack-detail.ts';
-import type { FoundSet, PackChange, PackIndex, PackRow } from './pack-index.ts';
+import type { PackChange, PackIndex, PackRow, SetRow } from './pack-index.ts';
 import { type ObjectTile, writePackObject } from './pack-object.ts';
 import { MAX_WRITE } from './pack-sweeper.ts';
 import { type PackEdit, planPackChange, slotOf } from './plan-pack-change.ts';
@@ -24,7 +24,7 @@ export interface PackWriterOptions {
   readonly shapeOf: (set: TileSetKey) => MetatileSize;
 }
 
-/** A pack that is written: its place, its object and what is in it. */
+/** A pack that is written: its place, its object and its tiles. */
 interface NewPack {
   readonly x: number;
   readonly y: number;
@@ -43,10 +43,10 @@ const MAX_SETS = 10_000;
 /** A write that is overtaken so often at the same place gives up. */
 const MAX_ATTEMPTS = 1000;
 
-/** Changes the index, and writes objects before it says that they are there. */
+/** Changes the index, and writes objects before the index names them. */
 export class PackWriter {
   readonly #options: PackWriterOptions;
-  readonly #sets = new RecentMap<string, FoundSet>(MAX_SETS);
+  readonly #sets = new RecentMap<string, SetRow>(MAX_SETS);
 
   constructor(options: PackWriterOptions) {
     this.#options = options;
@@ -62,8 +62,8 @@ export class PackWriter {
     const rect = rectAround(tiles);
     if (!rect) return NO_CHANGE;
     for (;;) {
-      const found = await this.#setFor(set);
-      const change = await this.#putInto(set, found, z, tiles, { lease, fence: { ticket, rect } });
+      const setRow = await this.#setFor(set);
+      const change = await this.#putInto(set, setRow, z, tiles, { lease, fence: { ticket, rect } });
       if (change) return change;
       this.#sets.delete(tileSetId(set));
     }
@@ -72,7 +72,7 @@ export class PackWriter {
   /** Reads and replaces until no other writer was faster. Null: the tile set has been dropped. */
   async change(
     set: TileSetKey,
-    found: FoundSet,
+    setRow: SetRow,
     z: number,
     seen: readonly PackRow[],
     edit: PackEdit,
@@ -80,10 +80,10 @@ export class PackWriter {
   ): Promise<StoreChange | null> {
     let rows = seen;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const { change, ...plan } = planPackChange(found, rows, edit);
+      const { change, ...plan } = planPackChange(setRow, rows, edit);
       const planned = leavesObjects ? { ...plan, orphans: [] } : plan;
       if (planned.packs.length === 0 && planned.orphans.length === 0) return NO_CHANGE;
-      const outcome = await this.#options.index.change({ set, found, z, ...planned, ...conditions });
+      const outcome = await this.#options.index.change({ set, setRow, z, ...planned, ...conditions });
       if (outcome.type === 'done') return change;
       if (outcome.type === 'set-gone') return null;
       if (outcome.type !== 'changed') throw refused(outcome.type, set.layer);
@@ -92,15 +92,15 @@ export class PackWriter {
     throw new TilewardenError('store-failed', 'Others keep changing the same tiles.');
   }
 
-  async #setFor(set: TileSetKey): Promise<FoundSet> {
+  async #setFor(set: TileSetKey): Promise<SetRow> {
     const known = this.#sets.get(tileSetId(set));
     if (known) return known;
     const { index, shapeOf } = this.#options;
     for (;;) {
-      const found = await index.find(set);
-      if (found) {
-        this.#sets.set(tileSetId(set), found, 1);
-        return found;
+      const setRow = await index.find(set);
+      if (setRow) {
+        this.#sets.set(tileSetId(set), setRow, 1);
+        return setRow;
       }
       await index.create(set, shapeOf(set));
     }
@@ -109,13 +109,13 @@ export class PackWriter {
   /** Null: the tile set has been dropped. */
   async #putInto(
     set: TileSetKey,
-    found: FoundSet,
+    setRow: SetRow,
     z: number,
     tiles: readonly TileWrite[],
     conditions: Pick<Conditions, 'lease'> & { readonly fence: NonNullable<Conditions['fence']> },
   ): Promise<StoreChange | null> {
     const { index, clock } = this.#options;
-    const packs = this.#packsOf(found, tiles, conditions.fence.ticket);
+    const packs = this.#packsOf(setRow, tiles, conditions.fence.ticket);
     const written = [...packs.values()].map(({ x, y, object, tiles: inside }) => ({
       x,
       y,
@@ -123,18 +123,18 @@ export class PackWriter {
       bytes: [...inside.values()].reduce((sum, { bytes }) => sum + bytes.length, 0),
     }));
     const named = new Set<number>();
-    // Whether a statement whose answer is lost has taken effect is not known: then nothing is listed for removal, and what
-    // is really unlisted is found when all objects are looked through.
+    // A statement whose answer is lost may have taken effect: then nothing is listed for removal. The audit finds objects
+    // that no row names.
     let isKnown = true;
     try {
       const begun = clock.monotonic();
-      await this.#write(set, found, z, [...packs.values()]);
+      await this.#write(set, setRow, z, [...packs.values()]);
       if (clock.monotonic() - begun > MAX_WRITE / 2)
         throw new TilewardenError('store-failed', 'Writing to the object store took too long.');
       const seen = written.map(({ x, y }) => ({ x, y, detail: null }));
       const edit = this.#edit(packs, named);
       isKnown = false;
-      const change = await this.change(set, found, z, seen, edit, { ...conditions, writtenAt: clock.now() });
+      const change = await this.change(set, setRow, z, seen, edit, { ...conditions, writtenAt: clock.now() });
       isKnown = true;
       if (!change) named.clear();
       return change;
@@ -144,17 +144,17 @@ export class PackWriter {
       throw error;
     } finally {
       const unused = isKnown ? written.filter(({ object }) => !named.has(object)) : [];
-      if (unused.length > 0) await index.abandon(found, z, unused).catch(() => {});
+      if (unused.length > 0) await index.abandon(setRow, z, unused).catch(() => {});
     }
   }
 
-  #packsOf(found: FoundSet, tiles: readonly TileWrite[], ticket: number): Map<string, NewPack> {
+  #packsOf(setRow: SetRow, tiles: readonly TileWrite[], ticket: number): Map<string, NewPack> {
     const packs = new Map<string, NewPack>();
     for (const tile of tiles) {
-      const [x, y] = [Math.floor(tile.x / found.columns), Math.floor(tile.y / found.rows)];
+      const [x, y] = [Math.floor(tile.x / setRow.columns), Math.floor(tile.y / setRow.rows)];
       const pack = packs.get(`${x} ${y}`) ?? { x, y, object: this.#options.randomObject(), tiles: new Map() };
       packs.set(`${x} ${y}`, pack);
-      const slot = slotOf(found, tile.x, tile.y);
+      const slot = slotOf(setRow, tile.x, tile.y);
       const { bytes, createdAt, freshUntil = null, madeBy = null, validator = null } = tile;
       const making = { createdAt, freshUntil, madeBy, validator, ticket };
       pack.tiles.set(slot, { slot, bytes, checksum: crc32(bytes), ...making });
@@ -164,7 +164,7 @@ export class PackWriter {
 
   async #write(
     set: TileSetKey,
-    { id, columns, rows }: FoundSet,
+    { id, columns, rows }: SetRow,
     z: number,
     packs: readonly NewPack[],
   ): Promise<void> {

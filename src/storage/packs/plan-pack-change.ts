@@ -1,7 +1,7 @@
 import { pageOf } from '../../domain/tile-key.ts';
 import { type StoreChange, sumOfChanges } from '../tile-store.ts';
 import { type PackedTile, readPackDetail, writePackDetail } from './pack-detail.ts';
-import type { FoundSet, PackChange, PackRow, PageChange } from './pack-index.ts';
+import type { PackChange, PackRow, PageChange, SetRow } from './pack-index.ts';
 
 /** A tile of a pack with its place in the zoom. */
 export interface PlacedTile extends PackedTile {
@@ -19,13 +19,13 @@ export type PlannedChange = Pick<PackChange, 'packs' | 'pages' | 'orphans'> & {
   readonly change: StoreChange;
 };
 
-export function slotOf({ columns, rows }: FoundSet, x: number, y: number): number {
+export function slotOf({ columns, rows }: SetRow, x: number, y: number): number {
   return (y % rows) * columns + (x % columns);
 }
 
-export function tilesOf(found: FoundSet, { x, y, detail }: PackRow): PlacedTile[] {
+export function tilesOf(setRow: SetRow, { x, y, detail }: PackRow): PlacedTile[] {
   if (!detail) return [];
-  const { columns, rows } = found;
+  const { columns, rows } = setRow;
   return readPackDetail(detail, columns * rows).map((tile) => ({
     ...tile,
     x: x * columns + (tile.slot % columns),
@@ -34,20 +34,20 @@ export function tilesOf(found: FoundSet, { x, y, detail }: PackRow): PlacedTile[
 }
 
 /** What an edit of these packs does to the index, to the statistics and to the objects. */
-export function planPackChange(found: FoundSet, rows: readonly PackRow[], edit: PackEdit): PlannedChange {
+export function planPackChange(setRow: SetRow, rows: readonly PackRow[], edit: PackEdit): PlannedChange {
   const packs: PackChange['packs'][number][] = [];
   const orphans: PackChange['orphans'][number][] = [];
   const pages = new Map<string, PageChange>();
   for (const row of rows) {
-    const before = tilesOf(found, row);
+    const before = tilesOf(setRow, row);
     const after = edit(row, before);
     orphans.push(...orphansOf(row, before, after));
     if (isSame(before, after)) continue;
     packs.push({
       ...row,
-      next: after.length === 0 ? null : writePackDetail(after, found.columns * found.rows),
+      next: after.length === 0 ? null : writePackDetail(after, setRow.columns * setRow.rows),
     });
-    addPages(pages, found, row, before, after);
+    addPages(pages, setRow, row, before, after);
   }
   return { packs, pages: [...pages.values()], orphans, change: sumOfChanges(pages.values()) };
 }
@@ -67,7 +67,7 @@ function orphansOf({ x, y }: PackRow, before: readonly PackedTile[], after: read
 
 function addPages(
   pages: Map<string, PageChange>,
-  { columns, rows }: FoundSet,
+  { columns, rows }: SetRow,
   pack: PackRow,
   before: readonly PackedTile[],
   after: readonly PackedTile[],

@@ -1,17 +1,21 @@
 import { TilewardenError } from '../../domain/errors.ts';
 import { tileSetId, tileSetOf } from '../../domain/tile-key.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { RebuildResult, RebuildTools } from '../store-driver.ts';
 import type { ListedObject, ObjectPage, ObjectStore } from './object-store.ts';
 import { type PackedTile, type ParsedKey, parsePackKey } from './pack-detail.ts';
-import { type FoundSet, PackIndex } from './pack-index.ts';
+import { PackIndex, type SetRow } from './pack-index.ts';
 import { HEAD_BYTES, type PackHead, readPackHead } from './pack-object.ts';
 import { postgresOf } from './pack-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import type { PackEdit } from './plan-pack-change.ts';
 import { sentinelKey } from './sentinel.ts';
+
+/** Tickets skipped with one statement. */
+const TICKETS_ASIDE = 65_536;
 
 /**
  * Rebuilds the index in PostgreSQL from the bucket, after the loss of the database. Of several objects at one place the
@@ -21,122 +25,112 @@ export async function rebuildIndex(
   options: PackStoreOptions & { readonly type: string },
   tools: RebuildTools & { readonly openBucket: () => Promise<ObjectStore> },
 ): Promise<RebuildResult> {
-  const { name, clock, resume } = tools;
-  const database = postgresOf(options, tools);
-  const index = new PackIndex(database, name);
-  if (!resume && !(await index.isEmpty())) throw notEmpty(name);
+  const index = new PackIndex(postgresOf(options, tools), tools.name);
+  if (!tools.resume && !(await index.isEmpty())) throw notEmpty(tools.name);
   const bucket = await tools.openBucket();
   try {
-    const { prefix, connections } = options;
-    const unused = { randomObject: () => 0, shapeOf: () => ({ columns: 1, rows: 1 }) };
-    const writer = new PackWriter({ index, bucket, prefix, clock, ...unused });
-    return await new Rebuild({
-      ...tools,
-      index,
-      writer,
-      bucket,
-      prefix,
-      turns: new Semaphore(connections),
-    }).run();
+    return await listPacks(options, tools, index, bucket);
   } finally {
     bucket.close();
   }
 }
 
-interface RebuildParts extends RebuildTools {
-  readonly index: PackIndex;
-  readonly writer: PackWriter;
-  readonly bucket: ObjectStore;
-  readonly prefix: string;
-  readonly turns: Semaphore;
-}
+/** Lists packs one by one. */
+function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackStoreOptions, clock: Clock) {
+  const unused = { randomObject: () => 0, shapeOf: () => ({ columns: 1, rows: 1 }) };
+  const writer = new PackWriter({ index, bucket, prefix, clock, ...unused });
+  const sets = new Map<string, Promise<SetRow>>();
+  const counts = { packs: 0, tiles: 0, leftOut: 0 };
+  let lastTicket = 0;
+  let raising: Promise<void> = Promise.resolve();
 
-class Rebuild {
-  readonly #parts: RebuildParts;
-  /** The greatest number of each tile set, by the prefix of its objects. */
-  readonly #latest = new Map<string, number>();
-  readonly #sets = new Map<string, Promise<FoundSet>>();
-  #packs = 0;
-  #tiles = 0;
-  #leftOut = 0;
-  #lastTicket = 0;
-
-  constructor(parts: RebuildParts) {
-    this.#parts = parts;
-  }
-
-  async run(): Promise<RebuildResult> {
-    let expected = 0;
-    for await (const { key } of this.#objects()) {
-      const parsed = parsePackKey(this.#parts.prefix, key);
-      if (!parsed) continue;
-      expected++;
-      this.#latest.set(folderOf(key), Math.max(parsed.id, this.#latest.get(folderOf(key)) ?? 0));
-    }
-    const underWay = new Set<Promise<void>>();
-    for await (const { key } of this.#objects()) {
-      const leave = await this.#parts.turns.acquire(this.#parts.signal);
-      const adding = this.#add(key).finally(() => {
-        leave();
-        underWay.delete(adding);
-        this.#parts.onProgress({ packs: this.#packs, expected });
-      });
-      underWay.add(adding);
-      // Its failure is noticed below, or by the next one.
-      adding.catch(() => {});
-    }
-    await Promise.all(underWay);
-    await this.#parts.index.ticketsAfter(this.#lastTicket);
-    const sets = [...this.#sets.keys()].map(tileSetOf);
-    return { packs: this.#packs, tiles: this.#tiles, leftOut: this.#leftOut, sets };
-  }
-
-  async *#objects(): AsyncGenerator<ListedObject> {
-    const { bucket, prefix, signal } = this.#parts;
-    let next: string | null = null;
-    do {
-      signal.throwIfAborted();
-      const page: ObjectPage = await bucket.list(prefix, next);
-      yield* page.objects.filter(({ key }) => key !== sentinelKey(prefix));
-      next = page.next;
-    } while (next !== null);
-  }
-
-  async #add(key: string): Promise<void> {
-    const parsed = parsePackKey(this.#parts.prefix, key);
-    const isLatest = parsed && this.#latest.get(folderOf(key)) === parsed.id;
-    const head = isLatest ? await this.#headOf(key) : null;
+  async function add(key: string, isLatest: (parsed: ParsedKey) => boolean): Promise<void> {
+    const parsed = parsePackKey(prefix, key);
+    const head = parsed && isLatest(parsed) ? await readHead(bucket, key) : null;
     if (!parsed || !head) {
-      this.#leftOut++;
+      counts.leftOut++;
       return;
     }
-    const found = await this.#setOf(parsed, head);
-    const { set, z, x, y, tiles } = head;
-    const edit = newest(parsed, tiles);
+    const { set, z, x, y, tiles, columns, rows } = head;
+    const setRow = await getOrCreate(sets, tileSetId(set), async () => {
+      await index.restore(parsed.id, set, { columns, rows });
+      return { id: parsed.id, columns, rows };
+    });
+    await ticketsAfter(Math.max(...tiles.map(({ ticket }) => ticket)));
     const writtenAt = Math.max(...tiles.map(({ createdAt }) => createdAt));
     const seen = [{ x, y, detail: null }];
-    await this.#parts.writer.change(set, found, z, seen, edit, { ...UNCONDITIONAL, writtenAt });
-    this.#packs++;
-    this.#tiles += tiles.length;
-    this.#lastTicket = Math.max(this.#lastTicket, ...tiles.map(({ ticket }) => ticket));
+    await writer.change(set, setRow, z, seen, newest(parsed, tiles), { ...UNCONDITIONAL, writtenAt });
+    counts.packs++;
+    counts.tiles += tiles.length;
   }
 
-  async #headOf(key: string): Promise<PackHead | null> {
-    const { bucket } = this.#parts;
-    const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
-    const head = start && readPackHead(start);
-    if (head || !start || start.length < HEAD_BYTES) return head;
-    const whole = await bucket.get(key);
-    return whole && readPackHead(whole);
+  /** Before a tile is listed: a truncation after an interrupted rebuild must be later than it. */
+  async function ticketsAfter(ticket: number): Promise<void> {
+    if (ticket > lastTicket) {
+      const last = ticket + TICKETS_ASIDE;
+      lastTicket = last;
+      raising = raising.then(() => index.ticketsAfter(last));
+    }
+    await raising;
   }
 
-  #setOf({ id }: ParsedKey, { set, columns, rows }: PackHead): Promise<FoundSet> {
-    const { index } = this.#parts;
-    return getOrCreate(this.#sets, tileSetId(set), async () => {
-      await index.restore(id, set, { columns, rows });
-      return { id, columns, rows };
+  return { add, counts, sets };
+}
+
+async function listPacks(
+  options: PackStoreOptions,
+  { clock, signal, onProgress }: RebuildTools,
+  index: PackIndex,
+  bucket: ObjectStore,
+): Promise<RebuildResult> {
+  const { prefix, connections } = options;
+  const { add, counts, sets } = createLister(index, bucket, options, clock);
+  /** The greatest number of each tile set, by the prefix of its objects. */
+  const latest = new Map<string, number>();
+  let expected = 0;
+  for await (const { key } of objectsIn(bucket, prefix, signal)) {
+    const parsed = parsePackKey(prefix, key);
+    if (!parsed) continue;
+    expected++;
+    latest.set(folderOf(key), Math.max(parsed.id, latest.get(folderOf(key)) ?? 0));
+  }
+  const turns = new Semaphore(connections);
+  const underWay = new Set<Promise<void>>();
+  for await (const { key } of objectsIn(bucket, prefix, signal)) {
+    const leave = await turns.acquire(signal);
+    const adding = add(key, ({ id }) => latest.get(folderOf(key)) === id).finally(() => {
+      leave();
+      underWay.delete(adding);
+      onProgress({ packs: counts.packs, expected });
     });
+    underWay.add(adding);
+    // Its failure is noticed below, or by the next one.
+    adding.catch(() => {});
   }
+  await Promise.all(underWay);
+  return { ...counts, sets: [...sets.keys()].map(tileSetOf) };
+}
+
+async function* objectsIn(
+  bucket: ObjectStore,
+  prefix: string,
+  signal: AbortSignal,
+): AsyncGenerator<ListedObject> {
+  let next: string | null = null;
+  do {
+    signal.throwIfAborted();
+    const page: ObjectPage = await bucket.list(prefix, next);
+    yield* page.objects.filter(({ key }) => key !== sentinelKey(prefix));
+    next = page.next;
+  } while (next !== null);
+}
+
+async function readHead(bucket: ObjectStore, key: string): Promise<PackHead | null> {
+  const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
+  const head = start && readPackHead(start);
+  if (head || !start || start.length < HEAD_BYTES) return head;
+  const whole = await bucket.get(key);
+  return whole && readPackHead(whole);
 }
 
 function newest({ object }: ParsedKey, tiles: PackHead['tiles']): PackEdit {

@@ -2,8 +2,7 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Env } from '../../lib/env.ts';
 import type { ObjectStore } from './object-store.ts';
 import { askIndex, type PackIndex } from './pack-index.ts';
 
@@ -83,35 +82,24 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
 /** Milliseconds, and discards within them beyond which the object store is taken to be failing. */
 const [DOUBT_PERIOD, MAX_DOUBTS] = [60_000, 5];
 
-/** Limits how many tiles are given up as missing: an object store that loses many at a time is failing. */
-export class Doubts {
-  readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #log: Logger;
-  #since = Number.NEGATIVE_INFINITY;
-  #count = 0;
-
-  constructor(clock: Pick<Clock, 'monotonic'>, log: Logger) {
-    this.#clock = clock;
-    this.#log = log;
-  }
-
-  /** Throws `store-failed` above the limit. */
-  add(): void {
-    const now = this.#clock.monotonic();
-    if (now - this.#since > DOUBT_PERIOD) {
-      this.#since = now;
-      this.#count = 0;
+/**
+ * Counts tiles that are given up as missing, and throws `store-failed` above the limit: an object store that loses many at
+ * a time is failing.
+ */
+export function createDoubts({ clock, log }: Env): () => void {
+  let since = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return () => {
+    if (clock.monotonic() - since > DOUBT_PERIOD) [since, count] = [clock.monotonic(), 0];
+    count++;
+    if (count <= MAX_DOUBTS) return;
+    if (count === MAX_DOUBTS + 1) {
+      const text = 'many stored tiles are missing or damaged; the object store is failing';
+      log.error({ limit: MAX_DOUBTS }, text);
     }
-    this.#count++;
-    if (this.#count <= MAX_DOUBTS) return;
-    if (this.#count === MAX_DOUBTS + 1)
-      this.#log.error(
-        { limit: MAX_DOUBTS },
-        'many stored tiles are missing or damaged; the object store is failing',
-      );
     throw new TilewardenError(
       'store-failed',
       'The object store lacks many of the objects that it should have.',
     );
-  }
+  };
 }

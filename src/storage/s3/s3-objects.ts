@@ -14,7 +14,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { state as sdkState } from '@aws-sdk/core/client';
 import { ATTEMPTS, type GuardTools, ObjectGuard } from '../packs/object-guard.ts';
-import type { ObjectPage, ObjectStore, UnfinishedObject } from '../packs/object-store.ts';
+import type { ObjectStore } from '../packs/object-store.ts';
 import { createS3Requests } from './s3-requests.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 
@@ -27,7 +27,7 @@ export async function openS3Objects(options: S3StoreOptions, tools: GuardTools):
   const head = new HeadBucketCommand({ Bucket: options.bucket });
   try {
     await guard.check((abortSignal) => client.send(head, { abortSignal }), statusOf);
-    return new S3Objects(client, options.bucket, guard);
+    return createS3Objects(client, options.bucket, guard);
   } catch (error) {
     client.destroy();
     throw error;
@@ -54,103 +54,79 @@ function clientOptions(
   };
 }
 
-class S3Objects implements ObjectStore {
-  readonly #client: S3Client;
-  readonly #bucket: { readonly Bucket: string };
-  readonly #guard: ObjectGuard;
-
-  constructor(client: S3Client, bucket: string, guard: ObjectGuard) {
-    this.#client = client;
-    this.#bucket = { Bucket: bucket };
-    this.#guard = guard;
-  }
-
-  get counters() {
-    return this.#guard.counters;
-  }
-
-  async put(Key: string, bytes: Buffer): Promise<void> {
-    const command = new PutObjectCommand({ ...this.#bucket, Key, Body: bytes, ContentLength: bytes.length });
-    const put = (abortSignal: AbortSignal) => this.#client.send(command, { abortSignal });
-    await this.#guard.send('put', put, () => bytes.length);
-  }
-
-  get(Key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null> {
-    const part = range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` };
-    const command = new GetObjectCommand({ ...this.#bucket, ...part, Key });
-    const get = async (abortSignal: AbortSignal) => {
-      try {
-        const { Body } = await this.#client.send(command, { abortSignal });
-        return Buffer.from((await Body?.transformToByteArray()) ?? []);
-      } catch (error) {
-        if (isNoSuchKey(error)) return null;
-        throw error;
+function createS3Objects(client: S3Client, Bucket: string, guard: ObjectGuard): ObjectStore {
+  return {
+    counters: guard.counters,
+    async put(Key, bytes) {
+      const command = new PutObjectCommand({ Bucket, Key, Body: bytes, ContentLength: bytes.length });
+      const put = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
+      await guard.send('put', put, () => bytes.length);
+    },
+    get(Key, range) {
+      const part = range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` };
+      const command = new GetObjectCommand({ Bucket, ...part, Key });
+      const get = async (abortSignal: AbortSignal) => {
+        try {
+          const { Body } = await client.send(command, { abortSignal });
+          return Buffer.from((await Body?.transformToByteArray()) ?? []);
+        } catch (error) {
+          if (isNoSuchKey(error)) return null;
+          throw error;
+        }
+      };
+      return guard.send('get', get, (found) => found?.length ?? 0);
+    },
+    async remove(keys) {
+      const Delete = { Objects: keys.map((Key) => ({ Key })), Quiet: true };
+      const command = new DeleteObjectsCommand({ Bucket, Delete });
+      await guard.send('delete', async (abortSignal) => {
+        const { Errors = [] } = await client.send(command, { abortSignal });
+        const [first] = Errors;
+        if (first)
+          throw new Error(`${Errors.length} of ${keys.length} objects were not removed: ${first.Code}`);
+      });
+    },
+    async list(Prefix, next) {
+      const where = { Bucket, Prefix, ...(next !== null && { ContinuationToken: next }) };
+      const command = new ListObjectsV2Command(where);
+      const list = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
+      const { Contents = [], NextContinuationToken = null } = await guard.send('list', list);
+      const objects = Contents.map(({ Key = '', Size = 0, LastModified }) => {
+        return { key: Key, bytes: Size, modifiedAt: LastModified?.getTime() ?? 0 };
+      });
+      return { objects, next: NextContinuationToken };
+    },
+    async upload(Key, parts) {
+      const command = new CreateMultipartUploadCommand({ Bucket, Key });
+      const begin = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
+      const { UploadId } = await guard.send('multipart', begin);
+      const upload = { Bucket, Key, UploadId };
+      const Parts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = [];
+      for await (const Body of parts) {
+        const PartNumber = Parts.length + 1;
+        const part = new UploadPartCommand({ ...upload, PartNumber, Body, ContentLength: Body.length });
+        const put = (abortSignal: AbortSignal) => client.send(part, { abortSignal });
+        const { ETag } = await guard.send('put', put, () => Body.length);
+        Parts.push({ PartNumber, ETag });
       }
-    };
-    return this.#guard.send('get', get, (found) => found?.length ?? 0);
-  }
-
-  /** One request. */
-  async remove(keys: readonly string[]): Promise<void> {
-    const Delete = { Objects: keys.map((Key) => ({ Key })), Quiet: true };
-    const command = new DeleteObjectsCommand({ ...this.#bucket, Delete });
-    await this.#guard.send('delete', async (abortSignal) => {
-      const { Errors = [] } = await this.#client.send(command, { abortSignal });
-      const [first] = Errors;
-      if (first)
-        throw new Error(`${Errors.length} of ${keys.length} objects were not removed: ${first.Code}`);
-    });
-  }
-
-  async list(Prefix: string, next: string | null): Promise<ObjectPage> {
-    const where = { ...this.#bucket, Prefix, ...(next !== null && { ContinuationToken: next }) };
-    const command = new ListObjectsV2Command(where);
-    const { Contents = [], NextContinuationToken = null } = await this.#guard.send('list', (abortSignal) =>
-      this.#client.send(command, { abortSignal }),
-    );
-    const objects = Contents.map(({ Key = '', Size = 0, LastModified }) => {
-      return { key: Key, bytes: Size, modifiedAt: LastModified?.getTime() ?? 0 };
-    });
-    return { objects, next: NextContinuationToken };
-  }
-
-  async upload(Key: string, parts: AsyncIterable<Buffer>): Promise<void> {
-    const begin = new CreateMultipartUploadCommand({ ...this.#bucket, Key });
-    const { UploadId } = await this.#guard.send('multipart', (abortSignal) =>
-      this.#client.send(begin, { abortSignal }),
-    );
-    const upload = { ...this.#bucket, Key, UploadId };
-    const Parts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = [];
-    for await (const Body of parts) {
-      const PartNumber = Parts.length + 1;
-      const part = new UploadPartCommand({ ...upload, PartNumber, Body, ContentLength: Body.length });
-      const put = (abortSignal: AbortSignal) => this.#client.send(part, { abortSignal });
-      const { ETag } = await this.#guard.send('put', put, () => Body.length);
-      Parts.push({ PartNumber, ETag });
-    }
-    const whole = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
-    await this.#guard.send('multipart', (abortSignal) => this.#client.send(whole, { abortSignal }));
-  }
-
-  async unfinished(Prefix: string): Promise<readonly UnfinishedObject[]> {
-    const command = new ListMultipartUploadsCommand({ ...this.#bucket, Prefix });
-    const { Uploads = [] } = await this.#guard.send('list', (abortSignal) =>
-      this.#client.send(command, { abortSignal }),
-    );
-    return Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, upload: UploadId }));
-  }
-
-  async abort({ key, upload }: UnfinishedObject): Promise<void> {
-    const command = new AbortMultipartUploadCommand({ ...this.#bucket, Key: key, UploadId: upload });
-    await this.#guard.send('multipart', (abortSignal) => this.#client.send(command, { abortSignal }));
-  }
-
-  close(): void {
-    this.#client.destroy();
-  }
+      const whole = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
+      await guard.send('multipart', (abortSignal) => client.send(whole, { abortSignal }));
+    },
+    async unfinished(Prefix) {
+      const command = new ListMultipartUploadsCommand({ Bucket, Prefix });
+      const list = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
+      const { Uploads = [] } = await guard.send('list', list);
+      return Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, upload: UploadId }));
+    },
+    async abort({ key, upload }) {
+      const command = new AbortMultipartUploadCommand({ Bucket, Key: key, UploadId: upload });
+      await guard.send('multipart', (abortSignal) => client.send(command, { abortSignal }));
+    },
+    close: () => client.destroy(),
+  };
 }
 
-/** An absent bucket, another server's page or a wrong address are 404 too, and say nothing of an object. */
+/** An absent bucket, another server's page or a wrong address are 404 too, and do not mean that an object is missing. */
 function isNoSuchKey(error: unknown): boolean {
   return error instanceof Error && error.name === 'NoSuchKey';
 }

@@ -30,8 +30,8 @@ export function createS3Requests(options: S3StoreOptions, admit: ObjectGuard['ad
 
 function dispatchOf({ protocol, hostname, port, path, query, method, headers, body }: SdkRequest) {
   const origin = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`;
-  const asked = Object.entries((query ?? {}) as Readonly<Record<string, string | string[] | null>>);
-  const search = asked.flatMap(([name, values]) =>
+  const parameters = Object.entries((query ?? {}) as Readonly<Record<string, string | string[] | null>>);
+  const search = parameters.flatMap(([name, values]) =>
     [values ?? ''].flat().map((value) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`),
   );
   return {

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { eventually } from '../../../test/fixtures/eventually.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { createMemoryStore } from '../memory/memory-store.ts';
+import { DiskTier } from './disk-tier.ts';
+
+const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+
+it('a copy that is replaced while it is read counts only by its own moment', async () => {
+  const memory = createMemoryStore({ type: 'memory' });
+  const copies = { ...memory };
+  const tier = new DiskTier({ copies, size: 1e9, clock: systemClock, log: silentLogger });
+  const keep = async (text: string, object: number) => {
+    const bytes = Buffer.from(text);
+    const times = { createdAt: object, freshUntil: null, madeBy: null, validator: null, ticket: 0 };
+    const tile = { x: 1, y: 2, slot: 0, object, length: bytes.length, ...times };
+    tier.keep(set, 3, [{ tile, bytes }], tier.moment);
+    const copy = () => memory.get(set, { z: 3, x: 1, y: 2 });
+    await eventually('it is copied', copy, (found) => found?.madeBy === object);
+  };
+  await keep('before', 1);
+  tier.forget([{ kind: 'layer', layer: 'roads' }]);
+  copies.validatorOf = async (...place) => {
+    await keep('after', 2);
+    return memory.validatorOf(...place);
+  };
+  expect((await tier.getUnasked(set, 3, 1, 2))?.bytes.toString()).toBe('after');
+  await tier.close();
+});
