@@ -26,8 +26,10 @@ const [INTERIOR, LEAF] = [5, 13];
 /** Of a cell, what lies in its leaf: https://sqlite.org/fileformat.html#b_tree_pages, "cell payload overflow pages". */
 const [MAX_WITHIN, MIN_WITHIN] = [PAGE_BYTES - 35, Math.floor(((PAGE_BYTES - 12) * 32) / 255) - 23];
 const OVERFLOW_BYTES = PAGE_BYTES - 4;
-/** Pages that are read in one go: those of a tile mostly follow one another. */
+/** Pages that are read in one go at most: those of a tile mostly follow one another. */
 const WINDOW_PAGES = 16;
+/** With a leaf, so that a small tile needs no second read. */
+const LEAF_PAGES = 4;
 /** The first pages of a file, with the roots of its trees. */
 const START_PAGES = 8;
 /** Of the upper part of the trees of a file; a full bundle has some forty. */
@@ -138,7 +140,7 @@ class RestingFile {
   }
 
   begin(): void {
-    this.#startEnd = 1 + this.#fill(this.#start, 1);
+    this.#startEnd = 1 + this.#fill(this.#start, 1, START_PAGES);
     const layout = this.#start.toString('latin1', 0, HEADER.layout.length);
     this.#isAtRest = layout === HEADER.layout && FORMATS.includes(this.#start.readUInt32BE(HEADER.version));
   }
@@ -156,15 +158,15 @@ class RestingFile {
     }
   }
 
-  /** Where the page begins in the window. */
-  at(page: number): number {
+  /** Where the page begins in the window. `count`: how many pages from there on are needed, as far as is known. */
+  at(page: number, count: number): number {
     if (page < 1) throw new RangeError('no such page');
     const known = page < this.#startEnd ? this.#start : this.#upper.get(page);
     this.window = known ?? further;
     if (known) return known === this.#start ? (page - 1) * PAGE_BYTES : 0;
     if (page < this.#first || page >= this.#end) {
       this.#first = page;
-      this.#end = page + this.#fill(further, page);
+      this.#end = page + this.#fill(further, page, Math.min(count, WINDOW_PAGES));
     }
     if (page >= this.#end) throw new RangeError('no such page');
     return (page - this.#first) * PAGE_BYTES;
@@ -186,8 +188,8 @@ class RestingFile {
   }
 
   /** How many pages that are. */
-  #fill(window: Buffer, page: number): number {
-    const read = readSync(this.#file, window, 0, window.length, (page - 1) * PAGE_BYTES);
+  #fill(window: Buffer, page: number, count: number): number {
+    const read = readSync(this.#file, window, 0, count * PAGE_BYTES, (page - 1) * PAGE_BYTES);
     return Math.floor(read / PAGE_BYTES);
   }
 }
@@ -217,7 +219,7 @@ function sharedBytes(pages: RestingFile, checksum: number): Value | undefined {
 function findRow(pages: RestingFile, root: number, key: number): readonly Value[] | null | 'unsure' {
   let page = root;
   for (let level = 0; level < MAX_LEVELS; level++) {
-    const at = pages.at(page);
+    const at = pages.at(page, LEAF_PAGES);
     const { window } = pages;
     const kind = window[at];
     if (kind === LEAF) return rowInLeaf(pages, at, key);
@@ -259,7 +261,8 @@ function payload(pages: RestingFile, from: number, length: number): Buffer {
   const all = Buffer.allocUnsafe(length);
   let filled = pages.window.copy(all, 0, from, from + bytesWithin(length));
   for (let next = from + filled; filled < length; ) {
-    next = pages.at(pages.window.readUInt32BE(next));
+    const count = Math.ceil((length - filled) / OVERFLOW_BYTES);
+    next = pages.at(pages.window.readUInt32BE(next), count);
     filled += pages.window.copy(all, filled, next + 4, next + 4 + Math.min(OVERFLOW_BYTES, length - filled));
   }
   return all;
