@@ -160,33 +160,40 @@ export class Connection implements KeyMemory {
   #signal: AbortSignal | null = null;
   /** Requests without a finished response. */
   #underWay = 0;
-  readonly #waiting: (() => ServerResponse)[] = [];
+  readonly #waiting: ServerResponse[] = [];
+  #begin: (response: ServerResponse) => void = () => {};
+  #most = 0;
+  /** One for all responses: a listener for each would cost as much as finding the tile. */
+  readonly #onClose = () => {
+    this.#underWay--;
+    this.#beginNext();
+  };
 
   constructor(socket: Socket) {
     this.#socket = socket;
   }
 
   /** Begins now, or when fewer than `most` responses are pending. */
-  beginInTurn(begin: () => ServerResponse, most: number): void {
-    this.#waiting.push(begin);
-    this.#beginNext(most);
+  beginInTurn(response: ServerResponse, begin: (response: ServerResponse) => void, most: number): void {
+    this.#begin = begin;
+    this.#most = most;
+    this.#waiting.push(response);
+    this.#beginNext();
   }
 
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  #beginNext(most: number): void {
+  #beginNext(): void {
     if (this.#socket.destroyed) this.#waiting.length = 0;
-    while (this.#underWay < most) {
-      const response = this.#waiting.shift()?.();
+    while (this.#underWay < this.#most) {
+      const response = this.#waiting.shift();
       if (!response) return;
+      this.#begin(response);
       if (response.writableEnded) continue;
       this.#underWay++;
-      response.once('close', () => {
-        this.#underWay--;
-        this.#beginNext(most);
-      });
+      response.on('close', this.#onClose);
     }
   }
 

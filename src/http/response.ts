@@ -18,10 +18,8 @@ export interface Response {
 /** Status 200, shared with pages of other sites, and able to write its head by itself. */
 export interface PreparedResponse extends Response {
   readonly body: Buffer;
-  /** Bytes. */
-  readonly headLength: number;
-  /** Writes the status line and all headers up to the empty line. */
-  writeHead(target: Buffer): void;
+  /** Writes the status line and all headers up to the empty line, as far as there is room. Returns how many bytes they have. */
+  writeHead(target: Buffer): number;
 }
 
 export function isPrepared(answer: Response): answer is PreparedResponse {

@@ -31,6 +31,15 @@ describe('the memory tier', () => {
     expect([small.tiles, none.tiles]).toEqual([0, 0]);
   });
 
+  it('the memory tier holds no more memory than the bytes of a tile that is a part of a larger buffer', () => {
+    const tier = new MemoryTier(100_000);
+    const bytes = Buffer.alloc(8192, 7).subarray(4000, 4100);
+    tier.put(set, at(0), { ...stored(0), bytes });
+    const held = tier.get(set, at(0))?.bytes;
+    expect(held).toEqual(bytes);
+    expect(held?.buffer.byteLength).toBe(100);
+  });
+
   it('the memory tier replaces a tile and counts it once', () => {
     const tier = new MemoryTier(10_000);
     tier.put(set, at(0), stored(100, 1));

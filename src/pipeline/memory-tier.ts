@@ -83,7 +83,8 @@ export class MemoryTier {
 
   /** Returns the value of a later `get`, if there was room. */
   put(set: TileSetKey, tile: TileIndex, stored: StoredTile): CachedTile {
-    const { bytes, createdAt, checksum, freshUntil } = stored;
+    const { createdAt, checksum, freshUntil } = stored;
+    const bytes = this.#maxBytes === 0 ? stored.bytes : ownBytes(stored.bytes);
     const answer: CachedTile = { bytes, createdAt, checksum, freshUntil, outcome: 'HIT' };
     if (this.#maxBytes === 0) return answer;
     const cost = bytes.length + ENTRY_OVERHEAD_BYTES;
@@ -211,6 +212,14 @@ export class MemoryTier {
     if (this.#newest === entry) this.#newest = entry.older;
     if (this.#oldest === entry) this.#oldest = entry.newer;
   }
+}
+
+/** A small view would keep all of the memory that it is a part of. */
+function ownBytes(bytes: Buffer): Buffer {
+  if (bytes.buffer.byteLength <= bytes.length + ENTRY_OVERHEAD_BYTES) return bytes;
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
 }
 
 function placeKey(x: number, y: number): PlaceKey {

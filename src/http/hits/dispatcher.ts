@@ -74,9 +74,10 @@ export function createDispatcher(options: DispatcherOptions) {
     const connection = connectionOf(request.socket);
     if (stopped && connection.lastResponse) lastOnKept = performance.now();
     connection.lastResponse = response;
-    if (connection.waiting >= limits.waitingPerConnection) begin(refuseCrowd, request, response);
-    else connection.beginInTurn(() => begin(take, request, response), limits.requestsPerConnection);
+    if (connection.waiting >= limits.waitingPerConnection) begin(refuseCrowd, response);
+    else connection.beginInTurn(response, beginTaking, limits.requestsPerConnection);
   };
+  const beginTaking = (response: ServerResponse) => begin(take, response);
 
   return {
     listener,
@@ -89,16 +90,15 @@ export function createDispatcher(options: DispatcherOptions) {
     lastOnKeptConnection: () => lastOnKept,
   };
 
-  function begin(work: typeof take, request: IncomingMessage, response: ServerResponse): ServerResponse {
+  function begin(work: typeof take, response: ServerResponse): void {
     try {
       if (stopped) response.shouldKeepAlive = false;
-      work(request, response);
+      work(response.req, response);
     } catch (error) {
       // Thrown on, it would end the server.
       log.error({ err: error }, 'a request could not be answered');
       response.destroy();
     }
-    return response;
   }
 
   function matchOf(request: IncomingMessage) {

@@ -161,21 +161,22 @@ export class WholeResponse<
 const LARGEST = 32 * 1024;
 
 function isTakenWhole(response: ServerResponse, answer: PreparedResponse): response is WholeResponse {
-  const fits = answer.headLength + answer.body.length <= LARGEST;
-  return fits && response instanceof WholeResponse && response.takesWhole;
+  return answer.body.length <= LARGEST && response instanceof WholeResponse && response.takesWhole;
 }
 
-/** Returns false when nothing was sent: another answer on the connection comes first, or the client has gone. */
+/** Returns false when nothing was sent: it is too long, another answer on the connection comes first, or the client has gone. */
 type WholeSender = (response: WholeResponse, answer: PreparedResponse) => boolean;
 
 /** All answers are put together in one buffer; one that the system does not take completely keeps it. */
 function createWholeSender(): WholeSender {
   let space = Buffer.allocUnsafeSlow(LARGEST);
   return (response, answer) => {
-    const { headLength, body } = answer;
-    answer.writeHead(space);
+    const { body } = answer;
+    const headLength = answer.writeHead(space);
+    const length = headLength + body.length;
+    if (length > LARGEST) return false;
     body.copy(space, headLength);
-    const outcome = response.sendWhole(space.subarray(0, headLength + body.length));
+    const outcome = response.sendWhole(space.subarray(0, length));
     if (outcome === 'pending') space = Buffer.allocUnsafeSlow(LARGEST);
     return outcome !== 'not-now';
   };

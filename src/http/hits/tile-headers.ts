@@ -5,6 +5,7 @@ import { clientSecondsAt, NOT_KEPT } from '../../domain/layer.ts';
 import { joinKeys, type KeyHeader, keysOfTile } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { CachedTile, CacheOutcome, ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { type Headers, type PreparedResponse, pairs, type Response } from '../response.ts';
 import { SHARED_HEADERS } from './send.ts';
@@ -30,7 +31,7 @@ export class TileResponse implements PreparedResponse {
   readonly #tile: TileIndex;
   readonly #answer: CachedTile;
   readonly #lines: HeaderLines;
-  readonly #lifetime: Lifetime;
+  readonly #common: CommonHeaders;
   #head: string | null = null;
 
   constructor(tiles: ResolvedTileSet, tile: TileIndex, answer: CachedTile, lines: HeaderLines) {
@@ -38,15 +39,16 @@ export class TileResponse implements PreparedResponse {
     this.#tile = tile;
     this.#answer = answer;
     this.#lines = lines;
-    this.#lifetime = lifetimeOf(tiles, tile.z, answer.outcome, answer.standIn);
+    this.#common = lines.common(tiles, tile.z, answer);
     this.body = answer.bytes;
     // The same bytes have the same validator, whichever server or run made them.
     this.etag = `"${answer.checksum.toString(16)}-${answer.bytes.length.toString(36)}"`;
   }
 
-  isOf(tiles: ResolvedTileSet, { z, x, y }: TileIndex): boolean {
+  isOf(tiles: ResolvedTileSet, { z, x, y }: TileIndex, answer: CachedTile): boolean {
     const tile = this.#tile;
-    return this.#tiles === tiles && tile.x === x && tile.y === y && tile.z === z;
+    const isPlace = tile.x === x && tile.y === y && tile.z === z;
+    return isPlace && this.#tiles === tiles && this.#answer === answer;
   }
 
   get cache(): CacheOutcome {
@@ -54,78 +56,79 @@ export class TileResponse implements PreparedResponse {
   }
 
   get headers(): Headers {
-    return [...this.#tileHeaders(), ...tileSetHeaders(this.#tiles), ...this.#lines.expiry(this.#lifetime)];
+    const { freshness, place, lifetime } = this.#common;
+    return [...this.#own(), ...freshness, ...place, ...this.#lines.expiry(lifetime)];
   }
 
   get notModified(): Response {
-    const headers = [...this.#freshness(), ...this.#lines.expiry(this.#lifetime)];
+    const { freshness, lifetime } = this.#common;
+    const headers = [...this.#validators(), ...freshness, ...this.#lines.expiry(lifetime)];
     return { status: 304, headers, body: null };
   }
 
-  get headLength(): number {
-    return this.#lines.dated(this.#lifetime).length + this.#lasting().length;
-  }
-
-  writeHead(target: Buffer): void {
-    const dated = this.#lines.dated(this.#lifetime);
+  writeHead(target: Buffer): number {
+    const dated = this.#lines.dated(this.#common.lifetime);
+    this.#head ??= `${this.#common.lines}${linesOf(this.#own())}Content-Length: ${this.body.length}\r\n\r\n`;
     dated.copy(target);
-    target.write(this.#lasting(), dated.length, 'latin1');
+    target.write(this.#head, dated.length, 'latin1');
+    return dated.length + this.#head.length;
   }
 
-  /** Headers that do not change with time. */
-  #lasting(): string {
-    this.#head ??= this.#lines.ofTile(this.#tiles, [
-      ...this.#tileHeaders(),
-      'Content-Length',
-      String(this.body.length),
-    ]);
-    return this.#head;
+  #own(): string[] {
+    const { subset, format } = this.#tiles;
+    const { z, x, y } = this.#tile;
+    const { minX, minY, maxX, maxY } = boundsOfTile(subset.gridSet, z, x, y);
+    const own = this.#validators();
+    own.push('Content-Type', contentTypeOf(format, this.body));
+    // GeoWebCache counts rows from the bottom.
+    own.push('geowebcache-tile-index', `[${x}, ${levelOf(subset.gridSet, z).rows - 1 - y}, ${z}]`);
+    own.push('geowebcache-tile-bounds', `${minX},${minY},${maxX},${maxY}`);
+    return own;
   }
 
-  #tileHeaders(): Headers {
-    const contentType = contentTypeOf(this.#tiles.format, this.body);
-    const place = placeHeaders(this.#tiles, this.#tile, this.#answer.outcome);
-    return ['Content-Type', contentType, ...this.#freshness(), ...place];
-  }
-
-  /** Headers that a 304 has too. */
-  #freshness(): Headers {
-    const { createdAt, outcome } = this.#answer;
-    const modified = new Date(createdAt).toUTCString();
-    return [
-      'ETag',
-      this.etag,
-      'Last-Modified',
-      modified,
-      'X-Cache',
-      outcome,
-      ...cacheControl(this.#lifetime),
-      ...this.#lines.keys(this.#tiles, this.#tile),
-    ];
+  /** Those of its own that a 304 has too. */
+  #validators(): string[] {
+    const modified = new Date(this.#answer.createdAt).toUTCString();
+    const keys = this.#lines.keys(this.#tiles, this.#tile);
+    return ['ETag', this.etag, 'Last-Modified', modified, ...keys];
   }
 }
 
-/** A tile in memory is answered many times with the same reply. */
+/**
+ * A tile in memory is answered many times with the same reply, which it carries: entries of a WeakMap cost the garbage
+ * collector more than making the reply does.
+ */
 export function createTileResponses(
   clock: Clock,
   keyHeader: KeyHeader | null,
 ): (tiles: ResolvedTileSet, tile: TileIndex, answer: CachedTile) => TileResponse {
-  const remembered = new WeakMap<CachedTile, TileResponse>();
+  const reply = Symbol('reply');
   const lines = new HeaderLines(clock, keyHeader);
-  return (tiles, tile, answer) => {
-    const known = remembered.get(answer);
-    if (known?.isOf(tiles, tile)) return known;
+  return (tiles, tile, answer: CachedTile & { [reply]?: TileResponse }) => {
+    const known = answer[reply];
+    if (known?.isOf(tiles, tile, answer)) return known;
     const made = new TileResponse(tiles, tile, answer, lines);
-    remembered.set(answer, made);
+    answer[reply] = made;
     return made;
   };
+}
+
+/** Headers that the tiles of a set have in common at one zoom. */
+interface CommonHeaders {
+  readonly lifetime: Lifetime;
+  /** A 304 has them too. */
+  readonly freshness: Headers;
+  readonly place: Headers;
+  /** All of them, as they are sent. */
+  readonly lines: string;
 }
 
 /** Headers as they are sent. What many tiles have in common is written once. */
 class HeaderLines {
   readonly #clock: Clock;
   readonly #keyHeader: KeyHeader | null;
-  readonly #ofSets = new WeakMap<ResolvedTileSet, string>();
+  /** Of hits, by zoom. */
+  readonly #ofSets = new WeakMap<ResolvedTileSet, CommonHeaders[]>();
   /** Of the present second, by how long an answer lasts. */
   readonly #dated = new Map<number | null, Buffer>();
   #second = 0;
@@ -143,7 +146,7 @@ class HeaderLines {
     return expires(lifetime, this.#clock.now());
   }
 
-  /** The status line and the headers that change with time. Always of the same length. */
+  /** The status line and the headers that change with time. */
   dated(lifetime: Lifetime): Buffer {
     const second = Math.floor(this.#clock.now() / 1000);
     if (second !== this.#second) this.#dated.clear();
@@ -158,12 +161,25 @@ class HeaderLines {
     return made;
   }
 
-  /** To the empty line. */
-  ofTile(tiles: ResolvedTileSet, own: Headers): string {
-    const common = this.#ofSets.get(tiles) ?? linesOf([...tileSetHeaders(tiles), ...SHARED_HEADERS]);
-    this.#ofSets.set(tiles, common);
-    return `${common}${linesOf(own)}\r\n`;
+  common(tiles: ResolvedTileSet, z: number, { outcome, standIn }: CachedTile): CommonHeaders {
+    if (outcome !== 'HIT' || standIn) return commonHeaders(tiles, z, outcome, standIn);
+    const levels = getOrCreate(this.#ofSets, tiles, (): CommonHeaders[] => []);
+    levels[z] ??= commonHeaders(tiles, z, outcome);
+    return levels[z];
   }
+}
+
+function commonHeaders(
+  tiles: ResolvedTileSet,
+  z: number,
+  outcome: CacheOutcome,
+  standIn?: boolean,
+): CommonHeaders {
+  const lifetime = lifetimeOf(tiles, z, outcome, standIn);
+  const freshness = ['X-Cache', outcome, ...cacheControl(lifetime)];
+  const place = [...tileSetHeaders(tiles), 'geowebcache-cache-result', CACHE_RESULT[outcome]];
+  const lines = linesOf([...place, ...SHARED_HEADERS, ...freshness]);
+  return { lifetime, freshness, place, lines };
 }
 
 /** Throws for what must not be in a header. */
@@ -210,7 +226,6 @@ export interface Lifetime {
 /** The tile itself may be cached any moment. */
 const STAND_IN_SECONDS = 10;
 
-/** One for each tile that is read from the store: all have the same fields in the same order, which makes them quick to read. */
 function lifetimeOf(
   { bound: { layer } }: ResolvedTileSet,
   z: number,
@@ -255,19 +270,4 @@ export function headerText(name: string): string {
   return name.replaceAll(/[^\x20-\x7e]+/gu, (text) =>
     Buffer.from(text).toString('hex').toUpperCase().replaceAll(/../g, '%$&'),
   );
-}
-
-function placeHeaders(tiles: ResolvedTileSet, tile: TileIndex, outcome: CacheOutcome): Headers {
-  const { gridSet } = tiles.subset;
-  const { minX, minY, maxX, maxY } = boundsOfTile(gridSet, tile.z, tile.x, tile.y);
-  // GeoWebCache counts rows from the bottom.
-  const row = levelOf(gridSet, tile.z).rows - 1 - tile.y;
-  return [
-    'geowebcache-cache-result',
-    CACHE_RESULT[outcome],
-    'geowebcache-tile-index',
-    `[${tile.x}, ${row}, ${tile.z}]`,
-    'geowebcache-tile-bounds',
-    `${minX},${minY},${maxX},${maxY}`,
-  ];
 }

@@ -99,6 +99,15 @@ describe('a tile that is there', () => {
     expect(text.match(/x{20000}(?!x)/g)).toHaveLength(times);
   });
 
+  it('a cached tile that fits into the send buffer only without its head arrives complete', async () => {
+    const bytes = Buffer.alloc(32 * 1024 - 100, 'x');
+    const socket = await open(bytes);
+    socket.write(get(TILE) + get(TILE, LAST));
+    const text = await rest(socket);
+    expect(text.match(new RegExp(`\\r\\nContent-Length: ${bytes.length}\\r\\n`, 'gi'))).toHaveLength(2);
+    expect(text.match(/x{1000,}/g)?.map((run) => run.length)).toEqual([bytes.length, bytes.length]);
+  });
+
   it('the server goes on when the caller of a cached tile has gone', async () => {
     const held = createDeferred<void>();
     let asked = 0;

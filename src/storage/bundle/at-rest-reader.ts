@@ -26,8 +26,10 @@ const [INTERIOR, LEAF] = [5, 13];
 /** Of a cell, what lies in its leaf: https://sqlite.org/fileformat.html#b_tree_pages, "cell payload overflow pages". */
 const [MAX_WITHIN, MIN_WITHIN] = [PAGE_BYTES - 35, Math.floor(((PAGE_BYTES - 12) * 32) / 255) - 23];
 const OVERFLOW_BYTES = PAGE_BYTES - 4;
-/** Pages that are read in one go: those of a tile mostly follow one another. */
+/** Pages that are read in one go at most: those of a tile mostly follow one another. */
 const WINDOW_PAGES = 16;
+/** With a leaf, so that a small tile needs no second read. */
+const LEAF_PAGES = 4;
 /** The first pages of a file, with the roots of its trees. */
 const START_PAGES = 8;
 /** Of the upper part of the trees of a file; a full bundle has some forty. */
@@ -138,7 +140,7 @@ class RestingFile {
   }
 
   begin(): void {
-    this.#startEnd = 1 + this.#fill(this.#start, 1);
+    this.#startEnd = 1 + this.#fill(this.#start, 1, START_PAGES);
     const layout = this.#start.toString('latin1', 0, HEADER.layout.length);
     this.#isAtRest = layout === HEADER.layout && FORMATS.includes(this.#start.readUInt32BE(HEADER.version));
   }
@@ -156,15 +158,15 @@ class RestingFile {
     }
   }
 
-  /** Where the page begins in the window. */
-  at(page: number): number {
+  /** Where the page begins in the window. `count`: how many pages from there on are needed, as far as is known. */
+  at(page: number, count: number): number {
     if (page < 1) throw new RangeError('no such page');
     const known = page < this.#startEnd ? this.#start : this.#upper.get(page);
     this.window = known ?? further;
     if (known) return known === this.#start ? (page - 1) * PAGE_BYTES : 0;
     if (page < this.#first || page >= this.#end) {
       this.#first = page;
-      this.#end = page + this.#fill(further, page);
+      this.#end = page + this.#fill(further, page, Math.min(count, WINDOW_PAGES));
     }
     if (page >= this.#end) throw new RangeError('no such page');
     return (page - this.#first) * PAGE_BYTES;
@@ -186,8 +188,8 @@ class RestingFile {
   }
 
   /** How many pages that are. */
-  #fill(window: Buffer, page: number): number {
-    const read = readSync(this.#file, window, 0, window.length, (page - 1) * PAGE_BYTES);
+  #fill(window: Buffer, page: number, count: number): number {
+    const read = readSync(this.#file, window, 0, count * PAGE_BYTES, (page - 1) * PAGE_BYTES);
     return Math.floor(read / PAGE_BYTES);
   }
 }
@@ -196,22 +198,17 @@ function findTile(pages: RestingFile, key: number): AtRest {
   const row = findRow(pages, TILE_ROOT, key);
   if (row === null || row === 'unsure') return row;
   if (row.length !== COLUMNS && row.length !== FORMER_COLUMNS) return 'unsure';
-  const [, created_at, checksum, fresh_until, , made_by, ...rest] = row;
+  const [created_at, checksum, fresh_until = null, made_by = null] = [row[1], row[2], row[3], row[5]];
   // A ticket is never null.
-  const [ticket, proof, own] = typeof rest[0] === 'number' ? rest : [rest[1] ?? 0, rest[2], rest[0]];
+  const former = typeof row[6] !== 'number';
+  const own = row[former ? 6 : 8];
+  const ticket = row[former ? 7 : 6] ?? 0;
+  const proof = row[former ? 8 : 7] ?? null;
   if (typeof created_at !== 'number' || typeof checksum !== 'number') return 'unsure';
   const bytes = own ?? sharedBytes(pages, checksum);
   if (Buffer.isBuffer(fresh_until) || Buffer.isBuffer(made_by) || Buffer.isBuffer(proof)) return 'unsure';
   if (!Buffer.isBuffer(bytes) || typeof ticket !== 'number') return 'unsure';
-  return {
-    created_at,
-    checksum,
-    fresh_until: fresh_until ?? null,
-    made_by: made_by ?? null,
-    ticket,
-    proof: proof ?? null,
-    bytes,
-  };
+  return { created_at, checksum, fresh_until, made_by, ticket, proof, bytes };
 }
 
 function sharedBytes(pages: RestingFile, checksum: number): Value | undefined {
@@ -222,50 +219,50 @@ function sharedBytes(pages: RestingFile, checksum: number): Value | undefined {
 function findRow(pages: RestingFile, root: number, key: number): readonly Value[] | null | 'unsure' {
   let page = root;
   for (let level = 0; level < MAX_LEVELS; level++) {
-    const at = pages.at(page);
-    if (pages.window[at] === LEAF) return rowInLeaf(pages, at, key);
-    if (pages.window[at] !== INTERIOR) return 'unsure';
+    const at = pages.at(page, LEAF_PAGES);
+    const { window } = pages;
+    const kind = window[at];
+    if (kind === LEAF) return rowInLeaf(pages, at, key);
+    if (kind !== INTERIOR) return 'unsure';
     pages.keep(page, at);
-    page = childFor(pages.window, at, key);
+    // The first child whose keys go as far as `key`, or the last.
+    page = window.readUInt32BE(cellFor(window, at, key, false) ?? at + 8);
   }
   return 'unsure';
 }
 
-/** The first child whose keys go as far as `key`, or the last. */
-function childFor(window: Buffer, at: number, key: number): number {
-  const cells = window.readUInt16BE(at + 3);
-  const cellAt = (cell: number) => at + window.readUInt16BE(at + 12 + 2 * cell);
-  const found = firstCell(cells, (cell) => varint(window, cellAt(cell) + 4).value >= key);
-  return window.readUInt32BE(found === cells ? at + 8 : cellAt(found));
-}
-
 function rowInLeaf(pages: RestingFile, at: number, key: number): readonly Value[] | null {
   const { window } = pages;
-  const cells = window.readUInt16BE(at + 3);
-  const lengthOf = (cell: number) => varint(window, at + window.readUInt16BE(at + 8 + 2 * cell));
-  const keyOf = (cell: number) => varint(window, lengthOf(cell).end);
-  const found = firstCell(cells, (cell) => keyOf(cell).value >= key);
-  if (found === cells || keyOf(found).value !== key) return null;
-  return recordValues(payload(pages, keyOf(found).end, lengthOf(found).value));
+  const cell = cellFor(window, at, key, true);
+  if (cell === null) return null;
+  const keyAt = afterVarint(window, cell);
+  if (varint(window, keyAt) !== key) return null;
+  return recordValues(payload(pages, afterVarint(window, keyAt), varint(window, cell)));
 }
 
-/** The first of the cells for which it is so, as it is for all that follow. */
-function firstCell(cells: number, isSo: (cell: number) => boolean): number {
-  let [low, high] = [0, cells];
-  while (low < high) {
+/** Where the first cell with this key or a higher one begins. */
+function cellFor(window: Buffer, at: number, key: number, isLeaf: boolean): number | null {
+  const cells = window.readUInt16BE(at + 3);
+  const pointers = at + (isLeaf ? 8 : 12);
+  let low = 0;
+  for (let high = cells; low < high; ) {
     const middle = (low + high) >>> 1;
-    if (isSo(middle)) high = middle;
+    const cell = at + window.readUInt16BE(pointers + 2 * middle);
+    // Before a key is the length of its row, or the page of its child.
+    if (varint(window, isLeaf ? afterVarint(window, cell) : cell + 4) >= key) high = middle;
     else low = middle + 1;
   }
-  return low;
+  return low === cells ? null : at + window.readUInt16BE(pointers + 2 * low);
 }
 
+/** From the common pool: most tiles are sent and forgotten. The memory tier makes copies of its own. */
 function payload(pages: RestingFile, from: number, length: number): Buffer {
   if (length > MAX_PAYLOAD) throw new RangeError('too large');
-  const all = Buffer.allocUnsafeSlow(length);
+  const all = Buffer.allocUnsafe(length);
   let filled = pages.window.copy(all, 0, from, from + bytesWithin(length));
   for (let next = from + filled; filled < length; ) {
-    next = pages.at(pages.window.readUInt32BE(next));
+    const count = Math.ceil((length - filled) / OVERFLOW_BYTES);
+    next = pages.at(pages.window.readUInt32BE(next), count);
     filled += pages.window.copy(all, filled, next + 4, next + 4 + Math.min(OVERFLOW_BYTES, length - filled));
   }
   return all;
@@ -280,15 +277,14 @@ function bytesWithin(length: number): number {
 
 /** https://sqlite.org/fileformat.html#record_format: the kinds of the columns, then their values. */
 function recordValues(record: Buffer): readonly Value[] {
-  const { value: headerBytes, end } = varint(record, 0);
+  const headerBytes = varint(record, 0);
   const values: Value[] = [];
   let from = headerBytes;
-  for (let at = end; at < headerBytes; ) {
+  for (let at = afterVarint(record, 0); at < headerBytes; at = afterVarint(record, at)) {
     const kind = varint(record, at);
-    const bytes = bytesOf(kind.value);
-    values.push(decoded(record.subarray(from, from + bytes), kind.value));
+    const bytes = bytesOf(kind);
+    values.push(decoded(record, from, bytes, kind));
     from += bytes;
-    at = kind.end;
   }
   return values;
 }
@@ -301,19 +297,25 @@ function bytesOf(kind: number): number {
 }
 
 /** Null, whole numbers, 0 and 1 by their kinds; texts and bytes as they are. */
-function decoded(bytes: Buffer, kind: number): Value {
+function decoded(record: Buffer, from: number, bytes: number, kind: number): Value {
   if (kind === 0) return null;
   if (kind === 8 || kind === 9) return kind - 8;
-  return kind >= 12 ? bytes : bytes.readIntBE(0, bytes.length);
+  return kind >= 12 ? record.subarray(from, from + bytes) : record.readIntBE(from, bytes);
 }
 
 /** Numbers beyond 2⁴² do not occur. */
-function varint(buffer: Buffer, from: number): { readonly value: number; readonly end: number } {
+function varint(buffer: Buffer, from: number): number {
   let value = 0;
   for (let at = from; at < from + 6; at++) {
     const byte = buffer.readUInt8(at);
     value = value * 128 + (byte & 127);
-    if (byte < 128) return { value, end: at + 1 };
+    if (byte < 128) return value;
   }
   throw new RangeError('too large a number');
+}
+
+function afterVarint(buffer: Buffer, from: number): number {
+  let at = from;
+  while (buffer.readUInt8(at) >= 128) at++;
+  return at + 1;
 }
