@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { tileSetOf } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
-import { RecentMap } from '../../lib/recent-map.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { openRepeater, type Repeater } from '../../lib/repeat.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
@@ -50,8 +50,8 @@ const LOOK_INTERVAL = 1000;
 const LINGER = 60_000;
 /** Milliseconds between listings of the bucket: 1,000 objects each. */
 const AUDIT_INTERVAL = 10_000;
-/** Objects without a row that are remembered between two looks. */
-const MAX_UNLISTED = 10_000;
+/** Objects without a row that are remembered between two looks; more have their turn when these are gone. */
+const MAX_UNLISTED = 50_000;
 /** Milliseconds that dropped tile sets are remembered. */
 const REMEMBERED = 30 * 86_400_000;
 
@@ -69,7 +69,7 @@ export class PackSweeper {
    * When objects without a row were first seen, by the monotonic clock: to a clock that has jumped ahead, an object that is
    * being written is old.
    */
-  readonly #unlisted = new RecentMap<string, number>(MAX_UNLISTED);
+  readonly #unlisted = new Map<string, number>();
   #checked = false;
 
   constructor(options: PackSweeperOptions) {
@@ -224,11 +224,15 @@ export class PackSweeper {
     this.#auditAt = clock.monotonic() + AUDIT_INTERVAL;
     const { objects, next } = await bucket.list(prefix, this.#listedUpTo);
     this.#listedUpTo = next;
-    const unlisted = await findUnlisted(database, name, prefix, objects, clock.now());
+    const unlisted = new Set(await findUnlisted(database, name, prefix, objects, clock.now()));
     const now = clock.monotonic();
-    const left = unlisted.filter((key) => now - (this.#unlisted.get(key) ?? now) > MAX_WRITE);
+    for (const { key } of objects) {
+      if (!unlisted.has(key)) this.#unlisted.delete(key);
+      else if (this.#unlisted.size < MAX_UNLISTED) getOrCreate(this.#unlisted, key, () => now);
+    }
+    const left = [...unlisted].filter((key) => now - (this.#unlisted.get(key) ?? now) > MAX_WRITE);
     if (left.length > 0) await this.#remove(left);
-    for (const key of unlisted) this.#unlisted.set(key, this.#unlisted.get(key) ?? now, 1);
+    for (const key of left) this.#unlisted.delete(key);
     await this.#listUnknown(objects);
   }
 
