@@ -61,6 +61,9 @@ function Source({ document, faults, onChange }: FieldsProps) {
   const type = String(source.type ?? 'wms');
   const types = type in WORDS.types ? WORDS.types : { ...WORDS.types, [type]: type };
   const named = type === 'wms' || type === 'wmts' ? NAMED[type] : null;
+  // The server stores a list; several addresses, or one from the environment, are only in the text.
+  const [first = '', ...others] = [source.url ?? ''].flat() as readonly unknown[];
+  const url = typeof first === 'string' && others.length === 0 ? first : null;
   const change = (fields: object) => onChange({ source: { type, ...source, ...fields } });
   const retype = (chosen: string) => {
     const { layers, layer, ...others } = source;
@@ -72,10 +75,10 @@ function Source({ document, faults, onChange }: FieldsProps) {
     <fieldset className="stack">
       <legend>{TEXTS.layer.source}</legend>
       <Choice label={WORDS.type} value={type} options={types} onChange={retype} />
-      {type in WORDS.types && typeof source.url !== 'object' && (
+      {type in WORDS.types && url !== null && (
         <TextField
           label={WORDS.address}
-          value={String(source.url ?? '')}
+          value={url}
           error={faultIn(faults, 'source.url')}
           onText={(url) => change({ url })}
         />

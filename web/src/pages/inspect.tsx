@@ -49,10 +49,10 @@ function Place({ layer }: { layer: LayerInfo }) {
       </Card>
       {query.has('tile') && (
         <Card>
-          <TileDetails key={query.toString()} set={asked} place={{ z, x, y }} />
-          <p>
+          <div className="stack">
+            <TileDetails key={query.toString()} set={asked} place={{ z, x, y }} />
             <a href={addressOf('layers', layer.name, wishesOf(asked))}>{WORDS.onMap}</a>
-          </p>
+          </div>
         </Card>
       )}
     </>

@@ -39,7 +39,7 @@ export function LayerBlankAreas({ layer }: { layer: string }) {
                   <span className="small quiet">
                     {one.createdAt === null
                       ? WORDS.fromFile
-                      : `${one.createdBy ?? ''} ${agoText(one.createdAt)} ${one.note}`}
+                      : [one.createdBy, agoText(one.createdAt), one.note].filter(Boolean).join(' · ')}
                   </span>
                 </span>
                 {one.id !== null && (
@@ -61,7 +61,7 @@ export function LayerBlankAreas({ layer }: { layer: string }) {
                   {gridSet}, {TEXTS.exports.zooms(z, z)}, {WORDS.tiles(tiles.length, tiles[0] ?? '')}
                   <br />
                   <span className="small quiet">
-                    {refused ? WORDS.refused : WORDS.kept} {agoText(at)}
+                    {refused ? WORDS.refused : WORDS.kept} · {agoText(at)}
                   </span>
                 </span>
                 <Button

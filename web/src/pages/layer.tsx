@@ -75,10 +75,10 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
       {layer.description !== '' && <p className="quiet">{layer.description}</p>}
       <div className="grid">
         <LayerMap set={set} onChange={change} />
-        <Card title={WORDS.sizes} className="span-6">
+        <Card title={WORDS.sizes} className="span-7">
           {own ? <Sizes layer={own} defaults={defaultsOf(layer)} /> : <Empty>{WORDS.noTiles}</Empty>}
         </Card>
-        <Card title={WORDS.source} className="span-6">
+        <Card title={WORDS.source} className="span-5">
           <Facts of={namedFacts(WORDS.sourceNames, layer.source)} />
         </Card>
         {works && (

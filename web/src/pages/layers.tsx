@@ -136,15 +136,10 @@ function LayerLine({ row: { layer, usage } }: { row: LayerRow }) {
         <img src={picture} alt="" loading="lazy" width={40} height={40} />
       )}
       <span className="cut" title={`${titleOf(layer)} ${layer.name}`}>
+        {!layer.enabled && <span className="badge">{TEXTS.schedules.off}</span>}{' '}
         <strong className="name">{titleOf(layer)}</strong>
         {layer.title !== '' && layer.title !== layer.name && (
           <span className="small quiet"> {layer.name}</span>
-        )}
-        {!layer.enabled && (
-          <>
-            {' '}
-            <span className="badge">{TEXTS.schedules.off}</span>
-          </>
         )}
         <span className="small quiet formats">
           <br />

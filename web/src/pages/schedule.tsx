@@ -72,7 +72,7 @@ function When({ schedule }: { schedule: Schedule }) {
   const { cron, timeZone, hours, overrun, nextRuns, enabled } = schedule;
   const expression = (
     <>
-      {cronText(cron)} <code className="quiet">{cron}</code>
+      {cronText(cron)} <code className="quiet block">{cron}</code>
     </>
   );
   const next = nextRuns.map((time, place) => (

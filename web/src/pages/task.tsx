@@ -70,8 +70,10 @@ function TaskDetails({ task }: { task: Task }) {
   return (
     <div className="grid">
       <Card>
-        <TaskBar task={task} />
-        <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>{pace(task)}</p>
+        <div className="stack tight">
+          <TaskBar task={task} />
+          <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>{pace(task)}</p>
+        </div>
       </Card>
       <Card title={WORDS.ratePlot} className="span-7">
         <Rate task={task} />
