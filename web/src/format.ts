@@ -1,5 +1,5 @@
 import type { Task } from './api/task-feed.ts';
-import { LOCALE } from './language.ts';
+import { LANGUAGE, LOCALE } from './language.ts';
 import { TEXTS } from './texts.ts';
 
 const UNITS = TEXTS.byteUnits;
@@ -45,10 +45,14 @@ export function bytesText(bytes: number): string {
   return `${sign}${numberText(size, digits, { minimumFractionDigits: digits })} ${UNITS[unit]}`;
 }
 
-/** Whole up to a million, e.g. `12,345`; shortened above: `3.4 million`. */
+/**
+ * Whole up to a million, e.g. `12,345`; shortened above: `3.4 million`. A noun follows it, and Romance languages would need
+ * a word between: `3,4 millones de teselas`.
+ */
 export function countText(count: number): string {
   if (Math.abs(count) < 1e6) return numberText(count, 0);
-  return numberText(count, 1, { notation: 'compact', compactDisplay: 'long' });
+  const compactDisplay = LANGUAGE === 'es' || LANGUAGE === 'fr' ? 'short' : 'long';
+  return numberText(count, 1, { notation: 'compact', compactDisplay });
 }
 
 /** Whole from ten on: below, a tenth is worth showing. */

@@ -8,7 +8,7 @@ import { part } from './api/client.ts';
 import { useResource } from './api/use-resource.ts';
 import type { ConsoleMap, TilePlace } from './map/console-map.ts';
 import { MapBox } from './map/map-box.tsx';
-import { extensionOf, type OfferedLayer, type TileSet, tileAddress } from './map/tile-set.ts';
+import { extensionOf, type OfferedLayer, type TileSet, tileAddress, tileSetFrom } from './map/tile-set.ts';
 import { Choice, Form, ProblemNotice } from './parts/basics.tsx';
 import { type LayerFault, LayerField } from './parts/layer-field.tsx';
 import { TileSetChoices } from './parts/tile-set-choices.tsx';
@@ -161,22 +161,9 @@ function withPicturesOnly(layer: OfferedLayer): OfferedLayer {
 /** While a layer is being asked for, the one before it stays. */
 function useTileSet(layer: OfferedLayer | null, wishes: URLSearchParams): TileSet<OfferedLayer> | null {
   const last = useRef<TileSet<OfferedLayer> | null>(null);
-  const set = useMemo(() => layer && tileSetOf(withPicturesOnly(layer), wishes), [layer, wishes]);
+  const set = useMemo(() => layer && tileSetFrom(withPicturesOnly(layer), wishes, ''), [layer, wishes]);
   if (set) last.current = set;
   return last.current;
-}
-
-/** What a page address asks for, as far as the server offers it. Formats go by their extension there. */
-function tileSetOf(layer: OfferedLayer, wishes: URLSearchParams): TileSet<OfferedLayer> | null {
-  const gridSet = layer.gridSets.find(({ name }) => name === wishes.get('gridSet')) ?? layer.gridSets[0];
-  if (!gridSet) return null;
-  const format = layer.formats[Math.max(0, layer.extensions.indexOf(wishes.get('format') ?? ''))] ?? '';
-  const parameters = layer.parameters.flatMap((parameter): [string, string][] => {
-    const value = wishes.get(parameter.name) ?? parameter.default;
-    const known = parameter.values === null || parameter.values.includes(value);
-    return known && value !== parameter.default ? [[parameter.name, value]] : [];
-  });
-  return { layer, gridSet, format, parameters: Object.fromEntries(parameters) };
 }
 
 function wishesOf(set: TileSet<OfferedLayer>): URLSearchParams {

@@ -1,8 +1,8 @@
 import { createContext, useContext } from 'react';
 import { mayWorkOn as isOwnLayer } from '../../src/access/caller.ts';
-import type { Answer } from './api/client.ts';
+import type { ApiResponse } from './api/client.ts';
 
-export type Caller = Omit<Answer<'/api/v1/me'>, 'passwordIsInitial'>;
+export type Caller = Omit<ApiResponse<'GET /api/v1/me'>, 'passwordIsInitial'>;
 export type Role = Caller['role'];
 
 /** What `session.json` answers. */

@@ -1,4 +1,4 @@
-import type { Body } from './api/client.ts';
+import type { ApiBody } from './api/client.ts';
 import type { Task } from './api/task-feed.ts';
 import { TEXTS } from './texts.ts';
 
@@ -25,7 +25,7 @@ export interface TaskFilter {
 }
 
 /** As the server takes it: in a query, and in the body that stops tasks. */
-type Wanted = Pick<Body<'POST /api/v1/tasks/stop'>, 'type' | 'layer' | 'since'> & {
+type Wanted = Pick<ApiBody<'POST /api/v1/tasks/stop'>, 'type' | 'layer' | 'since'> & {
   readonly state?: Task['state'][];
   readonly outcome?: NonNullable<Task['outcome']>[];
 };

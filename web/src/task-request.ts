@@ -1,4 +1,4 @@
-import type { Body } from './api/client.ts';
+import type { ApiBody } from './api/client.ts';
 import type { Shape } from './map/shapes.ts';
 import { parameterWishes } from './map/tile-set.ts';
 
@@ -8,7 +8,7 @@ export const AREA_WORK = [...TASK_TYPES, 'invalidate', 'blank', 'export'] as con
 export type Work = (typeof AREA_WORK)[number];
 
 /** What a task and a schedule have in common of their bodies. */
-type Asked = Body<'POST /api/v1/schedules'>;
+type Asked = ApiBody<'POST /api/v1/schedules'>;
 type Always = 'layer' | 'gridSet' | 'format' | 'parameters' | 'zoomStart' | 'zoomStop' | 'threadCount';
 export type TaskRequest = Required<Pick<Asked, Always>> &
   Pick<Asked, 'bounds' | 'area' | 'areaCrs' | 'order' | 'share'> & { readonly type: Work };

@@ -1,7 +1,7 @@
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import { type Answer, get, problemFrom, SESSION_BEGUN } from './client.ts';
+import { type ApiResponse, get, problemFrom, SESSION_BEGUN } from './client.ts';
 
-export type Task = Answer<'/api/v1/tasks/{id}'>;
+export type Task = ApiResponse<'GET /api/v1/tasks/{id}'>;
 type Listener = (task: Task) => void;
 
 /** What the worker that holds the stream tells its pages. */
@@ -78,7 +78,7 @@ class TaskFeed {
   async #poll(): Promise<void> {
     clearTimeout(this.#timer);
     try {
-      const { tasks } = await get<Answer<'/api/v1/tasks'>>('api/v1/tasks?limit=50');
+      const { tasks } = await get<ApiResponse<'GET /api/v1/tasks'>>('api/v1/tasks?limit=50');
       if (this.#state !== 'live') this.#setState('polled');
       for (const task of tasks) this.#tell(task);
     } catch (error) {

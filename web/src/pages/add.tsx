@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { type Answer, type Problem, part, problemFrom, type Reply, send } from '../api/client.ts';
+import { type ApiResponse, type Problem, part, problemFrom, send } from '../api/client.ts';
 import { reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
@@ -27,7 +27,7 @@ import { TEXTS } from '../texts.ts';
 import { DeclarationEditor, saveLayer } from './declaration-editor.tsx';
 import type { Declaration } from './declaration-fields.tsx';
 
-type Found = Reply<'POST /api/v1/import'>;
+type Found = ApiResponse<'POST /api/v1/import'>;
 
 const WORDS = TEXTS.add;
 const ROW_HEIGHT = 44;
@@ -49,7 +49,7 @@ export default function Add() {
 }
 
 function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
-  const layer = useResource<Answer<'/api/v1/layers/{layer}'>>(`api/v1/layers/${part(name)}`);
+  const layer = useResource<ApiResponse<'GET /api/v1/layers/{layer}'>>(`api/v1/layers/${part(name)}`);
   return (
     <>
       <PageHead title={isCopy ? WORDS.copyTitle(name) : TEXTS.editTitle(name)} />

@@ -1,9 +1,12 @@
 import { useDeferredValue } from 'react';
+import type { z } from 'zod';
 import { useResource } from '../api/use-resource.ts';
 import { Card, Copy, Input, LinkButton, Loaded, PageHead } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { changeQuery, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
+
+type Schema = z.core.JSONSchema.JSONSchema;
 
 const WORDS = TEXTS.api;
 
@@ -124,21 +127,8 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
-interface Schema {
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly prefixItems?: readonly Schema[];
-  readonly anyOf?: readonly Schema[];
-  readonly additionalProperties?: Schema | boolean;
-  readonly description?: string;
-}
-
 /** A JSON Schema as a person would write the shape down. */
-function schemaText(schema: object, indent = ''): string {
+function schemaText(schema: object | boolean, indent = ''): string {
   const given = schema as Schema;
   if (given.enum) return given.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (given.const !== undefined) return JSON.stringify(given.const);
@@ -156,7 +146,7 @@ function objectText({ properties = {}, required = [] }: Schema, indent: string):
   const inner = `${indent}  `;
   const lines = Object.entries(properties).map(([name, schema]) => {
     const optional = required.includes(name) ? '' : '?';
-    const remark = schema.description ? `  // ${schema.description}` : '';
+    const remark = typeof schema === 'object' && schema.description ? `  // ${schema.description}` : '';
     return `${inner}${name}${optional}: ${schemaText(schema, inner)}${remark}`;
   });
   return `{\n${lines.join('\n')}\n${indent}}`;

@@ -1,5 +1,5 @@
 import { useDeferredValue, useState } from 'react';
-import { type Answer, part, send } from '../api/client.ts';
+import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { preciseTimeText } from '../format.ts';
@@ -20,7 +20,7 @@ import { ConfirmButton } from '../parts/dialog.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
-type Entry = Answer<'/api/v1/audit'>['entries'][number];
+type Entry = ApiResponse<'GET /api/v1/audit'>['entries'][number];
 
 const WORDS = TEXTS.audit;
 const FILTERS = ['actor', 'text', 'outcome', 'since', 'until'] as const;
@@ -36,7 +36,7 @@ export default function Audit() {
   const range = { since: dayStart(since, 0), until: dayStart(until, 1) };
   const given = Object.entries({ actor, text, outcome, ...range }).filter(([, value]) => value !== '');
   const search = useDeferredValue(new URLSearchParams([...given, ['limit', String(limit)]]).toString());
-  const entries = useResource<Answer<'/api/v1/audit'>>(`api/v1/audit?${search}`);
+  const entries = useResource<ApiResponse<'GET /api/v1/audit'>>(`api/v1/audit?${search}`);
   const filter = tied({ actor, text, outcome, since, until }, changeQuery);
   return (
     <>

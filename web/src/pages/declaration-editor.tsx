@@ -1,5 +1,5 @@
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import { ask, isRefusal, part, problemFrom, type Reply } from '../api/client.ts';
+import { type ApiResponse, fetchJson, isRefusal, part, problemFrom } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { bytesText, countText } from '../format.ts';
@@ -16,7 +16,7 @@ import { faultsFrom } from './work-plan.ts';
 const WORDS = TEXTS.add;
 const NO_WISHES = new URLSearchParams();
 
-type Change = Reply<'PUT /api/v1/layers/{layer}'>;
+type Change = ApiResponse<'PUT /api/v1/layers/{layer}'>;
 
 /** What saving a text does to cached tiles, and what the administrator wants to become of them. */
 interface Effect extends Pick<Change, 'tiles'> {
@@ -68,7 +68,7 @@ export function DeclarationEditor(props: {
   const save = async () => {
     if (!document) return;
     if (props.version !== null && !isShown) {
-      const { tiles, tileSets } = (await ask<Change>(method, `${path}?dryRun=true`, document)).data;
+      const { tiles, tileSets } = (await fetchJson<Change>(method, `${path}?dryRun=true`, document)).data;
       const { orphaned } = tileSets;
       if (tiles.affected + orphaned > 0) return setEffect({ text, tiles, orphaned, choice: tiles.default });
     }
@@ -218,11 +218,11 @@ export async function saveLayer(
 ): Promise<void> {
   const text = JSON.stringify(layer);
   for (const gridSet of gridSets.filter(({ name }) => text.includes(JSON.stringify(name)))) {
-    await ask('POST', 'api/v1/gridsets', gridSet).catch((error: unknown) => {
+    await fetchJson('POST', 'api/v1/gridsets', gridSet).catch((error: unknown) => {
       if (problemFrom(error).status !== TAKEN) throw error;
     });
   }
-  await ask(method, path, layer, { version });
+  await fetchJson(method, path, layer, { version });
 }
 
 function parsed(text: string): { readonly document: Declaration | null; readonly fault: string | null } {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { type Answer, part, send } from '../api/client.ts';
+import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, valuesText } from '../format.ts';
@@ -8,7 +8,7 @@ import { curl, quoted } from '../parts/curl.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
-type Exports = Answer<'/api/v1/exports'>;
+type Exports = ApiResponse<'GET /api/v1/exports'>;
 type Export = Exports['exports'][number];
 
 const WORDS = TEXTS.exports;

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { type Answer, get, part } from '../api/client.ts';
+import { type ApiResponse, get, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText, percentText } from '../format.ts';
 import type { ConsoleMap, MapView, TilePlace } from '../map/console-map.ts';
@@ -10,7 +10,7 @@ import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { TEXTS } from '../texts.ts';
 import { TileDetails } from './tile-details.tsx';
 
-type Zooms = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
+type Zooms = ApiResponse<'GET /api/v1/layers/{layer}/coverage/{gridSet}'>;
 
 type Overlay = keyof typeof TEXTS.layer.overlays;
 
@@ -172,7 +172,7 @@ function useCoverage(
   return coverage;
 }
 
-type Coverage = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}/{z}'>;
+type Coverage = ApiResponse<'GET /api/v1/layers/{layer}/coverage/{gridSet}/{z}'>;
 
 type Colour = readonly [number, number, number];
 

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
-import { type Answer, ask, part, type Reply, send } from '../api/client.ts';
+import { type ApiResponse, fetchJson, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { type Resource, useResource } from '../api/use-resource.ts';
+import { type Resource, useApi, useResource } from '../api/use-resource.ts';
 import {
   agoText,
   bytesText,
@@ -37,13 +37,13 @@ import { LayerBlankAreas } from './layer-blank-areas.tsx';
 import { LayerExports } from './layer-exports.tsx';
 import { LayerMap } from './layer-map.tsx';
 
-type Usage = Answer<'/api/v1/usage'>;
+type Usage = ApiResponse<'GET /api/v1/usage'>;
 
 const WORDS = TEXTS.layer;
 
 export default function LayerPage({ name }: { name: string }) {
   const layer = useResource<LayerInfo>(`api/v1/layers/${part(name)}`);
-  const usage = useResource<Usage>('api/v1/usage', 30);
+  const usage = useApi('/api/v1/usage', 30);
   return (
     <Loaded resource={layer}>
       {(data) => <Content layer={data} usage={usage} onChanged={layer.reload} />}
@@ -188,7 +188,7 @@ function Settings({ layer }: { layer: LayerInfo }) {
 }
 
 function Schedules({ layer }: { layer: string }) {
-  const known = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules');
+  const known = useApi('/api/v1/schedules');
   const own = known.data?.schedules.filter((one) => one.layer === layer) ?? [];
   if (own.length === 0) return TEXTS.none;
   return own.map(({ id, name }) => (
@@ -207,7 +207,7 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
   if (!mayWorkOn(caller, name)) return <span className="quiet">{TEXTS.notYours}</span>;
   const path = `api/v1/layers/${part(name)}/truncate`;
   const truncate = (dryRun: boolean) =>
-    send<Reply<'POST /api/v1/layers/{layer}/truncate'>>('POST', path, { dryRun });
+    send<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>>('POST', path, { dryRun });
   const question = async () => {
     const { tiles, bytes } = await truncate(true);
     return WORDS.emptyText(countText(tiles), bytesText(bytes));
@@ -246,7 +246,7 @@ function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged:
   const path = `api/v1/layers/${part(layer.name)}`;
   const toggled = (document: unknown) => ({ ...(document as object), enabled: !enabled });
   const toggle = async () => {
-    const { data, version } = await ask<LayerInfo>('GET', path);
+    const { data, version } = await fetchJson<LayerInfo>('GET', path);
     await send('PUT', path, toggled(data.document), { version });
     onChanged();
   };

@@ -1,8 +1,8 @@
 import { lazy, useDeferredValue, useMemo } from 'react';
-import { type Answer, part } from '../api/client.ts';
+import { type ApiResponse, part } from '../api/client.ts';
 import { RELOAD_FORM, reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, failureText, sinceText, timeText } from '../format.ts';
 import {
   ActionNotices,
@@ -23,8 +23,8 @@ import { TEXTS } from '../texts.ts';
 
 const LayerPage = lazy(() => import('./layer.tsx'));
 
-type LayerSummary = Answer<'/api/v1/layers'>['layers'][number];
-type LayerUsage = Answer<'/api/v1/usage'>['layers'][number];
+type LayerSummary = ApiResponse<'GET /api/v1/layers'>['layers'][number];
+type LayerUsage = ApiResponse<'GET /api/v1/usage'>['layers'][number];
 
 interface LayerRow {
   readonly layer: LayerSummary;
@@ -42,8 +42,8 @@ export default function Layers() {
 }
 
 function LayerList() {
-  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers', REFRESH_SECONDS);
-  const usage = useResource<Answer<'/api/v1/usage'>>('api/v1/usage', REFRESH_SECONDS);
+  const layers = useApi('/api/v1/layers', REFRESH_SECONDS);
+  const usage = useApi('/api/v1/usage', REFRESH_SECONDS);
   const rows = useMemo(() => {
     const sizes = new Map(usage.data?.layers.map((layer) => [layer.name, layer]));
     return layers.data?.layers.map((layer) => ({ layer, usage: sizes.get(layer.name) ?? null })) ?? [];

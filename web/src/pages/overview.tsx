@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
-import type { Answer } from '../api/client.ts';
+import type { ApiResponse } from '../api/client.ts';
 import { useTaskChanges } from '../api/task-feed.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText, percentText, sinceText } from '../format.ts';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
@@ -12,10 +12,10 @@ import { TEXTS } from '../texts.ts';
 import { Warnings } from './overview-warnings.tsx';
 import { failuresOf, HealthBadge } from './upstream-parts.tsx';
 
-type Tasks = Answer<'/api/v1/tasks'>;
-type Usage = Answer<'/api/v1/usage'>;
-type Upstreams = Answer<'/api/v1/upstreams'>;
-type Series = Answer<'/api/v1/series'>;
+type Tasks = ApiResponse<'GET /api/v1/tasks'>;
+type Usage = ApiResponse<'GET /api/v1/usage'>;
+type Upstreams = ApiResponse<'GET /api/v1/upstreams'>;
+type Series = ApiResponse<'GET /api/v1/series'>;
 
 const USAGE_SECONDS = 30;
 const SERIES_SECONDS = 60;
@@ -24,11 +24,11 @@ const ACTIVE = ['running', 'pending', 'paused'];
 const WORDS = TEXTS.overview;
 
 export default function Overview() {
-  const usage = useResource<Usage>('api/v1/usage', USAGE_SECONDS);
-  const series = useResource<Series>('api/v1/series', SERIES_SECONDS);
+  const usage = useApi('/api/v1/usage', USAGE_SECONDS);
+  const series = useApi('/api/v1/series', SERIES_SECONDS);
   const tasks = useResource<Tasks>(`api/v1/tasks?state=${ACTIVE.join(',')}&limit=50`);
   const failed = useFailedCount();
-  const hosts = useResource<Upstreams>('api/v1/upstreams', SERIES_SECONDS);
+  const hosts = useApi('/api/v1/upstreams', SERIES_SECONDS);
   const changes = useTaskChanges();
   const all = useMemo(() => merged(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
   const active = all.filter((task) => !isOver(task));

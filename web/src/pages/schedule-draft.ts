@@ -1,11 +1,11 @@
-import type { Answer, Body } from '../api/client.ts';
+import type { ApiBody, ApiResponse } from '../api/client.ts';
 import { cronFault } from '../cron-text.ts';
 import { TASK_TYPES, type TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import type { Faults } from './work-plan.ts';
 
-export type Schedule = Answer<'/api/v1/schedules/{id}'>;
-type ScheduleBody = Body<'POST /api/v1/schedules'>;
+export type Schedule = ApiResponse<'GET /api/v1/schedules/{id}'>;
+type ScheduleBody = ApiBody<'POST /api/v1/schedules'>;
 
 /** When a schedule runs, as it is typed. */
 export interface When {

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
-import type { Answer } from '../api/client.ts';
+import type { ApiResponse } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
 import {
@@ -37,7 +37,9 @@ const WORDS = TEXTS.tasks;
 const MAX_SAMPLES = 600;
 
 export function TaskPage({ id }: { id: string }) {
-  const resource = useResource<Answer<'/api/v1/tasks/{id}'>>(`api/v1/tasks/${encodeURIComponent(id)}`);
+  const resource = useResource<ApiResponse<'GET /api/v1/tasks/{id}'>>(
+    `api/v1/tasks/${encodeURIComponent(id)}`,
+  );
   const changed = useTaskChanges().get(Number(id));
   return (
     <Loaded resource={resource}>

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'react';
-import { type Answer, get, type Reply, send } from '../api/client.ts';
+import { type ApiResponse, get, send } from '../api/client.ts';
 import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
 import { type Action, useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
@@ -24,8 +24,8 @@ import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { TaskPage } from './task.tsx';
 
-type TaskListResponse = Answer<'/api/v1/tasks'>;
-type StopResponse = Reply<'POST /api/v1/tasks/stop'>;
+type TaskListResponse = ApiResponse<'GET /api/v1/tasks'>;
+type StopResponse = ApiResponse<'POST /api/v1/tasks/stop'>;
 
 const WORDS = TEXTS.tasks;
 const ROW_HEIGHT = 66;

@@ -1,4 +1,4 @@
-import { part, type Reply } from '../api/client.ts';
+import { type ApiResponse, part } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText, percentText } from '../format.ts';
 import { Facts, ProblemNotice } from '../parts/basics.tsx';
@@ -6,8 +6,8 @@ import type { TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { selectionOf } from './work-plan.ts';
 
-type EstimateResponse = Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>;
-type Cached = Pick<Reply<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
+type EstimateResponse = Extract<ApiResponse<'POST /api/v1/tasks'>, { metatiles: number }>;
+type Cached = Pick<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
 
 /** What is left to do, of what the request names. */
 type Remaining = Pick<

@@ -6,7 +6,7 @@ import {
   useEffect,
   useState,
 } from 'react';
-import { type Answer, ask, part } from '../api/client.ts';
+import { type ApiResponse, fetchJson, part } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText } from '../format.ts';
@@ -34,7 +34,7 @@ import {
   worksOnCached,
 } from './work-plan.ts';
 
-type Coverage = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
+type Coverage = ApiResponse<'GET /api/v1/layers/{layer}/coverage/{gridSet}'>;
 
 const WORDS = TEXTS.seed;
 
@@ -89,7 +89,8 @@ export function WorkForm(props: WorkProps) {
   const calls = request ? callsOf(request, plan) : [];
   const start = async () => {
     const answers: Started[] = [];
-    for (const { method, path, body } of calls) answers.push((await ask<Started>(method, path, body)).data);
+    for (const { method, path, body } of calls)
+      answers.push((await fetchJson<Started>(method, path, body)).data);
     return answers[0] && props.onDone(answers[0], plan);
   };
   const run = () => action.run(start);

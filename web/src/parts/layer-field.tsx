@@ -8,8 +8,8 @@ import {
   useState,
 } from 'react';
 import { closestName } from '../../../src/lib/closest-name.ts';
-import { type Answer, part } from '../api/client.ts';
-import { useResource } from '../api/use-resource.ts';
+import { type ApiResponse, part } from '../api/client.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
 import { listOf } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
@@ -35,7 +35,7 @@ export function LayerField(props: {
   onChange: (name: string) => void;
 }) {
   const { value, except = [], required = false, fault, onFault, onChange } = props;
-  const known = useResource<Answer<'/api/v1/layers'>>(props.layers ? null : 'api/v1/layers');
+  const known = useResource<ApiResponse<'GET /api/v1/layers'>>(props.layers ? null : 'api/v1/layers');
   const layers = props.layers ?? known.data?.layers ?? null;
   const allowed = layers?.filter(({ name }) => !except.includes(name)) ?? [];
   const [typed, setTyped] = useState<string | null>(null);
@@ -114,7 +114,7 @@ function faultIn(text: string, layers: readonly { readonly name: string }[]): La
 
 /** Layers that a user, a token or a key has: names and patterns such as `osm:*`, with commas. A name of no layer is a fault. */
 export function LayerPatterns(props: { value: string; onText: (text: string) => void }) {
-  const known = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
+  const known = useApi('/api/v1/layers');
   const names = listOf(props.value).filter((name) => !name.includes('*'));
   const wrong = names
     .map((name) => faultIn(name, known.data?.layers ?? [{ name }]))
@@ -131,7 +131,7 @@ export function ChosenLayer(props: {
   onChange: (name: string) => void;
   children: (layer: LayerInfo, fault: LayerFault) => ReactNode;
 }) {
-  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
+  const layers = useApi('/api/v1/layers');
   const [fault, setFault] = useState<LayerFault>(null);
   return (
     <Loaded resource={layers} empty={({ layers: all }) => all.length === 0 && TEXTS.layers.empty}>

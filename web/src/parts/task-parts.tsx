@@ -1,7 +1,7 @@
-import { type Answer, send } from '../api/client.ts';
+import { send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi } from '../api/use-resource.ts';
 import {
   coordinateText,
   countText,
@@ -176,7 +176,7 @@ export function taskRequest({ id }: Task, verb: 'cancel' | 'retry' | 'pause' | '
 
 /** Says where tasks work: "whole grid set", "polygon" or bounds. */
 export function useAreaTexts(): (task: Task) => string {
-  const known = useResource<Answer<'/api/v1/gridsets'>>('api/v1/gridsets');
+  const known = useApi('/api/v1/gridsets');
   const extents = new Map(known.data?.gridSets.map(({ name, extent }) => [name, extent]));
   return ({ area, bounds, gridSet }) => {
     if (area) return WORDS.polygon;
