@@ -6,7 +6,7 @@ const TOKEN =
 
 type Wanted = 'value' | 'first value' | 'key' | 'first key' | 'colon' | 'comma' | 'end';
 
-/** Where a text stops being JSON, in words; null when all of it is. Browsers do not agree on how they say it. */
+/** The place where a text stops being JSON; null: valid. The messages of browsers differ. */
 export function jsonFault(text: string): string | null {
   const open: string[] = [];
   let wanted: Wanted = 'value';
@@ -22,7 +22,7 @@ export function jsonFault(text: string): string | null {
   return wanted === 'end' ? null : faultAt(text, at);
 }
 
-/** What comes after a token, which opens and closes lists and objects; null when it does not belong there. */
+/** The next state; null: the token is invalid there. */
 function after(token: string, wanted: Wanted, open: string[]): Wanted | null {
   if (token === ':') return wanted === 'colon' ? 'value' : null;
   if (token === ',') return wanted !== 'comma' ? null : open.at(-1) === '{' ? 'key' : 'value';

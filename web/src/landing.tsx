@@ -21,7 +21,7 @@ const WORDS = TEXTS.landing;
 const MAX_LISTED = 50;
 const MAP_OPTIONS = { wrapX: true, keepsPlace: true, maxTilesLoading: 16 };
 
-/** Where the pointer is, or the middle of the map when there is none. */
+/** The place of the pointer, otherwise the middle of the map. */
 interface Pointed {
   readonly tile: TilePlace & { readonly offered: boolean };
   readonly position: string;
@@ -38,7 +38,7 @@ export function startLanding(root: HTMLElement): void {
   );
 }
 
-/** The public map. What it shows stands in the address after the `#`, so that it can be kept and sent. */
+/** The public map. The part of the address after the `#` names the tile set, so that it can be bookmarked. */
 function Landing() {
   const listed = useResource<{ readonly layers: readonly BriefLayer[] }>('tiles.json?brief=true');
   const session = useResource<Session>('session.json');
@@ -138,7 +138,7 @@ function TileLink({
   );
 }
 
-/** Of the map's last address: what begins with a slash is the console's. */
+/** Of the map's last address; addresses with a slash are the console's. */
 function useWishes(): URLSearchParams {
   const hash = useHash();
   const last = useRef('');
@@ -158,7 +158,7 @@ function withPicturesOnly(layer: OfferedLayer): OfferedLayer {
   return { ...layer, formats, extensions: pictures.map((place) => layer.extensions[place] ?? '') };
 }
 
-/** While a layer is being asked for, the one before it stays. */
+/** The previous layer stays while the next one loads. */
 function useTileSet(layer: OfferedLayer | null, wishes: URLSearchParams): TileSet<OfferedLayer> | null {
   const last = useRef<TileSet<OfferedLayer> | null>(null);
   const set = useMemo(() => layer && tileSetFrom(withPicturesOnly(layer), wishes, ''), [layer, wishes]);

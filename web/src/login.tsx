@@ -63,7 +63,7 @@ export function Login({ notice, oidc, onDone }: LoginProps) {
   );
 }
 
-/** It returns to the same page of the console. An issuer that is away leaves the user here, where a local account can sign in. */
+/** Returns to the same page. If the issuer is unavailable, the user stays here and can use a local account. */
 async function goToIssuer(): Promise<void> {
   const here = `${location.pathname}${location.hash}`;
   const address = `login/oidc?return=${encodeURIComponent(here)}`;

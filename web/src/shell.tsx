@@ -34,10 +34,10 @@ const PAGES = Object.fromEntries(PAGE_NAMES.map((name) => [name, lazy(() => load
 
 const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** Milliseconds before a server that cannot be reached is asked again. */
+/** Milliseconds between tries while the server cannot be reached. */
 const RETRY_MS = 3000;
 
-/** `first` is who is signed in; null when that is not known yet. */
+/** `first` is null while it is unknown. */
 export function Shell({ first }: { first: Session | null }) {
   const [caller, setCaller] = useState<Caller | null>(first?.caller ?? null);
   const [oidc, setOidc] = useState(first?.oidc ?? false);
@@ -84,7 +84,7 @@ export function Shell({ first }: { first: Session | null }) {
     <>
       {(!caller || ended !== null) && <Login notice={ended} oidc={oidc} onDone={() => void look()} />}
       {caller && (
-        // The same user finds the page as it was; another one does not.
+        // The same user finds the page unchanged; another user gets a new one.
         <div key={caller.name} hidden={ended !== null}>
           <CallerContext value={caller}>
             <Button kind="skip" onClick={skip}>
@@ -101,7 +101,7 @@ export function Shell({ first }: { first: Session | null }) {
   );
 }
 
-/** A link cannot do it: the part of the address after the `#` is taken by the page's name. */
+/** Not a link: the part of the address after the `#` is the page's name. */
 function skip(): void {
   document.getElementById('content')?.focus();
 }

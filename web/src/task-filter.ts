@@ -5,7 +5,7 @@ import { TEXTS } from './texts.ts';
 const DAY_MS = 86_400_000;
 const WORDS = TEXTS.tasks;
 
-/** What the field for the state offers, as the server's filter. */
+/** Choices of the state field as the server's filter. */
 const STATES: Readonly<Record<string, Pick<Wanted, 'state' | 'outcome'>>> = {
   running: { state: ['running'] },
   pending: { state: ['pending'] },
@@ -15,7 +15,7 @@ const STATES: Readonly<Record<string, Pick<Wanted, 'state' | 'outcome'>>> = {
   aborted: { outcome: ['stopped'] },
 };
 
-/** As it stands in the address of the page; an empty text is no condition. */
+/** As in the address of the page; an empty text is no condition. */
 export interface TaskFilter {
   readonly state: string;
   readonly type: string;
@@ -24,7 +24,7 @@ export interface TaskFilter {
   readonly days: string;
 }
 
-/** As the server takes it: in a query, and in the body that stops tasks. */
+/** The server's filter: in a query, and in the body that stops tasks. */
 type Wanted = Pick<ApiBody<'POST /api/v1/tasks/stop'>, 'type' | 'layer' | 'since'> & {
   readonly state?: Task['state'][];
   readonly outcome?: NonNullable<Task['outcome']>[];
@@ -57,7 +57,7 @@ export function searchOf(wanted: Wanted, limit: number): string {
   return new URLSearchParams(values).toString();
 }
 
-/** Whether a task that has just changed is still, or now, among those listed. */
+/** Whether a changed task belongs to the list. */
 export function fits(task: Task, { state, outcome, type, layer, since }: Wanted): boolean {
   return (
     (state?.includes(task.state) ?? true) &&
@@ -74,7 +74,6 @@ export function merged(listed: readonly Task[], changes: ReadonlyMap<number, Tas
   return [...byId.values()].sort((a, b) => b.id - a.id);
 }
 
-/** What has failed, in the last 24 hours: everywhere the same filter. */
 export const FAILED_LATELY: TaskFilter = { state: 'failed', type: '', layer: '', days: '1' };
 
 export function isOver({ state }: Pick<Task, 'state'>): boolean {

@@ -4,13 +4,13 @@
  */
 import type { FeedMessage } from './task-feed.ts';
 
-/** Milliseconds before a stream that the server refused is asked for again; doubled each time. */
+/** Milliseconds before a refused stream is opened again; doubled each time. */
 const FIRST_WAIT = 2000;
 const MAX_WAIT = 30_000;
 
 const ports = new Set<MessagePort>();
 let source: EventSource | null = null;
-/** What a stream that was refused goes on from. */
+/** A stream continues after this event. */
 let lastId = '';
 let wait = FIRST_WAIT;
 let timer = 0;

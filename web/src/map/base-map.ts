@@ -5,7 +5,7 @@ import { type GridSetInfo, type LayerInfo, type TileSet, tileSetFrom } from './t
 /** The built-in map is a layer of this name, unless a configuration replaces it. */
 const NAME = 'world';
 
-/** The built-in map of the world in the CRS of a grid set, to be drawn below a layer; null: there is none. */
+/** In the CRS of a grid set, to be drawn below a layer; null: there is none. */
 export function useBaseMap({ srs }: GridSetInfo): TileSet | null {
   const listed = useApi('/api/v1/layers').data?.layers;
   const isThere = listed?.some(({ name, enabled }) => name === NAME && enabled) ?? false;

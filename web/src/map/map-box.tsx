@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { ConsoleMap, type ConsoleMapEvents, type MapOptions } from './console-map.ts';
 import type { OfferedLayer, TileSet } from './tile-set.ts';
 
-/** A map of a tile set in the page. `onReady` gets the map once. */
+/** `onReady` gets the map once. */
 export function MapBox(props: {
   set: TileSet<OfferedLayer>;
   label: string;

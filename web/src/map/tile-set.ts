@@ -2,7 +2,7 @@ import type { ApiResponse } from '../api/client.ts';
 
 export type LayerInfo = ApiResponse<'GET /api/v1/layers/{layer}'>;
 export type GridSetInfo = LayerInfo['gridSets'][number];
-/** What `tiles.json` tells everybody of a layer. */
+/** The public part of a layer, from `tiles.json`. */
 export type OfferedLayer = Pick<
   LayerInfo,
   'name' | 'title' | 'gridSets' | 'formats' | 'extensions' | 'parameters'

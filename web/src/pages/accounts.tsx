@@ -210,7 +210,7 @@ function AddToken({ onAdd }: { onAdd: (draft: object) => unknown }) {
   );
 }
 
-/** What a user and a token have in common: a field for each, and what was typed as the server takes it. */
+/** Fields that users and tokens share, and the body of the request. */
 function useGrant(first: { readonly name: string; readonly role: Role; readonly layers: string }) {
   const [typed, setTyped] = useState(first);
   const fields = tied(typed, (changes) => setTyped({ ...typed, ...changes }));

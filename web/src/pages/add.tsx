@@ -260,7 +260,6 @@ function AddMany(props: { found: Found; layers: readonly Declaration[]; onAdded:
   );
 }
 
-/** What has no place here, or another one. */
 function Report({ found }: { found: Found }) {
   const notes = found.report.filter(({ fate }) => fate !== 'taken');
   const lines = [...new Map(notes.map((line) => [JSON.stringify(line), line]))];

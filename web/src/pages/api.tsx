@@ -108,7 +108,6 @@ function shape(title: string, schema: object) {
 
 type Content = Readonly<Record<string, { readonly schema: object }>>;
 
-/** As much of `openapi.json` as the pages read. */
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
@@ -127,7 +126,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
-/** A JSON Schema as a person would write the shape down. */
+/** A JSON Schema in the notation of TypeScript. */
 function schemaText(schema: object | boolean, indent = ''): string {
   const given = schema as Schema;
   if (given.enum) return given.enum.map((value) => JSON.stringify(value)).join(' | ');

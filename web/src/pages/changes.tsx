@@ -16,7 +16,7 @@ type Deliveries = ApiResponse<'GET /api/v1/deliveries'>;
 type Replayed = ApiResponse<'POST /api/v1/changes/{name}/replay'>;
 type RecentChanges = ApiResponse<'GET /api/v1/changes/{name}/recent'>;
 
-/** It has a map. */
+/** Loaded on demand: it has a map. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
 const WORDS = TEXTS.changes;
 const REFRESH_SECONDS = 10;
@@ -38,7 +38,6 @@ export default function Changes() {
   return item === '' ? <Overview /> : <Recent key={item} name={item} />;
 }
 
-/** What comes in when data change, and what goes out. */
 function Overview() {
   const isOperator = may(useCaller(), 'operator');
   const feeds = useApi('/api/v1/changes', REFRESH_SECONDS);

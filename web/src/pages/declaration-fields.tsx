@@ -38,7 +38,7 @@ function faultIn(faults: Faults, setting: string): string | null {
   return (name && faults[name]) ?? null;
 }
 
-/** Source, formats, grid sets and parameter filters of a declaration; what has no field here stays as it is. */
+/** Settings without a field stay as they are. */
 export function DeclarationFields(props: FieldsProps) {
   return (
     <>
@@ -266,7 +266,7 @@ function ValuesField(props: {
   );
 }
 
-/** A text that is no number stays one: the server says what is wrong with it. */
+/** An invalid number stays a text: the server reports it. */
 function numberIn(text: string): number | string {
   return Number.isFinite(Number(text)) ? Number(text) : text;
 }

@@ -112,7 +112,6 @@ function Failures({ layer: { failures, failuresSince, lastFailure } }: { layer: 
   );
 }
 
-/** What a tile set without parameters shows. */
 function defaultsOf({ parameters }: LayerInfo): string {
   return valuesText(Object.fromEntries(parameters.map(({ name, default: usual }) => [name, usual])));
 }
@@ -137,14 +136,14 @@ function Sizes({ layer, defaults }: { layer: Usage['layers'][number]; defaults: 
   );
 }
 
-/** `without` stands for 0 seconds. */
+/** `without` is the text for 0 seconds. */
 function expiryText(seconds: number, byZoom: LayerInfo['expireCacheByZoom'], without: string): string {
   const one = (given: number) => (given === 0 ? without : durationText(given));
   if (byZoom.length === 0) return one(seconds);
   return byZoom.map((rule) => WORDS.fromZoom(rule.minZoom, one(rule.seconds))).join(', ');
 }
 
-/** Each under its name, where there is something to say. */
+/** Without empty values. */
 function namedFacts<Name extends string>(
   names: Readonly<Record<Name, string>>,
   values: Readonly<Partial<Record<Name, string>>>,
@@ -239,7 +238,7 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
   );
 }
 
-/** What an administrator can do to a layer's declaration; one of the configuration file can only be copied. */
+/** A layer of the configuration file can only be copied. */
 function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged: () => void }) {
   const action = useAction();
   const { enabled } = layer;

@@ -16,7 +16,6 @@ type Usage = ApiResponse<'GET /api/v1/usage'>;
 type Series = ApiResponse<'GET /api/v1/series'>;
 type Feeds = ApiResponse<'GET /api/v1/changes'>;
 type Schedules = ApiResponse<'GET /api/v1/schedules'>;
-/** What is wrong, what to do about it, and where. */
 type Warning = readonly [text: string, todo: string, address: string];
 
 /** Problems that need an action, each with a link to its page. Null: not loaded yet. */

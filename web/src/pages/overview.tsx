@@ -167,7 +167,7 @@ function Traffic({ series }: { series: Series }) {
   );
 }
 
-/** The worst first, and only as many as are read at a glance. */
+/** The worst first. */
 function Health({ hosts }: { hosts: Upstreams['upstreams'] }) {
   if (hosts.length === 0) return <Empty>{TEXTS.upstreams.empty}</Empty>;
   const failing = ({ state }: (typeof hosts)[number]) => (state === 'healthy' ? 0 : 1);

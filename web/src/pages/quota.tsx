@@ -52,7 +52,7 @@ export default function QuotaPage() {
   const [evicting, setEvicting] = useState(false);
   const usage = useApi('/api/v1/usage', evicting ? 1 : REFRESH_SECONDS);
   useEffect(() => setEvicting((usage.data?.share ?? 0) > 1), [usage.data]);
-  /** What does not fit any more is evicted within seconds. */
+  /** Excess tiles are evicted within seconds. */
   const saved = () => {
     setEvicting(true);
     usage.reload();
@@ -167,7 +167,7 @@ function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSa
       quota.reload();
       throw new Problem(WORDS.changedMeanwhile, status, requestId);
     }
-    // What was changed while it was saved stays.
+    // Changes made during the save stay.
     setChanges((now) => (now === changes ? {} : now));
     onSaved();
     return WORDS.saved;
@@ -240,7 +240,6 @@ function NumberField({
   return <TextField inputMode="decimal" error={error} {...field} />;
 }
 
-/** A limit and what is evicted first when it is reached. */
 function LimitFields(props: {
   label: string;
   limit: LayerDraft;

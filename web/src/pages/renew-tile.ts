@@ -23,7 +23,7 @@ export interface TileComparison {
 
 const TIMEOUT_MS = 60_000;
 
-/** Has the tile made again by a task of one tile, and answers what it was and what it is. */
+/** Reseeds one tile and returns both versions. */
 export async function renewTile(set: TileSet, info: TileInfo): Promise<TileComparison> {
   const address = tileContentAddress(set, info);
   const before = info.stored ? await pictureAt(address) : null;
@@ -96,7 +96,7 @@ interface Difference {
 }
 
 const MARK = [220, 38, 38, 255] as const;
-/** Of what is the same, so that one sees where it differs. */
+/** Opacity of equal pixels. */
 const PALE = 0.25;
 
 /** Null when they cannot be laid over each other. */

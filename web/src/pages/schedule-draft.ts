@@ -7,7 +7,6 @@ import type { Faults } from './work-plan.ts';
 export type Schedule = ApiResponse<'GET /api/v1/schedules/{id}'>;
 type ScheduleBody = ApiBody<'POST /api/v1/schedules'>;
 
-/** When a schedule runs, as it is typed. */
 export interface When {
   readonly name: string;
   readonly cron: string;
@@ -22,7 +21,6 @@ export interface When {
 const WORDS = TEXTS.schedules;
 export const SCHEDULED_WORK = [...TASK_TYPES, 'invalidate'] as const;
 
-/** A schedule as it is, or the proposal for a new one. */
 export function whenOf(schedule: Schedule | null): When {
   const [from = '', until = ''] = schedule?.hours?.split('-') ?? [];
   return {

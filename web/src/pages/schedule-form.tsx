@@ -131,7 +131,6 @@ function Editor(props: {
   );
 }
 
-/** Name and times of a schedule. */
 function WhenFields(props: {
   when: When;
   nextRuns: readonly string[];

@@ -10,7 +10,7 @@ import { TEXTS } from '../texts.ts';
 import { inTimeText, RunBadge, SchedulePage } from './schedule.tsx';
 import type { Schedule } from './schedule-draft.ts';
 
-/** It has a map. */
+/** Loaded on demand: it has a map. */
 const ScheduleForm = lazy(() => import('./schedule-form.tsx'));
 
 const WORDS = TEXTS.schedules;

@@ -30,7 +30,7 @@ import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { LayerExports } from './layer-exports.tsx';
 
-/** They have maps. */
+/** Loaded on demand: they have maps. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
 const TaskFailures = lazy(() => import('./task-failures.tsx'));
 const WORDS = TEXTS.tasks;
@@ -157,7 +157,7 @@ function cornersIn({ coordinates }: NonNullable<Task['area']>): number {
   return coordinates.flat().reduce((total, ring) => total + ring.length - 1, 0);
 }
 
-/** As it goes while this page is open; what was before is an average. */
+/** Measured while this page is open; an average before. */
 function Rate({ task }: { task: Task }) {
   const [rates, setRates] = useState<readonly (readonly [time: number, rate: number])[]>([]);
   const running = task.state === 'running';

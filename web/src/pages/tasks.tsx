@@ -160,7 +160,7 @@ function StopAll(props: { filter: TaskFilter; fault: LayerFault; tasks: readonly
   );
 }
 
-/** The filter in words, as the question of "Stop all" says it. */
+/** For the question of "Stop all". */
 function filterText({ state, type, layer, days }: TaskFilter): string {
   const { withFailures, states, types, sinces } = WORDS;
   const parts: readonly (readonly [string, string])[] = [
@@ -175,7 +175,7 @@ function filterText({ state, type, layer, days }: TaskFilter): string {
   return said.length === 0 ? WORDS.everyTask : said.join(' ');
 }
 
-/** What can be done with the chosen tasks; each button acts on those it fits. */
+/** Each button acts on the selected tasks that allow it. */
 function Selection(props: {
   tasks: readonly Task[];
   all: readonly Task[];

@@ -69,7 +69,7 @@ export function TileActions(props: {
   );
 }
 
-/** The seeding page counts first what it would be. */
+/** The seeding page shows an estimate first. */
 function seedAddress(set: TileSet, info: TileInfo): string {
   const { zoomStop } = set.gridSet;
   return addressOf('seed', info.layer, {

@@ -9,7 +9,7 @@ import { selectionOf } from './work-plan.ts';
 type EstimateResponse = Extract<ApiResponse<'POST /api/v1/tasks'>, { metatiles: number }>;
 type Cached = Pick<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
 
-/** What is left to do, of what the request names. */
+/** Work that remains for a request. */
 type Remaining = Pick<
   EstimateResponse,
   'tiles' | 'upstreamRequests' | 'bytes' | 'seconds' | 'quota' | 'disk' | 'coveredUse'
@@ -21,7 +21,7 @@ const WORDS = TEXTS.seed;
 /** Seconds. */
 const VERY_LONG = 30 * 86_400;
 
-/** What so many tasks like the request would come to; seeding leaves out what is cached. Null data while it is not known. */
+/** The work of so many tasks like the request; seeding skips cached tiles. */
 export function useEstimate(request: TaskRequest | null, tasks: number) {
   const answer = useResource<EstimateResponse>(request && 'api/v1/tasks', null, { ...request, dryRun: true });
   const data = answer.data && request && remaining(answer.data, request.type === 'seed', tasks);
@@ -107,7 +107,7 @@ function roomText({ quota, bytes }: Remaining): string | null {
   return left >= 0 ? WORDS.quotaFits(bytesText(left)) : WORDS.quotaOf(bytesText(quota.limitBytes));
 }
 
-/** What does not fit the quota, the disk or a reasonable time: amber, or red where the task defeats itself. */
+/** Amber, or red where the task defeats itself. */
 export function estimateWarnings(estimate: Remaining): readonly (readonly ['warn' | 'bad', string])[] {
   const { bytes, seconds, quota, disk } = estimate;
   const warnings: (readonly ['warn' | 'bad', string])[] = [];

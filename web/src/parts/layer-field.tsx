@@ -18,7 +18,7 @@ import { Loaded, TextField } from './basics.tsx';
 /** As many as a list shows; typing finds the others. */
 const MAX_OFFERED = 50;
 
-/** What is wrong with the text of a layer field; null: it names a layer. */
+/** Null: the text of the field names a layer. */
 export type LayerFault = string | null;
 
 /** One of thousands of layers, found by a part of its name or title. A text that names none is a fault of the form. */
@@ -44,7 +44,7 @@ export function LayerField(props: {
   const chosen = useRef(value);
   const take = (text: string) => {
     const wrong = text === '' && !required ? null : faultIn(text, allowed);
-    // Its own text stays until the page has followed: typing goes on from there.
+    // Its own text stays until the page has followed, so that typing can continue.
     setTyped(text);
     onFault(wrong);
     if (wrong !== null) return;
@@ -63,7 +63,7 @@ export function LayerField(props: {
     // Enter chooses, and never submits the form.
     event.preventDefault();
     if (typed === null) return;
-    // Of the text as it is now: what is offered may be that of an earlier one.
+    // Of the current text: the suggestions may be those of an earlier one.
     const [only, another] = withWords(typed, allowed);
     take(only && !another ? only.name : typed);
   };

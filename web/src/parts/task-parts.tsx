@@ -23,7 +23,7 @@ import { ConfirmButton } from './dialog.tsx';
 
 const WORDS = TEXTS.tasks;
 
-/** A task that has failed says so, and whether all of it did; one that waits for its host or its store does not run. */
+/** A failure comes before the state; a task that waits for its host or its store does not run. */
 export function StateBadge({ task }: { task: Task }) {
   const { state, outcome, waitingFor } = task;
   if (outcome === 'partial') return <span className="badge warn">{WORDS.partlyFailed}</span>;
@@ -67,7 +67,7 @@ export function TaskBar({ task }: { task: Task }) {
   );
 }
 
-/** With `onChoose` it can be chosen together with others, and has its own buttons. */
+/** With `onChoose` it has a checkbox and buttons. */
 export function TaskLine(props: {
   task: Task;
   area: string;
@@ -116,7 +116,7 @@ export function TaskLine(props: {
   );
 }
 
-/** What can be done with a task. In a row each button says to which task it belongs. */
+/** In a row the label of each button names the task. */
 export function TaskButtons({ task, inRow = false }: { task: Task; inRow?: boolean }) {
   const caller = useCaller();
   const action = useAction();
@@ -174,7 +174,7 @@ export function taskRequest({ id }: Task, verb: 'cancel' | 'retry' | 'pause' | '
   return send<Task>('POST', `api/v1/tasks/${id}/${verb}`);
 }
 
-/** Says where tasks work: "whole grid set", "polygon" or bounds. */
+/** "whole grid set", "polygon" or bounds. */
 export function useAreaTexts(): (task: Task) => string {
   const known = useApi('/api/v1/gridsets');
   const extents = new Map(known.data?.gridSets.map(({ name, extent }) => [name, extent]));
