@@ -22,7 +22,7 @@ const MAX_LISTED = 50;
 const MAP_OPTIONS = { wrapX: true, keepsPlace: true, maxTilesLoading: 16 };
 
 /** The place of the pointer, otherwise the middle of the map. */
-interface Pointed {
+interface MapPoint {
   readonly tile: TilePlace & { readonly offered: boolean };
   readonly position: string;
 }
@@ -40,16 +40,16 @@ export function startLanding(root: HTMLElement): void {
 
 /** The public map. The part of the address after the `#` names the tile set, so that it can be bookmarked. */
 function Landing() {
-  const listed = useResource<{ readonly layers: readonly BriefLayer[] }>('tiles.json?brief=true');
+  const list = useResource<{ readonly layers: readonly BriefLayer[] }>('tiles.json?brief=true');
   const session = useResource<Session>('session.json');
   const wishes = useWishes();
-  const layers = useMemo(() => listed.data?.layers.filter(hasPictures) ?? [], [listed.data]);
-  const wanted = (layers.find(({ name }) => name === wishes.get('layer')) ?? layers[0])?.name ?? null;
-  const found = useResource<{ readonly layers: readonly OfferedLayer[] }>(
-    wanted === null ? null : `tiles.json?layer=${part(wanted)}`,
+  const layers = useMemo(() => list.data?.layers.filter(hasPictures) ?? [], [list.data]);
+  const layerName = (layers.find(({ name }) => name === wishes.get('layer')) ?? layers[0])?.name ?? null;
+  const details = useResource<{ readonly layers: readonly OfferedLayer[] }>(
+    layerName === null ? null : `tiles.json?layer=${part(layerName)}`,
   );
-  const set = useTileSet(found.data?.layers.find(({ name }) => name === wanted) ?? null, wishes);
-  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const set = useTileSet(details.data?.layers.find(({ name }) => name === layerName) ?? null, wishes);
+  const [point, setPoint] = useState<MapPoint | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
   const show = useCallback((chosen: TileSet<OfferedLayer>) => {
     setFailed(null);
@@ -59,7 +59,7 @@ function Landing() {
     setFailed(null);
     replaceHash(`#${new URLSearchParams({ layer })}`);
   }, []);
-  const empty = listed.data !== null && wanted === null ? WORDS.empty : null;
+  const empty = list.data !== null && layerName === null ? WORDS.empty : null;
   const notice = empty ?? (failed && TEXTS.layer.tileFailed(failed));
   return (
     <>
@@ -70,7 +70,7 @@ function Landing() {
             label={WORDS.map}
             options={MAP_OPTIONS}
             events={{ onTileFailed: setFailed }}
-            onReady={(map) => watchPointer(map, setPointed)}
+            onReady={(map) => watchPointer(map, setPoint)}
           />
         )}
       </main>
@@ -88,20 +88,20 @@ function Landing() {
       </Form>
       <div className="notices" role="status">
         <ProblemNotice
-          problem={listed.problem ?? found.problem}
-          retry={listed.problem ? listed.reload : found.reload}
+          problem={list.problem ?? details.problem}
+          retry={list.problem ? list.reload : details.reload}
         />
         {notice !== null && <p className="notice bad">{notice}</p>}
       </div>
       <footer>
         <span>
-          {TEXTS.inspect.zoom} <output>{pointed?.tile.z ?? '–'}</output>
+          {TEXTS.inspect.zoom} <output>{point?.tile.z ?? '–'}</output>
         </span>
         <span>
-          {WORDS.position} <output>{pointed?.position ?? '–'}</output>
+          {WORDS.position} <output>{point?.position ?? '–'}</output>
         </span>
         <span>
-          {WORDS.tile} {set && pointed && <TileLink set={set} tile={pointed.tile} />}
+          {WORDS.tile} {set && point && <TileLink set={set} tile={point.tile} />}
         </span>
         {set && <a href={`layers/${encodeURIComponent(set.layer.name)}`}>{WORDS.use}</a>}
         <a href="docs/">{TEXTS.documentation}</a>
@@ -128,7 +128,7 @@ const LayerChoice = memo(function LayerChoice(props: {
 function TileLink({
   set,
   tile: { z, x, y, offered },
-}: Pick<Pointed, 'tile'> & { set: TileSet<OfferedLayer> }) {
+}: Pick<MapPoint, 'tile'> & { set: TileSet<OfferedLayer> }) {
   if (!offered) return WORDS.noTile;
   const address = tileAddress(set, z, x, y);
   return (
@@ -176,13 +176,13 @@ function wishesOf(set: TileSet<OfferedLayer>): URLSearchParams {
   });
 }
 
-function watchPointer(made: ConsoleMap, tell: (pointed: Pointed) => void): void {
-  const { map } = made;
+function watchPointer(consoleMap: ConsoleMap, report: (point: MapPoint) => void): void {
+  const { map } = consoleMap;
   let pointer: number[] | null = null;
   const look = () => {
     const at = pointer ?? map.getView().getCenter();
-    const tile = at && made.tileAt(at);
-    if (tile) tell({ tile, position: positionOf(at, map.getView().getProjection()) });
+    const tile = at && consoleMap.tileAt(at);
+    if (tile) report({ tile, position: positionOf(at, map.getView().getProjection()) });
   };
   map.on('pointermove', ({ coordinate }) => {
     pointer = coordinate;
@@ -200,7 +200,7 @@ function positionOf(at: number[], projection: Projection): string {
   if (!knownProjection(projection.getCode())) return at.map((value) => value.toFixed(1)).join(', ');
   const { north, south, east, west } = WORDS.directions;
   const [longitude = 0, latitude = 0] = transform(at, projection, 'EPSG:4326');
-  const turned = longitude - Math.floor((longitude + 180) / 360) * 360;
+  const wrapped = longitude - Math.floor((longitude + 180) / 360) * 360;
   const northing = `${Math.abs(latitude).toFixed(3)}° ${latitude < 0 ? south : north}`;
-  return `${northing}, ${Math.abs(turned).toFixed(3)}° ${turned < 0 ? west : east}`;
+  return `${northing}, ${Math.abs(wrapped).toFixed(3)}° ${wrapped < 0 ? west : east}`;
 }

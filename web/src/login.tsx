@@ -67,9 +67,9 @@ export function Login({ notice, oidc, onDone }: LoginProps) {
 async function goToIssuer(): Promise<void> {
   const here = `${location.pathname}${location.hash}`;
   const address = `login/oidc?return=${encodeURIComponent(here)}`;
-  const answer = await fetch(address, { redirect: 'manual' }).catch(() => null);
-  if (!answer) throw new Problem(TEXTS.errors.unreachable, 0, null);
-  if (answer.status === 503) throw new Problem(TEXTS.login.away, 503, answer.headers.get('x-request-id'));
+  const response = await fetch(address, { redirect: 'manual' }).catch(() => null);
+  if (!response) throw new Problem(TEXTS.errors.unreachable, 0, null);
+  if (response.status === 503) throw new Problem(TEXTS.login.away, 503, response.headers.get('x-request-id'));
   location.assign(address);
 }
 

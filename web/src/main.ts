@@ -18,7 +18,7 @@ async function show(): Promise<void> {
   try {
     if (!inConsole) return (await import('./landing.tsx')).startLanding(root);
     // The session, the console and its page load in parallel.
-    const session = fetch('session.json', { cache: 'no-store' }).then((answer) => answer.json());
+    const session = fetch('session.json', { cache: 'no-store' }).then((response) => response.json());
     const page = loadPage(pageOf(location.hash));
     for (const early of [session, page]) early.catch(() => undefined);
     await (await import('./console.tsx')).startConsole(root, session, page);

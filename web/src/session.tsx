@@ -33,7 +33,7 @@ export function may(caller: Caller, role: Role): boolean {
 }
 
 /** Reports the sign-out to the other tabs of this browser. */
-export function tellSignedOut(): void {
+export function reportSignOut(): void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.postMessage('signed-out');
   channel.close();

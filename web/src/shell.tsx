@@ -21,8 +21,8 @@ import {
   CallerContext,
   may,
   onSignedOutElsewhere,
+  reportSignOut,
   type Session,
-  tellSignedOut,
   useCaller,
 } from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
@@ -41,20 +41,20 @@ const RETRY_MS = 3000;
 export function Shell({ first }: { first: Session | null }) {
   const [caller, setCaller] = useState<Caller | null>(first?.caller ?? null);
   const [oidc, setOidc] = useState(first?.oidc ?? false);
-  const [known, setKnown] = useState(first !== null);
+  const [isLoaded, setLoaded] = useState(first !== null);
   /** Why the user has to sign in again; the page stays as it is until then. */
   const [ended, setEnded] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
 
   const look = useCallback(async () => {
     try {
-      const { caller: found, oidc: offered } = await get<Session>('session.json');
-      setCaller(found);
-      setOidc(offered);
+      const { caller: user, oidc: hasOidc } = await get<Session>('session.json');
+      setCaller(user);
+      setOidc(hasOidc);
       setEnded(null);
-      setKnown(true);
+      setLoaded(true);
       setProblem(null);
-      if (found) dispatchEvent(new Event(SESSION_BEGUN));
+      if (user) dispatchEvent(new Event(SESSION_BEGUN));
     } catch (error) {
       setProblem(problemFrom(error));
       setTimeout(() => void look(), RETRY_MS);
@@ -72,13 +72,13 @@ export function Shell({ first }: { first: Session | null }) {
     };
   }, [look, first]);
 
-  if (!known) {
+  if (!isLoaded) {
     return <div className="login">{problem ? <ProblemNotice problem={problem} /> : TEXTS.loading}</div>;
   }
   const signedOut = () => {
     setCaller(null);
     setEnded(null);
-    tellSignedOut();
+    reportSignOut();
   };
   return (
     <>

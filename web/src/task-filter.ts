@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 const WORDS = TEXTS.tasks;
 
 /** Choices of the state field as the server's filter. */
-const STATES: Readonly<Record<string, Pick<Wanted, 'state' | 'outcome'>>> = {
+const STATES: Readonly<Record<string, Pick<Conditions, 'state' | 'outcome'>>> = {
   running: { state: ['running'] },
   pending: { state: ['pending'] },
   paused: { state: ['paused'] },
@@ -25,7 +25,7 @@ export interface TaskFilter {
 }
 
 /** The server's filter: in a query, and in the body that stops tasks. */
-type Wanted = Pick<ApiBody<'POST /api/v1/tasks/stop'>, 'type' | 'layer' | 'since'> & {
+type Conditions = Pick<ApiBody<'POST /api/v1/tasks/stop'>, 'type' | 'layer' | 'since'> & {
   readonly state?: Task['state'][];
   readonly outcome?: NonNullable<Task['outcome']>[];
 };
@@ -43,7 +43,7 @@ export function filterOf(query: URLSearchParams): TaskFilter {
 }
 
 /** `now`: milliseconds since 1970. */
-export function wantedBy({ state, type, layer, days }: TaskFilter, now: number): Wanted {
+export function conditionsOf({ state, type, layer, days }: TaskFilter, now: number): Conditions {
   return {
     ...STATES[state],
     ...(type !== '' && { type: type as Task['type'] }),
@@ -52,13 +52,13 @@ export function wantedBy({ state, type, layer, days }: TaskFilter, now: number):
   };
 }
 
-export function searchOf(wanted: Wanted, limit: number): string {
-  const values = Object.entries({ ...wanted, limit }).map(([name, value]) => [name, String(value)]);
+export function searchOf(conditions: Conditions, limit: number): string {
+  const values = Object.entries({ ...conditions, limit }).map(([name, value]) => [name, String(value)]);
   return new URLSearchParams(values).toString();
 }
 
 /** Whether a changed task belongs to the list. */
-export function fits(task: Task, { state, outcome, type, layer, since }: Wanted): boolean {
+export function fits(task: Task, { state, outcome, type, layer, since }: Conditions): boolean {
   return (
     (state?.includes(task.state) ?? true) &&
     (outcome === undefined || (task.outcome !== null && outcome.includes(task.outcome))) &&

@@ -7,19 +7,19 @@ export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
 export const AREA_WORK = [...TASK_TYPES, 'invalidate', 'blank', 'export'] as const;
 export type Work = (typeof AREA_WORK)[number];
 
-type Asked = ApiBody<'POST /api/v1/schedules'>;
+type ScheduleBody = ApiBody<'POST /api/v1/schedules'>;
 type Always = 'layer' | 'gridSet' | 'format' | 'parameters' | 'zoomStart' | 'zoomStop' | 'threadCount';
-export type TaskRequest = Required<Pick<Asked, Always>> &
-  Pick<Asked, 'bounds' | 'area' | 'areaCrs' | 'order' | 'share'> & { readonly type: Work };
+export type TaskRequest = Required<Pick<ScheduleBody, Always>> &
+  Pick<ScheduleBody, 'bounds' | 'area' | 'areaCrs' | 'order' | 'share'> & { readonly type: Work };
 
 /** Of a task or a schedule; null: the server's choice. */
-type Given = { readonly [Name in keyof TaskRequest]?: TaskRequest[Name] | null };
+type PartialRequest = { readonly [Name in keyof TaskRequest]?: TaskRequest[Name] | null };
 
 /** A request as part of an address, for `planFrom`. */
-export function queryOf(given: Given): Record<string, string> {
+export function queryOf(request: PartialRequest): Record<string, string> {
   const { type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area, areaCrs } =
-    given;
-  const { order, share } = given;
+    request;
+  const { order, share } = request;
   const texts = {
     type,
     gridSet,

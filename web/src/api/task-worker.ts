@@ -15,7 +15,7 @@ let lastId = '';
 let wait = FIRST_WAIT;
 let timer = 0;
 
-function tell(message: FeedMessage): void {
+function broadcast(message: FeedMessage): void {
   for (const port of ports) port.postMessage(message);
 }
 
@@ -25,14 +25,14 @@ function open(address: string): void {
   source = stream;
   stream.onopen = () => {
     wait = FIRST_WAIT;
-    tell({ live: true });
+    broadcast({ live: true });
   };
   stream.addEventListener('task', ({ data, lastEventId }) => {
     lastId = lastEventId;
-    tell({ task: JSON.parse(String(data)) });
+    broadcast({ task: JSON.parse(String(data)) });
   });
   stream.onerror = () => {
-    tell({ live: false });
+    broadcast({ live: false });
     // The browser tries again by itself unless it was refused.
     if (stream.readyState !== EventSource.CLOSED) return;
     timer = self.setTimeout(() => open(address), wait);

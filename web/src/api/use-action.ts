@@ -16,8 +16,8 @@ export function useAction(): Action {
   const run = useCallback(async (work: () => Promise<unknown>) => {
     setState({ busy: true, problem: null, done: null });
     try {
-      const answer = await work();
-      setState({ busy: false, problem: null, done: typeof answer === 'string' ? answer : null });
+      const result = await work();
+      setState({ busy: false, problem: null, done: typeof result === 'string' ? result : null });
     } catch (error) {
       setState({ busy: false, problem: problemFrom(error), done: null });
     }

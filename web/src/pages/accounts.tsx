@@ -191,7 +191,7 @@ function Tokens({ tokens, onChanged }: { tokens: readonly Token[]; onChanged: ()
       }}
       head={[TEXTS.name, WORDS.role, TEXTS.nav.layers]}
       cells={grantCells}
-      secretOf={(answer) => (answer as ApiResponse<'POST /api/v1/tokens'>).token}
+      secretOf={(response) => (response as ApiResponse<'POST /api/v1/tokens'>).token}
       form={(add) => <AddToken onAdd={add} />}
     />
   );

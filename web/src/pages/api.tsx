@@ -19,7 +19,7 @@ interface Entry {
 export default function Api() {
   const document = useResource<OpenApi>('api/v1/openapi.json');
   const text = useRoute().query.get('search') ?? '';
-  const wanted = useDeferredValue(text.toLowerCase());
+  const search = useDeferredValue(text.toLowerCase());
   return (
     <>
       <PageHead
@@ -40,7 +40,7 @@ export default function Api() {
         />
         <Loaded resource={document}>
           {(data) =>
-            groupsOf(data, wanted).map(([tag, entries]) => (
+            groupsOf(data, search).map(([tag, entries]) => (
               <Card key={tag} title={tag}>
                 {entries.map((entry) => (
                   <OperationView key={`${entry.method} ${entry.path}`} entry={entry} />
@@ -54,11 +54,11 @@ export default function Api() {
   );
 }
 
-function groupsOf({ paths }: OpenApi, wanted: string): readonly (readonly [string, readonly Entry[]])[] {
+function groupsOf({ paths }: OpenApi, search: string): readonly (readonly [string, readonly Entry[]])[] {
   const groups = new Map<string, Entry[]>();
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {
-      if (!`${method} ${path} ${operation.summary}`.toLowerCase().includes(wanted)) continue;
+      if (!`${method} ${path} ${operation.summary}`.toLowerCase().includes(search)) continue;
       const tag = operation.tags[0] ?? '';
       groups.set(tag, [...(groups.get(tag) ?? []), { method: method.toUpperCase(), path, operation }]);
     }

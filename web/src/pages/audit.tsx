@@ -34,8 +34,8 @@ export default function Audit() {
   );
   const [limit, setLimit] = useState(FIRST);
   const range = { since: dayStart(since, 0), until: dayStart(until, 1) };
-  const given = Object.entries({ actor, text, outcome, ...range }).filter(([, value]) => value !== '');
-  const search = useDeferredValue(new URLSearchParams([...given, ['limit', String(limit)]]).toString());
+  const conditions = Object.entries({ actor, text, outcome, ...range }).filter(([, value]) => value !== '');
+  const search = useDeferredValue(new URLSearchParams([...conditions, ['limit', String(limit)]]).toString());
   const entries = useResource<ApiResponse<'GET /api/v1/audit'>>(`api/v1/audit?${search}`);
   const filter = tied({ actor, text, outcome, since, until }, changeQuery);
   return (

@@ -40,7 +40,7 @@ function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => v
         limitText(key),
         countText(key.requestsToday),
       ]}
-      secretOf={(answer) => (answer as ApiResponse<'POST /api/v1/keys'>).key}
+      secretOf={(response) => (response as ApiResponse<'POST /api/v1/keys'>).key}
       form={(add) => <AddKey onAdd={add} />}
     />
   );

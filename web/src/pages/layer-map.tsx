@@ -154,12 +154,12 @@ function useCoverage(
     const stop = new AbortController();
     const timer = setTimeout(() => {
       get<Coverage>(`${address}&bounds=${view.bounds.join(',')}`, stop.signal).then(
-        (found) => {
-          setCoverage(found);
-          const content = JSON.stringify([found.bounds, found.runs]);
+        (coverage) => {
+          setCoverage(coverage);
+          const content = JSON.stringify([coverage.bounds, coverage.runs]);
           if (content === drawn.current) return;
           drawn.current = content;
-          map.showPicture(coveragePicture(found), found.bounds ?? []);
+          map.showPicture(coveragePicture(coverage), coverage.bounds ?? []);
         },
         () => undefined,
       );

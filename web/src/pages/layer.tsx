@@ -55,8 +55,8 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
   const { layer, usage } = props;
   const { query } = useRoute();
   const works = mayWorkOn(useCaller(), layer.name);
-  const asked = useMemo(() => tileSetFrom(layer, query), [layer, query]);
-  const [set, setSet] = useState<TileSet | null>(asked);
+  const current = useMemo(() => tileSetFrom(layer, query), [layer, query]);
+  const [set, setSet] = useState<TileSet | null>(current);
   if (!set) return <Empty>{TEXTS.layers.empty}</Empty>;
   const change = (changed: TileSet) => {
     setSet(changed);

@@ -91,12 +91,12 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
   const onlyFailing = query.has('failing');
   const since = sinceText(rows[0]?.layer.failuresSince ?? null);
   const words = useDeferredValue(text).trim().toLowerCase();
-  const found = useMemo(() => {
-    const meant = rows.filter(
+  const matches = useMemo(() => {
+    const matches = rows.filter(
       ({ layer }) =>
         (!onlyFailing || layer.failures > 0) && `${layer.name}\n${layer.title}`.toLowerCase().includes(words),
     );
-    return meant.sort(COMPARE[order]);
+    return matches.sort(COMPARE[order]);
   }, [rows, words, onlyFailing, order]);
   const failing = rows.filter(({ layer }) => layer.failures > 0).length;
   return (
@@ -115,11 +115,16 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
           onChange={(checked) => changeQuery({ failing: checked ? '1' : '' })}
         />
         <span className="quiet" role="status">
-          {TEXTS.outOf(countText(found.length), countText(rows.length))}
+          {TEXTS.outOf(countText(matches.length), countText(rows.length))}
         </span>
       </div>
-      {found.length === 0 && <Empty>{onlyFailing ? WORDS.noneFails(since) : WORDS.noMatch}</Empty>}
-      <VirtualList items={found} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ layer }) => layer.name}>
+      {matches.length === 0 && <Empty>{onlyFailing ? WORDS.noneFails(since) : WORDS.noMatch}</Empty>}
+      <VirtualList
+        items={matches}
+        rowHeight={ROW_HEIGHT}
+        label={WORDS.list}
+        keyOf={({ layer }) => layer.name}
+      >
         {(row) => <LayerLine row={row} />}
       </VirtualList>
     </div>

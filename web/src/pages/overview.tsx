@@ -7,7 +7,7 @@ import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { NoTasks, TaskLine, useAreaTexts } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
-import { FAILED_LATELY, isOver, merged, searchOf, wantedBy } from '../task-filter.ts';
+import { conditionsOf, FAILED_LATELY, isOver, merged, searchOf } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { Warnings } from './overview-warnings.tsx';
 import { failuresOf, HealthBadge } from './upstream-parts.tsx';
@@ -80,7 +80,7 @@ export default function Overview() {
 function useFailedCount(): number {
   const [since] = useState(Date.now);
   const { data } = useResource<Tasks>(
-    `api/v1/tasks?${searchOf(wantedBy(FAILED_LATELY, since), 1)}`,
+    `api/v1/tasks?${searchOf(conditionsOf(FAILED_LATELY, since), 1)}`,
     SERIES_SECONDS,
   );
   return data === null ? 0 : data.counts.outcome.partial + data.counts.outcome.failed;

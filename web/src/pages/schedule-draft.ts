@@ -64,6 +64,6 @@ export function scheduleBody(
 /** The body that leaves a schedule as it is. */
 export function bodyOf(schedule: Schedule): ScheduleBody {
   const { id, origin, createdBy, createdAt, nextRuns, lastRun, ...settings } = schedule;
-  const given = Object.entries(settings).filter(([, value]) => value !== null);
-  return Object.fromEntries(given) as unknown as ScheduleBody;
+  const entries = Object.entries(settings).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries) as unknown as ScheduleBody;
 }

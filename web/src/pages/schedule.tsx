@@ -57,8 +57,8 @@ export function SchedulePage({ id }: { id: string }) {
               <What schedule={data} />
             </Card>
             <Card title={WORDS.history}>
-              <Loaded resource={runs} empty={(found) => found.runs.length === 0 && WORDS.noHistory}>
-                {(found) => <Runs runs={found.runs} timeZone={data.timeZone} />}
+              <Loaded resource={runs} empty={(response) => response.runs.length === 0 && WORDS.noHistory}>
+                {(response) => <Runs runs={response.runs} timeZone={data.timeZone} />}
               </Loaded>
             </Card>
           </div>

@@ -23,21 +23,24 @@ const VERY_LONG = 30 * 86_400;
 
 /** The work of so many tasks like the request; seeding skips cached tiles. */
 export function useEstimate(request: TaskRequest | null, tasks: number) {
-  const answer = useResource<EstimateResponse>(request && 'api/v1/tasks', null, { ...request, dryRun: true });
-  const data = answer.data && request && remaining(answer.data, request.type === 'seed', tasks);
-  return { data, problem: answer.problem };
+  const response = useResource<EstimateResponse>(request && 'api/v1/tasks', null, {
+    ...request,
+    dryRun: true,
+  });
+  const data = response.data && request && remaining(response.data, request.type === 'seed', tasks);
+  return { data, problem: response.problem };
 }
 
-function remaining(answer: EstimateResponse, skipsCached: boolean, tasks: number): Remaining {
-  const { tiles, cachedTiles, quota, disk, coveredUse } = answer;
+function remaining(response: EstimateResponse, skipsCached: boolean, tasks: number): Remaining {
+  const { tiles, cachedTiles, quota, disk, coveredUse } = response;
   const share = skipsCached && tiles > 0 ? Math.max(0, 1 - cachedTiles / tiles) : 1;
   const of = (value: number) => Math.ceil(value * share * tasks);
   return {
     all: tiles * tasks,
     tiles: of(tiles),
-    upstreamRequests: of(answer.upstreamRequests),
-    bytes: answer.bytes === null ? null : of(answer.bytes),
-    seconds: answer.seconds === null ? null : of(answer.seconds),
+    upstreamRequests: of(response.upstreamRequests),
+    bytes: response.bytes === null ? null : of(response.bytes),
+    seconds: response.seconds === null ? null : of(response.seconds),
     quota,
     disk,
     coveredUse,
@@ -73,12 +76,12 @@ export function Estimate({ resource: { data, problem } }: { resource: ReturnType
   if (problem) return <ProblemNotice problem={problem} />;
   if (!data) return <p className="quiet">{WORDS.estimating}</p>;
   const { tiles, all, bytes, seconds } = data;
-  const wanted = tiles === all ? countText(all) : TEXTS.outOf(countText(tiles), countText(all));
+  const count = tiles === all ? countText(all) : TEXTS.outOf(countText(tiles), countText(all));
   return (
     <div aria-live="polite">
       <Facts
         of={[
-          [TEXTS.layer.tiles, <Big key="tiles" text={wanted} />],
+          [TEXTS.layer.tiles, <Big key="tiles" text={count} />],
           [TEXTS.tasks.counterNames.present, tiles === all ? null : countText(all - tiles)],
           [TEXTS.tasks.counterNames.upstreamRequests, countText(data.upstreamRequests)],
           [WORDS.covered, data.coveredUse === null ? null : percentText(data.coveredUse)],

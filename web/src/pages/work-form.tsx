@@ -74,7 +74,7 @@ export function WorkForm(props: WorkProps) {
   const [plan, setPlan] = useState(props.first);
   const action = useAction();
   const [question, setQuestion] = useState<ReactNode>(null);
-  const known = useProposedZooms(plan, setPlan);
+  const coverage = useProposedZooms(plan, setPlan);
   // Tiles of half a parameter value would be made and kept.
   const [isTyping, setTyping] = useState(false);
   const [drawn, setDrawn] = useState(plan.set);
@@ -85,13 +85,13 @@ export function WorkForm(props: WorkProps) {
   const change = (changes: Partial<Plan>) => setPlan((now) => ({ ...now, ...changes }));
   const read = readPlan(plan);
   // The server checks the values of parameters: no request before its response.
-  const request = fault === null && known.data !== null ? read.request : null;
+  const request = fault === null && coverage.data !== null ? read.request : null;
   const calls = request ? callsOf(request, plan) : [];
   const start = async () => {
-    const answers: Started[] = [];
+    const responses: Started[] = [];
     for (const { method, path, body } of calls)
-      answers.push((await fetchJson<Started>(method, path, body)).data);
-    return answers[0] && props.onDone(answers[0], plan);
+      responses.push((await fetchJson<Started>(method, path, body)).data);
+    return responses[0] && props.onDone(responses[0], plan);
   };
   const run = () => action.run(start);
   // Enter may come before the server has checked the last letter.
@@ -129,7 +129,7 @@ export function WorkForm(props: WorkProps) {
           <PlanFields
             plan={plan}
             faults={read.faults}
-            parameterFault={known.problem?.message ?? null}
+            parameterFault={coverage.problem?.message ?? null}
             types={props.types}
             onlyOne={saves !== undefined}
             onChange={change}

@@ -94,17 +94,17 @@ export function ConfirmButton(
     },
 ) {
   const { action, label, disabled = false, kind = 'danger', text, onConfirm, children, ...question } = props;
-  const [asked, setAsked] = useState<string | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
   const ask = () =>
-    typeof text === 'string' ? setAsked(text) : action.run(async () => setAsked(await text()));
+    typeof text === 'string' ? setMessage(text) : action.run(async () => setMessage(await text()));
   return (
     <>
       <Button kind={kind} disabled={disabled || action.busy} aria-label={label} onClick={ask}>
         {children ?? `${question.verb}…`}
       </Button>
-      {asked !== null && (
-        <Confirm {...question} onConfirm={() => action.run(onConfirm)} onClose={() => setAsked(null)}>
-          {asked}
+      {message !== null && (
+        <Confirm {...question} onConfirm={() => action.run(onConfirm)} onClose={() => setMessage(null)}>
+          {message}
         </Confirm>
       )}
     </>

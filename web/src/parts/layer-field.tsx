@@ -35,20 +35,20 @@ export function LayerField(props: {
   onChange: (name: string) => void;
 }) {
   const { value, except = [], required = false, fault, onFault, onChange } = props;
-  const known = useResource<ApiResponse<'GET /api/v1/layers'>>(props.layers ? null : 'api/v1/layers');
-  const layers = props.layers ?? known.data?.layers ?? null;
+  const list = useResource<ApiResponse<'GET /api/v1/layers'>>(props.layers ? null : 'api/v1/layers');
+  const layers = props.layers ?? list.data?.layers ?? null;
   const allowed = layers?.filter(({ name }) => !except.includes(name)) ?? [];
   const [typed, setTyped] = useState<string | null>(null);
   const offered = withWords(useDeferredValue(typed ?? ''), allowed);
   const id = useId();
-  const chosen = useRef(value);
+  const choice = useRef(value);
   const take = (text: string) => {
     const wrong = text === '' && !required ? null : faultIn(text, allowed);
     // Its own text stays until the page has followed, so that typing can continue.
     setTyped(text);
     onFault(wrong);
     if (wrong !== null) return;
-    chosen.current = text;
+    choice.current = text;
     onChange(text);
   };
   const type = (text: string, isPicked: boolean) => {
@@ -68,9 +68,9 @@ export function LayerField(props: {
     take(only && !another ? only.name : typed);
   };
   useEffect(() => {
-    if (value === chosen.current) return;
+    if (value === choice.current) return;
     // Chosen elsewhere, e.g. by going back.
-    chosen.current = value;
+    choice.current = value;
     setTyped(null);
     onFault(null);
   }, [value, onFault]);
@@ -114,10 +114,10 @@ function faultIn(text: string, layers: readonly { readonly name: string }[]): La
 
 /** Layers that a user, a token or a key has: names and patterns such as `osm:*`, with commas. A name of no layer is a fault. */
 export function LayerPatterns(props: { value: string; onText: (text: string) => void }) {
-  const known = useApi('/api/v1/layers');
+  const list = useApi('/api/v1/layers');
   const names = listOf(props.value).filter((name) => !name.includes('*'));
   const wrong = names
-    .map((name) => faultIn(name, known.data?.layers ?? [{ name }]))
+    .map((name) => faultIn(name, list.data?.layers ?? [{ name }]))
     .find((one) => one !== null);
   const fault = listOf(props.value).length === 0 ? TEXTS.layers.missing : (wrong ?? null);
   const { value, onText } = props;
@@ -138,7 +138,7 @@ export function ChosenLayer(props: {
       {({ layers: all }) => {
         const name = props.wanted || (all[0]?.name ?? '');
         const unknown = faultIn(name, all);
-        const change = (chosen: string) => chosen !== name && props.onChange(chosen);
+        const change = (choice: string) => choice !== name && props.onChange(choice);
         return (
           <div className="stack">
             <div className="layer-choice">

@@ -176,8 +176,8 @@ export function taskRequest({ id }: Task, verb: 'cancel' | 'retry' | 'pause' | '
 
 /** "whole grid set", "polygon" or bounds. */
 export function useAreaTexts(): (task: Task) => string {
-  const known = useApi('/api/v1/gridsets');
-  const extents = new Map(known.data?.gridSets.map(({ name, extent }) => [name, extent]));
+  const gridSets = useApi('/api/v1/gridsets');
+  const extents = new Map(gridSets.data?.gridSets.map(({ name, extent }) => [name, extent]));
   return ({ area, bounds, gridSet }) => {
     if (area) return WORDS.polygon;
     const extent = extents.get(gridSet);
