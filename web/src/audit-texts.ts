@@ -1,6 +1,6 @@
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a request did, by its method and path: a text, or one made of what is known after and before it. */
+/** By method and path: a text, or a function of the state after and before the request. */
 export const AUDIT_ACTIONS: Readonly<
   Record<string, string | ((after: Fields, before: Fields) => string) | undefined>
 > = {

@@ -14,7 +14,7 @@ export async function startConsole(
   page: Promise<unknown>,
 ): Promise<void> {
   const first = await session.catch(() => null);
-  // What fails here fails again where it is shown.
+  // Errors are shown with the page.
   if (first?.caller) await page.catch(() => undefined);
   createRoot(root).render(
     <StrictMode>

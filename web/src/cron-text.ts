@@ -32,7 +32,7 @@ const PART = /^(\*|\?|[0-9A-Z#+]+(-[0-9A-Z]+)?)(\/[1-9]\d*)?$/i;
 
 const OPTIONS = { use24HourTimeFormat: true, verbose: true, locale: LANGUAGE };
 
-/** `0 22 * * 1-5` → "At 22:00, Monday through Friday"; null where there are no words for it. */
+/** `0 22 * * 1-5` → "At 22:00, Monday through Friday"; null without a description. */
 export function cronText(cron: string): string | null {
   if (cronFault(cron) !== null) return null;
   try {
@@ -42,7 +42,7 @@ export function cronText(cron: string): string | null {
   }
 }
 
-/** What is wrong with it, in words; null when it can be sent. The server knows the rarer forms. */
+/** Null: valid. The server checks the rarer forms. */
 export function cronFault(cron: string): string | null {
   const text = cron.trim();
   if (text.startsWith('@')) {

@@ -1,5 +1,5 @@
 import type { Task } from './api/task-feed.ts';
-import { LOCALE } from './language.ts';
+import { LANGUAGE, LOCALE } from './language.ts';
 import { TEXTS } from './texts.ts';
 
 const UNITS = TEXTS.byteUnits;
@@ -11,11 +11,10 @@ const LARGE_UNITS: readonly (readonly [size: number, unit: string])[] = [
 ];
 const SECONDS = [1, TEXTS.timeUnits.s] as const;
 const TO_THE_MINUTE = { dateStyle: 'medium', timeStyle: 'short' } as const;
-/** By their options; made when first needed, as that takes a slow processor a twentieth of a second. */
+/** By their options, created on first use: each takes a slow processor 50 ms. */
 const numbers = new Map<string, Intl.NumberFormat>();
 const dates = new Map<string, Intl.DateTimeFormat>();
 
-/** As the language writes numbers, with at most so many decimal places. */
 function numberText(value: number, digits: number, options: Intl.NumberFormatOptions = {}): string {
   const key = `${digits} ${options.minimumFractionDigits ?? options.notation}`;
   const known =
@@ -45,13 +44,17 @@ export function bytesText(bytes: number): string {
   return `${sign}${numberText(size, digits, { minimumFractionDigits: digits })} ${UNITS[unit]}`;
 }
 
-/** Whole up to a million, e.g. `12,345`; shortened above: `3.4 million`. */
+/**
+ * Whole up to a million, e.g. `12,345`; shortened above: `3.4 million`. A noun follows it, and Romance languages would need
+ * a word between: `3,4 millones de teselas`.
+ */
 export function countText(count: number): string {
   if (Math.abs(count) < 1e6) return numberText(count, 0);
-  return numberText(count, 1, { notation: 'compact', compactDisplay: 'long' });
+  const compactDisplay = LANGUAGE === 'es' || LANGUAGE === 'fr' ? 'short' : 'long';
+  return numberText(count, 1, { notation: 'compact', compactDisplay });
 }
 
-/** Whole from ten on: below, a tenth is worth showing. */
+/** Tenths below ten. */
 export function rateText(rate: number): string {
   return rate < 10 ? numberText(rate, 1) : countText(rate);
 }
@@ -89,7 +92,7 @@ export function momentText(iso: string): string {
   return near ? dateText(iso, { timeStyle: 'medium' }) : timeText(iso);
 }
 
-/** A text of the server, whose times are ISO 8601 in UTC. */
+/** Replaces the ISO 8601 times in a text of the server. */
 export function withLocalTimes(text: string, timeZone?: string): string {
   return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) =>
     timeZone === undefined ? momentText(time) : timeText(time, timeZone),
@@ -103,7 +106,7 @@ export function agoText(iso: string): string {
   return size === undefined ? TEXTS.justNow : TEXTS.ago(`${Math.floor(seconds / size)} ${unit}`);
 }
 
-/** Why making tiles failed, with the map server's own words where it sent some. */
+/** The failure, and the map server's own message if it sent one. */
 export function failureText({
   message,
   upstream,
@@ -112,7 +115,7 @@ export function failureText({
   return words === null ? message : `${message} ${TEXTS.upstreamSaid(words)}`;
 }
 
-/** `in the last 24 hours`, or since when it has been counted where that is less; null: since the server started. */
+/** `in the last 24 hours`, or the start of a shorter count; null: since the server started. */
 export function sinceText(iso: string | null): string {
   if (iso === null) return TEXTS.sinceServerStart;
   const isWholeDay = Date.now() - Date.parse(iso) > 23.9 * 3_600_000;
@@ -124,7 +127,7 @@ export function coordinateText(value: number): string {
   return String(Number(value.toFixed(6)));
 }
 
-/** By value where the server knows it, otherwise by the beginning of its id. */
+/** Values where the server has them, otherwise the beginning of the id. */
 export function parametersText(
   id: string | null,
   values: Readonly<Record<string, string>> | null,
@@ -141,7 +144,6 @@ export function valuesText(values: Readonly<Record<string, string>>): string {
     .join(', ');
 }
 
-/** `roads*, rivers` → its parts. */
 export function listOf(text: string): string[] {
   return text
     .split(',')

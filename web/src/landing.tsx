@@ -8,7 +8,7 @@ import { part } from './api/client.ts';
 import { useResource } from './api/use-resource.ts';
 import type { ConsoleMap, TilePlace } from './map/console-map.ts';
 import { MapBox } from './map/map-box.tsx';
-import { extensionOf, type OfferedLayer, type TileSet, tileAddress } from './map/tile-set.ts';
+import { extensionOf, type OfferedLayer, type TileSet, tileAddress, tileSetFrom } from './map/tile-set.ts';
 import { Choice, Form, ProblemNotice } from './parts/basics.tsx';
 import { type LayerFault, LayerField } from './parts/layer-field.tsx';
 import { TileSetChoices } from './parts/tile-set-choices.tsx';
@@ -21,8 +21,8 @@ const WORDS = TEXTS.landing;
 const MAX_LISTED = 50;
 const MAP_OPTIONS = { wrapX: true, keepsPlace: true, maxTilesLoading: 16 };
 
-/** Where the pointer is, or the middle of the map when there is none. */
-interface Pointed {
+/** The place of the pointer, otherwise the middle of the map. */
+interface MapPoint {
   readonly tile: TilePlace & { readonly offered: boolean };
   readonly position: string;
 }
@@ -38,18 +38,18 @@ export function startLanding(root: HTMLElement): void {
   );
 }
 
-/** The public map. What it shows stands in the address after the `#`, so that it can be kept and sent. */
+/** The public map. The part of the address after the `#` names the tile set, so that it can be bookmarked. */
 function Landing() {
-  const listed = useResource<{ readonly layers: readonly BriefLayer[] }>('tiles.json?brief=true');
+  const list = useResource<{ readonly layers: readonly BriefLayer[] }>('tiles.json?brief=true');
   const session = useResource<Session>('session.json');
   const wishes = useWishes();
-  const layers = useMemo(() => listed.data?.layers.filter(hasPictures) ?? [], [listed.data]);
-  const wanted = (layers.find(({ name }) => name === wishes.get('layer')) ?? layers[0])?.name ?? null;
-  const found = useResource<{ readonly layers: readonly OfferedLayer[] }>(
-    wanted === null ? null : `tiles.json?layer=${part(wanted)}`,
+  const layers = useMemo(() => list.data?.layers.filter(hasPictures) ?? [], [list.data]);
+  const layerName = (layers.find(({ name }) => name === wishes.get('layer')) ?? layers[0])?.name ?? null;
+  const details = useResource<{ readonly layers: readonly OfferedLayer[] }>(
+    layerName === null ? null : `tiles.json?layer=${part(layerName)}`,
   );
-  const set = useTileSet(found.data?.layers.find(({ name }) => name === wanted) ?? null, wishes);
-  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const set = useTileSet(details.data?.layers.find(({ name }) => name === layerName) ?? null, wishes);
+  const [point, setPoint] = useState<MapPoint | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
   const show = useCallback((chosen: TileSet<OfferedLayer>) => {
     setFailed(null);
@@ -59,7 +59,7 @@ function Landing() {
     setFailed(null);
     replaceHash(`#${new URLSearchParams({ layer })}`);
   }, []);
-  const empty = listed.data !== null && wanted === null ? WORDS.empty : null;
+  const empty = list.data !== null && layerName === null ? WORDS.empty : null;
   const notice = empty ?? (failed && TEXTS.layer.tileFailed(failed));
   return (
     <>
@@ -70,7 +70,7 @@ function Landing() {
             label={WORDS.map}
             options={MAP_OPTIONS}
             events={{ onTileFailed: setFailed }}
-            onReady={(map) => watchPointer(map, setPointed)}
+            onReady={(map) => watchPointer(map, setPoint)}
           />
         )}
       </main>
@@ -88,20 +88,20 @@ function Landing() {
       </Form>
       <div className="notices" role="status">
         <ProblemNotice
-          problem={listed.problem ?? found.problem}
-          retry={listed.problem ? listed.reload : found.reload}
+          problem={list.problem ?? details.problem}
+          retry={list.problem ? list.reload : details.reload}
         />
         {notice !== null && <p className="notice bad">{notice}</p>}
       </div>
       <footer>
         <span>
-          {TEXTS.inspect.zoom} <output>{pointed?.tile.z ?? '–'}</output>
+          {TEXTS.inspect.zoom} <output>{point?.tile.z ?? '–'}</output>
         </span>
         <span>
-          {WORDS.position} <output>{pointed?.position ?? '–'}</output>
+          {WORDS.position} <output>{point?.position ?? '–'}</output>
         </span>
         <span>
-          {WORDS.tile} {set && pointed && <TileLink set={set} tile={pointed.tile} />}
+          {WORDS.tile} {set && point && <TileLink set={set} tile={point.tile} />}
         </span>
         {set && <a href={`layers/${encodeURIComponent(set.layer.name)}`}>{WORDS.use}</a>}
         <a href="docs/">{TEXTS.documentation}</a>
@@ -128,7 +128,7 @@ const LayerChoice = memo(function LayerChoice(props: {
 function TileLink({
   set,
   tile: { z, x, y, offered },
-}: Pick<Pointed, 'tile'> & { set: TileSet<OfferedLayer> }) {
+}: Pick<MapPoint, 'tile'> & { set: TileSet<OfferedLayer> }) {
   if (!offered) return WORDS.noTile;
   const address = tileAddress(set, z, x, y);
   return (
@@ -138,7 +138,7 @@ function TileLink({
   );
 }
 
-/** Of the map's last address: what begins with a slash is the console's. */
+/** Of the map's last address; addresses with a slash are the console's. */
 function useWishes(): URLSearchParams {
   const hash = useHash();
   const last = useRef('');
@@ -158,25 +158,12 @@ function withPicturesOnly(layer: OfferedLayer): OfferedLayer {
   return { ...layer, formats, extensions: pictures.map((place) => layer.extensions[place] ?? '') };
 }
 
-/** While a layer is being asked for, the one before it stays. */
+/** The previous layer stays while the next one loads. */
 function useTileSet(layer: OfferedLayer | null, wishes: URLSearchParams): TileSet<OfferedLayer> | null {
   const last = useRef<TileSet<OfferedLayer> | null>(null);
-  const set = useMemo(() => layer && tileSetOf(withPicturesOnly(layer), wishes), [layer, wishes]);
+  const set = useMemo(() => layer && tileSetFrom(withPicturesOnly(layer), wishes, ''), [layer, wishes]);
   if (set) last.current = set;
   return last.current;
-}
-
-/** What a page address asks for, as far as the server offers it. Formats go by their extension there. */
-function tileSetOf(layer: OfferedLayer, wishes: URLSearchParams): TileSet<OfferedLayer> | null {
-  const gridSet = layer.gridSets.find(({ name }) => name === wishes.get('gridSet')) ?? layer.gridSets[0];
-  if (!gridSet) return null;
-  const format = layer.formats[Math.max(0, layer.extensions.indexOf(wishes.get('format') ?? ''))] ?? '';
-  const parameters = layer.parameters.flatMap((parameter): [string, string][] => {
-    const value = wishes.get(parameter.name) ?? parameter.default;
-    const known = parameter.values === null || parameter.values.includes(value);
-    return known && value !== parameter.default ? [[parameter.name, value]] : [];
-  });
-  return { layer, gridSet, format, parameters: Object.fromEntries(parameters) };
 }
 
 function wishesOf(set: TileSet<OfferedLayer>): URLSearchParams {
@@ -189,13 +176,13 @@ function wishesOf(set: TileSet<OfferedLayer>): URLSearchParams {
   });
 }
 
-function watchPointer(made: ConsoleMap, tell: (pointed: Pointed) => void): void {
-  const { map } = made;
+function watchPointer(consoleMap: ConsoleMap, report: (point: MapPoint) => void): void {
+  const { map } = consoleMap;
   let pointer: number[] | null = null;
   const look = () => {
     const at = pointer ?? map.getView().getCenter();
-    const tile = at && made.tileAt(at);
-    if (tile) tell({ tile, position: positionOf(at, map.getView().getProjection()) });
+    const tile = at && consoleMap.tileAt(at);
+    if (tile) report({ tile, position: positionOf(at, map.getView().getProjection()) });
   };
   map.on('pointermove', ({ coordinate }) => {
     pointer = coordinate;
@@ -213,7 +200,7 @@ function positionOf(at: number[], projection: Projection): string {
   if (!knownProjection(projection.getCode())) return at.map((value) => value.toFixed(1)).join(', ');
   const { north, south, east, west } = WORDS.directions;
   const [longitude = 0, latitude = 0] = transform(at, projection, 'EPSG:4326');
-  const turned = longitude - Math.floor((longitude + 180) / 360) * 360;
+  const wrapped = longitude - Math.floor((longitude + 180) / 360) * 360;
   const northing = `${Math.abs(latitude).toFixed(3)}° ${latitude < 0 ? south : north}`;
-  return `${northing}, ${Math.abs(turned).toFixed(3)}° ${turned < 0 ? west : east}`;
+  return `${northing}, ${Math.abs(wrapped).toFixed(3)}° ${wrapped < 0 ? west : east}`;
 }

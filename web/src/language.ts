@@ -1,6 +1,5 @@
 import type { Texts } from './texts.ts';
 
-/** Each by its own name. */
 export const LANGUAGES = { en: 'English', de: 'Deutsch', fr: 'Français', es: 'Español' };
 type Language = keyof typeof LANGUAGES;
 
@@ -16,7 +15,7 @@ const KEY = 'tilewarden-language';
 /** In the order of the browser's settings; none outside a browser. */
 const preferred = 'document' in globalThis ? navigator.languages : [];
 
-/** The language that was chosen here, or the first known one of the browser. */
+/** The user's choice, or the first known language of the browser. */
 export const LANGUAGE: Language =
   [chosenLanguage(), ...preferred].map(languageOf).find((known) => known !== null) ?? 'en';
 /** For numbers and dates: the browser's variant of the language, e.g. `de-CH`. */

@@ -63,13 +63,13 @@ export function Login({ notice, oidc, onDone }: LoginProps) {
   );
 }
 
-/** It returns to the same page of the console. An issuer that is away leaves the user here, where a local account can sign in. */
+/** Returns to the same page. If the issuer is unavailable, the user stays here and can use a local account. */
 async function goToIssuer(): Promise<void> {
   const here = `${location.pathname}${location.hash}`;
   const address = `login/oidc?return=${encodeURIComponent(here)}`;
-  const answer = await fetch(address, { redirect: 'manual' }).catch(() => null);
-  if (!answer) throw new Problem(TEXTS.errors.unreachable, 0, null);
-  if (answer.status === 503) throw new Problem(TEXTS.login.away, 503, answer.headers.get('x-request-id'));
+  const response = await fetch(address, { redirect: 'manual' }).catch(() => null);
+  if (!response) throw new Problem(TEXTS.errors.unreachable, 0, null);
+  if (response.status === 503) throw new Problem(TEXTS.login.away, 503, response.headers.get('x-request-id'));
   location.assign(address);
 }
 

@@ -7,7 +7,7 @@ const landing = document.getElementById('landing');
 const consoleRoot = document.getElementById('console');
 const started = new Set<HTMLElement>();
 
-/** Addresses whose part after the `#` begins with a slash are the console's; all others are the public map's. */
+/** Addresses with `#/` are the console's, all others the public map's. */
 async function show(): Promise<void> {
   const inConsole = location.hash.startsWith('#/');
   if (landing) landing.hidden = inConsole;
@@ -17,8 +17,8 @@ async function show(): Promise<void> {
   started.add(root);
   try {
     if (!inConsole) return (await import('./landing.tsx')).startLanding(root);
-    // All of it side by side: the session, the console and its page.
-    const session = fetch('session.json', { cache: 'no-store' }).then((answer) => answer.json());
+    // The session, the console and its page load in parallel.
+    const session = fetch('session.json', { cache: 'no-store' }).then((response) => response.json());
     const page = loadPage(pageOf(location.hash));
     for (const early of [session, page]) early.catch(() => undefined);
     await (await import('./console.tsx')).startConsole(root, session, page);

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'react';
 import type { Role } from './session.tsx';
 
-/** Each page is loaded when it is first looked at. */
+/** Each page is loaded on first use. */
 const LOADERS = {
   overview: () => import('./pages/overview.tsx'),
   layers: () => import('./pages/layers.tsx'),
@@ -26,7 +26,7 @@ interface PageModule {
   readonly default: ComponentType;
 }
 
-/** Of those that a viewer has nothing to do on. */
+/** Other pages are for all roles. */
 export const PAGE_ROLES: Partial<Record<PageName, Role>> = {
   add: 'admin',
   keys: 'admin',
@@ -38,7 +38,7 @@ const loaded = new Map<PageName, ComponentType>();
 
 export const PAGE_NAMES = Object.keys(LOADERS) as readonly PageName[];
 
-/** The page that an address means: `#/tasks/7?…` is `tasks`; what is not known is the overview. */
+/** `#/tasks/7?…` is `tasks`; an unknown page is the overview. */
 export function pageOf(hash: string): PageName {
   const name = /^#\/([^/?]*)/.exec(hash)?.[1] ?? '';
   return PAGE_NAMES.find((page) => page === name) ?? 'overview';

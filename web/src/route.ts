@@ -3,7 +3,7 @@ import { useMemo, useSyncExternalStore } from 'react';
 export interface ConsoleRoute {
   /** The first part of the path, e.g. `layers`. */
   readonly page: string;
-  /** The second part, decoded; empty when there is none. */
+  /** The second part, decoded, or empty. */
   readonly item: string;
   readonly query: URLSearchParams;
 }
@@ -24,7 +24,7 @@ export function goTo(address: string): void {
   location.hash = address;
 }
 
-/** Other values in the address of this page, which stays one step in the history. Empty ones leave it. */
+/** Changes the query of this page without another step in the history; empty values are removed. */
 export function changeQuery(changes: Readonly<Record<string, string>>): void {
   const { page, item, query } = routeOf(location.hash);
   const values = Object.entries({ ...Object.fromEntries(query), ...changes }).filter(

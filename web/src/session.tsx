@@ -1,13 +1,13 @@
 import { createContext, useContext } from 'react';
 import { mayWorkOn as isOwnLayer } from '../../src/access/caller.ts';
-import type { Answer } from './api/client.ts';
+import type { ApiResponse } from './api/client.ts';
 
-export type Caller = Omit<Answer<'/api/v1/me'>, 'passwordIsInitial'>;
+export type Caller = Omit<ApiResponse<'GET /api/v1/me'>, 'passwordIsInitial'>;
 export type Role = Caller['role'];
 
-/** What `session.json` answers. */
+/** Content of `session.json`. */
 export interface Session {
-  /** Null: a stranger. */
+  /** Null: not signed in. */
   readonly caller: Caller | null;
   /** Whether there is a sign-in with OpenID Connect. */
   readonly oidc: boolean;
@@ -17,14 +17,13 @@ const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
 
 export const CallerContext = createContext<Caller | null>(null);
 
-/** Who is signed in; only inside the shell. */
+/** Only inside the shell. */
 export function useCaller(): Caller {
   const caller = useContext(CallerContext);
   if (!caller) throw new Error('no user is signed in');
   return caller;
 }
 
-/** Seeds, stops and truncates that layer. */
 export function mayWorkOn(caller: Caller, layer: string): boolean {
   return may(caller, 'operator') && isOwnLayer(caller, layer);
 }
@@ -33,14 +32,14 @@ export function may(caller: Caller, role: Role): boolean {
   return ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
 }
 
-/** Tells the other tabs of this browser. */
-export function tellSignedOut(): void {
+/** Reports the sign-out to the other tabs of this browser. */
+export function reportSignOut(): void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.postMessage('signed-out');
   channel.close();
 }
 
-/** Calls back when the user signs out in another tab; returns a function that ends it. */
+/** Returns a function that ends it. */
 export function onSignedOutElsewhere(listener: () => void): () => void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = listener;

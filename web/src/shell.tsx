@@ -21,8 +21,8 @@ import {
   CallerContext,
   may,
   onSignedOutElsewhere,
+  reportSignOut,
   type Session,
-  tellSignedOut,
   useCaller,
 } from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
@@ -34,27 +34,27 @@ const PAGES = Object.fromEntries(PAGE_NAMES.map((name) => [name, lazy(() => load
 
 const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** Milliseconds before a server that cannot be reached is asked again. */
+/** Milliseconds between tries while the server cannot be reached. */
 const RETRY_MS = 3000;
 
-/** `first` is who is signed in; null when that is not known yet. */
+/** `first` is null while it is unknown. */
 export function Shell({ first }: { first: Session | null }) {
   const [caller, setCaller] = useState<Caller | null>(first?.caller ?? null);
   const [oidc, setOidc] = useState(first?.oidc ?? false);
-  const [known, setKnown] = useState(first !== null);
+  const [isLoaded, setLoaded] = useState(first !== null);
   /** Why the user has to sign in again; the page stays as it is until then. */
   const [ended, setEnded] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
 
   const look = useCallback(async () => {
     try {
-      const { caller: found, oidc: offered } = await get<Session>('session.json');
-      setCaller(found);
-      setOidc(offered);
+      const { caller: user, oidc: hasOidc } = await get<Session>('session.json');
+      setCaller(user);
+      setOidc(hasOidc);
       setEnded(null);
-      setKnown(true);
+      setLoaded(true);
       setProblem(null);
-      if (found) dispatchEvent(new Event(SESSION_BEGUN));
+      if (user) dispatchEvent(new Event(SESSION_BEGUN));
     } catch (error) {
       setProblem(problemFrom(error));
       setTimeout(() => void look(), RETRY_MS);
@@ -72,19 +72,19 @@ export function Shell({ first }: { first: Session | null }) {
     };
   }, [look, first]);
 
-  if (!known) {
+  if (!isLoaded) {
     return <div className="login">{problem ? <ProblemNotice problem={problem} /> : TEXTS.loading}</div>;
   }
   const signedOut = () => {
     setCaller(null);
     setEnded(null);
-    tellSignedOut();
+    reportSignOut();
   };
   return (
     <>
       {(!caller || ended !== null) && <Login notice={ended} oidc={oidc} onDone={() => void look()} />}
       {caller && (
-        // The same user finds the page as it was; another one does not.
+        // The same user finds the page unchanged; another user gets a new one.
         <div key={caller.name} hidden={ended !== null}>
           <CallerContext value={caller}>
             <Button kind="skip" onClick={skip}>
@@ -101,7 +101,7 @@ export function Shell({ first }: { first: Session | null }) {
   );
 }
 
-/** A link cannot do it: the part of the address after the `#` is taken by the page's name. */
+/** Not a link: the part of the address after the `#` is the page's name. */
 function skip(): void {
   document.getElementById('content')?.focus();
 }

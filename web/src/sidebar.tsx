@@ -12,10 +12,9 @@ import { chooseTheme, currentTheme } from './theme.ts';
 
 type Entry = keyof typeof TEXTS.nav;
 
-/** What can be signed out of. */
 const SIGNED_IN: readonly Caller['via'][] = ['session', 'oidc'];
 const ADMIN_ENTRIES: readonly Entry[] = ['accounts', 'keys', 'audit'];
-/** What users of other roles find there is their own password. */
+/** Other roles find only their own password there. */
 const hasPassword = ({ via }: Caller) => via === 'session';
 const ENTRIES = (Object.keys(TEXTS.nav) as Entry[]).filter((entry) => entry !== 'add');
 
@@ -59,12 +58,12 @@ export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: 
   );
 }
 
-/** Loads a page that the user is about to open. What fails here fails again where it is shown. */
+/** Errors are shown when the page is opened. */
 function preload(entry: Entry): void {
   loadPage(entry).catch(() => undefined);
 }
 
-/** The stream stays open as long as the console is; what runs and changes is counted. */
+/** Keeps the stream open as long as the console is open. */
 function RunningCount() {
   const running = [...useTaskChanges().values()].filter(({ state }) => state === 'running').length;
   return running === 0 ? null : <span className="count">{running}</span>;

@@ -1,12 +1,12 @@
-import type { Body } from './api/client.ts';
+import type { ApiBody } from './api/client.ts';
 import type { Task } from './api/task-feed.ts';
 import { TEXTS } from './texts.ts';
 
 const DAY_MS = 86_400_000;
 const WORDS = TEXTS.tasks;
 
-/** What the field for the state offers, as the server's filter. */
-const STATES: Readonly<Record<string, Pick<Wanted, 'state' | 'outcome'>>> = {
+/** Choices of the state field as the server's filter. */
+const STATES: Readonly<Record<string, Pick<Conditions, 'state' | 'outcome'>>> = {
   running: { state: ['running'] },
   pending: { state: ['pending'] },
   paused: { state: ['paused'] },
@@ -15,7 +15,7 @@ const STATES: Readonly<Record<string, Pick<Wanted, 'state' | 'outcome'>>> = {
   aborted: { outcome: ['stopped'] },
 };
 
-/** As it stands in the address of the page; an empty text is no condition. */
+/** As in the address of the page; an empty text is no condition. */
 export interface TaskFilter {
   readonly state: string;
   readonly type: string;
@@ -24,8 +24,8 @@ export interface TaskFilter {
   readonly days: string;
 }
 
-/** As the server takes it: in a query, and in the body that stops tasks. */
-type Wanted = Pick<Body<'POST /api/v1/tasks/stop'>, 'type' | 'layer' | 'since'> & {
+/** The server's filter: in a query, and in the body that stops tasks. */
+type Conditions = Pick<ApiBody<'POST /api/v1/tasks/stop'>, 'type' | 'layer' | 'since'> & {
   readonly state?: Task['state'][];
   readonly outcome?: NonNullable<Task['outcome']>[];
 };
@@ -43,7 +43,7 @@ export function filterOf(query: URLSearchParams): TaskFilter {
 }
 
 /** `now`: milliseconds since 1970. */
-export function wantedBy({ state, type, layer, days }: TaskFilter, now: number): Wanted {
+export function conditionsOf({ state, type, layer, days }: TaskFilter, now: number): Conditions {
   return {
     ...STATES[state],
     ...(type !== '' && { type: type as Task['type'] }),
@@ -52,13 +52,13 @@ export function wantedBy({ state, type, layer, days }: TaskFilter, now: number):
   };
 }
 
-export function searchOf(wanted: Wanted, limit: number): string {
-  const values = Object.entries({ ...wanted, limit }).map(([name, value]) => [name, String(value)]);
+export function searchOf(conditions: Conditions, limit: number): string {
+  const values = Object.entries({ ...conditions, limit }).map(([name, value]) => [name, String(value)]);
   return new URLSearchParams(values).toString();
 }
 
-/** Whether a task that has just changed is still, or now, among those listed. */
-export function fits(task: Task, { state, outcome, type, layer, since }: Wanted): boolean {
+/** Whether a changed task belongs to the list. */
+export function fits(task: Task, { state, outcome, type, layer, since }: Conditions): boolean {
   return (
     (state?.includes(task.state) ?? true) &&
     (outcome === undefined || (task.outcome !== null && outcome.includes(task.outcome))) &&
@@ -74,7 +74,6 @@ export function merged(listed: readonly Task[], changes: ReadonlyMap<number, Tas
   return [...byId.values()].sort((a, b) => b.id - a.id);
 }
 
-/** What has failed, in the last 24 hours: everywhere the same filter. */
 export const FAILED_LATELY: TaskFilter = { state: 'failed', type: '', layer: '', days: '1' };
 
 export function isOver({ state }: Pick<Task, 'state'>): boolean {

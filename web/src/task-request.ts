@@ -1,26 +1,25 @@
-import type { Body } from './api/client.ts';
+import type { ApiBody } from './api/client.ts';
 import type { Shape } from './map/shapes.ts';
 import { parameterWishes } from './map/tile-set.ts';
 
 export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
-/** What is done to an area: the first by tasks, and all but the last two by schedules. */
+/** Work on an area: the first ones are tasks, all but the last two can be scheduled. */
 export const AREA_WORK = [...TASK_TYPES, 'invalidate', 'blank', 'export'] as const;
 export type Work = (typeof AREA_WORK)[number];
 
-/** What a task and a schedule have in common of their bodies. */
-type Asked = Body<'POST /api/v1/schedules'>;
+type ScheduleBody = ApiBody<'POST /api/v1/schedules'>;
 type Always = 'layer' | 'gridSet' | 'format' | 'parameters' | 'zoomStart' | 'zoomStop' | 'threadCount';
-export type TaskRequest = Required<Pick<Asked, Always>> &
-  Pick<Asked, 'bounds' | 'area' | 'areaCrs' | 'order' | 'share'> & { readonly type: Work };
+export type TaskRequest = Required<Pick<ScheduleBody, Always>> &
+  Pick<ScheduleBody, 'bounds' | 'area' | 'areaCrs' | 'order' | 'share'> & { readonly type: Work };
 
-/** What there is already of a task or a schedule: null is what the server chooses. */
-type Given = { readonly [Name in keyof TaskRequest]?: TaskRequest[Name] | null };
+/** Of a task or a schedule; null: the server's choice. */
+type PartialRequest = { readonly [Name in keyof TaskRequest]?: TaskRequest[Name] | null };
 
 /** A request as part of an address, for `planFrom`. */
-export function queryOf(given: Given): Record<string, string> {
+export function queryOf(request: PartialRequest): Record<string, string> {
   const { type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area, areaCrs } =
-    given;
-  const { order, share } = given;
+    request;
+  const { order, share } = request;
   const texts = {
     type,
     gridSet,
@@ -36,7 +35,7 @@ export function queryOf(given: Given): Record<string, string> {
   return Object.fromEntries(known.map(([name, value]) => [name, String(value)]));
 }
 
-/** The request that made a task. Its area stands there in the grid set's CRS, its bounds are then those of the area. */
+/** The request of a task. A task has its area in the grid set's CRS, and bounds around it. */
 export function requestOfTask(
   task: Omit<TaskRequest, 'area' | 'areaCrs' | 'order' | 'share'> & {
     readonly area: Shape | null;

@@ -1,6 +1,5 @@
-/** Of tasks and schedules, and of the forms that start them. */
+/** Tasks, schedules, and the forms that start them. */
 export const TASK_TEXTS = {
-  /** What a task or a schedule does. */
   work: {
     seed: 'Seed: create missing tiles',
     reseed: 'Reseed: create all tiles again',

@@ -2,10 +2,10 @@ import { TEXTS } from '../texts.ts';
 import { Problem, problemFrom, reach } from './client.ts';
 
 export const RELOAD_FORM = new URLSearchParams({ reload_configuration: '1' });
-/** For GeoWebCache's clients. */
+/** The server's first sentence, for GeoWebCache's clients. */
 const THEIRS = /^TileLayerConfiguration reloaded\. Read \d+ layers from configuration resources\.\s*/;
 
-/** At GeoWebCache's address for it, which answers with a page; answers what it says. */
+/** GeoWebCache's address responds with a page; returns its text. */
 export async function reloadConfiguration(): Promise<string> {
   try {
     const text = textIn(await (await reach('rest/reload', { method: 'POST', body: RELOAD_FORM })).text());

@@ -1,19 +1,19 @@
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import { type Answer, get, problemFrom, SESSION_BEGUN } from './client.ts';
+import { type ApiResponse, get, problemFrom, SESSION_BEGUN } from './client.ts';
 
-export type Task = Answer<'/api/v1/tasks/{id}'>;
+export type Task = ApiResponse<'GET /api/v1/tasks/{id}'>;
 type Listener = (task: Task) => void;
 
-/** What the worker that holds the stream tells its pages. */
+/** From the worker with the stream to its pages. */
 export type FeedMessage = { readonly live: boolean } | { readonly task: Task };
 
-/** `polled`: the server answers, but there is no stream. Null: not requested yet. */
+/** `polled`: the server responds, but there is no stream. Null: not requested yet. */
 export type FeedState = 'live' | 'polled' | 'lost' | null;
 
 const FLUSH_MS = 150;
 const POLL_MS = 5000;
 
-/** Changes of tasks for the whole page: from a stream that all tabs share, or, without one, asked for again and again. */
+/** Changes of tasks for the whole page, from a stream that all tabs share; polled without one. */
 class TaskFeed {
   readonly #listeners = new Set<Listener>();
   readonly #watchers = new Set<() => void>();
@@ -78,7 +78,7 @@ class TaskFeed {
   async #poll(): Promise<void> {
     clearTimeout(this.#timer);
     try {
-      const { tasks } = await get<Answer<'/api/v1/tasks'>>('api/v1/tasks?limit=50');
+      const { tasks } = await get<ApiResponse<'GET /api/v1/tasks'>>('api/v1/tasks?limit=50');
       if (this.#state !== 'live') this.#setState('polled');
       for (const task of tasks) this.#tell(task);
     } catch (error) {
@@ -107,7 +107,7 @@ export function useFeedState(): FeedState {
   return useSyncExternalStore(taskFeed.watch, taskFeed.state);
 }
 
-/** Changes of tasks since this was first called, newest version of each; what comes in a crowd is shown together. */
+/** The newest version of each task that changed since the first call; changes in quick succession are shown together. */
 export function useTaskChanges(): ReadonlyMap<number, Task> {
   const [tasks, setTasks] = useState<ReadonlyMap<number, Task>>(new Map());
   useEffect(() => {

@@ -4,18 +4,18 @@
  */
 import type { FeedMessage } from './task-feed.ts';
 
-/** Milliseconds before a stream that the server refused is asked for again; doubled each time. */
+/** Milliseconds before a refused stream is opened again; doubled each time. */
 const FIRST_WAIT = 2000;
 const MAX_WAIT = 30_000;
 
 const ports = new Set<MessagePort>();
 let source: EventSource | null = null;
-/** What a stream that was refused goes on from. */
+/** A stream continues after this event. */
 let lastId = '';
 let wait = FIRST_WAIT;
 let timer = 0;
 
-function tell(message: FeedMessage): void {
+function broadcast(message: FeedMessage): void {
   for (const port of ports) port.postMessage(message);
 }
 
@@ -25,14 +25,14 @@ function open(address: string): void {
   source = stream;
   stream.onopen = () => {
     wait = FIRST_WAIT;
-    tell({ live: true });
+    broadcast({ live: true });
   };
   stream.addEventListener('task', ({ data, lastEventId }) => {
     lastId = lastEventId;
-    tell({ task: JSON.parse(String(data)) });
+    broadcast({ task: JSON.parse(String(data)) });
   });
   stream.onerror = () => {
-    tell({ live: false });
+    broadcast({ live: false });
     // The browser tries again by itself unless it was refused.
     if (stream.readyState !== EventSource.CLOSED) return;
     timer = self.setTimeout(() => open(address), wait);

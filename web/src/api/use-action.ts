@@ -4,20 +4,20 @@ import { type Problem, problemFrom } from './client.ts';
 export interface Action {
   readonly busy: boolean;
   readonly problem: Problem | null;
-  /** What to say when it went well. */
+  /** The message after success. */
   readonly done: string | null;
-  /** What `work` answers is said afterwards, if it is a text. Never rejects. */
+  /** Shows the result of `work` if it is a text. Never rejects. */
   run(work: () => Promise<unknown>): Promise<void>;
 }
 
-/** A request started by a click: whether it is running, and how it ended. */
+/** The state and result of a request started by a click. */
 export function useAction(): Action {
   const [state, setState] = useState<Omit<Action, 'run'>>({ busy: false, problem: null, done: null });
   const run = useCallback(async (work: () => Promise<unknown>) => {
     setState({ busy: true, problem: null, done: null });
     try {
-      const answer = await work();
-      setState({ busy: false, problem: null, done: typeof answer === 'string' ? answer : null });
+      const result = await work();
+      setState({ busy: false, problem: null, done: typeof result === 'string' ? result : null });
     } catch (error) {
       setState({ busy: false, problem: problemFrom(error), done: null });
     }

@@ -1,5 +1,15 @@
 import { useCallback, useEffect, useState } from 'react';
-import { ask, type Problem, problemFrom, SESSION_BEGUN, type Versioned } from './client.ts';
+import {
+  type ApiRequest,
+  type ApiResponse,
+  fetchJson,
+  type Problem,
+  problemFrom,
+  SESSION_BEGUN,
+  type Versioned,
+} from './client.ts';
+
+type PathOf<Request> = Request extends `GET ${infer Path}` ? Path : never;
 
 export interface Resource<T> {
   readonly data: T | null;
@@ -7,27 +17,31 @@ export interface Resource<T> {
   readonly version: string | null;
   readonly problem: Problem | null;
   reload(): void;
-  /** Shows what the server has answered to a change, until it is asked again. */
-  replace(answer: Versioned<T>): void;
+  /** Shows the response to a change until the next load. */
+  replace(response: Versioned<T>): void;
 }
 
 /** Seconds between tries after a failure. */
 const RETRY_SECONDS = 5;
-/** Milliseconds until a question that depends on what is typed is asked. */
+/** Milliseconds before a request whose content is being typed. */
 const TYPING_MS = 250;
 
+/** The response to `GET` of a path without parameters, typed by the table of routes. */
+export function useApi<Path extends PathOf<ApiRequest>>(path: Path, everySeconds: number | null = null) {
+  return useResource<ApiResponse<`GET ${Path}`>>(path.slice(1), everySeconds);
+}
+
 /**
- * What the server has at a path; null asks for nothing. It is asked again every `everySeconds` while the page is seen,
- * after a failure, and after a new sign-in. The old data stays until the new data arrives.
- * With `question`, that is sent, and the answer is what is wanted.
+ * The response to `GET` of a path, or to a request with `content`; a null path sends nothing. It is requested again every
+ * `everySeconds` while the page is visible, after a failure, and after a new sign-in. The old data stays until then.
  */
 export function useResource<T>(
   path: string | null,
   everySeconds: number | null = null,
-  question?: object,
+  content?: object,
   method: 'POST' | 'PUT' = 'POST',
 ): Resource<T> {
-  const body = question && JSON.stringify(question);
+  const body = content && JSON.stringify(content);
   const key = `${path} ${body}`;
   const [state, setState] = useState({
     key,
@@ -37,12 +51,12 @@ export function useResource<T>(
   });
   const [turn, setTurn] = useState(0);
   const reload = useCallback(() => setTurn((count) => count + 1), []);
-  const replace = (answer: Versioned<T>) => {
-    setState({ key, ...answer, problem: null });
+  const replace = (response: Versioned<T>) => {
+    setState({ key, ...response, problem: null });
     reload();
   };
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a turn is a wish to ask again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a turn loads again
   useEffect(() => {
     if (path === null) return;
     const stop = new AbortController();
@@ -52,13 +66,10 @@ export function useResource<T>(
       timer = window.setTimeout(() => (document.hidden ? again(seconds) : load()), seconds * 1000);
     };
     const load = () => {
-      const asked =
-        body === undefined
-          ? ask<T>('GET', path, undefined, { signal })
-          : ask<T>(method, path, JSON.parse(body), { signal });
-      asked.then(
-        (answer) => {
-          setState({ key, ...answer, problem: null });
+      const sent = body === undefined ? undefined : JSON.parse(body);
+      fetchJson<T>(sent === undefined ? 'GET' : method, path, sent, { signal }).then(
+        (response) => {
+          setState({ key, ...response, problem: null });
           if (everySeconds !== null) again(everySeconds);
         },
         (error: unknown) => {

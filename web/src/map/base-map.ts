@@ -1,14 +1,13 @@
 import { useMemo } from 'react';
-import type { Answer } from '../api/client.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
 import { type GridSetInfo, type LayerInfo, type TileSet, tileSetFrom } from './tile-set.ts';
 
 /** The built-in map is a layer of this name, unless a configuration replaces it. */
 const NAME = 'world';
 
-/** The built-in map of the world in the CRS of a grid set, to be drawn below a layer; null: there is none. */
+/** In the CRS of a grid set, to be drawn below a layer; null: there is none. */
 export function useBaseMap({ srs }: GridSetInfo): TileSet | null {
-  const listed = useResource<Answer<'/api/v1/layers'>>('api/v1/layers').data?.layers;
+  const listed = useApi('/api/v1/layers').data?.layers;
   const isThere = listed?.some(({ name, enabled }) => name === NAME && enabled) ?? false;
   const world = useResource<LayerInfo>(isThere ? `api/v1/layers/${NAME}` : null).data;
   return useMemo(() => {

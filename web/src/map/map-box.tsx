@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { ConsoleMap, type ConsoleMapEvents, type MapOptions } from './console-map.ts';
 import type { OfferedLayer, TileSet } from './tile-set.ts';
 
-/** A map of a tile set in the page. `onReady` gets the map once. */
+/** `onReady` gets the map once. */
 export function MapBox(props: {
   set: TileSet<OfferedLayer>;
   label: string;
@@ -23,7 +23,7 @@ export function MapBox(props: {
 
   useEffect(() => {
     if (!box.current) return;
-    const made = new ConsoleMap(
+    const created = new ConsoleMap(
       box.current,
       {
         onView: (view) => events.current?.onView?.(view),
@@ -32,9 +32,9 @@ export function MapBox(props: {
       },
       options.current,
     );
-    setMap(made);
-    onReady.current?.(made);
-    return () => made.close();
+    setMap(created);
+    onReady.current?.(created);
+    return () => created.close();
   }, []);
 
   useEffect(() => map?.show(props.set), [map, props.set]);

@@ -1,8 +1,8 @@
-import type { Body } from '../api/client.ts';
+import type { ApiBody } from '../api/client.ts';
 
 /** GeoJSON. */
-export type Shape = NonNullable<Body<'POST /api/v1/tasks'>['area']>;
-export type Corners = NonNullable<Body<'POST /api/v1/tasks'>['bounds']>;
+export type Shape = NonNullable<ApiBody<'POST /api/v1/tasks'>['area']>;
+export type Corners = NonNullable<ApiBody<'POST /api/v1/tasks'>['bounds']>;
 
 /** Degrees around boxes, so that points and lines are seen. */
 const MARGIN = 0.001;

@@ -1,8 +1,8 @@
-import type { Answer } from '../api/client.ts';
+import type { ApiResponse } from '../api/client.ts';
 
-export type LayerInfo = Answer<'/api/v1/layers/{layer}'>;
+export type LayerInfo = ApiResponse<'GET /api/v1/layers/{layer}'>;
 export type GridSetInfo = LayerInfo['gridSets'][number];
-/** What `tiles.json` tells everybody of a layer. */
+/** The public part of a layer, from `tiles.json`. */
 export type OfferedLayer = Pick<
   LayerInfo,
   'name' | 'title' | 'gridSets' | 'formats' | 'extensions' | 'parameters'
@@ -19,16 +19,25 @@ export interface TileSet<Layer extends OfferedLayer = LayerInfo> {
   readonly preview?: string;
 }
 
-/** What an address asks for, as far as the layer offers it. */
-export function tileSetFrom(layer: LayerInfo, wishes: URLSearchParams): TileSet | null {
+/**
+ * The tile set that an address names, as far as the layer offers it. The console has media types and `p.NAME` there and
+ * shows the fault of a value; the public map has extensions and bare names (prefix `''`), and ignores unlisted values.
+ */
+export function tileSetFrom<Layer extends OfferedLayer>(
+  layer: Layer,
+  wishes: URLSearchParams,
+  prefix = 'p.',
+): TileSet<Layer> | null {
   const gridSet = layer.gridSets.find(({ name }) => name === wishes.get('gridSet')) ?? layer.gridSets[0];
   if (!gridSet) return null;
-  const format = layer.formats.find((name) => name === wishes.get('format')) ?? layer.formats[0] ?? '';
-  const chosen = layer.parameters.flatMap((parameter) => {
-    const value = wishes.get(`p.${parameter.name}`);
-    return value === null || value === parameter.default ? [] : [[parameter.name, value] as const];
+  const format = wishes.get('format') ?? '';
+  const place = Math.max(0, layer.formats.indexOf(format), layer.extensions.indexOf(format));
+  const parameters = layer.parameters.flatMap(({ name, default: usual, values }) => {
+    const value = wishes.get(`${prefix}${name}`) ?? usual;
+    const isIgnored = prefix === '' && values !== null && !values.includes(value);
+    return value === usual || isIgnored ? [] : [[name, value] as const];
   });
-  return { layer, gridSet, format, parameters: Object.fromEntries(chosen) };
+  return { layer, gridSet, format: layer.formats[place] ?? '', parameters: Object.fromEntries(parameters) };
 }
 
 /** The same as part of a page's address. */

@@ -1,5 +1,4 @@
-import type { Answer } from '../api/client.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi } from '../api/use-resource.ts';
 import { timeText } from '../format.ts';
 import { Card, Facts, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
@@ -10,8 +9,8 @@ declare const LICENCES: readonly Record<'name' | 'version' | 'licence', string>[
 const WORDS = TEXTS.about;
 
 export default function About() {
-  const about = useResource<Answer<'/api/v1/about'>>('api/v1/about');
-  const nodes = useResource<Answer<'/api/v1/nodes'>>('api/v1/nodes');
+  const about = useApi('/api/v1/about');
+  const nodes = useApi('/api/v1/nodes');
   return (
     <>
       <PageHead title={TEXTS.nav.about} />

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
-import { type Answer, type Body, part, type Reply, send } from '../api/client.ts';
+import { type ApiBody, type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi } from '../api/use-resource.ts';
 import { listOf, timeText } from '../format.ts';
 import {
   ActionNotices,
@@ -24,8 +24,8 @@ import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { AddForm, Credentials, endOfDay, layerNames } from './credentials.tsx';
 
-type User = Answer<'/api/v1/users'>['users'][number];
-type Token = Answer<'/api/v1/tokens'>['tokens'][number];
+type User = ApiResponse<'GET /api/v1/users'>['users'][number];
+type Token = ApiResponse<'GET /api/v1/tokens'>['tokens'][number];
 
 const WORDS = TEXTS.accounts;
 const ACCOUNT_NAME = '[A-Za-z0-9][A-Za-z0-9._@\\-]{0,63}';
@@ -53,8 +53,8 @@ export default function Accounts() {
 }
 
 function UsersAndTokens() {
-  const users = useResource<Answer<'/api/v1/users'>>('api/v1/users');
-  const tokens = useResource<Answer<'/api/v1/tokens'>>('api/v1/tokens');
+  const users = useApi('/api/v1/users');
+  const tokens = useApi('/api/v1/tokens');
   return (
     <>
       <Card title={WORDS.users} aside={<span className="small quiet">{WORDS.rolesHelp}</span>}>
@@ -69,7 +69,7 @@ function UsersAndTokens() {
   );
 }
 
-type NewUser = Body<'POST /api/v1/users'>;
+type NewUser = ApiBody<'POST /api/v1/users'>;
 
 function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => void }) {
   const caller = useCaller();
@@ -191,7 +191,7 @@ function Tokens({ tokens, onChanged }: { tokens: readonly Token[]; onChanged: ()
       }}
       head={[TEXTS.name, WORDS.role, TEXTS.nav.layers]}
       cells={grantCells}
-      secretOf={(answer) => (answer as Reply<'POST /api/v1/tokens'>).token}
+      secretOf={(response) => (response as ApiResponse<'POST /api/v1/tokens'>).token}
       form={(add) => <AddToken onAdd={add} />}
     />
   );
@@ -210,7 +210,7 @@ function AddToken({ onAdd }: { onAdd: (draft: object) => unknown }) {
   );
 }
 
-/** What a user and a token have in common: a field for each, and what was typed as the server takes it. */
+/** Fields that users and tokens share, and the body of the request. */
 function useGrant(first: { readonly name: string; readonly role: Role; readonly layers: string }) {
   const [typed, setTyped] = useState(first);
   const fields = tied(typed, (changes) => setTyped({ ...typed, ...changes }));

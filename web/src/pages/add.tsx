@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { type Answer, type Problem, part, problemFrom, type Reply, send } from '../api/client.ts';
+import { type ApiResponse, type Problem, part, problemFrom, send } from '../api/client.ts';
 import { reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
@@ -27,7 +27,7 @@ import { TEXTS } from '../texts.ts';
 import { DeclarationEditor, saveLayer } from './declaration-editor.tsx';
 import type { Declaration } from './declaration-fields.tsx';
 
-type Found = Reply<'POST /api/v1/import'>;
+type Capabilities = ApiResponse<'POST /api/v1/import'>;
 
 const WORDS = TEXTS.add;
 const ROW_HEIGHT = 44;
@@ -42,14 +42,14 @@ const STARTING_POINT: Declaration = {
 /** `#/add`: a new layer; `#/add/NAME` changes one that was declared here, `#/add?copy=NAME` begins with another. */
 export default function Add() {
   const { item, query } = useRoute();
-  const copied = query.get('copy');
-  if (item !== '' || copied !== null)
-    return <Existing key={item + copied} name={item || (copied ?? '')} isCopy={item === ''} />;
+  const copy = query.get('copy');
+  if (item !== '' || copy !== null)
+    return <Existing key={item + copy} name={item || (copy ?? '')} isCopy={item === ''} />;
   return <FromService />;
 }
 
 function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
-  const layer = useResource<Answer<'/api/v1/layers/{layer}'>>(`api/v1/layers/${part(name)}`);
+  const layer = useResource<ApiResponse<'GET /api/v1/layers/{layer}'>>(`api/v1/layers/${part(name)}`);
   return (
     <>
       <PageHead title={isCopy ? WORDS.copyTitle(name) : TEXTS.editTitle(name)} />
@@ -66,25 +66,25 @@ function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boole
   if (!document || (!isCopy && layer.origin !== 'database')) return <Empty>{WORDS.fromFile}</Empty>;
   if (!isCopy) return <DeclarationEditor document={document} version={version} />;
   const title = document.title === undefined ? {} : { title: WORDS.copyLabel(String(document.title)) };
-  const copied = { ...document, name: WORDS.copyName(document.name), ...title };
-  return <DeclarationEditor document={copied} version={null} />;
+  const copy = { ...document, name: WORDS.copyName(document.name), ...title };
+  return <DeclarationEditor document={copy} version={null} />;
 }
 
 function FromService() {
   const action = useAction();
   const [url, setUrl] = useState('');
-  const [found, setFound] = useState<Found | null>(null);
-  const [chosen, setChosen] = useState<Declaration | null>(null);
+  const [capabilities, setCapabilities] = useState<Capabilities | null>(null);
+  const [selection, setSelection] = useState<Declaration | null>(null);
   const read = async () => {
-    setChosen(null);
-    setFound(null);
-    setFound(await send<Found>('POST', 'api/v1/import', { url }));
+    setSelection(null);
+    setCapabilities(null);
+    setCapabilities(await send<Capabilities>('POST', 'api/v1/import', { url }));
   };
   return (
     <>
       <PageHead
         title={TEXTS.nav.add}
-        actions={<Button onClick={() => setChosen(STARTING_POINT)}>{WORDS.byHand}</Button>}
+        actions={<Button onClick={() => setSelection(STARTING_POINT)}>{WORDS.byHand}</Button>}
       />
       <div className="stack">
         <Card title={WORDS.service}>
@@ -108,13 +108,15 @@ function FromService() {
             {url !== '' && <Copy text={curl('POST', 'api/v1/import', { url })} label={WORDS.curl} />}
           </Form>
         </Card>
-        {found && <Choices key={url} found={found} chosen={chosen} onChoose={setChosen} />}
-        {chosen && (
+        {capabilities && (
+          <Choices key={url} capabilities={capabilities} selection={selection} onChoose={setSelection} />
+        )}
+        {selection && (
           <DeclarationEditor
-            key={chosen.name}
-            document={chosen}
+            key={selection.name}
+            document={selection}
             version={null}
-            gridSets={neededBy(chosen, found)}
+            gridSets={neededBy(selection, capabilities)}
             opensItself
           />
         )}
@@ -148,17 +150,17 @@ function ReadProblem({ problem, onReloaded }: { problem: Problem | null; onReloa
   );
 }
 
-function neededBy(layer: Declaration, found: Found | null): readonly Declaration[] {
+function neededBy(layer: Declaration, capabilities: Capabilities | null): readonly Declaration[] {
   const text = JSON.stringify(layer.gridSets ?? []);
-  return found?.gridSets.filter(({ name }) => text.includes(JSON.stringify(name))) ?? [];
+  return capabilities?.gridSets.filter(({ name }) => text.includes(JSON.stringify(name))) ?? [];
 }
 
 function Choices(props: {
-  found: Found;
-  chosen: Declaration | null;
+  capabilities: Capabilities;
+  selection: Declaration | null;
   onChoose: (layer: Declaration) => void;
 }) {
-  const { found, chosen } = props;
+  const { capabilities, selection } = props;
   const [search, setSearch] = useState('');
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const mark = (names: readonly string[], on: boolean) =>
@@ -166,13 +168,13 @@ function Choices(props: {
       on ? new Set([...before, ...names]) : new Set([...before].filter((name) => !names.includes(name))),
     );
   const layers = useMemo(() => {
-    const wanted = search.toLowerCase();
-    return found.layers.filter(({ name, title }) =>
-      `${name} ${String(title ?? '')}`.toLowerCase().includes(wanted),
+    const words = search.toLowerCase();
+    return capabilities.layers.filter(({ name, title }) =>
+      `${name} ${String(title ?? '')}`.toLowerCase().includes(words),
     );
-  }, [found, search]);
+  }, [capabilities, search]);
   return (
-    <Card title={WORDS.found(countText(found.layers.length))}>
+    <Card title={WORDS.found(countText(capabilities.layers.length))}>
       <div className="stack">
         <Input label={TEXTS.layers.search} type="search" value={search} onText={setSearch} />
         {layers.length === 0 && <Empty>{TEXTS.layers.noMatch}</Empty>}
@@ -192,7 +194,7 @@ function Choices(props: {
           items={layers.map((layer) => ({
             layer,
             on: marked.has(layer.name),
-            isOpen: layer.name === chosen?.name,
+            isOpen: layer.name === selection?.name,
           }))}
           rowHeight={ROW_HEIGHT}
           label={WORDS.list}
@@ -214,26 +216,30 @@ function Choices(props: {
           )}
         </VirtualList>
         <AddMany
-          found={found}
-          layers={found.layers.filter(({ name }) => marked.has(name))}
+          capabilities={capabilities}
+          layers={capabilities.layers.filter(({ name }) => marked.has(name))}
           onAdded={(name) => mark([name], false)}
         />
-        <Report found={found} />
+        <Report capabilities={capabilities} />
       </div>
     </Card>
   );
 }
 
 /** Adds the marked layers as they are. One that is refused stays marked, with the reason, and the others are added. */
-function AddMany(props: { found: Found; layers: readonly Declaration[]; onAdded: (name: string) => void }) {
-  const { found, layers, onAdded } = props;
+function AddMany(props: {
+  capabilities: Capabilities;
+  layers: readonly Declaration[];
+  onAdded: (name: string) => void;
+}) {
+  const { capabilities, layers, onAdded } = props;
   const action = useAction();
   const [refused, setRefused] = useState<readonly string[]>([]);
   const add = async () => {
     const reasons: string[] = [];
     for (const layer of layers) {
       try {
-        await saveLayer('POST', 'api/v1/layers', layer, neededBy(layer, found));
+        await saveLayer('POST', 'api/v1/layers', layer, neededBy(layer, capabilities));
         onAdded(layer.name);
       } catch (error) {
         reasons.push(WORDS.notAdded(layer.name, problemFrom(error).message));
@@ -260,9 +266,8 @@ function AddMany(props: { found: Found; layers: readonly Declaration[]; onAdded:
   );
 }
 
-/** What has no place here, or another one. */
-function Report({ found }: { found: Found }) {
-  const notes = found.report.filter(({ fate }) => fate !== 'taken');
+function Report({ capabilities }: { capabilities: Capabilities }) {
+  const notes = capabilities.report.filter(({ fate }) => fate !== 'taken');
   const lines = [...new Map(notes.map((line) => [JSON.stringify(line), line]))];
   if (lines.length === 0) return null;
   return (

@@ -1,9 +1,12 @@
 import { useDeferredValue } from 'react';
+import type { z } from 'zod';
 import { useResource } from '../api/use-resource.ts';
 import { Card, Copy, Input, LinkButton, Loaded, PageHead } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { changeQuery, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
+
+type Schema = z.core.JSONSchema.JSONSchema;
 
 const WORDS = TEXTS.api;
 
@@ -16,7 +19,7 @@ interface Entry {
 export default function Api() {
   const document = useResource<OpenApi>('api/v1/openapi.json');
   const text = useRoute().query.get('search') ?? '';
-  const wanted = useDeferredValue(text.toLowerCase());
+  const search = useDeferredValue(text.toLowerCase());
   return (
     <>
       <PageHead
@@ -37,7 +40,7 @@ export default function Api() {
         />
         <Loaded resource={document}>
           {(data) =>
-            groupsOf(data, wanted).map(([tag, entries]) => (
+            groupsOf(data, search).map(([tag, entries]) => (
               <Card key={tag} title={tag}>
                 {entries.map((entry) => (
                   <OperationView key={`${entry.method} ${entry.path}`} entry={entry} />
@@ -51,11 +54,11 @@ export default function Api() {
   );
 }
 
-function groupsOf({ paths }: OpenApi, wanted: string): readonly (readonly [string, readonly Entry[]])[] {
+function groupsOf({ paths }: OpenApi, search: string): readonly (readonly [string, readonly Entry[]])[] {
   const groups = new Map<string, Entry[]>();
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {
-      if (!`${method} ${path} ${operation.summary}`.toLowerCase().includes(wanted)) continue;
+      if (!`${method} ${path} ${operation.summary}`.toLowerCase().includes(search)) continue;
       const tag = operation.tags[0] ?? '';
       groups.set(tag, [...(groups.get(tag) ?? []), { method: method.toUpperCase(), path, operation }]);
     }
@@ -105,7 +108,6 @@ function shape(title: string, schema: object) {
 
 type Content = Readonly<Record<string, { readonly schema: object }>>;
 
-/** As much of `openapi.json` as the pages read. */
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
@@ -124,21 +126,8 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
-interface Schema {
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly prefixItems?: readonly Schema[];
-  readonly anyOf?: readonly Schema[];
-  readonly additionalProperties?: Schema | boolean;
-  readonly description?: string;
-}
-
-/** A JSON Schema as a person would write the shape down. */
-function schemaText(schema: object, indent = ''): string {
+/** A JSON Schema in the notation of TypeScript. */
+function schemaText(schema: object | boolean, indent = ''): string {
   const given = schema as Schema;
   if (given.enum) return given.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (given.const !== undefined) return JSON.stringify(given.const);
@@ -156,7 +145,7 @@ function objectText({ properties = {}, required = [] }: Schema, indent: string):
   const inner = `${indent}  `;
   const lines = Object.entries(properties).map(([name, schema]) => {
     const optional = required.includes(name) ? '' : '?';
-    const remark = schema.description ? `  // ${schema.description}` : '';
+    const remark = typeof schema === 'object' && schema.description ? `  // ${schema.description}` : '';
     return `${inner}${name}${optional}: ${schemaText(schema, inner)}${remark}`;
   });
   return `{\n${lines.join('\n')}\n${indent}}`;

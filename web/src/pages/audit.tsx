@@ -1,5 +1,5 @@
 import { useDeferredValue, useState } from 'react';
-import { type Answer, part, send } from '../api/client.ts';
+import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { preciseTimeText } from '../format.ts';
@@ -20,7 +20,7 @@ import { ConfirmButton } from '../parts/dialog.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
-type Entry = Answer<'/api/v1/audit'>['entries'][number];
+type Entry = ApiResponse<'GET /api/v1/audit'>['entries'][number];
 
 const WORDS = TEXTS.audit;
 const FILTERS = ['actor', 'text', 'outcome', 'since', 'until'] as const;
@@ -34,9 +34,9 @@ export default function Audit() {
   );
   const [limit, setLimit] = useState(FIRST);
   const range = { since: dayStart(since, 0), until: dayStart(until, 1) };
-  const given = Object.entries({ actor, text, outcome, ...range }).filter(([, value]) => value !== '');
-  const search = useDeferredValue(new URLSearchParams([...given, ['limit', String(limit)]]).toString());
-  const entries = useResource<Answer<'/api/v1/audit'>>(`api/v1/audit?${search}`);
+  const conditions = Object.entries({ actor, text, outcome, ...range }).filter(([, value]) => value !== '');
+  const search = useDeferredValue(new URLSearchParams([...conditions, ['limit', String(limit)]]).toString());
+  const entries = useResource<ApiResponse<'GET /api/v1/audit'>>(`api/v1/audit?${search}`);
   const filter = tied({ actor, text, outcome, since, until }, changeQuery);
   return (
     <>
@@ -66,7 +66,7 @@ export default function Audit() {
   );
 }
 
-/** The beginning of a day of this browser's calendar, or of a later one; empty for what is no day. */
+/** The beginning of a day of this browser's calendar, or of a later one; empty for an invalid day. */
 function dayStart(day: string, later: number): string {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
   return day === '' || !date ? '' : new Date(year, month - 1, date + later).toISOString();
@@ -104,13 +104,13 @@ function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestore
   );
 }
 
-/** `POST /api/v1/tasks/{id}/pause` with the path that was really asked for. */
+/** E.g. `POST /api/v1/tasks/7/pause`. */
 function requestText({ action, path }: Entry): string {
   const [method = '', template] = action.split(' ', 2);
   return path === null || template === undefined ? action : `${method} ${path}`;
 }
 
-/** In words where they are known; those of the server say more, in English. */
+/** The server's summary contains more, but only in English. */
 function actionText(entry: Entry): string {
   const words = WORDS.actions[entry.action];
   if (entry.summary !== null && (LANGUAGE === 'en' || words === undefined)) return entry.summary;
@@ -133,14 +133,13 @@ function Target({ target }: { target: string | null }) {
   return address === undefined ? target : <a href={address}>{kind === 'layer' ? name.join(':') : target}</a>;
 }
 
-/** The fields of what was changed; a declaration is wrapped as `document`. */
+/** A declaration is wrapped as `document`. */
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return {};
   const fields = value as Readonly<Record<string, unknown>>;
   return typeof fields.document === 'object' && fields.document !== null ? fieldsOf(fields.document) : fields;
 }
 
-/** What was changed, field by field: before and after. */
 function Change({ entry }: { entry: Entry }) {
   const [before, after] = [fieldsOf(entry.before), fieldsOf(entry.after)];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
@@ -162,7 +161,6 @@ function Change({ entry }: { entry: Entry }) {
 
 const RESTORABLE = /^(PUT|DELETE) \/api\/v1\/layers\/\{layer\}$/;
 
-/** Puts the declaration of a layer back as it was before the change. */
 function Restore({ entry, onRestored }: { entry: Entry; onRestored: () => void }) {
   const action = useAction();
   const { id, before, outcome, target } = entry;

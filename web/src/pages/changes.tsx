@@ -1,7 +1,7 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { type Answer, ask, part, type Reply } from '../api/client.ts';
+import { type ApiResponse, fetchJson, part } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
 import { coordinateText, countText, preciseTimeText, withLocalTimes } from '../format.ts';
 import type { Area } from '../map/draw-area.ts';
 import { boxesOf } from '../map/shapes.ts';
@@ -11,12 +11,12 @@ import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
-type Feeds = Answer<'/api/v1/changes'>;
-type Deliveries = Answer<'/api/v1/deliveries'>;
-type Replayed = Reply<'POST /api/v1/changes/{name}/replay'>;
-type RecentChanges = Answer<'/api/v1/changes/{name}/recent'>;
+type Feeds = ApiResponse<'GET /api/v1/changes'>;
+type Deliveries = ApiResponse<'GET /api/v1/deliveries'>;
+type Replayed = ApiResponse<'POST /api/v1/changes/{name}/replay'>;
+type RecentChanges = ApiResponse<'GET /api/v1/changes/{name}/recent'>;
 
-/** It has a map. */
+/** Loaded on demand: it has a map. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
 const WORDS = TEXTS.changes;
 const REFRESH_SECONDS = 10;
@@ -38,10 +38,9 @@ export default function Changes() {
   return item === '' ? <Overview /> : <Recent key={item} name={item} />;
 }
 
-/** What comes in when data change, and what goes out. */
 function Overview() {
   const isOperator = may(useCaller(), 'operator');
-  const feeds = useResource<Feeds>('api/v1/changes', REFRESH_SECONDS);
+  const feeds = useApi('/api/v1/changes', REFRESH_SECONDS);
   const deliveries = useResource<Deliveries>(isOperator ? 'api/v1/deliveries' : null, REFRESH_SECONDS);
   return (
     <>
@@ -140,7 +139,7 @@ function Recent({ name }: { name: string }) {
   const action = useAction();
   const isOperator = may(useCaller(), 'operator');
   const replay = async () => {
-    const { data } = await ask<Replayed>('POST', `api/v1/changes/${part(name)}/replay`);
+    const { data } = await fetchJson<Replayed>('POST', `api/v1/changes/${part(name)}/replay`);
     return WORDS.replayed(countText(data.changes));
   };
   return (

@@ -30,7 +30,7 @@ interface CredentialProps<T extends Credential> {
   /** Columns before the times. */
   readonly head: readonly string[];
   readonly cells: (item: T) => readonly ReactNode[];
-  readonly secretOf: (answer: unknown) => string;
+  readonly secretOf: (response: unknown) => string;
   readonly form: (onAdd: (draft: object) => unknown) => ReactNode;
 }
 

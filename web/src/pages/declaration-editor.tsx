@@ -1,5 +1,5 @@
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import { ask, isRefusal, part, problemFrom, type Reply } from '../api/client.ts';
+import { type ApiResponse, fetchJson, isRefusal, part, problemFrom } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { bytesText, countText } from '../format.ts';
@@ -16,9 +16,9 @@ import { faultsFrom } from './work-plan.ts';
 const WORDS = TEXTS.add;
 const NO_WISHES = new URLSearchParams();
 
-type Change = Reply<'PUT /api/v1/layers/{layer}'>;
+type Change = ApiResponse<'PUT /api/v1/layers/{layer}'>;
 
-/** What saving a text does to cached tiles, and what the administrator wants to become of them. */
+/** The effect of saving a text on cached tiles, and the administrator's choice for them. */
 interface Effect extends Pick<Change, 'tiles'> {
   readonly text: string;
   /** Tile sets. */
@@ -26,10 +26,10 @@ interface Effect extends Pick<Change, 'tiles'> {
   readonly choice: keyof typeof WORDS.tileChoices;
 }
 
-/** The declaration of a layer, to be adjusted, looked at and saved. With a version it replaces that one. */
+/** Changes, previews and saves the declaration of a layer. With a version it replaces that one. */
 export function DeclarationEditor(props: {
   document: Declaration;
-  /** Of what is replaced; null: it is new. */
+  /** Null: a new layer. */
   version: string | null;
   /** Grid sets that the layer needs and that are to be declared with it. */
   gridSets?: readonly Declaration[];
@@ -68,7 +68,7 @@ export function DeclarationEditor(props: {
   const save = async () => {
     if (!document) return;
     if (props.version !== null && !isShown) {
-      const { tiles, tileSets } = (await ask<Change>(method, `${path}?dryRun=true`, document)).data;
+      const { tiles, tileSets } = (await fetchJson<Change>(method, `${path}?dryRun=true`, document)).data;
       const { orphaned } = tileSets;
       if (tiles.affected + orphaned > 0) return setEffect({ text, tiles, orphaned, choice: tiles.default });
     }
@@ -136,7 +136,7 @@ export function DeclarationEditor(props: {
   );
 }
 
-/** Asks what becomes of tiles that show what the layer was before. */
+/** Cached tiles show the layer as it was before. */
 function TileFate(props: { effect: Effect; onChoose: (choice: Effect['choice']) => void }) {
   const { tiles, orphaned, choice } = props.effect;
   return (
@@ -199,7 +199,7 @@ function isBlank({ source }: Declaration): boolean {
   return (source as { readonly layers?: unknown } | undefined)?.layers === '';
 }
 
-/** What the picture depends on: it stands in the address of each tile. */
+/** Everything that changes the picture; it is part of the address of each tile. */
 function previewed({ name, source, formats, gridSets }: Declaration): object {
   const first = Array.isArray(formats) ? formats.slice(0, 1) : formats;
   return { name, source, formats: first, gridSets };
@@ -208,7 +208,7 @@ function previewed({ name, source, formats, gridSets }: Declaration): object {
 /** The status of a name that is taken. */
 const TAKEN = 409;
 
-/** With the grid sets that it names; one that is there already is the one that is meant. */
+/** With the grid sets that it names; an existing one of the same name is kept. */
 export async function saveLayer(
   method: 'POST' | 'PUT',
   path: string,
@@ -218,11 +218,11 @@ export async function saveLayer(
 ): Promise<void> {
   const text = JSON.stringify(layer);
   for (const gridSet of gridSets.filter(({ name }) => text.includes(JSON.stringify(name)))) {
-    await ask('POST', 'api/v1/gridsets', gridSet).catch((error: unknown) => {
+    await fetchJson('POST', 'api/v1/gridsets', gridSet).catch((error: unknown) => {
       if (problemFrom(error).status !== TAKEN) throw error;
     });
   }
-  await ask(method, path, layer, { version });
+  await fetchJson(method, path, layer, { version });
 }
 
 function parsed(text: string): { readonly document: Declaration | null; readonly fault: string | null } {

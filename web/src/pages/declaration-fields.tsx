@@ -38,7 +38,7 @@ function faultIn(faults: Faults, setting: string): string | null {
   return (name && faults[name]) ?? null;
 }
 
-/** Source, formats, grid sets and parameter filters of a declaration; what has no field here stays as it is. */
+/** Settings without a field stay as they are. */
 export function DeclarationFields(props: FieldsProps) {
   return (
     <>
@@ -61,6 +61,9 @@ function Source({ document, faults, onChange }: FieldsProps) {
   const type = String(source.type ?? 'wms');
   const types = type in WORDS.types ? WORDS.types : { ...WORDS.types, [type]: type };
   const named = type === 'wms' || type === 'wmts' ? NAMED[type] : null;
+  // The server stores a list; several addresses, or one from the environment, are only in the text.
+  const [first = '', ...others] = [source.url ?? ''].flat() as readonly unknown[];
+  const url = typeof first === 'string' && others.length === 0 ? first : null;
   const change = (fields: object) => onChange({ source: { type, ...source, ...fields } });
   const retype = (chosen: string) => {
     const { layers, layer, ...others } = source;
@@ -72,10 +75,10 @@ function Source({ document, faults, onChange }: FieldsProps) {
     <fieldset className="stack">
       <legend>{TEXTS.layer.source}</legend>
       <Choice label={WORDS.type} value={type} options={types} onChange={retype} />
-      {type in WORDS.types && typeof source.url !== 'object' && (
+      {type in WORDS.types && url !== null && (
         <TextField
           label={WORDS.address}
-          value={String(source.url ?? '')}
+          value={url}
           error={faultIn(faults, 'source.url')}
           onText={(url) => change({ url })}
         />
@@ -263,7 +266,7 @@ function ValuesField(props: {
   );
 }
 
-/** A text that is no number stays one: the server says what is wrong with it. */
+/** An invalid number stays a text: the server reports it. */
 function numberIn(text: string): number | string {
   return Number.isFinite(Number(text)) ? Number(text) : text;
 }

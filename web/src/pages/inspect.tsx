@@ -24,10 +24,10 @@ export default function Inspect() {
 
 function Place({ layer }: { layer: LayerInfo }) {
   const { query } = useRoute();
-  const asked = useMemo(() => tileSetFrom(layer, query), [layer, query]);
+  const current = useMemo(() => tileSetFrom(layer, query), [layer, query]);
   const [z = 0, x = 0, y = 0] = (query.get('tile') ?? '').split('/').map(Number);
   const [typed, setTyped] = useState({ z: String(z), x: String(x), y: String(y) });
-  if (!asked) return null;
+  if (!current) return null;
   const show = (set: TileSet) =>
     goTo(addressOf('inspect', layer.name, { ...wishesOf(set), tile: `${typed.z}/${typed.x}/${typed.y}` }));
   const fields = tied(typed, (changes) => setTyped({ ...typed, ...changes }));
@@ -37,8 +37,8 @@ function Place({ layer }: { layer: LayerInfo }) {
   return (
     <>
       <Card>
-        <Form className="form-grid" onSubmit={() => show(asked)}>
-          <TileSetChoices set={asked} onChange={show} />
+        <Form className="form-grid" onSubmit={() => show(current)}>
+          <TileSetChoices set={current} onChange={show} />
           {number('z', WORDS.zoom)}
           {number('x', WORDS.column)}
           {number('y', WORDS.row)}
@@ -49,10 +49,10 @@ function Place({ layer }: { layer: LayerInfo }) {
       </Card>
       {query.has('tile') && (
         <Card>
-          <TileDetails key={query.toString()} set={asked} place={{ z, x, y }} />
-          <p>
-            <a href={addressOf('layers', layer.name, wishesOf(asked))}>{WORDS.onMap}</a>
-          </p>
+          <div className="stack">
+            <TileDetails key={query.toString()} set={current} place={{ z, x, y }} />
+            <a href={addressOf('layers', layer.name, wishesOf(current))}>{WORDS.onMap}</a>
+          </div>
         </Card>
       )}
     </>

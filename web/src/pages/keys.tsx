@@ -1,18 +1,18 @@
 import { useState } from 'react';
-import type { Answer, Reply } from '../api/client.ts';
-import { useResource } from '../api/use-resource.ts';
+import type { ApiResponse } from '../api/client.ts';
+import { useApi } from '../api/use-resource.ts';
 import { countText, listOf, rateText } from '../format.ts';
 import { Card, Expiry, Input, Loaded, PageHead, TextField, tied } from '../parts/basics.tsx';
 import { LayerPatterns } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
 import { AddForm, Credentials, endOfDay, layerNames } from './credentials.tsx';
 
-type Key = Answer<'/api/v1/keys'>['keys'][number];
+type Key = ApiResponse<'GET /api/v1/keys'>['keys'][number];
 
 const WORDS = TEXTS.keys;
 
 export default function Keys() {
-  const keys = useResource<Answer<'/api/v1/keys'>>('api/v1/keys');
+  const keys = useApi('/api/v1/keys');
   return (
     <>
       <PageHead title={TEXTS.nav.keys} />
@@ -40,7 +40,7 @@ function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => v
         limitText(key),
         countText(key.requestsToday),
       ]}
-      secretOf={(answer) => (answer as Reply<'POST /api/v1/keys'>).key}
+      secretOf={(response) => (response as ApiResponse<'POST /api/v1/keys'>).key}
       form={(add) => <AddKey onAdd={add} />}
     />
   );

@@ -1,4 +1,4 @@
-import { type Answer, part } from '../api/client.ts';
+import { type ApiResponse, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
 import { Copy, FoldedCopy, Loaded } from '../parts/basics.tsx';
@@ -7,13 +7,13 @@ import { TEXTS } from '../texts.ts';
 
 const WORDS = TEXTS.layer;
 
-/** Ready to paste into what people use. */
+/** Ready to paste into map clients. */
 export function Addresses({ set }: { set: TileSet }) {
   const path = `api/v1/layers/${part(set.layer.name)}/clients/${part(set.gridSet.name)}`;
-  const known = useResource<Answer<'/api/v1/layers/{layer}/clients/{gridSet}'>>(
+  const known = useResource<ApiResponse<'GET /api/v1/layers/{layer}/clients/{gridSet}'>>(
     `${path}?${tileSetQuery(set)}`,
   );
-  // As this browser knows the server, which may not know of a proxy before it.
+  // This browser's address of the server, which may be behind a proxy.
   const base = new URL('.', location.href.split('#')[0]).href.replace(/\/$/, '');
   return (
     <>

@@ -1,4 +1,4 @@
-import { type Answer, type Body, part, send } from '../api/client.ts';
+import { type ApiBody, type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText } from '../format.ts';
@@ -8,8 +8,8 @@ import { curl } from '../parts/curl.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
-type Blanks = Answer<'/api/v1/layers/{layer}/blank-areas'>;
-type Accepted = Body<'POST /api/v1/layers/{layer}/blank-areas'>;
+type Blanks = ApiResponse<'GET /api/v1/layers/{layer}/blank-areas'>;
+type Accepted = ApiBody<'POST /api/v1/layers/{layer}/blank-areas'>;
 
 const WORDS = TEXTS.blanks;
 const MAX_SUSPECTS = 10;
@@ -39,7 +39,7 @@ export function LayerBlankAreas({ layer }: { layer: string }) {
                   <span className="small quiet">
                     {one.createdAt === null
                       ? WORDS.fromFile
-                      : `${one.createdBy ?? ''} ${agoText(one.createdAt)} ${one.note}`}
+                      : [one.createdBy, agoText(one.createdAt), one.note].filter(Boolean).join(' · ')}
                   </span>
                 </span>
                 {one.id !== null && (
@@ -61,7 +61,7 @@ export function LayerBlankAreas({ layer }: { layer: string }) {
                   {gridSet}, {TEXTS.exports.zooms(z, z)}, {WORDS.tiles(tiles.length, tiles[0] ?? '')}
                   <br />
                   <span className="small quiet">
-                    {refused ? WORDS.refused : WORDS.kept} {agoText(at)}
+                    {refused ? WORDS.refused : WORDS.kept} · {agoText(at)}
                   </span>
                 </span>
                 <Button

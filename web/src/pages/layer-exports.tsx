@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { type Answer, part, send } from '../api/client.ts';
+import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, valuesText } from '../format.ts';
@@ -8,7 +8,7 @@ import { curl, quoted } from '../parts/curl.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
-type Exports = Answer<'/api/v1/exports'>;
+type Exports = ApiResponse<'GET /api/v1/exports'>;
 type Export = Exports['exports'][number];
 
 const WORDS = TEXTS.exports;
@@ -19,17 +19,17 @@ const [OFTEN, SELDOM] = [1, 30];
 /** Files made of the layer's cached tiles, for operators: how far they are, to be downloaded or deleted. */
 export function LayerExports({ layer }: { layer: string }) {
   const [everySeconds, setEverySeconds] = useState(OFTEN);
-  const found = useResource<Exports>(PATH, everySeconds);
-  const own = found.data?.exports.filter((one) => one.layer === layer) ?? [];
+  const list = useResource<Exports>(PATH, everySeconds);
+  const own = list.data?.exports.filter((one) => one.layer === layer) ?? [];
   const busy = own.some(({ endedAt }) => endedAt === null);
   useEffect(() => setEverySeconds(busy ? OFTEN : SELDOM), [busy]);
   const action = useAction();
-  const remove = (id: string) => action.run(() => send('DELETE', `${PATH}/${part(id)}`).then(found.reload));
+  const remove = (id: string) => action.run(() => send('DELETE', `${PATH}/${part(id)}`).then(list.reload));
   const add = <LinkButton href={addressOf('seed', layer, { type: 'export' })}>{WORDS.add}</LinkButton>;
   return (
     <Card title={WORDS.title} className="span-6" aside={add}>
       <ProblemNotice problem={action.problem} />
-      <Loaded resource={found}>
+      <Loaded resource={list}>
         {() => (
           <div className="stack">
             {own.length === 0 && <p className="quiet">{WORDS.none}</p>}

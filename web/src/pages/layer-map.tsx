@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { type Answer, get, part } from '../api/client.ts';
+import { type ApiResponse, get, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText, percentText } from '../format.ts';
 import type { ConsoleMap, MapView, TilePlace } from '../map/console-map.ts';
@@ -10,7 +10,7 @@ import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { TEXTS } from '../texts.ts';
 import { TileDetails } from './tile-details.tsx';
 
-type Zooms = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
+type Zooms = ApiResponse<'GET /api/v1/layers/{layer}/coverage/{gridSet}'>;
 
 type Overlay = keyof typeof TEXTS.layer.overlays;
 
@@ -18,7 +18,7 @@ const WORDS = TEXTS.layer;
 const REFRESH_SECONDS = 10;
 const WAIT_MS = 150;
 
-/** The layer on a map, what of it is cached, and the tile that was clicked. */
+/** The layer on a map, its cached tiles, and details of the clicked tile. */
 export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: TileSet) => void }) {
   const [map, setMap] = useState<ConsoleMap | null>(null);
   const [view, setView] = useState<MapView | null>(null);
@@ -114,7 +114,7 @@ function ZoomLine(props: { zoom: ZoomRow; fixed: number | null; onFix: (zoom: nu
   );
 }
 
-/** Values of cells that stand for others. */
+/** One cell for each text of the legend. */
 const SAMPLES = { age: [1, 2, 3, 4, 5], share: [1, 50, 100] } as const;
 
 function Legend({ shows, zoom }: { shows: 'age' | 'share'; zoom: number }) {
@@ -133,7 +133,7 @@ function Legend({ shows, zoom }: { shows: 'age' | 'share'; zoom: number }) {
   );
 }
 
-/** Draws what is cached in the view over the map, a moment after the view has come to rest. `changed` draws it again. */
+/** Draws the cached tiles in the view over the map, shortly after it has moved. `changed` draws them again. */
 function useCoverage(
   map: ConsoleMap | null,
   view: MapView | null,
@@ -154,12 +154,12 @@ function useCoverage(
     const stop = new AbortController();
     const timer = setTimeout(() => {
       get<Coverage>(`${address}&bounds=${view.bounds.join(',')}`, stop.signal).then(
-        (found) => {
-          setCoverage(found);
-          const content = JSON.stringify([found.bounds, found.runs]);
+        (coverage) => {
+          setCoverage(coverage);
+          const content = JSON.stringify([coverage.bounds, coverage.runs]);
           if (content === drawn.current) return;
           drawn.current = content;
-          map.showPicture(coveragePicture(found), found.bounds ?? []);
+          map.showPicture(coveragePicture(coverage), coverage.bounds ?? []);
         },
         () => undefined,
       );
@@ -172,7 +172,7 @@ function useCoverage(
   return coverage;
 }
 
-type Coverage = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}/{z}'>;
+type Coverage = ApiResponse<'GET /api/v1/layers/{layer}/coverage/{gridSet}/{z}'>;
 
 type Colour = readonly [number, number, number];
 
@@ -225,7 +225,7 @@ function fillRun(
   }
 }
 
-/** Of a cell with this value, e.g. `rgb(8 81 156)`. */
+/** E.g. `rgb(8 81 156)`. */
 function cellColour(shows: NonNullable<Coverage['shows']>, value: number): string {
   const mix = (few: number, place: number) => Math.round(few + (((ALL[place] ?? 0) - few) * value) / 100);
   const colour = shows === 'age' ? (AGE_COLOURS[value - 1] ?? ALL) : FEW.map(mix);

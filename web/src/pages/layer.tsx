@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
-import { type Answer, ask, part, type Reply, send } from '../api/client.ts';
+import { type ApiResponse, fetchJson, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { type Resource, useResource } from '../api/use-resource.ts';
+import { type Resource, useApi, useResource } from '../api/use-resource.ts';
 import {
   agoText,
   bytesText,
@@ -37,13 +37,13 @@ import { LayerBlankAreas } from './layer-blank-areas.tsx';
 import { LayerExports } from './layer-exports.tsx';
 import { LayerMap } from './layer-map.tsx';
 
-type Usage = Answer<'/api/v1/usage'>;
+type Usage = ApiResponse<'GET /api/v1/usage'>;
 
 const WORDS = TEXTS.layer;
 
 export default function LayerPage({ name }: { name: string }) {
   const layer = useResource<LayerInfo>(`api/v1/layers/${part(name)}`);
-  const usage = useResource<Usage>('api/v1/usage', 30);
+  const usage = useApi('/api/v1/usage', 30);
   return (
     <Loaded resource={layer}>
       {(data) => <Content layer={data} usage={usage} onChanged={layer.reload} />}
@@ -55,8 +55,8 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
   const { layer, usage } = props;
   const { query } = useRoute();
   const works = mayWorkOn(useCaller(), layer.name);
-  const asked = useMemo(() => tileSetFrom(layer, query), [layer, query]);
-  const [set, setSet] = useState<TileSet | null>(asked);
+  const current = useMemo(() => tileSetFrom(layer, query), [layer, query]);
+  const [set, setSet] = useState<TileSet | null>(current);
   if (!set) return <Empty>{TEXTS.layers.empty}</Empty>;
   const change = (changed: TileSet) => {
     setSet(changed);
@@ -75,10 +75,10 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
       {layer.description !== '' && <p className="quiet">{layer.description}</p>}
       <div className="grid">
         <LayerMap set={set} onChange={change} />
-        <Card title={WORDS.sizes} className="span-6">
+        <Card title={WORDS.sizes} className="span-7">
           {own ? <Sizes layer={own} defaults={defaultsOf(layer)} /> : <Empty>{WORDS.noTiles}</Empty>}
         </Card>
-        <Card title={WORDS.source} className="span-6">
+        <Card title={WORDS.source} className="span-5">
           <Facts of={namedFacts(WORDS.sourceNames, layer.source)} />
         </Card>
         {works && (
@@ -112,7 +112,6 @@ function Failures({ layer: { failures, failuresSince, lastFailure } }: { layer: 
   );
 }
 
-/** What a tile set without parameters shows. */
 function defaultsOf({ parameters }: LayerInfo): string {
   return valuesText(Object.fromEntries(parameters.map(({ name, default: usual }) => [name, usual])));
 }
@@ -137,14 +136,14 @@ function Sizes({ layer, defaults }: { layer: Usage['layers'][number]; defaults: 
   );
 }
 
-/** `without` stands for 0 seconds. */
+/** `without` is the text for 0 seconds. */
 function expiryText(seconds: number, byZoom: LayerInfo['expireCacheByZoom'], without: string): string {
   const one = (given: number) => (given === 0 ? without : durationText(given));
   if (byZoom.length === 0) return one(seconds);
   return byZoom.map((rule) => WORDS.fromZoom(rule.minZoom, one(rule.seconds))).join(', ');
 }
 
-/** Each under its name, where there is something to say. */
+/** Without empty values. */
 function namedFacts<Name extends string>(
   names: Readonly<Record<Name, string>>,
   values: Readonly<Partial<Record<Name, string>>>,
@@ -188,7 +187,7 @@ function Settings({ layer }: { layer: LayerInfo }) {
 }
 
 function Schedules({ layer }: { layer: string }) {
-  const known = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules');
+  const known = useApi('/api/v1/schedules');
   const own = known.data?.schedules.filter((one) => one.layer === layer) ?? [];
   if (own.length === 0) return TEXTS.none;
   return own.map(({ id, name }) => (
@@ -207,7 +206,7 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
   if (!mayWorkOn(caller, name)) return <span className="quiet">{TEXTS.notYours}</span>;
   const path = `api/v1/layers/${part(name)}/truncate`;
   const truncate = (dryRun: boolean) =>
-    send<Reply<'POST /api/v1/layers/{layer}/truncate'>>('POST', path, { dryRun });
+    send<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>>('POST', path, { dryRun });
   const question = async () => {
     const { tiles, bytes } = await truncate(true);
     return WORDS.emptyText(countText(tiles), bytesText(bytes));
@@ -239,14 +238,14 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
   );
 }
 
-/** What an administrator can do to a layer's declaration; one of the configuration file can only be copied. */
+/** A layer of the configuration file can only be copied. */
 function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged: () => void }) {
   const action = useAction();
   const { enabled } = layer;
   const path = `api/v1/layers/${part(layer.name)}`;
   const toggled = (document: unknown) => ({ ...(document as object), enabled: !enabled });
   const toggle = async () => {
-    const { data, version } = await ask<LayerInfo>('GET', path);
+    const { data, version } = await fetchJson<LayerInfo>('GET', path);
     await send('PUT', path, toggled(data.document), { version });
     onChanged();
   };

@@ -1,8 +1,8 @@
 import { lazy, useDeferredValue, useMemo } from 'react';
-import { type Answer, part } from '../api/client.ts';
+import { type ApiResponse, part } from '../api/client.ts';
 import { RELOAD_FORM, reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, failureText, sinceText, timeText } from '../format.ts';
 import {
   ActionNotices,
@@ -23,8 +23,8 @@ import { TEXTS } from '../texts.ts';
 
 const LayerPage = lazy(() => import('./layer.tsx'));
 
-type LayerSummary = Answer<'/api/v1/layers'>['layers'][number];
-type LayerUsage = Answer<'/api/v1/usage'>['layers'][number];
+type LayerSummary = ApiResponse<'GET /api/v1/layers'>['layers'][number];
+type LayerUsage = ApiResponse<'GET /api/v1/usage'>['layers'][number];
 
 interface LayerRow {
   readonly layer: LayerSummary;
@@ -42,8 +42,8 @@ export default function Layers() {
 }
 
 function LayerList() {
-  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers', REFRESH_SECONDS);
-  const usage = useResource<Answer<'/api/v1/usage'>>('api/v1/usage', REFRESH_SECONDS);
+  const layers = useApi('/api/v1/layers', REFRESH_SECONDS);
+  const usage = useApi('/api/v1/usage', REFRESH_SECONDS);
   const rows = useMemo(() => {
     const sizes = new Map(usage.data?.layers.map((layer) => [layer.name, layer]));
     return layers.data?.layers.map((layer) => ({ layer, usage: sizes.get(layer.name) ?? null })) ?? [];
@@ -91,12 +91,12 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
   const onlyFailing = query.has('failing');
   const since = sinceText(rows[0]?.layer.failuresSince ?? null);
   const words = useDeferredValue(text).trim().toLowerCase();
-  const found = useMemo(() => {
-    const meant = rows.filter(
+  const matches = useMemo(() => {
+    const matches = rows.filter(
       ({ layer }) =>
         (!onlyFailing || layer.failures > 0) && `${layer.name}\n${layer.title}`.toLowerCase().includes(words),
     );
-    return meant.sort(COMPARE[order]);
+    return matches.sort(COMPARE[order]);
   }, [rows, words, onlyFailing, order]);
   const failing = rows.filter(({ layer }) => layer.failures > 0).length;
   return (
@@ -115,11 +115,16 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
           onChange={(checked) => changeQuery({ failing: checked ? '1' : '' })}
         />
         <span className="quiet" role="status">
-          {TEXTS.outOf(countText(found.length), countText(rows.length))}
+          {TEXTS.outOf(countText(matches.length), countText(rows.length))}
         </span>
       </div>
-      {found.length === 0 && <Empty>{onlyFailing ? WORDS.noneFails(since) : WORDS.noMatch}</Empty>}
-      <VirtualList items={found} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ layer }) => layer.name}>
+      {matches.length === 0 && <Empty>{onlyFailing ? WORDS.noneFails(since) : WORDS.noMatch}</Empty>}
+      <VirtualList
+        items={matches}
+        rowHeight={ROW_HEIGHT}
+        label={WORDS.list}
+        keyOf={({ layer }) => layer.name}
+      >
         {(row) => <LayerLine row={row} />}
       </VirtualList>
     </div>
@@ -136,15 +141,10 @@ function LayerLine({ row: { layer, usage } }: { row: LayerRow }) {
         <img src={picture} alt="" loading="lazy" width={40} height={40} />
       )}
       <span className="cut" title={`${titleOf(layer)} ${layer.name}`}>
+        {!layer.enabled && <span className="badge">{TEXTS.schedules.off}</span>}{' '}
         <strong className="name">{titleOf(layer)}</strong>
         {layer.title !== '' && layer.title !== layer.name && (
           <span className="small quiet"> {layer.name}</span>
-        )}
-        {!layer.enabled && (
-          <>
-            {' '}
-            <span className="badge">{TEXTS.schedules.off}</span>
-          </>
         )}
         <span className="small quiet formats">
           <br />

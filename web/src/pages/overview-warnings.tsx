@@ -1,5 +1,5 @@
-import type { Answer } from '../api/client.ts';
-import { useResource } from '../api/use-resource.ts';
+import type { ApiResponse } from '../api/client.ts';
+import { useApi } from '../api/use-resource.ts';
 import { bytesText, momentText, percentText, withLocalTimes } from '../format.ts';
 import { Card } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
@@ -12,31 +12,42 @@ const MINUTES = 60;
 const FEED_SECONDS = 30;
 const MANY_FAILED = 0.02;
 
-/** What is wrong, what to do about it, and where. */
+type Usage = ApiResponse<'GET /api/v1/usage'>;
+type Series = ApiResponse<'GET /api/v1/series'>;
+type Feeds = ApiResponse<'GET /api/v1/changes'>;
+type Schedules = ApiResponse<'GET /api/v1/schedules'>;
 type Warning = readonly [text: string, todo: string, address: string];
 
 /** Problems that need an action, each with a link to its page. Null: not loaded yet. */
 export function Warnings(props: {
-  usage: Answer<'/api/v1/usage'> | null;
-  series: Answer<'/api/v1/series'> | null;
-  hosts: Answer<'/api/v1/upstreams'> | null;
+  usage: Usage | null;
+  series: Series | null;
+  hosts: ApiResponse<'GET /api/v1/upstreams'> | null;
   failedTasks: number;
 }) {
-  const me = useResource<Answer<'/api/v1/me'>>('api/v1/me');
-  const schedules = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules');
-  const feeds = useResource<Answer<'/api/v1/changes'>>('api/v1/changes', FEED_SECONDS);
-  if (!props.usage) return null;
-  const warnings = [
-    ...diskWarnings(props.usage),
-    ...quotaWarnings(props.usage),
-    ...taskWarnings(props.failedTasks),
-    ...upstreamWarnings(props.hosts?.upstreams ?? []),
+  const { usage, series, hosts, failedTasks } = props;
+  const me = useApi('/api/v1/me');
+  const schedules = useApi('/api/v1/schedules');
+  const feeds = useApi('/api/v1/changes', FEED_SECONDS);
+  if (!usage) return null;
+  const { state, days } = FAILED_LATELY;
+  const share = series ? failedShare(series) : 0;
+  const [tasks, upstreams] = [addressOf('tasks', '', { state, days }), addressOf('upstreams')];
+  const warnings: readonly Warning[] = [
+    ...diskWarnings(usage),
+    // A cache that works at its quota is as it should be.
+    ...warnIf(!usage.quota.enabled, WORDS.warnNoQuota, WORDS.warnNoQuotaDo, addressOf('quota')),
+    ...warnIf(failedTasks > 0, WORDS.warnFailed(failedTasks), WORDS.warnFailedDo, tasks),
+    ...upstreamWarnings(hosts?.upstreams ?? []),
     ...feedWarnings(feeds.data?.changes ?? []),
     ...scheduleWarnings(schedules.data?.schedules ?? []),
-    ...(props.series ? failureWarnings(props.series) : []),
-    ...(me.data?.passwordIsInitial
-      ? [[WORDS.warnPassword, WORDS.warnPasswordDo, addressOf('accounts')] as const]
-      : []),
+    ...warnIf(share >= MANY_FAILED, WORDS.warnMisses(percentText(share)), WORDS.warnUpstreamDo, upstreams),
+    ...warnIf(
+      me.data?.passwordIsInitial === true,
+      WORDS.warnPassword,
+      WORDS.warnPasswordDo,
+      addressOf('accounts'),
+    ),
   ];
   if (warnings.length === 0) return null;
   return (
@@ -52,7 +63,7 @@ export function Warnings(props: {
 }
 
 /** A store stops storing before its disk is full to the last byte. */
-function diskWarnings({ disks }: Answer<'/api/v1/usage'>): readonly Warning[] {
+function diskWarnings({ disks }: Usage): readonly Warning[] {
   const full = disks.filter(({ storing }) => !storing);
   return full.map(({ store, freeBytes, freePercent, minFreePercent }) => {
     const text = WORDS.warnDisk(store, freePercent, bytesText(freeBytes), minFreePercent);
@@ -60,53 +71,39 @@ function diskWarnings({ disks }: Answer<'/api/v1/usage'>): readonly Warning[] {
   });
 }
 
-/** A cache that works at its quota is as it should be. */
-function quotaWarnings({ quota }: Answer<'/api/v1/usage'>): readonly Warning[] {
-  return quota.enabled ? [] : [[WORDS.warnNoQuota, WORDS.warnNoQuotaDo, addressOf('quota')]];
-}
-
-function taskWarnings(failed: number): readonly Warning[] {
-  if (failed === 0) return [];
-  const { state, days } = FAILED_LATELY;
-  return [[WORDS.warnFailed(failed), WORDS.warnFailedDo, addressOf('tasks', '', { state, days })]];
-}
-
 /** Upstreams in quiet hours or without budget are not a problem. */
 function upstreamWarnings(hosts: readonly Upstream[]): readonly Warning[] {
   const failing = hosts.filter(({ state }) => /failing|probing/.test(state));
   return failing.map(({ host, lastFailure, waitingUntil }) => {
-    const text = WORDS.warnUpstream(
-      host,
-      lastFailure?.text ?? null,
-      waitingUntil && momentText(waitingUntil),
-    );
+    const until = waitingUntil && momentText(waitingUntil);
+    const text = WORDS.warnUpstream(host, lastFailure?.text ?? null, until);
     return [text, WORDS.warnUpstreamDo, addressOf('upstreams')];
   });
 }
 
-function feedWarnings(feeds: Answer<'/api/v1/changes'>['changes']): readonly Warning[] {
+function feedWarnings(feeds: Feeds['changes']): readonly Warning[] {
   const failing = feeds.filter(({ state }) => state === 'failing');
-  return failing.map(({ name, lastError }) => [
-    WORDS.warnFeed(name, lastError && withLocalTimes(lastError)),
-    WORDS.warnFeedDo,
-    addressOf('changes'),
-  ]);
+  return failing.map(({ name, lastError }) => {
+    const text = WORDS.warnFeed(name, lastError && withLocalTimes(lastError));
+    return [text, WORDS.warnFeedDo, addressOf('changes')];
+  });
 }
 
-function scheduleWarnings(schedules: Answer<'/api/v1/schedules'>['schedules']): readonly Warning[] {
+function scheduleWarnings(schedules: Schedules['schedules']): readonly Warning[] {
   const failed = schedules.filter(({ lastRun }) => lastRun?.state === 'failed');
-  return failed.map(({ id, name }) => [
-    WORDS.warnSchedule(name),
-    WORDS.warnScheduleDo,
-    addressOf('schedules', String(id)),
-  ]);
+  return failed.map(({ id, name }) => {
+    return [WORDS.warnSchedule(name), WORDS.warnScheduleDo, addressOf('schedules', String(id))];
+  });
 }
 
-function failureWarnings(series: Answer<'/api/v1/series'>): readonly Warning[] {
+function warnIf(condition: boolean, ...warning: Warning): readonly Warning[] {
+  return condition ? [warning] : [];
+}
+
+/** Of the requests of the last hour. */
+function failedShare(series: Series): number {
   const lately = (values: readonly number[]) =>
     values.slice(-MINUTES).reduce((total, value) => total + value, 0);
   const failed = lately(series.failed);
-  const share = failed / Math.max(1, failed + lately(series.hits) + lately(series.misses));
-  if (share < MANY_FAILED) return [];
-  return [[WORDS.warnMisses(percentText(share)), WORDS.warnUpstreamDo, addressOf('upstreams')]];
+  return failed / Math.max(1, failed + lately(series.hits) + lately(series.misses));
 }

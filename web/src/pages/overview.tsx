@@ -1,21 +1,21 @@
 import { useMemo, useState } from 'react';
-import type { Answer } from '../api/client.ts';
+import type { ApiResponse } from '../api/client.ts';
 import { useTaskChanges } from '../api/task-feed.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText, percentText, sinceText } from '../format.ts';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { NoTasks, TaskLine, useAreaTexts } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
-import { FAILED_LATELY, isOver, merged, searchOf, wantedBy } from '../task-filter.ts';
+import { conditionsOf, FAILED_LATELY, isOver, merged, searchOf } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { Warnings } from './overview-warnings.tsx';
 import { failuresOf, HealthBadge } from './upstream-parts.tsx';
 
-type Tasks = Answer<'/api/v1/tasks'>;
-type Usage = Answer<'/api/v1/usage'>;
-type Upstreams = Answer<'/api/v1/upstreams'>;
-type Series = Answer<'/api/v1/series'>;
+type Tasks = ApiResponse<'GET /api/v1/tasks'>;
+type Usage = ApiResponse<'GET /api/v1/usage'>;
+type Upstreams = ApiResponse<'GET /api/v1/upstreams'>;
+type Series = ApiResponse<'GET /api/v1/series'>;
 
 const USAGE_SECONDS = 30;
 const SERIES_SECONDS = 60;
@@ -24,11 +24,11 @@ const ACTIVE = ['running', 'pending', 'paused'];
 const WORDS = TEXTS.overview;
 
 export default function Overview() {
-  const usage = useResource<Usage>('api/v1/usage', USAGE_SECONDS);
-  const series = useResource<Series>('api/v1/series', SERIES_SECONDS);
+  const usage = useApi('/api/v1/usage', USAGE_SECONDS);
+  const series = useApi('/api/v1/series', SERIES_SECONDS);
   const tasks = useResource<Tasks>(`api/v1/tasks?state=${ACTIVE.join(',')}&limit=50`);
   const failed = useFailedCount();
-  const hosts = useResource<Upstreams>('api/v1/upstreams', SERIES_SECONDS);
+  const hosts = useApi('/api/v1/upstreams', SERIES_SECONDS);
   const changes = useTaskChanges();
   const all = useMemo(() => merged(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
   const active = all.filter((task) => !isOver(task));
@@ -80,7 +80,7 @@ export default function Overview() {
 function useFailedCount(): number {
   const [since] = useState(Date.now);
   const { data } = useResource<Tasks>(
-    `api/v1/tasks?${searchOf(wantedBy(FAILED_LATELY, since), 1)}`,
+    `api/v1/tasks?${searchOf(conditionsOf(FAILED_LATELY, since), 1)}`,
     SERIES_SECONDS,
   );
   return data === null ? 0 : data.counts.outcome.partial + data.counts.outcome.failed;
@@ -167,7 +167,7 @@ function Traffic({ series }: { series: Series }) {
   );
 }
 
-/** The worst first, and only as many as are read at a glance. */
+/** The worst first. */
 function Health({ hosts }: { hosts: Upstreams['upstreams'] }) {
   if (hosts.length === 0) return <Empty>{TEXTS.upstreams.empty}</Empty>;
   const failing = ({ state }: (typeof hosts)[number]) => (state === 'healthy' ? 0 : 1);

@@ -1,9 +1,9 @@
-import type { Answer, Body } from '../api/client.ts';
+import type { ApiBody, ApiResponse } from '../api/client.ts';
 import { bytesText } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 
-type Usage = Answer<'/api/v1/usage'>;
-export type Quota = Answer<'/api/v1/quota'>;
+type Usage = ApiResponse<'GET /api/v1/usage'>;
+export type Quota = ApiResponse<'GET /api/v1/quota'>;
 type Unit = Quota['globalQuota']['units'];
 type Policy = Quota['globalExpirationPolicyName'];
 
@@ -52,7 +52,7 @@ export function draftOf(quota: Quota, changes: Changes): Draft {
 }
 
 /** The body of `PUT /api/v1/quota`: what was changed, and no more. Limits of layers are one list there. */
-export function bodyOf(draft: Draft, changes: Changes): Body<'PUT /api/v1/quota'> {
+export function bodyOf(draft: Draft, changes: Changes): ApiBody<'PUT /api/v1/quota'> {
   const { enabled, policy, frequency, frequencyUnits, layers } = changes;
   const changed = (...names: (keyof Draft)[]) => names.some((name) => changes[name] !== undefined);
   return {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
-import { type Answer, ask, Problem, problemFrom } from '../api/client.ts';
+import { type ApiResponse, fetchJson, Problem, problemFrom } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { type Resource, useResource } from '../api/use-resource.ts';
+import { type Resource, useApi, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, parametersText } from '../format.ts';
 import {
   ActionNotices,
@@ -40,8 +40,8 @@ import {
   UNITS,
 } from './quota-draft.ts';
 
-type Usage = Answer<'/api/v1/usage'>;
-type History = Answer<'/api/v1/evictions'>;
+type Usage = ApiResponse<'GET /api/v1/usage'>;
+type History = ApiResponse<'GET /api/v1/evictions'>;
 
 const WORDS = TEXTS.quota;
 const REFRESH_SECONDS = 15;
@@ -50,9 +50,9 @@ const FIRST: LayerDraft = { value: '1', units: 'GiB', policy: 'LFU' };
 
 export default function QuotaPage() {
   const [evicting, setEvicting] = useState(false);
-  const usage = useResource<Usage>('api/v1/usage', evicting ? 1 : REFRESH_SECONDS);
+  const usage = useApi('/api/v1/usage', evicting ? 1 : REFRESH_SECONDS);
   useEffect(() => setEvicting((usage.data?.share ?? 0) > 1), [usage.data]);
-  /** What does not fit any more is evicted within seconds. */
+  /** Excess tiles are evicted within seconds. */
   const saved = () => {
     setEvicting(true);
     usage.reload();
@@ -159,7 +159,7 @@ function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSa
   const save = async () => {
     try {
       quota.replace(
-        await ask<Quota>('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version }),
+        await fetchJson<Quota>('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version }),
       );
     } catch (error) {
       const { status, requestId } = problemFrom(error);
@@ -167,7 +167,7 @@ function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSa
       quota.reload();
       throw new Problem(WORDS.changedMeanwhile, status, requestId);
     }
-    // What was changed while it was saved stays.
+    // Changes made during the save stay.
     setChanges((now) => (now === changes ? {} : now));
     onSaved();
     return WORDS.saved;
@@ -240,7 +240,6 @@ function NumberField({
   return <TextField inputMode="decimal" error={error} {...field} />;
 }
 
-/** A limit and what is evicted first when it is reached. */
 function LimitFields(props: {
   label: string;
   limit: LayerDraft;

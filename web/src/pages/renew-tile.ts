@@ -1,10 +1,10 @@
-import { type Answer, Problem, send } from '../api/client.ts';
+import { type ApiResponse, Problem, reach, send } from '../api/client.ts';
 import { type Task, taskFeed } from '../api/task-feed.ts';
 import { failureText } from '../format.ts';
 import { insideOf, type TileSet, tileContentAddress } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 
-export type TileInfo = Answer<'/api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
+export type TileInfo = ApiResponse<'GET /api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
 
 export interface TilePicture {
   /** A data address. */
@@ -23,7 +23,7 @@ export interface TileComparison {
 
 const TIMEOUT_MS = 60_000;
 
-/** Has the tile made again by a task of one tile, and answers what it was and what it is. */
+/** Reseeds one tile and returns both versions. */
 export async function renewTile(set: TileSet, info: TileInfo): Promise<TileComparison> {
   const address = tileContentAddress(set, info);
   const before = info.stored ? await pictureAt(address) : null;
@@ -78,9 +78,7 @@ async function endOf(start: () => Promise<Task>): Promise<void> {
 }
 
 async function pictureAt(path: string): Promise<TilePicture> {
-  const answer = await fetch(path, { cache: 'reload' });
-  if (!answer.ok) throw new Problem(await answer.text(), answer.status, answer.headers.get('x-request-id'));
-  const blob = await answer.blob();
+  const blob = await (await reach(path, { cache: 'reload' })).blob();
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve({ address: String(reader.result), bytes: blob.size });
@@ -98,46 +96,36 @@ interface Difference {
 }
 
 const MARK = [220, 38, 38, 255] as const;
-/** Of what is the same, so that one sees where it differs. */
+/** Opacity of equal pixels. */
 const PALE = 0.25;
 
 /** Null when they cannot be laid over each other. */
 async function differenceOf(before: string, after: string): Promise<Difference | null> {
   const [old, fresh] = [await pixelsOf(before), await pixelsOf(after)];
-  if (!old || !fresh || old.width !== fresh.width || old.height !== fresh.height) return null;
-  const words = (image: ImageData) => new Uint32Array(image.data.buffer);
+  if (old.image.width !== fresh.image.width || old.image.height !== fresh.image.height) return null;
+  const words = ({ image }: typeof old) => new Uint32Array(image.data.buffer);
   const [oldPixels, freshPixels] = [words(old), words(fresh)];
+  const { data } = fresh.image;
   let count = 0;
   for (let place = 0; place < freshPixels.length; place++) {
     if (oldPixels[place] === freshPixels[place]) {
-      fresh.data[4 * place + 3] = (fresh.data[4 * place + 3] ?? 0) * PALE;
+      data[4 * place + 3] = (data[4 * place + 3] ?? 0) * PALE;
       continue;
     }
     count += 1;
-    fresh.data.set(MARK, 4 * place);
+    data.set(MARK, 4 * place);
   }
-  const picture = drawn(fresh);
-  return picture === null ? null : { share: count / freshPixels.length, picture };
+  fresh.context.putImageData(fresh.image, 0, 0);
+  return { share: count / freshPixels.length, picture: fresh.context.canvas.toDataURL() };
 }
 
-async function pixelsOf(address: string): Promise<ImageData | null> {
+async function pixelsOf(address: string) {
   const image = new Image();
   image.src = address;
   await image.decode();
-  const context = contextOf(image.naturalWidth, image.naturalHeight);
-  context?.drawImage(image, 0, 0);
-  return context?.getImageData(0, 0, image.naturalWidth, image.naturalHeight) ?? null;
-}
-
-function drawn(image: ImageData): string | null {
-  const context = contextOf(image.width, image.height);
-  context?.putImageData(image, 0, 0);
-  return context?.canvas.toDataURL() ?? null;
-}
-
-function contextOf(width: number, height: number): CanvasRenderingContext2D | null {
-  const canvas = document.createElement('canvas');
-  canvas.width = width;
-  canvas.height = height;
-  return canvas.getContext('2d', { willReadFrequently: true });
+  const { naturalWidth: width, naturalHeight: height } = image;
+  const context = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d');
+  if (!context) throw new Error('The browser has no canvas.');
+  context.drawImage(image, 0, 0);
+  return { context, image: context.getImageData(0, 0, width, height) };
 }

@@ -1,13 +1,12 @@
-import type { Answer, Body } from '../api/client.ts';
+import type { ApiBody, ApiResponse } from '../api/client.ts';
 import { cronFault } from '../cron-text.ts';
 import { TASK_TYPES, type TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import type { Faults } from './work-plan.ts';
 
-export type Schedule = Answer<'/api/v1/schedules/{id}'>;
-type ScheduleBody = Body<'POST /api/v1/schedules'>;
+export type Schedule = ApiResponse<'GET /api/v1/schedules/{id}'>;
+type ScheduleBody = ApiBody<'POST /api/v1/schedules'>;
 
-/** When a schedule runs, as it is typed. */
 export interface When {
   readonly name: string;
   readonly cron: string;
@@ -22,7 +21,6 @@ export interface When {
 const WORDS = TEXTS.schedules;
 export const SCHEDULED_WORK = [...TASK_TYPES, 'invalidate'] as const;
 
-/** A schedule as it is, or the proposal for a new one. */
 export function whenOf(schedule: Schedule | null): When {
   const [from = '', until = ''] = schedule?.hours?.split('-') ?? [];
   return {
@@ -66,6 +64,6 @@ export function scheduleBody(
 /** The body that leaves a schedule as it is. */
 export function bodyOf(schedule: Schedule): ScheduleBody {
   const { id, origin, createdBy, createdAt, nextRuns, lastRun, ...settings } = schedule;
-  const given = Object.entries(settings).filter(([, value]) => value !== null);
-  return Object.fromEntries(given) as unknown as ScheduleBody;
+  const entries = Object.entries(settings).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries) as unknown as ScheduleBody;
 }

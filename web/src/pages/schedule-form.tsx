@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { isRefusal, part, type Reply } from '../api/client.ts';
+import { type ApiResponse, isRefusal, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
 import { timeText } from '../format.ts';
@@ -32,7 +32,7 @@ import {
 import { WorkForm } from './work-form.tsx';
 import { type Faults, faultsFrom, type Plan, planFrom } from './work-plan.ts';
 
-type Preview = Extract<Reply<'POST /api/v1/schedules'>, { nextRuns: string[] }>;
+type Preview = Extract<ApiResponse<'POST /api/v1/schedules'>, { nextRuns: string[] }>;
 
 const WORDS = TEXTS.schedules;
 
@@ -131,7 +131,6 @@ function Editor(props: {
   );
 }
 
-/** Name and times of a schedule. */
 function WhenFields(props: {
   when: When;
   nextRuns: readonly string[];

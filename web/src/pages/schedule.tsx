@@ -1,4 +1,4 @@
-import { type Answer, send } from '../api/client.ts';
+import { type ApiResponse, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
@@ -18,7 +18,7 @@ import { mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { bodyOf, type Schedule } from './schedule-draft.ts';
 
-type Run = Answer<'/api/v1/schedules/{id}/runs'>['runs'][number];
+type Run = ApiResponse<'GET /api/v1/schedules/{id}/runs'>['runs'][number];
 
 const WORDS = TEXTS.schedules;
 const REFRESH_SECONDS = 15;
@@ -31,7 +31,7 @@ export function RunBadge({ run: { state } }: { run: Pick<Run, 'state'> }) {
 export function SchedulePage({ id }: { id: string }) {
   const path = `api/v1/schedules/${encodeURIComponent(id)}`;
   const schedule = useResource<Schedule>(path, REFRESH_SECONDS);
-  const runs = useResource<Answer<'/api/v1/schedules/{id}/runs'>>(`${path}/runs`, REFRESH_SECONDS);
+  const runs = useResource<ApiResponse<'GET /api/v1/schedules/{id}/runs'>>(`${path}/runs`, REFRESH_SECONDS);
   const reload = () => {
     schedule.reload();
     runs.reload();
@@ -57,8 +57,8 @@ export function SchedulePage({ id }: { id: string }) {
               <What schedule={data} />
             </Card>
             <Card title={WORDS.history}>
-              <Loaded resource={runs} empty={(found) => found.runs.length === 0 && WORDS.noHistory}>
-                {(found) => <Runs runs={found.runs} timeZone={data.timeZone} />}
+              <Loaded resource={runs} empty={(response) => response.runs.length === 0 && WORDS.noHistory}>
+                {(response) => <Runs runs={response.runs} timeZone={data.timeZone} />}
               </Loaded>
             </Card>
           </div>
@@ -72,7 +72,7 @@ function When({ schedule }: { schedule: Schedule }) {
   const { cron, timeZone, hours, overrun, nextRuns, enabled } = schedule;
   const expression = (
     <>
-      {cronText(cron)} <code className="quiet">{cron}</code>
+      {cronText(cron)} <code className="quiet block">{cron}</code>
     </>
   );
   const next = nextRuns.map((time, place) => (

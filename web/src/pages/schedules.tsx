@@ -1,6 +1,5 @@
 import { lazy } from 'react';
-import type { Answer } from '../api/client.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
 import { timeText } from '../format.ts';
 import { LinkButton, Loaded, PageHead } from '../parts/basics.tsx';
@@ -11,7 +10,7 @@ import { TEXTS } from '../texts.ts';
 import { inTimeText, RunBadge, SchedulePage } from './schedule.tsx';
 import type { Schedule } from './schedule-draft.ts';
 
-/** It has a map. */
+/** Loaded on demand: it has a map. */
 const ScheduleForm = lazy(() => import('./schedule-form.tsx'));
 
 const WORDS = TEXTS.schedules;
@@ -29,7 +28,7 @@ export default function Schedules() {
 
 function ScheduleList() {
   const caller = useCaller();
-  const resource = useResource<Answer<'/api/v1/schedules'>>('api/v1/schedules', REFRESH_SECONDS);
+  const resource = useApi('/api/v1/schedules', REFRESH_SECONDS);
   const mayAdd = may(caller, 'operator');
   const add = (
     <LinkButton kind="primary" href={addressOf('schedules', NEW)}>

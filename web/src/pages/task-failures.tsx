@@ -25,7 +25,7 @@ const STYLE = new Style({
   stroke: new Stroke({ color: '#b0301c', width: 2 }),
 });
 
-/** Where a task failed, on the map, and beside it why: the same reason stands there once. */
+/** The failures of a task on the map, and beside it each reason once. */
 export default function TaskFailures({ task }: { task: Task }) {
   const layer = useResource<LayerInfo>(`api/v1/layers/${part(task.layer)}`);
   return (
@@ -91,7 +91,7 @@ function inspectAddress({ layer, gridSet, format, parameters }: Task, failure: F
   });
 }
 
-/** The metatiles that failed, on the layer's map; pointing at one tells why. */
+/** The failed metatiles on the layer's map; pointing at one shows the reason. */
 function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
   const [reason, setReason] = useState<string | null>(null);
   const { gridSet, format, parameters } = task;
@@ -125,7 +125,7 @@ function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
   );
 }
 
-/** Of the metatile that a tile belongs to. */
+/** Of the metatile of a tile. */
 function boundsOf(
   { resolutions, tileSize, origins }: GridSetInfo,
   [columns, rows]: LayerInfo['metatile'],

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
-import type { Answer } from '../api/client.ts';
+import type { ApiResponse } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
 import {
@@ -30,14 +30,16 @@ import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { LayerExports } from './layer-exports.tsx';
 
-/** They have maps. */
+/** Loaded on demand: they have maps. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
 const TaskFailures = lazy(() => import('./task-failures.tsx'));
 const WORDS = TEXTS.tasks;
 const MAX_SAMPLES = 600;
 
 export function TaskPage({ id }: { id: string }) {
-  const resource = useResource<Answer<'/api/v1/tasks/{id}'>>(`api/v1/tasks/${encodeURIComponent(id)}`);
+  const resource = useResource<ApiResponse<'GET /api/v1/tasks/{id}'>>(
+    `api/v1/tasks/${encodeURIComponent(id)}`,
+  );
   const changed = useTaskChanges().get(Number(id));
   return (
     <Loaded resource={resource}>
@@ -70,8 +72,10 @@ function TaskDetails({ task }: { task: Task }) {
   return (
     <div className="grid">
       <Card>
-        <TaskBar task={task} />
-        <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>{pace(task)}</p>
+        <div className="stack tight">
+          <TaskBar task={task} />
+          <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>{pace(task)}</p>
+        </div>
       </Card>
       <Card title={WORDS.ratePlot} className="span-7">
         <Rate task={task} />
@@ -153,7 +157,7 @@ function cornersIn({ coordinates }: NonNullable<Task['area']>): number {
   return coordinates.flat().reduce((total, ring) => total + ring.length - 1, 0);
 }
 
-/** As it goes while this page is open; what was before is an average. */
+/** Measured while this page is open; an average before. */
 function Rate({ task }: { task: Task }) {
   const [rates, setRates] = useState<readonly (readonly [time: number, rate: number])[]>([]);
   const running = task.state === 'running';

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'react';
-import { type Answer, get, type Reply, send } from '../api/client.ts';
+import { type ApiResponse, get, send } from '../api/client.ts';
 import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
 import { type Action, useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
@@ -12,20 +12,20 @@ import { changeQuery, useRoute } from '../route.ts';
 import { may, mayWorkOn, useCaller } from '../session.tsx';
 import {
   canRetry,
+  conditionsOf,
   filterOf,
   fits,
   isOver,
   merged,
   searchOf,
   type TaskFilter,
-  wantedBy,
 } from '../task-filter.ts';
 import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { TaskPage } from './task.tsx';
 
-type TaskListResponse = Answer<'/api/v1/tasks'>;
-type StopResponse = Reply<'POST /api/v1/tasks/stop'>;
+type TaskListResponse = ApiResponse<'GET /api/v1/tasks'>;
+type StopResponse = ApiResponse<'POST /api/v1/tasks/stop'>;
 
 const WORDS = TEXTS.tasks;
 const ROW_HEIGHT = 66;
@@ -40,8 +40,8 @@ export default function Tasks() {
 function TaskList() {
   const { query } = useRoute();
   const filter = useMemo(() => filterOf(query), [query]);
-  const wanted = useMemo(() => wantedBy(filter, Date.now()), [filter]);
-  const address = `api/v1/tasks?${searchOf(wanted, PAGE)}`;
+  const conditions = useMemo(() => conditionsOf(filter, Date.now()), [filter]);
+  const address = `api/v1/tasks?${searchOf(conditions, PAGE)}`;
   const [fault, setFault] = useState<LayerFault>(null);
   const [older, setOlder] = useState<{ address: string; tasks: readonly Task[]; next: number | null }>();
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
@@ -52,8 +52,8 @@ function TaskList() {
   const further = older?.address === address ? older : null;
   const tasks = useMemo(() => {
     const listed = [...(resource.data?.tasks ?? []), ...(further?.tasks ?? [])];
-    return merged(listed, changes).filter((task) => fits(task, wanted));
-  }, [resource.data, further, changes, wanted]);
+    return merged(listed, changes).filter((task) => fits(task, conditions));
+  }, [resource.data, further, changes, conditions]);
   const areaText = useAreaTexts();
   const rows = tasks.map((task) => ({ task, area: areaText(task), on: chosen.has(task.id) }));
   const choose = (id: number, on: boolean) =>
@@ -124,12 +124,12 @@ function StopAll(props: { filter: TaskFilter; fault: LayerFault; tasks: readonly
   const caller = useCaller();
   const action = useAction();
   const operates = may(caller, 'operator');
-  const wanted = useMemo(() => {
-    const given = wantedBy(filter, Date.now());
-    return Object.keys(given).length === 0 ? { all: true as const } : given;
+  const conditions = useMemo(() => {
+    const filtered = conditionsOf(filter, Date.now());
+    return Object.keys(filtered).length === 0 ? { all: true as const } : filtered;
   }, [filter]);
   const { data, reload } = useResource<StopResponse>(operates ? 'api/v1/tasks/stop' : null, COUNT_SECONDS, {
-    ...wanted,
+    ...conditions,
     dryRun: true,
   });
   const unfinished = tasks.filter((task) => !isOver(task)).map(({ id, state }) => `${id} ${state}`);
@@ -139,7 +139,7 @@ function StopAll(props: { filter: TaskFilter; fault: LayerFault; tasks: readonly
   if (!operates) return null;
   const text = WORDS.stopCount(data?.count ?? { running: 0, pending: 0, paused: 0 });
   const stop = async () => {
-    const { tasks: stopped } = await send<StopResponse>('POST', 'api/v1/tasks/stop', wanted);
+    const { tasks: stopped } = await send<StopResponse>('POST', 'api/v1/tasks/stop', conditions);
     reload();
     return WORDS.stopped(stopped.length);
   };
@@ -160,7 +160,7 @@ function StopAll(props: { filter: TaskFilter; fault: LayerFault; tasks: readonly
   );
 }
 
-/** The filter in words, as the question of "Stop all" says it. */
+/** For the question of "Stop all". */
 function filterText({ state, type, layer, days }: TaskFilter): string {
   const { withFailures, states, types, sinces } = WORDS;
   const parts: readonly (readonly [string, string])[] = [
@@ -169,13 +169,13 @@ function filterText({ state, type, layer, days }: TaskFilter): string {
     [WORDS.created, days === '' ? '' : (sinces.find(([one]) => one === days)?.[1] ?? '')],
     [WORDS.layer, layer],
   ];
-  const said = parts
+  const sentences = parts
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `${TEXTS.labelled(name, value)}.`);
-  return said.length === 0 ? WORDS.everyTask : said.join(' ');
+  return sentences.length === 0 ? WORDS.everyTask : sentences.join(' ');
 }
 
-/** What can be done with the chosen tasks; each button acts on those it fits. */
+/** Each button acts on the selected tasks that allow it. */
 function Selection(props: {
   tasks: readonly Task[];
   all: readonly Task[];
@@ -194,8 +194,8 @@ function Selection(props: {
   return (
     <div className="row" role="toolbar" aria-label={WORDS.selection}>
       <span role="status">{WORDS.chosen(tasks.length)}</span>
-      {work.map(([text, those, perform]) => (
-        <ForEach key={text} text={text} tasks={those} action={action} perform={perform} />
+      {work.map(([text, subset, perform]) => (
+        <ForEach key={text} text={text} tasks={subset} action={action} perform={perform} />
       ))}
       <Button onClick={() => onChoose(all.map(({ id }) => id))}>{WORDS.chooseAll(all.length)}</Button>
       <Button onClick={() => onChoose([])}>{WORDS.chooseNone}</Button>

@@ -1,4 +1,4 @@
-import { part, type Reply, send } from '../api/client.ts';
+import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { bytesText, countText } from '../format.ts';
 import { insideOf, type TileSet, wishesOf } from '../map/tile-set.ts';
@@ -9,7 +9,7 @@ import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { renewTile, type TileComparison, type TileInfo } from './renew-tile.ts';
 
-type Removal = Reply<'POST /api/v1/layers/{layer}/truncate'>;
+type Removal = ApiResponse<'POST /api/v1/layers/{layer}/truncate'>;
 
 const WORDS = TEXTS.inspect;
 
@@ -69,7 +69,7 @@ export function TileActions(props: {
   );
 }
 
-/** The seeding page counts first what it would be. */
+/** The seeding page shows an estimate first. */
 function seedAddress(set: TileSet, info: TileInfo): string {
   const { zoomStop } = set.gridSet;
   return addressOf('seed', info.layer, {

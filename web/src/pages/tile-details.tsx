@@ -23,7 +23,6 @@ type Stored = NonNullable<TileInfo['stored']>;
 
 const WORDS = TEXTS.inspect;
 
-/** All that is known of one tile, and what can be done with it. */
 export function TileDetails({ set, place }: { set: TileSet; place: TilePlace }) {
   const { z, x, y } = place;
   const path = `api/v1/layers/${part(set.layer.name)}/tiles/${part(set.gridSet.name)}/${z}/${x}/${y}`;
@@ -62,7 +61,7 @@ export function TileDetails({ set, place }: { set: TileSet; place: TilePlace }) 
   );
 }
 
-/** Shown only when it is stored, and as it is stored: looking must not make a tile. */
+/** The stored tile only: viewing must not create one. */
 function Picture(props: { set: TileSet; info: TileInfo; gone: boolean }) {
   const { set, info, gone } = props;
   if (!info.stored || gone) return <p className="notice">{WORDS.notStored}</p>;

@@ -1,7 +1,7 @@
-import type { Answer } from '../api/client.ts';
+import type { ApiResponse } from '../api/client.ts';
 import { TEXTS } from '../texts.ts';
 
-export type Upstream = Answer<'/api/v1/upstreams'>['upstreams'][number];
+export type Upstream = ApiResponse<'GET /api/v1/upstreams'>['upstreams'][number];
 
 const WORDS = TEXTS.upstreams;
 const BADGES: Readonly<Record<Upstream['state'], string>> = {

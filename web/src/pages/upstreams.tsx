@@ -1,5 +1,4 @@
-import type { Answer } from '../api/client.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi } from '../api/use-resource.ts';
 import { agoText, countText, momentText, rateText, timeText } from '../format.ts';
 import { Bar, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
 import { LayerLinks } from '../parts/task-parts.tsx';
@@ -10,7 +9,7 @@ const WORDS = TEXTS.upstreams;
 const REFRESH_SECONDS = 10;
 
 export default function Upstreams() {
-  const hosts = useResource<Answer<'/api/v1/upstreams'>>('api/v1/upstreams', REFRESH_SECONDS);
+  const hosts = useApi('/api/v1/upstreams', REFRESH_SECONDS);
   return (
     <>
       <PageHead title={TEXTS.nav.upstreams} under={WORDS.help} />

@@ -28,7 +28,7 @@ interface AreaProps {
   readonly onChange: (area: Area) => void;
 }
 
-/** Draws the area of a task. What is drawn replaces what was there. */
+/** A drawing replaces the previous area. */
 export function AreaMap({ set, area, onChange }: AreaProps) {
   const [drawing, setDrawing] = useState<AreaDrawing | null>(null);
   const [mode, setMode] = useState<DrawMode>('none');
@@ -130,7 +130,7 @@ export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonl
   );
 }
 
-/** `text`: what was typed and cannot be read. */
+/** `text` is invalid GeoJSON. */
 function GeoJsonField({ text, onChange }: Pick<AreaProps, 'onChange'> & { readonly text: string }) {
   const read = (typed: string) => {
     const shape = shapeIn(typed);

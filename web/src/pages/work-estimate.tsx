@@ -1,4 +1,4 @@
-import { part, type Reply } from '../api/client.ts';
+import { type ApiResponse, part } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText, percentText } from '../format.ts';
 import { Facts, ProblemNotice } from '../parts/basics.tsx';
@@ -6,10 +6,10 @@ import type { TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { selectionOf } from './work-plan.ts';
 
-type EstimateResponse = Extract<Reply<'POST /api/v1/tasks'>, { metatiles: number }>;
-type Cached = Pick<Reply<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
+type EstimateResponse = Extract<ApiResponse<'POST /api/v1/tasks'>, { metatiles: number }>;
+type Cached = Pick<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
 
-/** What is left to do, of what the request names. */
+/** Work that remains for a request. */
 type Remaining = Pick<
   EstimateResponse,
   'tiles' | 'upstreamRequests' | 'bytes' | 'seconds' | 'quota' | 'disk' | 'coveredUse'
@@ -21,23 +21,26 @@ const WORDS = TEXTS.seed;
 /** Seconds. */
 const VERY_LONG = 30 * 86_400;
 
-/** What so many tasks like the request would come to; seeding leaves out what is cached. Null data while it is not known. */
+/** The work of so many tasks like the request; seeding skips cached tiles. */
 export function useEstimate(request: TaskRequest | null, tasks: number) {
-  const answer = useResource<EstimateResponse>(request && 'api/v1/tasks', null, { ...request, dryRun: true });
-  const data = answer.data && request && remaining(answer.data, request.type === 'seed', tasks);
-  return { data, problem: answer.problem };
+  const response = useResource<EstimateResponse>(request && 'api/v1/tasks', null, {
+    ...request,
+    dryRun: true,
+  });
+  const data = response.data && request && remaining(response.data, request.type === 'seed', tasks);
+  return { data, problem: response.problem };
 }
 
-function remaining(answer: EstimateResponse, skipsCached: boolean, tasks: number): Remaining {
-  const { tiles, cachedTiles, quota, disk, coveredUse } = answer;
+function remaining(response: EstimateResponse, skipsCached: boolean, tasks: number): Remaining {
+  const { tiles, cachedTiles, quota, disk, coveredUse } = response;
   const share = skipsCached && tiles > 0 ? Math.max(0, 1 - cachedTiles / tiles) : 1;
   const of = (value: number) => Math.ceil(value * share * tasks);
   return {
     all: tiles * tasks,
     tiles: of(tiles),
-    upstreamRequests: of(answer.upstreamRequests),
-    bytes: answer.bytes === null ? null : of(answer.bytes),
-    seconds: answer.seconds === null ? null : of(answer.seconds),
+    upstreamRequests: of(response.upstreamRequests),
+    bytes: response.bytes === null ? null : of(response.bytes),
+    seconds: response.seconds === null ? null : of(response.seconds),
     quota,
     disk,
     coveredUse,
@@ -73,12 +76,12 @@ export function Estimate({ resource: { data, problem } }: { resource: ReturnType
   if (problem) return <ProblemNotice problem={problem} />;
   if (!data) return <p className="quiet">{WORDS.estimating}</p>;
   const { tiles, all, bytes, seconds } = data;
-  const wanted = tiles === all ? countText(all) : TEXTS.outOf(countText(tiles), countText(all));
+  const count = tiles === all ? countText(all) : TEXTS.outOf(countText(tiles), countText(all));
   return (
     <div aria-live="polite">
       <Facts
         of={[
-          [TEXTS.layer.tiles, <Big key="tiles" text={wanted} />],
+          [TEXTS.layer.tiles, <Big key="tiles" text={count} />],
           [TEXTS.tasks.counterNames.present, tiles === all ? null : countText(all - tiles)],
           [TEXTS.tasks.counterNames.upstreamRequests, countText(data.upstreamRequests)],
           [WORDS.covered, data.coveredUse === null ? null : percentText(data.coveredUse)],
@@ -107,7 +110,7 @@ function roomText({ quota, bytes }: Remaining): string | null {
   return left >= 0 ? WORDS.quotaFits(bytesText(left)) : WORDS.quotaOf(bytesText(quota.limitBytes));
 }
 
-/** What does not fit the quota, the disk or a reasonable time: amber, or red where the task defeats itself. */
+/** Amber, or red where the task defeats itself. */
 export function estimateWarnings(estimate: Remaining): readonly (readonly ['warn' | 'bad', string])[] {
   const { bytes, seconds, quota, disk } = estimate;
   const warnings: (readonly ['warn' | 'bad', string])[] = [];

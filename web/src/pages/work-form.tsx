@@ -6,7 +6,7 @@ import {
   useEffect,
   useState,
 } from 'react';
-import { type Answer, ask, part } from '../api/client.ts';
+import { type ApiResponse, fetchJson, part } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText } from '../format.ts';
@@ -34,17 +34,17 @@ import {
   worksOnCached,
 } from './work-plan.ts';
 
-type Coverage = Answer<'/api/v1/layers/{layer}/coverage/{gridSet}'>;
+type Coverage = ApiResponse<'GET /api/v1/layers/{layer}/coverage/{gridSet}'>;
 
 const WORDS = TEXTS.seed;
 
-/** What answers to a task, an export, an invalidation and a schedule. */
+/** The response to a task, an export, an invalidation or a schedule. */
 export interface Started {
   readonly id: number;
   readonly tiles: number;
 }
 
-/** A request above is more often a slip than meant. */
+/** Larger requests are usually mistakes. */
 const MANY_TILES = 1e9;
 
 interface WorkProps {
@@ -52,9 +52,9 @@ interface WorkProps {
   readonly types: readonly Work[];
   /** Of the layer field. */
   readonly fault: LayerFault;
-  /** The requests that the form stands for; none while it has faults of its own. */
+  /** The requests of the form; none while it has faults of its own. */
   readonly callsOf: (request: TaskRequest, plan: Plan) => readonly Call[];
-  /** Gets the first answer; a text is shown in the form. */
+  /** Gets the first response; a text is shown in the form. */
   readonly onDone: (answer: Started, plan: Plan) => unknown;
   /** Further buttons. */
   readonly buttons: (request: TaskRequest | null, plan: Plan) => ReactNode;
@@ -68,32 +68,33 @@ interface WorkProps {
   };
 }
 
-/** What is done to an area of a layer, now or by a schedule: seed, truncate, invalidate, export, accept blank tiles. */
+/** Work on an area of a layer, now or by a schedule: seed, truncate, invalidate, export, accept blank tiles. */
 export function WorkForm(props: WorkProps) {
   const { fault, callsOf, saves } = props;
   const [plan, setPlan] = useState(props.first);
   const action = useAction();
   const [question, setQuestion] = useState<ReactNode>(null);
-  const known = useProposedZooms(plan, setPlan);
+  const coverage = useProposedZooms(plan, setPlan);
   // Tiles of half a parameter value would be made and kept.
   const [isTyping, setTyping] = useState(false);
   const [drawn, setDrawn] = useState(plan.set);
   useEffect(() => {
     if (!isTyping) setDrawn(plan.set);
   }, [isTyping, plan.set]);
-  // A drawing is reported long after this was made: by then the plan may be another one.
+  // A drawing may be reported after the plan has changed.
   const change = (changes: Partial<Plan>) => setPlan((now) => ({ ...now, ...changes }));
   const read = readPlan(plan);
-  // The server knows which values a parameter takes: until it has answered, none was chosen.
-  const request = fault === null && known.data !== null ? read.request : null;
+  // The server checks the values of parameters: no request before its response.
+  const request = fault === null && coverage.data !== null ? read.request : null;
   const calls = request ? callsOf(request, plan) : [];
   const start = async () => {
-    const answers: Started[] = [];
-    for (const { method, path, body } of calls) answers.push((await ask<Started>(method, path, body)).data);
-    return answers[0] && props.onDone(answers[0], plan);
+    const responses: Started[] = [];
+    for (const { method, path, body } of calls)
+      responses.push((await fetchJson<Started>(method, path, body)).data);
+    return responses[0] && props.onDone(responses[0], plan);
   };
   const run = () => action.run(start);
-  // Enter may come before the server has looked at the last letter.
+  // Enter may come before the server has checked the last letter.
   const [isWanted, setWanted] = useState(false);
   const isChecked = saves?.isChecked ?? true;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was wanted is sent once, as it is when it was checked
@@ -128,7 +129,7 @@ export function WorkForm(props: WorkProps) {
           <PlanFields
             plan={plan}
             faults={read.faults}
-            parameterFault={known.problem?.message ?? null}
+            parameterFault={coverage.problem?.message ?? null}
             types={props.types}
             onlyOne={saves !== undefined}
             onChange={change}
@@ -169,7 +170,7 @@ export function WorkForm(props: WorkProps) {
   );
 }
 
-/** Zooms that were not given: by the type of work, and by the zooms that hold tiles. */
+/** Proposes zooms by the type of work, and by the zooms that have tiles. */
 function useProposedZooms(plan: Plan, setPlan: Dispatch<SetStateAction<Plan>>): Resource<Coverage> {
   const { set, type, every } = plan;
   const coverage = useResource<Coverage>(
@@ -184,7 +185,6 @@ function useProposedZooms(plan: Plan, setPlan: Dispatch<SetStateAction<Plan>>): 
   return coverage;
 }
 
-/** What is to be done: type, grid set, format, parameters, zooms, threads and area. */
 function PlanFields(props: {
   plan: Plan;
   faults: Faults;
@@ -278,7 +278,7 @@ function PlanFields(props: {
   );
 }
 
-/** How much the request comes to, and under it the buttons: whether it can start, and what is asked before. */
+/** The size of the request, and under it the buttons. */
 function Size(props: {
   plan: Plan;
   request: TaskRequest | null;
@@ -318,7 +318,7 @@ function Size(props: {
   );
 }
 
-/** What is asked before a truncation or a very large task; null: nothing. */
+/** Before a truncation or a very large task; null: no question. */
 function questionOf(
   type: Work,
   layer: string,

@@ -31,7 +31,7 @@ export function faultsFrom(message: string): Faults {
   return Object.fromEntries(sentences.map((text) => [text.split(' ', 1)[0], text]));
 }
 
-/** What is sent, or what is wrong: from a form with a fault there is no request. */
+/** A form with a fault has no request. */
 export type ReadPlan =
   | { readonly request: TaskRequest; readonly faults: Faults }
   | { readonly request: null; readonly faults: Faults };
@@ -70,7 +70,7 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   return { request: { ...what, zoomStart, zoomStop, threadCount, ...place }, faults };
 }
 
-/** What works on cached tiles begins with all zooms that hold any, the others with the first few. */
+/** Work on cached tiles begins with all zooms that have any, other work with the first few. */
 export function proposedZooms(
   { type, set, zoomsProposed }: Plan,
   cached: readonly { readonly z: number; readonly tiles: number }[],
@@ -88,7 +88,6 @@ export function isTask(type: Work): boolean {
   return TASK_TYPES.some((one) => one === type);
 }
 
-/** Which may go by use. */
 export function isMaking(type: Work): boolean {
   return type === 'seed' || type === 'reseed';
 }
@@ -138,7 +137,7 @@ function whereOf({ layer, type, gridSet, format, parameters, threadCount, ...whe
   return where;
 }
 
-/** Of a parameter that takes many values only the default. */
+/** A parameter without a list of values has only its default. */
 export function combinationsOf({ formats, parameters }: LayerInfo) {
   return parameters.reduce<readonly Pick<TaskRequest, 'format' | 'parameters'>[]>(
     (found, { name, default: usual, values }) =>
@@ -172,7 +171,7 @@ export function planFrom(layer: LayerInfo, query: URLSearchParams, usual: Work, 
   };
 }
 
-/** `bounds=minX,minY,maxX,maxY`, or `area=` GeoJSON. What cannot be read is a fault of the form, and never the whole layer. */
+/** `bounds=minX,minY,maxX,maxY`, or `area=` GeoJSON. An unreadable area is a fault of the form, never the whole layer. */
 function areaFrom(query: URLSearchParams): Area {
   const [bounds, area] = [query.get('bounds'), query.get('area')];
   if (area !== null) {

@@ -48,7 +48,7 @@ export function ActionNotices({ action: { problem, done } }: { action: Action })
   );
 }
 
-/** Shows the content as soon as it is there, and what went wrong beside it. `empty` says what to show in its place, if anything. */
+/** The content when it has arrived, and the problem. `empty` returns the text to show instead, if any. */
 export function Loaded<T>(props: {
   resource: Resource<T>;
   empty?: (data: T) => ReactNode;
@@ -65,7 +65,7 @@ export function Loaded<T>(props: {
   );
 }
 
-/** Null: there is nothing to say. */
+/** A null value is not shown. */
 export type Fact = readonly [label: string, value: ReactNode];
 
 export function Facts(props: { of: readonly Fact[]; kind?: string }) {
@@ -88,7 +88,7 @@ export function Empty({ children }: { children: ReactNode }) {
   return <div className="empty">{children}</div>;
 }
 
-/** What `onClick` answers is not waited for. */
+/** The result of `onClick` is not awaited. */
 export function Button({
   kind = '',
   onClick,
@@ -145,7 +145,6 @@ export function Field({ label, children }: { label: string; children: ReactNode 
 
 interface InputProps extends ComponentProps<'input'> {
   readonly label: string;
-  /** Gets what is typed, or picked from what is offered. */
   readonly onText?: (text: string, isPicked: boolean) => void;
 }
 
@@ -160,7 +159,7 @@ export function Input({ label, onText, ...input }: InputProps) {
   );
 }
 
-/** How browsers tell that a whole text was put in from a list. */
+/** Browsers report a choice from a list like this. */
 function isReplacement(event: Event): boolean {
   return event instanceof InputEvent && event.inputType === 'insertReplacementText';
 }
@@ -176,7 +175,7 @@ export function Expiry(props: { label: string; value: string; onText: (day: stri
   return <Input type="date" min={new Date().toLocaleDateString('sv')} {...props} />;
 }
 
-/** A form that is sent by its page. */
+/** Submitted by its page. */
 export function Form({
   onSubmit,
   ...form
@@ -188,7 +187,7 @@ export function Form({
   return <form {...form} onSubmit={submit} />;
 }
 
-/** What an input offers to choose from; `id` is its `list`. */
+/** `id` is the `list` of an input. */
 export function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
   return (
     <datalist id={id}>
@@ -212,7 +211,7 @@ export function Check(props: { label: string; checked: boolean; onChange: (check
   );
 }
 
-/** An input that says beneath what is wrong with it, or else what it wants. Its form is not sent while something is wrong. */
+/** An input with its error or else its help beneath. Its form is not submitted while it has an error. */
 export function TextField({
   help = null,
   error = null,
@@ -240,7 +239,6 @@ type Options<T extends string> =
   | readonly (T | readonly [value: T, text: string])[]
   | Readonly<Record<T, string>>;
 
-/** `options` are values, each with its text where that is another. */
 export function Choice<T extends string>(props: {
   label: string;
   value: T;
@@ -298,7 +296,6 @@ export function Copy({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** A command that is shown on request. */
 export function FoldedCopy({ text, label }: { text: string; label: string }) {
   return (
     <details>
@@ -335,13 +332,13 @@ function Help() {
   );
 }
 
-/** Each row is a list of its cells where the page is narrow; what is still too wide scrolls by itself, by keyboard too. */
+/** On narrow pages each row is a list of its cells; a table that is still too wide scrolls, by keyboard too. */
 export function Table(props: {
   label: string;
   head?: readonly string[];
-  /** How many of the last heads stand over numbers. */
+  /** How many of the last columns are numbers. */
   numbers?: number;
-  /** What the buttons in the last column do; not shown. */
+  /** Hidden heading of the last column, which has buttons. */
   buttons?: string;
   className?: string;
   rows: readonly (readonly [key: string | number, ...cells: ReactNode[]])[];

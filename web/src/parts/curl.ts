@@ -11,7 +11,7 @@ export function curl(method: string, path: string, body?: unknown): string {
   ].join('\n');
 }
 
-/** One word for a POSIX shell, whatever stands in it. */
+/** One word for a POSIX shell. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

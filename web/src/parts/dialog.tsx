@@ -5,21 +5,21 @@ import { Button, FoldedCopy, Input } from './basics.tsx';
 
 let lastFocused: HTMLElement | null = null;
 
-/** A button that is disabled while it works has lost the focus by the time that its question is there. */
+/** A button that is disabled while it works has lost the focus when its question opens. */
 export function rememberFocus({ target }: FocusEvent): void {
   if (target instanceof HTMLElement && !target.closest('dialog')) lastFocused = target;
 }
 
 interface Question {
   readonly title: string;
-  /** What its button says. */
+  /** Text of its button. */
   readonly verb: string;
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
-/** A question over the page. When it is gone the focus is back where it was. */
+/** A question over the page. Closing it restores the focus. */
 export function Dialog(props: Question & { kind: 'danger' | 'primary'; ready: boolean }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const cancel = useRef<HTMLButtonElement>(null);
@@ -58,13 +58,13 @@ export function Dialog(props: Question & { kind: 'danger' | 'primary'; ready: bo
 }
 
 interface Safeguards {
-  /** Only who types this goes on. */
+  /** Must be typed to confirm. */
   readonly name?: string | undefined;
-  /** What does the same from a shell. */
+  /** The same from a shell. */
   readonly command?: string;
 }
 
-/** Asks before something that cannot be undone. */
+/** For actions that cannot be undone. */
 export function Confirm({ children, name, command, ...question }: Question & Safeguards) {
   const [typed, setTyped] = useState('');
   return (
@@ -78,7 +78,7 @@ export function Confirm({ children, name, command, ...question }: Question & Saf
   );
 }
 
-/** A button for such a thing. `text` is what is asked, or finds it out first. */
+/** A button with a question; `text` may have to be loaded first. */
 export function ConfirmButton(
   props: Omit<Question, 'children' | 'onClose'> &
     Safeguards & {
@@ -89,22 +89,22 @@ export function ConfirmButton(
       kind?: string;
       text: string | (() => Promise<string>);
       onConfirm: () => Promise<unknown>;
-      /** What the button says; its verb, and that a question comes, when left out. */
+      /** The verb and an ellipsis when left out. */
       children?: ReactNode;
     },
 ) {
   const { action, label, disabled = false, kind = 'danger', text, onConfirm, children, ...question } = props;
-  const [asked, setAsked] = useState<string | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
   const ask = () =>
-    typeof text === 'string' ? setAsked(text) : action.run(async () => setAsked(await text()));
+    typeof text === 'string' ? setMessage(text) : action.run(async () => setMessage(await text()));
   return (
     <>
       <Button kind={kind} disabled={disabled || action.busy} aria-label={label} onClick={ask}>
         {children ?? `${question.verb}…`}
       </Button>
-      {asked !== null && (
-        <Confirm {...question} onConfirm={() => action.run(onConfirm)} onClose={() => setAsked(null)}>
-          {asked}
+      {message !== null && (
+        <Confirm {...question} onConfirm={() => action.run(onConfirm)} onClose={() => setMessage(null)}>
+          {message}
         </Confirm>
       )}
     </>

@@ -8,8 +8,8 @@ import {
   useState,
 } from 'react';
 import { closestName } from '../../../src/lib/closest-name.ts';
-import { type Answer, part } from '../api/client.ts';
-import { useResource } from '../api/use-resource.ts';
+import { type ApiResponse, part } from '../api/client.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
 import { listOf } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
@@ -18,7 +18,7 @@ import { Loaded, TextField } from './basics.tsx';
 /** As many as a list shows; typing finds the others. */
 const MAX_OFFERED = 50;
 
-/** What is wrong with the text of a layer field; null: it names a layer. */
+/** Null: the text of the field names a layer. */
 export type LayerFault = string | null;
 
 /** One of thousands of layers, found by a part of its name or title. A text that names none is a fault of the form. */
@@ -35,20 +35,20 @@ export function LayerField(props: {
   onChange: (name: string) => void;
 }) {
   const { value, except = [], required = false, fault, onFault, onChange } = props;
-  const known = useResource<Answer<'/api/v1/layers'>>(props.layers ? null : 'api/v1/layers');
-  const layers = props.layers ?? known.data?.layers ?? null;
+  const list = useResource<ApiResponse<'GET /api/v1/layers'>>(props.layers ? null : 'api/v1/layers');
+  const layers = props.layers ?? list.data?.layers ?? null;
   const allowed = layers?.filter(({ name }) => !except.includes(name)) ?? [];
   const [typed, setTyped] = useState<string | null>(null);
   const offered = withWords(useDeferredValue(typed ?? ''), allowed);
   const id = useId();
-  const chosen = useRef(value);
+  const choice = useRef(value);
   const take = (text: string) => {
     const wrong = text === '' && !required ? null : faultIn(text, allowed);
-    // Its own text stays until the page has followed: typing goes on from there.
+    // Its own text stays until the page has followed, so that typing can continue.
     setTyped(text);
     onFault(wrong);
     if (wrong !== null) return;
-    chosen.current = text;
+    choice.current = text;
     onChange(text);
   };
   const type = (text: string, isPicked: boolean) => {
@@ -63,14 +63,14 @@ export function LayerField(props: {
     // Enter chooses, and never submits the form.
     event.preventDefault();
     if (typed === null) return;
-    // Of the text as it is now: what is offered may be that of an earlier one.
+    // Of the current text: the suggestions may be those of an earlier one.
     const [only, another] = withWords(typed, allowed);
     take(only && !another ? only.name : typed);
   };
   useEffect(() => {
-    if (value === chosen.current) return;
+    if (value === choice.current) return;
     // Chosen elsewhere, e.g. by going back.
-    chosen.current = value;
+    choice.current = value;
     setTyped(null);
     onFault(null);
   }, [value, onFault]);
@@ -114,10 +114,10 @@ function faultIn(text: string, layers: readonly { readonly name: string }[]): La
 
 /** Layers that a user, a token or a key has: names and patterns such as `osm:*`, with commas. A name of no layer is a fault. */
 export function LayerPatterns(props: { value: string; onText: (text: string) => void }) {
-  const known = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
+  const list = useApi('/api/v1/layers');
   const names = listOf(props.value).filter((name) => !name.includes('*'));
   const wrong = names
-    .map((name) => faultIn(name, known.data?.layers ?? [{ name }]))
+    .map((name) => faultIn(name, list.data?.layers ?? [{ name }]))
     .find((one) => one !== null);
   const fault = listOf(props.value).length === 0 ? TEXTS.layers.missing : (wrong ?? null);
   const { value, onText } = props;
@@ -131,14 +131,14 @@ export function ChosenLayer(props: {
   onChange: (name: string) => void;
   children: (layer: LayerInfo, fault: LayerFault) => ReactNode;
 }) {
-  const layers = useResource<Answer<'/api/v1/layers'>>('api/v1/layers');
+  const layers = useApi('/api/v1/layers');
   const [fault, setFault] = useState<LayerFault>(null);
   return (
     <Loaded resource={layers} empty={({ layers: all }) => all.length === 0 && TEXTS.layers.empty}>
       {({ layers: all }) => {
         const name = props.wanted || (all[0]?.name ?? '');
         const unknown = faultIn(name, all);
-        const change = (chosen: string) => chosen !== name && props.onChange(chosen);
+        const change = (choice: string) => choice !== name && props.onChange(choice);
         return (
           <div className="stack">
             <div className="layer-choice">

@@ -1,7 +1,7 @@
-import { type Answer, send } from '../api/client.ts';
+import { send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi } from '../api/use-resource.ts';
 import {
   coordinateText,
   countText,
@@ -23,7 +23,7 @@ import { ConfirmButton } from './dialog.tsx';
 
 const WORDS = TEXTS.tasks;
 
-/** A task that has failed says so, and whether all of it did; one that waits for its host or its store does not run. */
+/** A failure comes before the state; a task that waits for its host or its store does not run. */
 export function StateBadge({ task }: { task: Task }) {
   const { state, outcome, waitingFor } = task;
   if (outcome === 'partial') return <span className="badge warn">{WORDS.partlyFailed}</span>;
@@ -67,7 +67,7 @@ export function TaskBar({ task }: { task: Task }) {
   );
 }
 
-/** With `onChoose` it can be chosen together with others, and has its own buttons. */
+/** With `onChoose` it has a checkbox and buttons. */
 export function TaskLine(props: {
   task: Task;
   area: string;
@@ -116,7 +116,7 @@ export function TaskLine(props: {
   );
 }
 
-/** What can be done with a task. In a row each button says to which task it belongs. */
+/** In a row the label of each button names the task. */
 export function TaskButtons({ task, inRow = false }: { task: Task; inRow?: boolean }) {
   const caller = useCaller();
   const action = useAction();
@@ -174,10 +174,10 @@ export function taskRequest({ id }: Task, verb: 'cancel' | 'retry' | 'pause' | '
   return send<Task>('POST', `api/v1/tasks/${id}/${verb}`);
 }
 
-/** Says where tasks work: "whole grid set", "polygon" or bounds. */
+/** "whole grid set", "polygon" or bounds. */
 export function useAreaTexts(): (task: Task) => string {
-  const known = useResource<Answer<'/api/v1/gridsets'>>('api/v1/gridsets');
-  const extents = new Map(known.data?.gridSets.map(({ name, extent }) => [name, extent]));
+  const gridSets = useApi('/api/v1/gridsets');
+  const extents = new Map(gridSets.data?.gridSets.map(({ name, extent }) => [name, extent]));
   return ({ area, bounds, gridSet }) => {
     if (area) return WORDS.polygon;
     const extent = extents.get(gridSet);

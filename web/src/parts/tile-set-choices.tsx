@@ -6,11 +6,10 @@ import { Choice, Input, TextField } from './basics.tsx';
 interface SetProps<Layer extends OfferedLayer> {
   readonly set: TileSet<Layer>;
   readonly onChange: (set: TileSet<Layer>) => void;
-  /** For a form: what is wrong with a typed value, as the server says it; it names the parameter. Elsewhere a value counts when its field is left. */
+  /** For a form: the server's message about a value; it names the parameter. Elsewhere a value counts when its field is left. */
   readonly fault?: string | null;
 }
 
-/** Fields for what a layer offers; the grid set alone where formats and parameters do not matter. */
 export function TileSetChoices<Layer extends OfferedLayer>(
   props: SetProps<Layer> & { readonly gridSetOnly?: boolean },
 ) {

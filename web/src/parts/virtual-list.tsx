@@ -4,7 +4,7 @@ import { type KeyboardEvent, memo, type ReactNode, useCallback, useEffect, useRe
 /** Rows kept above and below the visible ones. */
 const MARGIN = 8;
 
-/** A list of any length of which only the visible rows are drawn, and the one with the focus. */
+/** Only the visible rows of a long list are drawn, and the one with the focus. */
 export function VirtualList<T>(props: {
   items: readonly T[];
   /** Pixels that a row has at least. */
@@ -78,7 +78,7 @@ export function VirtualList<T>(props: {
   );
 }
 
-/** A row that leaves would take the focus with it. */
+/** Removing the row with the focus would lose it. */
 function withPlace(range: Range, place: number | null): number[] {
   const seen = defaultRangeExtractor(range);
   if (place === null || place >= range.count || seen.includes(place)) return seen;
