@@ -133,7 +133,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     changesAppliedByOthers,
     leads(leads) {
       row.leader = leads ? 1 : 0;
-      beat().catch((error: unknown) => log.warn({ err: error }, 'could not record the leading node'));
+      beats.wake();
     },
     async close() {
       leaving = true;
