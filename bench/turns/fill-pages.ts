@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
 import { openBundles, tileSet } from '../harness/tile-store.ts';
 
 export const PAGES_OF_A_BUNDLE = 64;
@@ -24,10 +25,11 @@ export async function fillPages(root: string, layer: string, pages: number): Pro
   return bundles;
 }
 
-/** A copy is listed and counted as the original. Its tiles are not shown: their proofs are those of another place. */
+/** Tiles of copies have no proof of their place, as those of version 0.2: they are shown. */
 function copyBundle(root: string, bundles: number): void {
   const names = readdirSync(root, { recursive: true, encoding: 'utf8' });
   const file = join(root, names.find((name) => /0_0\/.*\.sqlite$/.test(name)) ?? '');
+  new BetterSqlite3(file).exec('UPDATE tile SET proof = NULL').close();
   const zoom = dirname(dirname(file));
   const side = Math.ceil(Math.sqrt(bundles));
   for (let bundle = 1; bundle < bundles; bundle++) {
