@@ -1,16 +1,8 @@
 // npm run test:node -- 22 24 26 [-- src/domain …]: the tests on other versions of Node.js, from the npm registry, each in a
 // copy of this checkout with packages of its own. Ends with a table for the README.
-import { spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
 
@@ -65,23 +57,26 @@ function copyCheckout(checkout) {
 }
 
 /** npm test in the copy, with the headers of that Node.js for what is compiled. */
-function runTests({ installation, checkout, tests, output }) {
+async function runTests({ installation, checkout, tests, output }) {
   const node = join(installation, 'bin', 'node');
   const { stdout: version } = spawnSync(node, ['--version'], { encoding: 'utf8' });
   say(`… Testing on Node.js ${version.trim()}`);
   const start = performance.now();
-  const written = openSync(output, 'w');
-  spawnSync(node, [join(checkout, 'scripts', 'test.mjs'), ...tests], {
+  const written = createWriteStream(output);
+  const child = spawn(node, [join(checkout, 'scripts', 'test.mjs'), ...tests], {
     cwd: checkout,
-    stdio: ['ignore', written, 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
       PATH: `${join(installation, 'bin')}${delimiter}${process.env.PATH}`,
       npm_config_nodedir: installation,
     },
   });
-  closeSync(written);
-  const closingLine = /(\d+) passed, (\d+) failed(?:, \d+ skipped)?\n$/;
+  child.stderr.pipe(process.stderr, { end: false });
+  for (const stream of [child.stdout, child.stderr]) stream.pipe(written, { end: false });
+  await once(child, 'close');
+  await new Promise((resolve) => written.end(resolve));
+  const closingLine = /^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$/m;
   const [, passed = 0, failed = 1] = closingLine.exec(readFileSync(output, 'utf8')) ?? [];
   if (Number(failed) > 0) say(`✗ Some tests failed on Node.js ${version.trim()}: see ${output}`);
   const minutes = ((performance.now() - start) / 60_000).toFixed(1);
