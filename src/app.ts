@@ -230,8 +230,9 @@ async function openAccess(
   };
 }
 
-/** The build puts the pages beside this file; the sources alone have none. */
+/** The build puts the pages beside this file; the sources show those of the last build. */
 async function listPages(): Promise<readonly WebAsset[]> {
-  const folder = fileURLToPath(new URL('./web', import.meta.url));
-  return existsSync(folder) ? listWebAssets(folder) : [];
+  const folders = ['./web', '../dist/web'].map((path) => fileURLToPath(new URL(path, import.meta.url)));
+  const folder = folders.find((path) => existsSync(path));
+  return folder === undefined ? [] : listWebAssets(folder);
 }

@@ -5,7 +5,8 @@ import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const SQUARE = '{"type":"Polygon","coordinates":[[[0,0],[40,0],[40,40],[0,40],[0,0]]]}';
 
@@ -17,11 +18,11 @@ interface Task {
 }
 
 describe('areas in the console', needs('chromium'), () => {
-  let server: RunningServer;
+  let server: OpenServer;
   let open: ConsolePage;
   beforeAll(async () => {
     // On a busy machine the built-in map takes long to draw.
-    server = await startServer({ expectedLog: /source of layer world failed/ });
+    server = await openServer({ expectedLog: /source of layer world failed/ });
     open = await openConsole(await sharedBrowser(), server.url);
     await open.signIn();
   });

@@ -61,7 +61,12 @@ export interface RunningNode {
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const { child, ...running } = await startNode('serve', READY, options);
   const url = READY.exec(child.output.stdout)?.[1] ?? '';
-  return { ...running, url, authorization: authorizations.get(running.data) ?? BY_PASSWORD };
+  return { ...running, url, authorization: authorizationFor(running.data) };
+}
+
+/** The administrator's `Authorization` header of a server on this data folder. */
+export function authorizationFor(data: string): string {
+  return authorizations.get(data) ?? BY_PASSWORD;
 }
 
 /** A real worker process from the build, without HTTP. */
@@ -113,7 +118,7 @@ export async function runTilewarden(
 }
 
 /** Empty if accounts are stored elsewhere or the password is another one; otherwise with the administrator. */
-async function freshData({ config = '', env = {}, args = [] }: ServerOptions): Promise<string> {
+export async function freshData({ config = '', env = {}, args = [] }: ServerOptions): Promise<string> {
   const data = temporaryFolder();
   if ('TILEWARDEN_ADMIN_PASSWORD' in env || /postgres/.test([config, ...args].join())) return data;
   const { folder, token } = await firstData();
