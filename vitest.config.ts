@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { WAIT_TIMEOUT_MS } from './test/fixtures/eventually.ts';
 
@@ -32,6 +32,8 @@ function optimiseLater(): string[] {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
+    // See npm run test:qgis.
+    exclude: [...configDefaults.exclude, ...(process.env.TEST_QGIS ? [] : ['test/qgis/**'])],
     // Notices what hangs. Slowness is no fault: other programs may want the same processors. A test has several waits of
     // WAIT_TIMEOUT_MS, and the first that asks for PostgreSQL, S3 or the browser waits for its start too.
     testTimeout: process.env.TEST_LENGTH === 'long' ? 7_200_000 : 600_000,

@@ -33,14 +33,14 @@ async function install(packages) {
   return updated.ok ? aptGet('install', ...packages) : updated;
 }
 
-/** Packages by requirement of a suite. */
+/** Packages by requirement of a suite. `only` names the command whose tests need them, if it is not npm test. */
 export function systemPackages() {
   return JSON.parse(readFileSync(join(root, 'test/fixtures/system-packages.json'), 'utf8'));
 }
 
 function missingPackages() {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return [];
-  const required = Object.values(systemPackages()).flatMap(({ packages }) => packages);
+  const required = Object.values(systemPackages()).flatMap(({ packages, only }) => (only ? [] : packages));
   const installed = new Set();
   for (const entry of readFileSync('/var/lib/dpkg/status', 'utf8').split('\n\n')) {
     const [, name] = /^Package: (.+)$/m.exec(entry) ?? [];

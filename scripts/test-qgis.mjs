@@ -1,10 +1,14 @@
-/** Loads a server's addresses in QGIS without a screen: npm run build, then npm run test:qgis */
+/**
+ * npm run test:qgis, after npm run build: QGIS without a screen loads a server's addresses, then a server stands before QGIS
+ * Server as its recipe says.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { report, runTests } from './run-tests.mjs';
 
 const folder = await mkdtemp(join(tmpdir(), 'tilewarden-qgis-'));
 const password = 'a password for tests only';
@@ -14,6 +18,7 @@ const server = spawn(
   ['dist/cli/main.js', 'serve', '--port', '0', '--data', folder, '--config', 'test/qgis/tilewarden.yaml'],
   { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, TILEWARDEN_ADMIN_PASSWORD: password } },
 );
+let status = null;
 try {
   const url = await addressOf(server);
   await createOverRest(url);
@@ -23,13 +28,15 @@ try {
     stdio: 'inherit',
     env: { ...process.env, QT_QPA_PLATFORM: 'offscreen', HOME: folder },
   });
-  [process.exitCode] = await once(qgis, 'exit');
+  [status] = await once(qgis, 'exit');
 } finally {
   const ended = once(server, 'exit');
   server.kill('SIGTERM');
   await ended;
   await rm(folder, { recursive: true, force: true });
 }
+if (status !== 0) process.exit(status ?? 1);
+report(await runTests('qgis', ['test/qgis/'], { TEST_QGIS: 'yes' }), { requireAll: true });
 
 /** Opens the closed layer. */
 async function createKey(url) {

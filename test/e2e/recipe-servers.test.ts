@@ -1,21 +1,17 @@
 /**
  * Recipes whose map servers are not in Debian run before stand-ins that answer as those servers do, as far as their sources and
- * documentation show; QGIS Server is the real one.
+ * documentation show.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { decodeImage } from '../../src/raster/decode-image.ts';
 import { openMockTiles } from '../fixtures/mock-tiles.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { needs } from '../fixtures/needs.ts';
-import { openQgisServer } from '../fixtures/qgis-server.ts';
 import { mergedConfiguration, snippetOf } from '../fixtures/recipe.ts';
-import { untilStored } from '../fixtures/until-stored.ts';
-import { whenFileOver, whenOver } from '../fixtures/when-over.ts';
-import { ADMIN_PASSWORD, type RunningServer, runTilewarden, startServer } from './server.ts';
+import { whenFileOver } from '../fixtures/when-over.ts';
+import { type RunningServer, startServer } from './server.ts';
 
 /** A tile with one layer and no feature: version 2, name `roads`, extent 4096. */
 const VECTOR_TILE = Buffer.from('1a0c78020a05726f616473288020', 'hex');
@@ -105,29 +101,5 @@ describe('recipes for map servers, before stand-ins', () => {
       });
       expect(await tile(server, 'parcels/2/0/0.pbf')).toMatchObject({ cache });
     }
-  });
-});
-
-describe('the recipe for QGIS Server', needs('qgis-server'), () => {
-  it('tiles of a project are drawn once, cleared and seeded again as the page says', async () => {
-    const qgis = await openQgisServer();
-    whenOver(() => qgis.close());
-    const config = snippetOf('qgis-server', 'yaml')
-      .replaceAll('qgis.internal:80', qgis.host)
-      .replaceAll('qgis.internal/', `${qgis.host}/`)
-      .replace('/srv/projects/city.qgz', qgis.project);
-    const server = await startServer({ config });
-    const drawn = await tile(server, 'project/1/1/0.png');
-    expect(drawn).toMatchObject({ status: 200, type: 'image/png', cache: 'MISS' });
-    await untilStored(server);
-    expect(await tile(server, 'project/1/1/1.png')).toMatchObject({ cache: 'HIT' });
-    const { pixels } = await decodeImage(drawn.bytes, { maxPixels: 256 * 256 });
-    expect(new Set(new Uint32Array(new Uint8Array(pixels).buffer)).size).toBeGreaterThan(2);
-    const env = { TILEWARDEN_SERVER: server.url, TILEWARDEN_PASSWORD: ADMIN_PASSWORD };
-    for (const line of snippetOf('qgis-server', 'sh').trim().split('\n')) {
-      const [, ...args] = line.split(' ');
-      expect([line, await runTilewarden(args, { env })]).toMatchObject([line, { code: 0 }]);
-    }
-    expect(await tile(server, 'project/1/0/0.png')).toMatchObject({ cache: 'HIT' });
   });
 });
