@@ -47,12 +47,13 @@ export function createSender(
   return (response, answer, context, sharing) => {
     const { status, body } = answer;
     const toAll = sharing === 'anyone' && context.audience === 'all';
-    if (toAll && isPrepared(answer) && isTakenWhole(response, answer)) {
+    const byTls = cameByTls(response.req);
+    if (toAll && !byTls && isPrepared(answer) && isTakenWhole(response, answer)) {
       outbox.whole(response, answer);
       return;
     }
     const headers = headersOf(answer, context, sharing);
-    if (cameByTls(response.req)) headers.push(...BY_TLS);
+    if (byTls) headers.push(...BY_TLS);
     const toHead = response.req.method === 'HEAD';
     if (typeof body === 'function') {
       response.writeHead(status, headers);
