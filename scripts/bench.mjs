@@ -2,10 +2,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { prepareServer } from './build.mjs';
+import { endWithNpm } from './end-with-npm.mjs';
 import { ensurePackages } from './install.mjs';
 import { filesUnder, root, runCommand, say } from './steps.mjs';
+import { openTestRun } from './test-run.mjs';
 
 /** A benchmark is `bench/FOLDER/bench-NAME.ts`; its first line describes the measurement. */
 function benchmarks() {
@@ -33,8 +36,11 @@ await runCommand(async () => {
   }
   await ensurePackages();
   await prepareServer();
+  endWithNpm();
+  const endRun = openTestRun(tmpdir());
   const typescript = ['--import', './scripts/typescript/register.mjs'];
   const child = spawn(process.execPath, [...typescript, path, ...args], { cwd: root, stdio: 'inherit' });
   const [code] = await once(child, 'exit');
+  await endRun();
   process.exitCode = code ?? 1;
 });

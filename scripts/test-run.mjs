@@ -1,7 +1,8 @@
-// What vitest does before a run: gives it a mark and a folder, and starts the keeper, which removes what is left of it.
+// What vitest does before a run, and npm run bench before a benchmark: gives it a mark and a folder, and starts the keeper,
+// which removes what is left of it.
 //
 //   TEST_RUN   in the environment of every process that the run starts; the keeper finds them by it
-//   TMPDIR     the run's own folder: in memory where there is room, which takes a twentieth less processor
+//   TMPDIR     the run's own folder; of tests in memory where there is room, which takes a twentieth less processor
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,13 +18,13 @@ const [MEMORY_FILES, ROOM_FOR_TESTS] = ['/dev/shm', 4 * 2 ** 30];
 
 export function setup() {
   endWithNpm();
-  return openTestRun();
+  return openTestRun(hasRoomInMemory() ? MEMORY_FILES : tmpdir());
 }
 
 /** Returns what ends the run in order. A run that is killed ends in the same way: its end of the pipe is closed then. */
-export function openTestRun() {
+export function openTestRun(parent) {
   const run = randomUUID();
-  const folder = temporaryFolder();
+  const folder = temporaryFolder(parent);
   // A group of its own: Ctrl-C does not reach it.
   const options = { detached: true, stdio: ['pipe', 'ignore', 'inherit'] };
   const keeper = spawn(process.execPath, [KEEPER, run, folder, String(process.pid)], options);
@@ -35,8 +36,8 @@ export function openTestRun() {
   };
 }
 
-function temporaryFolder() {
-  const folder = mkdtempSync(join(hasRoomInMemory() ? MEMORY_FILES : tmpdir(), 'tilewarden-tests-'));
+function temporaryFolder(parent) {
+  const folder = mkdtempSync(join(parent, 'tilewarden-tests-'));
   // PostgreSQL does not run as root, and its user must reach its files.
   chmodSync(folder, 0o755);
   return folder;

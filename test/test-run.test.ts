@@ -30,7 +30,7 @@ async function startRun(): Promise<Run> {
   const owner = startNode(`
     import { spawn } from 'node:child_process';
     import { openTestRun } from '${new URL('test-run.mjs', scripts)}';
-    const end = openTestRun();
+    const end = openTestRun('${tmpdir()}');
     const options = { stdio: 'ignore' };
     const child = spawn(process.execPath, ['-e', '${FOREVER}'], options);
     const stubborn = "process.on('SIGINT', () => {}); ${FOREVER}";
