@@ -9,6 +9,8 @@ import type { UpstreamClient } from './upstream/upstream-client.ts';
 export interface SourceDriver<Options = unknown> {
   readonly type: string;
   readonly options: (kit: SchemaKit) => Zod.ZodType<Options>;
+  /** Options that every account may see: none with a secret. Of `url` the query and the user are left out. */
+  readonly shown: readonly OptionName<Options>[];
   /** `ready-made`: it has single tiles, in the size that they have. `resampled`: from those of another layer. */
   readonly pictures: 'drawn' | 'resampled' | 'ready-made';
   /** Whether it can send the caller's `Authorization` to its server. */
@@ -20,6 +22,9 @@ export interface SourceDriver<Options = unknown> {
   fileOption?(options: Options): string | null;
   open(options: Options, tools: SourceTools): TileSource;
 }
+
+/** Of each driver, if `Options` are those of several. */
+type OptionName<Options> = Options extends unknown ? keyof Options & string : never;
 
 export interface SourceTools extends Env {
   /** Shared; closing it is its owner's business. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type BoundLayer, boundLayer } from '../../catalog/catalog.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
+import { shownSource } from '../../catalog/shown-source.ts';
 import { coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
@@ -143,7 +144,7 @@ function* summaries(layers: readonly Layer[], deps: ApiDeps): Generator<string> 
 /** One of thousands. */
 function summary(layer: Layer, { catalog, layerState }: ApiDeps) {
   const { name, title, enabled, access, gridSubsets, formats } = layer;
-  const { type = null } = sourceDocument(catalog.layer(name)?.declared?.source);
+  const { type = null } = shownSource(catalog.layer(name)?.declared?.source);
   return {
     name,
     title,
@@ -203,7 +204,7 @@ function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   return {
     // Must come first: later fields override the layer's own.
     ...Object.fromEntries(Object.entries(layer).filter(([name]) => name in layerResponse.shape)),
-    source: sourceDocument(declared?.source),
+    source: shownSource(declared?.source),
     store: declared?.store ?? null,
     adopts: (declared?.adopt ?? []).map((adopted) => {
       const { layout, file, folder } = { file: undefined, folder: undefined, ...adopted };
@@ -213,24 +214,6 @@ function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
     metatile: [layer.metatile.columns, layer.metatile.rows],
     ...stateDocument(state),
   };
-}
-
-/** Options without secrets. URLs are shown without query and user, which may contain keys. */
-const SHOWN_OPTIONS = 'type url path layer layers styles style version gridSet tileMatrixSet'.split(' ');
-
-function sourceDocument(source: unknown): Record<string, string> {
-  const options = Object.entries(Object(source) as Record<string, unknown>);
-  const shown = SHOWN_OPTIONS.flatMap((option) =>
-    options.filter(([name, value]) => name === option && value),
-  );
-  return Object.fromEntries(
-    shown.map(([name, value]) => [name, name === 'url' ? addressOnly(value) : String(value)]),
-  );
-}
-
-function addressOnly(value: unknown): string {
-  const addresses = [value].flat().map(String);
-  return addresses.map((url) => url.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//')).join(', ');
 }
 
 function gridSetDocument(gridSet: GridSet) {

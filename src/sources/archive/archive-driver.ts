@@ -5,6 +5,7 @@ import { type ArchiveSourceOptions, archiveSourceOptions } from './archive-sourc
 export const archiveDriver = {
   type: 'archive',
   options: archiveSourceOptions,
+  shown: ['url', 'path'],
   pictures: 'ready-made',
   passesCredentials: false,
   queryable: false,

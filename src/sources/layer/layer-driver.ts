@@ -5,6 +5,7 @@ import { type LayerSourceOptions, layerSourceOptions } from './layer-source-opti
 export const layerDriver = {
   type: 'layer',
   options: layerSourceOptions,
+  shown: ['layer', 'gridSet'],
   pictures: 'resampled',
   passesCredentials: false,
   queryable: false,

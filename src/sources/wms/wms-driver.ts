@@ -5,6 +5,7 @@ import { type WmsSourceOptions, wmsSourceOptions } from './wms-source-options.ts
 export const wmsDriver = {
   type: 'wms',
   options: wmsSourceOptions,
+  shown: ['url', 'layers', 'styles', 'version'],
   pictures: 'drawn',
   passesCredentials: true,
   queryable: true,

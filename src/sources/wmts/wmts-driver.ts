@@ -5,6 +5,7 @@ import { type WmtsSourceOptions, wmtsSourceOptions } from './wmts-source-options
 export const wmtsDriver = {
   type: 'wmts',
   options: wmtsSourceOptions,
+  shown: ['url', 'layer', 'style', 'tileMatrixSet'],
   pictures: 'ready-made',
   passesCredentials: true,
   queryable: false,

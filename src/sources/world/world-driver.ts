@@ -5,6 +5,7 @@ import { type WorldSourceOptions, worldSourceOptions } from './world-source-opti
 export const worldDriver = {
   type: 'world',
   options: worldSourceOptions,
+  shown: [],
   pictures: 'drawn',
   passesCredentials: false,
   queryable: false,

@@ -5,6 +5,7 @@ import { type XyzSourceOptions, xyzSourceOptions } from './xyz-source-options.ts
 export const xyzDriver = {
   type: 'xyz',
   options: xyzSourceOptions,
+  shown: ['url'],
   pictures: 'ready-made',
   passesCredentials: true,
   queryable: false,
