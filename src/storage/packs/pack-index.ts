@@ -119,17 +119,25 @@ export class PackIndex {
       values (${id}, ${this.#store}, ${JSON.stringify(set.layer)}, ${tileSetId(set)}, ${columns}, ${rows},
         ${droppedAt}, ${droppedAt !== null})
       on conflict do nothing`;
-    const next = sql`select setval(pg_get_serial_sequence('tile_sets', 'id'), max(id)) from tile_sets`;
-    await askIndex(async () => {
-      await insert.execute(this.#database.change);
-      await next.execute(this.#database.change);
-    });
+    await askIndex(() => insert.execute(this.#database.change));
+    await this.#raise('tile_sets_id_seq', id);
   }
 
   /** From now on tickets are greater. */
-  async ticketsAfter(number: number): Promise<void> {
-    const query = sql`select setval('tile_tickets', ${number}::bigint) from tile_tickets where last_value < ${number}`;
-    await askIndex(() => query.execute(this.#database.change));
+  ticketsAfter(number: number): Promise<void> {
+    return this.#raise('tile_tickets', number);
+  }
+
+  /** `alter` locks the sequence: what others take or raise in the meantime would be set back. */
+  async #raise(sequence: string, number: number): Promise<void> {
+    const lock = sql`alter sequence ${sql.id(sequence)} cache 1`;
+    const raise = sql`select setval(${sequence}, ${number}::bigint) from ${sql.id(sequence)} where last_value <= ${number}`;
+    await askIndex(() =>
+      this.#database.transaction(null, async (inside) => {
+        await lock.execute(inside);
+        await raise.execute(inside);
+      }),
+    );
   }
 
   /**
