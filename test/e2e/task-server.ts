@@ -18,6 +18,7 @@ import { childrenOf } from '../fixtures/processes.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type RunningServer, startServer } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 export const LAYER = 'roads';
 const AT_ONCE = 8;
@@ -54,6 +55,7 @@ export interface ShownTask {
 }
 
 export type TaskServer = RunningServer & TaskCalls;
+export type OpenTaskServer = OpenServer & TaskCalls;
 
 /** A process, or a server in the process of the test. */
 type Callee = Pick<RunningServer, 'url' | 'authorization'> & Partial<Pick<RunningServer, 'pid'>>;
@@ -85,18 +87,30 @@ export interface TaskServerOptions {
   readonly outlivesTest?: true;
 }
 
+type SharedOptions = TaskServerOptions & { readonly more?: (wms: MockWms) => string };
+
 /**
  * One server and one mock for the tests of a file. Before each test nothing runs, the cache is empty and the mock
  * draws maps; task ids keep rising.
  */
-export function shareTaskServer(
-  options: TaskServerOptions & { readonly more?: (wms: MockWms) => string } = {},
-): { readonly wms: MockWms; readonly server: TaskServer } {
-  const shared = {} as { wms: MockWms; server: TaskServer };
+export function shareTaskServer(options: SharedOptions = {}) {
+  return share(options, startTaskServer);
+}
+
+/** The same in the process of the test. */
+export function shareOpenTaskServer(options: Omit<SharedOptions, 'args'> = {}) {
+  return share(options, openTaskServer);
+}
+
+function share<Server extends TaskCalls & { stop(): Promise<unknown> }>(
+  options: SharedOptions,
+  start: (wms: MockWms, options: TaskServerOptions) => Promise<Server>,
+): { readonly wms: MockWms; readonly server: Server } {
+  const shared = {} as { wms: MockWms; server: Server };
   beforeAll(async () => {
     shared.wms = await openMockWms();
     const layers = options.more?.(shared.wms);
-    shared.server = await startTaskServer(shared.wms, { ...options, ...(layers && { layers }) });
+    shared.server = await start(shared.wms, { ...options, ...(layers && { layers }) });
   });
   beforeEach(async () => {
     const { wms, server } = shared;
@@ -140,15 +154,26 @@ ${options.layers ?? ''}`;
 }
 
 export async function startTaskServer(wms: MockWms, options: TaskServerOptions = {}): Promise<TaskServer> {
-  const server = await startServer({
+  const { args } = options;
+  return speakTo(await startServer({ ...serverOptions(wms, options), ...(args && { args }) }));
+}
+
+/** In the process of the test, which performs its tasks too. */
+export async function openTaskServer(
+  wms: MockWms,
+  options: Omit<TaskServerOptions, 'args'> = {},
+): Promise<OpenTaskServer> {
+  return speakTo(await openServer(serverOptions(wms, options)));
+}
+
+function serverOptions(wms: MockWms, options: TaskServerOptions) {
+  return {
     // One worker is enough; test/faults has two.
     config: `tasks: { workers: 1 }\n${roadsConfig(wms, options)}`,
     ...(options.data !== undefined && { data: options.data }),
-    ...(options.args && { args: options.args }),
     ...(options.expectedLog && { expectedLog: options.expectedLog }),
-    ...(options.outlivesTest && { outlivesTest: true }),
-  });
-  return speakTo(server);
+    ...(options.outlivesTest && { outlivesTest: true as const }),
+  };
 }
 
 export function speakTo<Server extends Callee>(server: Server): Server & TaskCalls {
