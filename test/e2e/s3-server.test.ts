@@ -118,7 +118,9 @@ describe('a server with a store in S3', needs('s3'), () => {
     const after = speakTo(await openServer({ config: config('default'), data, flags }));
     expect([await look(after, HERE), await look(after, BESIDE)]).toEqual(['HIT', 'HIT']);
     await after.stop();
-    expect((await runCommand(migration('default', 'local'))).stdout).toContain('16 of them were there already');
+    expect((await runCommand(migration('default', 'local'))).stdout).toContain(
+      '16 of them were there already',
+    );
     const unknown = await runCommand(migration('default', 'nowhere'));
     expect(unknown.stderr).toContain('There is no store nowhere; there are local, default.');
     expect(unknown.code).not.toBe(0);

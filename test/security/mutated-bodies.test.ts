@@ -27,6 +27,7 @@ const LAYER = `
     formats: [image/png, image/jpeg]
     gridSets: [{ name: EPSG:4326, zoomStop: 4 }, { name: EPSG:900913, zoomStop: 4 }]
     parameters: [{ name: STYLES, default: light, values: [light, dark] }]
+    metatile: [1, 1]
 `;
 let app: App;
 
