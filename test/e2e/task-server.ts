@@ -22,6 +22,8 @@ import { type OpenServer, openServer } from './server-in-process.ts';
 
 export const LAYER = 'roads';
 const AT_ONCE = 8;
+/** Bytes of tiles whose pixels were compared before, by place and version: the same bytes show the same picture. */
+const knownTiles = new Map<string, Buffer>();
 
 export interface TileAt {
   readonly z: number;
@@ -193,9 +195,12 @@ export function speakTo<Server extends Callee>(server: Server): Server & TaskCal
   async function expectTile(at: TileAt, { cache, gridSet = 'EPSG:900913', version = 1 }: TileExpectation) {
     const answer = await tile(at, gridSet);
     if (cache) expect({ ...at, cache: answer.cache }).toEqual({ ...at, cache });
+    const key = JSON.stringify([at, gridSet, version]);
+    if (knownTiles.get(key)?.equals(answer.bytes)) return;
     const image = await decodeImage(answer.bytes, { maxPixels: 256 * 256 });
     const shows = image.pixels.equals(pictureOf(at, gridSet, version));
     expect({ ...at, gridSet, version, shows }).toEqual({ ...at, gridSet, version, shows: true });
+    knownTiles.set(key, answer.bytes);
   }
 
   const task: TaskCalls['task'] = async (id) => {
