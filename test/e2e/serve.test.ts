@@ -98,32 +98,20 @@ describe('starting and stopping', () => {
     await third.stop();
   });
 
-  it('a server whose port is taken reports it and ends with 1', async () => {
+  it('a server whose port is taken does not start, and reports it', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await eventually('the other program listens', () => other.listening);
     const address = other.address();
     const port = typeof address === 'object' && address ? String(address.port) : '';
-    const end = await runTilewarden(['serve', '--port', port, '--data', temporaryFolder()]);
-    other.close();
-    expect(end.code).toBe(1);
-    expect(end.stderr).toContain(
-      `Port ${port} on 127.0.0.1 is taken by another program; choose another one with --port.\n`,
+    await expect(openServer({ flags: { port } })).rejects.toThrow(
+      `Port ${port} on 127.0.0.1 is taken by another program; choose another one with --port.`,
     );
+    other.close();
   });
 
   it('a server without accounts listens only on loopback', async () => {
-    const end = await runTilewarden([
-      'serve',
-      '--no-auth',
-      '--host',
-      '0.0.0.0',
-      '--port',
-      '0',
-      '--data',
-      temporaryFolder(),
-    ]);
-    expect(end.code).toBe(1);
-    expect(end.stderr).toContain('loopback');
+    const flags = { 'no-auth': 'true', host: '0.0.0.0' };
+    await expect(openServer({ flags })).rejects.toThrow('loopback');
   });
 
   it('a server starts with an unreachable upstream', async () => {
