@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { LAYER, shareTaskServer } from './task-server.ts';
+import { LAYER, shareOpenTaskServer } from './task-server.ts';
 
-const shared = shareTaskServer({
+const shared = shareOpenTaskServer({
   more: () => `  - name: other
     source: { type: world }
     gridSets: [EPSG:900913]

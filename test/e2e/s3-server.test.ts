@@ -2,11 +2,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { type FaultProxy, openFaultProxy } from '../fixtures/fault-proxy.ts';
 import { needs } from '../fixtures/needs.ts';
+import { runCommand } from '../fixtures/run-command.ts';
 import { createPostgresDatabase, sharedS3 } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
-import { runTilewarden, startServer, writeConfig } from './server.ts';
-import { LAYER, roadsConfig, speakTo, type TaskServer, type TileAt } from './task-server.ts';
+import { runTilewarden, temporaryFolder, writeConfig } from './server.ts';
+import { openServer } from './server-in-process.ts';
+import { LAYER, type OpenTaskServer, roadsConfig, speakTo, type TileAt } from './task-server.ts';
 
 const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
 /** Two tiles of one metatile. */
@@ -19,14 +21,21 @@ describe('a server with a store in S3', needs('s3'), () => {
   const expectedLog = /could not be (stored|read|removed)|the object store (fails|cannot be reached)/;
   let proxy: FaultProxy;
   let cluster: Cluster;
-  let server: TaskServer;
+  let server: OpenTaskServer;
+  let nodes = 0;
+
+  const openNode = async (data = temporaryFolder()) => {
+    const config = `stores: ${JSON.stringify({ default: cluster.store })}\ntasks: { workers: 0 }\n${roadsConfig(cluster.wms)}`;
+    const flags = { node: `node-${++nodes}`, database: cluster.database };
+    return speakTo(await openServer({ config, flags, expectedLog, data }));
+  };
 
   beforeAll(async () => {
     proxy = await openFaultProxy((await sharedS3()).endpoint);
     whenOver(() => proxy.close());
     const store = { endpoint: proxy.url, cache: { size: '50 MiB' }, timeoutSeconds: 3 };
     cluster = await openCluster({ store });
-    server = await cluster.serve({ expectedLog });
+    server = await openNode();
     whenOver(() => server.stop());
   });
 
@@ -67,13 +76,13 @@ describe('a server with a store in S3', needs('s3'), () => {
 
   it('the disk cache of S3 serves tiles after a restart without S3, but no truncated ones', async () => {
     await storeOneMetatile(server);
-    const second = await cluster.serve({ expectedLog });
+    const second = await openNode();
     expect([await look(second, HERE), await look(second, BESIDE)]).toEqual(['HIT', 'HIT']);
     const metrics = await (await second.request('GET', '/metrics')).text();
     // The sentinel, which is read at the start, and the pack.
     expect(metrics).toContain('tilewarden_store_requests_total{store="default",operation="get"} 2');
     await second.stop();
-    const again = () => cluster.serve({ expectedLog, data: second.data });
+    const again = () => openNode(second.data);
     const third = await again();
     proxy.mode = 'fail';
     whenOver(() => {
@@ -93,54 +102,56 @@ describe('a server with a store in S3', needs('s3'), () => {
     const roads = roadsConfig(cluster.wms);
     const config = (store: string) =>
       `stores: ${stores}\ntasks: { workers: 0 }\n${roads.replace('gutter: 0', `gutter: 0\n    store: ${store}`)}`;
-    const args = ['--database', await createPostgresDatabase()];
-    const before = speakTo(await startServer({ config: config('local'), args }));
+    const flags = { database: await createPostgresDatabase() };
+    const data = temporaryFolder();
+    const before = speakTo(await openServer({ config: config('local'), data, flags }));
     expect(await look(before, HERE)).toBe('MISS');
     await untilMetatileStored(before);
-    const { data } = before;
-    const copy = (from: string, to: string) =>
-      runTilewarden([
-        ...['migrate-store', from, to, '--data', data, '--config', writeConfig(config('default')), ...args],
-      ]);
-    expect((await copy('local', 'default')).stdout).toMatch(
+    const migration = (from: string, to: string) => [
+      ...['migrate-store', from, to, '--data', data, '--config', writeConfig(config('default'))],
+      ...['--database', flags.database],
+    ];
+    expect((await runTilewarden(migration('local', 'default'))).stdout).toMatch(
       /^Copied 16 tiles from local to default \(.*\)\.\n$/,
     );
     await before.stop();
-    const after = speakTo(await startServer({ config: config('default'), data, args }));
+    const after = speakTo(await openServer({ config: config('default'), data, flags }));
     expect([await look(after, HERE), await look(after, BESIDE)]).toEqual(['HIT', 'HIT']);
     await after.stop();
-    expect((await copy('default', 'local')).stdout).toContain('16 of them were there already');
-    const unknown = await copy('default', 'nowhere');
+    expect((await runCommand(migration('default', 'local'))).stdout).toContain(
+      '16 of them were there already',
+    );
+    const unknown = await runCommand(migration('default', 'nowhere'));
     expect(unknown.stderr).toContain('There is no store nowhere; there are local, default.');
     expect(unknown.code).not.toBe(0);
   });
 
   it('a server does not start without its S3 bucket, and names it', async () => {
     const store = { ...cluster.store, bucket: 'no-such-bucket' };
-    const config = writeConfig(`stores: ${JSON.stringify({ default: store })}`);
-    const args = ['--config', config, '--database', cluster.database];
-    const { code, stderr } = await runTilewarden(['serve', '--port', '0', ...args]);
-    expect(code).not.toBe(0);
-    expect(stderr).toContain('The bucket no-such-bucket of a tile store does not exist');
+    const config = `stores: ${JSON.stringify({ default: store })}`;
+    const flags = { database: cluster.database };
+    await expect(openServer({ config, flags, data: temporaryFolder() })).rejects.toThrow(
+      'The bucket no-such-bucket of a tile store does not exist',
+    );
   });
 });
 
-async function look(server: TaskServer, at: TileAt): Promise<string | null> {
+async function look(server: OpenTaskServer, at: TileAt): Promise<string | null> {
   return (await server.tile(at)).cache;
 }
 
-async function usage(server: TaskServer): Promise<number> {
+async function usage(server: OpenTaskServer): Promise<number> {
   const answer = await server.request('GET', '/api/v1/usage');
   expect(answer.status).toBe(200);
   return ((await answer.json()) as { readonly tiles: number }).tiles;
 }
 
-async function truncate(server: TaskServer): Promise<void> {
+async function truncate(server: OpenTaskServer): Promise<void> {
   expect((await server.request('POST', '/masstruncate', TRUNCATE, 'text/xml')).status).toBe(200);
 }
 
 /** One metatile is stored, and nothing else. */
-async function storeOneMetatile(server: TaskServer): Promise<void> {
+async function storeOneMetatile(server: OpenTaskServer): Promise<void> {
   await server.untilStored();
   await truncate(server);
   expect(await usage(server)).toBe(0);
@@ -150,7 +161,7 @@ async function storeOneMetatile(server: TaskServer): Promise<void> {
   await server.untilStored();
 }
 
-async function untilMetatileStored(server: TaskServer): Promise<void> {
+async function untilMetatileStored(server: OpenTaskServer): Promise<void> {
   await eventually(
     'the metatile is stored',
     () => usage(server),

@@ -6,8 +6,8 @@ import { encodeImage } from '../../src/raster/encode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { format } from '../fixtures/http-app.ts';
 import { photoLike } from '../fixtures/sample-images.ts';
-import { startServer } from './server.ts';
-import { type ShownTask, speakTo, type TaskServer } from './task-server.ts';
+import { openServer } from './server-in-process.ts';
+import { type OpenTaskServer, type ShownTask, speakTo } from './task-server.ts';
 
 const MIB = 2 ** 20;
 const TOLERATED = 64 * MIB;
@@ -70,7 +70,7 @@ function configOf(url: string): string {
 }
 
 /** The id of the task. */
-async function seed(server: TaskServer, layer: string, tiles: number): Promise<number> {
+async function seed(server: OpenTaskServer, layer: string, tiles: number): Promise<number> {
   const [west, north, size] = [-20037508.34, 20037508.34, (2 * 20037508.34) / 2 ** ZOOM];
   const bounds = [west + 1, north - size / 2, west + (tiles - 0.5) * size, north - 1];
   const order = { layer, type: 'seed', zoomStart: ZOOM, zoomStop: ZOOM, bounds, threadCount: 16 };
@@ -81,7 +81,7 @@ async function seed(server: TaskServer, layer: string, tiles: number): Promise<n
   return id;
 }
 
-async function usageOf(server: TaskServer): Promise<Usage> {
+async function usageOf(server: OpenTaskServer): Promise<Usage> {
   return (await (await server.request('GET', '/api/v1/usage')).json()) as Usage;
 }
 
@@ -90,7 +90,7 @@ function tilesIn(usage: Usage, layer: string): number {
 }
 
 /** One tile in each of these pages of the old layer. */
-async function askFor(server: TaskServer, pages: readonly number[]): Promise<(string | null)[]> {
+async function askFor(server: OpenTaskServer, pages: readonly number[]): Promise<(string | null)[]> {
   return Promise.all(
     pages.map(async (page) => {
       const response = await fetch(`${server.url}/tiles/old/${ZOOM}/${page * PAGE + 3}/0.png`);
@@ -101,7 +101,7 @@ async function askFor(server: TaskServer, pages: readonly number[]): Promise<(st
 }
 
 /** The maximum usage, polled until it is stopped. */
-function watchUsage(server: TaskServer) {
+function watchUsage(server: OpenTaskServer) {
   let [highest, watching] = [0, true];
   const done = (async () => {
     while (watching) {
@@ -119,7 +119,7 @@ function watchUsage(server: TaskServer) {
 it('a seed into a full quota evicts unused tiles, keeps new ones, and reports the evictions', async () => {
   const tiles = await openTileServer();
   const config = configOf(tiles.url);
-  const server = speakTo(await startServer({ config }));
+  const server = speakTo(await openServer({ config }));
   expect((await server.over(await seed(server, 'old', OLD_TILES))).state).toBe('done');
   const used = [1, 6, 11];
   expect(await askFor(server, used)).toEqual(['HIT', 'HIT', 'HIT']);

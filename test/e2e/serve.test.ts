@@ -2,7 +2,9 @@ import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
+import { runCommand } from '../fixtures/run-command.ts';
 import { type RunningServer, runTilewarden, startServer, temporaryFolder, writeConfig } from './server.ts';
+import { openServer } from './server-in-process.ts';
 import { LAYER, openWms, roadsConfig } from './task-server.ts';
 
 const TILE = '/tiles/world/3/4/2.png';
@@ -96,32 +98,20 @@ describe('starting and stopping', () => {
     await third.stop();
   });
 
-  it('a server whose port is taken reports it and ends with 1', async () => {
+  it('a server whose port is taken does not start, and reports it', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await eventually('the other program listens', () => other.listening);
     const address = other.address();
     const port = typeof address === 'object' && address ? String(address.port) : '';
-    const end = await runTilewarden(['serve', '--port', port, '--data', temporaryFolder()]);
-    other.close();
-    expect(end.code).toBe(1);
-    expect(end.stderr).toContain(
-      `Port ${port} on 127.0.0.1 is taken by another program; choose another one with --port.\n`,
+    await expect(openServer({ flags: { port } })).rejects.toThrow(
+      `Port ${port} on 127.0.0.1 is taken by another program; choose another one with --port.`,
     );
+    other.close();
   });
 
   it('a server without accounts listens only on loopback', async () => {
-    const end = await runTilewarden([
-      'serve',
-      '--no-auth',
-      '--host',
-      '0.0.0.0',
-      '--port',
-      '0',
-      '--data',
-      temporaryFolder(),
-    ]);
-    expect(end.code).toBe(1);
-    expect(end.stderr).toContain('loopback');
+    const flags = { 'no-auth': 'true', host: '0.0.0.0' };
+    await expect(openServer({ flags })).rejects.toThrow('loopback');
   });
 
   it('a server starts with an unreachable upstream', async () => {
@@ -131,7 +121,7 @@ layers:
   - name: dead
     source: { type: wms, url: 'http://127.0.0.1:9/wms', layers: any }
 `;
-    const server = await startServer({ config, expectedLog: /source|upstream/ });
+    const server = await openServer({ config, expectedLog: /source|upstream/ });
     expect((await get(`${server.url}/healthz`)).status).toBe(200);
     expect((await get(`${server.url}/tiles/dead/0/0/0.png`)).status).toBe(502);
     await server.stop();
@@ -141,8 +131,11 @@ layers:
 describe('the command line', () => {
   it('serve and check-config list all errors of a configuration and do not start', async () => {
     const config = writeConfig('server: { prot: 1 }\nlayers:\n  - { name: a, source: { type: wmx } }\n');
-    for (const command of ['serve', 'check-config']) {
-      const end = await runTilewarden([command, '--config', config]);
+    for (const run of [
+      runTilewarden(['serve', '--config', config]),
+      runCommand(['check-config', '--config', config]),
+    ]) {
+      const end = await run;
       expect(end.code).toBe(1);
       expect(end.stdout).toBe('');
       expect(end.stderr).toContain('tilewarden.yaml:1:11  server.prot is not a setting; did you mean port?');
@@ -157,7 +150,7 @@ layers:
     source: { type: wms, url: 'http://127.0.0.1:9/wms', layers: any, username: anna, password: { env: WMS_SECRET } }
 `);
     const env = { WMS_SECRET: 'hush-hush', TILEWARDEN_PORT: '9123' };
-    const end = await runTilewarden(['check-config', '--config', config], { env });
+    const end = await runCommand(['check-config', '--config', config], env);
     expect(end.code).toBe(0);
     expect(end.stdout).toContain('port: 9123');
     expect(end.stdout).not.toContain('hush-hush');
@@ -167,15 +160,15 @@ layers:
     const command = await runTilewarden(['sevre']);
     expect(command).toMatchObject({ code: 2, stdout: '' });
     expect(command.stderr).toContain('Did you mean serve?');
-    const flag = await runTilewarden(['serve', '--prot', '1']);
+    const flag = await runCommand(['serve', '--prot', '1']);
     expect(flag.code).toBe(2);
     expect(flag.stderr).toContain('Did you mean --port?');
   });
 
   it('the command line prints its help and its version', async () => {
-    const help = await runTilewarden(['--help']);
+    const help = await runCommand(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toContain('check-config');
-    expect((await runTilewarden(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await runCommand(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });

@@ -2,6 +2,7 @@ import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http'
 import { expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength } from '../fixtures/length.ts';
+import { pictureLayer } from '../fixtures/picture-layer.ts';
 import { type RunningServer, startServer, temporaryFolder } from './server.ts';
 
 const CALLERS = 60;
@@ -71,8 +72,10 @@ async function stopUnderLoad(server: RunningServer, tally: Tally): Promise<void>
 it.each([1, 3])('a stop of %i process(es) under load loses no accepted request', async (processes) => {
   const tally: Tally = { answered: 0, refused: 0, lost: [] };
   const data = temporaryFolder();
+  const config = await pictureLayer('world', 0);
   for (let round = 0; round < ROUNDS; round += 1) {
-    await stopUnderLoad(await startServer({ data, args: ['--processes', String(processes)] }), tally);
+    const args = ['--processes', String(processes)];
+    await stopUnderLoad(await startServer({ data, config, args }), tally);
   }
   process.stdout.write(
     `${ROUNDS} stops of ${processes} under load: ${tally.answered} answered, ${tally.refused} refused, ${tally.lost.length} lost\n`,

@@ -18,9 +18,12 @@ import { childrenOf } from '../fixtures/processes.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type RunningServer, startServer } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 export const LAYER = 'roads';
 const AT_ONCE = 8;
+/** Bytes of tiles whose pixels were compared before, by place and version: the same bytes show the same picture. */
+const knownTiles = new Map<string, Buffer>();
 
 export interface TileAt {
   readonly z: number;
@@ -53,7 +56,13 @@ export interface ShownTask {
   readonly endedAt: string | null;
 }
 
-export interface TaskServer extends RunningServer {
+export type TaskServer = RunningServer & TaskCalls;
+export type OpenTaskServer = OpenServer & TaskCalls;
+
+/** A process, or a server in the process of the test. */
+type Callee = Pick<RunningServer, 'url' | 'authorization'> & Partial<Pick<RunningServer, 'pid'>>;
+
+export interface TaskCalls {
   request(method: string, path: string, body?: string, contentType?: string): Promise<Response>;
   /** Rows of `/rest/seed.json`, or of one layer. */
   list(layer?: string): Promise<readonly (readonly number[])[]>;
@@ -67,7 +76,7 @@ export interface TaskServer extends RunningServer {
   expectTiles(tiles: Iterable<TileAt>, expected: TileExpectation): Promise<number>;
   /** Tiles are stored after their responses: waits until all are. */
   untilStored(): Promise<void>;
-  /** Process ids of the workers. */
+  /** Process ids of the workers; a server in the process of the test has none. */
   workers(): readonly number[];
 }
 
@@ -80,18 +89,30 @@ export interface TaskServerOptions {
   readonly outlivesTest?: true;
 }
 
+type SharedOptions = TaskServerOptions & { readonly more?: (wms: MockWms) => string };
+
 /**
  * One server and one mock for the tests of a file. Before each test nothing runs, the cache is empty and the mock
  * draws maps; task ids keep rising.
  */
-export function shareTaskServer(
-  options: TaskServerOptions & { readonly more?: (wms: MockWms) => string } = {},
-): { readonly wms: MockWms; readonly server: TaskServer } {
-  const shared = {} as { wms: MockWms; server: TaskServer };
+export function shareTaskServer(options: SharedOptions = {}) {
+  return share(options, startTaskServer);
+}
+
+/** The same in the process of the test. */
+export function shareOpenTaskServer(options: Omit<SharedOptions, 'args'> = {}) {
+  return share(options, openTaskServer);
+}
+
+function share<Server extends TaskCalls & { stop(): Promise<unknown> }>(
+  options: SharedOptions,
+  start: (wms: MockWms, options: TaskServerOptions) => Promise<Server>,
+): { readonly wms: MockWms; readonly server: Server } {
+  const shared = {} as { wms: MockWms; server: Server };
   beforeAll(async () => {
     shared.wms = await openMockWms();
     const layers = options.more?.(shared.wms);
-    shared.server = await startTaskServer(shared.wms, { ...options, ...(layers && { layers }) });
+    shared.server = await start(shared.wms, { ...options, ...(layers && { layers }) });
   });
   beforeEach(async () => {
     const { wms, server } = shared;
@@ -135,19 +156,30 @@ ${options.layers ?? ''}`;
 }
 
 export async function startTaskServer(wms: MockWms, options: TaskServerOptions = {}): Promise<TaskServer> {
-  const server = await startServer({
+  const { args } = options;
+  return speakTo(await startServer({ ...serverOptions(wms, options), ...(args && { args }) }));
+}
+
+/** In the process of the test, which performs its tasks too. */
+export async function openTaskServer(
+  wms: MockWms,
+  options: Omit<TaskServerOptions, 'args'> = {},
+): Promise<OpenTaskServer> {
+  return speakTo(await openServer(serverOptions(wms, options)));
+}
+
+function serverOptions(wms: MockWms, options: TaskServerOptions) {
+  return {
     // One worker is enough; test/faults has two.
     config: `tasks: { workers: 1 }\n${roadsConfig(wms, options)}`,
     ...(options.data !== undefined && { data: options.data }),
-    ...(options.args && { args: options.args }),
     ...(options.expectedLog && { expectedLog: options.expectedLog }),
-    ...(options.outlivesTest && { outlivesTest: true }),
-  });
-  return speakTo(server);
+    ...(options.outlivesTest && { outlivesTest: true as const }),
+  };
 }
 
-export function speakTo(server: RunningServer): TaskServer {
-  const request: TaskServer['request'] = (method, path, body, contentType) =>
+export function speakTo<Server extends Callee>(server: Server): Server & TaskCalls {
+  const request: TaskCalls['request'] = (method, path, body, contentType) =>
     fetch(server.url + path, {
       method,
       headers: { authorization: server.authorization, ...(contentType && { 'content-type': contentType }) },
@@ -163,12 +195,15 @@ export function speakTo(server: RunningServer): TaskServer {
   async function expectTile(at: TileAt, { cache, gridSet = 'EPSG:900913', version = 1 }: TileExpectation) {
     const answer = await tile(at, gridSet);
     if (cache) expect({ ...at, cache: answer.cache }).toEqual({ ...at, cache });
+    const key = JSON.stringify([at, gridSet, version]);
+    if (knownTiles.get(key)?.equals(answer.bytes)) return;
     const image = await decodeImage(answer.bytes, { maxPixels: 256 * 256 });
     const shows = image.pixels.equals(pictureOf(at, gridSet, version));
     expect({ ...at, gridSet, version, shows }).toEqual({ ...at, gridSet, version, shows: true });
+    knownTiles.set(key, answer.bytes);
   }
 
-  const task: TaskServer['task'] = async (id) => {
+  const task: TaskCalls['task'] = async (id) => {
     const response = await request('GET', `/api/v1/tasks/${id}`);
     expect(response.status).toBe(200);
     return (await response.json()) as ShownTask;
@@ -209,7 +244,7 @@ export function speakTo(server: RunningServer): TaskServer {
       return length;
     },
     untilStored: () => untilStored(server),
-    workers: () => childrenOf(server.pid),
+    workers: () => (server.pid === undefined ? [] : childrenOf(server.pid)),
   };
 }
 

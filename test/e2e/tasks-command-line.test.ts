@@ -3,29 +3,25 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { COMMANDS } from '../../src/cli/commands.ts';
-import { runCli } from '../../src/cli/run-cli.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { ADMIN_PASSWORD, runTilewarden, startServer, temporaryFolder } from './server.ts';
-import { LAYER, openWms, shareTaskServer, startTaskServer, type TaskServer, tilesOf } from './task-server.ts';
+import { runCommand } from '../fixtures/run-command.ts';
+import { ADMIN_PASSWORD, temporaryFolder } from './server.ts';
+import { openServer } from './server-in-process.ts';
+import { LAYER, openWms, roadsConfig, shareOpenTaskServer, type TaskServer, tilesOf } from './task-server.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
-/** Runs to the end as the administrator, in this process: a process of its own takes longer to start than to work. */
-async function command(server: TaskServer, ...args: string[]) {
-  vi.stubEnv('TILEWARDEN_SERVER', server.url);
-  vi.stubEnv('TILEWARDEN_TOKEN', server.authorization.replace('Bearer ', ''));
-  const [stdout, stderr]: [string[], string[]] = [[], []];
-  const out = (text: string) => void stdout.push(text);
-  const err = (text: string) => void stderr.push(text);
-  const code = await runCli(args, COMMANDS, { out, err, columns: null });
-  vi.unstubAllEnvs();
-  return { code, stdout: stdout.join(''), stderr: stderr.join('') };
+type Callee = Pick<TaskServer, 'url' | 'authorization'>;
+
+/** Runs to the end as the administrator. */
+function command(server: Callee, ...args: string[]) {
+  const token = server.authorization.replace('Bearer ', '');
+  return runCommand(args, { TILEWARDEN_SERVER: server.url, TILEWARDEN_TOKEN: token });
 }
 
 /** A process that can be interrupted. */
-function launch(server: TaskServer, ...args: string[]) {
+function launch(server: Callee, ...args: string[]) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: { ...process.env, TILEWARDEN_SERVER: server.url, TILEWARDEN_PASSWORD: ADMIN_PASSWORD },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -51,7 +47,7 @@ const jsonLines = (text: string) =>
     .split('\n')
     .map((line) => JSON.parse(line) as { id: number; state: string; tilesProcessed: number });
 
-const shared = shareTaskServer();
+const shared = shareOpenTaskServer();
 
 describe('seeding from the command line', () => {
   it('tilewarden seed fills the cache, prints a summary and ends with 0', async () => {
@@ -181,7 +177,8 @@ describe('seeding from the command line', () => {
 describe('a server that restarts', () => {
   it('tilewarden seed keeps watching its task over a restart of the server', async () => {
     const wms = await openWms();
-    const first = await startTaskServer(wms);
+    const config = roadsConfig(wms);
+    const first = await openServer({ config });
     wms.answer = { delayMs: 100 };
     const seed = launch(first, 'seed', LAYER, '--zoom-stop', '4', '--threads', '4');
     await eventually(
@@ -189,14 +186,14 @@ describe('a server that restarts', () => {
       () => wms.requests.length,
       (asked) => asked > 10,
     );
-    await first.kill();
+    await first.stop();
     await eventually(
       'the command has noticed',
       () => seed.output.stderr,
       (text) => text.includes('still trying'),
     );
     const { port } = new URL(first.url);
-    const second = await startTaskServer(wms, { data: first.data, args: ['--port', port] });
+    const second = await openServer({ config, data: first.data, flags: { port } });
     expect(await seed.ended).toBe(0);
     expect(seed.output.stdout).toContain('is done\n  341 of 341 tiles');
     await second.stop();
@@ -254,9 +251,9 @@ describe('flags of the command line', () => {
 
 describe('a server without accounts and configuration', () => {
   it('tilewarden seed needs no credentials for a server without accounts', async () => {
-    const server = await startServer({ args: ['--no-auth'] });
+    const server = await openServer({ flags: { 'no-auth': 'true' } });
     const args = ['seed', 'world', '--zoom-stop', '2', '--parameter', 'STYLES=dark', '--format', 'webp'];
-    const seed = await runTilewarden(args, { env: { TILEWARDEN_SERVER: server.url } });
+    const seed = await runCommand(args, { TILEWARDEN_SERVER: server.url });
     expect(seed).toMatchObject({ code: 0, stderr: '' });
     expect(seed.stdout).toContain('21 of 21 tiles · 21 created');
     const tile = await fetch(`${server.url}/tiles/world/2/1/1.webp?STYLES=dark`);
@@ -267,7 +264,7 @@ describe('a server without accounts and configuration', () => {
 
 describe('errors of the command line', () => {
   it('the command line prints a clear message about an unreachable server', async () => {
-    const end = await runTilewarden(['seed', 'roads', '--server', 'http://127.0.0.1:9', '--token', 'x']);
+    const end = await runCommand(['seed', 'roads', '--server', 'http://127.0.0.1:9', '--token', 'x']);
     expect(end).toMatchObject({ code: 1, stdout: '' });
     expect(end.stderr).toContain('The server at http://127.0.0.1:9 cannot be reached');
   });
@@ -275,7 +272,7 @@ describe('errors of the command line', () => {
   it('the command line prints a clear message about credentials, layers and flags', async () => {
     const { server } = shared;
     const as = (env: Record<string, string>, ...args: string[]) =>
-      runTilewarden([...args, '--server', server.url], { env });
+      runCommand([...args, '--server', server.url], env);
     expect((await as({}, 'seed', LAYER)).stderr).toContain('The server requires credentials.');
     expect(await as({ TILEWARDEN_PASSWORD: 'wrong' }, 'seed', LAYER)).toMatchObject({
       code: 1,

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { needs } from '../fixtures/needs.ts';
+import { runCommand } from '../fixtures/run-command.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
-import { ADMIN_PASSWORD, runTilewarden, startServer } from './server.ts';
-import { speakTo } from './task-server.ts';
+import { ADMIN_PASSWORD } from './server.ts';
+import { openServer } from './server-in-process.ts';
 
 const HALF_WORLD = 20037508.342789244;
 
@@ -19,11 +20,9 @@ layers:
     metatile: [2, 2]
     gutter: 0
 `;
-    const server = speakTo(await startServer({ config }));
+    const server = await openServer({ config });
     const env = { TILEWARDEN_SERVER: server.url, TILEWARDEN_PASSWORD: ADMIN_PASSWORD };
-    const seed = await runTilewarden(['seed', 'land', '--zoom-stop', '3', '--threads', '4', '--json'], {
-      env,
-    });
+    const seed = await runCommand(['seed', 'land', '--zoom-stop', '3', '--threads', '4', '--json'], env);
     expect(seed.code).toBe(0);
     expect(JSON.parse(seed.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
       state: 'done',

@@ -113,13 +113,13 @@ describe('a layer that is changed', () => {
       const seed = await call('POST', '/api/v1/tasks', {
         layer: NAME,
         type: 'seed',
-        zoomStop: 4,
+        zoomStop: 3,
         threadCount: 2,
       });
       await eventually(
         'requests of the seed',
         () => wms.requests.length,
-        (count) => count > 15,
+        (count) => count > 6,
       );
       expect((await call('PUT', AT, declared(style, layers))).status).toBe(200);
       await eventually(
@@ -129,7 +129,7 @@ describe('a layer that is changed', () => {
       );
       wms.answer = 'good';
       const seen = new Set<string>();
-      for (let z = 0; z <= 4; z++) {
+      for (let z = 0; z <= 3; z++) {
         for (let x = 0; x < 2 ** z; x += 2) seen.add(await shownAt(z, x, 2 ** z - 1));
       }
       expect([...seen].filter((what) => !what.endsWith(picture))).toEqual([]);

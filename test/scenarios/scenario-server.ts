@@ -12,6 +12,8 @@ import { residentMemory } from '../fixtures/processes.ts';
 export interface ScenarioServerOptions {
   /** The settings of the host in `upstreams`. */
   readonly limits?: object;
+  /** Those of the host of a second layer. */
+  readonly otherLimits?: object;
   /** 0: tasks run in the server's own process. */
   readonly workers?: number;
   /** The timeout of the source. */
@@ -44,15 +46,20 @@ export interface ShownTask {
   readonly counters: { readonly failed: number };
 }
 
-/** A server process with one layer `map` of single tiles, on a mock upstream in this process. */
+export type ScenarioLayer = 'map' | 'other';
+
+/** A server process with layers of single tiles, each on a mock upstream in this process. */
 export interface ScenarioServer {
   readonly wms: MockWms;
+  readonly otherWms: MockWms;
   /** With a slash at its end. */
   readonly url: string;
   /** Megabytes of memory that the server process takes. */
   memory(): number;
-  tile(z: number, x: number, y: number): Promise<TileResponse>;
-  seed(zoomStop: number, threadCount?: number): Promise<number>;
+  tile(z: number, x: number, y: number, layer?: ScenarioLayer): Promise<TileResponse>;
+  seed(zoomStop: number, threadCount?: number, layer?: ScenarioLayer): Promise<number>;
+  /** Stops all tasks. */
+  stopTasks(): Promise<void>;
   task(id: number): Promise<ShownTask>;
   upstream(): Promise<ShownUpstream>;
   close(): Promise<void>;
@@ -63,9 +70,9 @@ const READY = /^Tilewarden is ready at (http:\/\/\S+)$/m;
 
 export async function openScenarioServer(options: ScenarioServerOptions = {}): Promise<ScenarioServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-scenario-'));
-  const wms = await openMockWms();
+  const [wms, otherWms] = [await openMockWms(), await openMockWms()];
   const flags = { data: join(folder, 'data'), config: join(folder, 'tilewarden.yaml') };
-  writeFileSync(flags.config, stringify(settingsFor(wms, options)));
+  writeFileSync(flags.config, stringify(settingsFor(wms, otherWms, options)));
   const server = spawn(process.execPath, [MAIN, 'serve', '--port', '0', ...flagsOf(flags)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -83,18 +90,15 @@ export async function openScenarioServer(options: ScenarioServerOptions = {}): P
   };
   return {
     wms,
+    otherWms,
     url,
     memory: () => Math.round(residentMemory(server.pid ?? -1) / 2 ** 20),
-    tile: (z, x, y) => readTile(`${url}tiles/map/${z}/${x}/${y}.png`),
-    async seed(zoomStop, threadCount = 8) {
-      const task: ShownTask = await json('api/v1/tasks', {
-        layer: 'map',
-        type: 'seed',
-        zoomStop,
-        threadCount,
-      });
+    tile: (z, x, y, layer = 'map') => readTile(`${url}tiles/${layer}/${z}/${x}/${y}.png`),
+    async seed(zoomStop, threadCount = 8, layer = 'map') {
+      const task: ShownTask = await json('api/v1/tasks', { layer, type: 'seed', zoomStop, threadCount });
       return task.id;
     },
+    stopTasks: () => json('api/v1/tasks/stop', { all: true }),
     task: (id) => json(`api/v1/tasks/${id}`),
     async upstream() {
       const { upstreams }: { upstreams: ShownUpstream[] } = await json('api/v1/upstreams');
@@ -105,7 +109,7 @@ export async function openScenarioServer(options: ScenarioServerOptions = {}): P
     async close() {
       server.kill('SIGTERM');
       await ended;
-      await wms.close();
+      await Promise.all([wms.close(), otherWms.close()]);
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
@@ -128,23 +132,28 @@ async function readyUrl(server: ChildProcess): Promise<string> {
   return READY.exec(text)?.[1] ?? '';
 }
 
-function settingsFor(wms: MockWms, { limits = {}, workers = 0, timeoutSeconds = 15 }: ScenarioServerOptions) {
+function settingsFor(wms: MockWms, otherWms: MockWms, options: ScenarioServerOptions) {
+  const { limits, otherLimits, workers = 0, timeoutSeconds = 15 } = options;
+  const hosts = [
+    { name: 'map', wms, limits },
+    { name: 'other', wms: otherWms, limits: otherLimits },
+  ];
   return {
     server: { port: 0 },
     access: { enabled: false },
     log: { level: 'silent' },
     tasks: { workers, maxThreads: 24 },
-    upstreams: { [new URL(wms.origin).host]: { allowPrivate: true, ...limits } },
-    layers: [
-      {
-        name: 'map',
-        source: { type: 'wms', url: wms.url, layers: 'a', timeoutSeconds },
-        formats: ['image/png'],
-        gridSets: ['EPSG:900913'],
-        metatile: [1, 1],
-        gutter: 0,
-      },
-    ],
+    upstreams: Object.fromEntries(
+      hosts.map(({ wms: { origin }, limits }) => [new URL(origin).host, { allowPrivate: true, ...limits }]),
+    ),
+    layers: hosts.map(({ name, wms: { url } }) => ({
+      name,
+      source: { type: 'wms', url, layers: 'a', timeoutSeconds },
+      formats: ['image/png'],
+      gridSets: ['EPSG:900913'],
+      metatile: [1, 1],
+      gutter: 0,
+    })),
   };
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { ADMIN_PASSWORD, type RunningServer, type ServerOptions, startServer } from '../e2e/server.ts';
+import { type OpenServer, openServer } from '../e2e/server-in-process.ts';
 import { pictureLayer } from '../fixtures/picture-layer.ts';
 import { residentMemory } from '../fixtures/processes.ts';
 
@@ -8,11 +9,19 @@ export const SMALL_LAYER = 'small';
 
 /** With the user `admin` only, by password: hostile requests may revoke tokens. */
 export async function startGuardedServer({ env, ...options }: ServerOptions = {}): Promise<RunningServer> {
-  return startServer({
+  return startServer({ ...(await guardedOptions(env)), ...options });
+}
+
+/** The same in the process of the test. */
+export async function openGuardedServer(): Promise<OpenServer> {
+  return openServer(await guardedOptions());
+}
+
+async function guardedOptions(env: ServerOptions['env'] = {}) {
+  return {
     config: `tasks: { workers: 1 }${await pictureLayer(SMALL_LAYER, 0)}`,
     env: { TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD, ...env },
-    ...options,
-  });
+  };
 }
 
 const HAS_PEAKS = process.platform === 'linux';

@@ -10,6 +10,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength } from '../fixtures/length.ts';
+import { untilStored } from '../fixtures/until-stored.ts';
 import {
   JSON_BODIES,
   KEPT_SCHEDULE,
@@ -27,8 +28,11 @@ const LAYER = `
     formats: [image/png, image/jpeg]
     gridSets: [{ name: EPSG:4326, zoomStop: 4 }, { name: EPSG:900913, zoomStop: 4 }]
     parameters: [{ name: STYLES, default: light, values: [light, dark] }]
+    metatile: [1, 1]
 `;
 let app: App;
+/** The state before all tests, which each of them leaves as it is. */
+let before: object;
 
 async function ask(method: string, path: string, body?: string, type = 'application/json') {
   const init = body === undefined ? { method } : { method, body, headers: { 'content-type': type } };
@@ -83,6 +87,8 @@ beforeAll(async () => {
     const { layers } = JSON.parse((await ask('GET', '/api/v1/usage')).text);
     return layers.length === 2 && layers.every((layer: { tiles: number }) => layer.tiles > 0);
   });
+  await untilStored(app);
+  before = await everything();
 });
 
 afterAll(async () => {
@@ -102,7 +108,6 @@ it.each([...JSON_BODIES, ...REST_BODIES])(
   '$method $path with a mutated body changes nothing beyond that body',
   async (route) => {
     const asXml = route.path.endsWith('.xml') || route.path === '/masstruncate';
-    const before = await everything();
     const run = async (body: unknown) => {
       const text = asXml ? xmlOf(body) : JSON.stringify(body);
       const answer = await ask(route.method, route.path, text, asXml ? 'text/xml' : 'application/json');

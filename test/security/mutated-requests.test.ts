@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { inLength, randomSeed } from '../fixtures/length.ts';
-import { startGuardedServer } from './guarded-server.ts';
+import { openGuardedServer } from './guarded-server.ts';
 import { createChance, createMutator } from './mutated-requests.ts';
 
 const REQUESTS = inLength(600, 100_000);
@@ -50,7 +50,7 @@ function isDeclared({ status, text }: Outcome, request: string): boolean {
 }
 
 it(`no mutated request crashes the server or causes an unexpected error (seed ${SEED})`, async () => {
-  const server = await startGuardedServer();
+  const server = await openGuardedServer();
   const url = new URL(server.url);
   const next = createMutator(createChance(SEED), server.authorization);
   const wrong: string[] = [];
@@ -69,5 +69,5 @@ it(`no mutated request crashes the server or causes an unexpected error (seed ${
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   expect(wrong).toEqual([]);
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-  expect((await server.stop()).code).toBe(0);
+  await server.stop();
 });

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { startGuardedServer } from './guarded-server.ts';
+import { openGuardedServer } from './guarded-server.ts';
 
 const PASSWORD = 'another sentence for tests';
 
@@ -32,7 +32,7 @@ async function holdBody(url: string, authorization: string, path: string, body: 
 }
 
 it('a request whose body ends after its administrator was removed, or its token was revoked, changes nothing', async () => {
-  const server = await startGuardedServer();
+  const server = await openGuardedServer();
   const api = async (method: string, path: string, body?: object) => {
     const headers = { authorization: server.authorization, 'content-type': 'application/json' };
     const answer = await fetch(`${server.url}/api/v1/${path}`, {
