@@ -58,8 +58,10 @@ async function buildServer(folder) {
 async function buildWeb(folder) {
   const { scripts } = JSON.parse(readFileSync(join(root, 'web', 'package.json'), 'utf8'));
   if (!scripts?.build) return;
+  // With another value, such as that of vitest, React would be its development build: two thirds larger, and slow.
+  const env = { NODE_ENV: 'production' };
   await requiredStep('Building the web pages', () =>
-    runNpm(['run', 'build', '-w', 'web', '--', '--outDir', folder, '--emptyOutDir'], { quiet: true }),
+    runNpm(['run', 'build', '-w', 'web', '--', '--outDir', folder, '--emptyOutDir'], { quiet: true, env }),
   );
 }
 

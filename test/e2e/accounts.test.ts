@@ -12,6 +12,7 @@ import { freePort } from '../fixtures/postgres.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { ADMIN_PASSWORD, runTilewarden, startServer, temporaryFolder } from './server.ts';
+import { openServer } from './server-in-process.ts';
 
 const NEW_PASSWORD = 'a sentence I shall remember';
 
@@ -201,8 +202,7 @@ describe('an account of an issuer, in a browser', needs('chromium'), () => {
     const config = `layers: [${closed('ours')}, ${closed('theirs')}]
 access:
   oidc: ${JSON.stringify({ ...issuer.settings, layersClaim: 'layers' })}`;
-    const settings = { config, args: ['--port', port], expectedLog: /sign-in service cannot be reached/ };
-    await startServer(settings);
+    await openServer({ config, flags: { port } });
     const context = await (await sharedBrowser()).newContext();
     whenOver(() => context.close());
     context.setDefaultTimeout(WAIT_TIMEOUT_MS);

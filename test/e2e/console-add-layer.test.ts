@@ -3,15 +3,15 @@ import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { type RunningServer, startServer } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 describe('adding a layer in the console', needs('chromium'), () => {
-  let server: RunningServer;
+  let server: OpenServer;
   let console: ConsolePage;
 
   beforeAll(async () => {
     // It reads its own WMS: a map service like any other.
-    server = await startServer({ config: "upstreams: { '127.0.0.1': { allowPrivate: true } }" });
+    server = await openServer({ config: "upstreams: { '127.0.0.1': { allowPrivate: true } }" });
     console = await openConsole(await sharedBrowser(), server.url);
     await console.signIn();
   });

@@ -13,7 +13,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { type ConsolePage, fillInAccount, openConsole, openOwnSession } from './console-browser.ts';
-import { type RunningServer, startServer } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const GRID = { formats: ['image/png'], gridSets: [{ name: 'EPSG:900913', zoomStop: 17 }] };
 const SQUARE = [
@@ -55,7 +55,7 @@ function hostOf(server: Server): string {
 
 describe('forms and tabs of the console', needs('chromium'), () => {
   let upstreams: readonly Server[] = [];
-  let server: RunningServer;
+  let server: OpenServer;
   let config: string;
   let open: ConsolePage;
   let page: Page;
@@ -65,7 +65,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     const broken = await listen((_request, response) => void response.writeHead(503).end('down'));
     upstreams = [good, broken];
     config = configOf(hostOf(good), hostOf(broken));
-    server = await startServer({ config, expectedLog: /roads/ });
+    server = await openServer({ config, expectedLog: /roads/ });
     open = await openConsole(await sharedBrowser(), server.url);
     page = open.page;
     await open.signIn();
@@ -376,10 +376,10 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await server.stop();
     await page.getByLabel('To zoom').fill('2');
     await page.getByText('The server cannot be reached.').waitFor();
-    server = await startServer({
+    server = await openServer({
       config,
       data: server.data,
-      args: ['--port', port],
+      flags: { port },
       expectedLog: /roads/,
     });
     await eventually('it may start again', () => button('Start').isEnabled());

@@ -8,7 +8,7 @@ import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { XSS_PAYLOADS } from '../fixtures/xss-payloads.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { type RunningServer, startServer } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 /** All payloads are in the list; each run opens the pages of every tenth, and the long one all. */
 const STEP = inLength(10, 1);
@@ -30,7 +30,7 @@ function configFor(upstream: string): string {
 
 describe('texts that attack a page', needs('chromium'), () => {
   let upstream: Server;
-  let server: RunningServer;
+  let server: OpenServer;
   let browser: Browser;
   let open: ConsolePage;
 
@@ -45,7 +45,7 @@ describe('texts that attack a page', needs('chromium'), () => {
     });
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
     const { port } = upstream.address() as AddressInfo;
-    server = await startServer({ config: configFor(`http://127.0.0.1:${port}`), expectedLog: /./ });
+    server = await openServer({ config: configFor(`http://127.0.0.1:${port}`), expectedLog: /./ });
     browser = await sharedBrowser();
     open = await openConsole(browser, server.url);
     await open.signIn();

@@ -5,7 +5,8 @@ import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { whenFileOver } from '../fixtures/when-over.ts';
 import { openConsole } from './console-browser.ts';
-import { ADMIN_PASSWORD, type RunningServer, startServer } from './server.ts';
+import { ADMIN_PASSWORD } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const PAGES = [
   ...[
@@ -23,13 +24,13 @@ const PAGES = [
 ];
 
 describe('the console of a German browser', needs('chromium'), () => {
-  let server: RunningServer;
+  let server: OpenServer;
   let page: Page;
   let complaints: () => readonly string[];
   const loaded: string[] = [];
 
   beforeAll(async () => {
-    server = await startServer({ outlivesTest: true });
+    server = await openServer({ outlivesTest: true });
     const narrow = { locale: 'de-CH', viewport: { width: 400, height: 800 } };
     const opened = await openConsole(await sharedBrowser(), server.url, narrow);
     whenFileOver(() => opened.close());

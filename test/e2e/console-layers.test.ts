@@ -12,7 +12,8 @@ import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { ADMIN_PASSWORD, type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { ADMIN_PASSWORD, temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 /** With characters that are special in a shell, a query and a script. */
 const LAYER = "the 'land' & sea";
@@ -56,14 +57,14 @@ function configOf(upstream: string): string {
 
 describe('layers and tiles in the console', needs('chromium'), () => {
   let upstream: Server;
-  let server: RunningServer;
+  let server: OpenServer;
   let browser: Browser;
   let open: ConsolePage;
 
   beforeAll(async () => {
     upstream = await openUpstream();
     const { port } = upstream.address() as AddressInfo;
-    server = await startServer({
+    server = await openServer({
       config: configOf(`127.0.0.1:${port}`),
       expectedLog: /the source of layer roads failed/,
     });

@@ -5,11 +5,11 @@ import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { type ConsolePage, openConsole, openOwnSession } from './console-browser.ts';
-import { type RunningServer, startServer } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 describe('the console does what it shows', needs('chromium'), () => {
   let wms: MockWms;
-  let server: RunningServer;
+  let server: OpenServer;
   let open: ConsolePage;
   let page: Page;
 
@@ -22,7 +22,7 @@ describe('the console does what it shows', needs('chromium'), () => {
       ...grid,
     }));
     const upstreams = { [new URL(wms.url).host]: { allowPrivate: true } };
-    server = await startServer({ config: JSON.stringify({ upstreams, layers }), expectedLog: /flaky/ });
+    server = await openServer({ config: JSON.stringify({ upstreams, layers }), expectedLog: /flaky/ });
     open = await openConsole(await sharedBrowser(), server.url);
     page = open.page;
     await open.signIn();

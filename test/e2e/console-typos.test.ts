@@ -10,7 +10,7 @@ import { isLong, randomSeed } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
-import { type RunningServer, startServer } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 /** Chooses one typo for each field; the long form tries all. */
 const SEED = randomSeed();
@@ -252,12 +252,12 @@ declare const typos: {
 };
 
 describe('a typo in a field of the console', needs('chromium'), () => {
-  let server: RunningServer;
+  let server: OpenServer;
   let open: ConsolePage;
   let page: Page;
 
   beforeAll(async () => {
-    server = await startServer({ config: CONFIG, expectedLog: /maps.example.org/ });
+    server = await openServer({ config: CONFIG, expectedLog: /maps.example.org/ });
     open = await openConsole(await sharedBrowser(), server.url);
     page = open.page;
     await page.addInitScript({ path: fileURLToPath(new URL('typos-in-page.mjs', import.meta.url)) });

@@ -6,7 +6,7 @@ import { isLong, randomSeed } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { type ConsolePage, fillInAccount, openConsole, openOwnSession, WINDOW } from './console-browser.ts';
-import { type RunningServer, startServer } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const FEED_SECRET = 'for tests only';
 
@@ -61,12 +61,12 @@ const PAGES: readonly (readonly [path: string, heading: string])[] = [
 ];
 
 describe('the console in a real browser', needs('chromium'), () => {
-  let server: RunningServer;
+  let server: OpenServer;
   let browser: Browser;
   let open: ConsolePage;
 
   beforeAll(async () => {
-    server = await startServer({ config: CONFIG, expectedLog: EXPECTED_LOG });
+    server = await openServer({ config: CONFIG, expectedLog: EXPECTED_LOG });
     browser = await sharedBrowser();
     open = await openConsole(browser, server.url);
   });
@@ -397,11 +397,11 @@ describe('the console in a real browser', needs('chromium'), () => {
     const { port } = new URL(server.url);
     await server.stop();
     await page.getByText('The connection to the server is lost.').waitFor();
-    server = await startServer({
+    server = await openServer({
       config: CONFIG,
       expectedLog: EXPECTED_LOG,
       data: server.data,
-      args: ['--port', port],
+      flags: { port },
     });
     await page.getByText('Live', { exact: true }).waitFor();
     expect(await page.getByText('The connection to the server is lost.').count()).toBe(0);
