@@ -10,6 +10,7 @@ import { QuotaGate } from './quota-gate.ts';
 import { openQuotaService } from './quota-service.ts';
 
 const MIB = 1024 ** 2;
+const TILE_BYTES = Buffer.alloc(MIB, 7);
 let fixture: QuotaFixture;
 let credit: QuotaCredit;
 let memory: TileStore;
@@ -36,7 +37,7 @@ async function write(store: TileStore, place: number, layer = 'roads'): Promise<
   const tile = {
     x: place % 512,
     y: Math.floor(place / 512),
-    bytes: Buffer.alloc(MIB, 7),
+    bytes: TILE_BYTES,
     createdAt: Date.now(),
   };
   await store.putMany(fixture.set(layer), 9, [tile], 0);
@@ -119,7 +120,7 @@ it('usage stays within the tolerance, however fast processes write', async () =>
     guarded(20_000, false, fixture.store),
     guarded(20_000, false, await fixture.another()),
   ].map(async (store, at) => {
-    for (let place = 0; place < 50 && !stop.signal.aborted; place++)
+    for (let place = 0; place < 40 && !stop.signal.aborted; place++)
       await write(store, (2 * place + at) * 16);
   });
   let highest = 0;
