@@ -487,10 +487,14 @@ function deletes(use: () => TileStore): void {
         tiles: inside.length,
         bytes,
       });
-      for (const t of grid) {
-        expect((await use().get(states, { z: 9, x: t.x, y: t.y })) === null).toBe(inside.includes(t));
-      }
-      expect(sortedPages(await collect(use().pages(states)))).toEqual(await recount(use(), states));
+      for (const { x, y } of inside) expect(await use().get(states, { z: 9, x, y })).toBeNull();
+      const left = await use().present(states, 9, { minX: 0, minY: 0, maxX: 300, maxY: 128 }, 0);
+      const namesOf = (tiles: readonly { x: number; y: number }[]) =>
+        tiles.map(({ x, y }) => `${x},${y}`).sort();
+      expect(namesOf(left)).toEqual(namesOf(grid.filter((t) => !inside.includes(t))));
+      const pages = sortedPages(await collect(use().pages(states)));
+      expect(pages).toEqual(await recount(use(), states));
+      expect(pages.reduce((sum, { tiles }) => sum + tiles, 0)).toBe(left.length);
     });
 
     it('deleting and counting with createdBefore affect only older tiles', async () => {
