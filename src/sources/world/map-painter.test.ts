@@ -15,7 +15,7 @@ beforeAll(() => {
 
 interface Picture {
   readonly view: MapView;
-  readonly pixels: Uint8Array<ArrayBuffer>;
+  readonly pixels: Uint8Array;
 }
 
 interface Place {
@@ -63,17 +63,13 @@ function largestDifference(a: Picture, b: Picture): number {
   const dy = b.view.top - a.view.top;
   let largest = 0;
   for (let y = 0; y < b.view.height; y++) {
-    const inA = rowOf(a, dx, y + dy, b.view.width);
-    const inB = rowOf(b, 0, y, b.view.width);
-    // Most rows are equal, which is seen at a glance.
-    if (inA.equals(inB)) continue;
-    for (const [at, value] of inA.entries()) largest = Math.max(largest, Math.abs(value - (inB[at] ?? 0)));
+    for (let byte = 0; byte < b.view.width * 4; byte++) {
+      const inA = a.pixels[((y + dy) * a.view.width + dx) * 4 + byte] ?? 0;
+      const inB = b.pixels[y * b.view.width * 4 + byte] ?? 0;
+      largest = Math.max(largest, Math.abs(inA - inB));
+    }
   }
   return largest;
-}
-
-function rowOf({ view, pixels }: Picture, x: number, y: number, width: number): Buffer {
-  return Buffer.from(pixels.buffer, pixels.byteOffset + (y * view.width + x) * 4, width * 4);
 }
 
 function windowOf(view: MapView, x: number, y: number, width: number, height: number): MapView {
@@ -159,5 +155,12 @@ it.each(MAP_STYLES)('the map has coasts and borders in the style %s', (style) =>
     viewAround({ projection: 'mercator', z: 4, longitude: 12, latitude: 48 }, 128, 128, 256, 256),
     style,
   );
-  expect(new Set(new Uint32Array(picture.pixels.buffer)).size).toBeGreaterThan(20);
+  expect(new Set(coloursOf(picture)).size).toBeGreaterThan(20);
 });
+
+function coloursOf(picture: Picture): string[] {
+  const { width, height } = picture.view;
+  return Array.from({ length: width * height }, (_, place) =>
+    colourAt(picture, place % width, Math.floor(place / width)),
+  );
+}
