@@ -15,8 +15,9 @@ async function readBySharp(png: Buffer): Promise<Buffer> {
 /** Indexed where the colours suffice for it, unless `form` asks for true colour. */
 type Form = 'smallest' | 'true colour';
 
+const pixels = new Pixels();
+
 function encode(image: RasterImage, form: Form = 'smallest', part: ImagePart = whole(image)): Buffer {
-  const pixels = new Pixels();
   pixels.load(image, part.width, part.height);
   const colours = form === 'smallest' ? pixels.index(part) : 0;
   return colours > 0 ? pixels.indexedPng(part, colours) : pixels.trueColourPng(part);
@@ -129,7 +130,6 @@ describe('an ordinary PNG', () => {
   async function expectRead(png: Buffer, width: number, height: number): Promise<void> {
     const ordinary = readOrdinaryPng(png, width, height);
     if (!ordinary) throw new Error('not taken for ordinary');
-    const pixels = new Pixels();
     expect(pixels.loadPng(ordinary, 16, 16)).toBe(true);
     expect(pixels.samples.data.equals(await readBySharp(png))).toBe(true);
   }
@@ -244,7 +244,6 @@ describe('an ordinary PNG', () => {
   }
 
   it('an ordinary PNG is unpacked as zlib unpacks it, however it was packed', () => {
-    const pixels = new Pixels();
     fc.assert(
       fc.property(packings, ({ width, height, values, parts, seed, ...options }) => {
         const rows = greyRows(width, height, values, seed);
@@ -261,7 +260,6 @@ describe('an ordinary PNG', () => {
   });
 
   it('an ordinary PNG is refused when its rows are damaged, too few or too many', () => {
-    const pixels = new Pixels();
     fc.assert(
       fc.property(packings, fc.nat(), fc.integer({ min: 1, max: 255 }), (packing, place, change) => {
         const { width, height, values, parts, seed, ...options } = packing;

@@ -190,7 +190,7 @@ describe('a token', () => {
     const { secret } = await tokens.create(CRON, 'admin');
     const rows = await database.query.selectFrom('tokens').selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(secret.slice(3));
-    expect(readFileSync(`${folder}/accounts.db-wal`).includes(secret.slice(3))).toBe(false);
+    expect(readFileSync(`${folder}/tilewarden.db-wal`).includes(secret.slice(3))).toBe(false);
   });
 
   it('a token ends with its time, or when it is revoked', async () => {

@@ -10,6 +10,7 @@ import { QuotaGate } from './quota-gate.ts';
 import { openQuotaService } from './quota-service.ts';
 
 const MIB = 1024 ** 2;
+const TILE_BYTES = Buffer.alloc(MIB, 7);
 let fixture: QuotaFixture;
 let credit: QuotaCredit;
 let memory: TileStore;
@@ -36,26 +37,28 @@ async function write(store: TileStore, place: number, layer = 'roads'): Promise<
   const tile = {
     x: place % 512,
     y: Math.floor(place / 512),
-    bytes: Buffer.alloc(MIB, 7),
+    bytes: TILE_BYTES,
     createdAt: Date.now(),
   };
   await store.putMany(fixture.set(layer), 9, [tile], 0);
 }
 
+const MAX_WRITTEN = 40;
+
 async function writtenBeforeRefusal(store: TileStore, layer?: string): Promise<number> {
-  for (let written = 0; written < 100; written++) {
+  for (let written = 0; written < MAX_WRITTEN; written++) {
     const refused = await write(store, written * 16, layer).then(
       () => false,
       (error: unknown) => (error as { code?: string }).code === 'store-full',
     );
     if (refused) return written;
   }
-  return 100;
+  return MAX_WRITTEN;
 }
 
 describe('a writer at the gate', () => {
   it('a writer at the gate goes through while there is no quota', async () => {
-    expect(await writtenBeforeRefusal(guarded(0))).toBe(100);
+    expect(await writtenBeforeRefusal(guarded(0))).toBe(MAX_WRITTEN);
   });
 
   it('a writer at the gate is refused when the credit is used up, a few bytes beside', async () => {
@@ -79,7 +82,7 @@ describe('a writer at the gate', () => {
     ]);
     const store = guarded(0);
     expect(await writtenBeforeRefusal(store, 'small')).toBeLessThanOrEqual(4);
-    expect(await writtenBeforeRefusal(store, 'roads')).toBe(100);
+    expect(await writtenBeforeRefusal(store, 'roads')).toBe(MAX_WRITTEN);
   });
 
   it('a writer at the gate waits, and goes on when more is allowed', async () => {
@@ -119,7 +122,7 @@ it('usage stays within the tolerance, however fast processes write', async () =>
     guarded(20_000, false, fixture.store),
     guarded(20_000, false, await fixture.another()),
   ].map(async (store, at) => {
-    for (let place = 0; place < 50 && !stop.signal.aborted; place++)
+    for (let place = 0; place < 36 && !stop.signal.aborted; place++)
       await write(store, (2 * place + at) * 16);
   });
   let highest = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { format } from '../../test/fixtures/http-app.ts';
-import { whenOver } from '../../test/fixtures/when-over.ts';
+import { whenFileOver } from '../../test/fixtures/when-over.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { createMapDrawer, type MapDrawing, type ReadTileRow } from './draw-map.ts';
@@ -29,22 +29,20 @@ const read: ReadTileRow = async (at, row) => {
   return [shared.subarray(0, first?.length), shared.subarray(first?.length)];
 };
 
-function open() {
-  const thread = openMapThread(silentLogger);
-  whenOver(() => thread.close());
-  return thread;
-}
+const thread = openMapThread(silentLogger);
+whenFileOver(() => thread.close());
 
 describe('a thread that draws maps', () => {
   it('a map thread draws the same as without it, several maps at a time', async () => {
-    const thread = open();
     const expected = await createMapDrawer()(drawing, read, signal);
     const drawn = await Promise.all([1, 2, 3].map(() => thread.draw(drawing, read, signal)));
-    for (const map of drawn) expect(map).toEqual(expected);
+    for (const { bytes, digest } of drawn) {
+      expect(digest).toBe(expected.digest);
+      expect(bytes.equals(expected.bytes)).toBe(true);
+    }
   });
 
   it('a map thread reports why a tile could not be read, and draws on', async () => {
-    const thread = open();
     const failing = async () => {
       throw new TilewardenError('source-unavailable', 'The map source cannot be reached.');
     };
@@ -54,7 +52,6 @@ describe('a thread that draws maps', () => {
   });
 
   it('a map thread stops when the caller has gone, and reads no further rows', async () => {
-    const thread = open();
     const gone = new AbortController();
     let rows = 0;
     const leaving: ReadTileRow = async (...asked) => {

@@ -6,7 +6,7 @@ const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', paramet
 
 it('a zoom may have more tiles than a function takes arguments', async () => {
   const of = { z: 20, y: 0, bytes: 1, createdAt: 1, freshUntil: null, validator: null, hidden: false };
-  const tiles = Array.from({ length: 200_000 }, (_, x) => ({ ...of, x }));
+  const tiles = Array.from({ length: 130_000 }, (_, x) => ({ ...of, x }));
   const { get, putMany, edit, tileSets, ticket, ...rest } = createMemoryStore({ type: 'memory' });
   const { raiseGeneration, openMarks, closeMark, close } = rest;
   const order = { ticket, raiseGeneration, openMarks, closeMark };
@@ -15,5 +15,5 @@ it('a zoom may have more tiles than a function takes arguments', async () => {
   }
   const store = derive({ get, putMany, list, edit, tileSets, ...order, close });
   const rect = { minX: 0, minY: 0, maxX: tiles.length, maxY: 0 };
-  expect(await store.present(set, 20, rect, 0)).toHaveLength(tiles.length);
+  expect((await store.present(set, 20, rect, 0)).length).toBe(tiles.length);
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { isTilewardenError } from '../../src/domain/errors.ts';
 import { type Format, formatOf } from '../../src/domain/format.ts';
@@ -62,10 +62,10 @@ async function sizeOf(answer: SourceResult, { width, height }: SourceRequest): P
 export function describeTileSource(name: string, harness: TileSourceHarness): void {
   describe(`${name} as a tile source`, () => {
     let opened: Awaited<ReturnType<TileSourceHarness['open']>>;
-    beforeEach(async () => {
+    const open = async () => {
       opened = await harness.open();
-    });
-    afterEach(async () => await opened.close());
+    };
+    const close = () => opened.close();
 
     /** As large as one request to the source can be: ready-made tiles are single and have no gutter. */
     function ask(changes: RequestChanges = {}): SourceRequest {
@@ -81,65 +81,75 @@ export function describeTileSource(name: string, harness: TileSourceHarness): vo
       );
     }
 
-    for (const mediaType of harness.formats) {
-      it(`the ${name} source returns an image of the requested size for tiles of ${mediaType}`, async () => {
-        for (const gridSetName of harness.gridSets ?? ['EPSG:900913', 'EPSG:4326']) {
-          const format = formatOf(mediaType) as Format;
-          const request = ask({ gridSetName, format, gutter: 7 });
-          const answer = await opened.source.fetch(request);
-          const side = opened.source.maxMetatile?.columns === 1 ? 256 : 526;
-          expect(await sizeOf(answer, request)).toEqual([side, side, side * side * 4]);
-        }
+    describe('that stays open', () => {
+      beforeAll(open);
+      afterAll(close);
+
+      for (const mediaType of harness.formats) {
+        it(`the ${name} source returns an image of the requested size for tiles of ${mediaType}`, async () => {
+          for (const gridSetName of harness.gridSets ?? ['EPSG:900913', 'EPSG:4326']) {
+            const format = formatOf(mediaType) as Format;
+            const request = ask({ gridSetName, format, gutter: 7 });
+            const answer = await opened.source.fetch(request);
+            const side = opened.source.maxMetatile?.columns === 1 ? 256 : 526;
+            expect(await sizeOf(answer, request)).toEqual([side, side, side * side * 4]);
+          }
+        });
+      }
+
+      it(`the ${name} source returns the same image for the same place`, async () => {
+        const [first, second] = await Promise.all([opened.source.fetch(ask()), opened.source.fetch(ask())]);
+        expect(bytesOf(first).equals(bytesOf(second))).toBe(true);
       });
-    }
 
-    it(`the ${name} source returns the same image for the same place`, async () => {
-      const [first, second] = await Promise.all([opened.source.fetch(ask()), opened.source.fetch(ask())]);
-      expect(bytesOf(first).equals(bytesOf(second))).toBe(true);
+      it(`the ${name} source rejects with the reason of an aborted signal`, async () => {
+        const reason = new Error('the caller has gone');
+        expect(await failureOf(ask({ signal: AbortSignal.abort(reason) }))).toBe(reason);
+      });
     });
 
-    it(`the ${name} source rejects with the reason of an aborted signal`, async () => {
-      const reason = new Error('the caller has gone');
-      expect(await failureOf(ask({ signal: AbortSignal.abort(reason) }))).toBe(reason);
-    });
+    describe('that fails or is closed', () => {
+      beforeEach(open);
+      afterEach(close);
 
-    it(`the ${name} source rejects requests after it was closed`, async () => {
-      await opened.source.close();
-      const failure = await failureOf(ask());
-      expect(isTilewardenError(failure, ...FAILURES, 'stopping')).toBe(true);
-    });
-
-    it(`the ${name} source can be closed twice`, async () => {
-      await opened.source.close();
-      await expect(opened.source.close()).resolves.toBeUndefined();
-    });
-
-    const { breakIt, hang } = harness;
-    if (breakIt) {
-      it(`the ${name} source fails with an error code of sources`, async () => {
-        breakIt();
+      it(`the ${name} source rejects requests after it was closed`, async () => {
+        await opened.source.close();
         const failure = await failureOf(ask());
-        expect(isTilewardenError(failure, ...FAILURES)).toBe(true);
-      });
-    }
-
-    if (hang) {
-      it(`the ${name} source stops when a running request is aborted`, async () => {
-        hang();
-        const controller = new AbortController();
-        const failing = failureOf(ask({ signal: controller.signal }));
-        const reason = new Error('enough');
-        setImmediate(() => controller.abort(reason));
-        expect(await failing).toBe(reason);
+        expect(isTilewardenError(failure, ...FAILURES, 'stopping')).toBe(true);
       });
 
-      it(`the ${name} source ends running requests when it is closed`, async () => {
-        hang();
-        const failing = failureOf(ask());
-        setImmediate(() => void opened.source.close());
-        expect(isTilewardenError(await failing, ...FAILURES, 'stopping')).toBe(true);
+      it(`the ${name} source can be closed twice`, async () => {
+        await opened.source.close();
+        await expect(opened.source.close()).resolves.toBeUndefined();
       });
-    }
+
+      const { breakIt, hang } = harness;
+      if (breakIt) {
+        it(`the ${name} source fails with an error code of sources`, async () => {
+          breakIt();
+          const failure = await failureOf(ask());
+          expect(isTilewardenError(failure, ...FAILURES)).toBe(true);
+        });
+      }
+
+      if (hang) {
+        it(`the ${name} source stops when a running request is aborted`, async () => {
+          hang();
+          const controller = new AbortController();
+          const failing = failureOf(ask({ signal: controller.signal }));
+          const reason = new Error('enough');
+          setImmediate(() => controller.abort(reason));
+          expect(await failing).toBe(reason);
+        });
+
+        it(`the ${name} source ends running requests when it is closed`, async () => {
+          hang();
+          const failing = failureOf(ask());
+          setImmediate(() => void opened.source.close());
+          expect(isTilewardenError(await failing, ...FAILURES, 'stopping')).toBe(true);
+        });
+      }
+    });
   });
 }
 

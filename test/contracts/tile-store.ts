@@ -1,25 +1,21 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type TileSetKey, tileSetId } from '../../src/domain/tile-key.ts';
 import { packRects, rectContains, type TileRect } from '../../src/domain/tile-rect.ts';
-import { type BlockContent, negated, type TileStore } from '../../src/storage/tile-store.ts';
+import { type BlockContent, MARKS_KEPT, negated, type TileStore } from '../../src/storage/tile-store.ts';
 import { checkAgainstModel, storeCommands } from './tile-store-model.ts';
 import { collect, NOTHING, recount, sortedPages, tile, tilesIn } from './tile-store-tools.ts';
 
 export interface TileStoreHarness {
-  /** An empty store. The behaviours close it. */
+  /** An empty store, for all tests of the contract. They close it. */
   open(): Promise<TileStore>;
   /** How many random sequences of commands to try. */
   readonly modelRuns: number;
 }
 
-const states: TileSetKey = {
-  layer: 'topp:states',
-  gridSet: 'EPSG:900913',
-  format: 'image/png',
-  parametersId: null,
-};
-const roads: TileSetKey = { ...states, layer: 'roads' };
+/** With layers of their own for each test, as generations of a layer are kept when its tiles are dropped. */
+let states: TileSetKey;
+let roads: TileSetKey;
 const EVERYTHING: TileRect = { minX: 0, minY: 0, maxX: 2 ** 30, maxY: 2 ** 30 };
 const EVERYTHING_AT_9: TileRect = { minX: 0, minY: 0, maxX: 127, maxY: 127 };
 const AT_ZOOM_3 = { gridSet: 'EPSG:900913', z: 3, rect: { minX: 0, minY: 0, maxX: 7, maxY: 7 } };
@@ -27,21 +23,34 @@ const AT_ZOOM_9 = { gridSet: 'EPSG:900913', z: 9, rect: EVERYTHING_AT_9 };
 
 /** Registers the contract of every tile store. */
 export function behavesAsTileStore(harness: TileStoreHarness): void {
-  let store: TileStore;
-  beforeEach(async () => {
-    store = await harness.open();
+  describe('the contract of tile stores', () => {
+    let store: TileStore;
+    let tests = 0;
+    beforeAll(async () => {
+      store = await harness.open();
+    });
+    afterAll(() => store.close());
+    beforeEach(() => {
+      tests++;
+      const set = { gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+      states = { layer: `topp:states ${tests}`, ...set };
+      roads = { layer: `roads ${tests}`, ...set };
+    });
+    afterEach(async () => {
+      for (const { layer, number } of await store.openMarks()) await store.closeMark(layer, number);
+      for (const layer of await collect(store.layers())) await store.dropLayer(layer);
+    });
+    const use = (): TileStore => store;
+    readsWhatWasWritten(use);
+    writesAllOrNothing(use);
+    keepsGenerations(use);
+    knowsWhatIsFresh(use);
+    deletes(use);
+    tellsWhatIsThere(use);
+    takesAnyName(use);
+    standsConcurrentUse(use);
+    followsTheModel(use, harness.modelRuns);
   });
-  afterEach(() => store.close());
-  const use = (): TileStore => store;
-  readsWhatWasWritten(use);
-  writesAllOrNothing(use);
-  keepsGenerations(use);
-  knowsWhatIsFresh(use);
-  deletes(use);
-  tellsWhatIsThere(use);
-  takesAnyName(use);
-  standsConcurrentUse(use);
-  followsTheModel(use, harness.modelRuns);
 }
 
 function readsWhatWasWritten(use: () => TileStore): void {
@@ -78,8 +87,8 @@ function readsWhatWasWritten(use: () => TileStore): void {
     });
 
     it('the tile with the latest ticket is kept, whatever the clocks of the writers', async () => {
-      const first = await use().ticket('topp:states', AT_ZOOM_3);
-      const second = await use().ticket('topp:states', AT_ZOOM_3);
+      const first = await use().ticket(states.layer, AT_ZOOM_3);
+      const second = await use().ticket(states.layer, AT_ZOOM_3);
       const clocks = [0, 10_000, -10_000, 360_000, -360_000, 86_400_000];
       for (const [y, ahead] of clocks.entries()) {
         const renewed = [tile(1, y, 'renewed', 1_700_000_000_000 - ahead)];
@@ -87,7 +96,7 @@ function readsWhatWasWritten(use: () => TileStore): void {
         const late = [tile(1, y, 'from before the change', 1_700_000_000_000), tile(2, y, 'beside')];
         expect(await use().putMany(states, 3, late, first.number)).toEqual({ tiles: 1, bytes: 6 });
         expect((await use().get(states, { z: 3, x: 1, y }))?.bytes.toString()).toBe('renewed');
-        const next = await use().ticket('topp:states', AT_ZOOM_3);
+        const next = await use().ticket(states.layer, AT_ZOOM_3);
         await use().putMany(states, 3, [tile(1, y, 'by the next', 1)], next.number);
         expect((await use().get(states, { z: 3, x: 1, y }))?.bytes.toString()).toBe('by the next');
       }
@@ -210,39 +219,39 @@ function writesAllOrNothing(use: () => TileStore): void {
 function keepsGenerations(use: () => TileStore): void {
   describe('generations', () => {
     it('generations begin at 0 and rise separately for each layer', async () => {
-      expect(await use().generation('topp:states')).toBe(0);
-      const first = await use().raiseGeneration('topp:states');
-      const second = await use().raiseGeneration('topp:states');
+      expect(await use().generation(states.layer)).toBe(0);
+      const first = await use().raiseGeneration(states.layer);
+      const second = await use().raiseGeneration(states.layer);
       expect(second).toBeGreaterThan(first);
-      expect(await use().generation('topp:states')).toBe(second);
-      expect(await use().generation('roads')).toBe(0);
+      expect(await use().generation(states.layer)).toBe(second);
+      expect(await use().generation(roads.layer)).toBe(0);
     });
 
     it('generations and tickets share one rising sequence', async () => {
       const given: number[] = [];
       for (let round = 0; round < 5; round++) {
-        const { number, generation } = await use().ticket('topp:states', AT_ZOOM_3);
+        const { number, generation } = await use().ticket(states.layer, AT_ZOOM_3);
         expect(generation).toBe(round === 0 ? 0 : given.at(-1));
-        given.push(number, await use().raiseGeneration('topp:states'));
+        given.push(number, await use().raiseGeneration(states.layer));
       }
       expect(given).toEqual([...new Set(given)].toSorted((a, b) => a - b));
     });
 
     it('a write with tiles fetched before a truncation is rejected as a whole', async () => {
       await use().putMany(states, 9, [tile(127, 1, 'there')], 0);
-      const before = await use().ticket('topp:states', AT_ZOOM_9);
-      await use().raiseGeneration('topp:states');
+      const before = await use().ticket(states.layer, AT_ZOOM_9);
+      await use().raiseGeneration(states.layer);
       const late = use().putMany(states, 9, [tile(127, 1, 'stale'), tile(128, 1, 'stale')], before.number);
       await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
       expect((await use().get(states, { z: 9, x: 127, y: 1 }))?.bytes.toString()).toBe('there');
       expect(await use().get(states, { z: 9, x: 128, y: 1 })).toBeNull();
-      const { number } = await use().ticket('topp:states', AT_ZOOM_9);
+      const { number } = await use().ticket(states.layer, AT_ZOOM_9);
       expect(await use().putMany(states, 9, [tile(128, 1, 'fresh')], number)).toEqual({ tiles: 1, bytes: 5 });
       expect(await use().putMany(roads, 9, [tile(128, 1, 'other')], 0)).toEqual({ tiles: 1, bytes: 5 });
     });
 
     it('only stale writes are rejected among concurrent writes', async () => {
-      const raised = await use().raiseGeneration('topp:states');
+      const raised = await use().raiseGeneration(states.layer);
       const tickets = [raised, 0, raised, raised, 0, raised, raised, raised];
       const writes = tickets.map((ticket, x) =>
         use().putMany(states, 9, [tile(x, 1, 'sea'), tile(x, 2, 'sea')], ticket),
@@ -255,7 +264,7 @@ function keepsGenerations(use: () => TileStore): void {
 
     it('the generation of a place rejects stale writes there and nowhere else', async () => {
       const rect = { minX: 100, minY: 0, maxX: 127, maxY: 9 };
-      const raised = await use().raiseGeneration('topp:states', [{ gridSet: states.gridSet, z: 9, rect }]);
+      const raised = await use().raiseGeneration(states.layer, [{ gridSet: states.gridSet, z: 9, rect }]);
       const late = use().putMany(states, 9, [tile(99, 1, 'late'), tile(100, 1, 'late')], 0);
       await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
       expect(await use().putMany(states, 9, [tile(99, 1, 'other')], 0)).toMatchObject({ tiles: 1 });
@@ -263,11 +272,11 @@ function keepsGenerations(use: () => TileStore): void {
       const elsewhere = { ...states, gridSet: 'another' };
       expect(await use().putMany(elsewhere, 9, [tile(100, 1, 'other')], 0)).toMatchObject({ tiles: 1 });
       const place = (x: number) => ({ gridSet: states.gridSet, z: 9, rect: { ...rect, minX: x, maxX: x } });
-      expect(await use().generation('topp:states', place(99))).toBe(0);
-      expect(await use().generation('topp:states', place(100))).toBe(raised);
+      expect(await use().generation(states.layer, place(99))).toBe(0);
+      expect(await use().generation(states.layer, place(100))).toBe(raised);
       expect(await use().putMany(states, 9, [tile(100, 1, 'fresh')], raised)).toMatchObject({ tiles: 1 });
-      const all = await use().raiseGeneration('topp:states');
-      expect(await use().generation('topp:states', place(99))).toBe(all);
+      const all = await use().raiseGeneration(states.layer);
+      expect(await use().generation(states.layer, place(99))).toBe(all);
     });
 
     it('a generation with a hide effect hides its tiles and no others, with an open mark', async () => {
@@ -297,19 +306,19 @@ function keepsGenerations(use: () => TileStore): void {
     it('stale writes are rejected for any number of raised places', async () => {
       const at = (x: number) => ({ gridSet: 'g', z: 9, rect: { minX: x, minY: 0, maxX: x, maxY: 0 } });
       const raised: number[] = [];
-      for (let x = 0; x < 300; x++) raised.push(await use().raiseGeneration('roads', [at(x)]));
-      for (const x of [0, 43, 44, 299]) {
+      for (let x = 0; x < MARKS_KEPT + 4; x++) raised.push(await use().raiseGeneration(roads.layer, [at(x)]));
+      for (const x of [0, 3, 4, MARKS_KEPT]) {
         const late = use().putMany({ ...roads, gridSet: 'g' }, 9, [tile(x, 0, 'late')], (raised[x] ?? 0) - 1);
         await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
       }
-      expect(await use().generation('roads', at(299))).toBe(raised[299]);
+      expect(await use().generation(roads.layer, at(MARKS_KEPT))).toBe(raised[MARKS_KEPT]);
     });
 
     it('a late removal or mark does not touch tiles of later generations', async () => {
-      const early = await use().ticket('topp:states', AT_ZOOM_9);
+      const early = await use().ticket(states.layer, AT_ZOOM_9);
       await use().putMany(states, 9, [tile(1, 1, 'old'), tile(2, 1, 'old'), tile(3, 1, 'old')], early.number);
-      const before = await use().raiseGeneration('topp:states');
-      const later = await use().ticket('topp:states', AT_ZOOM_9);
+      const before = await use().raiseGeneration(states.layer);
+      const later = await use().ticket(states.layer, AT_ZOOM_9);
       await use().putMany(states, 9, [tile(2, 1, 'new')], later.number);
       const mark = { type: 'outdate', at: 700, before } as const;
       expect(await use().edit(states, 9, EVERYTHING, mark)).toMatchObject({ tiles: 2 });
@@ -328,16 +337,16 @@ function keepsGenerations(use: () => TileStore): void {
     });
 
     it('the generation of a dropped layer is kept', async () => {
-      const raised = await use().raiseGeneration('roads');
+      const raised = await use().raiseGeneration(roads.layer);
       await use().putMany(roads, 0, [tile(0, 0, 'x')], raised);
-      await use().dropLayer('roads');
-      expect(await use().generation('roads')).toBe(raised);
+      await use().dropLayer(roads.layer);
+      expect(await use().generation(roads.layer)).toBe(raised);
     });
 
     it('concurrent raises of a generation return different numbers', async () => {
-      const raised = await Promise.all(Array.from({ length: 20 }, () => use().raiseGeneration('roads')));
+      const raised = await Promise.all(Array.from({ length: 20 }, () => use().raiseGeneration(roads.layer)));
       expect(new Set(raised).size).toBe(20);
-      expect(await use().generation('roads')).toBe(Math.max(...raised));
+      expect(await use().generation(roads.layer)).toBe(Math.max(...raised));
     });
   });
 }
@@ -421,7 +430,7 @@ function knowsWhatIsFresh(use: () => TileStore): void {
         freshUntil: null,
         madeBy: 8,
       });
-      await use().raiseGeneration('topp:states');
+      await use().raiseGeneration(states.layer);
       const late = use().edit(states, 9, block, {
         type: 'confirm',
         createdAt: 999,
@@ -478,10 +487,14 @@ function deletes(use: () => TileStore): void {
         tiles: inside.length,
         bytes,
       });
-      for (const t of grid) {
-        expect((await use().get(states, { z: 9, x: t.x, y: t.y })) === null).toBe(inside.includes(t));
-      }
-      expect(sortedPages(await collect(use().pages(states)))).toEqual(await recount(use(), states));
+      for (const { x, y } of inside) expect(await use().get(states, { z: 9, x, y })).toBeNull();
+      const left = await use().present(states, 9, { minX: 0, minY: 0, maxX: 300, maxY: 128 }, 0);
+      const namesOf = (tiles: readonly { x: number; y: number }[]) =>
+        tiles.map(({ x, y }) => `${x},${y}`).sort();
+      expect(namesOf(left)).toEqual(namesOf(grid.filter((t) => !inside.includes(t))));
+      const pages = sortedPages(await collect(use().pages(states)));
+      expect(pages).toEqual(await recount(use(), states));
+      expect(pages.reduce((sum, { tiles }) => sum + tiles, 0)).toBe(left.length);
     });
 
     it('deleting and counting with createdBefore affect only older tiles', async () => {
@@ -547,16 +560,16 @@ function deletes(use: () => TileStore): void {
       await use().dropTileSet(states);
       expect(await use().get(states, { z: 9, x: 0, y: 0 })).toBeNull();
       expect(await use().get(jpeg, { z: 9, x: 0, y: 0 })).not.toBeNull();
-      await use().dropLayer('topp:states');
+      await use().dropLayer(states.layer);
       expect(await use().get(jpeg, { z: 9, x: 0, y: 0 })).toBeNull();
-      expect(await collect(use().layers())).toEqual(['roads']);
+      expect(await collect(use().layers())).toEqual([roads.layer]);
       await use().dropLayer('never seen');
       expect(await use().putMany(states, 9, grid, 0)).toMatchObject({ tiles: grid.length });
     });
 
     it('the space of a dropped layer is freed', async () => {
       await use().putMany(states, 9, grid, 0);
-      await use().dropLayer('topp:states');
+      await use().dropLayer(states.layer);
       await expect.poll(() => use().sweeping()).toEqual({ files: 0, bytes: 0 });
     });
   });
@@ -613,12 +626,12 @@ function tellsWhatIsThere(use: () => TileStore): void {
       expect(sortedPages(pagesOfStates)).toEqual(sortedPages(await collect(use().pages(states))));
       expect(first.every(({ diskBytes, changedAt }) => diskBytes > 0 && changedAt >= 0)).toBe(true);
       await use().putMany(roads, 2, [tile(3, 3, 'much longer')], 0);
-      const second = (await look()).filter(({ set }) => set.layer === 'roads');
+      const second = (await look()).filter(({ set }) => set.layer === roads.layer);
       expect(second.map(({ mask, tiles, bytes }) => [mask, tiles, bytes])).toEqual([[1n, 1, 11]]);
-      const ids = [...known].flatMap(([id, { set }]) => (set.layer === 'roads' ? [id] : []));
-      await use().dropLayer('roads');
+      const ids = [...known].flatMap(([id, { set }]) => (set.layer === roads.layer ? [id] : []));
+      await use().dropLayer(roads.layer);
       expect([...(await use().pagesIn(ids)).values()].flat()).toEqual([]);
-      expect((await look()).filter(({ set }) => set.layer === 'roads')).toEqual([]);
+      expect((await look()).filter(({ set }) => set.layer === roads.layer)).toEqual([]);
     });
 
     it('a page has the time of its last write, also of equal tiles, but not of a deletion', async () => {
@@ -660,11 +673,11 @@ function tellsWhatIsThere(use: () => TileStore): void {
       const styled = { ...roads, parametersId: '0a4d55a8d778e5022fab701977c5d840bbc486d0' };
       for (const set of [states, roads, styled]) await use().putMany(set, 9, [tile(1, 1, 'x')], 0);
       await use().raiseGeneration('empty');
-      expect((await collect(use().layers())).sort()).toEqual(['roads', 'topp:states']);
-      expect(await collect(use().tileSets('roads'))).toEqual(expect.arrayContaining([roads, styled]));
+      expect((await collect(use().layers())).sort()).toEqual([roads.layer, states.layer]);
+      expect(await collect(use().tileSets(roads.layer))).toEqual(expect.arrayContaining([roads, styled]));
       await use().edit(states, 9, EVERYTHING, { type: 'remove' });
-      expect(await collect(use().layers())).toEqual(['roads']);
-      expect(await collect(use().tileSets('topp:states'))).toEqual([]);
+      expect(await collect(use().layers())).toEqual([roads.layer]);
+      expect(await collect(use().tileSets(states.layer))).toEqual([]);
     });
   });
 }

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed, type TestApp } from '../../../test/fixtures/http-app.ts';
+import { openTestDatabase } from '../../../test/fixtures/test-database.ts';
 import { createBlankAreas } from '../../catalog/blank-areas.ts';
 import type { Database } from '../../db/database.ts';
-import { openDatabase } from '../../db/open-database.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
 import { BlankSuspects } from '../../pipeline/blank-watch.ts';
 
 const PATH = '/api/v1/layers/world/blank-areas';
@@ -21,8 +20,7 @@ let suspects: BlankSuspects;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tilewarden-blank-'));
-  const location = join(folder, 'tilewarden.db');
-  database = await openDatabase({ location, clock: systemClock, log: silentLogger });
+  database = await openTestDatabase(folder);
 });
 afterAll(async () => {
   await database.close();

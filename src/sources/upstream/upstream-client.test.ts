@@ -164,7 +164,7 @@ describe('the upstream client', () => {
     await reopen({ concurrency: 4 }, { firstByteMs: 1000 });
     const kinds = ['reset', 'cut-length', 'cut-chunk', 'compressed', { status: 504 }, 'redirect'] as const;
     wms.answer = (_, number) => kinds[number % kinds.length] ?? 'reset';
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 6; round++) {
       await Promise.all(Array.from({ length: 40 }, () => failure()));
       expect(wms.connections).toBeLessThanOrEqual(8);
     }

@@ -131,7 +131,7 @@ describe('the world source', () => {
   it('the world source leaves the event loop free while it draws', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
-    await source.fetch(requestFor(geographic, { z: 6, x: 68, y: 20 }));
+    await source.fetch(requestFor(mercator, { z: 4, x: 8, y: 5 }));
     clearInterval(timer);
     expect(turns).toBeGreaterThan(2);
   });

@@ -46,7 +46,7 @@ const changes = fc.array(
 /** As the writer does: with a log, and without it when the last one leaves. */
 function write(work: (db: Sqlite) => void): void {
   const db = openForWriting(path);
-  work(db);
+  db.transaction(work)(db);
   expect(putToRest(db)).toBe(true);
   db.close();
 }
@@ -77,6 +77,16 @@ function rows(): ReadonlyMap<number, TileRow> {
   return new Map(all.map(({ key, ...row }) => [key, row]));
 }
 
+function expectRow(reader: AtRestReader, key: number, expected: TileRow | null): void {
+  const row = reader.read(path, key, 0);
+  const [bytes, length] = [row && row !== 'unsure' ? row.bytes : null, expected?.bytes.length];
+  // Value by value, as toEqual compares them, takes most of the test.
+  expect([bytes?.length, !bytes || expected?.bytes.equals(bytes)]).toEqual([length, true]);
+  expect(row && row !== 'unsure' ? { ...row, bytes: null } : row).toEqual(
+    expected && { ...expected, bytes: null },
+  );
+}
+
 function linkOf(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
@@ -93,7 +103,7 @@ it('the reader of bundles at rest finds what SQLite finds, whatever was written 
         for (const change of list) applied(db, change);
       });
       const expected = rows();
-      for (const { key } of list) expect(reader.read(path, key, 0)).toEqual(expected.get(key) ?? null);
+      for (const { key } of list) expectRow(reader, key, expected.get(key) ?? null);
     }),
     { numRuns: inLength(6, 500) },
   );
@@ -110,15 +120,13 @@ it('the reader of bundles at rest finds the tiles of a version 0.2 bundle, befor
       makeFormerBundle(path);
       for (const { key } of former) {
         const row = before.get(key);
-        expect(reader.read(path, key, 0)).toEqual(row ? { ...row, ticket: 0, proof: null } : null);
+        expectRow(reader, key, row ? { ...row, ticket: 0, proof: null } : null);
       }
       write((db) => {
         for (const change of list) applied(db, change);
       });
       const after = rows();
-      for (const { key } of [...former, ...list]) {
-        expect(reader.read(path, key, 0)).toEqual(after.get(key) ?? null);
-      }
+      for (const { key } of [...former, ...list]) expectRow(reader, key, after.get(key) ?? null);
     }),
     { numRuns: inLength(6, 500) },
   );
@@ -127,9 +135,7 @@ it('the reader of bundles at rest finds the tiles of a version 0.2 bundle, befor
 it('the reader of bundles at rest finds every tile of a full bundle', () => {
   write((db) => {
     const fill = db.prepare('INSERT INTO tile VALUES (?, 1, ?, NULL, NULL, NULL, 1, 1, ?)');
-    db.transaction(() => {
-      for (let key = 0; key <= MAX_KEY; key++) fill.run(key, key, Buffer.alloc(key % 3000, key));
-    })();
+    for (let key = 0; key <= MAX_KEY; key++) fill.run(key, key, Buffer.alloc(key % 3000, key));
   });
   const reader = new AtRestReader(4);
   const keys = Array.from({ length: MAX_KEY + 1 }, (_, key) => key);

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  cpSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -14,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   collect,
   NOTHING,
@@ -38,6 +39,7 @@ const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', paramet
 const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
 const content = 'the pixels of a tile '.repeat(300);
 
+let folder: string;
 let root: string;
 let store: TileStore;
 let warnings: string[];
@@ -66,17 +68,20 @@ function onlyBundle(): string {
   return file;
 }
 
-beforeEach(async () => {
-  warnings = [];
-  root = mkdtempSync(join(tmpdir(), 'bundle-damage-'));
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bundle-damage-'));
+  root = join(folder, 'whole');
   await open();
   await store.putMany(set, 3, [tile(1, 1, content), tile(2, 1, 'small'), tile(3, 1, content)], 0);
   await store.close();
 });
-afterEach(async () => {
-  await store.close();
-  rmSync(root, { recursive: true, force: true });
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => {
+  warnings = [];
+  root = mkdtempSync(join(folder, 'root-'));
+  cpSync(join(folder, 'whole'), root, { recursive: true });
 });
+afterEach(() => store.close());
 
 it.each([
   ['is not a database', (file: string) => writeFileSync(file, 'not a database at all '.repeat(1000))],

@@ -16,7 +16,7 @@ const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', paramet
 const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
 const SEA = 's'.repeat(100);
 const ICE = 'i'.repeat(100);
-const SIDE = 64;
+const SIDE = 32;
 
 function rootFolder(): string {
   const root = mkdtempSync(join(tmpdir(), 'tilewarden-shared-'));
@@ -79,7 +79,7 @@ it('equal small tiles of a bundle take the room of one, and each is read, counte
       bytes: 10 * SEA.length,
     });
     expect([await contentAt(store, 5, 6), await contentAt(store, 5, 0)]).toEqual(['land', undefined]);
-    expect(await contentAt(store, 63, 63)).toBe(SEA);
+    expect(await contentAt(store, 31, 31)).toBe(SEA);
   });
   expect(changed.shared).toBe(1);
 });
@@ -103,7 +103,7 @@ it('bytes that no tile shares any more leave the bundle with the next rest', asy
       square((x) => (x < SIDE / 2 ? ICE : `${x}`)),
       0,
     );
-    expect([await contentAt(store, 0, 1), await contentAt(store, 60, 1)]).toEqual([ICE, '60']);
+    expect([await contentAt(store, 0, 1), await contentAt(store, 30, 1)]).toEqual([ICE, '30']);
   });
   expect(replaced.shared).toBe(1 + SIDE / 2);
 });
