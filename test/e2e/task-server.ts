@@ -53,7 +53,12 @@ export interface ShownTask {
   readonly endedAt: string | null;
 }
 
-export interface TaskServer extends RunningServer {
+export type TaskServer = RunningServer & TaskCalls;
+
+/** A process, or a server in the process of the test. */
+type Callee = Pick<RunningServer, 'url' | 'authorization'> & Partial<Pick<RunningServer, 'pid'>>;
+
+export interface TaskCalls {
   request(method: string, path: string, body?: string, contentType?: string): Promise<Response>;
   /** Rows of `/rest/seed.json`, or of one layer. */
   list(layer?: string): Promise<readonly (readonly number[])[]>;
@@ -67,7 +72,7 @@ export interface TaskServer extends RunningServer {
   expectTiles(tiles: Iterable<TileAt>, expected: TileExpectation): Promise<number>;
   /** Tiles are stored after their responses: waits until all are. */
   untilStored(): Promise<void>;
-  /** Process ids of the workers. */
+  /** Process ids of the workers; a server in the process of the test has none. */
   workers(): readonly number[];
 }
 
@@ -146,8 +151,8 @@ export async function startTaskServer(wms: MockWms, options: TaskServerOptions =
   return speakTo(server);
 }
 
-export function speakTo(server: RunningServer): TaskServer {
-  const request: TaskServer['request'] = (method, path, body, contentType) =>
+export function speakTo<Server extends Callee>(server: Server): Server & TaskCalls {
+  const request: TaskCalls['request'] = (method, path, body, contentType) =>
     fetch(server.url + path, {
       method,
       headers: { authorization: server.authorization, ...(contentType && { 'content-type': contentType }) },
@@ -168,7 +173,7 @@ export function speakTo(server: RunningServer): TaskServer {
     expect({ ...at, gridSet, version, shows }).toEqual({ ...at, gridSet, version, shows: true });
   }
 
-  const task: TaskServer['task'] = async (id) => {
+  const task: TaskCalls['task'] = async (id) => {
     const response = await request('GET', `/api/v1/tasks/${id}`);
     expect(response.status).toBe(200);
     return (await response.json()) as ShownTask;
@@ -209,7 +214,7 @@ export function speakTo(server: RunningServer): TaskServer {
       return length;
     },
     untilStored: () => untilStored(server),
-    workers: () => childrenOf(server.pid),
+    workers: () => (server.pid === undefined ? [] : childrenOf(server.pid)),
   };
 }
 
