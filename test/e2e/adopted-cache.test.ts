@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type App, openApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { getOrCreate } from '../../src/lib/get-or-create.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { encodeImage } from '../../src/raster/encode-image.ts';
@@ -17,8 +18,14 @@ import { startServer, temporaryFolder } from './server.ts';
 
 const DARK = '?STYLES=dark';
 
+const pictures = new Map<string, Promise<PlacedTile>>();
+
 /** A picture of its own for each place. */
-async function pictureOf(z: number, x: number, y: number): Promise<PlacedTile> {
+function pictureOf(z: number, x: number, y: number): Promise<PlacedTile> {
+  return getOrCreate(pictures, `${z}/${x}/${y}`, () => paintPicture(z, x, y));
+}
+
+async function paintPicture(z: number, x: number, y: number): Promise<PlacedTile> {
   const image = paintImage(256, 256, (px, py) => [z * 20, x * 20 + (px >> 6), y * 20 + (py >> 6), 255]);
   return { z, x, y, bytes: await encodeImage(image, { mediaType: 'image/png' }) };
 }
