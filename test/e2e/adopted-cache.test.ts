@@ -14,7 +14,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../fixtures/old-caches.ts';
 import { paintImage } from '../fixtures/sample-images.ts';
-import { startServer, temporaryFolder } from './server.ts';
+import { freshData, startServer, temporaryFolder } from './server.ts';
 
 const DARK = '?STYLES=dark';
 
@@ -67,10 +67,10 @@ afterEach(async () => {
 async function openFixture(adopt: string, more = ''): Promise<Fixture> {
   const wms = await openMockWms();
   onTestFinished(() => wms.close());
-  const data = temporaryFolder();
-  const old = join(data, 'old');
+  const [folder, data] = [temporaryFolder(), await freshData({})];
+  const old = join(folder, 'old');
   mkdirSync(old);
-  const config = join(data, 'tilewarden.yaml');
+  const config = join(folder, 'tilewarden.yaml');
   writeFileSync(
     config,
     `
@@ -86,8 +86,8 @@ layers:
 `,
   );
   async function start(): Promise<App> {
-    const flags = { config, data: join(data, 'data'), port: '0', 'no-auth': 'true' };
-    const { settings } = loadSettings({ flags, environment: {}, workingFolder: data });
+    const flags = { config, data, port: '0', 'no-auth': 'true' };
+    const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
     const app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
     opened.push(app);
     return app;

@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { inLength } from '../fixtures/length.ts';
 import { whenOver } from '../fixtures/when-over.ts';
-import { temporaryFolder } from './server.ts';
+import { freshData, temporaryFolder } from './server.ts';
 
 async function run(...args: readonly string[]) {
   let [out, err] = ['', ''];
@@ -32,7 +32,7 @@ async function openServer(config = ''): Promise<string> {
   const folder = temporaryFolder();
   const file = join(folder, 'tilewarden.yaml');
   writeFileSync(file, config);
-  const flags = { config: file, data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
+  const flags = { config: file, data: await freshData({}), port: '0', 'no-auth': 'true' };
   const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
   const app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
   whenOver(() => app.close());
