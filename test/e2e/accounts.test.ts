@@ -46,10 +46,10 @@ describe('a first start', () => {
     const file = join(temporaryFolder(), 'password');
     writeFileSync(file, `${NEW_PASSWORD}\n`);
     const env = { TILEWARDEN_ADMIN_PASSWORD: '', TILEWARDEN_ADMIN_PASSWORD_FILE: file };
-    const first = await startServer({ env });
+    const first = await openServer({ env });
     expect(await who(first.url, basic('admin', NEW_PASSWORD))).toBe(200);
     await first.stop();
-    const second = await startServer({ data: first.data });
+    const second = await openServer({ data: first.data });
     expect(await who(second.url, basic('admin', NEW_PASSWORD))).toBe(200);
     expect(await who(second.url, basic('admin', ADMIN_PASSWORD))).toBe(401);
     await second.stop();
@@ -95,7 +95,7 @@ describe('an administrator who has lost the password', () => {
     expect(tilewarden(data, ['user', 'add', 'weak', '--role', 'viewer'], 'short\n').status).toBe(1);
     const made = tilewarden(data, ['token', 'create', 'cron', '--role', 'viewer', '--expires', '1d']);
     expect(made.stdout).toMatch(/^tw_[\w-]{43}\n$/);
-    const server = await startServer({ data });
+    const server = await openServer({ data });
     expect(await who(server.url, basic('root', NEW_PASSWORD))).toBe(200);
     expect(await who(server.url, `Bearer ${made.stdout.trimEnd()}`)).toBe(200);
     expect(await who(server.url, server.authorization)).toBe(401);
@@ -112,7 +112,7 @@ describe('an administrator who has lost the password', () => {
 
 describe('a server without accounts', () => {
   it('a server started with --no-auth needs no sign-in and creates no password', async () => {
-    const server = await startServer({ args: ['--no-auth'] });
+    const server = await openServer({ flags: { 'no-auth': 'true' } });
     expect((await fetch(`${server.url}/api/v1/tasks`)).status).toBe(200);
     expect(existsSync(join(server.data, 'initial-admin-password'))).toBe(false);
     await server.stop();
@@ -175,19 +175,8 @@ describe('a server with a certificate', needs('openssl'), () => {
   );
 
   it('a server does not start with an invalid certificate or key', async () => {
-    const config = join(temporaryFolder(), 'tilewarden.yaml');
-    writeFileSync(config, 'server: { tls: { certificate: a.pem, key: b.pem } }\n');
-    const end = await runTilewarden([
-      'serve',
-      '--port',
-      '0',
-      '--data',
-      temporaryFolder(),
-      '--config',
-      config,
-    ]);
-    expect(end.code).toBe(1);
-    expect(end.stderr).toContain('server.tls');
+    const config = 'server: { tls: { certificate: a.pem, key: b.pem } }';
+    await expect(openServer({ config })).rejects.toThrow('server.tls');
   });
 });
 

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type App, openApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { getOrCreate } from '../../src/lib/get-or-create.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { encodeImage } from '../../src/raster/encode-image.ts';
@@ -13,12 +14,18 @@ import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../fixtures/old-caches.ts';
 import { paintImage } from '../fixtures/sample-images.ts';
-import { startServer, temporaryFolder } from './server.ts';
+import { freshData, startServer, temporaryFolder } from './server.ts';
 
 const DARK = '?STYLES=dark';
 
+const pictures = new Map<string, Promise<PlacedTile>>();
+
 /** A picture of its own for each place. */
-async function pictureOf(z: number, x: number, y: number): Promise<PlacedTile> {
+function pictureOf(z: number, x: number, y: number): Promise<PlacedTile> {
+  return getOrCreate(pictures, `${z}/${x}/${y}`, () => paintPicture(z, x, y));
+}
+
+async function paintPicture(z: number, x: number, y: number): Promise<PlacedTile> {
   const image = paintImage(256, 256, (px, py) => [z * 20, x * 20 + (px >> 6), y * 20 + (py >> 6), 255]);
   return { z, x, y, bytes: await encodeImage(image, { mediaType: 'image/png' }) };
 }
@@ -60,10 +67,10 @@ afterEach(async () => {
 async function openFixture(adopt: string, more = ''): Promise<Fixture> {
   const wms = await openMockWms();
   onTestFinished(() => wms.close());
-  const data = temporaryFolder();
-  const old = join(data, 'old');
+  const [folder, data] = [temporaryFolder(), await freshData({})];
+  const old = join(folder, 'old');
   mkdirSync(old);
-  const config = join(data, 'tilewarden.yaml');
+  const config = join(folder, 'tilewarden.yaml');
   writeFileSync(
     config,
     `
@@ -79,8 +86,8 @@ layers:
 `,
   );
   async function start(): Promise<App> {
-    const flags = { config, data: join(data, 'data'), port: '0', 'no-auth': 'true' };
-    const { settings } = loadSettings({ flags, environment: {}, workingFolder: data });
+    const flags = { config, data, port: '0', 'no-auth': 'true' };
+    const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
     const app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
     opened.push(app);
     return app;

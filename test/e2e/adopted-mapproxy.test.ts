@@ -1,5 +1,6 @@
 /** Caches that MapProxy itself has written, of every type that can be adopted, in grids with either origin. */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,11 +10,12 @@ import { formatOf } from '../../src/domain/format.ts';
 import { boundsOfTile, createGridSet, type GridSet } from '../../src/domain/grid-set.ts';
 import type { TileIndex } from '../../src/domain/tile-key.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { getOrCreate } from '../../src/lib/get-or-create.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { type Adoption, adoptOptions } from '../../src/sources/adopted/adopt-options.ts';
 import { openOldCaches } from '../../src/sources/adopted/old-caches.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
-import { showsPlace } from '../fixtures/mock-wms-pixels.ts';
+import { type Place, showsPlace } from '../fixtures/mock-wms-pixels.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { temporaryFolder } from './server.ts';
@@ -81,6 +83,17 @@ function placesOf(gridSet: GridSet): readonly TileIndex[] {
     }));
   });
   return gridSet === MERCATOR ? [...shallow, DEEP] : shallow;
+}
+
+/** By bytes and place: most caches have the same images, which are decoded once. */
+const looks = new Map<string, Promise<boolean>>();
+
+function isImageOf(bytes: Buffer, at: Pick<Place, 'srs' | 'bounds'>): Promise<boolean> {
+  const key = `${createHash('sha256').update(bytes).digest('hex')} ${JSON.stringify(at)}`;
+  const place = { ...at, width: 256, height: 256, parameters: new Map([['LAYERS', 'states']]) };
+  return getOrCreate(looks, key, async () =>
+    showsPlace(await decodeImage(bytes, { maxPixels: 256 * 256 }), place),
+  );
 }
 
 /** MapProxy prints its errors on standard output. */
@@ -159,12 +172,10 @@ caches:\n${caches.join('\n')}\n`,
       for (const tile of placesOf(gridSet)) {
         const { z, x, y } = tile;
         const found = await old.read({ gridSet, format, parameters: null, tile });
-        const image = found && (await decodeImage(found.bytes, { maxPixels: 256 * 256 }));
         const bounds = boundsOfTile(gridSet, z, x, y);
-        const parameters = new Map([['LAYERS', 'states']]);
-        const place = { srs: gridSet.srs, bounds, width: 256, height: 256, parameters };
-        if (!image || !showsPlace(image, place))
-          wrong.push(`${z}/${x}/${y} ${image ? 'is wrong' : 'is missing'}`);
+        if (!found) wrong.push(`${z}/${x}/${y} is missing`);
+        else if (!(await isImageOf(Buffer.from(found.bytes), { srs: gridSet.srs, bounds })))
+          wrong.push(`${z}/${x}/${y} is wrong`);
       }
       expect(wrong).toEqual([]);
       const beside = { z: gridSet.levels.length - 1, x: 0, y: 0 };

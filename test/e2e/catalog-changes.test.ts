@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,12 +7,13 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 
-/** A layer of its own for each test, on the map that comes with the program. */
+/** A layer of its own for each test. */
 function fresh(name: string) {
   const document = {
     name,
-    source: { type: 'layer', layer: 'world' },
+    source: { type: 'wms', url: [wms.url], layers: 'a' },
     formats: ['image/png'],
     gridSets: [{ name: 'EPSG:900913', zoomStop: 6 }],
     parameters: [{ name: 'SEASON', default: '', values: ['a', 'b'] }],
@@ -21,11 +22,14 @@ function fresh(name: string) {
   return { document, at: `/api/v1/layers/${path}`, tile: `/tiles/${path}/1/0/0.png` };
 }
 
+let wms: MockWms;
 let data: string;
 let app: App;
 
+const configFile = () => join(data, 'tilewarden.yaml');
+
 const start = async () => {
-  const flags = { data, port: '0', 'no-auth': 'true' };
+  const flags = { data, config: configFile(), port: '0', 'no-auth': 'true' };
   const { settings } = loadSettings({ flags, environment: {}, workingFolder: data });
   app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
 };
@@ -43,16 +47,21 @@ async function call(method: string, path: string, body?: unknown, headers: Recor
 
 describe('a layer declared over the network', () => {
   beforeAll(async () => {
+    wms = await openMockWms();
     data = await mkdtemp(join(tmpdir(), 'tw-catalog-'));
+    const upstreams = `upstreams: { '${new URL(wms.url).host}': { allowPrivate: true } }\n`;
+    await writeFile(configFile(), upstreams);
     await start();
   });
   afterAll(async () => {
     await app.close();
+    await wms.close();
     await rm(data, { recursive: true, force: true });
   });
 
   it('a layer declared over HTTP serves tiles immediately, and after a restart', async () => {
-    const { document, at, tile } = fresh('topp:states of america');
+    const { at, tile, ...declared } = fresh('topp:states of america');
+    const document = { ...declared.document, source: { type: 'layer', layer: 'world' } };
     expect((await call('GET', tile)).status).toBe(404);
     const created = await call('POST', '/api/v1/layers', document);
     expect([created.status, created.headers.get('etag')]).toEqual([201, expect.stringMatching(/^"v\d+"$/)]);

@@ -9,6 +9,7 @@ import { needs, programPath } from '../fixtures/needs.ts';
 import { openTestPostgis, statement } from '../fixtures/postgis.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { openServer } from './server-in-process.ts';
 
 const TABLE = 'public.tile_changes';
 /** Tiles around Zurich: zooms 6 to 9 of web mercator, and two of EPSG:4326. */
@@ -73,11 +74,13 @@ function randomEdit(random: () => number): string {
   return edits[Math.floor(random() * edits.length)] ?? '';
 }
 
-async function tile(server: RunningServer, path: string, layer = 'parcels'): Promise<string> {
+type Callee = Pick<RunningServer, 'url'>;
+
+async function tile(server: Callee, path: string, layer = 'parcels'): Promise<string> {
   return (await tileResponse(server, path, layer)).picture;
 }
 
-async function tileResponse(server: RunningServer, path: string, layer = 'parcels') {
+async function tileResponse(server: Callee, path: string, layer = 'parcels') {
   const answer = await fetch(`${server.url}/tiles/${layer}/${path}`);
   const bytes = Buffer.from(await answer.arrayBuffer());
   expect(answer.status, bytes.toString('latin1')).toBe(200);
@@ -109,20 +112,22 @@ describe('PostGIS and MapServer', needs('postgis', 'mapserver'), () => {
 changes:
   - { name: edits, type: postgres, url: '${postgis.address}', table: ${TABLE}, layers: [parcels], buffer: 11 }
 `;
-    const start = () => startServer({ config, data, expectedLog: /change feed|upstream/ });
-    let server = await start();
+    const settings = { config, data, expectedLog: /change feed|upstream/ };
+    let victim: RunningServer = await startServer(settings);
+    let server: Callee = victim;
     const read = async () => {
       const some = TILES.filter(() => random() < 0.3);
       for (const path of some) await tile(server, path);
     };
     for (let n = 0; n < 5; n++) await statement(postgis.address, insertion(random));
     for (const path of TILES) await tile(server, path);
-    for (let round = 0; round < inLength(1, 20); round++) {
+    for (let rounds = inLength(1, 20); rounds > 0; rounds--) {
       for (let n = 0; n < inLength(4, 20); n++) await statement(postgis.address, randomEdit(random));
       await read();
-      await server.kill();
+      await victim.kill();
       await statement(postgis.address, randomEdit(random));
-      server = await start();
+      if (rounds > 1) victim = await startServer(settings);
+      server = rounds > 1 ? victim : await openServer(settings);
       await read();
       await postgis.crash();
       await statement(postgis.address, randomEdit(random));

@@ -59,9 +59,9 @@ layers:
   - { name: roads, gridSets: [EPSG:900913, EPSG:4326], formats: [image/png, image/jpeg], ${source} }
   - { name: above, gridSets: [EPSG:900913], source: { type: layer, layer: roads }, metatile: [1, 1] }
   - { name: lists, gridSets: [EPSG:900913], ${source} }
-  - { name: entries, gridSets: [EPSG:900913], ${source} }
-  - { name: rows, gridSets: [EPSG:900913], ${source} }
-  - { name: acts, gridSets: [EPSG:900913], ${source} }
+  - { name: entries, gridSets: [{ name: EPSG:900913, zoomStop: 18 }], ${source} }
+  - { name: rows, gridSets: [{ name: EPSG:900913, zoomStop: 18 }], ${source} }
+  - { name: acts, gridSets: [{ name: EPSG:900913, zoomStop: 18 }], ${source} }
 changes:
   - { name: hook, type: webhook, secret: { env: HOOK_SECRET }, layers: [roads, lists] }
   - { name: many, type: webhook, secret: { env: HOOK_SECRET }, layers: [acts, entries, rows] }

@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type { MockWms } from '../fixtures/mock-wms.ts';
 import { createPostgresDatabase, sharedS3 } from '../fixtures/shared-services.ts';
-import { type RunningNode, type ServerOptions, startServer, startWorker } from './server.ts';
-import { openWms, roadsConfig, speakTo, type TaskServer } from './task-server.ts';
+import { type RunningNode, type ServerOptions, startServer, startWorker, temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
+import { openWms, roadsConfig, speakTo, type TaskCalls, type TaskServer } from './task-server.ts';
 
 export interface ClusterOptions {
   /** Limits of the mock WMS. */
@@ -28,12 +29,16 @@ export interface NodeOptions extends Pick<ServerOptions, 'data' | 'env' | 'expec
   readonly args?: readonly string[];
 }
 
+export type OpenNode = OpenServer & TaskCalls;
+
 export interface Cluster {
   readonly wms: MockWms;
   readonly database: string;
   /** As in the configuration file. */
   readonly store: object;
   serve(options?: NodeOptions): Promise<TaskServer>;
+  /** A node in the process of the test. */
+  open(options?: Omit<NodeOptions, 'args'>): Promise<OpenNode>;
   work(options?: NodeOptions): Promise<RunningNode>;
 }
 
@@ -49,23 +54,35 @@ export async function openCluster(options: ClusterOptions = {}): Promise<Cluster
   const prefix = `nodes-${randomBytes(6).toString('hex')}/`;
   const store = { type: 's3', ...(await sharedS3()), pathStyle: true, prefix, ...given };
   let count = 0;
-  const optionsOf = ({ name = `node-${++count}`, workers, expectedLog, ...node }: NodeOptions) => ({
+  const optionsOf = ({ workers, expectedLog, ...node }: NodeOptions) => ({
     config: [
       `stores: ${JSON.stringify({ default: { ...store, ...node.store } })}`,
       `tasks: { workers: ${workers} }`,
       roadsConfig(wms, { ...(upstream && { upstream }) }),
       settings,
     ].join('\n'),
-    args: ['--node', name, '--database', node.database ?? database, ...(node.args ?? [])],
     ...(node.data !== undefined && { data: node.data }),
     ...(node.env && { env: node.env }),
     expectedLog: new RegExp([BUSY, expectedLog].flatMap((log) => log?.source ?? []).join('|')),
   });
+  const flagsOf = (node: NodeOptions) => ({
+    node: node.name ?? `node-${++count}`,
+    database: node.database ?? database,
+  });
+  const processOf = (node: NodeOptions) => {
+    const flags = Object.entries(flagsOf(node)).flatMap(([name, value]) => [`--${name}`, value]);
+    return { ...optionsOf(node), args: [...flags, ...(node.args ?? [])] };
+  };
   return {
     wms,
     database,
     store,
-    serve: async (options = {}) => speakTo(await startServer(optionsOf({ workers: 0, ...options }))),
-    work: (options = {}) => startWorker(optionsOf({ workers: 1, ...options })),
+    serve: async (options = {}) => speakTo(await startServer(processOf({ workers: 0, ...options }))),
+    open: async (options = {}) => {
+      // Accounts are in the database.
+      const node = { workers: 0, data: temporaryFolder(), ...options };
+      return speakTo(await openServer({ ...optionsOf(node), flags: flagsOf(node) }));
+    },
+    work: (options = {}) => startWorker(processOf({ workers: 1, ...options })),
   };
 }

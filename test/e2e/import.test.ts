@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openApp } from '../../src/app.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
@@ -11,7 +11,8 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { inLength } from '../fixtures/length.ts';
-import { temporaryFolder } from './server.ts';
+import { whenOver } from '../fixtures/when-over.ts';
+import { freshData, temporaryFolder } from './server.ts';
 
 async function run(...args: readonly string[]) {
   let [out, err] = ['', ''];
@@ -31,12 +32,18 @@ async function openServer(config = ''): Promise<string> {
   const folder = temporaryFolder();
   const file = join(folder, 'tilewarden.yaml');
   writeFileSync(file, config);
-  const flags = { config: file, data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
+  const flags = { config: file, data: await freshData({}), port: '0', 'no-auth': 'true' };
   const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
   const app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
-  onTestFinished(() => app.close());
+  whenOver(() => app.close());
   return app.url.replace(/\/$/, '');
 }
+
+/** Its layer `world` is imported. */
+let other: string;
+beforeAll(async () => {
+  other = await openServer('stores: { default: { type: memory } }');
+});
 
 const ALLOWING = "upstreams: { '127.0.0.1': { allowPrivate: true } }\nlayers: []";
 
@@ -55,7 +62,6 @@ async function serveDocument(text: string): Promise<string> {
 
 describe('tilewarden import URL', () => {
   it('tilewarden import URL writes YAML that a server starts with, from a WMTS and a WMS', async () => {
-    const other = await openServer();
     const folder = temporaryFolder();
     for (const service of ['wmts', 'wms?version=1.1.1', 'wms?version=1.3.0']) {
       const file = join(folder, `${service.replace(/\W/g, '-')}.yaml`);
@@ -68,7 +74,7 @@ describe('tilewarden import URL', () => {
   });
 
   it('tilewarden import URL declares layers in a running server, once', async () => {
-    const [other, server] = [await openServer(), await openServer(ALLOWING)];
+    const server = await openServer(ALLOWING);
     const first = await run(`${other}/service/wms`, '--layer', 'world', '--apply', '--server', server);
     expect([first.code, first.out, first.err]).toEqual([0, '', expect.stringContaining('Applied 1 of 1')]);
     expect((await get(`${server}/api/v1/layers/world`)).json).toMatchObject({ origin: 'database' });
@@ -98,7 +104,7 @@ describe('POST /api/v1/import', () => {
     });
 
   it('POST /api/v1/import returns declarations and a report, and declares nothing', async () => {
-    const [other, server] = [await openServer(), await openServer(ALLOWING)];
+    const server = await openServer(ALLOWING);
     const answer = await post(server, { url: `${other}/service/wmts`, layers: ['world'] });
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({
@@ -109,7 +115,7 @@ describe('POST /api/v1/import', () => {
   });
 
   it('POST /api/v1/import rejects private addresses that the configuration file does not allow', async () => {
-    const [other, server] = [await openServer(), await openServer('layers: []')];
+    const server = await openServer('layers: []');
     for (const url of [`${other}/service/wms`, 'http://169.254.169.254/latest', 'http://localhost:1/wms']) {
       const answer = await post(server, { url });
       expect([answer.status, await answer.text()]).toEqual([
@@ -124,7 +130,7 @@ describe('POST /api/v1/import', () => {
   });
 
   it('GET /api/v1/preview shows tiles of an undeclared layer, and stores none', async () => {
-    const [other, server] = [await openServer(), await openServer(ALLOWING)];
+    const server = await openServer(ALLOWING);
     const document = {
       name: 'seen',
       source: { type: 'wms', url: `${other}/service/wms`, layers: 'world' },
@@ -172,7 +178,7 @@ describe('tilewarden import FOLDER', () => {
     });
   });
 
-  it('tilewarden import FOLDER writes thousands of layers as YAML that can be loaded', async () => {
+  it('tilewarden import FOLDER writes many layers as YAML that can be loaded', async () => {
     const folder = temporaryFolder();
     const one = (
       n: number,
@@ -180,7 +186,7 @@ describe('tilewarden import FOLDER', () => {
       <mimeFormats><string>image/png</string></mimeFormats><parameterFilters><stringParameterFilter><key>STYLES</key>
       <defaultValue>a</defaultValue><values><string>a</string><string>b</string></values></stringParameterFilter></parameterFilters>
       <wmsUrl><string>http://maps.example.org/wms</string></wmsUrl><wmsLayers>l${n}</wmsLayers></wmsLayer>`;
-    const count = inLength(2000, 5000);
+    const count = inLength(1000, 5000);
     const layers = Array.from({ length: count }, (_, n) => one(n)).join('');
     writeFileSync(
       join(folder, 'geowebcache.xml'),

@@ -7,7 +7,8 @@ import { dump, load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { needs, programPath } from '../fixtures/needs.ts';
-import { startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder } from './server.ts';
+import { openServer } from './server-in-process.ts';
 
 interface Rule {
   readonly alert: string;
@@ -140,7 +141,7 @@ describe('expressions of the dashboard and the alerts', () => {
   });
 
   it('the dashboard and the alerts use only metrics that a server has', async () => {
-    const { url, authorization } = await startServer();
+    const { url, authorization } = await openServer();
     const page = await (await fetch(`${url}/metrics`, { headers: { authorization } })).text();
     const exported = new Set([...page.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name).concat('up'));
     const named = expressions.flatMap(metricsIn);

@@ -1,5 +1,6 @@
 /** Caches that MapProxy and MapCache have seeded themselves, imported: each tile must show its own place. */
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,12 +11,13 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import { writeSettingsFile } from '../../src/config/yaml-file.ts';
 import type { Bounds } from '../../src/domain/bounds.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { getOrCreate } from '../../src/lib/get-or-create.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { soon } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { showsPlace } from '../fixtures/mock-wms-pixels.ts';
+import { type Place, showsPlace } from '../fixtures/mock-wms-pixels.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { temporaryFolder } from './server.ts';
 
@@ -98,6 +100,17 @@ async function move(configuration: string, wms: MockWms): Promise<Moved> {
   return { app, wms };
 }
 
+const parameters = new Map([['LAYERS', 'a']]);
+/** By bytes and place: most caches have the same images, which are decoded once. */
+const looks = new Map<string, Promise<boolean>>();
+
+function isImageOf(bytes: Buffer, place: Place): Promise<boolean> {
+  const key = `${createHash('sha256').update(bytes).digest('hex')} ${JSON.stringify(place)}`;
+  return getOrCreate(looks, key, async () =>
+    showsPlace(await decodeImage(bytes, { maxPixels: 256 ** 2 }), place, LOSSY),
+  );
+}
+
 /** The tiles of a layer that are not hits, or show another place than their own. */
 async function wrongTiles({ app }: Moved, layer: string, grid: Grid, extension = 'png'): Promise<string[]> {
   const wrong: string[] = [];
@@ -105,16 +118,12 @@ async function wrongTiles({ app }: Moved, layer: string, grid: Grid, extension =
     for (let at = 0; at < columns * rows; at++) {
       const [x, y] = [at % columns, Math.floor(at / columns)];
       const path = `tiles/${layer}/${grid.name}/${z}/${x}/${y}.${extension}`;
-      const answer = await fetch(new URL(path, app.url), { headers: { connection: 'close' } });
+      const answer = await fetch(new URL(path, app.url));
       const bytes = Buffer.from(await answer.arrayBuffer());
-      const place = { srs: grid.srs, bounds: grid.bounds(z, x, y), width: 256, height: 256 };
-      const parameters = new Map([['LAYERS', 'a']]);
+      const place = { srs: grid.srs, bounds: grid.bounds(z, x, y), width: 256, height: 256, parameters };
       const isHit = answer.status === 200 && answer.headers.get('x-cache') === 'HIT';
       if (!isHit) wrong.push(`${path} ${answer.status} ${answer.headers.get('x-cache')}`);
-      else if (
-        !showsPlace(await decodeImage(bytes, { maxPixels: 256 ** 2 }), { ...place, parameters }, LOSSY)
-      )
-        wrong.push(`${path} elsewhere`);
+      else if (!(await isImageOf(bytes, place))) wrong.push(`${path} elsewhere`);
     }
   }
   return wrong;

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { encodeImage } from '../../src/raster/encode-image.ts';
 import { soon } from '../fixtures/eventually.ts';
+import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { type PlacedTile, writeGeoWebCache, writeMapProxy } from '../fixtures/old-caches.ts';
 import { paintImage } from '../fixtures/sample-images.ts';
@@ -36,7 +37,7 @@ async function freePort(): Promise<number> {
 }
 
 /** Runs the commands of the page, then `then`, before the server is ended. */
-async function follow(page: string, environment: Readonly<Record<string, string>>, then: string) {
+async function follow(page: string, environment: Readonly<Record<string, string>>, then = '') {
   const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
   const port = await freePort();
   const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) =>
@@ -52,7 +53,12 @@ async function follow(page: string, environment: Readonly<Record<string, string>
   const script = ['set -eu', 'trap "kill %1; wait" EXIT', ...blocks, then].join('\n');
   const shell = spawn('bash', ['-c', script], {
     cwd: work,
-    env: { PATH: `${bin}:${process.env.PATH}`, TILEWARDEN_PORT: String(port), ...environment },
+    env: {
+      ...CHEAP_PASSWORDS,
+      PATH: `${bin}:${process.env.PATH}`,
+      TILEWARDEN_PORT: String(port),
+      ...environment,
+    },
     detached: true,
   });
   let output = '';
@@ -116,7 +122,7 @@ grids: { webmercator: { base: GLOBAL_WEBMERCATOR } }
     );
     const cached = await tiles();
     writeMapProxy(join(old, 'cache_data/osm_cache_EPSG3857'), 'nw', cached);
-    const { read } = await follow('moving-from-mapproxy.md', { MAPPROXY_DIR: old }, 'tilewarden usage');
+    const { read } = await follow('moving-from-mapproxy.md', { MAPPROXY_DIR: old });
     expect(read('tile.png')).toEqual(cached.find(({ z, x, y }) => z === 1 && x === 0 && y === 1)?.bytes);
     expect(wms.requests).toEqual([]);
   });

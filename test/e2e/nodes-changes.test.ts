@@ -10,13 +10,19 @@ import { needs } from '../fixtures/needs.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, openCluster } from './cluster.ts';
-import { LAYER, type TaskServer, type TileAt } from './task-server.ts';
+import { LAYER, type TaskCalls, type TileAt } from './task-server.ts';
 
 const SECRET = 'for tests only';
 const PLACES: readonly (TileAt & { readonly bounds: string })[] = [
   { z: 6, x: 33, y: 22, bounds: '8.5, 47.3, 8.6, 47.4' },
   { z: 6, x: 33, y: 20, bounds: '9.9, 53.5, 10, 53.6' },
 ];
+
+/** A process, or a node in the process of the test. */
+interface Node extends TaskCalls {
+  stop(): Promise<unknown>;
+  kill?(): Promise<unknown>;
+}
 
 describe('changes on several nodes', needs('s3'), () => {
   let cluster: Cluster;
@@ -45,10 +51,10 @@ changes:
     cluster = await openCluster({ settings });
   });
 
-  const read = async <Document>(node: TaskServer, path: string) =>
+  const read = async <Document>(node: TaskCalls, path: string) =>
     (await (await node.request('GET', path)).json()) as Document;
 
-  async function leaderOf(nodes: ReadonlyMap<string, TaskServer>, asked: TaskServer): Promise<TaskServer> {
+  async function leaderOf(nodes: ReadonlyMap<string, Node>, asked: Node): Promise<Node> {
     type Nodes = { nodes: { name: string; leader: boolean }[] };
     const { nodes: shown } = await eventually(
       'one of the living nodes leads',
@@ -61,15 +67,16 @@ changes:
   }
 
   it('no change is lost or skipped when the leading node is killed between changes', async () => {
-    const nodes = new Map<string, TaskServer>();
+    const nodes = new Map<string, Node>();
     for (const name of ['a', 'b']) nodes.set(name, await cluster.serve({ name, expectedLog: /./ }));
     const change = ({ bounds }: (typeof PLACES)[number]) =>
       gis.query(`insert into tile_changes (minx, miny, maxx, maxy) values (${bounds})`);
-    for (let round = 0; round < 2; round++) {
+    for (const [round, start] of [cluster.serve, cluster.open].entries()) {
       const [any] = nodes.values();
       if (!any) throw new Error('no node is left');
       for (const at of PLACES) await any.tile(at);
       const leader = await leaderOf(nodes, any);
+      if (!leader.kill) throw new Error('the leading node is no process');
       cluster.wms.version = round + 2;
       const [first, second] = PLACES;
       if (first) await change(first);
@@ -80,7 +87,7 @@ changes:
       const [name = ''] = [...nodes].find(([, node]) => node === leader) ?? [];
       nodes.delete(name);
       const fresh = `${name}${round}`;
-      nodes.set(fresh, await cluster.serve({ name: fresh, expectedLog: /./ }));
+      nodes.set(fresh, await start({ name: fresh, expectedLog: /./ }));
       const isEmpty = async () => (await gis.query('select from tile_changes')).rowCount === 0;
       await eventually('all changes are applied', isEmpty);
       for (const node of nodes.values()) await node.expectTiles(PLACES, { version: round + 2 });
@@ -92,17 +99,15 @@ changes:
       expect(edits).toMatchObject({ state: 'ok', pending: 0 });
       expect(edits?.applied).toBeGreaterThanOrEqual(4);
     }
-    for (const node of nodes.values()) await node.kill();
+    for (const node of nodes.values()) await node.stop();
   });
 
   it('a webhook at one process of one node applies to all nodes, and is one purge', async () => {
-    const nodes = [
-      await cluster.serve({ expectedLog: /./ }),
-      await cluster.serve({ expectedLog: /./, args: ['--processes', '2'] }),
-    ];
-    const [first, second] = nodes;
+    const first = await cluster.open({ expectedLog: /./ });
+    const second = await cluster.serve({ expectedLog: /./, args: ['--processes', '2'] });
+    const nodes = [first, second];
     const [place] = PLACES;
-    if (!first || !second || !place) throw new Error('not started');
+    if (!place) throw new Error('there is no place');
     const isHit = async () => (await Promise.all(nodes.map((node) => node.tile(place)))).every(isCached);
     await eventually('both have the tile', isHit);
     type Deliveries = { deliveries: { state: string }[] };
@@ -126,7 +131,7 @@ changes:
       (all) => all.length > length && areOver(all),
     );
     expect([after.length, purges.length]).toEqual([length + 1, before + 1]);
-    for (const node of nodes) await node.kill();
+    for (const node of nodes) await node.stop();
   });
 });
 

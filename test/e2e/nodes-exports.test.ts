@@ -13,7 +13,7 @@ import { needs } from '../fixtures/needs.ts';
 import { openDatabaseProxy, openTcpProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { temporaryFolder } from './server.ts';
-import { LAYER, type TaskServer } from './task-server.ts';
+import { LAYER, type TaskCalls, type TaskServer } from './task-server.ts';
 
 interface Export {
   readonly id: string;
@@ -26,17 +26,17 @@ const TILES = 85;
 const EXPORTS = '/api/v1/exports';
 const ORDER = JSON.stringify({ layer: LAYER, type: 'mbtiles', zoomStop: 3 });
 
-async function startExport(node: TaskServer): Promise<string> {
+async function startExport(node: TaskCalls): Promise<string> {
   const answer = await node.request('POST', EXPORTS, ORDER, 'application/json');
   expect(answer.status).toBe(201);
   return ((await answer.json()) as Export).id;
 }
 
-async function seen(node: TaskServer, id: string): Promise<Export> {
+async function seen(node: TaskCalls, id: string): Promise<Export> {
   return (await (await node.request('GET', `${EXPORTS}/${id}`)).json()) as Export;
 }
 
-function reached(node: TaskServer, id: string, state: string): Promise<Export> {
+function reached(node: TaskCalls, id: string, state: string): Promise<Export> {
   return eventually(
     `the export is ${state}`,
     () => seen(node, id),
@@ -44,7 +44,7 @@ function reached(node: TaskServer, id: string, state: string): Promise<Export> {
   );
 }
 
-async function download(node: TaskServer, id: string): Promise<Buffer> {
+async function download(node: TaskCalls, id: string): Promise<Buffer> {
   const answer = await node.request('GET', `${EXPORTS}/${id}/file`);
   expect(answer.status).toBe(200);
   return Buffer.from(await answer.arrayBuffer());
@@ -106,7 +106,7 @@ describe('exports of several nodes', needs('s3'), () => {
     return id;
   }
 
-  async function deleteAt(node: TaskServer, id: string): Promise<void> {
+  async function deleteAt(node: TaskCalls, id: string): Promise<void> {
     expect((await node.request('DELETE', `${EXPORTS}/${id}`)).status).toBe(204);
     for (const what of ['', '/file']) {
       expect((await first.request('GET', `${EXPORTS}/${id}${what}`)).status).toBe(404);
@@ -115,7 +115,7 @@ describe('exports of several nodes', needs('s3'), () => {
   }
 
   it('an export that is requested at one node is listed, downloaded and deleted at another', async () => {
-    const other = await cluster.serve({ name: 'other' });
+    const other = await cluster.open({ name: 'other' });
     const id = await startExport(first);
     const done = await reached(other, id, 'done');
     expect(done).toMatchObject({ tiles: TILES });
@@ -163,7 +163,7 @@ describe('exports of several nodes', needs('s3'), () => {
     const id = await startHeldExport();
     const pids = [first.pid, ...first.workers()];
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    const second = await cluster.serve({
+    const second = await cluster.open({
       name: 'second',
       workers: 1,
       expectedLog: /a worker stopped responding/,

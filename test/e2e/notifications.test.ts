@@ -6,6 +6,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { freePort } from '../fixtures/varnish.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { startServer, temporaryFolder } from './server.ts';
+import { openServer } from './server-in-process.ts';
 import { LAYER, openWms, roadsConfig, speakTo } from './task-server.ts';
 
 const SECRET = 'a shared secret';
@@ -38,15 +39,14 @@ async function openReceiver(port: number, failures = 0) {
   return received;
 }
 
-async function serverWith(port: number, data?: string) {
+async function settingsWith(port: number) {
   const wms = await openWms();
   const config = `
 tasks: { workers: 1 }
 notify: [{ name: ops, url: 'http://127.0.0.1:${port}/hook', secret: '${SECRET}' }]
 ${roadsConfig(wms)}`;
   const expectedLog = /a delivery failed|source of layer|could not be made|upstream/;
-  const server = speakTo(await startServer({ config, expectedLog, ...(data && { data }) }));
-  return { wms, server };
+  return { wms, settings: { config, expectedLog } };
 }
 
 const SEED = {
@@ -61,7 +61,8 @@ const SEED = {
 it('a failed task is reported with the same id until the receiver accepts it', async () => {
   const port = await freePort();
   const received = await openReceiver(port, 2);
-  const { wms, server } = await serverWith(port);
+  const { wms, settings } = await settingsWith(port);
+  const server = speakTo(await openServer(settings));
   wms.answer = 'xml';
   const task = await server.over(await server.start(SEED));
   await eventually(
@@ -100,12 +101,13 @@ it('a failed task is reported with the same id until the receiver accepts it', a
 it('a notification survives a kill of the server while the receiver is unreachable', async () => {
   const port = await freePort();
   const data = temporaryFolder();
-  const { wms, server } = await serverWith(port, data);
+  const { wms, settings } = await settingsWith(port);
+  const server = speakTo(await startServer({ ...settings, data }));
   wms.answer = 'xml';
   await server.over(await server.start(SEED));
-  process.kill(server.pid, 'SIGKILL');
+  await server.kill();
   const received = await openReceiver(port);
-  const { server: again } = await serverWith(port, data);
+  const again = await openServer({ ...settings, data });
   await eventually(
     'the notification',
     () => received.length,
@@ -118,7 +120,8 @@ it('a notification survives a kill of the server while the receiver is unreachab
 it('a failing host is reported when it is paused and when it recovers', async () => {
   const port = await freePort();
   const received = await openReceiver(port);
-  const { wms, server } = await serverWith(port);
+  const { wms, settings } = await settingsWith(port);
+  const server = speakTo(await openServer(settings));
   wms.answer = { status: 503 };
   const ask = (x: number) => fetch(`${server.url}/tiles/${LAYER}/EPSG:900913/12/${x * 4}/0.png`);
   const events = () => received.map(({ event }) => event);

@@ -14,21 +14,26 @@ import { startServer } from './server.ts';
 let folder: string;
 let wms: MockWms;
 let app: App;
+const opened: App[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tw-private-'));
   wms = await openMockWms();
+});
+
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+  await wms.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function openPlainApp(): Promise<void> {
   const flags = { data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
   const file = readSettingsFile(() => loadSettings({ flags, environment: {}, workingFolder: folder }));
   const env = { log: silentLogger, clock: systemClock, random: systemRandom, file };
   app = await openApp(file.current.settings, env);
-});
-
-afterEach(async () => {
-  await app.close();
-  await wms.close();
-  await rm(folder, { recursive: true, force: true });
-});
+  opened.push(app);
+}
 
 async function post(path: string, body: object | string) {
   const isForm = typeof body === 'string';
@@ -45,6 +50,7 @@ const configFile = () => join(folder, 'tilewarden.yaml');
 const reload = () => post('/rest/reload', 'reload_configuration=1');
 
 it('a private address is rejected with the line that allows it, which works after a reload', async () => {
+  await openPlainApp();
   const { host } = new URL(wms.url);
   const line = `upstreams: { '${host}': { allowPrivate: true } }`;
   const layer = { name: 'roads', source: { type: 'wms', url: wms.url, layers: 'roads' } };
@@ -69,6 +75,7 @@ it('a private address is rejected with the line that allows it, which works afte
 });
 
 it('a reload changes the limits of a host in use, and can revoke its permission', async () => {
+  await openPlainApp();
   const { host } = new URL(wms.url);
   const layer = { name: 'roads', source: { type: 'wms', url: wms.url, layers: 'roads' } };
   const write = (options: string) => writeFile(configFile(), `upstreams: { '${host}': { ${options} } }\n`);

@@ -11,7 +11,7 @@ import { openMockTiles } from '../fixtures/mock-tiles.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { mergedConfiguration, snippetOf } from '../fixtures/recipe.ts';
 import { whenFileOver } from '../fixtures/when-over.ts';
-import { type RunningServer, startServer } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 /** A tile with one layer and no feature: version 2, name `roads`, extent 4096. */
 const VECTOR_TILE = Buffer.from('1a0c78020a05726f616473288020', 'hex');
@@ -29,14 +29,14 @@ async function openVectorTiles(): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function tile({ url }: RunningServer, path: string) {
+async function tile({ url }: OpenServer, path: string) {
   const response = await fetch(`${url}/tiles/${path}`);
   const [type, cache] = ['content-type', 'x-cache'].map((name) => response.headers.get(name));
   return { status: response.status, type, cache, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
 describe('recipes for map servers, before stand-ins', () => {
-  let server: RunningServer;
+  let server: OpenServer;
   let geoserver: MockWms;
 
   beforeAll(async () => {
@@ -53,7 +53,7 @@ describe('recipes for map servers, before stand-ins', () => {
         .replaceAll('martin.internal:3000', vectors)
         .replace(/^changes:.*/ms, ''),
     ]);
-    server = await startServer({ config, env: { GEOSERVER_PASSWORD: 'of geoserver' }, outlivesTest: true });
+    server = await openServer({ config, env: { GEOSERVER_PASSWORD: 'of geoserver' }, outlivesTest: true });
   });
 
   it('GeoServer is asked with its password, style and filter, and answers of each filter are kept apart', async () => {

@@ -13,7 +13,8 @@ import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
 import { freePort } from '../fixtures/varnish.ts';
 import { whenFileOver } from '../fixtures/when-over.ts';
-import { type RunningServer, runTilewarden, startServer, temporaryFolder } from './server.ts';
+import { runTilewarden, temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 interface Document {
   readonly layers?: readonly object[];
@@ -79,14 +80,14 @@ async function openNginx(backend: string): Promise<string> {
 
 describe('recipes', needs('mapserver', 'nginx'), () => {
   const asked: URLSearchParams[] = [];
-  let server: RunningServer;
+  let server: OpenServer;
   let mapServer: string;
   let front: string;
 
   beforeAll(async () => {
     mapServer = (await sharedMapServer()).url;
     const config = configurationOf(mapServer, await openVectorWms(asked));
-    server = await startServer({ config, outlivesTest: true });
+    server = await openServer({ config, outlivesTest: true });
     front = await openNginx(server.url);
   });
 

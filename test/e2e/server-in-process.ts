@@ -49,8 +49,13 @@ export async function openServer(options: OpenServerOptions = {}): Promise<OpenS
   const write = (line: string) => {
     lines += line;
   };
-  const log = pino({ level: file.current.settings.log.level, base: null }, { write });
-  const app = await openApp(file.current.settings, { log, clock: systemClock, random: systemRandom, file });
+  const { settings } = file.current;
+  const log = pino({ level: settings.log.level, base: null }, { write });
+  const env = { log, clock: systemClock, random: systemRandom, file };
+  const app = await openApp(settings, {
+    ...env,
+    ...(settings.tasks.workers === 0 && { forkWorker: noWorker }),
+  });
   let closed: Promise<void> | null = null;
   const close = () => {
     closed ??= app.close();
@@ -72,4 +77,9 @@ export async function openServer(options: OpenServerOptions = {}): Promise<OpenS
       expectCleanLog(lines, options.expectedLog);
     },
   };
+}
+
+/** Without it the server would perform tasks itself. */
+function noWorker(): never {
+  throw new Error('tasks.workers is 0');
 }

@@ -30,6 +30,7 @@ stores: { default: { type: memory } }
 layers:
   - name: world
     source: { type: world }
+    metatile: [2, 2]
     formats: [image/png, image/jpeg]
     gridSets: [{ name: EPSG:900913, zoomStop: 8 }, { name: EPSG:4326, zoomStop: 8 }]
     fullWMS: true
@@ -68,6 +69,7 @@ layers:
     gridSets: [EPSG:900913]
   - name: by-layer
     source: { type: layer, layer: by-wmts }
+    metatile: [1, 1]
     gridSets: [utm32, EPSG:900913]
 `;
 
