@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Settings } from '../config/settings.ts';
+import { misconfigured } from '../domain/errors.ts';
 import type { ExportOptions, ExportResult } from '../export/export-tiles.ts';
 import { checkBody } from '../http/api/read-body.ts';
 import { refuseUnknownNames, taskDraftOf } from '../http/api/task-document.ts';
@@ -29,7 +30,13 @@ export function exportLayer(
     refuseUnknownNames(catalog, draft);
     const pace = createPace(VISITS_PER_TURN);
     const planned = await planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: 1, pace });
+    if (planned.tiles.bypass) throw misconfigured(otherDeclaration(layer));
     const part = partOf(planned.tiles, planned.request, planned.cover);
     return exportTo(target, planned.tiles, { ...part, signal, onProgress });
   });
+}
+
+function otherDeclaration(layer: string): string {
+  const fault = `The server of this data folder has another declaration of layer ${layer}, and no tiles of this one`;
+  return `${fault}: give the server's configuration with --config.`;
 }

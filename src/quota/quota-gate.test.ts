@@ -122,7 +122,7 @@ it('usage stays within the tolerance, however fast processes write', async () =>
     guarded(20_000, false, fixture.store),
     guarded(20_000, false, await fixture.another()),
   ].map(async (store, at) => {
-    for (let place = 0; place < 36 && !stop.signal.aborted; place++)
+    for (let place = 0; place < 50 && !stop.signal.aborted; place++)
       await write(store, (2 * place + at) * 16);
   });
   let highest = 0;

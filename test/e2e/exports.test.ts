@@ -203,6 +203,15 @@ it('tilewarden export names the folder that it cannot read or write', async () =
   expect(readdirSync(folder)).toEqual([]);
 });
 
+it('an export without the configuration of the server names what is missing', async () => {
+  const { code, stderr } = await runTilewarden(['export', 'world', 'a.mbtiles', '--data', server.data]);
+  expect([code, stderr]).toEqual([
+    1,
+    'The server of this data folder has another declaration of layer world, and no tiles of this one: ' +
+      "give the server's configuration with --config.\n",
+  ]);
+});
+
 it('an operator can export only the layers of its scope, and a viewer none', async () => {
   const { id } = await json<Export>('POST', 'exports', ORDER);
   const password = 'another password for tests';
