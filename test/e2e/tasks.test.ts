@@ -271,26 +271,28 @@ describe('an upstream that fails in places', () => {
   it('tiles for which the upstream fails are reported, counted, and can be retried alone', async () => {
     const { wms, server } = shared;
     const isBroken = (z: number, minX: number) => z === 4 && minX < 0;
-    const attempts = { broken: 0 };
-    wms.answer = ({ place }) => {
-      const z = Math.round(
-        Math.log2(156543.03390625 / ((place.bounds.maxX - place.bounds.minX) / place.width)),
-      );
-      if (!isBroken(z, place.bounds.minX)) return 'good';
-      attempts.broken++;
-      return 'xml';
-    };
     const request = {
       zoomStop: 4,
       threadCount: 4,
       tileFailureRetryCount: 2,
       tileFailureRetryWaitTime: 50,
     };
+    // A request of the big task before, stopped a moment ago, may still come; it is of a deeper zoom.
+    const attempts = { all: 0, broken: 0 };
+    wms.answer = ({ place }) => {
+      const z = Math.round(
+        Math.log2(156543.03390625 / ((place.bounds.maxX - place.bounds.minX) / place.width)),
+      );
+      if (z <= request.zoomStop) attempts.all++;
+      if (!isBroken(z, place.bounds.minX)) return 'good';
+      attempts.broken++;
+      return 'xml';
+    };
     const task = await server.over(await server.start(request));
     // 16 × 16 tiles in 4 × 4 metatiles, of which the western half fails three times each.
     expect(task).toMatchObject({ state: 'aborted', tilesTotal: 341, tilesProcessed: 341 });
     expect(task.counters).toMatchObject({ made: 213, failed: 128 });
-    expect(task.counters.upstreamRequests).toBe(wms.requests.length);
+    expect(task.counters.upstreamRequests).toBe(attempts.all);
     expect(task.reason).toContain('128 of 341 tiles failed');
     expect(attempts.broken).toBe(24);
     expect(task.errors.length).toBeGreaterThan(0);
