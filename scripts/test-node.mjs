@@ -4,12 +4,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { endWithNpm } from './end-with-npm.mjs';
 import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
 
 const PACKAGE = `node-${process.platform}-${process.arch}`;
 /** Stay from one run to the next. */
 const KEPT = ['node_modules', 'dist', '.build'];
 
+endWithNpm();
 await runCommand(async () => {
   const { versions, tests } = readArguments(process.argv.slice(2));
   const rows = [];
