@@ -60,6 +60,28 @@ describe('areas in the console', needs('chromium'), () => {
     });
   });
 
+  it('the map of the seed form keeps its place while the estimate arrives', async () => {
+    const { page } = open;
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/api/v1/tasks', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await open.go('seed/world?gridSet=EPSG:900913&zoomStop=3', 'Seed and truncate');
+    const map = page.locator('#console .map');
+    await page.getByText('Estimating…').waitFor();
+    const before = await map.boundingBox();
+    answer();
+    await page.getByText('Upstream requests').waitFor();
+    expect(before).not.toBeNull();
+    expect(await map.boundingBox()).toEqual(before);
+    await page.unrouteAll({ behavior: 'wait' });
+    expect(open.complaints()).toEqual([]);
+  });
+
   it('the seed form accepts bounds in degrees', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&zoomStop=2', 'Seed and truncate');

@@ -115,7 +115,7 @@ export function WorkForm(props: WorkProps) {
     onBlur: () => setTyping(false),
   };
   const map = (
-    <Card title={WORDS.area} className="span-7 tall">
+    <Card title={WORDS.area} className="span-7 pinned">
       <AreaMap set={drawn} area={plan.area} onChange={(area) => change({ area })} />
     </Card>
   );
