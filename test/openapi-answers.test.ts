@@ -1,14 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type App, openApp } from '../src/app.ts';
-import { loadSettings } from '../src/config/load-settings.ts';
+import { beforeAll, expect, it } from 'vitest';
 import { openApiDocument } from '../src/http/api/openapi.ts';
-import { systemClock } from '../src/lib/clock.ts';
-import { silentLogger } from '../src/lib/logger.ts';
+import { type OpenServer, openServer } from './e2e/server-in-process.ts';
 import { eventually } from './fixtures/eventually.ts';
 import { addressOf, everyRoute } from './security/every-route.ts';
 
@@ -18,11 +12,10 @@ const CHANGE = '{"bounds":[8,47,9,48]}';
 /** Routes without an example, or without an end. */
 const LEFT_OUT = ['/api/v1/events', '/api/v1/users/{name}'];
 
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-openapi-'));
-let app: App;
+let server: OpenServer;
 
 async function ask(method: string, path: string, body?: object): Promise<Response> {
-  return fetch(new URL(path, app.url), {
+  return fetch(new URL(path, server.url), {
     method,
     ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   });
@@ -32,14 +25,8 @@ async function ask(method: string, path: string, body?: object): Promise<Respons
 let exported = '';
 
 beforeAll(async () => {
-  const flags = { data: folder, port: '0', 'no-auth': 'true' };
-  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-  const rules = { action: 'invalidate' as const, buffer: 16, layers: ['world'] };
-  const changes = [{ name: '1', type: 'webhook' as const, secret: SECRET, ...rules }];
-  app = await openApp(
-    { ...settings, changes },
-    { log: silentLogger, clock: systemClock, random: Math.random },
-  );
+  const changes = [{ name: '1', type: 'webhook', secret: SECRET, layers: ['world'] }];
+  server = await openServer({ config: JSON.stringify({ changes }), flags: { 'no-auth': 'true' } });
   expect((await ask('GET', '/tiles/world/0/0/0.png')).status).toBe(200);
   const seed = { layer: 'world', type: 'seed', gridSet: 'EPSG:900913', format: 'image/png' };
   expect((await ask('POST', '/api/v1/tasks', { ...seed, zoomStart: 0, zoomStop: 1 })).status).toBe(201);
@@ -51,15 +38,10 @@ beforeAll(async () => {
   });
   const signature = createHmac('sha256', SECRET).update(CHANGE).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
-  const address = new URL('api/v1/changes/1', app.url);
+  const address = new URL('api/v1/changes/1', server.url);
   expect((await fetch(address, { method: 'POST', headers, body: CHANGE })).status).toBe(202);
   const made = await ask('POST', '/api/v1/exports', { layer: 'world', type: 'mbtiles' });
   exported = ((await made.json()) as { id: string }).id;
-});
-
-afterAll(async () => {
-  await app?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** The queries of addresses that need one. */

@@ -1,13 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { getOrCreate } from '../../src/lib/get-or-create.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { encodeImage } from '../../src/raster/encode-image.ts';
 import { writeMbtiles, writeMbtilesRows } from '../fixtures/archives.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -15,6 +10,7 @@ import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../fixtures/old-caches.ts';
 import { paintImage } from '../fixtures/sample-images.ts';
 import { freshData, startServer, temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const DARK = '?STYLES=dark';
 
@@ -43,7 +39,7 @@ interface ShownTask {
 interface Fixture {
   readonly wms: MockWms;
   readonly old: string;
-  app: App;
+  server: OpenServer;
   restart(): Promise<void>;
   tile(
     z: number,
@@ -57,11 +53,6 @@ interface Fixture {
     request: object,
   ): Promise<{ readonly state: string; readonly counters: Readonly<Record<string, number>> }>;
 }
-
-const opened: App[] = [];
-afterEach(async () => {
-  for (const app of opened.splice(0)) await app.close();
-});
 
 /** A server in this process with the layer `topp:states`, which adopts the cache of the test. */
 async function openFixture(adopt: string, more = ''): Promise<Fixture> {
@@ -85,21 +76,14 @@ layers:
     adopt: ${adopt}
 `,
   );
-  async function start(): Promise<App> {
-    const flags = { config, data, port: '0', 'no-auth': 'true' };
-    const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-    const app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
-    opened.push(app);
-    return app;
-  }
+  const start = () => openServer({ data, flags: { config, 'no-auth': 'true' } });
   const fixture: Fixture = {
     wms,
     old,
-    app: await start(),
+    server: await start(),
     async restart() {
-      await fixture.app.close();
-      opened.splice(opened.indexOf(fixture.app), 1);
-      fixture.app = await start();
+      await fixture.server.stop();
+      fixture.server = await start();
     },
     async tile(z, x, y, query = '', gridSet = '') {
       const answer = await fixture.call('GET', `tiles/topp:states/${gridSet}${z}/${x}/${y}.png${query}`);
@@ -107,7 +91,7 @@ layers:
       return { cache: answer.headers.get('x-cache'), bytes: Buffer.from(await answer.arrayBuffer()) };
     },
     call: (method, path, body) =>
-      fetch(new URL(path, fixture.app.url), {
+      fetch(new URL(path, fixture.server.url), {
         method,
         // A server that stops would wait for the connections that are kept.
         headers: {
@@ -278,7 +262,7 @@ describe('a layer declared over HTTP', () => {
     expect((await post(fixture.old)).status).toBe(201);
     const tile = await pictureOf(1, 0, 0);
     writeGeoWebCache(fixture.old, { ...STATES, layer: 'adopter' }, [tile]);
-    const served = await fetch(new URL('tiles/adopter/1/0/0.png', fixture.app.url));
+    const served = await fetch(new URL('tiles/adopter/1/0/0.png', fixture.server.url));
     expect(Buffer.from(await served.arrayBuffer())).toEqual(tile.bytes);
   });
 

@@ -1,13 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 /** A layer of its own for each test. */
 function fresh(name: string) {
@@ -24,18 +20,16 @@ function fresh(name: string) {
 
 let wms: MockWms;
 let data: string;
-let app: App;
+let server: OpenServer;
 
 const configFile = () => join(data, 'tilewarden.yaml');
 
 const start = async () => {
-  const flags = { data, config: configFile(), port: '0', 'no-auth': 'true' };
-  const { settings } = loadSettings({ flags, environment: {}, workingFolder: data });
-  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
+  server = await openServer({ data, flags: { config: configFile(), 'no-auth': 'true' }, outlivesTest: true });
 };
 
 async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-  const answer = await fetch(new URL(path, app.url), {
+  const answer = await fetch(new URL(path, server.url), {
     method,
     ...(body !== undefined && { body: JSON.stringify(body) }),
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
@@ -48,15 +42,13 @@ async function call(method: string, path: string, body?: unknown, headers: Recor
 describe('a layer declared over the network', () => {
   beforeAll(async () => {
     wms = await openMockWms();
-    data = await mkdtemp(join(tmpdir(), 'tw-catalog-'));
+    data = temporaryFolder();
     const upstreams = `upstreams: { '${new URL(wms.url).host}': { allowPrivate: true } }\n`;
     await writeFile(configFile(), upstreams);
     await start();
   });
   afterAll(async () => {
-    await app.close();
     await wms.close();
-    await rm(data, { recursive: true, force: true });
   });
 
   it('a layer declared over HTTP serves tiles immediately, and after a restart', async () => {
@@ -67,7 +59,7 @@ describe('a layer declared over the network', () => {
     expect([created.status, created.headers.get('etag')]).toEqual([201, expect.stringMatching(/^"v\d+"$/)]);
     expect(created.headers.get('location')).toMatch(/\/api\/v1\/layers\/topp%3Astates%20of%20america$/);
     expect((await call('GET', tile)).status).toBe(200);
-    await app.close();
+    await server.stop();
     await start();
     expect((await call('GET', tile)).headers.get('x-cache')).toBe('HIT');
     const shown = await call('GET', at);
@@ -260,7 +252,7 @@ describe('a layer declared over the network', () => {
     const { name, ...rest } = json.document;
     expect((await call('PUT', at, { ...rest, title: 'New' })).status).toBe(200);
     expect((await call('GET', at)).text).not.toContain('x1');
-    await app.close();
+    await server.stop();
     await start();
     expect((await call('GET', at)).json.title).toBe('New');
   });

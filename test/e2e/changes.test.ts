@@ -1,22 +1,18 @@
 import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
 import { changesSql } from '../../src/changes/feeds/changes-sql.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
+import { temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const SECRET = 'for tests only';
 /** In web mercator; Zurich is in 6/33/22, Hamburg in 6/33/20. */
@@ -33,10 +29,10 @@ let feedRequests: string[] = [];
 /** Their keys. */
 const purges: string[][] = [];
 let gis: pg.Client;
-let app: App;
+let server: OpenServer;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tw-changes-'));
+  folder = temporaryFolder();
   await mkdir(join(folder, 'expired'));
   wms = await openMockWms();
   rss = createServer((request, response) => {
@@ -73,29 +69,22 @@ changes:
   - { name: edits, type: postgres, url: { env: GIS }, table: public.tile_changes, layers: [rows] }
 `,
   );
-  const environment = { HOOK_SECRET: SECRET, GIS: gisDatabase };
-  const flags = {
-    config: join(folder, 'tilewarden.yaml'),
-    data: join(folder, 'data'),
-    port: '0',
-    'no-auth': 'true',
-  };
-  const { settings } = loadSettings({ flags, environment, workingFolder: folder });
-  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
+  server = await openServer({
+    flags: { config: join(folder, 'tilewarden.yaml'), 'no-auth': 'true' },
+    env: { HOOK_SECRET: SECRET, GIS: gisDatabase },
+  });
 });
 
 afterAll(async () => {
-  await app.close();
   await gis.end();
   await wms.close();
   rss.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function cache(layer: string, ...tiles: readonly string[]): Promise<readonly (string | null)[]> {
   const all: (string | null)[] = [];
   for (const tile of tiles) {
-    const answer = await fetch(new URL(`tiles/${layer}/${tile}`, app.url));
+    const answer = await fetch(new URL(`tiles/${layer}/${tile}`, server.url));
     expect(answer.status).toBe(200);
     await answer.arrayBuffer();
     all.push(answer.headers.get('x-cache'));
@@ -110,7 +99,7 @@ async function cached(layer: string, ...tiles: readonly string[]): Promise<void>
     () => cache(layer, ...tiles),
     (seen) => seen.every((one) => one === 'HIT'),
   );
-  await untilStored(app);
+  await untilStored(server);
 }
 
 function signatureOf(body: string): string {
@@ -123,7 +112,7 @@ async function post(
   name = 'hook',
 ): Promise<{ readonly status: number; readonly text: string }> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const answer = await fetch(new URL(`api/v1/changes/${name}`, app.url), {
+  const answer = await fetch(new URL(`api/v1/changes/${name}`, server.url), {
     method: 'POST',
     body: text,
     headers: {
@@ -144,12 +133,12 @@ interface FeedDocument {
 }
 
 async function auditOf(feed: string, limit: number): Promise<readonly object[]> {
-  const answer = await fetch(new URL(`api/v1/audit?actor=feed:${feed}&limit=${limit}`, app.url));
+  const answer = await fetch(new URL(`api/v1/audit?actor=feed:${feed}&limit=${limit}`, server.url));
   return ((await answer.json()) as { entries: readonly object[] }).entries;
 }
 
 async function feedNamed(name: string): Promise<FeedDocument> {
-  const answer = await fetch(new URL('api/v1/changes', app.url));
+  const answer = await fetch(new URL('api/v1/changes', server.url));
   const { changes } = (await answer.json()) as { changes: readonly FeedDocument[] };
   const feed = changes.find((one) => one.name === name);
   if (!feed) throw new Error(`there is no feed ${name}`);
@@ -209,7 +198,7 @@ describe('a webhook', () => {
     await cached('roads', '6/33/22.png', '6/33/20.png', '3/4/2.png');
     await cached('above', '6/33/22.png', '6/33/20.png', '3/4/2.png');
     const isXml = typeof body === 'string';
-    const answer = await fetch(new URL(path, app.url), {
+    const answer = await fetch(new URL(path, server.url), {
       method: 'POST',
       body: isXml ? body : JSON.stringify(body),
       headers: { 'content-type': isXml ? 'text/xml' : 'application/json' },
@@ -333,7 +322,7 @@ describe('a webhook', () => {
       applied: expect.any(Number),
       pending: 0,
     });
-    const metrics = await (await fetch(new URL('metrics', app.url))).text();
+    const metrics = await (await fetch(new URL('metrics', server.url))).text();
     expect(metrics).toContain(`tilewarden_changes_applied_total{feed="hook"} ${feed.applied}`);
     const [entry] = await auditOf('hook', 1);
     expect(entry).toMatchObject({ action: 'change', outcome: 'done', source: '127.0.0.1' });
@@ -380,7 +369,7 @@ describe('what a change does', () => {
   const read = async <Document>(path: string, body?: object): Promise<Document> => {
     const init = body && { method: 'POST', body: JSON.stringify(body) };
     const headers = { 'content-type': 'application/json' };
-    return (await (await fetch(new URL(path, app.url), { ...init, headers })).json()) as Document;
+    return (await (await fetch(new URL(path, server.url), { ...init, headers })).json()) as Document;
   };
   const storedTiles = async () =>
     (await read<{ tiles: number }>('api/v1/layers/acts/truncate', { dryRun: true })).tiles;
@@ -397,7 +386,7 @@ describe('what a change does', () => {
     expect(entries).toMatchObject([
       { target: 'feed:again', summary: 'replayed 2 changes of the last hour of again', outcome: 'done' },
     ]);
-    const unknown = await fetch(new URL('api/v1/changes/nothing/replay', app.url), { method: 'POST' });
+    const unknown = await fetch(new URL('api/v1/changes/nothing/replay', server.url), { method: 'POST' });
     expect(unknown.status).toBe(404);
   });
 
@@ -406,7 +395,7 @@ describe('what a change does', () => {
     const delivered = async () => (await read<Deliveries>('api/v1/deliveries')).deliveries;
     const areOver = (all: Deliveries['deliveries']) => all.every(({ state }) => state === 'delivered');
     const keysOf = async (layer: string, tile: string) => {
-      const { headers } = await fetch(new URL(`tiles/${layer}/${tile}`, app.url));
+      const { headers } = await fetch(new URL(`tiles/${layer}/${tile}`, server.url));
       return String(headers.get('xkey')).split(' ');
     };
     // No other test changes Tokyo; purges of other changes may be sent in between. A page of a lower zoom is the whole world.

@@ -1,15 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
@@ -17,6 +11,8 @@ import { type ModuleServer, openModuleServer } from '../fixtures/module-server.t
 import { needs } from '../fixtures/needs.ts';
 import { createReaderKey } from '../fixtures/reader-key.ts';
 import { sharedBrowser, sharedMapServer } from '../fixtures/shared-services.ts';
+import { temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const SIDE = 512;
 const HALF = 20037508.34;
@@ -75,7 +71,7 @@ const MAPLIBRE = PAGE(
 const HTML = 'text/html';
 
 describe('the page of a layer', needs('chromium', 'mapserver'), () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-browser-'));
+  let folder: string;
   const snippets = new Map<string, string>();
   const pages = new Map<string, { type: string; body: string }>([
     ['/openlayers', { type: HTML, body: PAGE('') }],
@@ -83,7 +79,7 @@ describe('the page of a layer', needs('chromium', 'mapserver'), () => {
     ['/maplibre', { type: HTML, body: MAPLIBRE }],
   ]);
   let mapServer: { readonly url: string };
-  let app: App;
+  let server: OpenServer;
   let modules: ModuleServer;
   let browser: Browser;
   /** Shows the page of the layer. */
@@ -92,15 +88,13 @@ describe('the page of a layer', needs('chromium', 'mapserver'), () => {
   beforeAll(async () => {
     browser = await sharedBrowser();
     mapServer = await sharedMapServer();
-    writeFileSync(join(folder, 'tilewarden.yaml'), CONFIG(mapServer.url));
-    const flags = { config: join(folder, 'tilewarden.yaml'), port: '0', data: join(folder, 'data') };
-    const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-    app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
+    folder = temporaryFolder();
+    server = await openServer({ config: CONFIG(mapServer.url) });
     modules = await openModuleServer(['leaflet', 'maplibre-gl'], pages);
     page = await browser.newPage();
     page.setDefaultTimeout(WAIT_TIMEOUT_MS);
     const complaints = complaintsOf(page);
-    await page.goto(`${app.url}layers/${encodeURIComponent(LAYER)}`);
+    await page.goto(`${server.url}/layers/${encodeURIComponent(LAYER)}`);
     for (const block of await page.locator('pre').all()) {
       snippets.set((await block.getAttribute('id')) ?? '', (await block.textContent()) ?? '');
     }
@@ -113,8 +107,6 @@ describe('the page of a layer', needs('chromium', 'mapserver'), () => {
   afterAll(async () => {
     await page?.close();
     await modules?.close();
-    await app?.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   function snippet(id: string): string {
@@ -155,7 +147,7 @@ describe('the page of a layer', needs('chromium', 'mapserver'), () => {
     'the OpenLayers snippet on the page of a layer shows $gridSet as MapServer draws it',
     async (place) => {
       const [minX, minY, maxX, maxY] = place.bounds;
-      await page.goto(`${app.url}layers/${encodeURIComponent(LAYER)}?gridSet=${place.gridSet}`);
+      await page.goto(`${server.url}/layers/${encodeURIComponent(LAYER)}?gridSet=${place.gridSet}`);
       const pasted = await page.locator('#openlayers').textContent();
       const code = `${pasted}
 view.setCenter([${(minX + maxX) / 2}, ${(minY + maxY) / 2}]);
@@ -185,16 +177,14 @@ map.once('idle', () => { globalThis.shown = true; });`;
   });
 
   it('OpenLayers and MapLibre show a closed layer on another site with a key in the address', async () => {
-    const { password = '' } = app.initialPassword ?? {};
-    const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
     const origins = [new URL(modules.url).origin];
-    const key = await createReaderKey(app.url, authorization, ['closed'], { origins });
+    const key = await createReaderKey(server.url, server.authorization, ['closed'], { origins });
     const openLayers = `import Map from 'ol/Map.js';
 import View from 'ol/View.js';
 import WMTSCapabilities from 'ol/format/WMTSCapabilities.js';
 import TileLayer from 'ol/layer/Tile.js';
 import WMTS, { optionsFromCapabilities } from 'ol/source/WMTS.js';
-const answer = await fetch('${app.url}service/wmts?REQUEST=GetCapabilities&key=${key}');
+const answer = await fetch('${server.url}/service/wmts?REQUEST=GetCapabilities&key=${key}');
 const capabilities = new WMTSCapabilities().read(await answer.text());
 const source = new WMTS(optionsFromCapabilities(capabilities, { layer: 'closed', matrixSet: 'EPSG:900913' }));
 const view = new View({ center: [0, 0], resolution: ${HALF / SIDE} });
@@ -205,7 +195,7 @@ const map = new maplibregl.Map({
   container: 'map', center: [0, 0], zoom: 1,
   style: {
     version: 8,
-    sources: { closed: { type: 'raster', tileSize: 256, url: '${app.url}tiles/closed.json?key=${key}' } },
+    sources: { closed: { type: 'raster', tileSize: 256, url: '${server.url}/tiles/closed.json?key=${key}' } },
     layers: [{ id: 'closed', type: 'raster', source: 'closed' }],
   },
 });

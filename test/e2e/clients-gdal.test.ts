@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
-import { type AppBeforeMapServer, openAppBeforeMapServer } from '../fixtures/app-before-mapserver.ts';
 import { needs } from '../fixtures/needs.ts';
 import { createReaderKey } from '../fixtures/reader-key.ts';
+import { openServerBeforeMapServer, type ServerBeforeMapServer } from './server-before-mapserver.ts';
 
 const TILE = 256;
 const BLOCK = 2;
@@ -77,11 +77,10 @@ layers:
 `;
 
 describe('GDAL', needs('gdal', 'mapserver'), () => {
-  let fixture: AppBeforeMapServer;
+  let fixture: ServerBeforeMapServer;
   beforeAll(async () => {
-    fixture = await openAppBeforeMapServer(CONFIG);
+    fixture = await openServerBeforeMapServer(CONFIG);
   });
-  afterAll(() => fixture?.close());
 
   async function run(program: string, args: readonly string[]): Promise<string> {
     const output = await fixture.run(program, args);
@@ -108,7 +107,7 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
     for (let i = 0; i < BLOCK * BLOCK; i++) {
       const [across, down] = [i % BLOCK, Math.floor(i / BLOCK)];
       const place = `${zoom}/${column + across}/${row + down}`;
-      const tile = await fetchImage(`${fixture.app.url}tiles/the%2Fland/${gridSet}/${place}.png`);
+      const tile = await fetchImage(`${fixture.server.url}/tiles/the%2Fland/${gridSet}/${place}.png`);
       for (let y = 0; y < TILE; y++) {
         const line = tile.pixels.subarray(y * TILE * 4, (y + 1) * TILE * 4);
         line.copy(pixels, ((down * TILE + y) * SIDE + across * TILE) * 4);
@@ -123,14 +122,14 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
     );
 
   it('GDAL finds every grid set in the capabilities', async () => {
-    const listed = await run('gdalinfo', [`WMTS:${fixture.app.url}service/wmts?REQUEST=GetCapabilities`]);
+    const listed = await run('gdalinfo', [`WMTS:${fixture.server.url}/service/wmts?REQUEST=GetCapabilities`]);
     for (const { gridSet } of GRID_CASES) expect(listed).toContain(`tilematrixset=${gridSet}`);
   });
 
   it.each(GRID_CASES)(
     'GDAL reads $gridSet by WMTS with the pixels of the tiles and of MapServer',
     async (grid) => {
-      const dataset = `WMTS:${fixture.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
+      const dataset = `WMTS:${fixture.server.url}/service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
       const read = await readByGdal(dataset, grid);
       expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
       expect(differentShare(read, await drawnUpstream(grid))).toBeLessThan(0.005);
@@ -140,8 +139,8 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
 
   it('GDAL reads a layer and a grid set that were created over REST', async () => {
     const put = async (path: string, body: string) => {
-      const headers = { 'content-type': 'text/xml', authorization: fixture.authorization };
-      return (await fetch(`${fixture.app.url}rest/${path}.xml`, { method: 'PUT', headers, body })).status;
+      const headers = { 'content-type': 'text/xml', authorization: fixture.server.authorization };
+      return (await fetch(`${fixture.server.url}/rest/${path}.xml`, { method: 'PUT', headers, body })).status;
     };
     const doubles = (values: readonly number[]) =>
       values.map((value) => `<double>${value}</double>`).join('');
@@ -165,7 +164,7 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
          <wmsUrl><string>${fixture.mapServer.url.replaceAll('&', '&amp;')}</string></wmsUrl><wmsLayers>land</wmsLayers><transparent>false</transparent></wmsLayer>`,
       ),
     ).toBe(200);
-    const service = `WMTS:${fixture.app.url}service/wmts?REQUEST=GetCapabilities`;
+    const service = `WMTS:${fixture.server.url}/service/wmts?REQUEST=GetCapabilities`;
     const dataset = `${service},layer=made:over rest,tilematrixset=over-rest,zoom_level=${grid.zoom}`;
     const read = await readByGdal(dataset, grid);
     expect(differentShare(read, await drawnUpstream(grid))).toBeLessThan(0.005);
@@ -173,12 +172,12 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
   });
 
   it('GDAL uses the deepest zoom of a layer as its full size', async () => {
-    const dataset = `WMTS:${fixture.app.url}service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=EPSG:900913`;
+    const dataset = `WMTS:${fixture.server.url}/service/wmts?REQUEST=GetCapabilities,layer=the/land,tilematrixset=EPSG:900913`;
     expect(await run('gdalinfo', ['-nomd', dataset])).toContain(`Size is ${TILE * 2 ** 5}, ${TILE * 2 ** 5}`);
   });
 
   it('GDAL lists the layers of the TMS service document', async () => {
-    const listed = await run('gdalinfo', [`${fixture.app.url}service/tms`]);
+    const listed = await run('gdalinfo', [`${fixture.server.url}/service/tms`]);
     expect(listed).toContain('the%2Fland@EPSG%3A900913@png');
     expect(listed).toContain('the%2Fland@LAMB93@png');
     expect(listed).not.toContain('PL1992');
@@ -188,7 +187,7 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
     'GDAL reads $gridSet by TMS with the pixels of the tiles',
     async (grid) => {
       const read = await readByGdal(
-        `${fixture.app.url}service/tms/1.0.0/the%2Fland@${grid.gridSet}@png`,
+        `${fixture.server.url}/service/tms/1.0.0/the%2Fland@${grid.gridSet}@png`,
         grid,
       );
       expect(differentShare(read, await tilesDirectly(grid))).toBe(0);
@@ -196,10 +195,10 @@ describe('GDAL', needs('gdal', 'mapserver'), () => {
   );
 
   it('GDAL reads a closed layer by TMS and WMTS with a key in the address', async () => {
-    const key = await createReaderKey(fixture.app.url, fixture.authorization, ['closed']);
+    const key = await createReaderKey(fixture.server.url, fixture.server.authorization, ['closed']);
     const [grid] = GRID_CASES;
     if (!grid) throw new Error('There is no grid set.');
-    const service = `${fixture.app.url}service`;
+    const service = `${fixture.server.url}/service`;
     const tileMatrixSet = `layer=closed,tilematrixset=${grid.gridSet},zoom_level=${grid.zoom}`;
     for (const dataset of [
       `${service}/tms/1.0.0/closed@${grid.gridSet}@png?key=${key}`,

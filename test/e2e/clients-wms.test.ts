@@ -7,9 +7,9 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
-import { type AppBeforeMapServer, openAppBeforeMapServer } from '../fixtures/app-before-mapserver.ts';
 import { soon } from '../fixtures/eventually.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
+import { openServerBeforeMapServer, type ServerBeforeMapServer } from './server-before-mapserver.ts';
 
 interface Place {
   readonly gridSet: string;
@@ -118,21 +118,20 @@ function openOwsLib(program: string) {
 }
 
 describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
-  let fixture: AppBeforeMapServer;
+  let fixture: ServerBeforeMapServer;
   let owsLib: ReturnType<typeof openOwsLib>;
   beforeAll(async () => {
-    fixture = await openAppBeforeMapServer(CONFIG);
+    fixture = await openServerBeforeMapServer(CONFIG);
     owsLib = openOwsLib(programPath('owslib'));
   });
   afterAll(async () => {
     await owsLib?.close();
-    await fixture?.close();
   });
 
   const file = () => join(fixture.folder, 'read.png');
 
   async function byOwsLib(asked: object): Promise<Buffer> {
-    await owsLib.read({ url: `${fixture.app.url}service/wms`, file: file(), ...asked });
+    await owsLib.read({ url: `${fixture.server.url}/service/wms`, file: file(), ...asked });
     return readFile(file());
   }
 
@@ -156,7 +155,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
     const dataset = join(fixture.folder, 'wms.xml');
     writeFileSync(
       dataset,
-      `<GDAL_WMS><Service name="WMS"><Version>1.1.1</Version><ServerUrl>${fixture.app.url}service/wms?</ServerUrl><Layers>land</Layers><Styles/><SRS>${srs}</SRS><ImageFormat>image/png</ImageFormat></Service><DataWindow><UpperLeftX>${minX}</UpperLeftX><UpperLeftY>${maxY}</UpperLeftY><LowerRightX>${maxX}</LowerRightX><LowerRightY>${minY}</LowerRightY><SizeX>${WIDTH}</SizeX><SizeY>${height}</SizeY></DataWindow><Projection>${srs}</Projection><BandsCount>4</BandsCount><BlockSizeX>300</BlockSizeX><BlockSizeY>250</BlockSizeY></GDAL_WMS>`,
+      `<GDAL_WMS><Service name="WMS"><Version>1.1.1</Version><ServerUrl>${fixture.server.url}/service/wms?</ServerUrl><Layers>land</Layers><Styles/><SRS>${srs}</SRS><ImageFormat>image/png</ImageFormat></Service><DataWindow><UpperLeftX>${minX}</UpperLeftX><UpperLeftY>${maxY}</UpperLeftY><LowerRightX>${maxX}</LowerRightX><LowerRightY>${minY}</LowerRightY><SizeX>${WIDTH}</SizeX><SizeY>${height}</SizeY></DataWindow><Projection>${srs}</Projection><BandsCount>4</BandsCount><BlockSizeX>300</BlockSizeX><BlockSizeY>250</BlockSizeY></GDAL_WMS>`,
     );
     await fixture.run('gdal_translate', ['-q', '-of', 'PNG', dataset, file()]);
     const read = await decode(await readFile(file()));
@@ -165,7 +164,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
 
   it.each(PLACES)('a WMS layer is found by GDAL as a tile set in $gridSet', async (place) => {
     const listed = await fixture.run('gdalinfo', [
-      `WMS:${fixture.app.url}service/wms?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetCapabilities&TILED=true&SRS=${place.srs}`,
+      `WMS:${fixture.server.url}/service/wms?SERVICE=WMS&VERSION=1.1.1&REQUEST=GetCapabilities&TILED=true&SRS=${place.srs}`,
     ]);
     const datasets = [...listed.matchAll(/SUBDATASET_\d+_NAME=(.*)/g)].map((match) => match[1] ?? '');
     const dataset = datasets.find((name) => name.includes(`SRS=${place.srs}&`) && name.includes('TILESIZE='));
@@ -191,7 +190,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
 
   it.each(PLACES)('a WMTS tile is read by OWSLib in $gridSet as MapServer draws it', async (place) => {
     const { gridSet, tile, srs, tileBounds } = place;
-    const url = `${fixture.app.url}service/wmts?REQUEST=GetCapabilities`;
+    const url = `${fixture.server.url}/service/wmts?REQUEST=GetCapabilities`;
     const read = await decode(await byOwsLib({ service: 'wmts', url, gridSet, tile }));
     expectAlike(read, await drawnUpstream(srs, tileBounds, 256, 256));
   });
@@ -203,7 +202,7 @@ describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
     const atSea = await byOwsLib({ ...asked, xy: [5, 180] });
     expect(atSea.toString()).not.toContain('Feature ');
     const byWmts = await fetch(
-      `${fixture.app.url}service/wmts?REQUEST=GetFeatureInfo&LAYER=land&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:2&TILEROW=1&TILECOL=2&I=60&J=60&INFOFORMAT=text/plain`,
+      `${fixture.server.url}/service/wmts?REQUEST=GetFeatureInfo&LAYER=land&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:2&TILEROW=1&TILECOL=2&I=60&J=60&INFOFORMAT=text/plain`,
     );
     expect([byWmts.status, byWmts.headers.get('content-security-policy')]).toEqual([
       200,

@@ -3,16 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openApp } from '../../src/app.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { inLength } from '../fixtures/length.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { freshData, temporaryFolder } from './server.ts';
+import { temporaryFolder } from './server.ts';
+import { openServer } from './server-in-process.ts';
 
 async function run(...args: readonly string[]) {
   let [out, err] = ['', ''];
@@ -27,22 +23,14 @@ async function run(...args: readonly string[]) {
   return { code, out, err };
 }
 
-/** A server that stops without waiting for its clients. */
-async function openServer(config = ''): Promise<string> {
-  const folder = temporaryFolder();
-  const file = join(folder, 'tilewarden.yaml');
-  writeFileSync(file, config);
-  const flags = { config: file, data: await freshData({}), port: '0', 'no-auth': 'true' };
-  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-  const app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
-  whenOver(() => app.close());
-  return app.url.replace(/\/$/, '');
+async function open(config: string): Promise<string> {
+  return (await openServer({ config, flags: { 'no-auth': 'true' } })).url;
 }
 
 /** Its layer `world` is imported. */
 let other: string;
 beforeAll(async () => {
-  other = await openServer('stores: { default: { type: memory } }');
+  other = await open('stores: { default: { type: memory } }');
 });
 
 const ALLOWING = "upstreams: { '127.0.0.1': { allowPrivate: true } }\nlayers: []";
@@ -74,7 +62,7 @@ describe('tilewarden import URL', () => {
   });
 
   it('tilewarden import URL declares layers in a running server, once', async () => {
-    const server = await openServer(ALLOWING);
+    const server = await open(ALLOWING);
     const first = await run(`${other}/service/wms`, '--layer', 'world', '--apply', '--server', server);
     expect([first.code, first.out, first.err]).toEqual([0, '', expect.stringContaining('Applied 1 of 1')]);
     expect((await get(`${server}/api/v1/layers/world`)).json).toMatchObject({ origin: 'database' });
@@ -104,7 +92,7 @@ describe('POST /api/v1/import', () => {
     });
 
   it('POST /api/v1/import returns declarations and a report, and declares nothing', async () => {
-    const server = await openServer(ALLOWING);
+    const server = await open(ALLOWING);
     const answer = await post(server, { url: `${other}/service/wmts`, layers: ['world'] });
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({
@@ -115,7 +103,7 @@ describe('POST /api/v1/import', () => {
   });
 
   it('POST /api/v1/import rejects private addresses that the configuration file does not allow', async () => {
-    const server = await openServer('layers: []');
+    const server = await open('layers: []');
     for (const url of [`${other}/service/wms`, 'http://169.254.169.254/latest', 'http://localhost:1/wms']) {
       const answer = await post(server, { url });
       expect([answer.status, await answer.text()]).toEqual([
@@ -130,7 +118,7 @@ describe('POST /api/v1/import', () => {
   });
 
   it('GET /api/v1/preview shows tiles of an undeclared layer, and stores none', async () => {
-    const server = await openServer(ALLOWING);
+    const server = await open(ALLOWING);
     const document = {
       name: 'seen',
       source: { type: 'wms', url: `${other}/service/wms`, layers: 'world' },
@@ -166,7 +154,7 @@ describe('tilewarden import FOLDER', () => {
       '<gwcQuotaConfiguration><enabled>true</enabled><globalQuota><value>7</value><units>GiB</units></globalQuota></gwcQuotaConfiguration>',
     );
     writeFileSync(join(gwc, 'users.properties'), 'anna=secret,ROLE_USER\n');
-    const server = await openServer(`adoptFolders: ['${gwc}']\nlayers: []`);
+    const server = await open(`adoptFolders: ['${gwc}']\nlayers: []`);
     const { code, out, err } = await run(gwc, '--apply', '--server', server);
     expect([code, err]).toEqual([0, expect.stringContaining('Applied 3 of 3')]);
     expect(out).toMatch(/^anna {2}viewer {2}\S{20}\n$/);

@@ -6,20 +6,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { importFromFile } from '../../src/app/import-settings.ts';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
 import { writeSettingsFile } from '../../src/config/yaml-file.ts';
 import type { Bounds } from '../../src/domain/bounds.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { getOrCreate } from '../../src/lib/get-or-create.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { soon } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { type Place, showsPlace } from '../fixtures/mock-wms-pixels.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
   const child = spawn(program, args, { cwd });
@@ -81,23 +77,18 @@ const MERCATOR: Grid = {
 };
 
 interface Moved {
-  readonly app: App;
+  readonly server: OpenServer;
   readonly wms: MockWms;
 }
 
 /** A server with the imported layers, whose map server no longer answers. */
 async function move(configuration: string, wms: MockWms): Promise<Moved> {
   const { layers, gridSets } = await importFromFile(configuration, null);
-  const folder = temporaryFolder();
-  const config = join(folder, 'tilewarden.yaml');
   const upstreams = { [new URL(wms.url).host]: { allowPrivate: true } };
-  writeFileSync(config, writeSettingsFile({ upstreams, gridSets, layers }));
-  const flags = { config, data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
-  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
+  const config = writeSettingsFile({ upstreams, gridSets, layers });
   wms.reset();
   wms.answer = 'xml';
-  const app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
-  return { app, wms };
+  return { server: await openServer({ config, flags: { 'no-auth': 'true' } }), wms };
 }
 
 const parameters = new Map([['LAYERS', 'a']]);
@@ -112,13 +103,18 @@ function isImageOf(bytes: Buffer, place: Place): Promise<boolean> {
 }
 
 /** The tiles of a layer that are not hits, or show another place than their own. */
-async function wrongTiles({ app }: Moved, layer: string, grid: Grid, extension = 'png'): Promise<string[]> {
+async function wrongTiles(
+  { server }: Moved,
+  layer: string,
+  grid: Grid,
+  extension = 'png',
+): Promise<string[]> {
   const wrong: string[] = [];
   for (const [z, [columns, rows]] of grid.sizes.entries()) {
     for (let at = 0; at < columns * rows; at++) {
       const [x, y] = [at % columns, Math.floor(at / columns)];
       const path = `tiles/${layer}/${grid.name}/${z}/${x}/${y}.${extension}`;
-      const answer = await fetch(new URL(path, app.url));
+      const answer = await fetch(new URL(path, server.url));
       const bytes = Buffer.from(await answer.arrayBuffer());
       const place = { srs: grid.srs, bounds: grid.bounds(z, x, y), width: 256, height: 256, parameters };
       const isHit = answer.status === 200 && answer.headers.get('x-cache') === 'HIT';
@@ -214,7 +210,6 @@ ${entries
     moved = await move(join(folder, 'mapproxy.yaml'), wms);
   });
   afterAll(async () => {
-    await moved.app.close();
     await moved.wms.close();
   });
 
@@ -295,7 +290,6 @@ describe('a cache that MapCache has seeded', needs('mapcache'), () => {
     moved = await move(join(folder, 'mapcache.xml'), wms);
   });
   afterAll(async () => {
-    await moved.app.close();
     await moved.wms.close();
   });
 

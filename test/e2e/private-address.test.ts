@@ -1,44 +1,28 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings, readSettingsFile } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { startServer } from './server.ts';
+import { startServer, temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 let folder: string;
 let wms: MockWms;
-let app: App;
-const opened: App[] = [];
+let server: OpenServer;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tw-private-'));
+  folder = temporaryFolder();
   wms = await openMockWms();
 });
 
 afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close();
   await wms.close();
-  await rm(folder, { recursive: true, force: true });
 });
-
-async function openPlainApp(): Promise<void> {
-  const flags = { data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
-  const file = readSettingsFile(() => loadSettings({ flags, environment: {}, workingFolder: folder }));
-  const env = { log: silentLogger, clock: systemClock, random: systemRandom, file };
-  app = await openApp(file.current.settings, env);
-  opened.push(app);
-}
 
 async function post(path: string, body: object | string) {
   const isForm = typeof body === 'string';
   const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
-  const answer = await fetch(new URL(path, app.url), {
+  const answer = await fetch(new URL(path, server.url), {
     method: 'POST',
     headers: { 'content-type': type },
     body: isForm ? body : JSON.stringify(body),
@@ -50,7 +34,7 @@ const configFile = () => join(folder, 'tilewarden.yaml');
 const reload = () => post('/rest/reload', 'reload_configuration=1');
 
 it('a private address is rejected with the line that allows it, which works after a reload', async () => {
-  await openPlainApp();
+  server = await openServer({ data: join(folder, 'data'), flags: { 'no-auth': 'true' } });
   const { host } = new URL(wms.url);
   const line = `upstreams: { '${host}': { allowPrivate: true } }`;
   const layer = { name: 'roads', source: { type: 'wms', url: wms.url, layers: 'roads' } };
@@ -71,29 +55,29 @@ it('a private address is rejected with the line that allows it, which works afte
   expect(done.text).toContain(`Upstreams changed: ${host}.`);
   expect(done.text).not.toContain('restart');
   expect((await post('/api/v1/layers', layer)).status).toBe(201);
-  expect((await fetch(new URL('/tiles/roads/0/0/0.png', app.url))).status).toBe(200);
+  expect((await fetch(new URL('/tiles/roads/0/0/0.png', server.url))).status).toBe(200);
 });
 
 it('a reload changes the limits of a host in use, and can revoke its permission', async () => {
-  await openPlainApp();
+  server = await openServer({ data: join(folder, 'data'), flags: { 'no-auth': 'true' } });
   const { host } = new URL(wms.url);
   const layer = { name: 'roads', source: { type: 'wms', url: wms.url, layers: 'roads' } };
   const write = (options: string) => writeFile(configFile(), `upstreams: { '${host}': { ${options} } }\n`);
   await write('allowPrivate: true');
   await reload();
   await post('/api/v1/layers', layer);
-  expect((await fetch(new URL('/tiles/roads/0/0/0.png', app.url))).status).toBe(200);
+  expect((await fetch(new URL('/tiles/roads/0/0/0.png', server.url))).status).toBe(200);
   await write('allowPrivate: true, concurrency: 1, ratePerSecond: 50, dailyBudget: 1');
   await reload();
-  const shown = await fetch(new URL('/api/v1/upstreams', app.url));
+  const shown = await fetch(new URL('/api/v1/upstreams', server.url));
   expect((JSON.parse(await shown.text()) as { upstreams: unknown }).upstreams).toMatchObject([
     { host, requests: 1, limits: { concurrency: 1, ratePerSecond: 50, dailyBudget: 1 } },
   ]);
-  expect((await fetch(new URL('/tiles/roads/6/0/0.png', app.url))).status).toBe(200);
-  expect((await fetch(new URL('/tiles/roads/6/40/40.png', app.url))).status).toBe(503);
+  expect((await fetch(new URL('/tiles/roads/6/0/0.png', server.url))).status).toBe(200);
+  expect((await fetch(new URL('/tiles/roads/6/40/40.png', server.url))).status).toBe(503);
   await write('concurrency: 1');
   await reload();
-  expect((await fetch(new URL('/tiles/roads/7/0/0.png', app.url))).status).toBe(502);
+  expect((await fetch(new URL('/tiles/roads/7/0/0.png', server.url))).status).toBe(502);
 });
 
 it('a permission revoked by SIGHUP and given by /rest/reload applies to every process', async () => {

@@ -1,14 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readXml } from '../../src/lib/xml/read-xml.ts';
 import type { XmlElement } from '../../src/lib/xml/xml-element.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const FILE = `
 upstreams: { 'maps.example.org': {} }
@@ -20,19 +13,9 @@ const REST = '/geoserver/gwc/rest';
 const GO = { accept: 'application/xml', 'accept-encoding': 'identity', 'content-type': 'application/xml' };
 const PYTHON = { accept: '*/*', 'content-type': 'text/xml' };
 
-let folder: string;
-let app: App;
+let server: OpenServer;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tw-replayed-'));
-  const config = join(folder, 'tilewarden.yaml');
-  await writeFile(config, FILE);
-  const flags = { config, data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
-  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
-});
-afterAll(async () => {
-  await app.close();
-  await rm(folder, { recursive: true, force: true });
+  server = await openServer({ config: FILE, flags: { 'no-auth': 'true' } });
 });
 
 async function send(
@@ -41,7 +24,7 @@ async function send(
   path: string,
   body: string | null = null,
 ) {
-  const answer = await fetch(new URL(REST + path, app.url), { method, headers, body });
+  const answer = await fetch(new URL(REST + path, server.url), { method, headers, body });
   return { status: answer.status, text: await answer.text() };
 }
 

@@ -1,14 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings, readSettingsFile } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
+import { writeFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readXml } from '../../src/lib/xml/read-xml.ts';
 import type { XmlElement } from '../../src/lib/xml/xml-element.ts';
+import { freshData, writeConfig } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const FILE = `
 gridSets:
@@ -20,23 +15,16 @@ layers:
   - { name: world, source: { type: world }, gridSets: [EPSG:900913] }
 `;
 
+let config: string;
 let data: string;
-let app: App;
+let server: OpenServer;
 
 async function start(): Promise<void> {
-  const flags = {
-    data: join(data, 'data'),
-    config: join(data, 'tilewarden.yaml'),
-    port: '0',
-    'no-auth': 'true',
-  };
-  const file = readSettingsFile(() => loadSettings({ flags, environment: {}, workingFolder: data }));
-  const env = { log: silentLogger, clock: systemClock, random: systemRandom, file };
-  app = await openApp(file.current.settings, env);
+  server = await openServer({ data, flags: { config, 'no-auth': 'true' }, outlivesTest: true });
 }
 
 async function call(method: string, path: string, body?: string, type = 'text/xml') {
-  const answer = await fetch(new URL(path.replace(/^\//, ''), app.url), {
+  const answer = await fetch(new URL(path.replace(/^\//, ''), server.url), {
     method,
     ...(body !== undefined && { body, headers: { 'content-type': type } }),
   });
@@ -67,22 +55,17 @@ const wmsLayer = (name: string, more = '', url = 'http://example.com/wms1?') =>
   `<wmsLayer><name>${name}</name><wmsUrl><string>${url}</string></wmsUrl><wmsLayers>remote</wmsLayers>${more}</wmsLayer>`;
 
 beforeAll(async () => {
-  data = await mkdtemp(join(tmpdir(), 'tw-rest-'));
-  await writeFile(join(data, 'tilewarden.yaml'), FILE);
+  data = await freshData({});
+  config = writeConfig(FILE);
   await start();
 });
-afterAll(async () => {
-  await app.close();
-  await rm(data, { recursive: true, force: true });
-});
-
 describe('/rest/layers', () => {
   it('/rest/layers lists names with links, as XML and as JSON, under every prefix', async () => {
     const { root, all } = await xml('/geowebcache/rest/layers.xml');
     expect(root.name).toBe('layers');
     expect(all('layer/name').map(({ text }) => text)).toEqual(['img states', 'world']);
     const link = all('layer/link')[0];
-    expect(link?.attributes.get('href')).toBe(`${app.url}geowebcache/rest/layers/img%20states.xml`);
+    expect(link?.attributes.get('href')).toBe(`${server.url}/geowebcache/rest/layers/img%20states.xml`);
     expect(link?.attributes.get('type')).toBe('text/xml');
     const json = await call('GET', '/geoserver/gwc/rest/layers.json');
     expect([json.type, JSON.parse(json.text)]).toEqual(['application/json', ['img states', 'world']]);
@@ -107,7 +90,7 @@ describe('/rest/layers', () => {
       const { type, text } = await call('GET', `/rest/layers/${path}`);
       expect([type, JSON.parse(text).wmsLayer.name]).toEqual(['application/json', 'img states']);
     }
-    const asked = await fetch(`${app.url}rest/layers/world`, { headers: { accept: 'application/json' } });
+    const asked = await fetch(`${server.url}/rest/layers/world`, { headers: { accept: 'application/json' } });
     expect(await asked.json()).toHaveProperty('wmsLayer');
   });
 
@@ -165,7 +148,7 @@ describe('/rest/layers', () => {
     const { text } = await call('GET', '/rest/layers/closed.xml');
     expect(text).toContain('<httpPassword>********</httpPassword>');
     await call('PUT', '/rest/layers/closed.xml', text);
-    await app.close();
+    await server.stop();
     await start();
     expect((await call('GET', '/rest/layers/closed.xml')).text).toContain('<httpPassword>********');
     await call('PUT', '/rest/layers/closed.xml', wmsLayer('closed'));
@@ -193,7 +176,7 @@ describe('/rest/layers', () => {
   it('/rest/layers forgets a transient layer when the server stops', async () => {
     await call('PUT', '/rest/layers/brief.xml', wmsLayer('brief', '<transientLayer>true</transientLayer>'));
     expect((await xml('/rest/layers/brief.xml')).at('transientLayer')).toBe('true');
-    await app.close();
+    await server.stop();
     await start();
     expect((await call('GET', '/rest/layers/brief.xml')).status).toBe(404);
   });
@@ -344,7 +327,7 @@ describe('/rest/blobstores', () => {
     const { all } = await xml('/geowebcache/rest/blobstores.xml');
     expect(all('blobStore/name').map(({ text }) => text)).toEqual(['default']);
     expect(all('blobStore/link')[0]?.attributes.get('href')).toBe(
-      `${app.url}geowebcache/rest/blobstores/default.xml`,
+      `${server.url}/geowebcache/rest/blobstores/default.xml`,
     );
     expect(JSON.parse((await call('GET', '/rest/blobstores.json')).text)).toEqual(['default']);
     const { root, at } = await xml('/rest/blobstores/default.xml');
@@ -417,7 +400,7 @@ describe('/rest/global', () => {
     await call('PUT', '/rest/global.xml', '<global><lockProvider>nioLock</lockProvider></global>');
     const { text } = await call('GET', '/rest/global.xml');
     expect((await call('PUT', '/rest/global', text)).status).toBe(200);
-    await app.close();
+    await server.stop();
     await start();
     const { at } = await xml('/rest/global.xml');
     expect([at('lockProvider'), at('serviceInformation/title'), at('backendTimeout')]).toEqual([
@@ -476,7 +459,7 @@ describe('the smaller resources', () => {
   });
 
   it('/rest/statistics counts hits and misses', async () => {
-    for (const _ of [1, 2]) await fetch(`${app.url}tiles/world/0/0/0.png`);
+    for (const _ of [1, 2]) await fetch(`${server.url}/tiles/world/0/0/0.png`);
     const { root, at } = await xml('/rest/statistics.xml');
     expect(root.name).toBe('gwcInMemoryCacheStatistics');
     expect(Number(at('hitCount'))).toBeGreaterThan(0);
@@ -489,7 +472,7 @@ describe('the smaller resources', () => {
 describe('/rest/reload', () => {
   const form = 'application/x-www-form-urlencoded';
   const reload = () => call('POST', '/geowebcache/rest/reload', 'reload_configuration=1', form);
-  const write = (text: string) => writeFile(join(data, 'tilewarden.yaml'), text);
+  const write = (text: string) => writeFile(config, text);
 
   it('/rest/reload applies changes of the configuration file and nothing else', async () => {
     await call('PUT', '/rest/layers/img2.xml', wmsLayer('img2'));

@@ -1,31 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { vectorTile, writeMbtiles } from '../fixtures/archives.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-upstream-'));
 const TILE = vectorTile('roads');
 const VECTOR_LAYERS = [{ id: 'roads', fields: {} }];
 const SIZE = 256 * 256;
 
-async function open(name: string, config: string): Promise<App> {
-  const file = join(folder, `${name}.yaml`);
-  writeFileSync(file, config);
-  const flags = { config: file, port: '0', data: join(folder, name) };
-  const { settings } = loadSettings({ flags, environment: { KEY: 'hush' }, workingFolder: folder });
-  return await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
-}
-
-const LOWER = `
+const LOWER = (archive: string) => `
 stores: { default: { type: memory } }
 layers:
   - name: world
@@ -35,7 +22,7 @@ layers:
     gridSets: [{ name: EPSG:900913, zoomStop: 8 }, { name: EPSG:4326, zoomStop: 8 }]
     fullWMS: true
   - name: roads
-    source: { type: archive, path: roads.mbtiles }
+    source: { type: archive, path: '${archive}' }
     formats: [application/vnd.mapbox-vector-tile]
     gridSets: [{ name: EPSG:900913, zoomStop: 4 }]
 `;
@@ -48,23 +35,23 @@ gridSets:
   - { name: utm32, srs: 25832, extent: [250000, 5200000, 950000, 6100000], levels: 6 }
 layers:
   - name: by-xyz
-    source: { type: xyz, url: '${base}tiles/world/{z}/{x}/{y}.png?apikey={key}', keys: { key: { env: KEY } } }
+    source: { type: xyz, url: '${base}/tiles/world/{z}/{x}/{y}.png?apikey={key}', keys: { key: { env: KEY } } }
     gridSets: [EPSG:900913]
   - name: by-tms
-    source: { type: xyz, url: '${base}service/tms/1.0.0/world@EPSG:900913@png/{z}/{x}/{-y}.png' }
+    source: { type: xyz, url: '${base}/service/tms/1.0.0/world@EPSG:900913@png/{z}/{x}/{-y}.png' }
     gridSets: [EPSG:900913]
   - name: by-wmts
-    source: { type: wmts, url: '${base}service/wmts', layer: world }
+    source: { type: wmts, url: '${base}/service/wmts', layer: world }
     gridSets: [EPSG:900913, EPSG:4326]
   - name: by-wmts-paths
-    source: { type: wmts, url: '${base}service/wmts', layer: world, encoding: rest }
+    source: { type: wmts, url: '${base}/service/wmts', layer: world, encoding: rest }
     gridSets: [WebMercatorQuad, EPSG:4326]
   - name: by-wms
-    source: { type: wms, url: '${base}service/wms', layers: world }
+    source: { type: wms, url: '${base}/service/wms', layers: world }
     metatile: [1, 1]
     gridSets: [EPSG:900913, EPSG:4326]
   - name: vector-by-xyz
-    source: { type: xyz, url: '${base}tiles/roads/{z}/{x}/{y}.pbf' }
+    source: { type: xyz, url: '${base}/tiles/roads/{z}/{x}/{y}.pbf' }
     formats: [application/vnd.mapbox-vector-tile]
     gridSets: [EPSG:900913]
   - name: by-layer
@@ -74,37 +61,32 @@ layers:
 `;
 
 describe('a Tilewarden on top of a Tilewarden', () => {
-  let lower: App;
-  let upper: App;
+  let lower: OpenServer;
+  let upper: OpenServer;
   beforeAll(async () => {
     const tiles = [{ z: 0, x: 0, y: 0, bytes: gzipSync(TILE) }];
     const json = JSON.stringify({ vector_layers: VECTOR_LAYERS });
-    writeMbtiles(join(folder, 'roads.mbtiles'), 'pbf', tiles, { json });
-    lower = await open('lower', LOWER);
-    upper = await open('upper', UPPER(lower.url));
+    const archive = join(temporaryFolder(), 'roads.mbtiles');
+    writeMbtiles(archive, 'pbf', tiles, { json });
+    lower = await openServer({ config: LOWER(archive) });
+    upper = await openServer({ config: UPPER(lower.url), env: { KEY: 'hush' } });
   });
-  afterAll(async () => {
-    await upper?.close();
-    await lower?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  async function ask(app: App, path: string, headers: Record<string, string>) {
-    const { statusCode, headers: got, body } = await request(new URL(path, app.url), { headers });
+  async function ask(server: OpenServer, path: string, headers: Record<string, string>) {
+    const { statusCode, headers: got, body } = await request(new URL(path, server.url), { headers });
     return { statusCode, headers: got, bytes: Buffer.from(await body.arrayBuffer()) };
   }
 
   /** Retries after a 503: on a busy machine the lower server may be silent for so long that it is paused. */
-  function get(app: App, path: string, headers: Record<string, string> = {}) {
+  function get(server: OpenServer, path: string, headers: Record<string, string> = {}) {
     return eventually(
       `${path} is answered`,
-      () => ask(app, path, headers),
+      () => ask(server, path, headers),
       ({ statusCode }) => statusCode !== 503,
     );
   }
 
-  async function pixelsOf(app: App, path: string): Promise<Buffer> {
-    const { statusCode, bytes } = await get(app, path);
+  async function pixelsOf(server: OpenServer, path: string): Promise<Buffer> {
+    const { statusCode, bytes } = await get(server, path);
     expect(statusCode, bytes.toString('utf8', 0, 300)).toBe(200);
     return (await decodeImage(bytes, { maxPixels: SIZE })).pixels;
   }

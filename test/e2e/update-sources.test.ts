@@ -1,16 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const EMPTY = '<feed xmlns="http://www.w3.org/2005/Atom"/>';
 const ZURICH = `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:georss="http://www.georss.org/georss"><entry>
@@ -23,31 +16,24 @@ interface FeedDocument {
   readonly applied: number;
 }
 
-let folder: string;
 let wms: MockWms;
 let rss: Server;
 let feedText = EMPTY;
-let app: App;
+let server: OpenServer;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tw-update-sources-'));
   wms = await openMockWms();
   rss = createServer((_, response) => response.setHeader('Content-Type', 'application/xml').end(feedText));
   await new Promise<void>((resolve) => rss.listen(0, '127.0.0.1', resolve));
   const hosts = [new URL(wms.url).host, `127.0.0.1:${(rss.address() as AddressInfo).port}`];
   const allowed = hosts.map((host) => `  '${host}': { allowPrivate: true }\n`).join('');
-  const config = join(folder, 'tilewarden.yaml');
-  await writeFile(config, `layers: []\nupstreams:\n${allowed}`);
-  const flags = { config, data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
-  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
+  const config = `layers: []\nupstreams:\n${allowed}`;
+  server = await openServer({ config, flags: { 'no-auth': 'true' } });
 });
 
 afterAll(async () => {
-  await app.close();
   await wms.close();
   rss.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function declare(feed: string) {
@@ -56,20 +42,22 @@ async function declare(feed: string) {
     <gridSubsets><gridSubset><gridSetName>EPSG:900913</gridSetName></gridSubset></gridSubsets>${sources}
     <metaWidthHeight><int>1</int><int>1</int></metaWidthHeight>
     <wmsUrl><string>${wms.url}</string></wmsUrl><wmsLayers>roads</wmsLayers></wmsLayer>`;
-  const address = new URL('rest/layers/topp:gwc.xml', app.url);
+  const address = new URL('rest/layers/topp:gwc.xml', server.url);
   const answer = await fetch(address, { method: 'PUT', body, headers: { 'content-type': 'text/xml' } });
   return { status: answer.status, text: await answer.text(), warning: answer.headers.get('warning') };
 }
 
 async function feedOfLayer(): Promise<FeedDocument | null> {
-  const answer = await fetch(new URL('api/v1/changes', app.url));
+  const answer = await fetch(new URL('api/v1/changes', server.url));
   const { changes } = (await answer.json()) as { changes: readonly FeedDocument[] };
   return changes.find(({ layers }) => layers.includes('topp:gwc')) ?? null;
 }
 
 async function outcomes(): Promise<readonly (string | null)[]> {
   const tiles = ['6/33/22.png', '6/33/20.png'];
-  const answers = await Promise.all(tiles.map((tile) => fetch(new URL(`tiles/topp:gwc/${tile}`, app.url))));
+  const answers = await Promise.all(
+    tiles.map((tile) => fetch(new URL(`tiles/topp:gwc/${tile}`, server.url))),
+  );
   return answers.map(({ headers }) => headers.get('x-cache'));
 }
 
@@ -100,7 +88,7 @@ it("GeoWebCache's updateSources take effect over REST, and end with the layer's 
     name: expect.stringMatching(/^topp-gwc-/),
     action: 'truncate',
   });
-  const shown = await (await fetch(new URL('rest/layers/topp:gwc.xml', app.url))).text();
+  const shown = await (await fetch(new URL('rest/layers/topp:gwc.xml', server.url))).text();
   expect(shown).toContain('<pollInterval>1</pollInterval><operation>truncate</operation><maxMaskLevel>5<');
   await eventually('the tiles are hits', outcomes, (seen) => seen.every((one) => one === 'HIT'));
   feedText = ZURICH;

@@ -1,54 +1,31 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
 const EXCEPTION = `<?xml version='1.0' encoding="UTF-8"?>
 <ServiceExceptionReport version="1.1.1"><ServiceException code="x"><![CDATA[
 Image handling error: out of memory &lt;4 GB, api_key=hunter2 for open-sesame ]]>${'.'.repeat(600)}</ServiceException></ServiceExceptionReport>`;
 
-let folder: string;
 let wms: MockWms;
-let app: App;
+let server: OpenServer;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tw-words-'));
   wms = await openMockWms();
-  await writeFile(
-    join(folder, 'tilewarden.yaml'),
-    `layers:
+  server = await openServer({
+    config: `layers:
   - name: roads
     source: { type: wms, url: '${wms.url}?token=hunter2', layers: roads, headers: { X-Access: open-sesame } }
 `,
-  );
-  await start();
+    flags: { 'no-auth': 'true' },
+  });
 });
 
 afterEach(async () => {
-  await app.close();
   await wms.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
-async function start(): Promise<void> {
-  const flags = {
-    config: join(folder, 'tilewarden.yaml'),
-    data: join(folder, 'data'),
-    port: '0',
-    'no-auth': 'true',
-  };
-  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });
-}
-
 async function call(path: string, body?: unknown) {
-  const answer = await fetch(new URL(path, app.url), {
+  const answer = await fetch(new URL(path, server.url), {
     ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
     headers: { 'content-type': 'application/json' },
   });

@@ -1,17 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings, readSettingsFile } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
+import { beforeAll, expect, it } from 'vitest';
 import { needs, programPath } from '../fixtures/needs.ts';
+import { ADMIN_PASSWORD, temporaryFolder } from './server.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
 
-const PASSWORD = 'a long enough password';
 const FILES: Readonly<Record<string, string>> = {
   'layer.xml': `<wmsLayer><name>layer1</name><mimeFormats><string>image/png</string></mimeFormats>
     <gridSubsets><gridSubset><gridSetName>EPSG:900913</gridSetName></gridSubset></gridSubsets>
@@ -24,31 +19,22 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 let folder: string;
-let app: App;
+let server: OpenServer;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tw-guide-'));
+  folder = temporaryFolder();
   for (const [name, text] of Object.entries(FILES)) await writeFile(join(folder, name), text);
   const world = (name: string) => `  - { name: '${name}', source: { type: world } }\n`;
-  await writeFile(
-    join(folder, 'tilewarden.yaml'),
-    `upstreams: { 'localhost:8080': { allowPrivate: true } }\nlayers:\n${['nurc:Arc_Sample', 'topp:states'].map(world).join('')}`,
-  );
-  const flags = { data: join(folder, 'data'), config: join(folder, 'tilewarden.yaml'), port: '0' };
-  const environment = { TILEWARDEN_ADMIN_PASSWORD: PASSWORD };
-  const file = readSettingsFile(() => loadSettings({ flags, environment, workingFolder: folder }));
-  const env = { log: silentLogger, clock: systemClock, random: systemRandom, file };
-  app = await openApp(file.current.settings, env);
-});
-afterAll(async () => {
-  await app.close();
-  await rm(folder, { recursive: true, force: true });
+  const layers = ['nurc:Arc_Sample', 'topp:states'].map(world).join('');
+  server = await openServer({
+    config: `upstreams: { 'localhost:8080': { allowPrivate: true } }\nlayers:\n${layers}`,
+  });
 });
 
 /** As in the guide, except for server, user and password. */
 async function curl(...given: string[]): Promise<{ readonly status: number; readonly body: string }> {
-  const args = given.map((arg) => arg.replace(/^http:\/\/localhost:80[89]0\//, app.url));
-  const all = ['-s', '-u', `admin:${PASSWORD}`, '-w', '\n%{http_code}', ...args];
+  const args = given.map((arg) => arg.replace(/^http:\/\/localhost:80[89]0/, server.url));
+  const all = ['-s', '-u', `admin:${ADMIN_PASSWORD}`, '-w', '\n%{http_code}', ...args];
   const { stdout } = await promisify(execFile)(programPath('curl'), all, { cwd: folder });
   const end = stdout.lastIndexOf('\n');
   return { status: Number(stdout.slice(end + 1)), body: stdout.slice(0, end) };
@@ -347,7 +333,7 @@ it('every request without the right password is refused', needs('curl'), async (
     'bounds/world/EPSG:4326/java',
     'statistics',
   ]) {
-    expect((await fetch(`${app.url}geowebcache/rest/${path}`)).status, path).toBe(401);
+    expect((await fetch(`${server.url}/geowebcache/rest/${path}`)).status, path).toBe(401);
   }
   // Once: a wrong password costs a third of a second of processor.
   expect((await curl('-u', 'unknown:wrong password', `${HOST}/layers`)).status).toBe(401);

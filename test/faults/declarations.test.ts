@@ -1,16 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings, readSettingsFile } from '../../src/config/load-settings.ts';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { boundsOfRect } from '../../src/domain/grid-set.ts';
 import { rectOfTile } from '../../src/domain/tile-rect.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { systemRandom } from '../../src/lib/random.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
+import { freshData, writeConfig } from '../e2e/server.ts';
+import { type OpenServer, openServer } from '../e2e/server-in-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { showsPlace } from '../fixtures/mock-wms-pixels.ts';
@@ -19,22 +14,15 @@ const [mercator] = builtInGridSets().filter(({ name }) => name === 'EPSG:900913'
 const NAME = 'roads';
 const AT = `/api/v1/layers/${NAME}`;
 
+let config: string;
 let data: string;
 let wms: MockWms;
-let app: App;
+let server: OpenServer;
 
 async function start(layers: readonly object[] = []): Promise<void> {
-  const config = join(data, 'tilewarden.yaml');
   const upstreams = { [new URL(wms.url).host]: { allowPrivate: true, concurrency: 2 } };
   await writeFile(config, JSON.stringify({ upstreams, layers }));
-  const flags = { data: join(data, 'data'), port: '0', 'no-auth': 'true', config };
-  const file = readSettingsFile(() => loadSettings({ flags, environment: {}, workingFolder: data }));
-  app = await openApp(file.current.settings, {
-    log: silentLogger,
-    clock: systemClock,
-    random: systemRandom,
-    file,
-  });
+  server = await openServer({ data, flags: { 'no-auth': 'true', config } });
 }
 
 function declared(defaultStyle: string, layers = 'plain') {
@@ -48,7 +36,7 @@ function declared(defaultStyle: string, layers = 'plain') {
 }
 
 async function call(method: string, path: string, body?: object) {
-  const answer = await fetch(new URL(path, app.url), {
+  const answer = await fetch(new URL(path, server.url), {
     method,
     ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   });
@@ -57,7 +45,7 @@ async function call(method: string, path: string, body?: object) {
 }
 
 async function tile(z: number, x: number, y: number) {
-  const answer = await fetch(new URL(`/tiles/${NAME}/${z}/${x}/${y}.png`, app.url));
+  const answer = await fetch(new URL(`/tiles/${NAME}/${z}/${x}/${y}.png`, server.url));
   return {
     status: answer.status,
     cache: answer.headers.get('x-cache'),
@@ -89,14 +77,13 @@ async function shownAt(z: number, x: number, y: number): Promise<string> {
 }
 
 beforeEach(async () => {
-  data = await mkdtemp(join(tmpdir(), 'tw-declarations-'));
+  data = await freshData({});
+  config = writeConfig('');
   wms = await openMockWms();
 });
 afterEach(async () => {
   wms.release();
-  await app.close();
   await wms.close();
-  await rm(data, { recursive: true, force: true });
 });
 
 describe('a layer that is changed', () => {
@@ -203,11 +190,11 @@ describe('a layer of the configuration file that is changed there', () => {
       (what) => what === 'HIT plain blue',
     );
     const upstreams = { [new URL(wms.url).host]: { allowPrivate: true, concurrency: 2 } };
-    await writeFile(join(data, 'tilewarden.yaml'), JSON.stringify({ upstreams, layers: [declared('red')] }));
+    await writeFile(config, JSON.stringify({ upstreams, layers: [declared('red')] }));
     const body = new URLSearchParams({ reload_configuration: '1' });
-    expect((await fetch(new URL('/rest/reload', app.url), { method: 'POST', body })).status).toBe(200);
+    expect((await fetch(new URL('/rest/reload', server.url), { method: 'POST', body })).status).toBe(200);
     expect(await shownAt(3, 1, 1)).toBe('MISS plain red');
-    await app.close();
+    await server.stop();
     await start([declared('blue', 'other')]);
     expect(await shownAt(3, 1, 1)).toBe('MISS other blue');
   });

@@ -1,13 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type App, openApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { beforeAll, expect, it } from 'vitest';
 import { GWC_ROUTES } from '../../src/http/gwc/gwc-routes.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
+import { type OpenServer, openServer } from '../e2e/server-in-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength } from '../fixtures/length.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
@@ -21,7 +15,6 @@ import {
   xmlOf,
 } from './mutated-bodies.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tilewarden-slips-'));
 const LAYER = `
   - name: NAME
     source: { type: world }
@@ -30,13 +23,13 @@ const LAYER = `
     parameters: [{ name: STYLES, default: light, values: [light, dark] }]
     metatile: [1, 1]
 `;
-let app: App;
+let server: OpenServer;
 /** The state before all tests, which each of them leaves as it is. */
 let before: object;
 
 async function ask(method: string, path: string, body?: string, type = 'application/json') {
   const init = body === undefined ? { method } : { method, body, headers: { 'content-type': type } };
-  const answer = await fetch(new URL(path, app.url), init);
+  const answer = await fetch(new URL(path, server.url), init);
   return { status: answer.status, text: await answer.text() };
 }
 
@@ -64,13 +57,10 @@ function partOf(names: readonly string[]): (thing: Record<string, unknown>) => o
 
 /** Tiles of every kind but the one that the valid bodies select: `a`, EPSG:4326, png, dark, zoom 3, north-east. */
 beforeAll(async () => {
-  writeFileSync(
-    join(folder, 'tilewarden.yaml'),
-    `layers:${LAYER.replace('NAME', 'a')}${LAYER.replace('NAME', 'b')}`,
-  );
-  const flags = { data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
-  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
-  app = await openApp(settings, { log: silentLogger, clock: systemClock, random: Math.random });
+  server = await openServer({
+    config: `layers:${LAYER.replace('NAME', 'a')}${LAYER.replace('NAME', 'b')}`,
+    flags: { 'no-auth': 'true' },
+  });
   for (const tile of [
     'a/EPSG:4326/2/0/0.png?STYLES=dark',
     'a/EPSG:4326/3/0/7.png?STYLES=dark',
@@ -87,13 +77,8 @@ beforeAll(async () => {
     const { layers } = JSON.parse((await ask('GET', '/api/v1/usage')).text);
     return layers.length === 2 && layers.every((layer: { tiles: number }) => layer.tiles > 0);
   });
-  await untilStored(app);
+  await untilStored(server);
   before = await everything();
-});
-
-afterAll(async () => {
-  await app?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Waits until no task is left. */
