@@ -70,6 +70,8 @@ window.typos = {
     const button = () => [...root.querySelectorAll('button')].find((one) => one.textContent.match(verb));
     for (const [name, wrong] of Object.entries(fields)) {
       const control = () => fieldsIn(root).find((one) => nameOf(one) === name);
+      // A field may be disabled until what it offers is there.
+      await until(control, timeoutMs);
       const right = control()?.value;
       if (right === undefined) missed.push(`there is no field ${name}`);
       for (const text of right === undefined ? [] : wrong) {
