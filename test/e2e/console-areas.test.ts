@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { type ConsolePage, openConsole } from './console-browser.ts';
+import { type ConsolePage, holdRequests, openConsole } from './console-browser.ts';
 import { temporaryFolder } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
@@ -62,23 +62,15 @@ describe('areas in the console', needs('chromium'), () => {
 
   it('the map of the seed form keeps its place while the estimate arrives', async () => {
     const { page } = open;
-    let answer = () => {};
-    const held = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route('**/api/v1/tasks', async (route) => {
-      await held;
-      await route.continue();
-    });
+    const release = await holdRequests(page, 'POST', '**/api/v1/tasks');
     await open.go('seed/world?gridSet=EPSG:900913&zoomStop=3', 'Seed and truncate');
     const map = page.locator('#console .map');
     await page.getByText('Estimating…').waitFor();
     const before = await map.boundingBox();
-    answer();
+    await release();
     await page.getByText('Upstream requests').waitFor();
     expect(before).not.toBeNull();
     expect(await map.boundingBox()).toEqual(before);
-    await page.unrouteAll({ behavior: 'wait' });
     expect(open.complaints()).toEqual([]);
   });
 

@@ -113,6 +113,27 @@ export async function openConsole(
   };
 }
 
+/** Requests like these wait until the returned function is called, or the test is over. */
+export async function holdRequests(
+  page: Page,
+  method: string,
+  addresses: string,
+): Promise<() => Promise<void>> {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  whenOver(release);
+  await page.route(addresses, async (route) => {
+    if (route.request().method() === method) await released;
+    await route.continue();
+  });
+  return async () => {
+    release();
+    await page.unrouteAll({ behavior: 'wait' });
+  };
+}
+
 /** In the sign-in form, on any page. */
 export async function fillInAccount(page: Page): Promise<void> {
   await page.getByLabel('Name').fill('admin');

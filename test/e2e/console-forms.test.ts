@@ -12,7 +12,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { type ConsolePage, fillInAccount, openConsole, openOwnSession } from './console-browser.ts';
+import {
+  type ConsolePage,
+  fillInAccount,
+  holdRequests,
+  openConsole,
+  openOwnSession,
+} from './console-browser.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const GRID = { formats: ['image/png'], gridSets: [{ name: 'EPSG:900913', zoomStop: 17 }] };
@@ -179,6 +185,17 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.locator('[aria-invalid=true]').nth(1).waitFor();
     expect(await fault('Name')).toBe('name must have at most 200 characters.');
     expect(await fault('Time zone')).toMatch(/^timeZone must be an IANA name .*"Nowhere"\.$/);
+  });
+
+  it('the schedule form saves after Enter that came before its last answer', async () => {
+    const release = await holdRequests(page, 'GET', '**/coverage/**');
+    await open.go('about', 'About');
+    await open.go('schedules/new?layer=world', 'New schedule');
+    await page.getByLabel('Name').fill('early');
+    await page.getByText('Next runs').waitFor();
+    await page.getByLabel('Name').press('Enter');
+    await release();
+    await page.getByRole('heading', { name: 'early', level: 1 }).waitFor();
   });
 
   it('a schedule that is edited or disabled keeps the settings that its form does not show', async () => {

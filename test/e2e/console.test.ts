@@ -5,7 +5,14 @@ import { eventually, WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { isLong, randomSeed } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { type ConsolePage, fillInAccount, openConsole, openOwnSession, WINDOW } from './console-browser.ts';
+import {
+  type ConsolePage,
+  fillInAccount,
+  holdRequests,
+  openConsole,
+  openOwnSession,
+  WINDOW,
+} from './console-browser.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const FEED_SECRET = 'for tests only';
@@ -182,19 +189,11 @@ describe('the console in a real browser', needs('chromium'), () => {
     await page.getByRole('button', { name: 'Save' }).click();
     const question = page.getByRole('dialog', { name: 'Save and evict tiles?' });
     await question.getByText(/will be evicted from all layers/).waitFor();
-    let answer = () => {};
-    const held = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route('**/api/v1/quota', async (route) => {
-      if (route.request().method() === 'GET') await held;
-      await route.continue();
-    });
+    const release = await holdRequests(page, 'GET', '**/api/v1/quota');
     await question.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
     expect(await page.getByLabel('Enable the quota').isChecked()).toBe(true);
-    answer();
-    await page.unrouteAll({ behavior: 'wait' });
+    await release();
     await eventually(
       'tiles are removed',
       () => api<{ bytes: number }>('usage'),

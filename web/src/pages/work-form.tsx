@@ -96,7 +96,7 @@ export function WorkForm(props: WorkProps) {
   const run = () => action.run(start);
   // Enter may come before the server has checked the last letter.
   const [isWanted, setWanted] = useState(false);
-  const isChecked = saves?.isChecked ?? true;
+  const isChecked = (saves?.isChecked ?? true) && (coverage.data !== null || coverage.problem !== null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was wanted is sent once, as it is when it was checked
   useEffect(() => {
     if (!isWanted || !isChecked) return;
