@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { GWC_ROUTES } from '../../src/http/gwc/gwc-routes.ts';
+import { temporaryFolder } from '../e2e/server.ts';
 import { type OpenServer, openServer } from '../e2e/server-in-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength } from '../fixtures/length.ts';
@@ -59,6 +60,8 @@ function partOf(names: readonly string[]): (thing: Record<string, unknown>) => o
 beforeAll(async () => {
   server = await openServer({
     config: `layers:${LAYER.replace('NAME', 'a')}${LAYER.replace('NAME', 'b')}`,
+    // Without the token of other tests, which `undo` would revoke.
+    data: temporaryFolder(),
     flags: { 'no-auth': 'true' },
   });
   for (const tile of [
