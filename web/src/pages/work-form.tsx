@@ -115,14 +115,14 @@ export function WorkForm(props: WorkProps) {
     onBlur: () => setTyping(false),
   };
   const map = (
-    <Card title={WORDS.area} className="span-7 pinned">
+    <Card title={WORDS.area} className="span-7">
       <AreaMap set={drawn} area={plan.area} onChange={(area) => change({ area })} />
     </Card>
   );
   // Enter in a field saves a schedule, and starts nothing.
   return (
     <>
-      <Form className="grid" onSubmit={() => saves && save()} noValidate {...typing}>
+      <Form className="grid tops" onSubmit={() => saves && save()} noValidate {...typing}>
         {!saves && map}
         <div className="span-5 stack">
           {saves?.fields}
