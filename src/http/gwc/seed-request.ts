@@ -1,4 +1,4 @@
-import { invalid } from '../../domain/errors.ts';
+import { invalid, shortened } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocumentNamed } from '../../geowebcache/read-document.ts';
 import {
   bodyProblem,
@@ -30,12 +30,13 @@ const FIELDS = [
   'totalFailuresBeforeAborting',
 ];
 
-/** The layer is that of the path; `name` in the body is ignored. */
+/** The layer is that of the path; `name` in the body is ignored, except that a truncation of another layer is refused. */
 export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: string): TaskDraft {
   const { root, document } = readDocumentNamed(body, format, 'seedRequest');
   const type = textField(root, 'type');
   if (type?.toLowerCase() === 'truncate') {
     refuseUnknownFields(root, FIELDS);
+    refuseOtherLayer(root, layer);
     refuseEmptyParameters(root);
     refuseUnknownFields({ ...document, name: 'the body' }, ['seedRequest']);
   }
@@ -54,6 +55,13 @@ export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: str
     totalFailuresBeforeAborting: integerField(root, 'totalFailuresBeforeAborting'),
   };
   return { layer, ...omitUndefined(fields) };
+}
+
+function refuseOtherLayer(root: WireElement, layer: string): void {
+  const name = textField(root, 'name');
+  if (name === undefined || name === layer) return;
+  const named = `name is "${shortened(name)}", the address names the layer "${layer}"`;
+  throw bodyProblem(`${named}: a truncation needs the same name in both, or none in the body`, root.place);
 }
 
 const CORNERS = ['minX', 'minY', 'maxX', 'maxY'];
