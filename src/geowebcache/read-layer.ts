@@ -60,7 +60,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   useETags: 'is kept without effect: every tile has an ETag',
   errorMime: 'is kept without effect: the source is always asked for exceptions in XML',
   hintsLevel: 'is kept without effect',
-  proxyUrl: 'is kept without effect: the source is asked directly',
+  proxyUrl: 'is kept without effect: set HTTP_PROXY or HTTPS_PROXY in the environment of the server',
   tiled: 'is kept without effect: write TILED=true into vendorParameters',
   palette: 'is kept without effect: write PALETTE=… into vendorParameters',
   cachePrefix: 'is kept without effect: the store says where tiles are kept',

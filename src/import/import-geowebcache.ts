@@ -75,7 +75,7 @@ const SAID_ELSEWHERE: Readonly<Record<string, string>> = {
   lockProvider: 'processes agree among themselves',
   runtimeStats: 'statistics are always kept; see /metrics',
   wmtsCiteCompliant: 'WMTS always answers as the standard says',
-  proxyUrl: 'sources are asked directly',
+  proxyUrl: 'set HTTP_PROXY or HTTPS_PROXY in the environment of the server',
   formatModifiers: 'set requestFormat of the sources instead',
 };
 

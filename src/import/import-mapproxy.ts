@@ -35,7 +35,7 @@ const UNITS: Readonly<Record<string, number>> = {
   weeks: 604_800,
 };
 
-const TLS = 'certificates are always checked; name that of the server in NODE_EXTRA_CA_CERTS';
+const TLS = 'certificates are always checked; set ca of the host under upstreams';
 const LIMITS = 'set zoomStart and zoomStop of the grid sets instead';
 const DRAWN = 'maps are always composed from tiles of the nearest zoom';
 const REASONS: Reasons = {
@@ -53,7 +53,7 @@ const REASONS: Reasons = {
   concurrent_tile_creators: 'set concurrency of the host under upstreams instead',
   use_direct_from_level: DRAWN,
   use_direct_from_res: DRAWN,
-  upscale_tiles: DRAWN,
+  upscale_tiles: 'set onMiss: parent of the layer instead',
   downscale_tiles: DRAWN,
   access_control_allow_origin: 'every origin may read public tiles',
   supported_srs: 'maps are not reprojected: the source is asked in the SRS of each grid set',
