@@ -1,13 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
-import { warnOfOpenFolder } from '../access/open-accounts.ts';
 import type { NodeRole } from '../cluster/node-registry.ts';
 import type { Settings } from '../config/settings.ts';
-import { openDataFolderLock } from '../db/data-folder-lock.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { TilewardenError } from '../domain/errors.ts';
 import type { HttpProcesses } from '../http/hits/http-processes.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import { openDataFolder } from './data-folder.ts';
 import { followNodes, joinNodes } from './join-nodes.ts';
 import { keepsInMemory } from './node-settings.ts';
 import { openDeclarations } from './open-declarations.ts';
@@ -23,9 +20,6 @@ export interface ServerEnv extends NodeEnv {
   readonly forkWorker?: () => ChildProcess;
 }
 
-/** Only the owner and the group may read the data folder. */
-const DATA_FOLDER_MODE = 0o750;
-
 /**
  * The parts of a node, with or without HTTP: its place among the nodes, what makes and keeps tiles, what is
  * declared, the work on tiles, and changes of what is declared. Each part knows the ones before it.
@@ -37,7 +31,7 @@ export async function openNode(
   open: ClosingStack,
 ) {
   const { clock, log, processes } = env;
-  await openDataFolder(settings, env, open);
+  await openDataFolder(settings.data, log, open);
   const database = open.use(await openDatabase({ location: databaseOf(settings), clock, log }));
   const membership = await joinNodes(settings, database, roles, { clock, log }, open);
   const services = await openNodeServices(settings, database, membership, env, open);
@@ -71,15 +65,4 @@ export async function openNode(
       service,
     },
   };
-}
-
-async function openDataFolder({ data }: Settings, { log }: NodeEnv, open: ClosingStack): Promise<void> {
-  await mkdir(data, { recursive: true, mode: DATA_FOLDER_MODE });
-  await warnOfOpenFolder(data, log);
-  const lock = openDataFolderLock(data);
-  if (lock) return void open.use(lock);
-  throw new TilewardenError(
-    'data-folder-in-use',
-    `The data folder ${data} is in use by another Tilewarden server. Stop that one, or choose another folder with --data.`,
-  );
 }

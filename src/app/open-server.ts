@@ -1,13 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { type App, openApp } from '../app.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { createHttpProcesses } from '../http/hits/http-processes.ts';
-import { readTlsFiles } from '../http/server.ts';
+import { probeAddress, readTlsFiles } from '../http/server.ts';
 import { typesOf } from '../storage/drivers.ts';
+import { explainingDataFaults } from './data-folder.ts';
 import { keepsInMemory, sharesStores, urlOf } from './node-settings.ts';
 import type { ServerEnv } from './open-node.ts';
 
@@ -22,8 +21,11 @@ export async function openServer(settings: Settings, env: ServerOptions): Promis
     const text = `server.processes is not used with stores of type ${typesOf('shared', 'memory')}: one process answers`;
     env.log.warn({ processes: settings.server.processes }, text);
   }
-  if (count === 1) return openApp(settings, env);
-  return openPrimary(settings, env, count);
+  // Before anything is created: a start that is refused leaves no data folder behind.
+  const port = await probeAddress(settings.server);
+  return explainingDataFaults(settings.data, () =>
+    count === 1 ? openApp(settings, env) : openPrimary(settings, env, count, port),
+  );
 }
 
 /** A process cannot read the memory of another, and a shared store is read with the help of the database. */
@@ -31,9 +33,9 @@ function processCount(settings: Settings): number {
   return keepsInMemory(settings) || sharesStores(settings) ? 1 : settings.server.processes;
 }
 
-async function openPrimary(base: Settings, env: ServerOptions, count: number): Promise<App> {
+/** All processes, and their replacements, listen on the same port. */
+async function openPrimary(base: Settings, env: ServerOptions, count: number, port: number): Promise<App> {
   const { clock, random, log } = env;
-  const port = base.server.port || (await freePort(base.server.host));
   const onPort = (some: Settings) => ({
     ...some,
     server: { ...some.server, port: some.server.port || port },
@@ -96,14 +98,4 @@ function refuseMoving(current: Settings, next: Settings): void {
   throw misconfigured(
     'server.host, server.port, server.processes, data and database change with a restart only.',
   );
-}
-
-/** All processes, and their replacements, must listen on the same port. */
-async function freePort(host: string): Promise<number> {
-  const probe = createServer().listen({ host, port: 0 });
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

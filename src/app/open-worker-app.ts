@@ -1,6 +1,7 @@
 import { openAuditLog } from '../access/audit-log.ts';
 import type { Settings } from '../config/settings.ts';
 import { misconfigured } from '../domain/errors.ts';
+import { explainingDataFaults } from './data-folder.ts';
 import { taskSettings, workerName } from './node-settings.ts';
 import { openFeeds } from './open-feeds.ts';
 import { openNode, type ServerEnv } from './open-node.ts';
@@ -13,7 +14,7 @@ export async function openWorkerApp(base: Settings, env: ServerEnv) {
   // Tiles are not answered from here.
   const settings = { ...base, node: name, memoryTierBytes: 0, stores: withoutCaches(base.stores) };
   return opened(async (open) => {
-    const node = await openNode(settings, env, ['worker'], open);
+    const node = await explainingDataFaults(settings.data, () => openNode(settings, env, ['worker'], open));
     const { database } = node.services;
     const audit = open.use(openAuditLog({ database, dataFolder: settings.data, ...env }));
     await openFeeds(node, settings, audit, env, open);

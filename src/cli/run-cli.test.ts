@@ -121,6 +121,6 @@ describe('the command line', () => {
   );
 
   it('the command line prints its version', async () => {
-    expect((await run('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await run('--version')).out).toMatch(/^\d+\.\d+\.\d+(-dev)?\n$/);
   });
 });

@@ -95,8 +95,8 @@ export function invalid(message: string): TilewardenError {
 }
 
 /** For settings that cannot be used together, or not here. */
-export function misconfigured(message: string): TilewardenError {
-  return new TilewardenError('config-invalid', message);
+export function misconfigured(message: string, cause?: unknown): TilewardenError {
+  return new TilewardenError('config-invalid', message, { cause });
 }
 
 export function isTilewardenError(error: unknown, ...codes: ErrorCode[]): error is TilewardenError {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { TilewardenError } from '../domain/errors.ts';
@@ -189,7 +189,23 @@ async function drain(app: HttpApp, limits: HttpLimits): Promise<void> {
   clearInterval(sweep);
 }
 
-function explainListenFailure(error: unknown, { host, port }: HttpServerOptions): unknown {
+/** Whether a server can listen there. Returns the port, a free one instead of 0. Throws `config-invalid`. */
+export async function probeAddress(address: Pick<HttpServerOptions, 'host' | 'port'>): Promise<number> {
+  const { host, port } = address;
+  const probe = createNetServer();
+  await once(probe.listen({ host, port }), 'listening').catch((error: unknown) => {
+    throw explainListenFailure(error, address);
+  });
+  const bound = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return bound.port;
+}
+
+function explainListenFailure(
+  error: unknown,
+  { host, port }: Pick<HttpServerOptions, 'host' | 'port'>,
+): unknown {
   const code = errorCode(error);
   const because: Record<string, string> = {
     EADDRINUSE: `Port ${port} on ${host} is taken by another program; choose another one with --port.`,

@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -62,6 +63,17 @@ async function serveOn(folder: string, mount: string): Promise<DiskServer> {
       await ended;
     },
   };
+}
+
+/** The lines for the administrator of a start that fails. */
+async function failedStart(mount: string): Promise<readonly string[]> {
+  const data = temporaryFolder();
+  const serve = `exec ${process.execPath} dist/cli/main.js serve --port 0 --data ${data}`;
+  const command = ['-Urm', 'sh', '-c', `DATA=${data}; ${mount} && ${serve}`];
+  const server = spawn('unshare', command, { cwd: PROJECT, stdio: ['ignore', 'ignore', 'pipe'] });
+  const [output] = await Promise.all([text(server.stderr), once(server, 'exit')]);
+  expect(server.exitCode).toBe(1);
+  return output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
 }
 
 async function readyUrl({ stdout }: ChildProcess): Promise<string> {
@@ -319,5 +331,17 @@ it(
     } finally {
       await server.stop();
     }
+  },
+);
+
+it.each([
+  ['read-only', 'mount -t tmpfs -o ro tmpfs $DATA', /cannot be written: its disk is read-only, or this user/],
+  ['full from the beginning', 'mount -t tmpfs -o size=40k tmpfs $DATA', /is full: free some space/],
+  ['full after the tables', 'mount -t tmpfs -o size=600k tmpfs $DATA', /is full: free some space/],
+])(
+  'a data folder whose disk is %s is reported in one line',
+  needs('namespaces'),
+  async (_, mount, message) => {
+    expect(await failedStart(mount)).toEqual([expect.stringMatching(message)]);
   },
 );

@@ -1,5 +1,6 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { runCommand } from '../fixtures/run-command.ts';
@@ -16,6 +17,11 @@ async function get(url: string, headers: Record<string, string> = {}) {
     headers: response.headers,
     body: Buffer.from(await response.arrayBuffer()),
   };
+}
+
+/** Without those of the log. */
+function plainLines(stderr: string): readonly string[] {
+  return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
 }
 
 describe('a server without a configuration', () => {
@@ -98,15 +104,30 @@ describe('starting and stopping', () => {
     await third.stop();
   });
 
-  it('a server whose port is taken does not start, and reports it', async () => {
+  it.each(['file', 'file/below'])('a %s as data folder is reported in one line', async (path) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'file'), '');
+    const data = join(folder, path);
+    const { code, stderr } = await runTilewarden(['serve', '--port', '0', '--data', data]);
+    expect(code).toBe(1);
+    expect(plainLines(stderr)).toEqual([
+      `The data folder ${data} is a file, or below one. Choose another folder with --data.`,
+    ]);
+  });
+
+  it('a server whose port is taken does not start, reports it and creates no data folder', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await eventually('the other program listens', () => other.listening);
     const address = other.address();
     const port = typeof address === 'object' && address ? String(address.port) : '';
-    await expect(openServer({ flags: { port } })).rejects.toThrow(
-      `Port ${port} on 127.0.0.1 is taken by another program; choose another one with --port.`,
-    );
+    const data = join(temporaryFolder(), 'data');
+    const { code, stderr } = await runTilewarden(['serve', '--port', port, '--data', data]);
     other.close();
+    expect(code).toBe(1);
+    expect(plainLines(stderr)).toEqual([
+      `Port ${port} on 127.0.0.1 is taken by another program; choose another one with --port.`,
+    ]);
+    expect(existsSync(data)).toBe(false);
   });
 
   it('a server without accounts listens only on loopback', async () => {
@@ -169,6 +190,6 @@ layers:
     const help = await runCommand(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toContain('check-config');
-    expect((await runCommand(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await runCommand(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+(-dev)?\n$/);
   });
 });

@@ -99,22 +99,6 @@ describe('a seed request', () => {
     expect((await tasks.get(1))?.request.layer).toBe(name);
   });
 
-  it.each(['rivers', 'TOPP:STATES', 'topp:states '.repeat(40)])(
-    'a truncation at the address of topp:states whose body names %s is a 400 and starts nothing',
-    async (name) => {
-      const { request, tasks } = createSeedApp(['rivers']);
-      const post = (type: string) => {
-        const body = JSON.stringify({ seedRequest: { name, type } });
-        return request('POST', '/rest/seed/topp:states.json', { headers: JSON_TYPE, body });
-      };
-      const refused = await post('truncate');
-      expect(refused.status).toBe(400);
-      expect(refused.text).toContain('the address names the layer "topp:states"');
-      expect(await tasks.get(1)).toBeNull();
-      expect((await post('seed')).status).toBe(200);
-    },
-  );
-
   it('a seed request for an unknown layer is a 404', async () => {
     const { request } = createSeedApp();
     const options = { headers: JSON_TYPE, body: EMPTY_REQUEST };
