@@ -1,4 +1,5 @@
 /** The work for one metatile, counted: nothing may be done twice. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,11 +12,12 @@ import { bundleLayout } from '../src/storage/bundle/bundle-layout.ts';
 import { BundleWriting } from '../src/storage/bundle/bundle-writing.ts';
 import { packTiles } from '../src/storage/bundle/write-commands.ts';
 import type { TileStore } from '../src/storage/tile-store.ts';
+import { evenGutter } from '../test/fixtures/even-gutter.ts';
 import { pipelineHarnesses } from './fixtures/pipeline-harness.ts';
 import { paintImage } from './fixtures/sample-images.ts';
 
 const open = pipelineHarnesses();
-const GRID = { columns: 4, rows: 4, tileWidth: 256, tileHeight: 256, gutter: 0 };
+const GRID = { columns: 4, rows: 4, tileWidth: 256, tileHeight: 256, gutter: evenGutter(0) };
 
 afterEach(() => {
   vi.restoreAllMocks();

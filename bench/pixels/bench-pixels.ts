@@ -13,7 +13,13 @@ const SIDE = 1024;
 const TILE = 256;
 const QUALITY = 80;
 const PLACE = { z: 2, column: 0, row: 0, side: SIDE };
-const GRID = { columns: 4, rows: 4, tileWidth: TILE, tileHeight: TILE, gutter: 0 };
+const GRID = {
+  columns: 4,
+  rows: 4,
+  tileWidth: TILE,
+  tileHeight: TILE,
+  gutter: { left: 0, top: 0, right: 0, bottom: 0 },
+};
 const PARTS = Array.from({ length: 16 }, (_, i) => ({
   left: (i % 4) * TILE,
   top: Math.floor(i / 4) * TILE,

@@ -27,7 +27,8 @@ export interface CutGrid {
   readonly rows: number;
   readonly tileWidth: number;
   readonly tileHeight: number;
-  readonly gutter: number;
+  /** Pixels of the neighbours, by side. */
+  readonly gutter: Readonly<Record<'left' | 'top' | 'right' | 'bottom', number>>;
 }
 
 export function samplesOf({ width, height, pixels }: RasterImage): Samples {

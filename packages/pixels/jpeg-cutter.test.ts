@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import sharp, { type JpegOptions } from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { evenGutter } from '../../test/fixtures/even-gutter.ts';
 import { randomSeed } from '../../test/fixtures/length.ts';
 import { copyPart, type Samples } from './image.ts';
 import { JpegCutter } from './jpeg-cutter.ts';
@@ -68,7 +69,7 @@ describe('a JPEG that is cut without making pixels of it', () => {
       rows: fc.integer({ min: 1, max: 3 }),
       tileWidth: fc.constantFrom(16, 32, 64, 256),
       tileHeight: fc.constantFrom(16, 48, 256),
-      gutter: fc.constantFrom(0, 16, 32),
+      gutter: fc.constantFrom(0, 16, 32).map(evenGutter),
     });
     const jpegs = fc.record({
       quality: fc.integer({ min: 5, max: QUALITY }),
@@ -77,7 +78,8 @@ describe('a JPEG that is cut without making pixels of it', () => {
     });
     await fc.assert(
       fc.asyncProperty(shapes, jpegs, async (grid, { seed: place, ...options }) => {
-        const { columns, rows, tileWidth: width, tileHeight: height, gutter } = grid;
+        const { columns, rows, tileWidth: width, tileHeight: height } = grid;
+        const gutter = grid.gutter.left;
         const whole = landscape(columns * width + 2 * gutter, rows * height + 2 * gutter, place);
         const bytes = await jpegOf(whole, options);
         const cut = cutter.cut(bytes, grid);
@@ -99,7 +101,7 @@ describe('a JPEG that is cut without making pixels of it', () => {
     for (const quality of [85, 90, 95, 100]) {
       const bytes = await jpegOf(landscape(512, 256, quality), { quality });
       const picture = await decoded(bytes);
-      const grid = { columns: 2, rows: 1, tileWidth: 256, tileHeight: 256, gutter: 0 };
+      const grid = { columns: 2, rows: 1, tileWidth: 256, tileHeight: 256, gutter: evenGutter(0) };
       const tile = bufferOf(cutter.cut(bytes, grid)?.tiles[1]);
       const part = copyPart(picture, { left: 256, top: 0, width: 256, height: 256 });
       const again = await jpegOf(part, { quality: QUALITY, optimiseCoding: false });
@@ -114,7 +116,7 @@ describe('a JPEG that is cut without making pixels of it', () => {
     const whole = landscape(512, 256, 3);
     for (let y = 0; y < 256; y++) whole.data.fill(Buffer.from([40, 80, 120]), y * 1536, y * 1536 + 256 * 3);
     const bytes = await jpegOf(whole, { quality: QUALITY });
-    const grid = { columns: 2, rows: 1, tileWidth: 256, tileHeight: 256, gutter: 0 };
+    const grid = { columns: 2, rows: 1, tileWidth: 256, tileHeight: 256, gutter: evenGutter(0) };
     const cut = cutter.cut(bytes, grid);
     const { data } = await decoded(bytes);
     const [red = 0, green = 0, blue = 0] = data;
@@ -144,7 +146,7 @@ describe('a JPEG that is cut without making pixels of it', () => {
       rows: 2,
       tileWidth: 32,
       tileHeight: 32,
-      gutter: 0,
+      gutter: evenGutter(0),
     });
     expect(new Set(cut?.tiles).size).toBe(1);
     expect(cut?.tiles[0]).toBeTypeOf('number');
@@ -152,7 +154,7 @@ describe('a JPEG that is cut without making pixels of it', () => {
 
   it('a JPEG that is unusual or damaged is left to the image library', async () => {
     const whole = landscape(256, 256, 9);
-    const grid = { columns: 2, rows: 2, tileWidth: 128, tileHeight: 128, gutter: 0 };
+    const grid = { columns: 2, rows: 2, tileWidth: 128, tileHeight: 128, gutter: evenGutter(0) };
     const bytes = await jpegOf(whole, { quality: 90 });
     const isCut = (jpeg: Buffer) => cutter.cut(jpeg, grid) !== null;
     expect(isCut(bytes)).toBe(true);
@@ -175,12 +177,12 @@ describe('a JPEG that is cut without making pixels of it', () => {
       Buffer.alloc(0),
     ];
     for (const [i, broken] of damaged.entries()) expect(isCut(broken), `damage ${i}`).toBe(false);
-    expect(cutter.cut(bytes, { ...grid, tileWidth: 120, gutter: 8 })).toBeNull();
+    expect(cutter.cut(bytes, { ...grid, tileWidth: 120, gutter: evenGutter(8) })).toBeNull();
   });
 
   it('a JPEG with damaged bytes never leads the cutter astray', async () => {
     const bytes = await jpegOf(landscape(128, 128, 5), { quality: 90 });
-    const grid = { columns: 2, rows: 2, tileWidth: 64, tileHeight: 64, gutter: 0 };
+    const grid = { columns: 2, rows: 2, tileWidth: 64, tileHeight: 64, gutter: evenGutter(0) };
     const spoiled = fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { minLength: 1, maxLength: 5 });
     await fc.assert(
       fc.asyncProperty(spoiled, async (changes) => {

@@ -26,9 +26,11 @@ export class JpegCutter {
     this.#ours = stepsOfQuality(quality);
   }
 
-  /** Null when the picture cannot be cut so: it is unusual or damaged, or its tiles do not begin where groups do. */
+  /** Null when the picture cannot be cut so: it is unusual or damaged, its tiles do not begin where groups do, or its gutter differs by side. */
   cut(bytes: Buffer, grid: CutGrid): CutJpeg | null {
-    const { columns, rows, tileWidth, tileHeight, gutter } = grid;
+    const { columns, rows, tileWidth, tileHeight } = grid;
+    const { left: gutter, top, right, bottom } = grid.gutter;
+    if ([top, right, bottom].some((side) => side !== gutter)) return null;
     if ([tileWidth, tileHeight, gutter].some((length) => length % GROUP !== 0)) return null;
     const [width, height] = [columns * tileWidth, rows * tileHeight];
     const jpeg = readOrdinaryJpeg(bytes, width + 2 * gutter, height + 2 * gutter);

@@ -1,5 +1,4 @@
 import type { MapPicture } from './bounds.ts';
-import { expandBounds } from './bounds.ts';
 import { boundsOfRect, type GridSet, levelOf } from './grid-set.ts';
 import { coverageAt, type GridSubset } from './grid-subset.ts';
 import { blockAt, intersectRects, rectContains, type TileRect } from './tile-rect.ts';
@@ -43,13 +42,40 @@ export function metatileAt(
   return rect && { z, column, row, rect };
 }
 
-/** The picture to request from a source: the metatile's bounds and pixels, with `gutter` pixels on every side. */
-export function metatileImage(gridSet: GridSet, metatile: Metatile, gutter: number): MapPicture {
-  const { z, rect } = metatile;
-  const margin = gutter * levelOf(gridSet, z).resolution;
+/** Pixels around a metatile that are fetched with it and cut away, by side. */
+export interface Gutter {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+/** At most `pixels` on each side, and none outside the grid: map servers refuse bounds beyond the world. */
+export function gutterAround(gridSet: GridSet, { z, rect }: Metatile, pixels: number): Gutter {
+  const { tileWidth, tileHeight } = gridSet;
+  const { columns, rows } = levelOf(gridSet, z);
   return {
-    bounds: expandBounds(boundsOfRect(gridSet, z, rect), margin, margin),
-    width: (rect.maxX - rect.minX + 1) * gridSet.tileWidth + 2 * gutter,
-    height: (rect.maxY - rect.minY + 1) * gridSet.tileHeight + 2 * gutter,
+    left: Math.min(pixels, rect.minX * tileWidth),
+    top: Math.min(pixels, rect.minY * tileHeight),
+    right: Math.min(pixels, (columns - 1 - rect.maxX) * tileWidth),
+    bottom: Math.min(pixels, (rows - 1 - rect.maxY) * tileHeight),
+  };
+}
+
+/** The picture to request from a source: the metatile's bounds and pixels with those of the gutter. */
+export function metatileImage(gridSet: GridSet, metatile: Metatile, gutter: Gutter): MapPicture {
+  const { z, rect } = metatile;
+  const { resolution } = levelOf(gridSet, z);
+  const { left, top, right, bottom } = gutter;
+  const { minX, minY, maxX, maxY } = boundsOfRect(gridSet, z, rect);
+  return {
+    bounds: {
+      minX: minX - left * resolution,
+      minY: minY - bottom * resolution,
+      maxX: maxX + right * resolution,
+      maxY: maxY + top * resolution,
+    },
+    width: (rect.maxX - rect.minX + 1) * gridSet.tileWidth + left + right,
+    height: (rect.maxY - rect.minY + 1) * gridSet.tileHeight + top + bottom,
   };
 }

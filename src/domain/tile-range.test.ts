@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { evenGutter } from '../../test/fixtures/even-gutter.ts';
 import { anyGridSet, anySubset, partOf, share } from '../../test/fixtures/grid-arbitraries.ts';
 import type { Bounds } from './bounds.ts';
 import { builtInGridSets } from './built-in-grid-sets.ts';
@@ -13,7 +14,14 @@ import {
   type TileRange,
   tileRangeOf,
 } from './grid-subset.ts';
-import { type Metatile, type MetatileSize, metatileAt, metatileImage, metatileOf } from './metatile.ts';
+import {
+  gutterAround,
+  type Metatile,
+  type MetatileSize,
+  metatileAt,
+  metatileImage,
+  metatileOf,
+} from './metatile.ts';
 import { countTiles, intersectRects, rectContains, type TileRect } from './tile-rect.ts';
 
 const registry = createGridSetRegistry(builtInGridSets());
@@ -238,9 +246,20 @@ describe('the image of a metatile', () => {
   const metatile: Metatile = { z: 2, column: 0, row: 0, rect: { minX: 0, minY: 0, maxX: 2, maxY: 1 } };
 
   it('the image of a metatile has the pixels and bounds of its tiles', () => {
-    const image = metatileImage(MERCATOR, metatile, 0);
+    const image = metatileImage(MERCATOR, metatile, evenGutter(0));
     expect([image.width, image.height]).toEqual([768, 512]);
     expect(image.bounds).toEqual(boundsOfRect(MERCATOR, 2, metatile.rect));
+  });
+
+  it('the gutter of a metatile ends at the edges of the grid', () => {
+    const around = (minX: number, minY: number, pixels = 10) => {
+      const rect = { minX, minY, maxX: minX + 1, maxY: minY + 1 };
+      return gutterAround(MERCATOR, { ...metatile, rect }, pixels);
+    };
+    expect(around(0, 0)).toEqual({ left: 0, top: 0, right: 10, bottom: 10 });
+    expect(around(1, 1)).toEqual(evenGutter(10));
+    expect(around(2, 2)).toEqual({ left: 10, top: 10, right: 0, bottom: 0 });
+    expect(around(1, 0, 1000)).toEqual({ left: 256, top: 0, right: 256, bottom: 512 });
   });
 
   it('the image of a metatile grows by its gutter without a change of resolution', () => {
@@ -253,7 +272,7 @@ describe('the image of a metatile', () => {
       tileHeight: 50,
     });
     for (const gridSet of [MERCATOR, oblong]) {
-      const { bounds, width, height } = metatileImage(gridSet, metatile, 10);
+      const { bounds, width, height } = metatileImage(gridSet, metatile, evenGutter(10));
       const resolution = gridSet.levels[2]?.resolution ?? 0;
       expect((bounds.maxX - bounds.minX) / width / resolution).toBeCloseTo(1, 10);
       expect((bounds.maxY - bounds.minY) / height / resolution).toBeCloseTo(1, 10);

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { metatileImage } from '../domain/metatile.ts';
+import { gutterAround, metatileImage } from '../domain/metatile.ts';
 import { refuseImage } from '../raster/check-structure.ts';
 import type { CutJob, CutMetatile, TileCutter } from '../raster/tile-cutter.ts';
 import type { SourceRequest, SourceResult } from '../sources/tile-source.ts';
@@ -16,7 +16,7 @@ export function sourceRequestOf(
 ): SourceRequest {
   const { tiles, metatile, priority, sent } = plan;
   const { gridSet } = tiles.subset;
-  const image = metatileImage(gridSet, metatile, gutterOf(tiles));
+  const image = metatileImage(gridSet, metatile, gutterAround(gridSet, metatile, gutterOf(tiles)));
   return {
     gridSet,
     metatile,
@@ -39,10 +39,11 @@ export async function acceptResponse(
 ): Promise<CutMetatile> {
   const { tiles, metatile } = plan;
   if (tiles.format.kind === 'opaque') return await acceptOpaque(answer);
-  const { tileWidth, tileHeight } = tiles.subset.gridSet;
+  const { gridSet } = tiles.subset;
+  const { tileWidth, tileHeight } = gridSet;
   const { minX, minY, maxX, maxY } = metatile.rect;
   const shape = { columns: maxX - minX + 1, rows: maxY - minY + 1 };
-  const grid = { ...shape, tileWidth, tileHeight, gutter: gutterOf(tiles) };
+  const grid = { ...shape, tileWidth, tileHeight, gutter: gutterAround(gridSet, metatile, gutterOf(tiles)) };
   return await cutter.cut({ picture: pictureOf(answer), grid, format: tiles.format.mediaType });
 }
 

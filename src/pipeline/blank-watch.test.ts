@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { evenGutter } from '../../test/fixtures/even-gutter.ts';
 import { type PipelineHarness, pipelineHarnesses, until } from '../../test/fixtures/pipeline-harness.ts';
 import { type BlankArea, polygonOfBounds } from '../domain/blank-area.ts';
 import { TilewardenError } from '../domain/errors.ts';
@@ -61,7 +62,7 @@ it('the oldest pictures are forgotten when those in memory take too much', async
   const judge = (column: number, paint: Paint) => {
     const words = new Uint32Array(256 * 256).map((_, at) => paint(at % 256, Math.floor(at / 256)));
     const data = Buffer.from(words.buffer);
-    const look = lookAt({ width: 256, height: 256, channels: 4, data }, 0);
+    const look = lookAt({ width: 256, height: 256, channels: 4, data }, evenGutter(0));
     const rect = { minX: column, minY: 0, maxX: column, maxY: 0 };
     const metatile = { z: 5, column, row: 0, columns: 1, rows: 1, rect };
     return watch.judge({ tiles: harness.tiles, metatile } as unknown as FlightPlan, look);

@@ -52,6 +52,10 @@ describe('every tile of a metatile', () => {
           expect(found && (await harness.shows(found.bytes, entry))).toBe(true);
           stored++;
         }
+        for (const { bounds } of harness.source.requests) {
+          expect(Math.min(bounds.minX, bounds.minY)).toBeGreaterThanOrEqual(worldExtent.minX - 1e-6);
+          expect(Math.max(bounds.maxX, bounds.maxY)).toBeLessThanOrEqual(worldExtent.maxX + 1e-6);
+        }
         const rect = harness.source.requests[0]?.metatile.rect ?? { minX: 0, minY: 0, maxX: -1, maxY: -1 };
         expect(stored).toBe((rect.maxX - rect.minX + 1) * (rect.maxY - rect.minY + 1));
         await harness.close();

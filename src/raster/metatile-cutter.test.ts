@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { evenGutter } from '../../test/fixtures/even-gutter.ts';
 import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { recogniseImage } from './check-structure.ts';
@@ -9,7 +10,7 @@ import { openCutterThread } from './open-cutter-thread.ts';
 import { copyPart, type RasterImage, samplesOf } from './raster-image.ts';
 import type { CutJob, CutMetatile } from './tile-cutter.ts';
 
-const GRID = { columns: 3, rows: 2, tileWidth: 64, tileHeight: 48, gutter: 5 };
+const GRID = { columns: 3, rows: 2, tileWidth: 64, tileHeight: 48, gutter: evenGutter(5) };
 const [WIDTH, HEIGHT] = [3 * 64 + 10, 2 * 48 + 10];
 /** Every tile of it has other pixels. */
 const drawn = paintImage(WIDTH, HEIGHT, (x, y) => [x >> 3, y >> 3, 7, 255]);
@@ -167,7 +168,7 @@ describe('a cutter of metatiles', () => {
     const other = await cutter.cut({ ...job, format: 'image/png24' });
     expect(cutter.counts.knownResponses).toBe(0);
     await expectTiles(other, drawn);
-    await expect(cutter.cut({ ...job, grid: { ...GRID, gutter: 4 } })).rejects.toMatchObject({
+    await expect(cutter.cut({ ...job, grid: { ...GRID, gutter: evenGutter(4) } })).rejects.toMatchObject({
       reason: 'wrong-size',
     });
   });
@@ -188,7 +189,7 @@ describe('a cutter of metatiles', () => {
     const bytes = await sharp(pixels, { raw: { width: 64, height: 48, channels: 4 } })
       .jpeg()
       .toBuffer();
-    const grid = { ...GRID, columns: 1, rows: 1, gutter: 0 };
+    const grid = { ...GRID, columns: 1, rows: 1, gutter: evenGutter(0) };
     const picture = { kind: 'encoded', bytes, mediaType: 'image/jpeg' } as const;
     const { tiles } = await new MetatileCutter().cut({ picture, grid, format: 'image/jpeg' });
     expect(tiles[0]?.bytes.equals(bytes)).toBe(true);

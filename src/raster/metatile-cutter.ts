@@ -77,7 +77,8 @@ export class MetatileCutter implements TileCutter {
 
   async #cutResponse({ grid, format }: CutJob, { bytes, mediaType }: EncodedPicture): Promise<CutMetatile> {
     const imageType = checkType(bytes, mediaType);
-    const isOneTile = grid.columns === 1 && grid.rows === 1 && grid.gutter === 0;
+    const isOneTile =
+      grid.columns === 1 && grid.rows === 1 && Object.values(grid.gutter).every((side) => side === 0);
     const asItCame = isOneTile && imageType === format && KEPT_TYPES.includes(format);
     if (imageType === 'image/jpeg' && format === 'image/jpeg' && !asItCame) {
       const cut = await this.#cutJpeg(grid, bytes);
@@ -222,17 +223,20 @@ function weightOf(tiles: readonly CutTile[]): number {
 function keyOf({ grid, format }: CutJob, { bytes, mediaType }: EncodedPicture): string {
   const { columns, rows, tileWidth, tileHeight, gutter } = grid;
   const digest = createHash('sha1').update(bytes).digest('base64');
-  return [digest, format, mediaType, columns, rows, tileWidth, tileHeight, gutter].join(' ');
+  return [digest, format, mediaType, columns, rows, tileWidth, tileHeight, ...Object.values(gutter)].join(
+    ' ',
+  );
 }
 
 function sizeOf({ columns, rows, tileWidth, tileHeight, gutter }: CutGrid) {
-  return { width: columns * tileWidth + 2 * gutter, height: rows * tileHeight + 2 * gutter };
+  const { left, top, right, bottom } = gutter;
+  return { width: columns * tileWidth + left + right, height: rows * tileHeight + top + bottom };
 }
 
 function partsOf({ columns, rows, tileWidth: width, tileHeight: height, gutter }: CutGrid): ImagePart[] {
   return Array.from({ length: columns * rows }, (_, i) => ({
-    left: gutter + (i % columns) * width,
-    top: gutter + Math.floor(i / columns) * height,
+    left: gutter.left + (i % columns) * width,
+    top: gutter.top + Math.floor(i / columns) * height,
     width,
     height,
   }));

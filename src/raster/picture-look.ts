@@ -11,18 +11,19 @@ export interface PictureLook {
 }
 
 /** Without the gutter, which shows what belongs to the neighbours. */
-export function lookAt(picture: Samples, gutter: number): PictureLook {
+export function lookAt(picture: Samples, gutter: Readonly<Record<Side, number>>): PictureLook {
   const { width, height } = picture;
-  const [right, bottom] = [width - 1 - gutter, height - 1 - gutter];
+  const { left, top } = gutter;
+  const [right, bottom] = [width - 1 - gutter.right, height - 1 - gutter.bottom];
   const along = (x: number, y: number, dx: 0 | 1, count: number) =>
     coloursAlong(count, (i) => colourAt(picture, x + i * dx, y + i * (1 - dx)));
   return {
     colour: singleColour(picture, { left: 0, top: 0, width, height }),
     edges: {
-      top: along(gutter, gutter, 1, right - gutter + 1),
-      bottom: along(gutter, bottom, 1, right - gutter + 1),
-      left: along(gutter, gutter, 0, bottom - gutter + 1),
-      right: along(right, gutter, 0, bottom - gutter + 1),
+      top: along(left, top, 1, right - left + 1),
+      bottom: along(left, bottom, 1, right - left + 1),
+      left: along(left, top, 0, bottom - top + 1),
+      right: along(right, top, 0, bottom - top + 1),
     },
   };
 }

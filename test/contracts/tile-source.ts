@@ -6,6 +6,7 @@ import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { metatileAt, metatileImage } from '../../src/domain/metatile.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../../src/sources/tile-source.ts';
 import { acceptImage } from '../fixtures/accept-image.ts';
+import { evenGutter } from '../fixtures/even-gutter.ts';
 
 /** A driver provides this to run the contract below on its source. */
 export interface TileSourceHarness {
@@ -43,7 +44,7 @@ export function sourceRequest({
   return {
     gridSet,
     metatile,
-    ...metatileImage(gridSet, metatile, gutter),
+    ...metatileImage(gridSet, metatile, evenGutter(gutter)),
     format: formatOf('image/png') as Format,
     parameters: new Map(),
     priority: 'interactive',

@@ -14,11 +14,12 @@ import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts'
 import { openWmsSource } from '../../src/sources/wms/wms-source.ts';
 import { wmsSourceOptions } from '../../src/sources/wms/wms-source-options.ts';
 import { acceptImage } from '../fixtures/accept-image.ts';
+import { evenGutter } from '../fixtures/even-gutter.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
 
 const TILE = 256;
-const GRID = { columns: 2, rows: 2, tileWidth: TILE, tileHeight: TILE, gutter: 0 };
+const GRID = { columns: 2, rows: 2, tileWidth: TILE, tileHeight: TILE, gutter: evenGutter(0) };
 const png = formatOf('image/png') as Format;
 /** The same block of 2×2 tiles at zoom 2, written by hand as the standard has it. */
 const CASES = [
@@ -56,7 +57,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
       column,
       row,
     ) as Metatile;
-    const shape = metatileImage(gridSet, metatile, gutter);
+    const shape = metatileImage(gridSet, metatile, evenGutter(gutter));
     const options = wmsSourceOptions(schemaKit).parse({
       type: 'wms',
       url: mapServer.url,
@@ -125,7 +126,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
     const answer = await openWmsSource(options, { upstream }).fetch({
       gridSet,
       metatile,
-      ...metatileImage(gridSet, metatile, 0),
+      ...metatileImage(gridSet, metatile, evenGutter(0)),
       format: png,
       parameters: new Map(parameters),
       priority: 'task',
