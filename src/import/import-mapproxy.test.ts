@@ -108,16 +108,20 @@ grids: { g: { srs: 'EPSG:25832', bbox: [0, 0, 512000, 512000], origin: nw, res: 
     ]);
   });
 
-  it('MapProxy grids with resolutions of another grid, or a bbox in another SRS, are left out', () => {
-    const more = `grids: { g: { base: GLOBAL_WEBMERCATOR, align_resolutions_with: GLOBAL_GEODETIC }, h: { srs: 'EPSG:25832', bbox: [5, 50, 10, 55], bbox_srs: 'EPSG:4326' } }`;
-    const { reported, layer } = read({ cache: 'grids: [GLOBAL_WEBMERCATOR, g, h]', more });
+  it('MapProxy grids with resolutions of another grid are left out', () => {
+    const more = 'grids: { g: { base: GLOBAL_WEBMERCATOR, align_resolutions_with: GLOBAL_GEODETIC } }';
+    const { reported, layer } = read({ cache: 'grids: [GLOBAL_WEBMERCATOR, g]', more });
     expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', zoomStop: 19 }]);
-    expect(reported).toEqual(
-      expect.arrayContaining([
-        expect.stringContaining('left out: grid of grid g: align_resolutions_with'),
-        expect.stringContaining('left out: grid of grid h: bbox_srs'),
-      ]),
+    expect(reported).toContainEqual(
+      expect.stringContaining('left out: grid of grid g: align_resolutions_with'),
     );
+  });
+
+  it('MapProxy grids with a bbox in another SRS have the extent that MapProxy computes', () => {
+    const more = `grids: { h: { srs: 'EPSG:25832', bbox: [5, 50, 10, 55], bbox_srs: 'EPSG:4326' } }`;
+    const { gridSets } = read({ cache: 'grids: [h]', more });
+    const extent = [213372.05, 5538660.65, 571666.45, 6102110.75].map((edge) => expect.closeTo(edge, 1));
+    expect(gridSets).toMatchObject([{ name: 'h', srs: 25832, extent }]);
   });
 
   it('MapProxy grids that are named like a built-in one and have other tiles get another name', () => {
@@ -251,13 +255,87 @@ describe('the sources of mapproxy.yaml', () => {
     expect(reported).toContainEqual(expect.stringMatching(/^(taken|changed): source.coverage of layer a/));
   });
 
-  it('MapProxy sources with an unreadable coverage are kept, and the report names them', () => {
-    const { layer, reported } = read({
-      cache: 'grids: [GLOBAL_WEBMERCATOR]',
-      source: `${WMS}, coverage: { datasource: 'PG: dbname=x', srs: 'EPSG:3857' }`,
-    });
-    expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', zoomStop: 19 }]);
-    expect(reported).toContainEqual(expect.stringMatching(/^left out: source.coverage of layer a/));
+  it.each([
+    ["coverage: { datasource: 'PG: dbname=x', srs: 'EPSG:3857' }", 'has a coverage that cannot be read'],
+    ["http: { headers: { Key: '${KEY}' } }", 'has the variable ${KEY} in it'],
+    ["supported_srs: ['EPSG:31467']", 'has none of the SRS of its grids in supported_srs'],
+  ])('MapProxy layers whose source has %s are left out', (field, why) => {
+    const { layer, reported } = read({ source: `${WMS}, ${field}` });
+    expect(layer).toBeUndefined();
+    expect(reported).toContainEqual(
+      expect.stringContaining(`left out: all of it of layer a: its source s ${why}`),
+    );
+  });
+
+  it('MapProxy sources are asked for web mercator by the name that they know', () => {
+    const srs = (given: Given) => (read(given).layer?.source as { srs?: object }).srs;
+    expect(srs({})).toEqual({ 900913: 'EPSG:900913' });
+    expect(srs({ cache: 'grids: [GLOBAL_WEBMERCATOR]' })).toBeUndefined();
+    expect(srs({ source: `${WMS}, supported_srs: ['EPSG:4326', 'EPSG:3857']` })).toBeUndefined();
+    const known = `${WMS}, supported_srs: ['EPSG:900913']`;
+    expect(srs({ source: known, cache: 'grids: [GLOBAL_WEBMERCATOR]' })).toEqual({ 900913: 'EPSG:900913' });
+  });
+
+  it('MapProxy sources are asked for a format that can be read here', () => {
+    const { layer, reported } = read({ cache: 'format: image/jpeg, request_format: image/tiff' });
+    expect(layer?.source).not.toHaveProperty('requestFormat');
+    expect(reported).toContainEqual(
+      expect.stringMatching(/^changed: request_format .*image\/tiff cannot be read/),
+    );
+  });
+
+  it('MapProxy sources with seed_only are never asked for a client', () => {
+    expect(read({ source: `${WMS}, seed_only: true` }).layer).toMatchObject({ onMiss: 'not-found' });
+    expect(read({ source: `${TILES}, seed_only: true` }).layer).toMatchObject({ onMiss: 'not-found' });
+  });
+
+  it.each([
+    ['tc_path', 'GLOBAL_MERCATOR', '{-tilecache}'],
+    ['tc_path', 'GLOBAL_WEBMERCATOR', '{tilecache}'],
+    ['arcgiscache_path', 'GLOBAL_WEBMERCATOR', '{arcgis}'],
+  ])('MapProxy tile sources with %s in the grid %s have %s in their address', (place, grid, ours) => {
+    const source = `type: tile, grid: ${grid}, url: 'http://tiles.example.org/%(${place})s.png'`;
+    const { layer } = read({ source, cache: `grids: [${grid}]` });
+    expect(layer?.source).toMatchObject({ url: `http://tiles.example.org/${ours}.png` });
+  });
+});
+
+describe('the layers of mapproxy.yaml', () => {
+  const TIMES = "time: { values: ['2020', '2021'], default: '2020' }";
+
+  it('MapProxy layers answer full WMS requests unless WMS is not among the services', () => {
+    expect(read({}).layer).toMatchObject({ fullWMS: true });
+    expect(read({ more: 'services: { wms: }' }).layer).toMatchObject({ fullWMS: true });
+    expect(read({ more: 'services: { tms: }' }).layer).not.toHaveProperty('fullWMS');
+  });
+
+  it('dimensions of a MapProxy layer that reach its source are parameters', () => {
+    const source = `${WMS}, forward_req_params: [TIME, Elevation]`;
+    const layer = `dimensions: { ${TIMES}, elevation: { values: [0, 1000] }, run: { values: [a, b] } }`;
+    const { layer: made, reported } = read({ source, layer });
+    expect(made?.parameters).toEqual([
+      { name: 'TIME', values: ['2020', '2021'], default: '2020' },
+      { name: 'ELEVATION', values: ['0', '1000'], default: '1000' },
+    ]);
+    expect(reported).toContainEqual(expect.stringMatching(/^left out: dimensions.run .*does not reach/));
+  });
+
+  it('a MapProxy layer with an interval of times is left out', () => {
+    const source = `${WMS}, forward_req_params: [time]`;
+    const layer = "dimensions: { time: { values: ['2020/2021/P1Y'] } }";
+    expect(read({ source, layer }).layer).toBeUndefined();
+  });
+
+  it('MapProxy layers without a cache, also of some layers of a WMS, are requested each time', () => {
+    const yaml = `
+layers: [{ name: a, title: A, sources: ['s:y,x'] }, { name: b, title: B, sources: ['s:z'] }]
+sources: { s: { type: wms, req: { url: 'http://maps.example.org/wms', layers: 'x,y' } } }`;
+    const options = { folder: '/mp', resolve, isThere: () => false, readText: () => null };
+    const { layers, report } = importMapProxy(load(yaml), options);
+    expect(layers).toMatchObject([{ name: 'a', source: { layers: 'y,x' }, expireCache: -1, fullWMS: true }]);
+    expect(report.entries).toContainEqual(
+      expect.objectContaining({ subject: 'layer b', what: 'its source s has no layers in req.layers' }),
+    );
   });
 });
 

@@ -15,7 +15,12 @@ import {
 import { adoptedCaches, type CachePlaces } from './mapproxy-caches.ts';
 import { subsetInCoverage } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, MapProxyGrids } from './mapproxy-grids.ts';
-import { type ImportedSource, importMapProxySource, mediaTypeOf } from './mapproxy-sources.ts';
+import {
+  type ImportedSource,
+  importMapProxySource,
+  mediaTypeOf,
+  type SourceContext,
+} from './mapproxy-sources.ts';
 import { listOf, numberOf, type Reasons, type Table, TrackedTable } from './tracked-table.ts';
 
 interface MapProxyImport extends Omit<CachePlaces, 'base'> {
@@ -27,6 +32,9 @@ const DEFAULT_BASE = 'cache_data';
 const DEFAULT_BUFFER = 80;
 const MIXED = 'image/vnd.jpeg-png';
 const SECTIONS = ['layers', 'caches', 'sources', 'grids', 'globals'];
+/** Grids of layers that MapProxy draws without a cache, in any SRS. */
+const GRIDS_WITHOUT_CACHE = ['GLOBAL_MERCATOR', 'GLOBAL_GEODETIC'];
+const TAGGED = /^([^:]+):(.+)$/s;
 const UNITS: Readonly<Record<string, number>> = {
   seconds: 1,
   minutes: 60,
@@ -56,13 +64,12 @@ const REASONS: Reasons = {
   upscale_tiles: 'set onMiss: parent of the layer instead',
   downscale_tiles: DRAWN,
   access_control_allow_origin: 'every origin may read public tiles',
-  supported_srs: 'maps are not reprojected: the source is asked in the SRS of each grid set',
 };
 
 /** `mapproxy.yaml`. Throws `request-invalid` for another document. */
 export function importMapProxy(tree: unknown, options: MapProxyImport): Imported {
-  if (!isRecord(tree) || !('caches' in tree) || !('layers' in tree)) {
-    throw invalid('This is not a MapProxy configuration with layers and caches.');
+  if (!isRecord(tree) || !('layers' in tree) || !('caches' in tree || 'sources' in tree)) {
+    throw invalid('This is not a MapProxy configuration with layers, and caches or sources.');
   }
   const report = new ImportReport();
   const about = report.about('mapproxy.yaml');
@@ -72,6 +79,11 @@ export function importMapProxy(tree: unknown, options: MapProxyImport): Imported
   }
   const reader = new MapProxyReader(tree, options, report);
   const layers = namedLayers(tree.layers).flatMap((layer) => reader.layer(layer) ?? []);
+  for (const group of groupsIn(tree.layers)) {
+    report
+      .about(`group ${group}`)
+      .leftOut(WHOLE, 'a name for several layers has no counterpart; its layers are imported by themselves');
+  }
   reader.finish();
   return { gridSets: reader.declared(), layers: withoutTwins(layers, report), report };
 }
@@ -113,7 +125,9 @@ class MapProxyReader {
     const layer = new TrackedTable(table, about);
     const imported = this.#cached(layer, about);
     if (typeof imported === 'string') return about.leftOut(WHOLE, imported);
-    const document = { name: layer.text('name'), ...this.#describing(layer), ...imported };
+    // MapProxy's WMS answers any box and size.
+    const fullWMS = this.#hasWms() ? true : undefined;
+    const document = { name: layer.text('name'), ...this.#describing(layer), fullWMS, ...imported };
     layer.take('layers', () => true, 'a list');
     layer.report(REASONS);
     return omitUndefined(document) as unknown as ImportedDocument;
@@ -124,26 +138,58 @@ class MapProxyReader {
     const [name, ...others] = layer.texts(layer.has('tile_sources') ? 'tile_sources' : 'sources');
     const caches = tableIn(this.#tree, 'caches');
     if (name === undefined || others.length > 0) return 'it is put together from several sources';
-    if (!Object.hasOwn(caches, name))
-      return `${name} is not one of the caches: its maps are not cached there`;
+    if (!Object.hasOwn(caches, name)) return this.#uncached(layer, name, about);
     const cache = new TrackedTable(tableIn(caches, name), about, 'cache');
     const format = this.#formatIn(cache);
     if (!format) return `its format ${cache.text('format')} is not served here`;
-    const imported = this.#source(cache, format, about);
+    const imported = this.#cacheSource(cache, format, about);
     if (typeof imported === 'string') return imported;
-    const gridSets = this.#gridSets(imported, about);
-    if (gridSets.length === 0) return 'its coverage is in none of its grids';
+    const drawn = this.#drawn(layer, imported, about);
+    if (typeof drawn === 'string') return drawn;
     this.#used.cache.add(name);
     const fields = {
-      source: imported.source,
+      ...drawn,
       formats: [format],
-      gridSets,
       ...this.#caching(cache),
       adopt: reportAdopted(about, this.#adopted(name, cache, imported)),
       ...imported.layer,
     };
     cache.report(REASONS);
     return fields;
+  }
+
+  /** A source that MapProxy asks for every map. */
+  #uncached(layer: TrackedTable, name: string, about: SubjectReport): object | string {
+    const grids = GRIDS_WITHOUT_CACHE.flatMap((grid) => this.#grids.of(grid) ?? []);
+    const format = 'image/png';
+    const imported = this.#source(name, { grids, format, requestFormat: undefined }, about);
+    if (typeof imported === 'string') return imported;
+    const drawn = this.#drawn(layer, imported, about);
+    if (typeof drawn === 'string') return drawn;
+    const listed = layer
+      .table('dimensions')
+      .keys()
+      .map((key) => key.toUpperCase());
+    const open = imported.forwarded.find((key) => !listed.includes(key));
+    if (open !== undefined) return `its source gets ${open} of requests, whose values are not listed`;
+    about.changed(
+      'sources',
+      'its maps are not cached there: nor are they here, until expireCache is removed',
+    );
+    return { ...drawn, formats: [format], expireCache: -1, ...imported.layer };
+  }
+
+  /** What the layer's source draws, where, and by which parameters of requests. */
+  #drawn(layer: TrackedTable, imported: ImportedSource, about: SubjectReport): object | string {
+    const parameters = dimensionsOf(layer, imported.forwarded);
+    if (typeof parameters === 'string') return parameters;
+    const gridSets = this.#gridSets(imported, about);
+    if (gridSets.length === 0) return 'its coverage is in none of its grids';
+    return { source: imported.source, gridSets, ...(parameters.length > 0 && { parameters }) };
+  }
+
+  #hasWms(): boolean {
+    return this.#tree.services === undefined || 'wms' in tableIn(this.#tree, 'services');
   }
 
   #describing(layer: TrackedTable): object {
@@ -168,25 +214,40 @@ class MapProxyReader {
     return formatOf(mediaTypeOf(described))?.mediaType ?? null;
   }
 
-  #source(cache: TrackedTable, format: string, about: SubjectReport): ImportedSource | string {
+  #cacheSource(cache: TrackedTable, format: string, about: SubjectReport): ImportedSource | string {
     const grids = this.#gridsOf(cache).filter((grid) => grid !== null);
     if (grids.length === 0) return 'none of its grids can be used';
-    const [name, ...more] = cache.texts('sources');
+    const names = cache.take('sources', namesIn, 'a list of names');
+    if (!names) return 'its cache merges bands of its sources';
+    const [name, ...more] = names;
     if (name === undefined || more.length > 0) return 'its cache does not have exactly one source';
-    const source = new TrackedTable(tableIn(tableIn(this.#tree, 'sources'), name), about, 'source');
+    return this.#source(name, { grids, format, requestFormat: cache.text('request_format') }, about);
+  }
+
+  #source(
+    given: string,
+    wanted: Pick<SourceContext, 'grids' | 'format' | 'requestFormat'>,
+    about: SubjectReport,
+  ): ImportedSource | string {
+    const sources = tableIn(this.#tree, 'sources');
+    const [, tagged = given, selected = null] = (!Object.hasOwn(sources, given) && TAGGED.exec(given)) || [];
+    if (!Object.hasOwn(sources, tagged)) {
+      const isCache = Object.hasOwn(tableIn(this.#tree, 'caches'), tagged);
+      return isCache ? `its source ${tagged} is a cache` : `its source ${tagged} is not declared`;
+    }
+    const source = new TrackedTable(tableIn(sources, tagged), about, 'source');
     const { folder, resolve, readText } = this.#options;
-    const requestFormat = cache.text('request_format');
     const imported = importMapProxySource(source, {
+      ...wanted,
+      selected,
       http: this.#globals.table('http'),
       allGrids: this.#grids,
-      grids,
-      requestFormat,
-      format,
       readText: (file) => readText(resolve(folder, file)),
       leaveOutGrid: (why) => void about.leftOut('cache.grids', why),
+      changeFormat: (what) => about.changed('request_format', what),
     });
-    if (typeof imported === 'string') return `its source ${name} ${imported}`;
-    this.#used.source.add(name);
+    if (typeof imported === 'string') return `its source ${tagged} ${imported}`;
+    this.#used.source.add(tagged);
     source.report(REASONS);
     return imported;
   }
@@ -229,6 +290,33 @@ class MapProxyReader {
   }
 }
 
+/** Undefined where sources are listed by band. */
+function namesIn(value: unknown): readonly string[] | undefined {
+  const list = listOf(value);
+  return list.every((one) => typeof one === 'string') ? (list as readonly string[]) : undefined;
+}
+
+/** Dimensions that reach the source, as parameters of the layer; or why they cannot be kept. */
+function dimensionsOf(layer: TrackedTable, forwarded: readonly string[]): readonly object[] | string {
+  const dimensions = layer.table('dimensions');
+  const parameters: object[] = [];
+  for (const key of dimensions.keys()) {
+    const name = key.toUpperCase();
+    const dimension = dimensions.table(key);
+    const given = dimension.texts('values');
+    if (!forwarded.includes(name)) {
+      dimensions.leaveOut(key, 'does not reach the source: it is not in forward_req_params');
+      continue;
+    }
+    const [only = ''] = given;
+    if (given.length === 1 && name.includes('TIME') && only.includes('/'))
+      return `its dimension ${key} is an interval: list the values instead`;
+    const values = given.length === 1 ? only.trim().split('/') : given;
+    parameters.push({ name, values, default: dimension.text('default') ?? values.at(-1) });
+  }
+  return parameters;
+}
+
 /** Undefined for a point in time. */
 function secondsOf(value: unknown): number | undefined {
   if (!isRecord(value)) return undefined;
@@ -240,7 +328,7 @@ function secondsOf(value: unknown): number | undefined {
 }
 
 /** Layers with a name, those inside groups too; an old form has them by name. */
-function namedLayers(given: unknown): readonly Table[] {
+export function namedLayers(given: unknown): readonly Table[] {
   if (isRecord(given)) {
     return Object.entries(given).map(([name, layer]) => ({ name, ...(isRecord(layer) ? layer : {}) }));
   }
@@ -251,6 +339,16 @@ function namedLayers(given: unknown): readonly Table[] {
         ? [layer]
         : [];
     return [...own, ...namedLayers(layer.layers ?? [])];
+  });
+}
+
+/** Named layers that only have other layers below them. */
+function groupsIn(given: unknown): readonly string[] {
+  return listOf(given).flatMap((layer) => {
+    if (!isRecord(layer)) return [];
+    const hasOwn = layer.sources !== undefined || layer.tile_sources !== undefined;
+    const own = layer.name !== undefined && !hasOwn ? [String(layer.name)] : [];
+    return [...own, ...groupsIn(layer.layers)];
   });
 }
 

@@ -38,7 +38,6 @@ sources:
     type: wms
     req: { url: 'http://anna:pw@maps.example.org/service?', layers: 'a,b', transparent: true, map: /x.map }
     wms_opts: { version: 1.3.0 }
-    coverage: { bbox: [0, 0, 1, 1] }
   topo_tiles: { type: tile, grid: utm, url: 'http://tiles.example.org/%(z)s/%(x)s/%(y)s.jpeg' }
 grids:
   webmercator: { base: GLOBAL_WEBMERCATOR, num_levels: 18 }
@@ -75,6 +74,14 @@ grids:
         gridSets: ['utm'],
         gutter: 80,
       },
+      {
+        name: 'direct',
+        title: 'Not cached',
+        source: expect.objectContaining({ layers: 'a,b' }),
+        formats: ['image/png'],
+        gridSets: [{ name: 'EPSG:900913', zoomStop: 19 }, 'GLOBAL_GEODETIC'],
+        expireCache: -1,
+      },
     ]);
     expect(gridSets).toMatchObject([
       { name: 'GLOBAL_GEODETIC', srs: 4326, extent: [-180, -90, 180, 90] },
@@ -85,10 +92,10 @@ grids:
     expect(reported(imported)).toEqual(
       expect.arrayContaining([
         'left out: services of mapproxy.yaml',
-        'left out: all of it of layer direct',
+        'changed: sources of layer direct',
+        'left out: all of it of group group',
         'left out: all of it of layer merged',
         'left out: cache.bulk_meta_tiles of layer osm',
-        'left out: source.coverage of layer osm',
         'left out: cache of layer osm',
       ]),
     );

@@ -1,5 +1,7 @@
+import { boundsOfPoints, coordsOf } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
+import { type Point, projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { isRecord } from '../lib/value-path.ts';
@@ -38,7 +40,6 @@ const REASONS: Reasons = {
 /** They change where tiles are: without them the grid would be another one. */
 const NEEDED: Reasons = {
   align_resolutions_with: 'write the resolutions into res instead',
-  bbox_srs: 'write bbox in the SRS of the grid instead',
 };
 
 /** The grids that `mapproxy.yaml` declares, and those that come with MapProxy. */
@@ -80,8 +81,8 @@ export class MapProxyGrids {
     const crs = fields.text('srs') ?? DEFAULT_SRS;
     const srs = srsOfCrs(crs);
     if (srs === null) return refuse(`its SRS ${crs} has no EPSG code`);
-    const extent = fields.numbers('bbox') ?? usualExtent(srs);
-    if (extent?.length !== 4) return refuse('it needs a bbox of four numbers');
+    const extent = extentOf(fields, srs);
+    if (!extent) return refuse('it needs a bbox of four numbers, in an SRS that is known here');
     const origin = originOf(fields.text('origin'));
     if (!origin) return refuse('its origin must be sw, ll, nw or ul');
     const tileSize = fields.pair('tile_size') ?? this.#tileSize ?? [256, 256];
@@ -116,6 +117,38 @@ export class MapProxyGrids {
     const below = this.#inherited(String(own.base), depth + 1);
     return below && { ...below, name: undefined, ...own };
   }
+}
+
+/** In the SRS of the grid, as MapProxy's `grid_bbox` makes it of a `bbox` in another one. */
+function extentOf(fields: TrackedTable, srs: number): readonly number[] | undefined {
+  const bbox = fields.numbers('bbox') ?? usualExtent(srs);
+  if (bbox?.length !== 4) return undefined;
+  const named = fields.text('bbox_srs');
+  const given = named === undefined ? srs : srsOfCrs(named);
+  if (given === null || sameSrs(given, srs)) return given === null ? undefined : bbox;
+  const [from, to] = [projectionOfSrs(given), projectionOfSrs(srs)];
+  const points = pointsAlong(bbox).map(([x, y]) => {
+    const degrees = from?.toLonLat(x, y);
+    return (degrees && to?.fromLonLat(...degrees)) ?? null;
+  });
+  const known = points.filter((point) => point !== null);
+  return known.length === points.length ? coordsOf(boundsOfPoints(known)) : undefined;
+}
+
+/** MapProxy's own choice: another one would move the grid. */
+const PARTS_OF_EDGE = 4;
+
+function pointsAlong([minX = 0, minY = 0, maxX = 0, maxY = 0]: readonly number[]): readonly Point[] {
+  return Array.from({ length: PARTS_OF_EDGE + 1 }, (_, i): readonly Point[] => {
+    const x = minX + (i * (maxX - minX)) / PARTS_OF_EDGE;
+    const y = minY + (i * (maxY - minY)) / PARTS_OF_EDGE;
+    return [
+      [x, minY],
+      [x, maxY],
+      [minX, y],
+      [maxX, y],
+    ];
+  }).flat();
 }
 
 function usualExtent(srs: number): readonly number[] | undefined {

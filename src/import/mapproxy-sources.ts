@@ -1,5 +1,8 @@
+import { formatOf } from '../domain/format.ts';
+import { sameSrs } from '../domain/srs.ts';
 import { ALWAYS_BY_FORM } from '../geowebcache/read-layer.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
+import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
 import { type CoverageBox, coverageBox } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids } from './mapproxy-grids.ts';
@@ -17,6 +20,8 @@ export interface ImportedSource {
   readonly source: object;
   readonly grids: readonly OfferedGrid[];
   readonly coverage: CoverageBox | null;
+  /** Parameters of requests that the source gets too, in capitals. */
+  readonly forwarded: readonly string[];
   /** Fields of the layer that the source decides. */
   readonly layer: object;
 }
@@ -30,11 +35,17 @@ export interface SourceContext {
   readonly requestFormat: string | undefined;
   /** In what tiles are stored, e.g. `image/png`. */
   readonly format: string;
+  /** Layers of a WMS that the name of a tagged source selects, e.g. `roads,rails`; null: those of the source. */
+  readonly selected: string | null;
   readonly readText: (file: string) => string | null;
   readonly leaveOutGrid: (why: string) => void;
+  readonly changeFormat: (what: string) => void;
 }
 
-type ReadSource = (source: TrackedTable, context: SourceContext) => Omit<ImportedSource, 'coverage'> | string;
+type ReadSource = (
+  source: TrackedTable,
+  context: SourceContext,
+) => Omit<ImportedSource, 'coverage' | 'forwarded'> | string;
 
 const READERS: Readonly<Record<string, ReadSource>> = { wms: wmsSource, tile: tileSource };
 const COVERAGE = 'a bbox, or polygons in a file of WKT or GeoJSON, in an SRS with an EPSG code';
@@ -45,32 +56,47 @@ const PLACES: Readonly<Record<string, string>> = {
   y: '{y}',
   quadkey: '{quadkey}',
   tms_path: '{z}/{x}/{y}',
+  tc_path: '{tilecache}',
+  arcgiscache_path: '{arcgis}',
 };
+/** Placeholders whose rows can count from the bottom too. */
+const ROWS = /\{(y|tilecache|arcgis)\}/g;
+/** MapProxy replaces both forms by a variable of its environment. */
+const VARIABLE = /\$\{\w+\}|\$[A-Za-z_]\w*/;
 
 /** A source of `mapproxy.yaml` as one of ours, or why there is none. */
 export function importMapProxySource(source: TrackedTable, context: SourceContext): ImportedSource | string {
   const type = source.text('type') ?? 'nothing';
   const read = READERS[type];
   if (!read) return `is of type ${type}; ${Object.keys(READERS).join(' and ')} are supported`;
+  const variable = VARIABLE.exec(source.allText())?.[0];
+  if (variable !== undefined) return `has the variable ${variable} in it: write its value instead`;
   const imported = read(source, context);
   if (typeof imported === 'string') return imported;
   const coverage = source.take('coverage', (given) => coverageBox(given, context.readText), COVERAGE) ?? null;
+  if (!coverage && source.has('coverage'))
+    return `has a coverage that cannot be read: it must be ${COVERAGE}`;
   if (coverage) {
     const fits = coverage.exact ? 'it is' : 'the box around it is';
-    source.change('coverage', `${fits} the extent of the layer's grid sets`);
+    const edge = 'tiles across its edge show what MapProxy leaves out';
+    source.change('coverage', `${fits} the extent of the layer's grid sets; ${edge}`);
   }
-  return { ...imported, coverage };
+  const forwarded = source.texts('forward_req_params').map((name) => name.toUpperCase());
+  return { ...imported, coverage, forwarded };
 }
 
 function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
   const request = source.table('req');
   const options = source.table('wms_opts');
   const address = addressOf(request.text('url') ?? '');
-  const layers = request.text('layers');
   if (!address) return 'has no address in req.url';
+  const layers = layersOf(request, context);
   if (layers === undefined) return 'has no layers in req.layers';
+  const grids = gridsAskedFor(source, context);
+  if (grids.length === 0)
+    return 'has none of the SRS of its grids in supported_srs: maps are not reprojected';
   if (options.flag('map') === false) return 'draws no maps: wms_opts.map is false';
-  const requestFormat = mediaTypeOf(request.text('format') ?? context.requestFormat ?? context.format);
+  const requestFormat = requestFormatOf(request.text('format') ?? context.requestFormat, context);
   const queryable = options.flag('featureinfo') === true;
   const legend = options.flag('legendgraphic') === true;
   const imported = omitUndefined({
@@ -81,6 +107,7 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
     version: versionIn(options),
     transparent: request.flag('transparent') === true ? true : undefined,
     requestFormat: requestFormat === context.format ? undefined : requestFormat,
+    srs: mercatorNames(grids),
     concurrency: concurrencyIn(source),
     ...httpFields(source, context),
     ...credentialsOf(address),
@@ -88,9 +115,61 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
   });
   return {
     source: imported,
-    grids: context.grids.map((grid) => ({ grid, zoomStop: grid.zoomStop })),
-    layer: { ...(queryable && { queryable }), ...(legend && { legends: [{}] }) },
+    grids: grids.map(({ grid }) => ({ grid, zoomStop: grid.zoomStop })),
+    layer: { ...offline(source), ...(queryable && { queryable }), ...(legend && { legends: [{}] }) },
   };
+}
+
+/** A name `wms:roads,rails` selects layers of the source `wms`, among those that it lists if it does. */
+function layersOf(request: TrackedTable, { selected }: SourceContext): string | undefined {
+  const listed = request.text('layers');
+  if (selected === null || listed === undefined) return selected ?? listed;
+  const known = listed.split(',');
+  return selected.split(',').every((layer) => known.includes(layer)) ? selected : undefined;
+}
+
+interface GridAskedFor {
+  readonly grid: MapProxyGrid;
+  /** The name of its SRS in requests, e.g. `EPSG:900913`. */
+  readonly crs: string;
+}
+
+/** Grids whose SRS the source knows, under whichever name. */
+function gridsAskedFor(source: TrackedTable, context: SourceContext): readonly GridAskedFor[] {
+  const supported = source.texts('supported_srs');
+  return context.grids.flatMap((grid) => {
+    const own = grid.srsThere.replace(/^EPSG/, 'EPSG:');
+    if (supported.length === 0 || supported.includes(own)) return [{ grid, crs: own }];
+    const crs = supported.find((name) => sameSrs(srsOfCrs(name) ?? -1, grid.gridSet?.srs ?? -2));
+    if (crs !== undefined) return [{ grid, crs }];
+    context.leaveOutGrid(
+      `the source does not support the SRS of ${grid.nameThere}, and maps are not reprojected`,
+    );
+    return [];
+  });
+}
+
+/** Web mercator has several names, of which a server may know one. */
+function mercatorNames(grids: readonly GridAskedFor[]): Readonly<Record<string, string>> | undefined {
+  const named = grids.flatMap(({ grid, crs }) =>
+    sameSrs(grid.gridSet?.srs ?? -1, 3857) && crs !== 'EPSG:3857' ? [[String(grid.gridSet?.srs), crs]] : [],
+  );
+  return named.length === 0 ? undefined : Object.fromEntries(named);
+}
+
+/** The format of tiles instead of one that cannot be read here. */
+function requestFormatOf(given: string | undefined, { format, changeFormat }: SourceContext): string {
+  const asked = mediaTypeOf(given ?? format);
+  if (formatOf(asked)?.kind === 'raster') return asked;
+  changeFormat(`${asked} cannot be read here: the source is asked for ${format}`);
+  return format;
+}
+
+/** MapProxy never asks such a source for a client. */
+function offline(source: TrackedTable): object {
+  if (source.flag('seed_only') !== true) return {};
+  source.change('seed_only', 'is onMiss: not-found; MapProxy sends an empty picture instead of 404');
+  return { onMiss: 'not-found' };
 }
 
 /** Parameters of the request that are not options of ours. */
@@ -148,7 +227,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
   const grid = context.allGrids.of(name);
   if (!grid) return `has the grid ${name}, which cannot be used`;
   const spelled = decodeURI(address.url);
-  if (grid.origin === 'sw' && spelled.includes('{quadkey}'))
+  if (grid.origin === 'sw' && /\{quadkey\}/.test(spelled))
     return `has quadkeys in the grid ${name}, whose rows count from the bottom`;
   const grids = gridsInCommon(grid, context);
   if (grids.length === 0) return `has tiles in the grid ${name} only, and the cache in others`;
@@ -157,7 +236,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
   return {
     source: omitUndefined({
       type: 'xyz',
-      url: grid.origin === 'sw' ? spelled.replace('{y}', '{-y}') : spelled,
+      url: grid.origin === 'sw' ? spelled.replaceAll(ROWS, '{-$1}') : spelled,
       gridSets: named.every((one) => one === 'EPSG:900913')
         ? undefined
         : Object.fromEntries(named.map((one) => [one, {}])),
@@ -165,7 +244,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
       ...credentialsOf(address),
     }),
     grids,
-    layer: {},
+    layer: offline(source),
   };
 }
 

@@ -67,6 +67,11 @@ export class TrackedTable {
     return this.take(key, flagOf, 'true or false');
   }
 
+  /** Every value, inner ones too, as text. */
+  allText(): string {
+    return JSON.stringify(this.#table);
+  }
+
   /** Texts, one alone or in a list. */
   texts(key: string): readonly string[] {
     return this.take(key, (value) => listOf(value).map(String), 'a list') ?? [];

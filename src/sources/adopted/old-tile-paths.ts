@@ -3,11 +3,11 @@ import type { GridSet } from '../../domain/grid-set.ts';
 import { geoWebCacheIdOf } from '../../domain/parameter-filter.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { OldTileRequest } from '../old-cache.ts';
+import { byQuadkey, digits, inHexadecimal, inThousands, type TilePath } from '../tile-paths.ts';
 import type { FolderAdoptOptions } from './adopt-options.ts';
 import { isCalled, tileThere } from './tile-there.ts';
 
 /** The names of folders and file, from the adopted folder down. */
-type Path = readonly string[];
 
 /**
  * Possible paths of a tile below the adopted folder, the likeliest first; none when the folder does not have its grid
@@ -28,7 +28,7 @@ function pathsOf(
   request: OldTileRequest,
   layer: string,
   firstGridSet: string,
-): readonly Path[] {
+): readonly TilePath[] {
   const { layout } = options;
   const { tile, format, gridSet } = request;
   if (layout === 'geowebcache') return geoWebCachePaths(options, request, options.name ?? layer);
@@ -72,7 +72,7 @@ function geoWebCachePaths(
   options: Extract<FolderAdoptOptions, { readonly layout: 'geowebcache' }>,
   request: OldTileRequest,
   layer: string,
-): readonly Path[] {
+): readonly TilePath[] {
   const { gridSet, format, tile, parameters } = request;
   const gridSetFolder = geoWebCacheFolder(nameThere(options, gridSet));
   const suffix = parameters ? `_${geoWebCacheIdOf(parameters)}` : '';
@@ -95,7 +95,7 @@ export function geoWebCacheFolder(name: string): string {
 }
 
 /** A folder holds a square of tiles whose side is about the root of the level's. */
-function inHalves({ z, x, y }: TileIndex): Path {
+function inHalves({ z, x, y }: TileIndex): TilePath {
   const half = 2 * 2 ** Math.floor(z / 2);
   const digits = half > 10 ? Math.floor(Math.log10(half)) + 1 : 1;
   const folder = `${padded(Math.floor(x / half), digits)}_${padded(Math.floor(y / half), digits)}`;
@@ -108,25 +108,12 @@ function padded(number: number, width: number): string {
   return '0'.repeat(Math.max(0, width - length)) + number;
 }
 
-function plainly({ z, x, y }: TileIndex): Path {
+function plainly({ z, x, y }: TileIndex): TilePath {
   return [z, x, y].map(String);
 }
 
-function inThousands({ z, x, y }: TileIndex): Path {
-  return [
-    digits(z, 2),
-    ...[x, y].flatMap((n) => [n / 1e6, (n / 1e3) % 1e3, n % 1e3].map((n) => digits(n, 3))),
-  ];
-}
-
-function inTenThousands({ z, x, y }: TileIndex): Path {
+function inTenThousands({ z, x, y }: TileIndex): TilePath {
   return [digits(z, 2), ...[x, y].flatMap((n) => [n / 1e4, n % 1e4].map((n) => digits(n, 4)))];
-}
-
-/** `11` for 2/3/0, all in one folder; the only tile of zoom 0 has nothing but its ending. */
-function byQuadkey({ z, x, y }: TileIndex): Path {
-  const digit = (bit: number) => (Math.floor(x / bit) % 2) + 2 * (Math.floor(y / bit) % 2);
-  return [Array.from({ length: z }, (_, i) => digit(2 ** (z - 1 - i))).join('')];
 }
 
 /** MapProxy overwrote tiles where a level has more tiles across than quadkeys can distinguish. */
@@ -135,17 +122,7 @@ function hasQuadkeys({ levels }: OldTileRequest['gridSet'], zoom: number, digits
   return Math.max(columns, rows) <= 2 ** digits;
 }
 
-/** `L09/R05397fb1/C0012d687`. */
-function inHexadecimal({ z, x, y }: TileIndex): Path {
-  const hexadecimal = (n: number) => n.toString(16).padStart(8, '0');
-  return [`L${digits(z, 2)}`, `R${hexadecimal(y)}`, `C${hexadecimal(x)}`];
-}
-
-function digits(number: number, width: number): string {
-  return String(Math.floor(number)).padStart(width, '0');
-}
-
-function withExtensions(path: Path, extensions: readonly string[]): readonly Path[] {
+function withExtensions(path: TilePath, extensions: readonly string[]): readonly TilePath[] {
   const file = path.at(-1) ?? '';
   return extensions.map((extension) => [...path.slice(0, -1), `${file}.${extension}`]);
 }

@@ -1,7 +1,13 @@
 import { type GridSet, levelOf } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
+import { byQuadkey, inHexadecimal, inThousands } from '../tile-paths.ts';
 
-export const TILE_PLACEHOLDERS: ReadonlySet<string> = new Set(['z', 'x', 'y', '-y', 'quadkey', 's']);
+export const TILE_PLACEHOLDERS: ReadonlySet<string> = new Set([
+  ...['z', 'x', 'y', '-y', 'quadkey', 's'],
+  ...['tilecache', '-tilecache', 'arcgis', '-arcgis'],
+]);
+/** Those that name a tile by themselves. */
+const WHOLE_PLACES = ['quadkey', 'tilecache', '-tilecache', 'arcgis', '-arcgis'];
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 
@@ -16,15 +22,26 @@ export function placeholdersOf(template: string): ReadonlySet<string> {
   return new Set([...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
 }
 
+/** Whether a template with these placeholders has an address for each tile. */
+export function namesTile(used: ReadonlySet<string>): boolean {
+  const row = used.has('y') || used.has('-y');
+  return WHOLE_PLACES.some((name) => used.has(name)) || (used.has('z') && used.has('x') && row);
+}
+
 /** The address of a tile. Rows of `{y}` count from the top, those of `{-y}` from the bottom. */
 export function tileUrl(template: TileTemplate, gridSet: GridSet, { z, x, y }: TileIndex): URL {
   const zoom = z + template.zoomOffset;
+  const fromBottom = () => levelOf(gridSet, z).rows - 1 - y;
   const values: Readonly<Record<string, () => string>> = {
     z: () => String(zoom),
     x: () => String(x),
     y: () => String(y),
-    '-y': () => String(levelOf(gridSet, z).rows - 1 - y),
-    quadkey: () => quadkeyOf(zoom, x, y),
+    '-y': () => String(fromBottom()),
+    quadkey: () => byQuadkey({ z: zoom, x, y }).join('/'),
+    tilecache: () => inThousands({ z: zoom, x, y }).join('/'),
+    '-tilecache': () => inThousands({ z: zoom, x, y: fromBottom() }).join('/'),
+    arcgis: () => inHexadecimal({ z: zoom, x, y }).join('/'),
+    '-arcgis': () => inHexadecimal({ z: zoom, x, y: fromBottom() }).join('/'),
     s: () => template.subdomains[(x + y) % template.subdomains.length] ?? '',
   };
   const fill = (whole: string, name: string) => {
@@ -32,14 +49,4 @@ export function tileUrl(template: TileTemplate, gridSet: GridSet, { z, x, y }: T
     return key === undefined ? (values[name]?.() ?? whole) : encodeURIComponent(key);
   };
   return new URL(template.url.replace(PLACEHOLDER, fill));
-}
-
-/** One digit for each zoom, from the top: 1 adds a column, 2 a row, 3 both. */
-export function quadkeyOf(z: number, x: number, y: number): string {
-  let digits = '';
-  for (let bit = z - 1; bit >= 0; bit--) {
-    const at = 2 ** bit;
-    digits += String((Math.floor(x / at) % 2) + 2 * (Math.floor(y / at) % 2));
-  }
-  return digits;
 }

@@ -2,7 +2,7 @@ import type { z as Zod } from 'zod';
 import { FORMAT_NAMES } from '../../domain/format.ts';
 import type { SchemaKit } from '../../lib/schemas.ts';
 import { httpSchemas } from '../http-options.ts';
-import { placeholdersOf, TILE_PLACEHOLDERS } from './tile-url.ts';
+import { namesTile, placeholdersOf, TILE_PLACEHOLDERS } from './tile-url.ts';
 
 const MAX_SUBDOMAINS = 32;
 const MAX_ZOOM_OFFSET = 30;
@@ -19,7 +19,7 @@ export const xyzSourceOptions = (kit: SchemaKit) => {
     .strictObject({
       type: z.literal('xyz'),
       url: template.describe(
-        'Address of a tile with {z} {x} {y} {-y} {quadkey} {s} and the names of keys; rows of {y} count from the top',
+        'Address of a tile with {z} {x} {y}, {quadkey}, {tilecache} or {arcgis}, and {s} and the names of keys; rows count from the top, those of {-y}, {-tilecache} and {-arcgis} from the bottom',
       ),
       subdomains: z
         .array(z.string().regex(/^[A-Za-z0-9.-]{1,63}$/, 'must be part of a host name'))
@@ -61,10 +61,8 @@ function checkTemplate(url: string, context: Zod.RefinementCtx): void {
     return;
   }
   if (new URL(filled).username !== '') refuse('must not contain credentials; use username and password');
-  const used = placeholdersOf(url);
-  const complete =
-    used.has('quadkey') || (used.has('z') && used.has('x') && (used.has('y') || used.has('-y')));
-  if (!complete) refuse('must hold {z}, {x} and {y} (or {-y}), or {quadkey}');
+  if (!namesTile(placeholdersOf(url)))
+    refuse('must hold {z}, {x} and {y} (or {-y}), or one of {quadkey}, {tilecache}, {arcgis}');
 }
 
 interface Templates {

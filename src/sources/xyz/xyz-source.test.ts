@@ -10,7 +10,6 @@ import { type Format, formatOf } from '../../domain/format.ts';
 import { schemaKit } from '../../lib/schemas.ts';
 import type { TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
-import { quadkeyOf } from './tile-url.ts';
 import { openXyzSource } from './xyz-source.ts';
 import { xyzSourceOptions } from './xyz-source-options.ts';
 
@@ -75,6 +74,10 @@ describe('the xyz source', () => {
     ['/{z}/{x}/{y}.png', '/tiles/3/5/1.png'],
     ['/{z}/{x}/{-y}.png', '/tiles/3/5/6.png'],
     ['/{quadkey}/0/0/0.png', '/tiles/103/0/0/0.png'],
+    ['/{tilecache}.png', '/tiles/03/000/000/005/000/000/001.png'],
+    ['/{-tilecache}.png', '/tiles/03/000/000/005/000/000/006.png'],
+    ['/{arcgis}/0/0/0.png', '/tiles/L03/R00000001/C00000005/0/0/0.png'],
+    ['/{-arcgis}/0/0/0.png', '/tiles/L03/R00000006/C00000005/0/0/0.png'],
     ['/{s}/{z}/{x}/{y}.png', '/tiles/a/3/5/1.png'],
     ['/{z}/{x}/{y}.png?key={key}', '/tiles/3/5/1.png?key=k%201%26'],
   ])('an XYZ source fills in %s', async (path, asked) => {
@@ -173,7 +176,10 @@ describe('the options of the xyz source', () => {
 
   it.each([
     [{ url: 'ftp://a.test/{z}/{x}/{y}' }, 'must be an http or https address'],
-    [{ url: 'http://a.test/{z}/{x}' }, 'must hold {z}, {x} and {y} (or {-y}), or {quadkey}'],
+    [
+      { url: 'http://a.test/{z}/{x}' },
+      'must hold {z}, {x} and {y} (or {-y}), or one of {quadkey}, {tilecache}, {arcgis}',
+    ],
     [{ url: 'http://u:p@a.test/{z}/{x}/{y}' }, 'must not contain credentials'],
     [{ url: 'http://{s}.test/{z}/{x}/{y}' }, 'holds {s}, but subdomains is empty'],
     [
@@ -187,8 +193,4 @@ describe('the options of the xyz source', () => {
     expect(problems(options).join('; ')).toContain(message);
     expect(problems(options)).not.toEqual([]);
   });
-});
-
-it('quadkeys have one digit for each zoom', () => {
-  expect([quadkeyOf(0, 0, 0), quadkeyOf(3, 3, 5), quadkeyOf(1, 1, 1)]).toEqual(['', '213', '3']);
 });

@@ -1,0 +1,84 @@
+// How much of other programs' configurations tilewarden import takes, as a table:
+// node --import ./scripts/typescript/register.mjs scripts/import-table.mjs FOLDER… [--reasons]
+// FOLDER: a checkout of MapProxy, MapCache, GeoWebCache or GeoServer.
+import { readFileSync } from 'node:fs';
+import { argv, stdout } from 'node:process';
+import { importFromFile } from '../src/app/import-settings.ts';
+import { parseYamlFile } from '../src/config/yaml-file.ts';
+import { namedLayers } from '../src/import/import-mapproxy.ts';
+import { WHOLE } from '../src/import/import-report.ts';
+import { filesUnder } from './steps.mjs';
+
+/** By kind of file: what it begins with, and its layers, by name where it has them. */
+const KINDS = {
+  MapProxy: { file: /\.ya?ml$/, has: /^layers:/m, layers: mapProxyLayers },
+  MapCache: { file: /\.xml(\.sample)?$/, has: /<mapcache>/, layers: elements(/<tileset\s+name="([^"]+)"/g) },
+  GeoWebCache: {
+    file: /\.xml$/,
+    has: /<gwcConfiguration/,
+    layers: elements(
+      /<(?:wms|arcgis|mbtiles)Layer>\s*(?:<blobStoreId>[^<]*<\/blobStoreId>\s*)?(?:<enabled>[^<]*<\/enabled>\s*)?<name>([^<]+)/g,
+    ),
+  },
+  GeoServer: { file: /\.xml$/, has: /<GeoServerTileLayer>/, layers: elements(/<name>([^<]+)<\/name>/) },
+};
+
+const folders = argv.slice(2).filter((arg) => !arg.startsWith('--'));
+const reasons = new Map();
+const rows = await Promise.all(Object.entries(KINDS).map(([name, kind]) => row(name, kind)));
+stdout.write(
+  '| files of | with layers | whole / partly / none | layers in → out |\n| --- | --- | --- | --- |\n',
+);
+stdout.write(rows.join(''));
+if (argv.includes('--reasons')) {
+  const sorted = [...reasons].sort(([, one], [, other]) => other.length - one.length);
+  stdout.write(
+    sorted.map(([why, where]) => `${where.length} ${why}: ${where.slice(0, 4).join(', ')}\n`).join(''),
+  );
+}
+
+async function row(name, { file, has, layers }) {
+  const sum = { files: 0, whole: 0, partly: 0, none: 0, in: 0, out: 0 };
+  for (const path of folders.flatMap((folder) => [...filesUnder(folder)]).sort()) {
+    if (!file.test(path)) continue;
+    const text = readFileSync(path, 'utf8');
+    const there = has.test(text) ? layers(text, path) : [];
+    if (there.length === 0) continue;
+    const here = await imported(path, there);
+    sum.files += 1;
+    sum.in += there.length;
+    sum.out += here;
+    sum[here === 0 ? 'none' : here < there.length ? 'partly' : 'whole'] += 1;
+  }
+  return `| ${name} | ${sum.files} | ${sum.whole} / ${sum.partly} / ${sum.none} | ${sum.in} → ${sum.out} |\n`;
+}
+
+async function imported(path, there) {
+  try {
+    const { layers, report } = await importFromFile(path, null);
+    for (const { subject, element, fate, what } of report.entries) {
+      if (element === WHOLE && fate === 'left out' && subject.startsWith('layer ')) note(what, path, subject);
+    }
+    return layers.length;
+  } catch (error) {
+    note(error.message.split('\n')[0], path, `${there.length} layers`);
+    return 0;
+  }
+}
+
+function note(why, path, subject) {
+  const list = reasons.get(why) ?? [];
+  reasons.set(why, [...list, `${path.split('/').at(-1)} ${subject}`]);
+}
+
+function mapProxyLayers(text, path) {
+  const { value } = parseYamlFile(path, text);
+  return value && typeof value === 'object' ? namedLayers(value.layers).map(({ name }) => name) : [];
+}
+
+function elements(pattern) {
+  return (text) =>
+    (pattern.global ? [...text.matchAll(pattern)] : [pattern.exec(text)])
+      .filter(Boolean)
+      .map(([, name]) => name);
+}
