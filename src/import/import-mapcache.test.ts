@@ -185,3 +185,48 @@ describe('the report about mapcache.xml', () => {
       ).not.toEqual([]);
   });
 });
+
+describe('the dimensions of mapcache.xml', () => {
+  const withDimension = (dimension: string) =>
+    read({ tileset: `<grid>g</grid><dimensions>${dimension}</dimensions>` });
+
+  it.each([
+    [
+      '<dimension type="values" name="time" default="2020"><value>2020</value><value>2021</value></dimension>',
+      { name: 'TIME', values: ['2020', '2021'], default: '2020' },
+    ],
+    [
+      '<dimension type="values" name="DIM1" default="a">a,b</dimension>',
+      { name: 'DIM1', values: ['a', 'b'], default: 'a' },
+    ],
+    [
+      '<dimension type="regex" name="MAP" default="/a.map"><regex>/[a-z]+[.]map</regex></dimension>',
+      { name: 'MAP', regex: '/[a-z]+[.]map', default: '/a.map' },
+    ],
+    [
+      '<dimension type="intervals" name="ELEVATION" default="0">0/2000/1000</dimension>',
+      { name: 'ELEVATION', values: ['0', '1000', '2000'], default: '0' },
+    ],
+  ])('the MapCache dimension %s is a parameter, and its tiles are not adopted', (dimension, parameter) => {
+    const { layer } = withDimension(dimension);
+    expect(layer).toMatchObject({ parameters: [parameter] });
+    expect(layer).not.toHaveProperty('adopt');
+  });
+
+  it.each([
+    '<dimension type="sqlite" name="time" default="2020"><dbfile>/a</dbfile></dimension>',
+    '<dimension type="intervals" name="ELEVATION" default="0">0/100/0</dimension>',
+  ])('a MapCache tileset with %s is left out', (dimension) => {
+    expect(withDimension(dimension).layer).toBeUndefined();
+  });
+
+  it.each([
+    ['<full_wms>assemble</full_wms>', true],
+    ['<full_wms>forward</full_wms>', true],
+    ['<full_wms>error</full_wms>', undefined],
+    ['', undefined],
+  ])('MapCache layers whose WMS has "%s" have fullWMS %s', (fullWms, expected) => {
+    const more = `<service type="wms" enabled="true">${fullWms}</service>`;
+    expect(read({ more }).layer?.fullWMS).toBe(expected);
+  });
+});

@@ -15,6 +15,7 @@ import {
   WHOLE,
   withoutTwins,
 } from './import-report.ts';
+import { mapCacheDimensions } from './mapcache-dimensions.ts';
 import { mapCacheFormat } from './mapcache-formats.ts';
 import { type MatchedGrid, matchGrid } from './matching-grid.ts';
 import { numbersOf, only, type Reasons, TEXT, TrackedTable } from './tracked-table.ts';
@@ -63,6 +64,8 @@ class MapCacheReader {
   readonly #elements: ReadonlyMap<string, ReadonlyMap<string, XmlElement>>;
   readonly #grids = new Map<string, MapCacheGrid>();
   readonly #defaultFormat: string;
+  /** True where WMS answers any box, from tiles or the source; undefined: it answers tiles only. */
+  readonly #fullWms: true | undefined;
   readonly #used = new Set<string>();
 
   constructor(root: XmlElement, { isThere }: MapCacheImport, report: ImportReport) {
@@ -75,6 +78,8 @@ class MapCacheReader {
       ]),
     );
     this.#defaultFormat = textIn(root, 'default_format') || 'PNG';
+    const wms = childrenOf(root, 'service').find((service) => service.attributes.get('type') === 'wms');
+    this.#fullWms = wms && ['assemble', 'forward'].includes(textIn(wms, 'full_wms')) ? true : undefined;
     const about = report.about('mapcache');
     const read: readonly string[] = [...KINDS, 'default_format'];
     for (const name of new Set(root.children.map((child) => child.name))) {
@@ -153,6 +158,8 @@ class MapCacheReader {
     if (!wms) return refuse('its source is not a WMS with an address and layers');
     const links = tileset.tables('grid').flatMap((link) => this.#link(link, about) ?? []);
     if (links.length === 0) return refuse('it has no grid that is known');
+    const parameters = mapCacheDimensions(tileset);
+    if (typeof parameters === 'string') return refuse(parameters);
     const cache = this.#named('cache', tileset.text('cache'), about);
     const metadata = tileset.table('metadata');
     const document = {
@@ -166,7 +173,12 @@ class MapCacheReader {
       gutter: tileset.number('metabuffer'),
       expireCache: tileset.number('auto_expire'),
       expireClients: tileset.number('expires'),
-      adopt: reportAdopted(about, this.#adoptions(name, cache, links)),
+      fullWMS: this.#fullWms,
+      parameters: parameters.length > 0 ? parameters : undefined,
+      adopt: reportAdopted(
+        about,
+        parameters.length > 0 ? 'tiles by dimension cannot be adopted' : this.#adoptions(name, cache, links),
+      ),
     };
     for (const one of [tileset, source, cache]) one?.report(REASONS);
     return omitUndefined(document) as unknown as ImportedDocument;
