@@ -20,7 +20,11 @@ const KINDS = {
       /<(?:wms|arcgis|mbtiles)Layer>\s*(?:<blobStoreId>[^<]*<\/blobStoreId>\s*)?(?:<enabled>[^<]*<\/enabled>\s*)?<name>([^<]+)/g,
     ),
   },
-  GeoServer: { file: /\.xml$/, has: /<GeoServerTileLayer>/, layers: elements(/<name>([^<]+)<\/name>/) },
+  GeoServer: {
+    file: /gwc-layers.*\.xml$/,
+    has: /<GeoServerTileLayer>/,
+    layers: elements(/<name>([^<]+)<\/name>/),
+  },
 };
 
 const folders = argv.slice(2).filter((arg) => !arg.startsWith('--'));

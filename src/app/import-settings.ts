@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { feedsOfLayer } from '../changes/layer-feeds.ts';
 import { checkImported } from '../config/check-imported.ts';
@@ -8,11 +8,12 @@ import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { UpdateSource } from '../domain/layer.ts';
 import { capabilitiesAddress, importCapabilities } from '../import/import-capabilities.ts';
+import { geoServerAsGeoWebCache, TILE_LAYER } from '../import/import-geoserver.ts';
 import { importGeoWebCache } from '../import/import-geowebcache.ts';
 import { importMapCache } from '../import/import-mapcache.ts';
 import { importMapProxy } from '../import/import-mapproxy.ts';
 import { type ImportedUser, importQuota, importUsers } from '../import/import-quota-and-users.ts';
-import { type Imported, type ImportedDocument, type ImportReport, WHOLE } from '../import/import-report.ts';
+import { type Imported, type ImportedDocument, ImportReport, WHOLE } from '../import/import-report.ts';
 import type { Env } from '../lib/env.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
@@ -34,7 +35,9 @@ export interface ImportedSettings {
   readonly report: ImportReport;
 }
 
-const CONFIGURATION_FILES = ['geowebcache.xml', 'mapproxy.yaml', 'mapcache.xml'];
+/** The folder of GeoServer's tile layers, in its data folder. */
+const GEOSERVER_LAYERS = 'gwc-layers';
+const CONFIGURATION_FILES = ['geowebcache.xml', 'mapproxy.yaml', 'mapcache.xml', GEOSERVER_LAYERS];
 const QUOTA_FILE = 'geowebcache-diskquota.xml';
 const USERS_FILE = 'users.properties';
 const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attributes: 64 };
@@ -94,20 +97,42 @@ export async function importFromFile(path: string, users: string | null): Promis
   const file = configurationAt(path);
   if (/\.ya?ml$/i.test(file))
     return checked(importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve }));
+  if (basename(file) === GEOSERVER_LAYERS) return importGeoServerFolder(dirname(file), users);
   const root = await readXmlFile(file);
+  if (root.name === TILE_LAYER) return importGeoServerLayers([root], dirname(dirname(file)), users);
   if (root.name === 'mapcache') return checked(importMapCache(root, { isThere: existsSync }));
   return importGeoWebCacheFolder(root, dirname(file), users);
+}
+
+async function importGeoServerFolder(folder: string, users: string | null): Promise<ImportedSettings> {
+  const names = readdirSync(join(folder, GEOSERVER_LAYERS)).filter((name) => name.endsWith('.xml'));
+  const layers: XmlElement[] = [];
+  for (const name of names.sort()) layers.push(await readXmlFile(join(folder, GEOSERVER_LAYERS, name)));
+  return importGeoServerLayers(layers, folder, users);
+}
+
+async function importGeoServerLayers(
+  tileLayers: readonly XmlElement[],
+  folder: string,
+  users: string | null,
+): Promise<ImportedSettings> {
+  const read = (file: string) => (existsSync(file) ? readXmlFile(file) : null);
+  const report = new ImportReport();
+  const geowebcache = await read(join(folder, 'gwc', 'geowebcache.xml'));
+  const global = await read(join(folder, 'global.xml'));
+  const root = geoServerAsGeoWebCache({ tileLayers, geowebcache, global }, report);
+  return importGeoWebCacheFolder(root, join(folder, 'gwc'), users, report);
 }
 
 async function importGeoWebCacheFolder(
   root: XmlElement,
   folder: string,
   users: string | null,
+  report = new ImportReport(),
 ): Promise<ImportedSettings> {
   const gridSets = builtInGridSets();
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
-  const imported = importGeoWebCache(root, { folder, gridSets, hasTiles });
-  const { report } = imported;
+  const imported = importGeoWebCache(root, { folder, gridSets, hasTiles }, report);
   const quotaFile = join(folder, QUOTA_FILE);
   const usersFile = users === null ? join(folder, USERS_FILE) : resolve(users);
   const hasUsers = users !== null || existsSync(usersFile);

@@ -49,12 +49,22 @@ export function readParameterFilters(root: WireElement, aside: Aside): readonly 
   return taken.length === 0 ? undefined : taken;
 }
 
-/** GeoServer's own: it takes the styles that GeoServer has. Here the source says what it does not have. */
+/** GeoServer's own: it takes the styles that GeoServer has, which some versions list. Otherwise the source says what it does not have. */
 function styleFilter(style: WireElement, others: readonly Filter[], aside: Aside): readonly Filter[] {
   const name = textField(style, 'key') ?? 'STYLES';
   const there = others.some((other) => other.name.toUpperCase() === name.toUpperCase());
+  const values = there ? [] : listedStyles(style);
+  if (values.length > 0) return [{ name, default: '', values: ['', ...values] }];
   aside.keep(['parameterFilters'], style, there ? 'is kept without effect' : 'takes any style');
   return there ? [] : [{ name, ...readDefault(style), regex: '.*' }];
+}
+
+/** Empty for a filter with a default of its own, and where none is listed. */
+function listedStyles(style: WireElement): readonly string[] {
+  const available = (entriesOf(style, 'availableStyles', ['string']) ?? []).map(textOf);
+  const own = onlyChild(style, 'defaultStyle')?.text.trim() ?? '';
+  const hasDefault = (readDefault(style).default ?? '') !== '';
+  return hasDefault ? [] : [...new Set([own, ...available])].filter((name) => name !== '');
 }
 
 function readFilter(filter: WireElement, aside: Aside): Filter {

@@ -80,9 +80,12 @@ const SAID_ELSEWHERE: Readonly<Record<string, string>> = {
 };
 
 /** `geowebcache.xml`. Throws `request-invalid` for another document. */
-export function importGeoWebCache(root: XmlElement, options: GeoWebCacheImport): Imported {
+export function importGeoWebCache(
+  root: XmlElement,
+  options: GeoWebCacheImport,
+  report = new ImportReport(),
+): Imported {
   if (root.name !== DOCUMENT) throw invalid(`The root must be ${DOCUMENT}, not ${root.name}.`);
-  const report = new ImportReport();
   const about = report.about(DOCUMENT);
   for (const { name } of root.children) {
     if (READ_HERE.includes(name)) about.taken(name);
