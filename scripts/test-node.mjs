@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { cpSync, createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { endWithNpm } from './end-with-npm.mjs';
+import { started } from './started.mjs';
 import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
 
 const PACKAGE = `node-${process.platform}-${process.arch}`;
@@ -65,15 +66,13 @@ async function runTests({ installation, checkout, tests, output }) {
   say(`… Testing on Node.js ${version.trim()}`);
   const start = performance.now();
   const written = createWriteStream(output);
-  const child = spawn(node, [join(checkout, 'scripts', 'test.mjs'), ...tests], {
-    cwd: checkout,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      PATH: `${join(installation, 'bin')}${delimiter}${process.env.PATH}`,
-      npm_config_nodedir: installation,
-    },
-  });
+  const env = {
+    ...process.env,
+    PATH: `${join(installation, 'bin')}${delimiter}${process.env.PATH}`,
+    npm_config_nodedir: installation,
+  };
+  const options = { cwd: checkout, stdio: ['ignore', 'pipe', 'pipe'], env };
+  const child = await started(spawn(node, [join(checkout, 'scripts', 'test.mjs'), ...tests], options));
   child.stderr.pipe(process.stderr, { end: false });
   for (const stream of [child.stdout, child.stderr]) stream.pipe(written, { end: false });
   await once(child, 'close');

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { started } from '../scripts/started.mjs';
 import { eventually } from './fixtures/eventually.ts';
 import { isAlive } from './fixtures/processes.ts';
 import { whenOver } from './fixtures/when-over.ts';
@@ -19,18 +20,18 @@ interface Run {
   readonly pids: readonly number[];
 }
 
-function startNode(program: string, stderr: 'inherit' | 'pipe' = 'inherit'): ChildProcess {
+async function startNode(program: string, stderr: 'inherit' | 'pipe' = 'inherit'): Promise<ChildProcess> {
   const args = ['--input-type=module', '-e', program];
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', stderr] });
+  const child = await started(spawn(process.execPath, args, { stdio: ['pipe', 'pipe', stderr] }));
   whenOver(() => child.kill('SIGKILL'));
   return child;
 }
 
 async function startRun(): Promise<Run> {
-  const owner = startNode(`
+  const owner = await startNode(`
     import { spawn } from 'node:child_process';
     import { openTestRun } from '${new URL('test-run.mjs', scripts)}';
-    const end = openTestRun('${tmpdir()}');
+    const end = await openTestRun(${JSON.stringify(tmpdir())});
     const options = { stdio: 'ignore' };
     const child = spawn(process.execPath, ['-e', '${FOREVER}'], options);
     const stubborn = "process.on('SIGINT', () => {}); ${FOREVER}";
@@ -44,7 +45,7 @@ async function startRun(): Promise<Run> {
 
 /** The closing lines of a run that had to leave out three tests, and its exit status. */
 async function closing(requireAll: boolean): Promise<{ code: number; lines: string[] }> {
-  const node = startNode(`
+  const node = await startNode(`
     process.stderr.write = (text) => process.stdout.write(text);
     const { report } = await import('${new URL('run-tests.mjs', scripts)}');
     const leftOut = [
@@ -116,7 +117,7 @@ describe.runIf(process.platform !== 'win32')('a signal to a script alone', () =>
       console.error(JSON.stringify([process.pid, child.pid]));
       ${FOREVER};
     `;
-      const script = startNode(
+      const script = await startNode(
         `
         import { run } from '${new URL('steps.mjs', scripts)}';
         await run(process.execPath, ['-e', ${JSON.stringify(program)}]);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { temporaryFolder } from '../../test/e2e/server.ts';
 import { loadSettings } from '../config/load-settings.ts';
 
@@ -15,7 +16,7 @@ it.each(['task-process', 'http-process'])(
     const workingFolder = temporaryFolder();
     const data = join(workingFolder, 'gone');
     const { handover } = loadSettings({ flags: { data }, environment: {}, workingFolder });
-    const child = fork(FILE, [kind], { stdio: ['pipe', 'ignore', 'pipe', 'ipc'] });
+    const child = await started(fork(FILE, [kind], { stdio: ['pipe', 'ignore', 'pipe', 'ipc'] }));
     const ended = once(child, 'exit');
     const { stdin, stderr } = child;
     if (!stdin || !stderr) throw new Error('it has no pipes');

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -6,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
+import { isAnswering, openDaemon } from '../fixtures/daemon.ts';
+import { freePort } from '../fixtures/free-port.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { mergedConfiguration, snippetOf } from '../fixtures/recipe.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
-import { freePort } from '../fixtures/varnish.ts';
 import { whenFileOver } from '../fixtures/when-over.ts';
 import { runTilewarden, temporaryFolder } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
@@ -61,20 +60,11 @@ async function openNginx(backend: string): Promise<string> {
      events {} http { access_log off; ${places.join(' ')}\n${site} }`,
   );
   const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
-  const child = spawn(programPath('nginx'), args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  whenFileOver(async () => {
-    if (child.exitCode !== null) return;
-    child.kill('SIGTERM');
-    await once(child, 'close');
-  });
-  let output = '';
-  child.stderr.on('data', (text) => (output += text));
   const url = `http://127.0.0.1:${port}`;
-  await eventually(
-    'nginx answers',
-    async () => `${output}${await fetch(`${url}/healthz`).then(({ status }) => status, String)}`,
-    (seen) => seen.endsWith('200'),
-  );
+  const daemon = await openDaemon(programPath('nginx'), args, {
+    isReady: () => isAnswering(`${url}/healthz`),
+  });
+  whenFileOver(() => daemon.end('SIGTERM'));
   return url;
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { eventually, soon } from '../fixtures/eventually.ts';
 import { ADMIN_PASSWORD, CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { firstData } from '../fixtures/shared-services.ts';
@@ -79,7 +80,7 @@ async function startNode(command: 'serve' | 'worker', ready: RegExp, options: Se
   const data = options.data ?? (await freshData(options));
   const config = options.config === undefined ? [] : ['--config', writeConfig(options.config)];
   const port = command === 'serve' ? ['--port', '0'] : [];
-  const child = launch(
+  const child = await launch(
     [command, ...port, '--data', data, ...config, ...(options.args ?? [])],
     options.env,
     options.cwd,
@@ -111,7 +112,7 @@ export async function runTilewarden(
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<FinishedProcess> {
-  const child = launch(args, options.env, options.cwd);
+  const child = await launch(args, options.env, options.cwd);
   const finished = watch(child.process, child.output);
   endWithTest(child, finished);
   return soon(`tilewarden ${args.join(' ')} ends`, finished, () => child.output.stdout + child.output.stderr);
@@ -173,22 +174,21 @@ interface Output {
   stderr: string;
 }
 
-function launch(
+async function launch(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd = temporaryFolder(),
-): Launched {
+): Promise<Launched> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TILEWARDEN_'));
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    cwd,
-    env: {
-      ...Object.fromEntries(inherited),
-      ...CHEAP_PASSWORDS,
-      TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD,
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const all = {
+    ...Object.fromEntries(inherited),
+    ...CHEAP_PASSWORDS,
+    TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD,
+    ...env,
+  };
+  const child = await started(
+    spawn(process.execPath, [MAIN, ...args], { cwd, env: all, stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
   const output: Output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output.stdout += text;
