@@ -184,6 +184,17 @@ describe('a clone', () => {
     expect(outside).toEqual([]);
   });
 
+  it('no child process that cannot be started ends its parent', () => {
+    // They listen for errors themselves; the last has programs of its own as text.
+    const others = ['scripts/steps.mjs', 'src/cli/child-processes.ts', 'test/test-run.test.ts'];
+    const users = files.filter(({ text }) =>
+      /import \{[^}]*\b(?:spawn|fork)\b[^}]*\} from 'node:child_process'/.test(text),
+    );
+    expect(users.map(({ path }) => path)).toEqual(expect.arrayContaining(others));
+    const bare = users.filter(({ text }) => /(?<!\bstarted\(\s*)\b(?:spawn|fork)\(/.test(text));
+    expect(bare.map(({ path }) => path).sort()).toEqual(others);
+  });
+
   it('a clone names no folder of one machine', () => {
     // Written so that this file does not match itself.
     const folders = /(?<![\w.:/-])\/(?:home|work|Users|root)\/\w|\.\.\/shar[e]d/;
