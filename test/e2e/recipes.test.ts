@@ -42,21 +42,26 @@ async function openVectorWms(asked: URLSearchParams[]): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/wms`;
 }
 
+/** A path in nginx's configuration. */
+function quoted(...parts: readonly string[]): string {
+  return `"${join(...parts)}"`;
+}
+
 /** As written, except for the port, the folder of the cache and the address of the server. */
 async function openNginx(backend: string): Promise<string> {
   const [port, folder] = [await freePort(), temporaryFolder()];
   mkdirSync(join(folder, 'temp'));
   const site = snippetOf('nginx', 'nginx')
     .replace('listen 80', `listen 127.0.0.1:${port}`)
-    .replace('/var/cache/nginx/tiles', join(folder, 'tiles'))
+    .replace('/var/cache/nginx/tiles', quoted(folder, 'tiles'))
     .replaceAll('http://127.0.0.1:8080', backend);
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${join(folder, 'temp', name)};`,
+    (name) => `${name}_temp_path ${quoted(folder, 'temp', name)};`,
   );
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   writeFileSync(
     join(folder, 'nginx.conf'),
-    `${user} daemon off; pid ${join(folder, 'pid')}; error_log stderr warn;
+    `${user} daemon off; pid ${quoted(folder, 'pid')}; error_log stderr warn;
      events {} http { access_log off; ${places.join(' ')}\n${site} }`,
   );
   const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
