@@ -53,18 +53,27 @@ function copyCheckout(checkout) {
     if (!KEPT.includes(name)) rmSync(join(checkout, name), { recursive: true });
   }
   const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
-  const { stdout } = spawnSync('git', list, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 });
-  for (const file of stdout.split('\0').slice(0, -1)) {
+  for (const file of outputOf('git', list).split('\0').slice(0, -1)) {
     // A file that has been deleted is listed until the deletion is committed.
     if (existsSync(join(root, file))) cpSync(join(root, file), join(checkout, file));
   }
 }
 
+function outputOf(program, args) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  if (status !== 0) throw new StepError(`${program} failed: ${error?.message ?? stderr}`);
+  return stdout;
+}
+
 /** npm test in the copy, with the headers of that Node.js for what is compiled. */
 async function runTests({ installation, checkout, tests, output }) {
   const node = join(installation, 'bin', 'node');
-  const { stdout: version } = spawnSync(node, ['--version'], { encoding: 'utf8' });
-  say(`… Testing on Node.js ${version.trim()}`);
+  const version = outputOf(node, ['--version']).trim();
+  say(`… Testing on Node.js ${version}`);
   const start = performance.now();
   const written = createWriteStream(output);
   const env = {
@@ -80,9 +89,9 @@ async function runTests({ installation, checkout, tests, output }) {
   await new Promise((resolve) => written.end(resolve));
   const closingLine = /^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$/m;
   const [, passed = 0, failed = 1] = closingLine.exec(readFileSync(output, 'utf8')) ?? [];
-  if (Number(failed) > 0) say(`✗ Some tests failed on Node.js ${version.trim()}: see ${output}`);
+  if (Number(failed) > 0) say(`✗ Some tests failed on Node.js ${version}: see ${output}`);
   const minutes = ((performance.now() - start) / 60_000).toFixed(1);
-  return { version: version.trim().slice(1), passed: Number(passed), failed: Number(failed), minutes };
+  return { version: version.slice(1), passed: Number(passed), failed: Number(failed), minutes };
 }
 
 function tableOf(rows) {
