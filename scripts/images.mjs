@@ -75,7 +75,8 @@ async function freePort() {
 }
 
 /** The built-in layer, as it is without a configuration, and one that takes its maps from it over the server's own WMS. */
-const settings = (port) => `
+function settings(port) {
+  return `
 layers:
   - name: world
     title: The world
@@ -91,6 +92,7 @@ layers:
     source: { type: wms, url: 'http://127.0.0.1:${port}/service/wms', layers: world }
     gridSets: [EPSG:900913]
 `;
+}
 
 async function startServer(folder, port) {
   const config = join(folder, 'tilewarden.yaml');
@@ -119,7 +121,7 @@ async function giveItWork(url) {
   const seed = (layer, zoomStop) =>
     send('POST', '/api/v1/tasks', { layer, type: 'seed', gridSet: 'EPSG:900913', zoomStop, threadCount: 2 });
   await send('PUT', '/diskquota.json', {
-    tileQuotaConfiguration: { enabled: true, globalQuota: { value: '100', units: 'MiB' } },
+    tileQuotaConfiguration: { enabled: true, globalQuota: { value: '500', units: 'MiB' } },
   });
   const tasks = [await seed('world', 5), await seed('topp:europe', 3)];
   for (const { id } of tasks) {
@@ -143,7 +145,6 @@ async function takePictures(port, task, names) {
   const [program] = systemPackages().chromium.programs;
   const args = [
     '--no-sandbox',
-    '--lang=en-GB',
     '--enable-unsafe-swiftshader',
     `--host-resolver-rules=MAP tiles.example.org:80 127.0.0.1:${port}`,
   ];
@@ -175,7 +176,10 @@ async function takePicture(browser, name, task) {
   await page.waitForLoadState('load');
   // Tiles fade in, and figures of the running task come every second.
   await pause(3000);
-  await page.evaluate(() => document.activeElement?.blur());
+  await page.evaluate(() => {
+    document.activeElement?.blur();
+    scrollTo(0, 0);
+  });
   const picture = await page.screenshot({ fullPage: whole, animations: 'disabled' });
   const { default: sharp } = await import('sharp');
   const file = join(root, 'docs', 'images', `${name}.png`);
