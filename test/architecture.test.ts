@@ -195,6 +195,13 @@ describe('a clone', () => {
     expect(bare.map(({ path }) => path).sort()).toEqual(others);
   });
 
+  it('workflows name actions by the hash of a commit, which cannot be moved as a tag can', () => {
+    const workflows = files.filter(({ path }) => path.startsWith(join('.github', 'workflows')));
+    const actions = workflows.flatMap(({ text }) => text.match(/uses: .*/g) ?? []);
+    expect(actions.length).toBeGreaterThan(3);
+    expect(actions.filter((use) => !/@[0-9a-f]{40} # v\d|: \.\//.test(use))).toEqual([]);
+  });
+
   it('a clone names no folder of one machine', () => {
     // Written so that this file does not match itself.
     const folders = /(?<![\w.:/-])\/(?:home|work|Users|root)\/\w|\.\.\/shar[e]d/;
