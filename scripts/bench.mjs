@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { prepareServer } from './build.mjs';
 import { endWithNpm } from './end-with-npm.mjs';
 import { ensurePackages } from './install.mjs';
+import { started } from './started.mjs';
 import { filesUnder, root, runCommand, say } from './steps.mjs';
 import { openTestRun } from './test-run.mjs';
 
@@ -37,9 +38,11 @@ await runCommand(async () => {
   await ensurePackages();
   await prepareServer();
   endWithNpm();
-  const endRun = openTestRun(tmpdir());
+  const endRun = await openTestRun(tmpdir());
   const typescript = ['--import', './scripts/typescript/register.mjs'];
-  const child = spawn(process.execPath, [...typescript, path, ...args], { cwd: root, stdio: 'inherit' });
+  const child = await started(
+    spawn(process.execPath, [...typescript, path, ...args], { cwd: root, stdio: 'inherit' }),
+  );
   const [code] = await once(child, 'exit');
   await endRun();
   process.exitCode = code ?? 1;

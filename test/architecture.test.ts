@@ -184,6 +184,24 @@ describe('a clone', () => {
     expect(outside).toEqual([]);
   });
 
+  it('no child process that cannot be started ends its parent', () => {
+    // They listen for errors themselves; the last has programs of its own as text.
+    const others = ['scripts/steps.mjs', 'src/cli/child-processes.ts', 'test/test-run.test.ts'];
+    const users = files.filter(({ text }) =>
+      /import \{[^}]*\b(?:spawn|fork)\b[^}]*\} from 'node:child_process'/.test(text),
+    );
+    expect(users.map(({ path }) => path)).toEqual(expect.arrayContaining(others));
+    const bare = users.filter(({ text }) => /(?<!\bstarted\(\s*)\b(?:spawn|fork)\(/.test(text));
+    expect(bare.map(({ path }) => path).sort()).toEqual(others);
+  });
+
+  it('workflows name actions by the hash of a commit, which cannot be moved as a tag can', () => {
+    const workflows = files.filter(({ path }) => path.startsWith(join('.github', 'workflows')));
+    const actions = workflows.flatMap(({ text }) => text.match(/uses: .*/g) ?? []);
+    expect(actions.length).toBeGreaterThan(3);
+    expect(actions.filter((use) => !/@[0-9a-f]{40} # v\d|: \.\//.test(use))).toEqual([]);
+  });
+
   it('a clone names no folder of one machine', () => {
     // Written so that this file does not match itself.
     const folders = /(?<![\w.:/-])\/(?:home|work|Users|root)\/\w|\.\.\/shar[e]d/;

@@ -1,11 +1,15 @@
 /** The tools that `npm test` itself runs on. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
+import { started } from '../scripts/started.mjs';
+import { openDaemon } from './fixtures/daemon.ts';
 import { eventually } from './fixtures/eventually.ts';
+import { openPlace } from './fixtures/other-account.ts';
 import { isAlive } from './fixtures/processes.ts';
 import { whenOver } from './fixtures/when-over.ts';
 
@@ -15,36 +19,39 @@ const FOREVER = 'setInterval(() => {}, 1000)';
 interface Run {
   readonly owner: ChildProcess;
   readonly folder: string;
+  /** For programs that refuse to run as root. */
+  readonly openFolder: string;
   /** A child of the owner, and one that has left its group and ignores polite signals. */
   readonly pids: readonly number[];
 }
 
-function startNode(program: string, stderr: 'inherit' | 'pipe' = 'inherit'): ChildProcess {
+async function startNode(program: string, stderr: 'inherit' | 'pipe' = 'inherit'): Promise<ChildProcess> {
   const args = ['--input-type=module', '-e', program];
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', stderr] });
+  const child = await started(spawn(process.execPath, args, { stdio: ['pipe', 'pipe', stderr] }));
   whenOver(() => child.kill('SIGKILL'));
   return child;
 }
 
-async function startRun(): Promise<Run> {
-  const owner = startNode(`
+async function startRun(parent = tmpdir()): Promise<Run> {
+  const owner = await startNode(`
     import { spawn } from 'node:child_process';
     import { openTestRun } from '${new URL('test-run.mjs', scripts)}';
-    const end = openTestRun('${tmpdir()}');
+    const end = await openTestRun(${JSON.stringify(parent)});
     const options = { stdio: 'ignore' };
     const child = spawn(process.execPath, ['-e', '${FOREVER}'], options);
     const stubborn = "process.on('SIGINT', () => {}); ${FOREVER}";
     const other = spawn(process.execPath, ['-e', stubborn], { ...options, detached: true });
-    console.log(JSON.stringify({ folder: process.env.TMPDIR, pids: [child.pid, other.pid] }));
+    const { TMPDIR: folder, TEST_OPEN_FOLDER: openFolder } = process.env;
+    console.log(JSON.stringify({ folder, openFolder, pids: [child.pid, other.pid] }));
     process.stdin.once('data', () => { child.kill(); other.kill('SIGKILL'); end().then(() => process.exit()); });
   `);
   const [line] = (await once(owner.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
-  return { owner, ...(JSON.parse(String(line)) as Pick<Run, 'folder' | 'pids'>) };
+  return { owner, ...(JSON.parse(String(line)) as Omit<Run, 'owner'>) };
 }
 
 /** The closing lines of a run that had to leave out three tests, and its exit status. */
 async function closing(requireAll: boolean): Promise<{ code: number; lines: string[] }> {
-  const node = startNode(`
+  const node = await startNode(`
     process.stderr.write = (text) => process.stdout.write(text);
     const { report } = await import('${new URL('run-tests.mjs', scripts)}');
     const leftOut = [
@@ -95,10 +102,10 @@ it('a suite that needs a program waits while programs are being installed', asyn
   expect(events).toEqual(['installed', 'loaded']);
 });
 
-function untilGone({ folder, pids }: Run): Promise<unknown> {
+function untilGone({ folder, openFolder, pids }: Run): Promise<unknown> {
   return eventually(
     'nothing of the run is left',
-    () => [existsSync(folder), ...pids.map(isAlive)],
+    () => [existsSync(folder), existsSync(openFolder), ...pids.map(isAlive)],
     (left) => !left.includes(true),
   );
 }
@@ -116,7 +123,7 @@ describe.runIf(process.platform !== 'win32')('a signal to a script alone', () =>
       console.error(JSON.stringify([process.pid, child.pid]));
       ${FOREVER};
     `;
-      const script = startNode(
+      const script = await startNode(
         `
         import { run } from '${new URL('steps.mjs', scripts)}';
         await run(process.execPath, ['-e', ${JSON.stringify(program)}]);
@@ -143,6 +150,18 @@ describe.runIf(process.platform !== 'win32')('a signal to a script alone', () =>
   );
 });
 
+describe('a program that tests need', () => {
+  it.each([
+    ['is missing', '/missing/program', 'ENOENT'],
+    ['may not be executed', fileURLToPath(import.meta.url), 'EACCES'],
+    ['ends early', process.execPath, 'node ended with 1\nnothing to do'],
+  ])('a program that %s is a failure with its reason', async (_, program, reason) => {
+    const args = ['-e', 'console.error("nothing to do"); process.exit(1)'];
+    const opening = openDaemon(program, args, { isReady: async () => false });
+    await expect(opening).rejects.toThrow(reason);
+  });
+});
+
 describe.runIf(process.platform === 'linux')('the keeper of a test run', () => {
   it('a killed test run leaves no processes or files, and a concurrent run continues', async () => {
     const [killed, beside] = [await startRun(), await startRun()];
@@ -152,6 +171,22 @@ describe.runIf(process.platform === 'linux')('the keeper of a test run', () => {
     expect([existsSync(beside.folder), ...beside.pids.map(isAlive)]).toEqual([true, true, true]);
     beside.owner.kill('SIGKILL');
     await untilGone(beside);
+  });
+
+  it('a program that gives up root can enter a folder of a test run in a private folder', async () => {
+    const parent = mkdtempSync(join(tmpdir(), 'tilewarden private Ümläut '));
+    whenOver(() => rmSync(parent, { recursive: true, force: true }));
+    const run = await startRun(parent);
+    expect(dirname(run.folder)).toBe(parent);
+    vi.stubEnv('TEST_OPEN_FOLDER', run.openFolder);
+    whenOver(() => vi.unstubAllEnvs());
+    const fill = async (folder: string) => writeFileSync(join(folder, 'needed'), 'read', { mode: 0o600 });
+    const { folder, account } = await openPlace('private', fill);
+    const seen = execFileSync('cat', [join(folder, 'needed')], { ...account, encoding: 'utf8' });
+    expect(seen).toBe('read');
+    run.owner.kill('SIGKILL');
+    await untilGone(run);
+    expect(existsSync(folder)).toBe(false);
   });
 
   it('a test run that ends normally removes its folder before', async () => {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { started } from '../../scripts/started.mjs';
 import { findProgram } from '../../test/fixtures/needs.ts';
 import { processorSeconds, requireProgram } from './processes.ts';
 import { quantile, say } from './report.ts';
@@ -123,9 +124,8 @@ export async function compete(contestants: readonly Contestant[], load: Load, ro
 async function systemCallsPerRequest(contestant: Contestant, load: Load): Promise<number | null> {
   const strace = findProgram('strace');
   if (strace === null) return null;
-  const tracer = spawn(strace, ['-c', '-f', ...contestant.pids().flatMap((pid) => ['-p', String(pid)])], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const pids = contestant.pids().flatMap((pid) => ['-p', String(pid)]);
+  const tracer = await started(spawn(strace, ['-c', '-f', ...pids], { stdio: ['ignore', 'ignore', 'pipe'] }));
   let summary = '';
   tracer.stderr.setEncoding('utf8').on('data', (text: string) => {
     summary += text;

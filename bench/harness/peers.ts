@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../test/fixtures/eventually.ts';
-import { freePort } from '../../test/fixtures/postgres.ts';
+import { freePort } from '../../test/fixtures/free-port.ts';
 import type { Contestant } from './load.ts';
 import { childrenOf, endProcess, requireProgram, spawnBeside } from './processes.ts';
 
@@ -16,7 +16,7 @@ export interface PeerOptions extends Pick<Contestant, 'name' | 'prefix' | 'tiles
 
 export async function startPeer({ program, args, ...peer }: PeerOptions): Promise<Contestant> {
   const port = await freePort();
-  const child = spawnBeside(program, args(port), { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = await spawnBeside(program, args(port), { stdio: ['ignore', 'ignore', 'inherit'] });
   const url = `http://127.0.0.1:${port}`;
   await eventually(`${peer.name} answers`, () => fetch(url).then(Boolean, () => false));
   const pid = child.pid ?? 0;

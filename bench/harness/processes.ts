@@ -3,6 +3,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { started } from '../../scripts/started.mjs';
 import { findProgram } from '../../test/fixtures/needs.ts';
 
 /** Milliseconds. Linux counts in ticks of a hundredth of a second. */
@@ -18,8 +19,12 @@ export function requireProgram(name: string, debianPackage = name): string {
 }
 
 /** A process that ends with this one. */
-export function spawnBeside(program: string, args: readonly string[], options: SpawnOptions): ChildProcess {
-  const child = spawn(program, args, options);
+export async function spawnBeside(
+  program: string,
+  args: readonly string[],
+  options: SpawnOptions,
+): Promise<ChildProcess> {
+  const child = await started(spawn(program, args, options));
   const kill = () => void child.kill('SIGKILL');
   process.once('exit', kill);
   child.once('exit', () => process.off('exit', kill));

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { started } from '../../scripts/started.mjs';
 import type { PictureName } from './pictures.ts';
 
 export interface Replay {
@@ -22,7 +23,7 @@ export interface UpstreamFigures {
 
 /** A WMS in a process of its own, so that its cost is not part of the measurement. It replays pictures from memory. */
 export async function openReplayUpstream(replay: Replay = { delayMs: 0 }) {
-  const server = fork(fileURLToPath(new URL('./replay-server.ts', import.meta.url)));
+  const server = await started(fork(fileURLToPath(new URL('./replay-server.ts', import.meta.url))));
   const send = async <Reply>(message: Replay | 'figures') => {
     server.send(message);
     return (await once(server, 'message'))[0] as Reply;

@@ -62,7 +62,7 @@ export async function startServer({
   const readMeter = <Figures>(path: string) =>
     readJson<Figures>(`http://127.0.0.1:${readFileSync(meterFile, 'utf8')}/${path}`);
   const start = performance.now();
-  const server = spawnBeside(
+  const server = await spawnBeside(
     process.execPath,
     [...meter, join(checkout, 'dist/cli/main.js'), command, ...flags, '--data', data, '--config', file],
     {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { started } from '../../scripts/started.mjs';
 import { type ProcessUse, ProcessWatch } from '../harness/processes.ts';
 import { startTask, untilDone } from '../harness/request.ts';
 import { startServer, upstreamLimits, wmsLayer } from '../harness/server.ts';
@@ -120,7 +121,7 @@ export const SEEDERS: readonly Seeder[] = [tilewarden, mapCache, mapProxy].filte
 async function measure(program: string, args: readonly string[], tiles: string): Promise<SeedResult> {
   const watch = new ProcessWatch();
   const start = performance.now();
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = await started(spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] }));
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors += text;

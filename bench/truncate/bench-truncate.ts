@@ -128,7 +128,7 @@ async function truncateSmall({ url }: Server, names: readonly string[]): Promise
 async function fill(...layers: readonly string[]): Promise<void> {
   const script = new URL('./fill.ts', import.meta.url);
   const args = scriptArguments(script, store, String(ZOOM), ...layers);
-  const [code] = await once(spawnBeside(process.execPath, args, { stdio: 'inherit' }), 'exit');
+  const [code] = await once(await spawnBeside(process.execPath, args, { stdio: 'inherit' }), 'exit');
   if (code !== 0) throw new Error(`writing tiles ended with ${code}`);
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import sharp from 'sharp';
+import { started } from '../started.mjs';
 import { root } from '../steps.mjs';
 
 /** Long enough for a busy machine. */
@@ -20,7 +21,7 @@ export async function keepCompiled(dist) {
   await once(maps, 'listening');
   try {
     writeFileSync(join(folder, 'tilewarden.yaml'), settings(`http://127.0.0.1:${maps.address().port}/`));
-    return await useServer(startServer(dist, folder));
+    return await useServer(await startServer(dist, folder));
   } finally {
     maps.close();
     rmSync(folder, { recursive: true, force: true });
@@ -47,12 +48,13 @@ function startServer(dist, folder) {
   const config = ['--config', join(folder, 'tilewarden.yaml'), '--data', join(folder, 'data')];
   const args = ['serve', '--no-auth', '--port', '0', '--processes', '2', ...config];
   const env = Object.entries(process.env).filter(([name]) => !name.startsWith('TILEWARDEN_'));
-  return spawn(process.execPath, [...keep, join(dist, 'cli', 'main.js'), ...args], {
+  const options = {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: Object.fromEntries(env),
     timeout: TIMEOUT_MS,
     killSignal: 'SIGKILL',
-  });
+  };
+  return started(spawn(process.execPath, [...keep, join(dist, 'cli', 'main.js'), ...args], options));
 }
 
 async function useServer(server) {

@@ -24,16 +24,14 @@ export function workerName({ node }: Pick<Settings, 'node'>): string {
   return node ?? `${hostname()}:worker-${process.pid}`;
 }
 
-const FILE = 'http.sock';
-/** unix(7): a path has at most 107 bytes. */
+/** unix(7): a path has at most 107 bytes. A longer one is cut off, and then names another file. */
 const MAX_PATH_BYTES = 100;
 
 /** Where the primary listens for its processes. Only the server's own user can connect. */
 export function processSocketOf({ data }: Pick<Settings, 'data'>): string {
-  const path = join(data, FILE);
-  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return path;
-  const name = createHash('sha256').update(data).digest('hex').slice(0, 24);
-  return join(tmpdir(), `tilewarden-${name}.sock`);
+  const name = `tilewarden-${createHash('sha256').update(data).digest('hex').slice(0, 24)}.sock`;
+  const paths = [join(data, 'http.sock'), join(tmpdir(), name)];
+  return paths.find((path) => Buffer.byteLength(path) <= MAX_PATH_BYTES) ?? join('/tmp', name);
 }
 
 /** Where a server with these settings answers, with a slash at the end. */

@@ -1,10 +1,12 @@
-import { fork } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { temporaryFolder } from '../../test/e2e/server.ts';
+import { FROM_SOURCES } from '../../test/fixtures/from-sources.ts';
 import { loadSettings } from '../config/load-settings.ts';
 
 const FILE = fileURLToPath(new URL('../../dist/cli/child-process.js', import.meta.url));
@@ -15,7 +17,7 @@ it.each(['task-process', 'http-process'])(
     const workingFolder = temporaryFolder();
     const data = join(workingFolder, 'gone');
     const { handover } = loadSettings({ flags: { data }, environment: {}, workingFolder });
-    const child = fork(FILE, [kind], { stdio: ['pipe', 'ignore', 'pipe', 'ipc'] });
+    const child = await started(fork(FILE, [kind], { stdio: ['pipe', 'ignore', 'pipe', 'ipc'] }));
     const ended = once(child, 'exit');
     const { stdin, stderr } = child;
     if (!stdin || !stderr) throw new Error('it has no pipes');
@@ -25,5 +27,23 @@ it.each(['task-process', 'http-process'])(
       { level: 50, err: { code: 'ENOENT' }, msg: 'unexpected failure; the process exits' },
     ]);
     expect(await ended).toEqual([1, null]);
+  },
+);
+
+it.each(['startTaskProcess', 'startHttpProcess'])(
+  'a process that %s cannot start does not end the server',
+  async (start) => {
+    const workingFolder = temporaryFolder();
+    const { handover } = loadSettings({ flags: {}, environment: {}, workingFolder });
+    const program = `
+      import { ${start} } from '${new URL('./child-processes.ts', import.meta.url)}';
+      process.execPath = '/missing/node';
+      const child = ${start}(${JSON.stringify(handover)}, 0);
+      child.on('error', ({ code }) => process.stdout.write(code));`;
+    const args = [...FROM_SOURCES, '--input-type=module', '-e', program];
+    const server = await started(spawn(process.execPath, args));
+    const ended = once(server, 'close');
+    const [stdout, stderr] = await Promise.all([text(server.stdout), text(server.stderr)]);
+    expect([stdout, stderr, ...(await ended)]).toEqual(['ENOENT', '', 0, null]);
   },
 );

@@ -26,7 +26,10 @@ export function startHttpProcess(handover: SettingsHandover, port: number): Chil
   });
   const { document } = handover;
   const server = { ...document.server, port };
-  return handOver(cluster.fork().process, { ...handover, document: { ...document, server } });
+  const worker = cluster.fork();
+  // It repeats the errors of its process, which the pool of processes handles.
+  worker.on('error', () => {});
+  return handOver(worker.process, { ...handover, document: { ...document, server } });
 }
 
 function childFile(): string {

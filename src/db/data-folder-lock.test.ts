@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { openDataFolderLock } from './data-folder-lock.ts';
 
 let folder: string;
@@ -29,11 +30,9 @@ it('the lock of a data folder has one holder at a time', () => {
 
 it('the lock of a data folder is free again when its holder was killed', async () => {
   const sqlite = fileURLToPath(import.meta.resolve('better-sqlite3'));
-  const holder = spawn(process.execPath, [
-    '-e',
-    `const db = new (require(${JSON.stringify(sqlite)}))(${JSON.stringify(join(folder, 'lock.db'))});
-     db.exec('begin exclusive'); console.log('held'); setInterval(() => {}, 1000);`,
-  ]);
+  const program = `const db = new (require(${JSON.stringify(sqlite)}))(${JSON.stringify(join(folder, 'lock.db'))});
+     db.exec('begin exclusive'); console.log('held'); setInterval(() => {}, 1000);`;
+  const holder = await started(spawn(process.execPath, ['-e', program]));
   await once(holder.stdout, 'data');
   expect(openDataFolderLock(folder)).toBeNull();
   holder.kill('SIGKILL');

@@ -2,13 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { basic } from '../fixtures/accounts.ts';
 import { eventually, WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
+import { freePort } from '../fixtures/free-port.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { openOidcIssuer } from '../fixtures/oidc-issuer.ts';
-import { freePort } from '../fixtures/postgres.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { ADMIN_PASSWORD, runTilewarden, startServer, temporaryFolder } from './server.ts';
@@ -66,7 +67,7 @@ describe('a first start', () => {
 
 describe('an administrator who has lost the password', () => {
   function tilewarden(data: string, args: readonly string[], input = '') {
-    const main = new URL('../../dist/cli/main.js', import.meta.url).pathname;
+    const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
     const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args, '--data', data], {
       input,
       encoding: 'utf8',

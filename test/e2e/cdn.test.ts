@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { freePort } from '../fixtures/free-port.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { needs } from '../fixtures/needs.ts';
-import { freePort, openVarnish } from '../fixtures/varnish.ts';
+import { openVarnish } from '../fixtures/varnish.ts';
 import { startServer } from './server.ts';
 import { LAYER, pictureOf, roadsConfig, speakTo, type TaskServer, type TileAt } from './task-server.ts';
 

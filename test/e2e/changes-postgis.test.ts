@@ -6,7 +6,8 @@ import { eventually } from '../fixtures/eventually.ts';
 import { inLength, randomSeed } from '../fixtures/length.ts';
 import { openMapServer } from '../fixtures/mapserver/mapserver.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
-import { openTestPostgis, statement } from '../fixtures/postgis.ts';
+import { openTestPostgis } from '../fixtures/postgis.ts';
+import { statement } from '../fixtures/postgres-cluster.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type RunningServer, startServer, temporaryFolder } from './server.ts';
 import { openServer } from './server-in-process.ts';
@@ -28,8 +29,8 @@ function block(z: number, x: number, y: number, size: number): readonly string[]
 
 /** Outlines and symbols reach beyond the geometry, and an edit below others is seen. */
 function mapFile(address: string): string {
-  const { port } = new URL(address);
-  const connection = `CONNECTIONTYPE POSTGIS CONNECTION "host=127.0.0.1 port=${port} user=tilewarden dbname=postgres"`;
+  const { port, username, password } = new URL(address);
+  const connection = `CONNECTIONTYPE POSTGIS CONNECTION "host=127.0.0.1 port=${port} user=${username} password=${password} dbname=postgres"`;
   const layer = (type: string, style: string) => `  LAYER NAME "parcels" TYPE ${type} STATUS ON ${connection}
     DATA "geom from (select * from parcels where geometrytype(geom) = '${type}') as some_parcels using unique id using srid=4326"
     PROJECTION "init=epsg:4326" END METADATA "wms_title" "Parcels" END

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
@@ -264,12 +266,14 @@ async function runShell(command: string, folder: string): Promise<void> {
     GDAL_DEFAULT_WMS_CACHE_PATH: join(folder, 'gdal-cache'),
     GDAL_PAM_ENABLED: 'NO',
   };
-  const child = spawn('sh', ['-c', command], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = await started(
+    spawn('sh', ['-c', command], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => (output += text));
   }
-  const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const [code] = await once(child, 'close');
   expect(code, output).toBe(0);
   expect(output).not.toMatch(/error/i);
 }

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGridSet } from '../../src/domain/grid-set.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
@@ -83,7 +84,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
   async function complaintsByDtd(url: string, dtd: string): Promise<string> {
     const { request } = createTestApp({ deps: { catalog } });
     const { text } = await request('GET', url);
-    const input = text.replace(/SYSTEM "[^"]*"/, `SYSTEM "${join(folder, dtd)}"`);
+    const input = text.replace(/SYSTEM "[^"]*"/, `SYSTEM "${pathToFileURL(join(folder, dtd))}"`);
     const { status, stderr } = spawnSync(programPath('xmllint'), ['--nonet', '--noout', '--valid', '-'], {
       input,
       encoding: 'utf8',

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import type { RasterImage } from '../../src/raster/raster-image.ts';
 import { soon } from '../fixtures/eventually.ts';
@@ -100,8 +101,8 @@ for line in sys.stdin:
 `;
 
 /** One process for all tests: most of its time goes into loading libraries. */
-function openOwsLib(program: string) {
-  const child = spawn(program, ['-c', OWSLIB], { stdio: ['pipe', 'pipe', 'inherit'] });
+async function openOwsLib(program: string) {
+  const child = await started(spawn(program, ['-c', OWSLIB], { stdio: ['pipe', 'pipe', 'inherit'] }));
   const lines = createInterface(child.stdout);
   return {
     async read(request: object): Promise<void> {
@@ -119,10 +120,10 @@ function openOwsLib(program: string) {
 
 describe('WMS', needs('gdal', 'mapserver', 'owslib'), () => {
   let fixture: ServerBeforeMapServer;
-  let owsLib: ReturnType<typeof openOwsLib>;
+  let owsLib: Awaited<ReturnType<typeof openOwsLib>>;
   beforeAll(async () => {
     fixture = await openServerBeforeMapServer(CONFIG);
-    owsLib = openOwsLib(programPath('owslib'));
+    owsLib = await openOwsLib(programPath('owslib'));
   });
   afterAll(async () => {
     await owsLib?.close();

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { importFromFile } from '../../src/app/import-settings.ts';
 import { writeSettingsFile } from '../../src/config/yaml-file.ts';
 import type { Bounds } from '../../src/domain/bounds.ts';
@@ -18,7 +19,7 @@ import { temporaryFolder } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
-  const child = spawn(program, args, { cwd });
+  const child = await started(spawn(program, args, { cwd }));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (output += part));
   const [code] = await soon(`${program} ends`, once(child, 'exit'), () => output);

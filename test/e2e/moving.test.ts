@@ -2,13 +2,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { encodeImage } from '../../src/raster/encode-image.ts';
 import { soon } from '../fixtures/eventually.ts';
 import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
+import { freePort } from '../fixtures/free-port.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { type PlacedTile, writeGeoWebCache, writeMapProxy } from '../fixtures/old-caches.ts';
 import { paintImage } from '../fixtures/sample-images.ts';
@@ -28,14 +29,6 @@ async function tiles(): Promise<readonly PlacedTile[]> {
   );
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  return port;
-}
-
 /** Runs the commands of the page, then `then`, before the server is ended. */
 async function follow(page: string, environment: Readonly<Record<string, string>>, then = '') {
   const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
@@ -51,16 +44,13 @@ async function follow(page: string, environment: Readonly<Record<string, string>
   const work = join(folder, 'work');
   mkdirSync(work);
   const script = ['set -eu', 'trap "kill %1; wait" EXIT', ...blocks, then].join('\n');
-  const shell = spawn('bash', ['-c', script], {
-    cwd: work,
-    env: {
-      ...CHEAP_PASSWORDS,
-      PATH: `${bin}:${process.env.PATH}`,
-      TILEWARDEN_PORT: String(port),
-      ...environment,
-    },
-    detached: true,
-  });
+  const env = {
+    ...CHEAP_PASSWORDS,
+    PATH: `${bin}:${process.env.PATH}`,
+    TILEWARDEN_PORT: String(port),
+    ...environment,
+  };
+  const shell = await started(spawn('bash', ['-c', script], { cwd: work, env, detached: true }));
   let output = '';
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (part) => (output += part));
   onTestFinished(() => {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { eventually } from '../fixtures/eventually.ts';
 import { temporaryFolder } from './server.ts';
 
@@ -10,7 +11,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 // The build is up to date when tests run, so this is the quick way through the command.
 it('npm start passes arguments, signals and the exit code on', async () => {
   const args = ['start', '--', '--port', '0', '--data', temporaryFolder()];
-  const npm = spawn('npm', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const npm = await started(
+    spawn('npm', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true }),
+  );
   onTestFinished(() => {
     if (npm.exitCode === null && npm.pid !== undefined) process.kill(-npm.pid, 'SIGKILL');
   });

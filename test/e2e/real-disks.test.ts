@@ -12,6 +12,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { schemaKit } from '../../src/lib/schemas.ts';
@@ -48,12 +49,15 @@ async function serveOn(folder: string, mount: string): Promise<DiskServer> {
   const stores = join(folder, 'data', 'stores');
   mkdirSync(stores, { recursive: true });
   writeFileSync(join(folder, 'tilewarden.yaml'), `${SETTINGS}${await pictureLayer('world', 12)}`);
-  const flags = `--no-auth --port 0 --data ${folder}/data --config ${folder}/tilewarden.yaml`;
-  const serve = `exec ${process.execPath} dist/cli/main.js serve ${flags}`;
-  const server = spawn('unshare', ['-Urm', 'sh', '-c', `STORES=${stores}; ${mount} && ${serve}`], {
-    cwd: PROJECT,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const files = ['--data', join(folder, 'data'), '--config', join(folder, 'tilewarden.yaml')];
+  const serve = [process.execPath, 'dist/cli/main.js', 'serve', '--no-auth', '--port', '0', ...files];
+  const server = await started(
+    spawn('unshare', ['-Urm', 'sh', '-c', `${mount} && exec "$@"`, 'sh', ...serve], {
+      cwd: PROJECT,
+      env: { ...process.env, STORES: stores },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
+  );
   const ended = once(server, 'exit');
   return {
     url: await readyUrl(server),
@@ -182,8 +186,8 @@ describe('on a small disk', needs('namespaces'), () => {
   beforeAll(async () => {
     server = await serveOn(
       temporaryFolder(),
-      `mount -t tmpfs -o size=32m,nr_inodes=1000 tmpfs $STORES &&
-      mkdir $STORES/../exports && mount -t tmpfs -o size=128k tmpfs $STORES/../exports`,
+      `mount -t tmpfs -o size=32m,nr_inodes=1000 tmpfs "$STORES" &&
+      mkdir "$STORES/../exports" && mount -t tmpfs -o size=128k tmpfs "$STORES/../exports"`,
     );
     fillers = join(server.disk, 'fillers');
     for (const z of ZOOMS) await cached(server, `${z}/0/0`);
@@ -285,10 +289,10 @@ it(
     const folder = temporaryFolder();
     const made = join(folder, 'made');
     await fillStore(join(made, 'default'));
-    const fill = 'cat /dev/zero > $STORES/filler 2> /dev/null';
+    const fill = 'cat /dev/zero > "$STORES/filler" 2> /dev/null';
     const server = await serveOn(
       folder,
-      `mount -t tmpfs -o size=16m tmpfs $STORES && cp -r ${made}/. $STORES && { ${fill} || true; }`,
+      `mount -t tmpfs -o size=16m tmpfs "$STORES" && cp -r '${made}/.' "$STORES" && { ${fill} || true; }`,
     );
     try {
       await expectHits(server);
@@ -307,7 +311,7 @@ it(
   'a layer is truncated while the disk of the data folder is full, and no tile is counted afterwards',
   needs('namespaces'),
   async () => {
-    const mount = 'mount -t tmpfs -o size=32m tmpfs $STORES/.. && mkdir -p $STORES';
+    const mount = 'mount -t tmpfs -o size=32m tmpfs "$STORES/.." && mkdir -p "$STORES"';
     const server = await serveOn(temporaryFolder(), mount);
     try {
       await expectTruncated(server);
@@ -323,7 +327,10 @@ it(
   async () => {
     const folder = temporaryFolder();
     await fillStore(join(folder, 'data', 'stores', 'default'));
-    const server = await serveOn(folder, 'mount --bind $STORES $STORES && mount -o remount,bind,ro $STORES');
+    const server = await serveOn(
+      folder,
+      'mount --bind "$STORES" "$STORES" && mount -o remount,bind,ro "$STORES"',
+    );
     try {
       await expectHits(server);
       expect(await tilesOf(server)).toBe(ZOOMS.length);

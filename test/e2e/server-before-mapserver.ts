@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { temporaryFolder } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
@@ -38,12 +40,12 @@ async function runIn(
     GDAL_DEFAULT_WMS_CACHE_PATH: join(folder, 'gdal-cache'),
     GDAL_PAM_ENABLED: 'NO',
   };
-  const child = spawn(program, args, { cwd: folder, env });
+  const child = await started(spawn(program, args, { cwd: folder, env }));
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text) => (output += text));
   child.stdin.end(input);
-  const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const [code] = await once(child, 'close');
   expect(code, output).toBe(0);
   return output;
 }

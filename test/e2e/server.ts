@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { eventually, soon } from '../fixtures/eventually.ts';
 import { ADMIN_PASSWORD, CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { firstData } from '../fixtures/shared-services.ts';
@@ -23,6 +24,8 @@ export interface ServerOptions {
   /** An existing data folder; a fresh one, removed after the test, when left out. */
   readonly data?: string;
   readonly args?: readonly string[];
+  /** The program; that of the build when left out. */
+  readonly main?: string;
   /** The folder it is started in; an empty one when left out. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -79,11 +82,8 @@ async function startNode(command: 'serve' | 'worker', ready: RegExp, options: Se
   const data = options.data ?? (await freshData(options));
   const config = options.config === undefined ? [] : ['--config', writeConfig(options.config)];
   const port = command === 'serve' ? ['--port', '0'] : [];
-  const child = launch(
-    [command, ...port, '--data', data, ...config, ...(options.args ?? [])],
-    options.env,
-    options.cwd,
-  );
+  const args = [command, ...port, '--data', data, ...config, ...(options.args ?? [])];
+  const child = await launch(args, options);
   const finished = watch(child.process, child.output);
   endWithTest(child, finished, options);
   await untilReady(child.process, child.output, ready);
@@ -111,7 +111,7 @@ export async function runTilewarden(
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<FinishedProcess> {
-  const child = launch(args, options.env, options.cwd);
+  const child = await launch(args, options);
   const finished = watch(child.process, child.output);
   endWithTest(child, finished);
   return soon(`tilewarden ${args.join(' ')} ends`, finished, () => child.output.stdout + child.output.stderr);
@@ -173,22 +173,20 @@ interface Output {
   stderr: string;
 }
 
-function launch(
+async function launch(
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  cwd = temporaryFolder(),
-): Launched {
+  { main = MAIN, env, cwd = temporaryFolder() }: Pick<ServerOptions, 'main' | 'env' | 'cwd'>,
+): Promise<Launched> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TILEWARDEN_'));
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    cwd,
-    env: {
-      ...Object.fromEntries(inherited),
-      ...CHEAP_PASSWORDS,
-      TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD,
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const all = {
+    ...Object.fromEntries(inherited),
+    ...CHEAP_PASSWORDS,
+    TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD,
+    ...env,
+  };
+  const child = await started(
+    spawn(process.execPath, [main, ...args], { cwd, env: all, stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
   const output: Output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output.stdout += text;

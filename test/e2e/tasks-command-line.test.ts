@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { started } from '../../scripts/started.mjs';
 import { eventually } from '../fixtures/eventually.ts';
 import { runCommand } from '../fixtures/run-command.ts';
 import { ADMIN_PASSWORD, temporaryFolder } from './server.ts';
@@ -21,11 +22,11 @@ function command(server: Callee, ...args: string[]) {
 }
 
 /** A process that can be interrupted. */
-function launch(server: Callee, ...args: string[]) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...process.env, TILEWARDEN_SERVER: server.url, TILEWARDEN_PASSWORD: ADMIN_PASSWORD },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+async function launch(server: Callee, ...args: string[]) {
+  const env = { ...process.env, TILEWARDEN_SERVER: server.url, TILEWARDEN_PASSWORD: ADMIN_PASSWORD };
+  const child = await started(
+    spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
   const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (data) => {
     output.stdout += data;
@@ -131,7 +132,7 @@ describe('seeding from the command line', () => {
     const begun = await command(server, 'seed', LAYER, '--zoom-start', '6', '--no-wait', '--json');
     const [{ id } = { id: 0 }] = jsonLines(begun.stdout);
     expect(begun.code).toBe(0);
-    const watch = launch(server, 'tasks', 'watch', String(id));
+    const watch = await launch(server, 'tasks', 'watch', String(id));
     await eventually(
       'it is watched',
       () => watch.output.stdout,
@@ -159,7 +160,7 @@ describe('seeding from the command line', () => {
   it('tilewarden seed leaves the task running at Ctrl-C and prints the command to stop it', async () => {
     const { wms, server } = shared;
     wms.answer = 'hang';
-    const seed = launch(server, 'seed', LAYER);
+    const seed = await launch(server, 'seed', LAYER);
     await eventually(
       'it has begun',
       () => seed.output.stdout,
@@ -180,7 +181,7 @@ describe('a server that restarts', () => {
     const config = roadsConfig(wms);
     const first = await openServer({ config });
     wms.answer = { delayMs: 100 };
-    const seed = launch(first, 'seed', LAYER, '--zoom-stop', '4', '--threads', '4');
+    const seed = await launch(first, 'seed', LAYER, '--zoom-stop', '4', '--threads', '4');
     await eventually(
       'the seed is in the middle',
       () => wms.requests.length,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { started } from '../../scripts/started.mjs';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -38,10 +39,10 @@ const WORKER = fileURLToPath(new URL('./ledger-process.ts', import.meta.url));
 export async function runLedgerLoop(folder: string, kills: number): Promise<LedgerLoopReport> {
   const acknowledged = new Map<string, number>();
   const total = { truncations: 0, evicted: 0, tilesChecked: 0, drift: 0, resurrected: 0 };
-  let next = startWorker(folder, false);
+  let next = await startWorker(folder, false);
   for (let kill = 1; kill <= kills; kill++) {
     const worker = next;
-    if (kill < kills) next = startWorker(folder, kill % 2 === 1);
+    if (kill < kills) next = await startWorker(folder, kill % 2 === 1);
     total.truncations += await workUntilKilled(worker, acknowledged);
     const found = await lookAt(folder, acknowledged);
     total.evicted = found.evicted;
@@ -63,8 +64,10 @@ interface Worker {
   readonly ready: Promise<unknown>;
 }
 
-function startWorker(folder: string, evicts: boolean): Worker {
-  const child = fork(WORKER, [folder, ...(evicts ? ['evicts'] : [])], { execArgv: FROM_SOURCES });
+async function startWorker(folder: string, evicts: boolean): Promise<Worker> {
+  const child = await started(
+    fork(WORKER, [folder, ...(evicts ? ['evicts'] : [])], { execArgv: FROM_SOURCES }),
+  );
   return { child, evicts, ready: messageFrom(child, 'ready') };
 }
 

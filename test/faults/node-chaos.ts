@@ -19,7 +19,8 @@ import { LAYER, type TaskServer, tilesOf } from '../e2e/task-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type FaultMode, type FaultProxy, openFaultProxy } from '../fixtures/fault-proxy.ts';
 import { inLength } from '../fixtures/length.ts';
-import { openTestPostgres, type TestPostgres } from '../fixtures/postgres.ts';
+import { openTestPostgres } from '../fixtures/postgres.ts';
+import type { PostgresCluster } from '../fixtures/postgres-cluster.ts';
 import { sharedS3 } from '../fixtures/shared-services.ts';
 import { openDatabaseProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
 import { whenOver } from '../fixtures/when-over.ts';
@@ -88,7 +89,7 @@ function startOn(
 interface ChaosParts {
   readonly cluster: Cluster;
   readonly members: readonly Member[];
-  readonly postgres: TestPostgres;
+  readonly postgres: PostgresCluster;
   readonly s3: FaultProxy;
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { started } from '../../scripts/started.mjs';
 import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { childrenOf } from '../fixtures/processes.ts';
 
@@ -40,9 +41,11 @@ export class ServerUnderTest {
 
   static async start(data: string, config: string): Promise<ServerUnderTest> {
     const args = [MAIN, 'serve', '--port', '0', '--no-auth', '--log-level', 'error'];
-    const child = spawn(process.execPath, [...args, '--data', data, '--config', config], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = await started(
+      spawn(process.execPath, [...args, '--data', data, '--config', config], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      }),
+    );
     const ended = once(child, 'exit');
     return new ServerUnderTest(child, await readyUrl(child), ended);
   }

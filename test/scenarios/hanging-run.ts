@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { started } from '../../scripts/started.mjs';
 import { openScenarioServer, type ScenarioServer } from './scenario-server.ts';
 
 export interface HangingRunReport {
@@ -25,8 +26,8 @@ const CACHED = 20;
 /** Misses of a hanging upstream from one process, and a client in another process that reads cached tiles. */
 export async function runHangingMisses(misses: number, seconds: number): Promise<HangingRunReport> {
   const server = await openScenarioServer({ timeoutSeconds: 5 });
-  const looker = openLooker(server);
-  const crowd = openClient('crowd.mjs', [`${server.url}tiles/map/${ZOOM}/`]);
+  const looker = await openLooker(server);
+  const crowd = await openClient('crowd.mjs', [`${server.url}tiles/map/${ZOOM}/`]);
   try {
     for (let x = 0; x < CACHED; x++) await server.tile(ZOOM, x, 0);
     await looker.look(1);
@@ -63,16 +64,18 @@ export async function runHangingMisses(misses: number, seconds: number): Promise
 type Hit = readonly [status: number, ms: number];
 type Reply = readonly [status: number, retryAfter: string | null, ms: number];
 
-function openLooker({ url }: ScenarioServer) {
+async function openLooker({ url }: ScenarioServer) {
   const urls = Array.from({ length: CACHED }, (_, x) => `${url}tiles/map/${ZOOM}/${x}/0.png`);
-  const { ask, close } = openClient('looker.mjs', urls);
+  const { ask, close } = await openClient('looker.mjs', urls);
   return { look: (seconds: number) => ask<Hit>(String(seconds * 1000)), close };
 }
 
 /** A process that writes a line for each line that it reads. */
-function openClient(program: string, options: readonly string[]) {
+async function openClient(program: string, options: readonly string[]) {
   const path = fileURLToPath(new URL(program, import.meta.url));
-  const child = spawn(process.execPath, [path, ...options], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = await started(
+    spawn(process.execPath, [path, ...options], { stdio: ['pipe', 'pipe', 'inherit'] }),
+  );
   const lines = createInterface({ input: child.stdout });
   return {
     async ask<Response>(question: string): Promise<readonly Response[]> {

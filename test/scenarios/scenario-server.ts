@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dump as stringify } from 'js-yaml';
+import { started } from '../../scripts/started.mjs';
 import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { residentMemory } from '../fixtures/processes.ts';
@@ -73,9 +74,11 @@ export async function openScenarioServer(options: ScenarioServerOptions = {}): P
   const [wms, otherWms] = [await openMockWms(), await openMockWms()];
   const flags = { data: join(folder, 'data'), config: join(folder, 'tilewarden.yaml') };
   writeFileSync(flags.config, stringify(settingsFor(wms, otherWms, options)));
-  const server = spawn(process.execPath, [MAIN, 'serve', '--port', '0', ...flagsOf(flags)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const server = await started(
+    spawn(process.execPath, [MAIN, 'serve', '--port', '0', ...flagsOf(flags)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
+  );
   const ended = once(server, 'exit');
   const url = await readyUrl(server);
   const json = async (path: string, body?: object) => {

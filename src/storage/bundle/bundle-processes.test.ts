@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { started } from '../../../scripts/started.mjs';
 import { collect, recount, sortedPages, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
@@ -43,7 +44,7 @@ afterEach(async () => {
 });
 
 async function startWriter(): Promise<ChildProcess> {
-  const child = fork(script, [root], { execArgv: FROM_SOURCES });
+  const child = await started(fork(script, [root], { execArgv: FROM_SOURCES }));
   await once(child, 'message');
   return child;
 }
