@@ -80,12 +80,8 @@ function originsIn(url: unknown): readonly string[] {
 
 /** `{s}` in a host counts as it is written. */
 function originOf(url: unknown): string {
-  return (
-    /^[a-z]+:\/\/(?:[^/?#]*@)?[^/?#]*/i
-      .exec(String(url))?.[0]
-      .replace(/\/\/.*@/, '//')
-      .toLowerCase() ?? String(url)
-  );
+  const [, scheme, host = ''] = /^([a-z]+:\/\/)(?:[^/?#]*@)?([^/?#]*)/i.exec(String(url)) ?? [];
+  return scheme === undefined ? String(url) : `${scheme}${host}`.toLowerCase();
 }
 
 type Lists = 'layers' | 'gridSets';

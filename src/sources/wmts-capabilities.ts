@@ -3,6 +3,7 @@ import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { blockAt, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
+import { numberAtEnd } from '../lib/scan-text.ts';
 import { type KeepElement, readLongXml } from '../lib/xml/read-xml.ts';
 import {
   childOf,
@@ -245,8 +246,7 @@ export function matchTile(
 /** `urn:ogc:def:crs:EPSG::3857`, `EPSG:3857`, `…/EPSG/0/3857`, `urn:ogc:def:crs:OGC:1.3:CRS84`. */
 export function srsOfCrs(crs: string): number | null {
   if (/CRS:?84$/i.test(crs)) return DEGREES;
-  const code = /EPSG.*?(\d+)$/i.exec(crs)?.[1];
-  return code === undefined ? null : Number(code);
+  return /EPSG/i.test(crs) ? numberAtEnd(crs) : null;
 }
 
 function hasSrs({ crs }: TileMatrixSet, gridSet: GridSet): boolean {

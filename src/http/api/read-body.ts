@@ -6,8 +6,6 @@ import { requireMediaType } from '../auth/request-body.ts';
 import type { Context } from '../context.ts';
 
 const WORDS = { key: 'a field', object: 'an object', nothing: 'null' };
-/** As many as fit on one line. */
-const MAX_EXPLAINED = 5;
 
 export const NO_QUERY = z.strictObject({});
 
@@ -52,7 +50,7 @@ export function checkBody<Schema extends z.ZodType>(
   if (result.success) return result.data;
   const jsonSchema = () => z.toJSONSchema(schema, { io: 'input' });
   const problems = explainIssues(result.error.issues, value, jsonSchema, WORDS);
-  throw invalid(printExplanations(problems.slice(0, MAX_EXPLAINED), whole));
+  throw invalid(printExplanations(problems, whole));
 }
 
 /** Whether a JSON body has `dryRun`; false if it cannot be parsed. */
@@ -81,9 +79,13 @@ const MAX_DEPTH = 100;
 /** As `JSON.parse`, with a limit of the depth. Throws `SyntaxError`. */
 export function parseShallow(text: string): unknown {
   let depth = 0;
-  for (const [mark] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
-    if (mark === '[' || mark === '{') depth++;
-    if (mark === ']' || mark === '}') depth--;
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const mark = text[at];
+    if (mark === '"') isQuoted = !isQuoted;
+    else if (isQuoted) at += mark === '\\' ? 1 : 0;
+    else if (mark === '[' || mark === '{') depth++;
+    else if (mark === ']' || mark === '}') depth--;
     if (depth > MAX_DEPTH)
       throw new SyntaxError(`it has more than ${MAX_DEPTH} objects and lists within each other`);
   }
