@@ -85,7 +85,7 @@ async function importWmts(
   { address, only, gridSets }: CapabilitiesImport,
 ): Promise<Imported> {
   const report = new ImportReport();
-  const { layers: known, queryAddress } = wmtsCapabilitiesOf(root);
+  const { layers: known, queryAddress } = await wmtsCapabilitiesOf(root);
   const fitting = new FittingGridSets(gridSets, report);
   const isDocument = /\.xml$/i.test(address.pathname);
   const base = isDocument ? address.href : serviceAddress(address, queryAddress, report);

@@ -17,6 +17,8 @@ export type FetchDocument = (
   signal: AbortSignal,
 ) => Promise<FetchedDocument | null>;
 
+/** A document is read again after a day, though it has not changed: entries that were not seen for long are forgotten. */
+const READ_AGAIN_MS = 86_400_000;
 /** Entries that are applied together. */
 const MAX_ENTRIES = 1000;
 
@@ -25,8 +27,9 @@ export function createGeoRssFeed(
   fetchDocument: FetchDocument,
   { intake, store, clock }: PolledFeedTools,
 ): PolledFeed {
-  /** Of the document that was applied last. */
-  let applied: { readonly address: string; readonly validator: string | null } | null = null;
+  /** The document that was applied last, and when it was read. */
+  let applied: { readonly address: string; readonly validator: string | null; readonly at: number } | null =
+    null;
 
   /** The time of the newest applied entry. A time from the future would leave out all entries until then. */
   async function newestApplied(): Promise<number> {
@@ -70,7 +73,8 @@ export function createGeoRssFeed(
       const newest = await newestApplied();
       const since = encodeURIComponent(timeOf(newest));
       const address = feed.url.replaceAll('{since}', since).replaceAll('$' + '{lastUpdate}', since);
-      const known = applied?.address === address ? applied.validator : null;
+      const isKnown = applied?.address === address && begunAt - applied.at < READ_AGAIN_MS;
+      const known = isKnown ? (applied?.validator ?? null) : null;
       const document = await fetchDocument(new URL(address), known, signal);
       if (!document) return;
       const entries = await readGeoRss(document.bytes, srsOf(feed.srs));
@@ -89,7 +93,7 @@ export function createGeoRssFeed(
         entries.map(({ id }) => id),
       );
       if (fault !== null) await intake.works(fault);
-      applied = { address, validator: document.validator };
+      applied = { address, validator: document.validator, at: begunAt };
     },
     rest: (signal) => clock.sleep(feed.intervalSeconds * 1000, signal),
   };

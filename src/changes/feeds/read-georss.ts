@@ -87,11 +87,11 @@ async function digestOf(entry: XmlElement, pace: Pace): Promise<string> {
   async function add({ name, text, children }: XmlElement): Promise<void> {
     hash.update(`<${name}>`);
     for (let at = 0; at < text.length; at += PER_TURN) {
-      hash.update(text.slice(at, at + PER_TURN));
-      await pace(PER_TURN);
+      const part = text.slice(at, at + PER_TURN);
+      hash.update(part);
+      await pace(part.length);
     }
     for (const child of children) await add(child);
-    await pace(name.length);
   }
   await add(entry);
   return hash.digest('hex');

@@ -129,7 +129,14 @@ export async function acceptChange(
   if (!isSigned(feed?.secret ?? null, body, header, clock.now()) || !feed) {
     const target = `feed:${shortened(name)}`;
     accounts.eventThrottle.begin(source, target);
-    accounts.audit.note({ phase: 'ended', action: 'change', target, source, outcome: 'refused', status: 401 });
+    accounts.audit.note({
+      phase: 'ended',
+      action: 'change',
+      target,
+      source,
+      outcome: 'refused',
+      status: 401,
+    });
     throw new HttpProblem(
       'credentials-needed',
       'X-Hub-Signature-256 must be sha256= and the HMAC-SHA-256 of the body in hexadecimal digits, or the headers of Standard Webhooks must sign it within 5 minutes.',

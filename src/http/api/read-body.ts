@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { requireMediaType } from '../auth/request-body.ts';
 import type { Context } from '../context.ts';
@@ -24,11 +25,12 @@ export function readQuery<Schema extends z.ZodObject>(
   repeatable: readonly string[] = [],
 ): z.output<Schema> {
   if (query === '' && Object.keys(schema.shape).length === 0) return {} as z.output<Schema>;
-  const fields = new URLSearchParams(query);
+  const fields = new Map<string, string[]>();
+  for (const [name, value] of new URLSearchParams(query)) getOrCreate(fields, name, () => []).push(value);
   const names = Object.keys(schema.shape).filter((name) => !repeatable.includes(name));
-  const twice = names.find((name) => fields.getAll(name).length > 1);
+  const twice = names.find((name) => (fields.get(name)?.length ?? 0) > 1);
   if (twice !== undefined) throw invalid(`${twice} is given twice.`);
-  const values = [...new Set(fields.keys())].map((name) => [name, fields.getAll(name).join(',')]);
+  const values = Array.from(fields, ([name, given]) => [name, given.join(',')]);
   return checkBody(Object.fromEntries(values), schema, 'The query');
 }
 
