@@ -1,4 +1,4 @@
-// npm run check: formatting, lint, types, doors, words and lines by room. Quick enough to run before every commit.
+// npm run check: formatting, lint, types, doors, words, regular expressions and lines by room. Quick enough to run before every commit.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
@@ -23,6 +23,7 @@ export async function check() {
       [tool('dependency-cruiser', 'depcruise'), 'src', 'packages', '--output-type', 'err-long'],
     ],
     ['Words', [join(root, 'scripts', 'words.mjs')]],
+    ['Regular expressions', [join(root, 'scripts', 'patterns.mjs')]],
     ['Lines by room', [join(root, 'scripts', 'budget.mjs')]],
   ];
   if (existsSync(join(root, 'web', 'tsconfig.json'))) {

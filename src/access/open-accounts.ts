@@ -95,7 +95,8 @@ export function openAccounts(options: AccountsOptions) {
     readerKeys,
     authenticator,
     audit,
-    throttle,
+    /** Separate: events that are signed with an old secret must not block logins from the same address. */
+    eventThrottle: new LoginThrottle(clock),
     /** The file of a generated password, until it is changed. */
     passwordFile,
     /** The password of the first administrator, if one was made up now; null otherwise. */

@@ -55,5 +55,5 @@ export function sameCost(one: ScryptCost, other: ScryptCost): boolean {
 }
 
 function plainBase64(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '');
+  return bytes.toString('base64').replaceAll('=', '');
 }

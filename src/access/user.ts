@@ -1,4 +1,5 @@
 import { invalid } from '../domain/errors.ts';
+import { trimEndOf } from '../lib/scan-text.ts';
 import { isTokenShaped } from './api-token.ts';
 import { mayWorkOnAll, ROLES, type Role } from './caller.ts';
 
@@ -94,7 +95,7 @@ const ROWS = ['0123456789012345678901234567890', 'abcdefghijklmnopqrstuvwxyz', '
 /** Also with digits and marks at either end: `geoserver2024!` is as well known as `geoserver`. */
 export function isKnownToAll(password: string, userName: string): boolean {
   const plain = password.toLowerCase();
-  const bare = plain.replace(/^[^a-z]+|[^a-z]+$/g, '');
+  const bare = trimEndOf(plain.replace(/^[^a-z]+/, ''), /[^a-z]/);
   const repeated = /^(.{1,4})\1+$/su.test(plain);
   const known = (form: string) =>
     KNOWN_TO_ALL.has(form) || form === userName.toLowerCase() || ROWS.some((row) => row.includes(form));

@@ -40,8 +40,11 @@ export async function openFeeds(
           ...entry,
         }),
       stateChanged: (feed, state, message) => notifier.changeFeed(feed, state === 'ok' ? null : message),
-      fetchDocument: async (url, signal) =>
-        (await outside.upstreams.get({ url, signal, priority: 'task' }).catch(renameSource)).bytes,
+      fetchDocument: async (url, validator, signal) => {
+        const request = { url, validator, signal, priority: 'task' } as const;
+        const response = await outside.upstreams.get(request).catch(renameSource);
+        return response.status === 304 ? null : response;
+      },
       lead,
       clock,
       log,

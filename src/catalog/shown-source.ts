@@ -13,5 +13,5 @@ export function shownSource(source: unknown): Record<string, string> {
 /** Without query and user, which may contain keys. */
 function addressOnly(value: unknown): string {
   const addresses = [value].flat().map(String);
-  return addresses.map((url) => url.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//')).join(', ');
+  return addresses.map((url) => url.replace(/[?#].*/s, '').replace(/\/\/[^/@]*@/, '//')).join(', ');
 }

@@ -5,7 +5,7 @@ import type { TileSelection } from '../tasks/tile-selection.ts';
 import { createChangeApplier } from './apply-changes.ts';
 import { placeOfBounds } from './check-place.ts';
 
-it('other work has a turn of the event loop for every two polygons of many small areas', async () => {
+it('other work has a turn of the event loop for every hundred points of changed areas', async () => {
   const layer = layerNamed('roads');
   const marked: TileSelection[] = [];
   const { apply } = createChangeApplier({
@@ -38,5 +38,8 @@ it('other work has a turn of the event loop for every two polygons of many small
   clearImmediate(counter);
   const polygons = marked.reduce((sum, { area }) => sum + (area?.polygons.length ?? 0), 0);
   expect(polygons).toBe(2 * changes.length);
-  expect(turns).toBeGreaterThanOrEqual(polygons / 2);
+  const converted = marked.filter(({ gridSets }) => gridSets?.includes('EPSG:900913'));
+  const points = converted.flatMap(({ area }) => area?.polygons.flat(2) ?? []).length;
+  expect(points).toBeGreaterThanOrEqual(4 * changes.length);
+  expect(turns).toBeGreaterThanOrEqual(points / 100);
 });

@@ -3,10 +3,9 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { layerBelow } from '../catalog/incarnations.ts';
 import type { Polygon } from '../domain/bounds.ts';
 import { isTilewardenError } from '../domain/errors.ts';
-import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
-import { createPace, type Pace } from '../lib/yielding.ts';
+import { createPace } from '../lib/yielding.ts';
 import type { PixelBuffer } from '../tasks/area-cover.ts';
 import type { Marks } from '../tasks/marks.ts';
 import type { SelectionWork } from '../tasks/selection-work.ts';
@@ -14,7 +13,7 @@ import type { TaskAuthor } from '../tasks/task-author.ts';
 import type { TileSelection } from '../tasks/tile-selection.ts';
 import type { Change, ChangedPlace, ChangeRules } from './change.ts';
 import { mergePlaces } from './merge-places.ts';
-import { type PlacedPolygons, polygonsIn, withinLimit } from './place-in-grid-set.ts';
+import { polygonsIn } from './place-in-grid-set.ts';
 
 interface ApplierOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'version'> & {
@@ -31,7 +30,8 @@ interface AppliedFeed extends ChangeRules {
 
 /** A layer that is drawn from another one shows its pixels larger, or moved by a few. */
 const PIXELS_BELOW = 4;
-const POLYGONS_PER_TURN = 2;
+/** Each takes some microseconds in each grid set. */
+const POINTS_PER_TURN = 100;
 
 export type ChangeApplier = ReturnType<typeof createChangeApplier>;
 
@@ -163,11 +163,11 @@ async function* selectionsOf(
     ...(zoomStop !== undefined && { zoomStop }),
   };
   if (places === null) yield zooms;
-  const pace = createPace(POLYGONS_PER_TURN);
+  const pace = createPace(POINTS_PER_TURN);
   for (const place of places ?? []) {
     const least = place.polygons.some(isThin) ? 1 : 0;
     for (const { gridSet, zoomStop: deepest } of layer.gridSubsets) {
-      const { polygons, tolerance } = await polygonsAtPace(gridSet, deepest, place, pace);
+      const { polygons, tolerance } = await polygonsIn(gridSet, deepest, place, pace);
       if (polygons.length === 0) continue;
       const buffer = {
         pixels: Math.max(least, tolerance === 0 ? pixels : pixels + 1),
@@ -176,24 +176,6 @@ async function* selectionsOf(
       yield { ...zooms, gridSets: [gridSet.name], area: { polygons, crs: 'grid-set' }, buffer };
     }
   }
-}
-
-/** As `polygonsIn`. */
-async function polygonsAtPace(
-  gridSet: GridSet,
-  zoom: number,
-  place: ChangedPlace,
-  pace: Pace,
-): Promise<PlacedPolygons> {
-  const polygons: Polygon[] = [];
-  let tolerance = 0;
-  for (const polygon of place.polygons) {
-    const placed = polygonsIn(gridSet, zoom, { ...place, polygons: [polygon] });
-    polygons.push(...placed.polygons);
-    tolerance = Math.max(tolerance, placed.tolerance);
-    await pace(1);
-  }
-  return { polygons: withinLimit(polygons), tolerance };
 }
 
 /** Encloses nothing: only with a buffer does it touch a tile for certain. */

@@ -44,16 +44,16 @@ export type FeedIntake = ReturnType<typeof createFeedIntake>;
 export function createFeedIntake(feed: ChangeFeedSettings, options: FeedIntakeOptions) {
   const { store, apply, audit, log, stateChanged } = options;
   const { name } = feed;
-  let shown: { readonly state: FeedState; readonly error: string | null } | null = null;
   let pending: number | null = null;
 
+  /** The former state is the recorded one: another node, or this one before a start, may have shown it. */
   async function show(state: FeedState, error: string | null): Promise<void> {
-    const message = error === null ? null : error.slice(0, MAX_ERROR);
-    if (shown?.state === state && shown.error === message) return;
-    const before = shown?.state ?? 'ok';
-    shown = { state, error: message };
+    const before = await store.state(name);
+    const former = state === 'ok' && before.state === 'ok' ? before.error : null;
+    const message = error?.slice(0, MAX_ERROR) ?? former;
+    if (before.state === state && before.error === message) return;
     await store.setState(name, state, message);
-    if (before === state) return;
+    if (before.state === state) return;
     stateChanged?.(name, state, message);
     if (state === 'ok') log.info({ feed: name }, 'the change feed works again');
     else log.warn({ feed: name, reason: message }, 'the change feed is failing');
@@ -82,10 +82,7 @@ export function createFeedIntake(feed: ChangeFeedSettings, options: FeedIntakeOp
     },
 
     /** `fault`: of the latest change that could not be used; the former one stays when null. */
-    async works(fault: string | null = null): Promise<void> {
-      const former = shown?.state === 'ok' ? shown.error : null;
-      await show('ok', fault ?? former);
-    },
+    works: (fault: string | null = null): Promise<void> => show('ok', fault),
     fails: (message: string): Promise<void> => show('failing', message),
 
     async waiting(count: number): Promise<void> {

@@ -175,6 +175,15 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
         return ids;
       }),
 
+    async state(feed: string): Promise<{ readonly state: FeedState; readonly error: string | null }> {
+      const row = await query
+        .selectFrom('change_feeds')
+        .select(['state', 'last_error'])
+        .where('name', '=', feed)
+        .executeTakeFirst();
+      return { state: row?.state === 'failing' ? 'failing' : 'ok', error: row?.last_error ?? null };
+    },
+
     async setState(feed: string, state: FeedState, lastError: string | null): Promise<void> {
       await database.change
         .updateTable('change_feeds')

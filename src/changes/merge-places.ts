@@ -4,6 +4,7 @@ import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../doma
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { createPace, type Pace } from '../lib/yielding.ts';
 import type { Change, ChangedPlace } from './change.ts';
+import { countPoints } from './place-in-grid-set.ts';
 
 interface Part {
   readonly polygon: Polygon;
@@ -14,8 +15,9 @@ interface Part {
 const MAX_AREAS = 16;
 /** Of one area. */
 const MAX_PARTS = 64;
-/** Counted on each level of the split. */
+/** Parts, counted on each level of the split, and hundreds of points. */
 const PARTS_PER_TURN = 50;
+const POINTS_PER_PART = 100;
 /** Two halves are two areas when they take less than so much of the room of both together. */
 const WORTH_SPLITTING = 0.5;
 
@@ -27,7 +29,7 @@ export async function mergePlaces(places: Iterable<ChangedPlace>): Promise<reado
     const parts = getOrCreate(bySrs, srs, () => new Map<string, Part>());
     for (const polygon of polygons) {
       parts.set(JSON.stringify(polygon), { polygon, box: boundsOfPoints(polygon.flat()) });
-      await pace(1);
+      await pace(1 + countPoints([polygon]) / POINTS_PER_PART);
     }
   }
   const merged: ChangedPlace[] = [];

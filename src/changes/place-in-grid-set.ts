@@ -7,6 +7,7 @@ import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../doma
 import { type GridSet, METERS_PER_DEGREE } from '../domain/grid-set.ts';
 import { type Point, projectionOf, projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
+import type { Pace } from '../lib/yielding.ts';
 import type { ChangedPlace } from './change.ts';
 
 export interface PlacedPolygons {
@@ -25,47 +26,75 @@ const MAX_DEPTH = 10;
 /** Edges are cut so often in any case: a curve may cross its chord in the middle. */
 const MIN_DEPTH = 2;
 /** Points that all polygons of one place may have together; `checkArea` has the same limit. */
-const MAX_POINTS = 10_000;
+export const MAX_POINTS = 10_000;
 const HALF_CIRCLE = 180;
 const MAX_LATITUDE = 90;
 
-/** `zoom`: the deepest one that matters. */
-export function polygonsIn(gridSet: GridSet, zoom: number, { srs, polygons }: ChangedPlace): PlacedPolygons {
+/**
+ * `zoom`: the deepest one that matters. `pace` counts points. A shape that would take too many of them in the grid set becomes
+ * a simpler one, so that neither time nor memory depends on how it was drawn.
+ */
+export async function polygonsIn(
+  gridSet: GridSet,
+  zoom: number,
+  { srs, polygons }: ChangedPlace,
+  pace: Pace,
+): Promise<PlacedPolygons> {
   if (sameSrs(srs, gridSet.srs)) return { polygons: withinLimit(polygons), tolerance: 0 };
+  const everywhere = { polygons: [polygonOfBounds(gridSet.extent)], tolerance: 0 };
   const from = projectionOfSrs(srs);
   const to = projectionOf(gridSet);
   const window = to?.boundsToWgs84(gridSet.extent);
-  if (!from || !to || !window) return { polygons: [polygonOfBounds(gridSet.extent)], tolerance: 0 };
+  if (!from || !to || !window) return everywhere;
   const pixel = (gridSet.levels[zoom]?.resolution ?? 0) * gridSet.metersPerUnit;
   const tolerance = Math.max(pixel, MIN_TOLERANCE);
-  const onEarth = createFollower((x, y) => from.toLonLat(x, y), tolerance / 2 / METERS_PER_DEGREE);
-  const inGrid = createFollower((x, y) => to.fromLonLat(x, y), tolerance / 2 / gridSet.metersPerUnit);
-  const converted = polygons.flatMap((polygon): Polygon[] => {
-    const rings = polygon.map((ring) =>
-      clip(unbroken(onEarth.follow(ring), from.boundsToWgs84(boundsOfPoints(ring))), window),
-    );
-    const placed = rings.filter((ring) => ring.length > 0).map(inGrid.follow);
-    if (placed.some((ring) => ring === null)) return [polygonOfBounds(gridSet.extent)];
-    return placed.length === 0 ? [] : [placed.filter((ring) => ring !== null)];
-  });
-  return { polygons: withinLimit(converted), tolerance: onEarth.curved || inGrid.curved ? tolerance : 0 };
+  for (const form of formsOf(polygons)) {
+    if (countPoints(form) > MAX_POINTS) continue;
+    const onEarth = createFollower((x, y) => from.toLonLat(x, y), tolerance / 2 / METERS_PER_DEGREE, pace);
+    const inGrid = createFollower((x, y) => to.fromLonLat(x, y), tolerance / 2 / gridSet.metersPerUnit, pace);
+    const placed: Polygon[] = [];
+    for (const polygon of form) {
+      const rings: (Ring | null)[] = [];
+      for (const ring of polygon) {
+        const box = from.boundsToWgs84(boundsOfPoints(ring));
+        const inside = clip(unbroken(await onEarth.follow(ring), box), window);
+        if (inside.length > 0) rings.push(await inGrid.follow(inside));
+      }
+      if (rings.includes(null)) placed.push(polygonOfBounds(gridSet.extent));
+      else if (rings.length > 0) placed.push(rings.filter((ring) => ring !== null));
+    }
+    if (onEarth.isFull || inGrid.isFull) continue;
+    return { polygons: placed, tolerance: onEarth.curved || inGrid.curved ? tolerance : 0 };
+  }
+  return everywhere;
 }
 
-/** Boxes in place of polygons when there are too many points, one box in place of too many boxes. */
-export function withinLimit(polygons: readonly Polygon[]): readonly Polygon[] {
-  const points = polygons.reduce(
-    (sum, polygon) => sum + polygon.reduce((all, { length }) => all + length, 0),
-    0,
-  );
-  if (points <= MAX_POINTS) return polygons;
+/** The first form that has few enough points, or else one box. */
+export function withinLimit(polygons: readonly Polygon[], max = MAX_POINTS): readonly Polygon[] {
+  let simplest = polygons;
+  for (const form of formsOf(polygons)) {
+    if (countPoints(form) <= max) return form;
+    simplest = form;
+  }
+  return simplest;
+}
+
+/** Itself, a box in place of each polygon, and one box. */
+function* formsOf(polygons: readonly Polygon[]): Generator<readonly Polygon[]> {
+  yield polygons;
   const boxes = polygons.map((polygon) => boundsOfPoints(polygon.flat()));
-  const kept = boxes.length * 5 <= MAX_POINTS ? boxes : [boundsAround(boxes)];
-  return kept.map(polygonOfBounds);
+  yield boxes.map(polygonOfBounds);
+  if (boxes.length > 1) yield [polygonOfBounds(boundsAround(boxes))];
 }
 
-/** Converts rings, with as many points as it takes to stay within `tolerance` of the true curve. */
-function createFollower(convert: Convert, tolerance: number) {
+export function countPoints(polygons: readonly Polygon[]): number {
+  return polygons.reduce((sum, polygon) => polygon.reduce((all, { length }) => all + length, sum), 0);
+}
+
+/** Converts rings, with as many points as it takes to stay within `tolerance` of the true curve, until it is full. */
+function createFollower(convert: Convert, tolerance: number, pace: Pace) {
   let curved = false;
+  let left = MAX_POINTS;
 
   /** Adds the points between two others, and the second. False: it cannot be converted. */
   function add(to: Point[], a: Point, b: Point, start: Point, end: Point, depth: number): boolean {
@@ -86,13 +115,19 @@ function createFollower(convert: Convert, tolerance: number) {
     get curved() {
       return curved;
     },
-    /** Null when a part of it cannot be converted. */
-    follow(this: void, ring: Ring): Ring | null {
+    get isFull() {
+      return left < 0;
+    },
+    /** Null when a part of it cannot be converted, or the follower is full. */
+    async follow(this: void, ring: Ring): Promise<Ring | null> {
       const points: Point[] = [];
       for (const [i, a] of ring.entries()) {
         const b = ring[(i + 1) % ring.length] ?? a;
         const [start, end] = [convert(...a), convert(...b)];
-        if (!start || !end || !add(points, a, b, start, end, 0)) return null;
+        const before = points.length;
+        if (left < 0 || !start || !end || !add(points, a, b, start, end, 0)) return null;
+        left -= points.length - before;
+        await pace(points.length - before);
       }
       return points;
     },

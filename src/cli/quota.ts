@@ -73,7 +73,7 @@ function layerChange(layer: string, flags: FlagValues, now: QuotaDocument): obje
   return { layerQuotas: [...others, { layer, expirationPolicyName: policy, quota: size }] };
 }
 
-const SIZE = /^\s*(\d*\.?\d+)\s*([kmgt]?)(i?)b\s*$/i;
+const SIZE = /^\s*(\d+(?:\.\d+)?|\.\d+)\s*([kmgt]?)(i?)b\s*$/i;
 const PREFIXES = ['', 'K', 'M', 'G', 'T'];
 
 /** The server counts in KiB and so on; KB and so on become those, rounded down. */

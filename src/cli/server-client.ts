@@ -156,13 +156,9 @@ function strange(server: string, status: number, text: string): string {
 
 /** The text with flags in place of field names. */
 function withFlags(text: string, fields: FieldFlags): string {
-  const names = Object.keys(fields).sort((a, b) => b.length - a.length);
-  if (names.length === 0) return text;
-  const pattern = new RegExp(
-    `(?<![\\w.-])(?:${names.join('|').replaceAll('.', '\\.')})(?![\\w[]|\\.\\w)`,
-    'g',
+  return text.replace(/(?<![\w.-])\w+(?:\.\w+)*(?![\w[]|\.\w)/g, (name) =>
+    Object.hasOwn(fields, name) ? `--${fields[name]}` : name,
   );
-  return text.replace(pattern, (name) => `--${fields[name]}`);
 }
 
 function whoAreYou(credentials: Credentials | null): string {

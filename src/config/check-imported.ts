@@ -48,6 +48,7 @@ function problemsOf(tree: object): readonly Explanation[] {
   // The environment of the server that will read the file is not known.
   const revealed = revealSecrets(tree, {}, '').tree;
   const result = settingsSchema.safeParse(revealed);
-  if (!result.success) return explainIssues(result.error.issues, revealed, createSettingsSchema, WORDS);
+  if (!result.success)
+    return explainIssues(result.error.issues, revealed, createSettingsSchema, WORDS, Infinity);
   return checkSettings(result.data).problems;
 }

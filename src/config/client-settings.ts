@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { errorCode } from '../lib/error-code.ts';
+import { trimEndOf } from '../lib/scan-text.ts';
 import type { Environment } from './environment.ts';
 import { SettingsError } from './load-settings.ts';
 import { variableOf } from './setting-overrides.ts';
@@ -52,7 +53,7 @@ export function readClientSettings(input: {
   // `http://anna:secret@host/`
   const [user, secret] = [address.username, address.password].map((text) => decodeURIComponent(text) || null);
   return {
-    server: `${address.origin}${address.pathname.replace(/\/+$/, '')}`,
+    server: `${address.origin}${trimEndOf(address.pathname, /\//)}`,
     credentials: credentialsOf(given('token'), given('user') ?? user ?? null, password ?? secret ?? null),
   };
 }

@@ -80,12 +80,8 @@ function originsIn(url: unknown): readonly string[] {
 
 /** `{s}` in a host counts as it is written. */
 function originOf(url: unknown): string {
-  return (
-    /^[a-z]+:\/\/(?:[^/?#]*@)?[^/?#]*/i
-      .exec(String(url))?.[0]
-      .replace(/\/\/.*@/, '//')
-      .toLowerCase() ?? String(url)
-  );
+  const [, scheme, host = ''] = /^([a-z]+:\/\/)(?:[^/?#]*@)?([^/?#]*)/i.exec(String(url)) ?? [];
+  return scheme === undefined ? String(url) : `${scheme}${host}`.toLowerCase();
 }
 
 type Lists = 'layers' | 'gridSets';
@@ -145,6 +141,14 @@ function gridSetOf(given: SettingsDocument['gridSets'][number]): GridSet {
   }
 }
 
+let builtKeys: ReturnType<typeof createSettingsSchema> | null = null;
+
+/** Built once: it takes tens of milliseconds. */
+function settingsKeys() {
+  builtKeys ??= createSettingsSchema();
+  return builtKeys;
+}
+
 /** Validates with the schema of the whole file, so that messages are the same. */
 function checked(list: Lists, document: unknown): SettingsDocument {
   const tree = { layers: [], [list]: [document] };
@@ -153,7 +157,7 @@ function checked(list: Lists, document: unknown): SettingsDocument {
   const result = settingsSchema.safeParse(tree);
   if (result.success) return result.data;
   throw documentRefused(
-    explainIssues(result.error.issues, tree, createSettingsSchema, WORDS).map(({ path, ...rest }) => ({
+    explainIssues(result.error.issues, tree, settingsKeys, WORDS).map(({ path, ...rest }) => ({
       ...rest,
       path: path.slice(2),
     })),

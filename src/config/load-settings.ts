@@ -165,7 +165,7 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
   const visible = () => maskSecrets(revealed.tree, revealed.secretPaths);
   const issues = result.success
     ? []
-    : explainIssues(result.error.issues, visible(), createSettingsSchema, WORDS);
+    : explainIssues(result.error.issues, visible(), createSettingsSchema, WORDS, Infinity);
   const missing = new Set(revealed.problems.map(({ path }) => printPath(path)));
   const others = issues.filter(({ path }) => !missing.has(printPath(path)));
   const problems = [...revealed.problems, ...others];

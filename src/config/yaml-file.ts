@@ -124,7 +124,7 @@ function pairsOf(text: string, inside: readonly YamlNode[]): Pick<YamlNode, 'chi
 
 /** The parser opens a node before the spaces and comments in front of it. */
 function startOfContent(text: string, position: number): number {
-  const blank = /(?:\s+|#.*)*/y;
+  const blank = /(?:\s|#.*)*/y;
   blank.lastIndex = position;
   return position + (blank.exec(text)?.[0].length ?? 0);
 }

@@ -54,7 +54,7 @@ const LISTED = `
 `;
 
 const BY_CODE: ReadonlyMap<number, string> = new Map(
-  [...LISTED.matchAll(/(\d+) (\+.*)/g)].map(([, code, definition = '']) => [Number(code), definition]),
+  [...LISTED.matchAll(/^ {2}(\d+) (\+.*)/gm)].map(([, code, definition = '']) => [Number(code), definition]),
 );
 
 /** Codes that count through the zones of a system. */

@@ -46,7 +46,7 @@ export class Aside {
   }
 
   warn(path: readonly string[], what: string): void {
-    this.warnings.push({ element: path.map((step) => step.replace(/#.*$/s, '')).join('.'), what });
+    this.warnings.push({ element: path.map((step) => step.replace(/#.*/s, '')).join('.'), what });
   }
 
   /** Keeps all elements outside the shape. `why`: the effect that an element would have had. */
@@ -97,7 +97,7 @@ function added(node: DocumentNode, path: readonly string[], one: DocumentNode): 
   const at = children.findIndex((child) => stepOfNode(child) === step || child.name === step);
   const child = children[at];
   if (child) return { ...node, content: children.with(at, added(child, rest, one)) };
-  const parent: DocumentNode = { name: step.replace(/#.*$/s, ''), content: [] };
+  const parent: DocumentNode = { name: step.replace(/#.*/s, ''), content: [] };
   return { ...node, content: [...children, added(parent, rest, one)] };
 }
 

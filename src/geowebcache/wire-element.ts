@@ -62,7 +62,7 @@ export function textField(parent: WireElement, name: string): string | undefined
   throw bodyProblem(`${name} must not be empty`, child.place);
 }
 
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 export function numberOf(element: WireElement): number {
   return numberIn(element, 'a number', Number.isFinite);

@@ -127,30 +127,41 @@ function combinedLine({ request, address, caller, status, bytes }: AccessEntry, 
 /** Escaped, so that an entry stays one line with balanced quotes. */
 function escaped(text: string): string {
   if (!/["\\]|[^\x20-\x7e]/.test(text)) return text;
-  return text.replace(/["\\]|[^\x20-\x7e]/gu, (character) =>
-    [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(''),
-  );
+  let line = '';
+  for (const byte of Buffer.from(text)) line += BYTES[byte];
+  return line;
 }
+
+/** Each byte as it is written. */
+const BYTES = Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  return /[\x20-\x7e]/.test(character) && !/["\\]/.test(character)
+    ? character
+    : `\\x${byte.toString(16).padStart(2, '0')}`;
+});
 
 const SECRETS: ReadonlySet<string> = new Set(['key', 'authkey', 'access_token', 'code', 'state']);
 
 /** Masks the values of parameters that may be secrets, and drops a password before the host. */
-export function withoutSecrets(address: string): string {
+export function withoutSecrets(address: string, depth = 0): string {
   const bare = address.includes('@') ? address.replace(/\/\/[^/?#@]*@/, '//') : address;
   const mark = bare.search(/[?#]/);
   if (mark < 0) return bare;
   const pairs = bare.slice(mark + 1).split(/([&;?#])/);
-  return bare.slice(0, mark + 1) + pairs.map(maskedPair).join('');
+  return bare.slice(0, mark + 1) + pairs.map((pair) => maskedPair(pair, depth)).join('');
 }
 
-function maskedPair(pair: string): string {
+/** Of addresses within addresses; values within are masked. */
+const MAX_DEPTH = 3;
+
+function maskedPair(pair: string, depth: number): string {
   const equals = pair.indexOf('=');
   if (equals < 0) return pair;
   const name = pair.slice(0, equals);
   if (SECRETS.has(decoded(name).toLowerCase())) return `${name}=***`;
   // An address within the address, such as the page to return to after a sign-in.
   const value = decoded(pair.slice(equals + 1));
-  const masked = withoutSecrets(value);
+  const masked = depth < MAX_DEPTH ? withoutSecrets(value, depth + 1) : '***';
   return masked === value ? pair : `${name}=${encodeURIComponent(masked)}`;
 }
 

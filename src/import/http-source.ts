@@ -1,3 +1,4 @@
+import { trimEndOf } from '../lib/scan-text.ts';
 import { isOwnHeader, MAX_TIMEOUT_SECONDS } from '../sources/http-options.ts';
 import type { TrackedTable } from './tracked-table.ts';
 
@@ -15,7 +16,7 @@ export function addressOf(given: string): Address | null {
   url.username = '';
   url.password = '';
   return {
-    url: url.href.replace(/[?&]+$/, ''),
+    url: trimEndOf(url.href, /[?&]/),
     username: decodeURIComponent(username),
     password: decodeURIComponent(password),
   };

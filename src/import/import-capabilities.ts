@@ -1,6 +1,7 @@
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { hintFor } from '../lib/closest-name.ts';
+import { trimEndOf } from '../lib/scan-text.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { collectYielding } from '../lib/yielding.ts';
@@ -84,7 +85,7 @@ async function importWmts(
   { address, only, gridSets }: CapabilitiesImport,
 ): Promise<Imported> {
   const report = new ImportReport();
-  const { layers: known, queryAddress } = wmtsCapabilitiesOf(root);
+  const { layers: known, queryAddress } = await wmtsCapabilitiesOf(root);
   const fitting = new FittingGridSets(gridSets, report);
   const isDocument = /\.xml$/i.test(address.pathname);
   const base = isDocument ? address.href : serviceAddress(address, queryAddress, report);
@@ -111,13 +112,13 @@ function serviceAddress(address: URL, declared: string | null, report: ImportRep
   }
   const resolved =
     declared !== null && URL.canParse(declared, address.href) ? new URL(declared, address.href) : null;
-  if (resolved?.origin === own.origin && resolved.search.replace(/[?&]+$/, '') !== '')
-    return resolved.href.replace(/[?&]+$/, '');
+  if (resolved?.origin === own.origin && trimEndOf(resolved.search, /[?&]/) !== '')
+    return trimEndOf(resolved.href, /[?&]/);
   if (resolved && resolved.origin !== own.origin) {
     const what = `is at ${resolved.origin}; the address that was read is used`;
     report.about('service').changed('OnlineResource', what);
   }
-  return own.href.replace(/[?&]+$/, '');
+  return trimEndOf(own.href, /[?&]/);
 }
 
 function pick<Layer>(

@@ -293,7 +293,7 @@ function attempted(
 function tell(about: SubjectReport, element: WireElement, { kept, warnings }: ReadDocument): void {
   const aside = new Set(
     kept.map(({ path, element: one }) =>
-      [...path, one.name].map((step) => step.replace(/#.*$/s, '')).join('.'),
+      [...path, one.name].map((step) => step.replace(/#.*/s, '')).join('.'),
     ),
   );
   const named = new Set(warnings.map((warning) => warning.element));

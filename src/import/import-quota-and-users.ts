@@ -61,7 +61,7 @@ export function importUsers(text: string, report: ImportReport): readonly Import
 }
 
 function importUser(line: string, report: ImportReport): ImportedUser | null {
-  const [, key = '', rest = ''] = /^((?:\\.|[^\\=:\s])+)\s*[=:\s]\s*(.*)$/.exec(line) ?? [];
+  const [, key = '', rest = ''] = /^((?:\\.|[^\\=:\s])+)([=:\s].*)$/.exec(line) ?? [];
   const name = unescaped(key);
   if (name === '') return null;
   const about = report.about(`user ${name}`);

@@ -23,7 +23,6 @@ export interface CoverageBox {
 }
 
 const DEGREES = 4326;
-const NUMBER_PAIR = /(-?\d+(?:\.\d*)?(?:e[+-]?\d+)?)\s+(-?\d+(?:\.\d*)?(?:e[+-]?\d+)?)/gi;
 
 /** Undefined: it cannot be read. `readText` is given the names of files with polygons. */
 export function coverageBox(
@@ -83,8 +82,14 @@ function pointsIn(text: string): readonly Point[] {
   try {
     return pointsOfJson(JSON.parse(text));
   } catch {
-    return [...text.matchAll(NUMBER_PAIR)].map(([, x, y]) => [Number(x), Number(y)]);
+    return text.split(/[(),\n]/).flatMap(pointIn);
   }
+}
+
+/** A height may follow x and y. */
+function pointIn(text: string): readonly Point[] {
+  const [x = NaN, y = NaN] = text.trim().split(/\s+/).map(Number);
+  return Number.isFinite(x) && Number.isFinite(y) ? [[x, y]] : [];
 }
 
 function pointsOfJson(value: unknown): readonly Point[] {

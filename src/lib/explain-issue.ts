@@ -37,27 +37,43 @@ export function printExplanations(problems: readonly Explanation[], whole: strin
     .join(' ');
 }
 
-/** The problems of `tree`, in words for its author. The schema is built only when a key is unknown. */
+/** As many as fit on one line. */
+const MAX_EXPLAINED = 5;
+
+/** The first problems of `tree`, in words for its author. The schema is built only when a key is unknown. */
 export function explainIssues(
   issues: readonly Issue[],
   tree: unknown,
   schema: () => z.core.JSONSchema.JSONSchema,
   words: IssueWords,
+  max = MAX_EXPLAINED,
 ): readonly Explanation[] {
   let built: ReturnType<typeof schema> | null = null;
   const keysAt = (path: ValuePath) => {
     built ??= schema();
     return allowedKeys(built, tree, path);
   };
-  return issues.flatMap((issue) => explainIssue(issue, { tree, words, keysAt }, []));
+  const explanations: Explanation[] = [];
+  for (const explanation of explainAll(issues, { tree, words, keysAt }, [])) {
+    explanations.push(explanation);
+    if (explanations.length === max) break;
+  }
+  return explanations;
 }
 
-function explainIssue(issue: Issue, context: Context, base: ValuePath): readonly Explanation[] {
-  const path = [...base, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => explainKey(key, context, path));
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) return explainUnion(issue, context, path);
-  if (issue.code === 'invalid_key') return explainBadKey(issue, path, context.words);
-  return [{ path, message: messageOf(issue, valueAt(context.tree, path), context.words) }];
+function* explainAll(issues: readonly Issue[], context: Context, base: ValuePath): Generator<Explanation> {
+  for (const issue of issues) {
+    const path = [...base, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) yield explainKey(key, context, path);
+    } else if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+      yield* explainUnion(issue, context, path);
+    } else if (issue.code === 'invalid_key') {
+      yield explainBadKey(issue, path, context.words);
+    } else {
+      yield { path, message: messageOf(issue, valueAt(context.tree, path), context.words) };
+    }
+  }
 }
 
 function explainKey(key: string, context: Context, path: ValuePath): Explanation {
@@ -69,32 +85,37 @@ function explainKey(key: string, context: Context, path: ValuePath): Explanation
   return { path, key, message: `is not ${context.words.key}; ${hint}` };
 }
 
-function explainBadKey(issue: Issue, path: ValuePath, words: IssueWords): readonly Explanation[] {
+function explainBadKey(issue: Issue, path: ValuePath, words: IssueWords): Explanation {
   const key = path.at(-1);
   const name = typeof key === 'string' ? { key } : {};
   const first = 'issues' in issue && Array.isArray(issue.issues) ? issue.issues[0] : null;
-  return [
-    { path: path.slice(0, -1), ...name, message: first ? messageOf(first, key, words) : 'is not a name' },
-  ];
+  return {
+    path: path.slice(0, -1),
+    ...name,
+    message: first ? messageOf(first, key, words) : 'is not a name',
+  };
 }
 
 /** A union fails with one list of issues an alternative: the one that came furthest says most. */
-function explainUnion(
+function* explainUnion(
   issue: z.core.$ZodIssueInvalidUnion,
   context: Context,
   path: ValuePath,
-): readonly Explanation[] {
+): Generator<Explanation> {
   const ownFaults = issue.errors.filter((issues) =>
     issues.some((inner) => inner.path.length > 0 || inner.code !== 'invalid_type'),
   );
   const [best] = ownFaults;
-  if (best) return best.flatMap((inner) => explainIssue(inner, context, path));
+  if (best) {
+    yield* explainAll(best, context, path);
+    return;
+  }
   const kinds = issue.errors
     .flatMap((issues) => issues.slice(0, 1))
     .map((inner) => ('expected' in inner ? kindOf(inner.expected, context.words) : ''));
   const value = valueAt(context.tree, path);
   const kind = [...new Set(kinds)].join(' or ');
-  return [{ path, message: messageForKind(kind, value, context.words) }];
+  yield { path, message: messageForKind(kind, value, context.words) };
 }
 
 function messageOf(issue: Issue, value: unknown, words: IssueWords): string {

@@ -1,7 +1,8 @@
-const NAMES = 'key|token|secret|pass|pwd|auth|sig|credential|session';
-const SECRET_NAME = new RegExp(NAMES, 'i');
-/** `?api_key=…`, also percent-encoded, and `"token":"…"`. */
-const NAMED = new RegExp(`([\\w.-]*(?:${NAMES})[\\w.-]*(?:=|%3D|"\\s*:\\s*"))[^&\\s"'<>;]+`, 'gi');
+import { replaceSections } from './scan-text.ts';
+
+const SECRET_NAME = /key|token|secret|pass|pwd|auth|sig|credential|session/i;
+const NAME = /(?<![\w.-])[\w.-]+(?:=|%3D|"\s*:\s*")/gi;
+const END_OF_VALUE = /(?=[&\s"'<>;])/g;
 /** RFC 9110, 11.4, as a server may repeat it. */
 const AUTHORIZATION = /\b(basic|bearer)\s+[\w+/=.~-]{6,}/gi;
 const CREDENTIALS = /(:\/\/[^/?#@:\s]*):[^/?#@\s]*@/g;
@@ -13,10 +14,13 @@ export function isSecretName(name: string): boolean {
 
 /** A text, such as a URL or a response, that is safe to show: no password, no key in a query. */
 export function hideSecrets(text: string, mask = '***'): string {
-  return text
-    .replace(AUTHORIZATION, `$1 ${mask}`)
-    .replace(CREDENTIALS, `$1:${mask}@`)
-    .replace(NAMED, `$1${mask}`);
+  const bare = text.replace(AUTHORIZATION, `$1 ${mask}`).replace(CREDENTIALS, `$1:${mask}@`);
+  // `?api_key=…`, also percent-encoded, and `"token":"…"`.
+  return replaceSections(bare, {
+    open: NAME,
+    closeOf: (name) => (isSecretName(name) ? END_OF_VALUE : null),
+    replace: (value, name) => (value === '' ? name : name + mask),
+  });
 }
 
 /** Below it a value is no secret, and would blank out words. */
@@ -33,8 +37,7 @@ export function hideCredentials(text: string): string {
   return String(hideKeys(hideSecrets(text)));
 }
 
-/** Also without a host, if it has a query. */
-const ADDRESS = /https?:\/\/[^\s"'<>]+|[^\s"'<>?]*\?[^\s"'<>]*=[^\s"'<>]*/gi;
+const WORD = /[^\s"'<>]+/g;
 /** Query values that name the resource, never the caller. */
 const PLAIN_NAMES = new Set(
   'map service version request layers layer styles style query_layers format info_format infoformat srs crs bbox width height transparent bgcolor exceptions tiled tilematrixset tilematrix tilerow tilecol x y z i j time elevation'.split(
@@ -51,7 +54,7 @@ const NAMED_OPTIONS = new Set(['vendorParameters', 'dimensions']);
  */
 export function hideKeys(document: unknown, mask = '***'): unknown {
   if (typeof document === 'string') {
-    return document.replace(ADDRESS, (address) => hideKeysIn(address, mask));
+    return document.replace(WORD, (word) => hideKeysInWord(word, mask));
   }
   if (Array.isArray(document)) return document.map((item) => hideKeys(item, mask));
   if (document === null || typeof document !== 'object') return document;
@@ -71,6 +74,15 @@ function hideOptions(options: unknown, mask: string): unknown {
       PLAIN_NAMES.has(name.toLowerCase()) ? value : mask,
     ]),
   );
+}
+
+/** An address begins with its scheme, or is the whole word if it has a query. */
+function hideKeysInWord(word: string, mask: string): string {
+  const query = word.indexOf('?');
+  const scheme = word.search(/https?:\/\//i);
+  const isAfterQuery = query >= 0 && query < scheme;
+  if (scheme >= 0 && !isAfterQuery) return word.slice(0, scheme) + hideKeysIn(word.slice(scheme), mask);
+  return query >= 0 && word.includes('=', query) ? hideKeysIn(word, mask) : word;
 }
 
 function hideKeysIn(address: string, mask: string): string {

@@ -291,3 +291,41 @@ it('a metatile that another node has made between the look and the claim is not 
   expect(await harness.shows(bytes, { z: 4, x: 5, y: 6 })).toBe(true);
   expect(harness.source.requests).toEqual([]);
 });
+
+describe('a store that is silent', () => {
+  /** Until the work is over. */
+  async function whileSilent(
+    settings: Parameters<typeof open>[0],
+    work: (harness: PipelineHarness) => Promise<void>,
+  ): Promise<void> {
+    const harness = open(settings);
+    const { putMany } = harness.store;
+    const gate = createGate();
+    harness.store.putMany = async (...args) => {
+      await gate.opened;
+      return await putMany(...args);
+    };
+    await work(harness).finally(gate.open);
+    await landed(harness);
+  }
+
+  it('misses are answered from the source while a store is silent', () =>
+    whileSilent({}, async (harness) => {
+      const tiles = Array.from({ length: 20 }, (_, x) => harness.read(8, 8 * x, 0));
+      const outcomes = (await Promise.all(tiles)).map(({ outcome }) => outcome);
+      expect(new Set(outcomes)).toEqual(new Set(['MISS']));
+    }));
+
+  it('tiles that wait too long for a silent store are kept in memory, and the next miss is answered', () =>
+    whileSilent({ settings: { maxLandings: 1, maxFetchesPerSource: 2 } }, async (harness) => {
+      await harness.read(8, 0, 0);
+      await harness.read(8, 8, 0);
+      const next = harness.read(8, 16, 0);
+      // The second waits for the store, the third for a fetch.
+      await until(() => harness.clock.sleepers === 2);
+      harness.clock.advance(3000);
+      await next;
+      expect((await harness.read(8, 8, 0)).outcome).toBe('HIT');
+      expect(harness.warnings).toHaveLength(1);
+    }));
+});

@@ -8,7 +8,7 @@ import {
 } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, ifLate } from '../lib/clock.ts';
 import type { Counters } from '../lib/counters.ts';
 import { orAborted } from '../lib/deferred.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
@@ -46,22 +46,27 @@ interface Fetched<Response = SourceResult> {
 
 type Unchanged = Extract<SourceResult, { kind: 'unchanged' }>;
 
+/** Milliseconds: tiles of clients that wait longer for a place in their store are kept in memory only. */
+const MAX_STORE_WAIT_MS = 3000;
+
 /**
- * Makes metatiles: asks their source, checks and cuts the answer, hands out the tiles and stores them. Two bounds keep memory flat: fetches of one source (held until
- * the tiles are stored, so that a fast source waits for slow work here and a dead one holds up only itself), and
- * metatiles that are being cut and stored. Requests of clients go first at each.
+ * Makes metatiles: asks their source, checks and cuts the answer, hands out the tiles and stores them. Three bounds keep memory
+ * flat: fetches of one source (held until the tiles are stored, so that a fast source waits for slow work here and a dead one
+ * holds up only itself), metatiles that are being cut, and those that are being stored in one store. Requests of clients go
+ * first at each, and none waits long for a store that is silent.
  */
 export class MetatileMaker {
   readonly #options: MetatileMakerOptions;
-  readonly #landings: Semaphore;
+  readonly #cuts: Semaphore;
   readonly #fetches = new WeakMap<TileSource, Semaphore>();
+  readonly #writes = new WeakMap<TileStore, Semaphore>();
   readonly #failingStores = new WeakSet<TileStore>();
   /** A thousand concurrent refusals delay no cached tile. */
   readonly #turnstile = new Turnstile();
 
   constructor(options: MetatileMakerOptions) {
     this.#options = options;
-    this.#landings = new Semaphore(options.maxLandings);
+    this.#cuts = new Semaphore(options.maxLandings);
   }
 
   isFailing(store: TileStore): boolean {
@@ -153,26 +158,24 @@ export class MetatileMaker {
   /** Tiles that the store does not accept now wait here, without holding up other flights. */
   async #bringIn(flight: Flight, { answer, createdAt }: Fetched<Picture>): Promise<void> {
     this.#note(flight, answer, createdAt);
-    let work = () => this.#cutAndKeep(flight, answer, createdAt);
+    await this.#cuts.during(() => this.#cut(flight, answer, createdAt), flight.signal, rankOf(flight));
+    // Answers go out before the tiles are stored.
+    await nextTurn();
     for (;;) {
       try {
-        return await this.#landings.during(work, flight.signal, rankOf(flight));
+        return await this.#keep(flight);
       } catch (error) {
         if (!isTilewardenError(error, 'store-full', 'store-failed')) throw error;
         if (!(await flight.plan.storeAgain?.(error))) throw error;
-        work = () => this.#keep(flight);
       }
     }
   }
 
-  async #cutAndKeep(flight: Flight, answer: Picture, createdAt: number): Promise<void> {
+  async #cut(flight: Flight, answer: Picture, createdAt: number): Promise<void> {
     const pictures = await acceptResponse(flight.plan, answer, this.#options.cutter);
     flight.signal.throwIfAborted();
     await this.#judge(flight, pictures);
     this.#handOut(flight, pictures, createdAt);
-    // Answers go out before the tiles are stored.
-    await nextTurn();
-    await this.#keep(flight);
   }
 
   #note(flight: Flight, answer: Picture, createdAt: number): void {
@@ -244,10 +247,24 @@ export class MetatileMaker {
   async #store(flight: Flight, ticket: number): Promise<void> {
     const { tiles, metatile, lease = null } = flight.plan;
     const { z, rect } = metatile;
-    const change = await tiles.bound.store.putMany(tiles.set, z, flight.madeTiles(), ticket, lease);
+    const { store } = tiles.bound;
+    const release = await this.#placeIn(store, flight);
+    const change = await store.putMany(tiles.set, z, flight.madeTiles(), ticket, lease).finally(release);
     const at = this.#options.clock.now();
     const { set, selection } = tiles;
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
+  }
+
+  /** Throws `store-failed` when the others before it take too long: clients wait behind this flight for a fetch. */
+  async #placeIn(store: TileStore, flight: Flight): Promise<() => void> {
+    const { clock, maxLandings } = this.#options;
+    const writes = getOrCreate(this.#writes, store, () => new Semaphore(maxLandings));
+    const rank = rankOf(flight);
+    if (rank === 0 || writes.inUse < maxLandings) return writes.acquire(flight.signal, rank);
+    const late = new AbortController();
+    const giveUp = () => late.abort(new TilewardenError('store-failed', 'The tile store is silent.'));
+    const signal = AbortSignal.any([flight.signal, late.signal]);
+    return ifLate(clock, MAX_STORE_WAIT_MS, giveUp, () => writes.acquire(signal, rank));
   }
 
   #storeFailed(flight: Flight, error: unknown): void {

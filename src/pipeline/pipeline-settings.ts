@@ -5,7 +5,7 @@ export const DEFAULT_PIPELINE_SETTINGS = {
   maxWaitingReads: 2000,
   /** Concurrent metatiles of one source: fetched, cut or stored. */
   maxFetchesPerSource: 32,
-  /** Concurrent metatiles being cut, and stored after the answer. */
+  /** Concurrent metatiles being cut, and in each store being stored after the answer. */
   maxLandings: 8,
   /** Metatiles being renewed behind answers that were given already. */
   maxRenewals: 64,

@@ -120,8 +120,8 @@ describe('reading a tile', () => {
     gate.open();
   });
 
-  it('an answer waits when too many earlier ones are still being stored', async () => {
-    const harness = open({ settings: { maxLandings: 1 } });
+  it('a fetch waits when too many earlier ones of its source are still being stored', async () => {
+    const harness = open({ settings: { maxFetchesPerSource: 1 } });
     const gate = createGate();
     const { putMany } = harness.store;
     harness.store.putMany = async (...args) => {
@@ -133,7 +133,6 @@ describe('reading a tile', () => {
     const second = harness.read(4, 8, 8).then(() => {
       answered = true;
     });
-    await until(() => harness.source.requests.length === 2);
     // By now an unhindered read has come all the way.
     await open().read(4, 8, 8);
     expect(answered).toBe(false);

@@ -3,6 +3,7 @@ import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { blockAt, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
+import { numberAtEnd } from '../lib/scan-text.ts';
 import { type KeepElement, readLongXml } from '../lib/xml/read-xml.ts';
 import {
   childOf,
@@ -12,6 +13,7 @@ import {
   textIn,
   type XmlElement,
 } from '../lib/xml/xml-element.ts';
+import { collectYielding } from '../lib/yielding.ts';
 
 /** One zoom of a tile matrix set, in the words of OGC 07-057r7. */
 export interface TileMatrix {
@@ -99,8 +101,8 @@ function nameOnly(element: XmlElement): XmlElement {
   return { ...element, children: childrenOf(element, 'Identifier') };
 }
 
-/** For callers that have parsed the XML already. Throws an `Error` that says what is missing. */
-export function wmtsCapabilitiesOf(root: XmlElement): WmtsCapabilities {
+/** For callers that have parsed the XML already; in turns of the event loop. Throws an `Error` that says what is missing. */
+export async function wmtsCapabilitiesOf(root: XmlElement): Promise<WmtsCapabilities> {
   if (root.name !== 'Capabilities') throw new Error(`a ${root.name} came, not WMTS capabilities`);
   const contents = childOf(root, 'Contents');
   if (!contents) throw new Error('the capabilities have no contents');
@@ -112,7 +114,10 @@ export function wmtsCapabilitiesOf(root: XmlElement): WmtsCapabilities {
     const element = elements.get(id);
     return element ? getOrCreate(read, id, () => readMatrixSet(element)) : null;
   };
-  const layers = childrenOf(contents, 'Layer').map((element) => readLayer(element, sets));
+  const readLayers = function* () {
+    for (const element of childrenOf(contents, 'Layer')) yield readLayer(element, sets);
+  };
+  const layers = await collectYielding(readLayers());
   return {
     layers: new Map(layers.map((layer) => [layer.id, layer])),
     queryAddress: readQueryAddress(root),
@@ -245,8 +250,7 @@ export function matchTile(
 /** `urn:ogc:def:crs:EPSG::3857`, `EPSG:3857`, `…/EPSG/0/3857`, `urn:ogc:def:crs:OGC:1.3:CRS84`. */
 export function srsOfCrs(crs: string): number | null {
   if (/CRS:?84$/i.test(crs)) return DEGREES;
-  const code = /EPSG.*?(\d+)$/i.exec(crs)?.[1];
-  return code === undefined ? null : Number(code);
+  return /EPSG/i.test(crs) ? numberAtEnd(crs) : null;
 }
 
 function hasSrs({ crs }: TileMatrixSet, gridSet: GridSet): boolean {

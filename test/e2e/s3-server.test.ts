@@ -24,8 +24,8 @@ describe('a server with a store in S3', needs('s3'), () => {
   let server: OpenTaskServer;
   let nodes = 0;
 
-  const openNode = async (data = temporaryFolder()) => {
-    const config = `stores: ${JSON.stringify({ default: cluster.store })}\ntasks: { workers: 0 }\n${roadsConfig(cluster.wms)}`;
+  const openNode = async (data = temporaryFolder(), options = {}) => {
+    const config = `stores: ${JSON.stringify({ default: { ...cluster.store, ...options } })}\ntasks: { workers: 0 }\n${roadsConfig(cluster.wms)}`;
     const flags = { node: `node-${++nodes}`, database: cluster.database };
     return speakTo(await openServer({ config, flags, expectedLog, data }));
   };
@@ -73,6 +73,21 @@ describe('a server with a store in S3', needs('s3'), () => {
       );
     },
   );
+
+  it('every miss is answered from the source while S3 is silent, before a write has given up', async () => {
+    const waiting = await openNode(undefined, { timeoutSeconds: 60 });
+    whenOver(() => waiting.stop());
+    proxy.mode = 'hang';
+    whenOver(() => {
+      proxy.mode = 'pass';
+      proxy.cut();
+    });
+    const places = Array.from({ length: 20 }, (_, i) => ({ z: 7, x: 4 * i, y: 100 }));
+    const outcomes = await Promise.all(places.map((place) => look(waiting, place)));
+    for (const outcome of outcomes) expect(outcome).toMatch(/MISS|BYPASS/);
+    const metrics = await (await waiting.request('GET', '/metrics')).text();
+    expect(metrics).not.toMatch(/store_request_failures_total\{store="default",operation="put"\} [1-9]/);
+  });
 
   it('the disk cache of S3 serves tiles after a restart without S3, but no truncated ones', async () => {
     await storeOneMetatile(server);

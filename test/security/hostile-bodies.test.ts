@@ -181,6 +181,7 @@ describe('a hostile address or header', () => {
       'an unknown coding',
       'POST /rest/seed HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n',
     ],
+    ['two hosts', 'GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n'],
     ['a folded header', 'GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n'],
     ['bare line feeds', 'GET /healthz HTTP/1.1\nHost: x\n\n'],
     ['a negative length', 'POST /rest/seed HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n'],

@@ -4,9 +4,21 @@ import { type FeedSettingsOf, srsOf } from '../change-options.ts';
 import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 import { type GeoRssEntry, readGeoRss } from './read-georss.ts';
 
-/** By the client of all upstreams, whose limits apply. */
-export type FetchDocument = (url: URL, signal: AbortSignal) => Promise<Buffer>;
+export interface FetchedDocument {
+  readonly bytes: Buffer;
+  /** Null: the server gave none. */
+  readonly validator: string | null;
+}
 
+/** By the client of all upstreams, whose limits apply. Null: the document is still that of the validator. */
+export type FetchDocument = (
+  url: URL,
+  validator: string | null,
+  signal: AbortSignal,
+) => Promise<FetchedDocument | null>;
+
+/** A document is read again after a day, though it has not changed: entries that were not seen for long are forgotten. */
+const READ_AGAIN_MS = 86_400_000;
 /** Entries that are applied together. */
 const MAX_ENTRIES = 1000;
 
@@ -15,18 +27,27 @@ export function createGeoRssFeed(
   fetchDocument: FetchDocument,
   { intake, store, clock }: PolledFeedTools,
 ): PolledFeed {
+  /** The document that was applied last, and when it was read. */
+  let applied: { readonly address: string; readonly validator: string | null; readonly at: number } | null =
+    null;
+
+  /** The time of the newest applied entry. A time from the future would leave out all entries until then. */
   async function newestApplied(): Promise<number> {
-    return (await store.rows()).find(({ name }) => name === feed.name)?.newest ?? 0;
+    const newest = (await store.rows()).find(({ name }) => name === feed.name)?.newest ?? 0;
+    return newest > clock.now() ? 0 : newest;
   }
 
-  /** Those that were not seen, or were seen with an earlier time; of two with one id the later. */
+  /** Those that were not seen, or were seen with an earlier time or one from the future; of two with one id the later. */
   async function unseen(entries: readonly GeoRssEntry[]): Promise<readonly GeoRssEntry[]> {
     const latest = new Map<string, GeoRssEntry>();
     for (const entry of entries) {
       if ((latest.get(entry.id)?.at ?? -1) <= entry.at) latest.set(entry.id, entry);
     }
     const times = await store.entryTimes(feed.name, [...latest.keys()]);
-    return [...latest.values()].filter(({ id, at }) => at > (times.get(id) ?? -1));
+    return [...latest.values()].filter(({ id, at }) => {
+      const known = times.get(id) ?? -1;
+      return at > known || (at < known && known > clock.now());
+    });
   }
 
   /** The newest time comes with the last of them: an address with it would leave out those that are missing. */
@@ -48,18 +69,22 @@ export function createGeoRssFeed(
 
   return {
     async look(signal) {
-      const applied = await newestApplied();
-      const since = encodeURIComponent(timeOf(applied));
-      const url = new URL(feed.url.replaceAll('{since}', since).replaceAll('$' + '{lastUpdate}', since));
-      const document = await fetchDocument(url, signal);
-      const entries = await readGeoRss(document, srsOf(feed.srs));
+      const begunAt = clock.now();
+      const newest = await newestApplied();
+      const since = encodeURIComponent(timeOf(newest));
+      const address = feed.url.replaceAll('{since}', since).replaceAll('$' + '{lastUpdate}', since);
+      const isKnown = applied?.address === address && begunAt - applied.at < READ_AGAIN_MS;
+      const known = isKnown ? (applied?.validator ?? null) : null;
+      const document = await fetchDocument(new URL(address), known, signal);
+      if (!document) return;
+      const entries = await readGeoRss(document.bytes, srsOf(feed.srs));
       const fresh = await unseen(entries);
       let fault: string | null = null;
       for (let at = 0; at < fresh.length && !signal.aborted; at += MAX_ENTRIES) {
         await intake.waiting(fresh.length - at);
         const isLast = at + MAX_ENTRIES >= fresh.length;
-        fault =
-          (await take(fresh.slice(at, at + MAX_ENTRIES), isLast ? newestOf(fresh, applied) : null)) ?? fault;
+        const upTo = isLast ? newestOf(entries, newest, begunAt) : null;
+        fault = (await take(fresh.slice(at, at + MAX_ENTRIES), upTo)) ?? fault;
       }
       if (signal.aborted) return;
       await intake.waiting(0);
@@ -68,14 +93,16 @@ export function createGeoRssFeed(
         entries.map(({ id }) => id),
       );
       if (fault !== null) await intake.works(fault);
+      applied = { address, validator: document.validator, at: begunAt };
     },
     rest: (signal) => clock.sleep(feed.intervalSeconds * 1000, signal),
   };
 }
 
-function newestOf(entries: readonly GeoRssEntry[], before: number): number {
+/** Entries from the future do not count. */
+function newestOf(entries: readonly GeoRssEntry[], before: number, now: number): number {
   return entries.reduce(
-    (newest, { at, place }) => (typeof place === 'string' ? newest : Math.max(newest, at)),
+    (newest, { at, place }) => (typeof place === 'string' || at > now ? newest : Math.max(newest, at)),
     before,
   );
 }

@@ -1,12 +1,15 @@
-/** Atom and RSS 2.0 with GeoRSS Simple, GML or W3C points. No document type, and bounded in size and depth. */
+/**
+ * Atom and RSS 2.0 with GeoRSS Simple, GML or W3C points. No document type, and bounded in size and depth. Entries are read as
+ * they come, in turns of the event loop, and keep few points: a shape of many becomes its box.
+ */
 import { createHash } from 'node:crypto';
-import { polygonOfBounds } from '../../domain/blank-area.ts';
 import type { Polygon } from '../../domain/bounds.ts';
-import type { Point } from '../../domain/projection.ts';
 import { type KeepElement, readLongXml } from '../../lib/xml/read-xml.ts';
-import { childOf, descendantsOf, textIn, type XmlElement } from '../../lib/xml/xml-element.ts';
+import { childOf, textIn, type XmlElement } from '../../lib/xml/xml-element.ts';
+import { createPace, type Pace } from '../../lib/yielding.ts';
 import type { ChangedPlace } from '../change.ts';
-import { DEGREES, faultOfPoints, polygonOfLine } from '../check-place.ts';
+import { countPoints, MAX_POINTS, withinLimit } from '../place-in-grid-set.ts';
+import { shapesIn } from './georss-shapes.ts';
 
 export interface GeoRssEntry {
   readonly id: string;
@@ -19,133 +22,95 @@ export interface GeoRssEntry {
 const LIMITS = { bytes: 32 * 2 ** 20, depth: 40, elements: 2_000_000, attributes: 64 };
 const ENTRIES = ['entry', 'item'];
 const ROOTS = ['feed', 'rss', 'RDF'];
+const MAX_ENTRIES = 100_000;
+/** Further elements of an entry are left out. */
+const MAX_ELEMENTS = 50_000;
+/** Of all entries together; further ones are boxes. */
+const MAX_POINTS_OF_ALL = 200_000;
 const MAX_ID = 500;
+const MAX_TIME = 100;
+/** Characters: a few milliseconds. */
+const PER_TURN = 32 * 1024;
 
 /** Throws `XmlError`, or an error if it is neither Atom nor RSS. `srs`: the CRS of all geometries. */
 export async function readGeoRss(bytes: Buffer, srs: number): Promise<readonly GeoRssEntry[]> {
   const entries: GeoRssEntry[] = [];
+  const pace = createPace(PER_TURN);
+  let left = MAX_POINTS_OF_ALL;
+  let elements = 0;
+  let found: { readonly entry: XmlElement; readonly isWhole: boolean }[] = [];
   // Entries are taken out as they are read, so that the tree stays small.
   const keep: KeepElement = (element) => {
-    if (!ENTRIES.includes(element.name)) return element;
-    entries.push(readEntry(element, srs));
+    if (!ENTRIES.includes(element.name)) return ++elements > MAX_ELEMENTS ? null : element;
+    found.push({ entry: element, isWhole: elements <= MAX_ELEMENTS });
+    elements = 0;
     return null;
   };
-  const root = await readLongXml(bytes, LIMITS, keep);
+
+  async function readFound(): Promise<void> {
+    const read = found;
+    found = [];
+    for (const { entry, isWhole } of read) {
+      const { place, ...rest } = await readEntry(entry, isWhole, srs, pace);
+      const few = typeof place === 'string' ? place : withFewPoints(place, Math.min(left, MAX_POINTS));
+      if (typeof few !== 'string') left = Math.max(0, left - countPoints(few.polygons));
+      entries.push({ ...rest, place: few });
+      await pace(1);
+    }
+    if (entries.length > MAX_ENTRIES) throw new Error(`the document has more than ${MAX_ENTRIES} entries`);
+    await pace(PER_TURN);
+  }
+
+  const root = await readLongXml(bytes, LIMITS, keep, readFound);
   if (ROOTS.includes(root.name)) return entries;
   throw new Error(`the document is neither Atom nor RSS: its root is <${root.name.slice(0, 50)}>`);
 }
 
-function readEntry(entry: XmlElement, srs: number): GeoRssEntry {
+function withFewPoints({ srs, polygons }: ChangedPlace, max: number): ChangedPlace {
+  return { srs, polygons: withinLimit(polygons, max) };
+}
+
+async function readEntry(entry: XmlElement, isWhole: boolean, srs: number, pace: Pace): Promise<GeoRssEntry> {
   const named = textIn(entry, 'id') || textIn(entry, 'guid') || linkOf(entry);
-  const id = named === '' || named.length > MAX_ID ? digestOf(entry) : named;
+  const id = named === '' || named.length > MAX_ID ? await digestOf(entry, pace) : named;
   const time = ['updated', 'pubDate', 'date', 'published'].map((name) => textIn(entry, name)).find(Boolean);
-  const at = time === undefined ? 0 : Date.parse(time);
-  return { id, at: Number.isNaN(at) ? 0 : at, place: readPlace(entry, srs, id) };
+  const at = Date.parse(time?.slice(0, MAX_TIME) ?? '');
+  return { id, at: Number.isNaN(at) ? 0 : at, place: await readPlace(entry, isWhole, srs, id, pace) };
 }
 
 function linkOf(entry: XmlElement): string {
   return textIn(entry, 'link') || (childOf(entry, 'link')?.attributes.get('href') ?? '');
 }
 
-function digestOf(entry: XmlElement): string {
-  const plain = JSON.stringify(entry, (key, value: unknown) => (key === 'place' ? undefined : value));
-  return createHash('sha256').update(plain).digest('hex');
+async function digestOf(entry: XmlElement, pace: Pace): Promise<string> {
+  const hash = createHash('sha256');
+  async function add({ name, text, children }: XmlElement): Promise<void> {
+    hash.update(`<${name}>`);
+    for (let at = 0; at < text.length; at += PER_TURN) {
+      const part = text.slice(at, at + PER_TURN);
+      hash.update(part);
+      await pace(part.length);
+    }
+    for (const child of children) await add(child);
+  }
+  await add(entry);
+  return hash.digest('hex');
 }
 
-function readPlace(entry: XmlElement, srs: number, id: string): ChangedPlace | string {
+async function readPlace(
+  entry: XmlElement,
+  isWhole: boolean,
+  srs: number,
+  id: string,
+  pace: Pace,
+): Promise<ChangedPlace | string> {
   try {
-    const polygons = shapesIn(entry, srs);
+    if (!isWhole) throw new Error(`has more than ${MAX_ELEMENTS} elements`);
+    const polygons: Polygon[] = [];
+    for await (const polygon of shapesIn(entry, srs, pace)) polygons.push(polygon);
     if (polygons.length === 0) throw new Error('has no geometry');
-    const fault = faultOfPoints(polygons.flat(2), srs);
-    if (fault !== null) throw new Error(fault);
     return { srs, polygons };
   } catch (error) {
     return `entry ${id}: ${error instanceof Error ? error.message : error}`;
   }
-}
-
-function shapesIn(entry: XmlElement, srs: number): readonly Polygon[] {
-  const simple = entry.children.flatMap((child) => simpleShape(child, srs));
-  const where = entry.children.filter(({ name }) => name === 'where');
-  const gml = where.flatMap((element) => gmlShapes(element, srs));
-  return [...simple, ...gml, ...w3cPoint(entry), ...entry.children.filter(isW3cPoint).flatMap(w3cPoint)];
-}
-
-/** GeoRSS Simple: `point`, `line`, `polygon` and `box`. */
-function simpleShape({ name, text }: XmlElement, srs: number): readonly Polygon[] {
-  if (name === 'point' || name === 'line') return [polygonOfLine(pointsIn(text, srs))];
-  if (name === 'polygon') return [[ringOf(pointsIn(text, srs))]];
-  return name === 'box' ? [boxOf(pointsIn(text, srs))] : [];
-}
-
-/** Where it has several geometries, each of them counts. */
-function gmlShapes(where: XmlElement, srs: number): readonly Polygon[] {
-  const all = (name: string) => descendantsOf(where, name);
-  refuseOtherCrs(where, srs);
-  const points = all('Point').map((point) => polygonOfLine(pointsIn(coordinatesIn(point), srs)));
-  const lines = all('LineString').map((line) => polygonOfLine(pointsIn(coordinatesIn(line), srs)));
-  const polygons = all('Polygon').map((polygon) =>
-    descendantsOf(polygon, 'LinearRing').map((ring) => ringOf(pointsIn(coordinatesIn(ring), srs))),
-  );
-  if (polygons.some((rings) => rings.length === 0)) throw new Error('has a Polygon without a LinearRing');
-  const boxes = all('Envelope').map((envelope) =>
-    boxOf(pointsIn(`${textIn(envelope, 'lowerCorner')} ${textIn(envelope, 'upperCorner')}`, srs)),
-  );
-  return [...points, ...lines, ...polygons, ...boxes];
-}
-
-function refuseOtherCrs(where: XmlElement, srs: number): void {
-  for (const { attributes } of where.children) {
-    const name = attributes.get('srsName');
-    const code = name === undefined ? null : /(\d+)$/.exec(name)?.[1];
-    if (code !== null && Number(code) !== srs && !/CRS84$/.test(name ?? '')) {
-      throw new Error(`has the CRS ${String(name).slice(0, 80)}; the feed has EPSG:${srs}`);
-    }
-  }
-}
-
-/** `pos` or `posList`, one or more. */
-function coordinatesIn({ children }: XmlElement): string {
-  const lists = children.filter(({ name }) => name === 'pos' || name === 'posList');
-  return lists.map(({ text }) => text).join(' ');
-}
-
-function isW3cPoint({ name, children }: XmlElement): boolean {
-  return name === 'Point' && children.some((child) => child.name === 'lat');
-}
-
-function w3cPoint(element: XmlElement): readonly Polygon[] {
-  const [latitude, longitude] = [textIn(element, 'lat'), textIn(element, 'long') || textIn(element, 'lon')];
-  if (latitude === '' && longitude === '') return [];
-  return [polygonOfLine(pointsIn(`${latitude} ${longitude}`, DEGREES))];
-}
-
-/** Pairs of numbers: latitude first in degrees, x first in other CRS. */
-function pointsIn(text: string, srs: number): readonly Point[] {
-  const numbers = text
-    .split(/[\s,]+/)
-    .filter((part) => part !== '')
-    .map(Number);
-  if (numbers.length < 2 || numbers.length % 2 !== 0 || !numbers.every(Number.isFinite)) {
-    throw new Error(
-      `has coordinates that are not pairs of numbers: ${JSON.stringify(text.trim().slice(0, 60))}`,
-    );
-  }
-  return Array.from({ length: numbers.length / 2 }, (_, i): Point => {
-    const [a = 0, b = 0] = [numbers[2 * i], numbers[2 * i + 1]];
-    return srs === DEGREES ? [b, a] : [a, b];
-  });
-}
-
-function ringOf(points: readonly Point[]): readonly Point[] {
-  if (points.length >= 3) return points;
-  throw new Error('has a polygon of fewer than three points');
-}
-
-function boxOf(points: readonly Point[]): Polygon {
-  const [lower, upper] = points;
-  if (points.length !== 2 || !lower || !upper) throw new Error('has a box that is not two corners');
-  const [[minX, minY], [maxX, maxY]] = [lower, upper];
-  if (minX <= maxX && minY <= maxY) return polygonOfBounds({ minX, minY, maxX, maxY });
-  throw new Error('has a box whose first corner is not the lower one');
 }

@@ -1,5 +1,5 @@
-const PART = /("(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_$]*)/.source;
-const NAME = new RegExp(`^(?:${PART}\\.)?${PART}$`);
+/** With and without a schema. */
+const NAME = /^(?:("(?:[^"]|"")+"|[A-Za-z_][\w$]*)\.)?("(?:[^"]|"")+"|[A-Za-z_][\w$]*)$/;
 
 export interface TableName {
   /** For statements, each part in quotation marks. */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { openAccountApp } from '../../../test/fixtures/account-app.ts';
 import { catalogOf, createTestApp, layerNamed, noAccounts } from '../../../test/fixtures/http-app.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { FeedStatus } from '../../changes/change.ts';
@@ -67,4 +68,18 @@ it('an operator of some layers replays feeds of these alone, and a viewer none',
   expect((await ask('POST', '/other/replay')).status).toBe(404);
   expect(replayed).toEqual(['own']);
   expect((await appFor('viewer').ask('POST', '/own/replay')).status).toBe(403);
+});
+
+it('forged events leave a few audit entries and do not hold up logins from their address', async () => {
+  const changes = { webhook: () => null } as never;
+  const { send, logIn, accounts } = await openAccountApp({ deps: { changes } });
+  const forge = () => send('POST', '/api/v1/changes/edits', {}, { 'x-hub-signature-256': 'sha256=00' });
+  const statuses: number[] = [];
+  for (let i = 0; i < 15; i++) statuses.push((await forge()).status);
+  expect(new Set(statuses)).toEqual(new Set([401, 429]));
+  expect((await logIn()).answer.status).toBe(200);
+  const entries = await accounts.audit.read({ limit: 100 } as never);
+  const forgeries = entries.filter(({ action }) => action === 'change');
+  expect(forgeries).toHaveLength(statuses.filter((status) => status === 401).length);
+  expect(forgeries[0]).toMatchObject({ target: 'feed:edits', outcome: 'refused', status: 401 });
 });

@@ -4,6 +4,7 @@ import type { Caller } from '../../access/caller.ts';
 import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change.ts';
 import { readChange } from '../../changes/feeds/read-change.ts';
 import { isSigned } from '../../changes/feeds/webhook-signature.ts';
+import { shortened } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { mayLookAt } from '../auth/layer-visibility.ts';
 import { FORM } from '../auth/request-body.ts';
@@ -126,7 +127,16 @@ export async function acceptChange(
   const feed = changes.webhook(name);
   const header = (of: string) => headerIn(context, of);
   if (!isSigned(feed?.secret ?? null, body, header, clock.now()) || !feed) {
-    accounts.throttle.begin(source, `feed:${name}`);
+    const target = `feed:${shortened(name)}`;
+    accounts.eventThrottle.begin(source, target);
+    accounts.audit.note({
+      phase: 'ended',
+      action: 'change',
+      target,
+      source,
+      outcome: 'refused',
+      status: 401,
+    });
     throw new HttpProblem(
       'credentials-needed',
       'X-Hub-Signature-256 must be sha256= and the HMAC-SHA-256 of the body in hexadecimal digits, or the headers of Standard Webhooks must sign it within 5 minutes.',

@@ -26,9 +26,9 @@ afterAll(() => issuer.close());
 
 const LAYERS = [layerNamed('world'), layerNamed('ours', { access: 'authenticated' })];
 
-async function open(settings = {}, clock?: Clock, at = issuer) {
+async function open(settings = {}, clock?: Clock, at = issuer, fetch = globalThis.fetch) {
   const oidc = { ...at.settings, ...settings };
-  const opened = await openAccountApp({ deps: { catalog: catalogOf(LAYERS) } }, { oidc }, clock);
+  const opened = await openAccountApp({ deps: { catalog: catalogOf(LAYERS) } }, { oidc, fetch }, clock);
   const get = (url: string, headers: Record<string, string> = {}) =>
     opened.app.inject({ method: 'GET', url, headers: { host: 'localhost', ...headers } });
   const begin = async (path = '/login/oidc') => {
@@ -129,6 +129,26 @@ describe('signing in with OpenID Connect', () => {
     const answer = await get(replayed, { cookie: fresh.cookie });
     expect(answer.statusCode).toBe(400);
     expect(answer.headers['set-cookie']).toBeUndefined();
+  });
+
+  it('callbacks that fail are limited by their address, and the issuer is not asked for each', async () => {
+    let asked = 0;
+    const counting: typeof globalThis.fetch = (input, init) => {
+      if (init?.method === 'POST') asked++;
+      return globalThis.fetch(input, init);
+    };
+    const { begin, get, app } = await open({}, undefined, issuer, counting);
+    const { cookie, address } = await begin();
+    const state = new URL(address).searchParams.get('state') ?? '';
+    const statuses: number[] = [];
+    for (let i = 0; i < 30; i++) {
+      const answer = await get(`/login/oidc/callback?code=forged${i}&state=${state}`, { cookie });
+      statuses.push(answer.statusCode);
+    }
+    expect(statuses.slice(0, 5)).toEqual([400, 400, 400, 400, 400]);
+    expect(statuses.slice(-5)).toEqual([429, 429, 429, 429, 429]);
+    expect(asked).toBeLessThanOrEqual(10);
+    expect(app.log.filter(({ level }) => level === 'warn').length).toBeLessThanOrEqual(10);
   });
 
   it('a user without a known group is refused, and layers come from the claim that lists them', async () => {

@@ -1,4 +1,5 @@
 import { nameIn, rightsOf } from '../../access/claims.ts';
+import { LoginThrottle } from '../../access/login-throttle.ts';
 import { createLoginSeal, LOGIN_LASTS_MS } from '../../access/pending-login.ts';
 import { UnavailableError } from '../../lib/unavailable-error.ts';
 import { cookieIn, sessionCookie } from '../auth/access.ts';
@@ -19,6 +20,8 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
   const { oidc, externalSessions, audit } = accounts;
   const seal = createLoginSeal(oidc?.settings.clientSecret ?? '', clock);
   const page = createPageWriter();
+  /** Each callback is a request to the issuer. */
+  const callbacks = new LoginThrottle(clock);
   return [publicRoute(BEGIN, begin), publicRoute(END, end)];
 
   function provider() {
@@ -42,11 +45,13 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
     const sealed = cookieIn(context.headers.cookie ?? null, loginCookieName(context), SEALED) ?? '';
     const login = seal.open(sealed, state);
     if (!login) return failed('This sign-in has expired, was used before, or began in another browser.');
+    const attempt = callbacks.begin(context.source, 'oidc');
     const claims = await issuer.end(context.query, login).catch((error: unknown) => {
       log.warn({ requestId: context.id, reason: reasonOf(error) }, 'a sign-in was refused');
       return null;
     });
     if (!claims) return failed('The sign-in service has refused the sign-in, or its answer was not valid.');
+    attempt.succeeded();
     return await signIn(context, claims, login.returnTo);
   }
 

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { requireMediaType } from '../auth/request-body.ts';
 import type { Context } from '../context.ts';
 
 const WORDS = { key: 'a field', object: 'an object', nothing: 'null' };
-/** As many as fit on one line. */
-const MAX_EXPLAINED = 5;
 
 export const NO_QUERY = z.strictObject({});
 
@@ -26,11 +25,12 @@ export function readQuery<Schema extends z.ZodObject>(
   repeatable: readonly string[] = [],
 ): z.output<Schema> {
   if (query === '' && Object.keys(schema.shape).length === 0) return {} as z.output<Schema>;
-  const fields = new URLSearchParams(query);
+  const fields = new Map<string, string[]>();
+  for (const [name, value] of new URLSearchParams(query)) getOrCreate(fields, name, () => []).push(value);
   const names = Object.keys(schema.shape).filter((name) => !repeatable.includes(name));
-  const twice = names.find((name) => fields.getAll(name).length > 1);
+  const twice = names.find((name) => (fields.get(name)?.length ?? 0) > 1);
   if (twice !== undefined) throw invalid(`${twice} is given twice.`);
-  const values = [...new Set(fields.keys())].map((name) => [name, fields.getAll(name).join(',')]);
+  const values = Array.from(fields, ([name, given]) => [name, given.join(',')]);
   return checkBody(Object.fromEntries(values), schema, 'The query');
 }
 
@@ -52,7 +52,7 @@ export function checkBody<Schema extends z.ZodType>(
   if (result.success) return result.data;
   const jsonSchema = () => z.toJSONSchema(schema, { io: 'input' });
   const problems = explainIssues(result.error.issues, value, jsonSchema, WORDS);
-  throw invalid(printExplanations(problems.slice(0, MAX_EXPLAINED), whole));
+  throw invalid(printExplanations(problems, whole));
 }
 
 /** Whether a JSON body has `dryRun`; false if it cannot be parsed. */
@@ -81,9 +81,13 @@ const MAX_DEPTH = 100;
 /** As `JSON.parse`, with a limit of the depth. Throws `SyntaxError`. */
 export function parseShallow(text: string): unknown {
   let depth = 0;
-  for (const [mark] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
-    if (mark === '[' || mark === '{') depth++;
-    if (mark === ']' || mark === '}') depth--;
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const mark = text[at];
+    if (mark === '"') isQuoted = !isQuoted;
+    else if (isQuoted) at += mark === '\\' ? 1 : 0;
+    else if (mark === '[' || mark === '{') depth++;
+    else if (mark === ']' || mark === '}') depth--;
     if (depth > MAX_DEPTH)
       throw new SyntaxError(`it has more than ${MAX_DEPTH} objects and lists within each other`);
   }

@@ -107,11 +107,9 @@ function addEntry(list: BlockList, entry: string): void {
 
 /** Other texts have neither and are in no list. */
 function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return SEVERAL_COLONS.test(address) ? 'ipv6' : 'ipv4';
+  // An IPv6 address has several colons; a name or IPv4 address with a port has one.
+  return address.indexOf(':') === address.lastIndexOf(':') ? 'ipv4' : 'ipv6';
 }
-
-/** An IPv6 address has several; a name or IPv4 address with a port has one. */
-const SEVERAL_COLONS = /:.*:/;
 
 /** `::ffff:10.0.0.7`, as a dual-stack socket shows an IPv4 client, is 10.0.0.7. */
 export function withoutMapping(address: string): string {
@@ -127,7 +125,7 @@ export function isLoopbackAddress(address: string): boolean {
 /** A host as in an address or a setting, with or without a port. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.startsWith('[')
-    ? host.slice(1).replace(/\].*$/, '')
+    ? host.slice(1).split(']', 1).join()
     : familyOf(host) === 'ipv6'
       ? host
       : host.replace(/:\d+$/, '');

@@ -7,6 +7,7 @@ import { HttpProblem } from '../problems.ts';
 import { type Access, type Credentials, type ProxyHeaderNames, readSessionCookie } from './access.ts';
 import { isHost, ownAddress, peerOf, type TrustsProxy, withoutMapping } from './peer.ts';
 
+const HOST = 'host';
 const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
 /** Browsers show no password dialog for an unknown scheme; our pages have a form. */
 const CHALLENGE_TO_SCRIPTS = 'Session realm="Tilewarden"';
@@ -42,11 +43,14 @@ export function requireLayerScope(caller: Caller | null, layer: string | undefin
   throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
 }
 
-/** RFC 9112, 3.2: an invalid `Host` is a 400. A valid one is cached per connection. */
+/** RFC 9112, 3.2: an invalid `Host`, or a second one, is a 400. A valid one is cached per connection. */
 export function refuseBadHost(
-  { headers: { host } }: IncomingMessage,
+  { headers: { host }, rawHeaders }: IncomingMessage,
   connection: { host: string | null },
 ): void {
+  if (hasTwoHosts(rawHeaders)) {
+    throw new HttpProblem('header-invalid', 'The Host header may be sent once only.');
+  }
   if (host === undefined || host === '' || host === connection.host) return;
   if (!isHost(host)) {
     throw new HttpProblem(
@@ -55,6 +59,16 @@ export function refuseBadHost(
     );
   }
   connection.host = host;
+}
+
+/** Node.js keeps the first; a proxy in front may have used the other one. */
+function hasTwoHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === HOST.length && name.toLowerCase() === HOST) hosts++;
+  }
+  return hosts > 1;
 }
 
 export function refuseExcess({ url = '', rawHeaders }: IncomingMessage, limits: HttpLimits): void {

@@ -36,7 +36,7 @@ const PAGE_POLICY = [
 
 const INDEX = 'index.html';
 /** The build puts a hash of the content into these names, so their content never changes. */
-const HASHED = /^assets\/.*-[\w-]{8,}\.\w+$/;
+const HASHED = /^assets\/.*-[\w-]{8}\.\w+$/;
 
 /** Lists all files at the start: no path is ever made from a request. */
 export async function listWebAssets(folder: string): Promise<readonly WebAsset[]> {

@@ -42,18 +42,22 @@ export type KeepElement = (element: XmlElement, parent: XmlElement) => XmlElemen
 
 const keepAll: KeepElement = (element) => element;
 
-/** As `decodeXml` and `readXml`, for documents of megabytes: yields to the event loop. */
+/**
+ * As `decodeXml` and `readXml`, for documents of megabytes: yields to the event loop. `afterPiece`: works on elements that
+ * `keep` has taken out.
+ */
 export async function readLongXml(
   bytes: Buffer,
   limits: XmlLimits,
   keep: KeepElement = keepAll,
+  afterPiece: () => Promise<void> = nextTurn,
 ): Promise<XmlElement> {
   checkLength(bytes.length, limits);
   const reader = new TreeReader(limits, keep);
   const decode = decoderOf(bytes);
   for (let at = 0; at < bytes.length; at += PIECE) {
     reader.read(decode(bytes.subarray(at, at + PIECE), at + PIECE < bytes.length));
-    await nextTurn();
+    await afterPiece();
   }
   return reader.end();
 }

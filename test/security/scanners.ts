@@ -1,0 +1,233 @@
+/** All that reads text from outside, each with hostile texts of full length. A new scanner is one more entry. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isKnownToAll } from '../../src/access/user.ts';
+import { createChangeApplier } from '../../src/changes/apply-changes.ts';
+import { readChange } from '../../src/changes/feeds/read-change.ts';
+import { readGeoRss } from '../../src/changes/feeds/read-georss.ts';
+import { isSigned } from '../../src/changes/feeds/webhook-signature.ts';
+import { mergePlaces } from '../../src/changes/merge-places.ts';
+import { readTile } from '../../src/changes/places-of-tiles.ts';
+import { tileRequestIn } from '../../src/cli/access-log-pages.ts';
+import { createDocumentReader } from '../../src/config/document-reader.ts';
+import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
+import { createParameterFilter, selectParameters } from '../../src/domain/parameter-filter.ts';
+import { readDocument } from '../../src/geowebcache/read-document.ts';
+import { openAccessLog } from '../../src/http/access-log.ts';
+import { returnPath } from '../../src/http/api/oidc-login.ts';
+import { checkBody, readJson, readQuery } from '../../src/http/api/read-body.ts';
+import { loginBody } from '../../src/http/api/session.ts';
+import { isLoopbackHost } from '../../src/http/auth/peer.ts';
+import { readSeedForm, readSeedRequest } from '../../src/http/gwc/seed-request.ts';
+import { DEFAULT_LIMITS } from '../../src/http/limits.ts';
+import { readKvp } from '../../src/http/services/kvp.ts';
+import { importCapabilities } from '../../src/import/import-capabilities.ts';
+import { importUsers } from '../../src/import/import-quota-and-users.ts';
+import { ImportReport } from '../../src/import/import-report.ts';
+import { coverageBox } from '../../src/import/mapproxy-coverage.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { hideCredentials } from '../../src/lib/hide-secrets.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { plainExcerpt } from '../../src/lib/plain-excerpt.ts';
+import { freshnessOf } from '../../src/sources/upstream/read-response.ts';
+import { parseRetryAfter } from '../../src/sources/upstream/upstream-failure.ts';
+import { readWmtsLayer, srsOfCrs } from '../../src/sources/wmts-capabilities.ts';
+import { placeholdersOf } from '../../src/sources/xyz/tile-url.ts';
+import { createTestApp, layerNamed } from '../fixtures/http-app.ts';
+import { inLength } from '../fixtures/length.ts';
+
+export interface Scanner {
+  readonly name: string;
+  /** Characters that it is given at most. */
+  readonly length: number;
+  /** Hostile texts of about a length. */
+  readonly texts: Readonly<Record<string, (length: number) => string>>;
+  scan(text: string, bytes: Buffer): unknown;
+}
+
+const { bodySize, addressLength, headerSize } = DEFAULT_LIMITS;
+/** As much as an upstream may send, but for the elements around it; `npm test` has less time. */
+const DOCUMENT = inLength(1, 31) * 2 ** 20;
+const [KIB, JSON_TYPE] = [1024, { 'content-type': 'application/json' }];
+
+/** Parts that begin, separate or end something for one scanner or another. */
+const PARTS =
+  '" \\" \\ \' < <!-- --> <![CDATA[ <script <a > & &amp; &#x41; %3D % = key= keykey key token": http:// ' +
+  'http://a@ :// // / .. ? ?a=b& # : ; , . - _ 0 9.9e [ ] { [{ ( ) * a é \u{1f600} \u0000 EPSG: bytes=0- W/"x" q=0.5 a=b; basic bearer';
+const REPEATED = Object.fromEntries(
+  [...PARTS.split(' '), ' ', '\t', '\n', '\r\n', ' ,', '0 ', 'a b', '"a":'].map((part) => [
+    JSON.stringify(part),
+    (length: number) => part.repeat(Math.ceil(length / part.length)).slice(0, length),
+  ]),
+);
+/** As many items as fit, each different. */
+const listed =
+  (write: (i: number) => string, separator: string, [open, close] = ['', '']) =>
+  (length: number) => {
+    const items: string[] = [];
+    for (let used = 0; used < length; used += (items.at(-1)?.length ?? 0) + separator.length) {
+      items.push(write(items.length));
+    }
+    return open + items.join(separator) + close;
+  };
+
+const BODIES = {
+  ...REPEATED,
+  'escaped quotes': (length: number) => `"${'\\"'.repeat(length / 2)}`,
+  'unknown fields': listed((i) => `"a${i}":1`, ',', ['{', '}']),
+  'long lists': listed(() => '0', ',', ['{"layers":[', ']}']),
+  'an unknown field': (length: number) => `{"${'a'.repeat(length)}":1}`,
+};
+const FIELDS = { ...REPEATED, 'many fields': listed((i) => `a${i}=`, '&') };
+const XML = {
+  ...REPEATED,
+  elements: listed(() => '<a/>', '', ['<seedRequest>', '</seedRequest>']),
+  attributes: listed((i) => `a${i}=""`, ' ', ['<seedRequest ', '/>']),
+  'an attribute': (length: number) => `<seedRequest a="${'&amp;'.repeat(length / 5)}"/>`,
+  text: (length: number) => `<seedRequest><type>${' '.repeat(length)}</type></seedRequest>`,
+};
+
+/** A line that winds around the world, so that each edge is curved elsewhere. */
+const winding = (i: number) => [85 * Math.sin(i * 2.4), 80 * Math.cos(i * 1.7)] as const;
+const position = (i: number) => winding(i).map((value) => value.toFixed(3));
+const latLon = (i: number) => position(i).reverse().join(' ');
+const geoRss = (inner: (length: number) => string) => (length: number) =>
+  `<feed><entry><id>a</id>${inner(length)}</entry></feed>`;
+const FEEDS = {
+  'a polygon': geoRss(listed(latLon, ' ', ['<polygon>', '</polygon>'])),
+  'a line of one place': geoRss(listed(() => '1 1', '\n', ['<line>', '</line>'])),
+  spaces: geoRss((length) => `<polygon>${' '.repeat(length)}</polygon>`),
+  'one number': geoRss((length) => `<polygon>${'1'.repeat(length)}</polygon>`),
+  'elements of an entry': geoRss(listed(() => '<pos>1 1</pos>', '', ['<where><Point>', '</Point></where>'])),
+  'entries without an id': listed(() => '<entry><point>1 1</point></entry>', '', ['<feed>', '</feed>']),
+  'a text in place of an id': (length: number) =>
+    `<feed><entry><title>${'a'.repeat(length)}</title></entry></feed>`,
+};
+const CAPABILITIES = {
+  layers: listed((i) => `<Layer><Name>a${i}</Name><Title>a</Title><CRS>EPSG:3857</CRS></Layer>`, '', [
+    '<WMS_Capabilities><Capability><Request><GetMap/></Request><Layer>',
+    '</Layer></Capability></WMS_Capabilities>',
+  ]),
+  'layers of a WMTS': listed((i) => `<Layer><Identifier>a${i}</Identifier></Layer>`, '', [
+    '<Capabilities><Contents>',
+    '</Contents></Capabilities>',
+  ]),
+  'a text': (length: number) =>
+    `<Capabilities><Contents>${'0 '.repeat(length / 2)}</Contents></Capabilities>`,
+  'an attribute': (length: number) => `<Capabilities a="${'&amp;'.repeat(length / 5)}"/>`,
+};
+const GEOJSON = {
+  'a polygon': listed((i) => `[${position(i)}]`, ',', ['{"type":"Polygon","coordinates":[[', ']]}']),
+  polygons: listed((i) => `[[[${position(i)}],[${position(i + 1)}],[${position(i + 2)}]]]`, ',', [
+    '{"type":"MultiPolygon","coordinates":[',
+    ']}',
+  ]),
+  points: listed((i) => `[${position(i)}]`, ',', ['{"type":"MultiPoint","coordinates":[', ']}']),
+};
+
+export function createScanners(): readonly Scanner[] {
+  const app = createTestApp();
+  const applier = applierOfChanges();
+  const documents = createDocumentReader({ stores: new Map(), adoptFolders: [] } as never);
+  const filters = ['.*', '(a|b)*c', '(a+)+c'].map((regex, i) =>
+    createParameterFilter({ name: `P${i}`, defaultValue: 'c', regex }),
+  );
+  const bytes = (
+    name: string,
+    length: number,
+    scan: (bytes: Buffer) => unknown,
+    texts: Scanner['texts'],
+  ): Scanner => ({ name, length, texts, scan: (_, given) => scan(given) });
+  const body = (name: string, scan: (body: Buffer) => unknown, texts: Scanner['texts'] = BODIES) =>
+    bytes(name, bodySize, scan, texts);
+  const text = (
+    name: string,
+    length: number,
+    scan: Scanner['scan'],
+    texts: Scanner['texts'] = REPEATED,
+  ): Scanner => ({ name, length, scan, texts });
+  const header = (name: string) =>
+    text(`the header ${name}`, headerSize, (value) =>
+      app.request('GET', '/tiles/world/EPSG:900913/0/0/0.png', { headers: { [name]: value } }),
+    );
+  const headers =
+    'accept accept-encoding authorization cookie host if-modified-since if-none-match origin range referer sec-fetch-site user-agent x-forwarded-for x-forwarded-host';
+  const logs = (['combined', 'json'] as const).map((format) =>
+    text(`a ${format} line of the access log`, headerSize, accessLogLine(format)),
+  );
+  return [
+    body('a JSON body', (sent) => readJson({ headers: JSON_TYPE, body: sent })),
+    body('the fields of a body', (sent) => checkBody(JSON.parse(sent.toString()), loginBody)),
+    body('a layer over HTTP', (sent) => documents.layer(JSON.parse(sent.toString()), NO_CATALOG as never)),
+    body('an XML body', (sent) => readDocument(sent, 'xml'), XML),
+    body('a JSON body as GeoWebCache sends it', (sent) => readDocument(sent, 'json')),
+    body('a seed request', (sent) => readSeedRequest(sent, 'xml', 'roads'), XML),
+    body('a form', (sent) => readSeedForm(new URLSearchParams(sent.toString()), 'roads'), FIELDS),
+    body('a webhook', (sent) => readChange(JSON.parse(sent.toString()), ['roads']), GEOJSON),
+    body('a change of places', (sent) => applier(sent.toString()), GEOJSON),
+    body('a signature', (sent) => isSigned('secret', sent, () => sent.toString('latin1', 0, headerSize), 0)),
+    text('an address', addressLength, (path) => app.request('GET', `/${encodeURI(path)}`)),
+    text('a query', addressLength, (query) => readQuery({ query } as never, loginBody as never), FIELDS),
+    text('the query of a map service', addressLength, (query) => readKvp(query)('LAYERS'), FIELDS),
+    text('a parameter', addressLength, (value) => selectParameters(filters, new Map([['P1', value]]))),
+    text('a path to return to', addressLength, returnPath),
+    ...headers.split(' ').map(header),
+    text('a name of this machine', headerSize, isLoopbackHost),
+    text('a password', headerSize, (password) => isKnownToAll(password, 'ada')),
+    ...logs,
+    text('an error page', 32 * KIB, plainExcerpt),
+    text('an error message', 32 * KIB, hideCredentials),
+    text('the times of an answer', headerSize, (value) =>
+      freshnessOf({ 'cache-control': value, etag: value, age: value, 'last-modified': value }, 0),
+    ),
+    text('a time to wait', headerSize, (value) => parseRetryAfter(value, 0)),
+    text('a CRS of capabilities', headerSize, srsOfCrs),
+    text('a template of capabilities', headerSize, placeholdersOf),
+    text('a line of a tile list', 80, readTile),
+    text('a line of an access log', 64 * KIB, tileRequestIn),
+    text('users of GeoWebCache', 64 * KIB, (users) => importUsers(users, new ImportReport())),
+    text('a coverage of MapProxy', 64 * KIB, (wkt) =>
+      coverageBox({ datasource: 'a', srs: 'EPSG:4326' }, () => wkt),
+    ),
+    bytes('a GeoRSS feed', DOCUMENT, (feed) => readGeoRss(feed, 4326), FEEDS),
+    bytes('capabilities for a layer', DOCUMENT, (xml) => readWmtsLayer(xml, 'a'), CAPABILITIES),
+    bytes('capabilities to import', DOCUMENT, (xml) => importCapabilities(xml, IMPORT), CAPABILITIES),
+  ];
+}
+
+const IMPORT = { address: new URL('http://maps.test/wms'), only: null, gridSets: builtInGridSets() };
+const NO_CATALOG = { declaration: () => null, layerNames: () => [], gridSets: new Map() };
+
+/** From the event to the areas of tiles, in three grid sets. */
+function applierOfChanges() {
+  const layer = layerNamed('roads');
+  const { apply } = createChangeApplier({
+    catalog: {
+      version: 1,
+      layer: () => ({ layer }) as never,
+      layerNames: () => [layer.name],
+      declaration: () => ({ source: {} }),
+    },
+    marks: { markAll: async () => {} },
+    renew: async () => {},
+  });
+  return async (geoJson: string) => {
+    const { place } = readChange(JSON.parse(geoJson), ['roads']);
+    await mergePlaces(place ? [place] : []);
+    await apply({ name: 'edits', layers: ['roads'], action: 'invalidate', buffer: 0 }, [
+      { layers: null, place },
+    ]);
+  };
+}
+
+function accessLogLine(format: 'combined' | 'json') {
+  const file = join(mkdtempSync(join(tmpdir(), 'tilewarden-lines-')), 'access.log');
+  const log = openAccessLog({ file, format }, { clock: systemClock, log: silentLogger });
+  return async (text: string) => {
+    const url = `/?a=${text.slice(0, addressLength)}`;
+    const headers = { 'user-agent': text, referer: `http://a.test/?return=${text}` };
+    const request = { method: 'GET', url, httpVersion: '1.1', headers };
+    log.add({ request, address: '::1', caller: null, status: 200, bytes: 1, ms: 1, cache: null });
+  };
+}
