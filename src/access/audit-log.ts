@@ -108,6 +108,8 @@ export interface AuditEntry {
   readonly phase: 'begun' | 'ended';
   /** A user, `token:NAME`, or `console:NAME` for a user of the command line; null: anonymous. */
   readonly actor: string | null;
+  /** `accountOf` the actor: names are not unique. Null: anonymous, or an entry of an earlier version. */
+  readonly account: string | null;
   /** How the actor has authenticated; null: not at all. */
   readonly via: Via | null;
   /** Network address. */
@@ -136,6 +138,7 @@ function auditEntry(draft: AuditDraft, now: number): AuditEntry {
     id: null,
     phase,
     actor: null,
+    account: null,
     via: null,
     source: null,
     action,
@@ -155,8 +158,8 @@ function readAuditLine(line: string): AuditEntry | null {
   try {
     const entry: unknown = JSON.parse(line);
     const whole = typeof entry === 'object' && entry !== null && 'time' in entry && 'action' in entry;
-    // Entries of earlier versions have no summary.
-    return whole ? ({ summary: null, ...entry } as AuditEntry) : null;
+    // Entries of earlier versions have no summary and no account.
+    return whole ? ({ summary: null, account: null, ...entry } as AuditEntry) : null;
   } catch {
     return null;
   }
@@ -165,6 +168,7 @@ function readAuditLine(line: string): AuditEntry | null {
 export interface AuditFilter {
   readonly id?: string;
   readonly actor?: string;
+  readonly account?: string;
   readonly source?: string;
   /** Part of the action or of the path, e.g. `masstruncate`. */
   readonly text?: string;
@@ -199,12 +203,13 @@ async function latestFitting(
 
 function fits(
   entry: AuditEntry,
-  { id, actor, source, text, target, outcome, since, until }: AuditFilter,
+  { id, actor, account, source, text, target, outcome, since, until }: AuditFilter,
 ): boolean {
   const time = Date.parse(entry.time);
   return (
     (id === undefined || entry.id === id) &&
     (actor === undefined || entry.actor === actor) &&
+    (account === undefined || entry.account === account) &&
     (source === undefined || entry.source === source) &&
     (target === undefined || entry.target === target) &&
     (outcome === undefined || (entry.outcome ?? 'unknown') === outcome) &&
