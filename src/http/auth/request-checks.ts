@@ -109,22 +109,52 @@ export function credentialsOf(
   trusts: TrustsProxy,
   { proxyHeaders }: Pick<Access, 'proxyHeaders'>,
 ): Credentials {
-  const login = proxyHeaders ? headersNamed(request, proxyHeaders) : null;
-  const proxy = login && trusts(peerOf(request).address) ? login : null;
-  if (login && !proxy) proxyHeaders?.ignored();
+  const named =
+    proxyHeaders && request.headers[proxyHeaders.user.toLowerCase()] !== undefined ? proxyHeaders : null;
+  const trusted = named !== null && trusts(peerOf(request).address);
+  if (!trusted) named?.ignored();
   return {
     authorization: request.headers.authorization ?? null,
     session: readSessionCookie(request.headers.cookie ?? null, cameBySecureWay(request, trusts)),
     address: sourceAddress(request, trusts),
     host: request.headers.host ?? '',
-    proxy,
+    proxy: trusted ? signInHeaders(request, named) : null,
   };
 }
 
-/** Null: no header of the user. RFC 9110, 5.3: repeated headers are joined with a comma. */
-function headersNamed({ headers }: IncomingMessage, { user, groups }: ProxyHeaderNames): ProxyHeaders | null {
-  const joined = (name: string) => [headers[name] ?? ''].flat().join(',');
-  return headers[user] === undefined ? null : { user: joined(user), groups: joined(groups) };
+/** A second line would be joined to the first: a client may have added it to what its proxy sends. */
+function signInHeaders(request: IncomingMessage, names: ProxyHeaderNames): ProxyHeaders {
+  const user = onlyLine(request, names.user).trim();
+  const groups = onlyLine(request, names.groups);
+  if (!PROXY_USER.test(user)) {
+    throw badSignInHeader(
+      names.user,
+      'may have letters, digits, spaces and . _ @ + \\ / : | = -, at most 256 characters',
+    );
+  }
+  if (groups.split(',').some((group) => group.length > MAX_GROUP_LENGTH)) {
+    throw badSignInHeader(
+      names.groups,
+      `has groups of at most ${MAX_GROUP_LENGTH} characters, separated by commas`,
+    );
+  }
+  return { user, groups };
+}
+
+/** Empty: no user. */
+const PROXY_USER = /^[\w.@+\\/:|= -]{0,256}$/;
+const MAX_GROUP_LENGTH = 256;
+
+function onlyLine({ rawHeaders }: IncomingMessage, name: string): string {
+  const lines = rawHeaders.filter(
+    (_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name.toLowerCase(),
+  );
+  if (lines.length > 1) throw badSignInHeader(name, 'may come only once');
+  return lines[0] ?? '';
+}
+
+function badSignInHeader(name: string, rule: string): HttpProblem {
+  return new HttpProblem('header-invalid', `The header ${name} of the proxy ${rule}.`);
 }
 
 export function cameBySecureWay(request: IncomingMessage, trusts: TrustsProxy): boolean {
