@@ -194,6 +194,8 @@ describe('bearer tokens of an OpenID Connect issuer', () => {
       'another issuer': await issuer.sign({ ...good(), iss: 'https://evil.example' }),
       expired: await issuer.sign({ ...good(), exp: now() - 61 }),
       'not yet valid': await issuer.sign({ ...good(), nbf: now() + 120 }),
+      'a logout token': await issuer.sign(good(), { typ: 'logout+jwt' }),
+      'a token of events': await issuer.sign({ ...good(), events: {} }),
       'no exp': await issuer.sign(endless),
       'no sub': await issuer.sign(stranger),
       'a changed payload': (await issuer.sign(good())).replace(
@@ -204,6 +206,8 @@ describe('bearer tokens of an OpenID Connect issuer', () => {
     for (const [name, token] of Object.entries(hostile))
       expect([name, await me(bearer(token))]).toEqual([name, 401]);
     expect(await me(bearer(await issuer.sign({ ...good(), exp: now() - 30 })))).toMatchObject({ via: 'jwt' });
+    for (const typ of ['JWT', 'at+jwt', 'application/at+JWT'])
+      expect(await me(bearer(await issuer.sign(good(), { typ })))).toMatchObject({ via: 'jwt' });
     const roleless = await get('/api/v1/me', bearer(await issuer.sign({ ...good(), groups: ['others'] })));
     expect([roleless.statusCode, roleless.body]).toEqual([403, expect.stringContaining('role')]);
   });
@@ -265,6 +269,35 @@ describe('an OpenID Connect issuer that is away or changes its keys', () => {
     expect(await provider.claimsOf(await token('a'))).not.toBeNull();
   });
 
+  it('a withdrawn signing key is trusted for five minutes at most, also for tokens that were accepted', async () => {
+    const { state, clock, token, provider } = await openStub();
+    const [accepted, later] = [await token('a'), await token('a')];
+    expect(await provider.claimsOf(accepted)).not.toBeNull();
+    state.keys = ['b'];
+    clock.advance(299_000);
+    expect(await provider.claimsOf(accepted)).not.toBeNull();
+    expect(state.fetched).toBe(1);
+    clock.advance(2000);
+    expect(await provider.claimsOf(accepted)).toBeNull();
+    expect(await provider.claimsOf(later)).toBeNull();
+    expect(state.fetched).toBe(2);
+  });
+
+  it('known keys go on for an hour while the issuer is away, and no longer', async () => {
+    const { state, clock, token, provider } = await openStub();
+    const accepted = await token('a');
+    expect(await provider.claimsOf(accepted)).not.toBeNull();
+    state.away = true;
+    clock.advance(3_599_000);
+    expect(await provider.claimsOf(accepted)).not.toBeNull();
+    clock.advance(2000);
+    await expect(provider.claimsOf(accepted)).rejects.toThrow('cannot be reached');
+    await expect(provider.claimsOf(await token('a'))).rejects.toThrow('cannot be reached');
+    state.away = false;
+    clock.advance(30_000);
+    expect(await provider.claimsOf(accepted)).not.toBeNull();
+  });
+
   it('an accepted bearer token ends at its time, and with the keys that signed it', async () => {
     const { state, clock, token, provider } = await openStub();
     const [first, second] = [await token('a'), await token('b')];
@@ -276,6 +309,7 @@ describe('an OpenID Connect issuer that is away or changes its keys', () => {
     const third = await token('a');
     expect(await provider.claimsOf(third)).not.toBeNull();
     state.keys = ['b'];
+    clock.advance(30_000);
     // An unknown key fetches the keys again.
     expect(await provider.claimsOf(second)).toBeNull();
     expect(await provider.claimsOf(third)).toBeNull();
