@@ -111,12 +111,12 @@ export function createDispatcher(options: DispatcherOptions) {
     return { match, context };
   }
 
-  /** A key on the way to a tile service is no part of the address. */
+  /** A reader key is not part of the address where one is accepted. */
   function targetOf(request: IncomingMessage): { readonly match: Match; readonly key: PresentedKey | null } {
     const { method = '', url = '' } = request;
     const key = keyGate && presentedKeyOf(request, connectionOf);
     const match = router.match(method, key?.url ?? url);
-    if (!key || match.route?.sharing === 'anyone') return { match, key };
+    if (!key || match.route?.sharing === 'anyone' || match.route?.takesKey) return { match, key };
     return { match: key.url === url ? match : router.match(method, url), key: null };
   }
 
