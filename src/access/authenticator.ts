@@ -215,8 +215,9 @@ export class Authenticator {
       return null;
     }
     this.#markUsed(token);
-    const { id: tokenId, name, role, layers, createdBy: owner, account: ownerAccount } = token;
-    return { name: `token:${name}`, role, layers, via: 'token', owner, ownerAccount, tokenId };
+    const { id: tokenId, name, role, layers, createdBy: owner, account } = token;
+    const caller = { name: `token:${name}`, role, layers, via: 'token', owner, tokenId } as const;
+    return account === null ? caller : { ...caller, ownerAccount: account };
   }
 
   async #bySession(secret: string): Promise<Caller | null> {

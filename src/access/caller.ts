@@ -9,7 +9,7 @@ export interface Caller {
   /** Of a token: the user who created it. */
   readonly owner?: string;
   /** Of a token of an external account: `externalAccount`. */
-  readonly ownerAccount?: string | null;
+  readonly ownerAccount?: string;
   /** Of a token: its name is not unique. */
   readonly tokenId?: number;
   /** Of a caller from another system: never that of a local user with the same name. */

@@ -50,7 +50,7 @@ async function changeAccounts<Result>(
 ): Promise<Result> {
   return withAccounts(flags, async (accounts) => {
     const actor = consoleActor();
-    const draft = { actor, account: actor, action, target } as const;
+    const draft = { actor, account: actor, action, target, administrative: true } as const;
     const id = `console-${process.pid}-${systemClock.now().toString(36)}`;
     await accounts.audit.record({ ...draft, id, phase: 'begun' });
     try {

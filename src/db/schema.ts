@@ -282,6 +282,10 @@ export interface Schema {
     at: Time;
     /** JSON, with a newline at its end. */
     line: string;
+    /** Empty: anonymous; null: an entry of version 0.2. */
+    account: string | null;
+    /** 1 for changes of accounts, keys, layers, grid sets and the quota, and for entries of version 0.2. */
+    administrative: Generated<number>;
   };
   /** Wrong passwords, for the throttles of all nodes. */
   login_failures: {

@@ -37,6 +37,8 @@ export interface ChangeNote {
   readonly summary?: string;
   readonly before?: unknown;
   readonly after?: unknown;
+  /** As of changes that need the role of an administrator; see `AuditDraft`. */
+  readonly administrative?: true;
 }
 
 const NO_BODY = Buffer.alloc(0);

@@ -190,4 +190,11 @@ export const STEPS: Readonly<Record<string, (dialect: Dialect) => Migration>> = 
      )`,
     'alter table tokens add column account text',
   ]),
+  /** The audit log is bounded by account, and keeps administrative changes apart from everything else. */
+  '0018-bound-audit-entries': statements(() => [
+    'alter table audit_entries add column account text',
+    'alter table audit_entries add column administrative integer not null default 1',
+    'create index audit_entries_by_account on audit_entries (administrative, account, id)',
+    'create index audit_entries_by_kind on audit_entries (administrative, id)',
+  ]),
 };

@@ -75,7 +75,7 @@ export async function changePassword(
   if (!known) throw new HttpProblem('forbidden', 'The current password is wrong.');
   // A password that an administrator has replaced since the check stays.
   const { after } = await users.change(name, { password: body.password }, known);
-  note({ target: `user:${name}`, after: { passwordChanged: true } });
+  note({ target: `user:${name}`, after: { passwordChanged: true }, administrative: true });
   const headers = via === 'session' ? await cookieFor(context, after, deps) : [];
   return { status: 204, headers, body: null };
 }

@@ -22,7 +22,8 @@ export async function withTrace(
 ): Promise<Response> {
   const { layer } = context.params;
   const target = layer === undefined ? null : `layer:${layer}`;
-  const draft = { ...draftOf(`${route.method} ${route.path}`, context), target };
+  const administrative = route.role === 'admin';
+  const draft = { ...draftOf(`${route.method} ${route.path}`, context), target, administrative };
   await audit.record({ ...draft, phase: 'begun' });
   const [result] = await Promise.allSettled([(async () => handle())()]);
   const isAnswered = result.status === 'fulfilled';
