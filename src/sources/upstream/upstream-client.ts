@@ -12,6 +12,7 @@ import {
   conditionOf,
   type Freshness,
   freshnessOf,
+  hiddenPartsOf,
   NOT_MODIFIED,
   readResponse,
   textOf,
@@ -49,8 +50,8 @@ export interface UpstreamResponse extends Freshness {
   readonly bytes: Buffer;
   /** The server's media type without parameters, lower case; null: none. */
   readonly mediaType: string | null;
-  /** Values that were sent, which a text may repeat. */
-  readonly secrets: readonly string[];
+  /** Secret values that were sent, which a text may repeat. */
+  readonly secrets: () => readonly string[];
   /** The server's validator of this version; null: none. */
   readonly etag: string | null;
 }
@@ -164,7 +165,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     const { maxBytes } = limits;
     const accepted = [200, ...(request.alsoAccept ?? []), ...(request.validator ? [NOT_MODIFIED] : [])];
     const encodings = request.packed ? ['identity', 'gzip', 'x-gzip'] : ['identity'];
-    const secrets = Object.values(request.headers ?? {});
+    const secrets = () => [...Object.values(request.headers ?? {}), ...hiddenPartsOf(request.url)];
     const limit = { maxBytes, host: host.name, now, accepted, encodings, secrets };
     const bytes = await readResponse(response, limit);
     const mediaType = mediaTypeOf(textOf(response.headers['content-type']));
