@@ -25,6 +25,8 @@ export interface Target {
 export interface ContextDeps {
   readonly trusts: TrustsProxy;
   readonly access: Access;
+  /** The server's address for clients, without a closing slash; null: the one that each request names. */
+  readonly publicUrl: string | null;
   /** Distinguishes the request ids of this run from those of earlier runs. */
   readonly idPrefix: string;
 }
@@ -56,6 +58,8 @@ export class Context {
    * Who may read the response. `varies`: it depends on the caller. `caller`: only this one, and never pages of other sites.
    */
   audience: 'all' | 'varies' | 'caller' = 'all';
+  /** The response has addresses that follow headers of the request. */
+  followsAddress = false;
   /** `performance.now()`; only with an access log. */
   begunAt = 0;
   /** The caller that `identify` found on a public route. */
@@ -115,7 +119,10 @@ export class Context {
 
   /** The base URL of this server as the caller sees it, prefix included, without a trailing slash. */
   get baseUrl(): string {
-    return ownAddress(this.#request, this.target.prefix, this.#deps.trusts);
+    const { publicUrl, trusts } = this.#deps;
+    if (publicUrl !== null) return `${publicUrl}${this.target.prefix}`;
+    this.followsAddress = true;
+    return ownAddress(this.#request, this.target.prefix, trusts);
   }
 
   get source(): string {

@@ -73,21 +73,30 @@ export function refuseExcess({ url = '', rawHeaders }: IncomingMessage, limits: 
  * A page of another site must not change anything here with credentials of the browser. Browsers name the origin of a
  * request; a request without one does not come from a browser.
  */
-function refuseCrossSite(request: IncomingMessage, ownHost: string): void {
+function refuseCrossSite(request: IncomingMessage, ownHosts: readonly string[]): void {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined) {
     if (site === 'same-origin' || site === 'none') return;
     throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
   }
   const { origin } = request.headers;
-  if (origin === undefined || hostOfOrigin(origin) === ownHost.toLowerCase()) return;
+  if (origin === undefined || ownHosts.includes(hostOfOrigin(origin) ?? '')) return;
   throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
 }
 
 /** `changes`: false for a POST that only reads, such as the forms of map services: other sites may send them. */
-export function refuseUnsafe(request: IncomingMessage, trusts: TrustsProxy, changes: boolean): void {
+export function refuseUnsafe(
+  request: IncomingMessage,
+  { trusts, publicUrl }: { readonly trusts: TrustsProxy; readonly publicUrl: string | null },
+  changes: boolean,
+): void {
   if (request.method === 'GET' || request.method === 'HEAD') return;
-  if (changes) refuseCrossSite(request, new URL(ownAddress(request, '', trusts)).host);
+  const own = [ownAddress(request, '', trusts), ...(publicUrl === null ? [] : [publicUrl])];
+  if (changes)
+    refuseCrossSite(
+      request,
+      own.map((address) => new URL(address).host),
+    );
   refuseEncodedBody(request);
 }
 

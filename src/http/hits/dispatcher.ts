@@ -31,6 +31,8 @@ export interface DispatcherOptions {
   readonly access: Access;
   readonly audit: AuditSink;
   readonly trusts: TrustsProxy;
+  /** As in `ContextDeps`. */
+  readonly publicUrl: string | null;
   readonly log: Logger;
   readonly limits: HttpLimits;
   /** Tells the request ids of this run from those of the last one. */
@@ -250,7 +252,7 @@ export function createDispatcher(options: DispatcherOptions) {
     await admitKey(request, context);
     routeOf(match);
     if (!isReading(request)) requireLayerScope(context.caller, match.params.layer);
-    refuseUnsafe(request, trusts, match.route?.sharing !== 'anyone');
+    refuseUnsafe(request, options, match.route?.sharing !== 'anyone');
   }
 
   /** A body may be held back until its caller has been removed, or has lost a role: the right to act is that of its end. */
