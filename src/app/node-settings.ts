@@ -1,7 +1,5 @@
 /** Derived from a node's settings: its name, where it listens, and what it shares with other nodes and processes. */
-import { createHash } from 'node:crypto';
-import { availableParallelism, hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism, hostname } from 'node:os';
 import type { Settings } from '../config/settings.ts';
 import { driverOf } from '../storage/drivers.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
@@ -22,18 +20,6 @@ export function nodeName({ node }: Pick<Settings, 'node'>, port: number): string
 /** Another node on this machine may have the port. */
 export function workerName({ node }: Pick<Settings, 'node'>): string {
   return node ?? `${hostname()}:worker-${process.pid}`;
-}
-
-const FILE = 'http.sock';
-/** unix(7): a path has at most 107 bytes. */
-const MAX_PATH_BYTES = 100;
-
-/** Where the primary listens for its processes. Only the server's own user can connect. */
-export function processSocketOf({ data }: Pick<Settings, 'data'>): string {
-  const path = join(data, FILE);
-  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return path;
-  const name = createHash('sha256').update(data).digest('hex').slice(0, 24);
-  return join(tmpdir(), `tilewarden-${name}.sock`);
 }
 
 /** Where a server with these settings answers, with a slash at the end. */

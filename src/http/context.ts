@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { accountOf, type Caller } from '../access/caller.ts';
+import type { Layer } from '../domain/layer.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
 import type { TaskAuthor } from '../tasks/task-author.ts';
 import type { Access } from './auth/access.ts';
@@ -27,6 +28,8 @@ export interface ContextDeps {
   readonly access: Access;
   /** The server's address for clients, without a closing slash; null: the one that each request names. */
   readonly publicUrl: string | null;
+  /** The access setting of a layer; null: there is no such layer. */
+  readonly accessOf: (layer: string) => Layer['access'] | null;
   /** Distinguishes the request ids of this run from those of earlier runs. */
   readonly idPrefix: string;
 }
@@ -131,6 +134,10 @@ export class Context {
 
   get secure(): boolean {
     return cameBySecureWay(this.#request, this.#deps.trusts);
+  }
+
+  accessOf(layer: string): Layer['access'] | null {
+    return this.#deps.accessOf(layer);
   }
 
   /** The caller, on public routes too; null if the credentials are missing or wrong. */

@@ -81,7 +81,7 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
 
 type DispatcherDeps = Pick<
   DispatcherOptions,
-  'access' | 'audit' | 'keys' | 'accessLog' | 'log' | 'elsewhere' | 'flush' | 'isAway'
+  'access' | 'accessOf' | 'audit' | 'keys' | 'accessLog' | 'log' | 'elsewhere' | 'flush' | 'isAway'
 >;
 
 export function createHttpAppOver(

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { type Caller, mayWorkOn, type Role, roleSuffices } from '../../access/caller.ts';
+import { type Caller, type Role, roleSuffices } from '../../access/caller.ts';
 import type { ProxyHeaders } from '../../access/proxy-login.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
@@ -35,11 +35,6 @@ export function refuseLesserRole(caller: Caller, needed: Role): void {
     'forbidden',
     `This needs the role ${needed}; ${caller.name} has the role ${caller.role}.`,
   );
-}
-
-export function requireLayerScope(caller: Caller | null, layer: string | undefined): void {
-  if (!caller || layer === undefined || mayWorkOn(caller, layer)) return;
-  throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
 }
 
 /** RFC 9112, 3.2: an invalid `Host` is a 400. A valid one is cached per connection. */
@@ -182,12 +177,15 @@ function withoutPort(hop: string): string {
   return bracketed ?? plain ?? hop;
 }
 
-/** Each proxy appends its peer; the last address that is not a trusted proxy is the client. */
+/**
+ * Each proxy appends its peer; the last address that is not a trusted proxy is the client. If all are, it is the first: clients
+ * in a trusted network must not share one address, or one of them could throttle all.
+ */
 function callerBehindProxies(request: IncomingMessage, peer: string, trusts: TrustsProxy): string {
   const header = request.headers['x-forwarded-for'];
   const hops = (Array.isArray(header) ? header.join(',') : (header ?? ''))
     .split(',')
     .map((hop) => withoutMapping(withoutPort(hop.trim())));
-  const caller = hops.findLast((hop) => hop !== '' && !trusts(hop));
+  const caller = hops.findLast((hop) => hop !== '' && !trusts(hop)) ?? hops.find((hop) => hop !== '');
   return caller !== undefined && isIP(caller) !== 0 ? caller : peer;
 }

@@ -7,6 +7,7 @@ import type { AccessLog } from '../access-log.ts';
 import type { Access } from '../auth/access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from '../auth/audit-trail.ts';
 import { CallerPlaces } from '../auth/caller-places.ts';
+import { requireLayerScope } from '../auth/layer-visibility.ts';
 import type { TrustsProxy } from '../auth/peer.ts';
 import { createKeyGate, type PresentedKey, preflightResponse, presentedKeyOf } from '../auth/reader-key.ts';
 import { readBody } from '../auth/request-body.ts';
@@ -16,9 +17,8 @@ import {
   refuseExcess,
   refuseLesserRole,
   refuseUnsafe,
-  requireLayerScope,
 } from '../auth/request-checks.ts';
-import { authorIn, CallerGone, Context, connectionOf } from '../context.ts';
+import { authorIn, CallerGone, Context, type ContextDeps, connectionOf } from '../context.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
 import type { Response } from '../response.ts';
@@ -33,6 +33,7 @@ export interface DispatcherOptions {
   readonly trusts: TrustsProxy;
   /** As in `ContextDeps`. */
   readonly publicUrl: string | null;
+  readonly accessOf: ContextDeps['accessOf'];
   readonly log: Logger;
   readonly limits: HttpLimits;
   /** Tells the request ids of this run from those of the last one. */
@@ -251,7 +252,7 @@ export function createDispatcher(options: DispatcherOptions) {
     refuseExcess(request, limits);
     await admitKey(request, context);
     routeOf(match);
-    if (!isReading(request)) requireLayerScope(context.caller, match.params.layer);
+    if (!isReading(request)) requireLayerScope(context, match.params.layer);
     refuseUnsafe(request, options, match.route?.sharing !== 'anyone');
   }
 
