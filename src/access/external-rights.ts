@@ -1,14 +1,11 @@
 import type { Caller, ExternalIdentity } from './caller.ts';
 import { type ClaimSettings, rightsOf } from './claims.ts';
-import type { ProxyLogin } from './proxy-login.ts';
+import { PROXY_GROUPS, type ProxyLogin } from './proxy-login.ts';
 
 /** Rights of an account of another system by today's configuration; null: no access. */
 export type RightsToday = (
   identity: Pick<ExternalIdentity, 'issuer' | 'claims'>,
 ) => Pick<Caller, 'role' | 'layers'> | null;
-
-/** The claim in which the groups of a proxy's header are kept. */
-export const PROXY_GROUPS = 'groups';
 
 /** The only place that gives rights to external accounts: sessions, bearer tokens, proxies and owners of tokens. */
 export function createRightsToday(

@@ -1,7 +1,6 @@
 import { TilewardenError } from '../domain/errors.ts';
 import type { ExternalIdentity } from './caller.ts';
 import type { RoleMap } from './claims.ts';
-import { PROXY_GROUPS } from './external-rights.ts';
 
 /** Names of headers in which a trusted proxy names the signed-in user. */
 export interface ProxyLogin {
@@ -15,6 +14,9 @@ export interface ProxyHeaders {
   readonly user: string;
   readonly groups: string;
 }
+
+/** The claim in which the groups of a proxy's header are kept. */
+export const PROXY_GROUPS = 'groups';
 
 /** Null for an empty name. */
 export function proxyIdentity({ user, groups }: ProxyHeaders, now: number): ExternalIdentity | null {

@@ -31,7 +31,7 @@ describe('entries of the audit log', () => {
     ]);
   });
 
-  it('two accounts of an issuer with one name are told apart', async () => {
+  it('two accounts of an issuer with one name have different accounts in the log', async () => {
     const proxyLogin = { user: 'X-User', groups: 'X-Groups', roles: { staff: 'admin' } as const };
     const { app, get } = await openAccountApp({ options: { trustedProxies: ['127.0.0.1'] } }, { proxyLogin });
     const headers = { 'x-user': 'anna', 'x-groups': 'staff' };

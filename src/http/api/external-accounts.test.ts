@@ -96,7 +96,7 @@ describe('ending sessions of others', () => {
     expect(await me(session)).toMatchObject({ via: 'session' });
     expect((await post('/api/v1/users/anna/sign-out')).text).toBe('{"sessions":1}');
     expect(await me(session)).toBe(401);
-    expect((await post('/api/v1/users/nobody/sign-out')).status).toBe(404);
+    expect((await post('/api/v1/users/unknown/sign-out')).status).toBe(404);
     const [entry] = await accounts.audit.read({ target: 'user:anna', limit: 1 });
     expect(entry).toMatchObject({ action: 'POST /api/v1/users/{name}/sign-out', after: { sessions: 1 } });
   });

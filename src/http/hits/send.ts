@@ -86,9 +86,9 @@ function vary(headers: string[], { audience, followsAddress }: Context): void {
   if (followsAddress) addVary(headers, BY_ADDRESS);
 }
 
-/** In one line: nginx before 1.23 obeys only the last one. */
+/** In the last line of that name: nginx before 1.23 obeys no other. */
 function addVary(headers: string[], names: string): void {
-  const at = headers.indexOf('Vary') + 1;
+  const at = headers.lastIndexOf('Vary') + 1;
   if (at === 0) headers.push('Vary', names);
   else headers[at] = `${headers[at]}, ${names}`;
 }
