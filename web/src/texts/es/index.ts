@@ -263,7 +263,7 @@ const SPANISH: Texts = {
     revokeToken: (name) => `¿Revocar ${name}?`,
     revokeTokenText: 'Las peticiones con este token se rechazan desde ahora.',
     signOut: 'Cerrar sesiones',
-    signOutTitle: (name) => `¿Cerrar las sesiones de ${name}?`,
+    signOutTitle: (name) => `¿Cerrar sesiones de ${name}?`,
     signOutText: 'Todas las sesiones de esta cuenta terminan ahora. Puede volver a iniciar sesión.',
     signedOut: (name) => `Las sesiones de ${name} han terminado.`,
     external: 'Cuentas externas',
