@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs';
-import { access as accessFile, constants, rm } from 'node:fs/promises';
+import { access as accessFile, constants } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { createFileApplier } from './app/apply-config-file.ts';
-import { nodeName, processSocketOf, taskSettings, urlOf } from './app/node-settings.ts';
+import { nodeName, taskSettings, urlOf } from './app/node-settings.ts';
 import { openFeeds } from './app/open-feeds.ts';
 import { openNode, type ServerEnv } from './app/open-node.ts';
 import { openPreviews } from './app/open-previews.ts';
 import { describeStores } from './app/open-stores.ts';
 import { databaseOf, type TileServices } from './app/open-tile-services.ts';
 import { opened } from './app/opened.ts';
+import { openProcessSocket } from './app/process-socket.ts';
 import { createTileRefresh } from './app/refresh-tile.ts';
 import type { NodeRole } from './cluster/node-registry.ts';
 import { readVersion } from './config/environment.ts';
@@ -166,8 +167,7 @@ async function listen(
     await registry.listening(nodeName(settings, port), url);
     return server;
   }
-  const socketPath = processSocketOf(settings);
-  await rm(socketPath, { force: true });
+  const { path: socketPath } = open.use(await openProcessSocket(settings.data));
   const server = open.use(await openHttpServer(deps, { ...settings.server, tls: null, socketPath }));
   const { access, accounts } = deps;
   const { catalog } = parts;

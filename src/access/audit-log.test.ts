@@ -37,6 +37,44 @@ function oldLine(id: string): string {
   return `${JSON.stringify(entry)}\n`;
 }
 
+describe('the bounds of the audit log', () => {
+  const BOUNDS = { ofAccount: 3, inAll: 5, pruneEvery: 1 };
+
+  async function openTable() {
+    const { database } = await openTestAccounts();
+    const table = createAuditTable(database, createHeldClock(), null, BOUNDS);
+    const add = (line: string, account: string | null, administrative = false) =>
+      table.append([{ line, account, administrative }]);
+    const left = async () => {
+      const lines: string[] = [];
+      for await (const line of table.latestFirst()) lines.push(line);
+      return lines.reverse().join('');
+    };
+    return { add, left };
+  }
+
+  it('entries of one account push out only older ones of the same account', async () => {
+    const { add, left } = await openTable();
+    for (const line of ['a', 'b']) await add(line, 'user:mary');
+    for (const line of ['1', '2', '3', '4', '5', '6']) await add(line, 'user:vera');
+    expect(await left()).toBe('ab456');
+    await add('c', null);
+    expect(await left()).toBe('b456c');
+  });
+
+  it('administrative changes are pushed out by nothing else', async () => {
+    const { add, left } = await openTable();
+    await add('L', 'user:mary', true);
+    for (const line of ['1', '2', '3', '4', '5', '6']) {
+      await add(line, 'user:mary');
+      await add('.', `feed:${line}`);
+    }
+    expect(await left()).toBe('L.5.6.');
+    for (const line of ['M', 'N', 'O']) await add(line, 'user:mary', true);
+    expect(await left()).toMatch(/^[^L]*MNO$/);
+  });
+});
+
 describe('the audit log', () => {
   it('the audit log has each entry in a row of its own once it is recorded', async () => {
     const { log, lines } = await open();
@@ -80,9 +118,9 @@ describe('the audit log', () => {
     const table = createAuditTable(database as unknown as Database, createHeldClock(), reserve);
     await table.prepare();
     expect(existsSync(reserve)).toBe(true);
-    await table.append(['{}']);
+    await table.append([{ line: '{}', account: null, administrative: false }]);
     expect(inserted).toEqual(['entry']);
-    await table.append(['{}']);
+    await table.append([{ line: '{}', account: null, administrative: false }]);
     expect(existsSync(reserve)).toBe(true);
   });
 

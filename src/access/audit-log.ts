@@ -5,7 +5,7 @@ import type { Env } from '../lib/env.ts';
 import { inBatches } from '../lib/in-batches.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { writeJson } from '../lib/write-json.ts';
-import { createAuditTable } from './audit-table.ts';
+import { type AuditLine, createAuditTable } from './audit-table.ts';
 import type { Via } from './caller.ts';
 import { oldAuditLines } from './old-audit-files.ts';
 
@@ -27,12 +27,15 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
   const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
   const prepared = lines.prepare();
   /** Entries that wait while one is written go to the disk together. */
-  const writes = inBatches(async (batch: readonly string[]) => {
+  const writes = inBatches(async (batch: readonly AuditLine[]) => {
     await prepared;
     await lines.append(batch);
     return batch;
   });
-  const put = (entry: AuditEntry) => writes.add(lineOf(entry));
+  const put = ({ administrative = false, ...draft }: AuditDraft) => {
+    const entry = auditEntry(draft, clock.now());
+    return writes.add({ line: lineOf(entry), account: entry.account, administrative });
+  };
 
   async function* latestFirst(): AsyncGenerator<string> {
     yield* lines.latestFirst();
@@ -52,7 +55,7 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
     /** Resolves when the entry is durable. Throws `audit-unwritable`: then the change must not be made. */
     async record(draft: AuditDraft): Promise<void> {
       try {
-        await put(auditEntry(draft, clock.now()));
+        await put(draft);
       } catch (cause) {
         log.error({ err: cause }, 'the audit log cannot be written; changes are refused');
         throw new TilewardenError(
@@ -72,7 +75,7 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
       const { leftOut } = notes;
       notes.leftOut = 0;
       const after = leftOut > 0 ? { leftOutBefore: leftOut } : draft.after;
-      put(auditEntry({ ...draft, after }, clock.now())).catch((error: unknown) => {
+      put({ ...draft, after }).catch((error: unknown) => {
         log.warn({ err: error }, 'the audit log cannot be written');
       });
     },
@@ -108,6 +111,8 @@ export interface AuditEntry {
   readonly phase: 'begun' | 'ended';
   /** A user, `token:NAME`, or `console:NAME` for a user of the command line; null: anonymous. */
   readonly actor: string | null;
+  /** `accountOf` the actor: names are not unique. Null: anonymous, or an entry of an earlier version. */
+  readonly account: string | null;
   /** How the actor has authenticated; null: not at all. */
   readonly via: Via | null;
   /** Network address. */
@@ -127,15 +132,20 @@ export interface AuditEntry {
   readonly status: number | null;
 }
 
-export type AuditDraft = Pick<AuditEntry, 'phase' | 'action'> & Partial<Omit<AuditEntry, 'time'>>;
+export type AuditDraft = Pick<AuditEntry, 'phase' | 'action'> &
+  Partial<Omit<AuditEntry, 'time'>> & {
+    /** A change of accounts, keys, layers, grid sets or the quota: other entries cannot push it out of the log. */
+    readonly administrative?: boolean;
+  };
 
-function auditEntry(draft: AuditDraft, now: number): AuditEntry {
+function auditEntry(draft: Omit<AuditDraft, 'administrative'>, now: number): AuditEntry {
   const { phase, action, ...fields } = draft;
   return {
     time: new Date(now).toISOString(),
     id: null,
     phase,
     actor: null,
+    account: null,
     via: null,
     source: null,
     action,
@@ -155,8 +165,8 @@ function readAuditLine(line: string): AuditEntry | null {
   try {
     const entry: unknown = JSON.parse(line);
     const whole = typeof entry === 'object' && entry !== null && 'time' in entry && 'action' in entry;
-    // Entries of earlier versions have no summary.
-    return whole ? ({ summary: null, ...entry } as AuditEntry) : null;
+    // Entries of earlier versions have no summary and no account.
+    return whole ? ({ summary: null, account: null, ...entry } as AuditEntry) : null;
   } catch {
     return null;
   }
@@ -165,6 +175,7 @@ function readAuditLine(line: string): AuditEntry | null {
 export interface AuditFilter {
   readonly id?: string;
   readonly actor?: string;
+  readonly account?: string;
   readonly source?: string;
   /** Part of the action or of the path, e.g. `masstruncate`. */
   readonly text?: string;
@@ -199,12 +210,13 @@ async function latestFitting(
 
 function fits(
   entry: AuditEntry,
-  { id, actor, source, text, target, outcome, since, until }: AuditFilter,
+  { id, actor, account, source, text, target, outcome, since, until }: AuditFilter,
 ): boolean {
   const time = Date.parse(entry.time);
   return (
     (id === undefined || entry.id === id) &&
     (actor === undefined || entry.actor === actor) &&
+    (account === undefined || entry.account === account) &&
     (source === undefined || entry.source === source) &&
     (target === undefined || entry.target === target) &&
     (outcome === undefined || (entry.outcome ?? 'unknown') === outcome) &&

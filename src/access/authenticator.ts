@@ -5,13 +5,14 @@ import type { Env } from '../lib/env.ts';
 import { createKeyedSingleFlight } from '../lib/keyed-single-flight.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import { isTokenShaped } from './api-token.ts';
-import type { Caller } from './caller.ts';
-import { externalCaller, nameIn, rightsOf } from './claims.ts';
-import type { ExternalSessions } from './external-sessions.ts';
+import { accountOf, type Caller, type ExternalIdentity } from './caller.ts';
+import { identityOf } from './claims.ts';
+import type { ExternalAccounts } from './external-accounts.ts';
+import type { RightsToday } from './external-rights.ts';
 import type { Attempt, LoginThrottle } from './login-throttle.ts';
 import type { OidcProvider } from './oidc-provider.ts';
 import type { PasswordHasher } from './password-hasher.ts';
-import { type ProxyHeaders, type ProxyLogin, proxyCaller, roleMissing } from './proxy-login.ts';
+import { type ProxyHeaders, proxyIdentity, roleMissing } from './proxy-login.ts';
 import type { SessionStore } from './session-store.ts';
 import type { ApiToken, TokenStore } from './token-store.ts';
 import type { User } from './user.ts';
@@ -36,9 +37,9 @@ interface AuthenticatorDeps extends Env {
   readonly users: UserStore;
   readonly tokens: TokenStore;
   readonly sessions: SessionStore;
-  readonly externalSessions: ExternalSessions;
+  readonly externals: Pick<ExternalAccounts, 'find'>;
+  readonly rightsToday: RightsToday;
   readonly oidc: Pick<OidcProvider, 'claimsOf' | 'isAddressed' | 'settings'> | null;
-  readonly proxyLogin: ProxyLogin | null;
   readonly hasher: PasswordHasher;
   readonly cache: CredentialCache;
   readonly throttle: LoginThrottle;
@@ -67,8 +68,7 @@ export class Authenticator {
 
   /** Throws `attempts-throttled`. */
   async authenticate({ authorization, session, address, proxy }: Presented): Promise<Caller | null> {
-    const { proxyLogin } = this.#deps;
-    if (authorization === null && proxy && proxyLogin) return proxyCaller(proxy, proxyLogin);
+    if (authorization === null && proxy) return this.#byProxy(proxy);
     if (authorization === null) return session === null ? null : this.#bySession(session);
     const credentials = readAuthorization(authorization);
     if (credentials?.scheme === 'bearer') return this.#bySecret(credentials.secret, address);
@@ -82,8 +82,8 @@ export class Authenticator {
   /** Whether the same credentials would still give the same caller. Does not count as a use. */
   async stillHolds(presented: Presented, caller: Caller): Promise<boolean> {
     const { authorization, session } = presented;
-    if (caller.account !== undefined) {
-      const again = caller.via === 'oidc' ? this.#deps.externalSessions.find(session ?? '', true) : null;
+    if (caller.external) {
+      const again = caller.via === 'oidc' ? this.#deps.externals.find(session ?? '', true) : null;
       return sameCaller(caller, await (again ?? this.authenticate(presented).catch(() => null)));
     }
     if (caller.via === 'token') return this.#tokenHolds(authorization ?? '');
@@ -193,10 +193,19 @@ export class Authenticator {
       refused({ name: null, address });
       return null;
     }
-    const name = nameIn(claims);
-    const { role, layers } = rightsOf(claims, oidc.settings);
-    if (role === null) throw roleMissing(name);
-    return externalCaller('jwt', `${oidc.settings.issuer} ${claims.sub}`, { name, role, layers });
+    return this.#external('jwt', identityOf(claims, oidc.settings, (claims.iat ?? 0) * 1000));
+  }
+
+  /** Throws `role-missing`. Null: the proxy names no user. */
+  #byProxy(headers: ProxyHeaders): Caller | null {
+    const identity = proxyIdentity(headers, this.#deps.clock.now());
+    return identity && this.#external('proxy', identity);
+  }
+
+  #external(via: 'jwt' | 'proxy', external: ExternalIdentity): Caller {
+    const rights = this.#deps.rightsToday(external);
+    if (!rights) throw roleMissing(external.name);
+    return { name: external.name, ...rights, via, external };
   }
 
   async #byToken(secret: string, address: string): Promise<Caller | null> {
@@ -206,13 +215,14 @@ export class Authenticator {
       return null;
     }
     this.#markUsed(token);
-    const { id: tokenId, name, role, layers, createdBy: owner } = token;
-    return { name: `token:${name}`, role, layers, via: 'token', owner, tokenId };
+    const { id: tokenId, name, role, layers, createdBy: owner, account } = token;
+    const caller = { name: `token:${name}`, role, layers, via: 'token', owner, tokenId } as const;
+    return account === null ? caller : { ...caller, ownerAccount: account };
   }
 
   async #bySession(secret: string): Promise<Caller | null> {
     const name = await this.#deps.sessions.find(secret);
-    if (name === null) return this.#deps.oidc && this.#deps.externalSessions.find(secret);
+    if (name === null) return this.#deps.externals.find(secret);
     const user = await this.#deps.users.find(name);
     return user && callerOf(user, 'session');
   }
@@ -237,7 +247,7 @@ function callerOf({ name, role, layers }: User, via: 'basic' | 'session'): Calle
 }
 
 function sameCaller(caller: Caller, again: Caller | null): boolean {
-  return again !== null && again.account === caller.account && sameRights(again, caller);
+  return again !== null && accountOf(again) === accountOf(caller) && sameRights(again, caller);
 }
 
 function sameRights(user: Pick<User, 'role' | 'layers'>, caller: Caller): boolean {

@@ -8,18 +8,42 @@ export interface Caller {
   readonly via: Via;
   /** Of a token: the user who created it. */
   readonly owner?: string;
+  /** Of a token of an external account: `externalAccount`. */
+  readonly ownerAccount?: string;
   /** Of a token: its name is not unique. */
   readonly tokenId?: number;
   /** Of a caller from another system: never that of a local user with the same name. */
-  readonly account?: string;
+  readonly external?: ExternalIdentity;
+}
+
+/** A user of an OpenID Connect issuer or of a trusted proxy. */
+export interface ExternalIdentity {
+  /** Null: a trusted proxy. */
+  readonly issuer: string | null;
+  readonly subject: string;
+  /** For people; the user may choose it. */
+  readonly name: string;
+  /** The claims that rights follow from. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** Milliseconds since 1970. */
+  readonly issuedAt: number;
+}
+
+/** Identifies the account among those of all issuers and proxies. */
+export function externalAccount({ issuer, subject }: Pick<ExternalIdentity, 'issuer' | 'subject'>): string {
+  return issuer === null ? `proxy:${subject}` : `oidc:${issuer} ${subject}`;
 }
 
 export const WAYS_IN = ['session', 'oidc', 'jwt', 'proxy', 'basic', 'token', 'machine'] as const;
 export type Via = (typeof WAYS_IN)[number];
 
 /** Identifies the account: unlike names, never that of another user or token. */
-export function accountOf({ name, tokenId, account }: Pick<Caller, 'name' | 'tokenId' | 'account'>): string {
-  if (account !== undefined) return account;
+export function accountOf({
+  name,
+  tokenId,
+  external,
+}: Pick<Caller, 'name' | 'tokenId' | 'external'>): string {
+  if (external) return externalAccount(external);
   return tokenId === undefined ? `user:${name}` : `token:${tokenId}`;
 }
 

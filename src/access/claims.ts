@@ -1,5 +1,5 @@
 import { isRecord } from '../lib/value-path.ts';
-import { type Caller, ROLES, type Role } from './caller.ts';
+import { type ExternalIdentity, ROLES, type Role } from './caller.ts';
 
 /** Names of groups and the roles they have here. */
 export type RoleMap = Readonly<Record<string, Role>>;
@@ -34,10 +34,21 @@ export function rightsOf(
 const MAX_NAME_LENGTH = 200;
 
 /** For people; the account is known by issuer and subject. */
-export function nameIn(claims: Claims): string {
+function nameIn(claims: Claims): string {
   const names = ['preferred_username', 'email', 'sub'].map((claim) => claims[claim]);
   const name = names.find((text) => typeof text === 'string' && text.trim() !== '');
   return String(name ?? '').slice(0, MAX_NAME_LENGTH);
+}
+
+/** The account of an issuer's user, with the claims that rights follow from, under their paths. */
+export function identityOf(
+  claims: Claims,
+  { issuer, roleClaim, layersClaim }: ClaimSettings & { readonly issuer: string },
+  issuedAt: number,
+): ExternalIdentity {
+  const paths = layersClaim === null ? [roleClaim] : [roleClaim, layersClaim];
+  const kept = Object.fromEntries(paths.map((path) => [path, claimAt(claims, path)]));
+  return { issuer, subject: String(claims.sub), name: nameIn(claims), claims: kept, issuedAt };
 }
 
 /** A claim by its name, which may have dots, or by its path. */
@@ -53,13 +64,4 @@ export function claimAt(claims: Claims, path: string): unknown {
 
 function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((text) => typeof text === 'string' && text !== '') : [];
-}
-
-/** A caller from another system. */
-export function externalCaller(
-  via: 'oidc' | 'jwt' | 'proxy',
-  account: string,
-  { name, role, layers }: Pick<Caller, 'name' | 'role' | 'layers'>,
-): Caller {
-  return { name, role, layers, via, account: `${via === 'proxy' ? 'proxy' : 'oidc'}:${account}` };
 }

@@ -32,6 +32,10 @@ interface Discovered {
 /** Milliseconds. The issuer is not asked again for its configuration before this has passed, whether it answered or not. */
 const ASK_AGAIN_MS = 2000;
 const KEYS_AGAIN_MS = 30_000;
+/** Keys are read again after this time: a withdrawn one is trusted no longer. */
+const KEYS_FRESH_MS = 5 * 60_000;
+/** Known keys are used for this long while the issuer cannot be asked for them. */
+const KEYS_LAST_MS = 60 * 60_000;
 const TIMEOUT_S = 5;
 const CLOCK_TOLERANCE_S = 60;
 const MAX_REMEMBERED = 1000;
@@ -51,6 +55,7 @@ export function createOidcProvider(
   let askAgainAt = Number.NEGATIVE_INFINITY;
   let keys: JWTVerifyGetKey | null = null;
   let keysAskedAt = Number.NEGATIVE_INFINITY;
+  let keysReadAt = Number.NEGATIVE_INFINITY;
   let fetchingKeys: Promise<void> | null = null;
   let jose: Promise<typeof import('jose')> | null = null;
   /** Tokens that these keys have verified, by their hash. */
@@ -116,12 +121,15 @@ export function createOidcProvider(
     });
     if (!answer.ok) throw new Error(`The keys of the issuer were answered with status ${answer.status}.`);
     keys = createLocalJWKSet((await answer.json()) as JSONWebKeySet);
+    keysReadAt = keysAskedAt;
     verified = new RecentMap(MAX_REMEMBERED);
   }
 
   /** At most once in half a minute, for all callers together. */
   async function renewKeys(): Promise<void> {
-    if (clock.monotonic() - keysAskedAt < KEYS_AGAIN_MS) return;
+    if (!fetchingKeys && clock.monotonic() - keysAskedAt < KEYS_AGAIN_MS) return;
+    // The first keys are asked for as soon as the issuer is back.
+    if (keys) keysAskedAt = clock.monotonic();
     fetchingKeys ??= fetchKeys().finally(() => {
       fetchingKeys = null;
     });
@@ -130,15 +138,21 @@ export function createOidcProvider(
     });
   }
 
+  /** Throws when they are too old to be trusted, or were never read. */
+  async function freshKeys(): Promise<JWTVerifyGetKey> {
+    if (clock.monotonic() - keysReadAt > KEYS_FRESH_MS) await renewKeys();
+    if (keys && clock.monotonic() - keysReadAt <= KEYS_LAST_MS) return keys;
+    throw away();
+  }
+
   const keyOf: JWTVerifyGetKey = async (header, token) => {
-    if (!keys) await renewKeys();
-    if (!keys) throw away();
+    const known = await freshKeys();
     try {
-      return await keys(header, token);
+      return await known(header, token);
     } catch (error) {
       if (!(error instanceof (await loadJose()).errors.JWKSNoMatchingKey)) throw error;
       await renewKeys();
-      return keys(header, token);
+      return (await freshKeys())(header, token);
     }
   };
 
@@ -166,10 +180,12 @@ export function createOidcProvider(
   /** Scripts send one token with every request: its signature is checked once. */
   async function claimsOf(token: string): Promise<(JWTPayload & { sub: string }) | null> {
     const hash = createHash('sha256').update(token).digest('base64');
+    if (verified.get(hash)) await freshKeys();
     const remembered = verified;
     const known = remembered.get(hash);
     const soonest = clock.now() / 1000 - CLOCK_TOLERANCE_S;
     if (known) return (known.exp ?? 0) > soonest ? known : null;
+    if (!isAccessToken(token)) return null;
     const claims = await verify(token, settings.audience ?? clientId);
     if (claims) remembered.set(hash, claims, 1);
     return claims;
@@ -249,6 +265,12 @@ export function createOidcProvider(
 /** The issuer is not asked about a token whose header refuses it already. */
 function isSignedAsAllowed(token: string): boolean {
   return ALGORITHMS.includes(String(partOf(token, 0).alg));
+}
+
+/** RFC 8725, 3.11 and RFC 8417: a token with another type, or with events, was issued for another purpose, such as logout. */
+function isAccessToken(token: string): boolean {
+  const { typ = 'JWT' } = partOf(token, 0);
+  return /^(application\/)?(at\+)?jwt$/i.test(String(typ)) && !('events' in partOf(token, 1));
 }
 
 /** The header or the claims of a token, not verified; empty when it has none. */

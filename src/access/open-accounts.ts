@@ -7,7 +7,9 @@ import type { Logger } from '../lib/logger.ts';
 import { createAccountService } from './account-service.ts';
 import { openAuditLog } from './audit-log.ts';
 import { Authenticator, CredentialCache } from './authenticator.ts';
-import { createExternalSessions } from './external-sessions.ts';
+import { accountOf } from './caller.ts';
+import { createExternalAccounts } from './external-accounts.ts';
+import { createRightsToday } from './external-rights.ts';
 import { type Exposure, ensureAdministrator } from './first-administrator.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { createOidcProvider, type OidcSettings } from './oidc-provider.ts';
@@ -37,9 +39,10 @@ export function openAccounts(options: AccountsOptions) {
   const passwordFile = join(dataFolder, 'initial-admin-password');
   const hasher = openPasswordHasher({ clock, log }, cost);
   const stored = createUserStore(database, clock);
-  const tokens = createTokenStore(database, clock);
+  const rightsToday = createRightsToday(options.oidc ?? null, proxyLogin);
+  const externals = createExternalAccounts(database, clock, rightsToday);
+  const tokens = createTokenStore(database, clock, externals.isAdministrator);
   const sessions = createSessionStore(database, clock);
-  const externalSessions = createExternalSessions(database, clock);
   const oidc = options.oidc
     ? createOidcProvider(options.oidc, { clock, log, ...(fetch && { fetch }) })
     : null;
@@ -65,9 +68,9 @@ export function openAccounts(options: AccountsOptions) {
     users: stored,
     tokens,
     sessions,
-    externalSessions,
+    externals,
+    rightsToday,
     oidc,
-    proxyLogin,
     hasher,
     cache: new CredentialCache(clock),
     throttle,
@@ -79,6 +82,7 @@ export function openAccounts(options: AccountsOptions) {
         phase: 'ended',
         action: 'login',
         actor: name,
+        account: name === null ? null : accountOf({ name }),
         source: address,
         outcome: 'refused',
         status: 401,
@@ -89,7 +93,8 @@ export function openAccounts(options: AccountsOptions) {
     users: createAccountService({ users: stored, hasher, passwordFile }),
     tokens,
     sessions,
-    externalSessions,
+    externals,
+    rightsToday,
     /** Null: there is no sign-in by OpenID Connect. */
     oidc,
     readerKeys,

@@ -1,6 +1,6 @@
 import { TilewardenError } from '../domain/errors.ts';
-import type { Caller } from './caller.ts';
-import { externalCaller, highestRole, type RoleMap } from './claims.ts';
+import type { ExternalIdentity } from './caller.ts';
+import type { RoleMap } from './claims.ts';
 
 /** Names of headers in which a trusted proxy names the signed-in user. */
 export interface ProxyLogin {
@@ -9,22 +9,21 @@ export interface ProxyLogin {
   readonly roles: RoleMap;
 }
 
-/** As a trusted proxy sent them; duplicates are joined with commas. */
+/** As a trusted proxy sent them, once each. */
 export interface ProxyHeaders {
   readonly user: string;
   readonly groups: string;
 }
 
-/** Null for a name that is empty or came twice. Throws `role-missing` when none of the groups has a role here. */
-export function proxyCaller({ user, groups }: ProxyHeaders, { roles }: ProxyLogin): Caller | null {
+/** The claim in which the groups of a proxy's header are kept. */
+export const PROXY_GROUPS = 'groups';
+
+/** Null for an empty name. */
+export function proxyIdentity({ user, groups }: ProxyHeaders, now: number): ExternalIdentity | null {
   const name = user.trim();
-  if (name === '' || name.includes(',')) return null;
-  const role = highestRole(
-    groups.split(',').map((group) => group.trim()),
-    roles,
-  );
-  if (role === null) throw roleMissing(name);
-  return externalCaller('proxy', name, { name, role, layers: ['*'] });
+  if (name === '') return null;
+  const claims = { [PROXY_GROUPS]: groups.split(',').map((group) => group.trim()) };
+  return { issuer: null, subject: name, name, claims, issuedAt: now };
 }
 
 export function roleMissing(name: string): TilewardenError {

@@ -42,6 +42,10 @@ export function createSessionStore(database: Database, clock: Clock) {
     },
 
     end: table.end,
+
+    /** Ends all sessions of the user, and returns how many there were. */
+    endAll: (name: string): Promise<number> =>
+      database.transaction(LOCK, (query) => table.endAll(query, name)),
   };
 }
 
@@ -51,15 +55,16 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
   clock: Clock,
   table: Table,
 ) {
-  // The columns that are used here are in both.
+  // The columns that are used here are in both, but for that of the account.
   const name = table as 'sessions';
+  const account = (table === 'sessions' ? 'user_name' : 'account') as 'user_name';
   return {
     /** Null: there is no such session, or it has ended. `peek`: it does not count as a use. */
     async find(secret: string, peek = false): Promise<RowOf<Table> | null> {
       const [now, hash] = [clock.now(), hashSecret(secret)];
       const selection = database.query.selectFrom(name).selectAll().where('hash', '=', hash);
       const row = await selection.executeTakeFirst();
-      if (!row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS) return null;
+      if (!row || !isOpen(row, now)) return null;
       const seen = database.change.updateTable(name).set({ seen_at: now }).where('hash', '=', hash);
       // On a full disk nothing can be written, and the console is what shows it.
       if (!peek && now - row.seen_at >= SEEN_EVERY_MS) await seen.execute().catch(() => {});
@@ -68,6 +73,30 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
 
     async end(secret: string): Promise<void> {
       await database.change.deleteFrom(name).where('hash', '=', hashSecret(secret)).execute();
+    },
+
+    /** Ends all sessions of the account, and returns how many were open. */
+    async endAll(query: Statements, of: string): Promise<number> {
+      const now = clock.now();
+      const rows = await query
+        .deleteFrom(name)
+        .where(account, '=', of)
+        .returning(['seen_at', 'created_at'])
+        .execute();
+      return rows.filter((row) => isOpen(row, now)).length;
+    },
+
+    /** Open sessions by account. */
+    async countOpen(): Promise<ReadonlyMap<string, number>> {
+      const now = clock.now();
+      const rows = await database.query
+        .selectFrom(name)
+        .select(({ fn }) => [account, fn.countAll<number>().as('count')])
+        .where('seen_at', '>=', now - SESSION_IDLE_MS)
+        .where('created_at', '>=', now - SESSION_LIFE_MS)
+        .groupBy(account)
+        .execute();
+      return new Map(rows.map((row) => [row[account], Number(row.count)]));
     },
 
     async removeEnded(query: Statements): Promise<void> {
@@ -80,6 +109,10 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
         .execute();
     },
   };
+}
+
+function isOpen(row: Pick<RowOf<'sessions'>, 'seen_at' | 'created_at'>, now: number): boolean {
+  return row.seen_at >= now - SESSION_IDLE_MS && row.created_at >= now - SESSION_LIFE_MS;
 }
 
 async function removeOldest(query: Statements, userName: string): Promise<void> {

@@ -13,6 +13,8 @@ export interface ApiToken {
   readonly role: Role;
   readonly layers: readonly string[];
   readonly createdBy: string;
+  /** The external account that owns it; null: a local user, or none. */
+  readonly account: string | null;
   readonly createdAt: number;
   /** Milliseconds since 1970; null: never. */
   readonly expiresAt: number | null;
@@ -29,10 +31,15 @@ const MAX_TOKENS = 10_000;
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
 
-export function createTokenStore(database: Database, clock: Clock) {
+/** `isAdministrator`: of external accounts, today. Only administrators have tokens. */
+export function createTokenStore(
+  database: Database,
+  clock: Clock,
+  isAdministrator: (account: string) => Promise<boolean>,
+) {
   return {
     /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */
-    async create(draft: TokenDraft, createdBy: string) {
+    async create(draft: TokenDraft, createdBy: string, account: string | null = null) {
       const [now, secret] = [clock.now(), createTokenSecret()];
       const { name, role, layers, expiresAt } = draft;
       checkAccount(draft);
@@ -43,6 +50,7 @@ export function createTokenStore(database: Database, clock: Clock) {
         role,
         layers: JSON.stringify(layers),
         created_by: createdBy,
+        account,
         created_at: now,
         expires_at: expiresAt,
         last_used_at: null,
@@ -58,15 +66,15 @@ export function createTokenStore(database: Database, clock: Clock) {
       return { token, secret };
     },
 
-    /** Null for an unknown or expired secret. */
+    /** Null for an unknown or expired secret, and for one whose external owner is no longer an administrator. */
     async find(secret: string): Promise<ApiToken | null> {
       const row = await database.query
         .selectFrom('tokens')
         .selectAll()
         .where('hash', '=', hashSecret(secret))
         .executeTakeFirst();
-      if (!row) return null;
-      return row.expires_at !== null && row.expires_at <= clock.now() ? null : tokenOf(row);
+      if (!row || (row.expires_at !== null && row.expires_at <= clock.now())) return null;
+      return row.account === null || (await isAdministrator(row.account)) ? tokenOf(row) : null;
     },
 
     async list(): Promise<readonly ApiToken[]> {
@@ -97,6 +105,7 @@ function tokenOf(row: TokenRow): ApiToken {
     role: row.role as Role,
     layers: JSON.parse(row.layers) as string[],
     createdBy: row.created_by,
+    account: row.account,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     lastUsedAt: row.last_used_at,

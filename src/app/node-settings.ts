@@ -1,7 +1,5 @@
 /** Derived from a node's settings: its name, where it listens, and what it shares with other nodes and processes. */
-import { createHash } from 'node:crypto';
-import { availableParallelism, hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism, hostname } from 'node:os';
 import type { Settings } from '../config/settings.ts';
 import { driverOf } from '../storage/drivers.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
@@ -22,16 +20,6 @@ export function nodeName({ node }: Pick<Settings, 'node'>, port: number): string
 /** Another node on this machine may have the port. */
 export function workerName({ node }: Pick<Settings, 'node'>): string {
   return node ?? `${hostname()}:worker-${process.pid}`;
-}
-
-/** unix(7): a path has at most 107 bytes. A longer one is cut off, and then names another file. */
-const MAX_PATH_BYTES = 100;
-
-/** Where the primary listens for its processes. Only the server's own user can connect. */
-export function processSocketOf({ data }: Pick<Settings, 'data'>): string {
-  const name = `tilewarden-${createHash('sha256').update(data).digest('hex').slice(0, 24)}.sock`;
-  const paths = [join(data, 'http.sock'), join(tmpdir(), name)];
-  return paths.find((path) => Buffer.byteLength(path) <= MAX_PATH_BYTES) ?? join('/tmp', name);
 }
 
 /** Where a server with these settings answers, with a slash at the end. */

@@ -35,6 +35,7 @@ export async function openFeeds(
           phase: 'ended',
           action: 'change',
           actor: `feed:${feed}`,
+          account: `feed:${feed}`,
           target: `feed:${feed}`,
           outcome: 'done',
           ...entry,

@@ -10,9 +10,9 @@ import { proxyHeadersOf } from '../http/auth/access.ts';
 import { openHttpProcess } from '../http/hits/http-process.ts';
 import { createChannel, type ProcessPort } from '../lib/channel.ts';
 import type { Env } from '../lib/env.ts';
-import { processSocketOf } from './node-settings.ts';
 import { openStores } from './open-stores.ts';
 import { opened } from './opened.ts';
+import { findProcessSocket } from './process-socket.ts';
 
 /** One of several processes that answer HTTP; `port` leads to the primary. It has neither database nor sources. */
 export function openHttpProcessApp(settings: Settings, { log, clock }: Env, port: ProcessPort) {
@@ -37,7 +37,7 @@ export function openHttpProcessApp(settings: Settings, { log, clock }: Env, port
       server,
       accessLog,
       proxyHeaders: proxyHeadersOf(settings.access.proxyLogin, log),
-      socketPath: processSocketOf(settings),
+      socketPath: await findProcessSocket(settings.data),
       async refreshCatalog(file) {
         // The number of its tiles comes before the declaration.
         await declared.refresh();

@@ -29,6 +29,7 @@ import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import { withOldCaches } from '../sources/adopted/old-caches.ts';
 import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
+import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamLimiter } from '../sources/upstream/upstream-limiter.ts';
 import type { StoreTools } from '../storage/store-driver.ts';
@@ -87,7 +88,7 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
   // A source that draws from another layer needs the pipeline, which needs the catalog.
   const opener = (source: SourceSettings, below: BoundLayer | null) =>
     sourceDriverOf(source).open(source, {
-      upstream: upstreams,
+      upstream: upstreams.ownedBy(hostsNamedIn(source)),
       readLayer: () => below && readLayer(below),
       clock,
       log,

@@ -49,7 +49,8 @@ async function changeAccounts<Result>(
   work: AccountWork<Result>,
 ): Promise<Result> {
   return withAccounts(flags, async (accounts) => {
-    const draft = { actor: consoleActor(), action, target } as const;
+    const actor = consoleActor();
+    const draft = { actor, account: actor, action, target, administrative: true } as const;
     const id = `console-${process.pid}-${systemClock.now().toString(36)}`;
     await accounts.audit.record({ ...draft, id, phase: 'begun' });
     try {

@@ -51,6 +51,7 @@ describe('settings without a file', () => {
       processes: 1,
       prefixes: ['', '/geowebcache', '/geoserver/gwc'],
       trustedProxies: [],
+      publicUrl: null,
       surrogateKeys: null,
       tls: null,
     });

@@ -54,6 +54,9 @@ const prefixSchema = z.string().regex(/^(\/[A-Za-z0-9._~-]+)*$/, {
   error: "must be '' or a path such as /geowebcache, without a slash at its end",
 });
 
+/** No user, query or fragment; only characters that need no escape in documents. */
+const PUBLIC_URL = /^https?:\/\/[\w.:[\]-]+(\/[\w.~-]*)*$/;
+
 const serverSchema = z.strictObject({
   host: text.default('127.0.0.1').describe('Address to listen on'),
   port: whole(0, 65535).default(8080).describe('Port to listen on; 0 picks a free one'),
@@ -64,6 +67,14 @@ const serverSchema = z.strictObject({
     .default(['', '/geowebcache', '/geoserver/gwc'])
     .describe('Paths below which everything is offered'),
   trustedProxies: texts.default([]).describe('Proxies whose X-Forwarded-* headers are trusted'),
+  publicUrl: z
+    .string()
+    .regex(PUBLIC_URL, 'must be an address such as https://maps.example.org, with a path but without a query')
+    .refine((url) => URL.canParse(url), 'must be an address such as https://maps.example.org')
+    .transform((url) => url.replace(/\/+$/, ''))
+    .nullable()
+    .default(null)
+    .describe('Address of this server for clients; null: the one that each request names'),
   tls: z
     .strictObject({
       certificate: text.describe('PEM file with the certificate chain'),

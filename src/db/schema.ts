@@ -119,6 +119,8 @@ export interface Schema {
     /** JSON list of patterns. */
     layers: string;
     created_by: string;
+    /** The external account that owns it; null: a local user, or none. */
+    account: string | null;
     created_at: number;
     expires_at: number | null;
     last_used_at: number | null;
@@ -150,17 +152,21 @@ export interface Schema {
     created_at: number;
     seen_at: number;
   };
-  /** Sign-ins by OpenID Connect under way; secrets that the browser has are hashed. */
-  oidc_sessions: {
-    hash: string;
-    /** Issuer and subject. */
+  /** Sessions of external accounts. */
+  oidc_sessions: Omit<Schema['sessions'], 'user_name'> & { account: string };
+  /** Users of an OpenID Connect issuer or of a trusted proxy that have a session or a token here. */
+  external_accounts: {
+    id: Generated<number>;
+    /** `externalAccount`. */
     account: string;
+    /** Null: a trusted proxy. */
+    issuer: string | null;
+    subject: string;
     name: string;
-    role: string;
-    /** JSON list of patterns. */
-    layers: string;
-    created_at: number;
-    seen_at: number;
+    /** JSON: the claims that rights follow from, by path. */
+    claims: string;
+    /** When they were issued. */
+    claims_at: Time;
   };
   /** One row. */
   quota_configuration: { id: number; document: Json };
@@ -276,6 +282,10 @@ export interface Schema {
     at: Time;
     /** JSON, with a newline at its end. */
     line: string;
+    /** Empty: anonymous; null: an entry of version 0.2. */
+    account: string | null;
+    /** 1 for changes of accounts, keys, layers, grid sets and the quota, and for entries of version 0.2. */
+    administrative: Generated<number>;
   };
   /** Wrong passwords, for the throttles of all nodes. */
   login_failures: {

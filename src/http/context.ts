@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { accountOf, type Caller } from '../access/caller.ts';
+import type { Layer } from '../domain/layer.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
 import type { TaskAuthor } from '../tasks/task-author.ts';
 import type { Access } from './auth/access.ts';
@@ -25,6 +26,10 @@ export interface Target {
 export interface ContextDeps {
   readonly trusts: TrustsProxy;
   readonly access: Access;
+  /** The server's address for clients, without a closing slash; null: the one that each request names. */
+  readonly publicUrl: string | null;
+  /** The access setting of a layer; null: there is no such layer. */
+  readonly accessOf: (layer: string) => Layer['access'] | null;
   /** Distinguishes the request ids of this run from those of earlier runs. */
   readonly idPrefix: string;
 }
@@ -37,6 +42,8 @@ export interface ChangeNote {
   readonly summary?: string;
   readonly before?: unknown;
   readonly after?: unknown;
+  /** As of changes that need the role of an administrator; see `AuditDraft`. */
+  readonly administrative?: true;
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -54,6 +61,8 @@ export class Context {
    * Who may read the response. `varies`: it depends on the caller. `caller`: only this one, and never pages of other sites.
    */
   audience: 'all' | 'varies' | 'caller' = 'all';
+  /** The response has addresses that follow headers of the request. */
+  followsAddress = false;
   /** `performance.now()`; only with an access log. */
   begunAt = 0;
   /** The caller that `identify` found on a public route. */
@@ -113,7 +122,10 @@ export class Context {
 
   /** The base URL of this server as the caller sees it, prefix included, without a trailing slash. */
   get baseUrl(): string {
-    return ownAddress(this.#request, this.target.prefix, this.#deps.trusts);
+    const { publicUrl, trusts } = this.#deps;
+    if (publicUrl !== null) return `${publicUrl}${this.target.prefix}`;
+    this.followsAddress = true;
+    return ownAddress(this.#request, this.target.prefix, trusts);
   }
 
   get source(): string {
@@ -122,6 +134,10 @@ export class Context {
 
   get secure(): boolean {
     return cameBySecureWay(this.#request, this.#deps.trusts);
+  }
+
+  accessOf(layer: string): Layer['access'] | null {
+    return this.#deps.accessOf(layer);
   }
 
   /** The caller, on public routes too; null if the credentials are missing or wrong. */

@@ -45,9 +45,10 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
     { ...deps, pipeline, traffic, surrogateKeys, prefixes },
     { ...DEFAULT_LIMITS, ...options.limits },
   );
+  const accessOf = (layer: string) => deps.catalog.layer(layer)?.layer.access ?? null;
   const app = createHttpAppOver(
     routes,
-    { ...deps, audit: accounts.audit, keys: accounts.readerKeys },
+    { ...deps, accessOf, audit: accounts.audit, keys: accounts.readerKeys },
     options,
   );
   return { ...app, count: (batches) => batches.forEach(tally.add) };

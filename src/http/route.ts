@@ -40,6 +40,8 @@ export interface Route {
   readonly whileAway?: Handler;
   /** `anyone`: pages of other sites may read the response; otherwise only our own. */
   readonly sharing?: 'anyone';
+  /** A reader key opens it too, as everything that is shared with anyone. */
+  readonly takesKey?: true;
   /** A dry run: it changes nothing and is not logged. */
   readonly asksOnly?: (context: Context) => boolean;
   /** For `/api/v1/openapi.json`. */

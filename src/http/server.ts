@@ -26,6 +26,8 @@ export interface HttpServerOptions {
   /** All paths exist below each of these, e.g. `['', '/geowebcache']`. */
   readonly prefixes: readonly string[];
   readonly trustedProxies: readonly string[];
+  /** The server's address for clients; null: the one that each request names. */
+  readonly publicUrl?: string | null;
   /** Null: plain http. */
   readonly tls: TlsFiles | null;
   readonly limits?: Partial<HttpLimits>;
@@ -79,7 +81,7 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
 
 type DispatcherDeps = Pick<
   DispatcherOptions,
-  'access' | 'audit' | 'keys' | 'accessLog' | 'log' | 'elsewhere' | 'flush' | 'isAway'
+  'access' | 'accessOf' | 'audit' | 'keys' | 'accessLog' | 'log' | 'elsewhere' | 'flush' | 'isAway'
 >;
 
 export function createHttpAppOver(
@@ -92,6 +94,7 @@ export function createHttpAppOver(
     ...deps,
     router: createRouter(routes, options.prefixes),
     trusts: createProxyTrust(options.trustedProxies),
+    publicUrl: options.publicUrl ?? null,
     limits,
     idPrefix: randomBytes(6).toString('hex'),
   });

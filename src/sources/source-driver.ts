@@ -3,7 +3,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import type { Env } from '../lib/env.ts';
 import type { SchemaKit } from '../lib/schemas.ts';
 import type { LayerReader, TileSource } from './tile-source.ts';
-import type { UpstreamClient } from './upstream/upstream-client.ts';
+import type { SourceUpstream } from './upstream/upstream-client.ts';
 
 /** A kind of source as other rooms see it. `drivers.ts` lists them. Its value does not load the schema library. */
 export interface SourceDriver<Options = unknown> {
@@ -27,7 +27,7 @@ export interface SourceDriver<Options = unknown> {
 type OptionName<Options> = Options extends unknown ? keyof Options & string : never;
 
 export interface SourceTools extends Env {
-  /** Shared; closing it is its owner's business. */
-  readonly upstream: UpstreamClient;
+  /** Bound to the hosts that the options name. */
+  readonly upstream: SourceUpstream;
   readonly readLayer: LayerReader;
 }

@@ -1,18 +1,15 @@
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isAnswering, openDaemon } from '../fixtures/daemon.ts';
-import { freePort } from '../fixtures/free-port.ts';
-import { needs, programPath } from '../fixtures/needs.ts';
+import { needs } from '../fixtures/needs.ts';
+import { openNginx } from '../fixtures/nginx.ts';
 import { mergedConfiguration, snippetOf } from '../fixtures/recipe.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
 import { whenFileOver } from '../fixtures/when-over.ts';
-import { runTilewarden, temporaryFolder } from './server.ts';
+import { runTilewarden } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 interface Document {
@@ -42,37 +39,6 @@ async function openVectorWms(asked: URLSearchParams[]): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/wms`;
 }
 
-/** A path in nginx's configuration. */
-function quoted(...parts: readonly string[]): string {
-  return `"${join(...parts)}"`;
-}
-
-/** As written, except for the port, the folder of the cache and the address of the server. */
-async function openNginx(backend: string): Promise<string> {
-  const [port, folder] = [await freePort(), temporaryFolder()];
-  mkdirSync(join(folder, 'temp'));
-  const site = snippetOf('nginx', 'nginx')
-    .replace('listen 80', `listen 127.0.0.1:${port}`)
-    .replace('/var/cache/nginx/tiles', quoted(folder, 'tiles'))
-    .replaceAll('http://127.0.0.1:8080', backend);
-  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${quoted(folder, 'temp', name)};`,
-  );
-  const user = process.getuid?.() === 0 ? 'user root;' : '';
-  writeFileSync(
-    join(folder, 'nginx.conf'),
-    `${user} daemon off; pid ${quoted(folder, 'pid')}; error_log stderr warn;
-     events {} http { access_log off; ${places.join(' ')}\n${site} }`,
-  );
-  const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
-  const url = `http://127.0.0.1:${port}`;
-  const daemon = await openDaemon(programPath('nginx'), args, {
-    isReady: () => isAnswering(`${url}/healthz`),
-  });
-  whenFileOver(() => daemon.end('SIGTERM'));
-  return url;
-}
-
 describe('recipes', needs('mapserver', 'nginx'), () => {
   const asked: URLSearchParams[] = [];
   let server: OpenServer;
@@ -83,7 +49,7 @@ describe('recipes', needs('mapserver', 'nginx'), () => {
     mapServer = (await sharedMapServer()).url;
     const config = configurationOf(mapServer, await openVectorWms(asked));
     server = await openServer({ config, outlivesTest: true });
-    front = await openNginx(server.url);
+    front = await openNginx(snippetOf('nginx', 'nginx'), server.url);
   });
 
   async function tile(path: string, headers: Record<string, string> = {}) {

@@ -25,7 +25,7 @@ const NO_ISSUER = {
   scopes: [],
   audience: null,
   roleClaim: 'groups',
-  roles: { admins: 'admin' },
+  roles: { admins: 'admin', staff: 'operator' },
   layersClaim: null,
 } as const;
 
@@ -68,10 +68,12 @@ export async function openCallers(): Promise<{
     'anna',
   );
   const session = (added[0] && (await accounts.sessions.begin(added[0]))) ?? '';
-  const external = await accounts.externalSessions.begin('issuer subject', {
+  const external = await accounts.externals.begin({
+    issuer: NO_ISSUER.issuer,
+    subject: 'subject',
     name: 'anna',
-    role: 'operator',
-    layers: ['*'],
+    claims: { [NO_ISSUER.roleClaim]: ['staff'] },
+    issuedAt: clock.now(),
   });
   const rights = { origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
   const { secret: key } = await accounts.readerKeys.create(

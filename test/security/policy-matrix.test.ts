@@ -51,7 +51,8 @@ async function openMatrix() {
     handler: () => textResponse(200, `${route.method} ${route.path}`),
   }));
   const access = createAccountAccess(accounts.authenticator, proxyHeadersOf(PROXY_LOGIN, silentLogger));
-  const auth = { access, audit: noAccounts.audit, keys: accounts.readerKeys, log: silentLogger };
+  const keys = accounts.readerKeys;
+  const auth = { access, accessOf: () => null, audit: noAccounts.audit, keys, log: silentLogger };
   const app = createHttpAppOver(routes, auth, { ...LISTENING, trustedProxies: [PROXY] });
   async function ask(method: string, url: string, caller: TestCaller) {
     const answer = await inject(app, {

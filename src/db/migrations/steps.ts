@@ -170,4 +170,31 @@ export const STEPS: Readonly<Record<string, (dialect: Dialect) => Migration>> = 
   '0015-number-node-changes': statements(({ bigint }) => [
     `alter table nodes add column applied ${bigint} not null default 0`,
   ]),
+  /** Rights of external accounts follow from their claims at every use; before, sessions had a fixed role. */
+  '0017-external-accounts': statements(({ risingId, bigint }) => [
+    'drop table oidc_sessions',
+    `create table oidc_sessions (
+       hash text primary key,
+       account text not null,
+       created_at ${bigint} not null,
+       seen_at ${bigint} not null
+     )`,
+    `create table external_accounts (
+       id ${risingId},
+       account text not null unique,
+       issuer text,
+       subject text not null,
+       name text not null,
+       claims text not null,
+       claims_at ${bigint} not null
+     )`,
+    'alter table tokens add column account text',
+  ]),
+  /** The audit log is bounded by account, and keeps administrative changes apart from everything else. */
+  '0018-bound-audit-entries': statements(() => [
+    'alter table audit_entries add column account text',
+    'alter table audit_entries add column administrative integer not null default 1',
+    'create index audit_entries_by_account on audit_entries (administrative, account, id)',
+    'create index audit_entries_by_kind on audit_entries (administrative, id)',
+  ]),
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Caller, ROLES, WAYS_IN } from '../../access/caller.ts';
+import { type Caller, externalAccount, ROLES, WAYS_IN } from '../../access/caller.ts';
+import type { ExternalAccount } from '../../access/external-accounts.ts';
 import type { ReaderKey } from '../../access/reader-key.ts';
 import type { ApiToken } from '../../access/token-store.ts';
 import type { User } from '../../access/user.ts';
@@ -32,11 +33,27 @@ const expiresAt = z.iso
   .default(null)
   .transform((text) => (text === null ? null : Date.parse(text)));
 
+export const signOutResponse = z.object({ sessions: count.describe('Open sessions that were ended') });
+
+export const externalAccountResponse = z.object({
+  id: z.number().int(),
+  name: z.string(),
+  via: z.enum(['oidc', 'proxy']),
+  issuer: z.string().nullable(),
+  subject: z.string(),
+  role: role.nullable().describe('By the configuration of today; null: no access'),
+  layers: texts,
+  sessions: count.describe('Open sessions'),
+  tokens: count.describe('Tokens that the account owns'),
+  signedInAt: time,
+});
+
 export const tokenBody = z.strictObject({ ...newRights, expiresAt });
 export const tokenResponse = z.object({
   id: z.number().int(),
   ...rights,
   createdBy: z.string(),
+  account: z.string().nullable().describe('The external account that owns it; null: a local user, or none'),
   createdAt: time,
   expiresAt: time.nullable(),
   lastUsedAt: time.nullable(),
@@ -109,6 +126,46 @@ export async function removeUser(
   note({ target: `user:${name}`, before: rightsOf(await users.remove(name)) });
 }
 
+/** Ends the sessions; passwords and tokens stay valid. */
+export async function signOutUser(
+  { params: { name }, note }: Call<{ params: 'name' }>,
+  { accounts: { users, sessions } }: ApiDeps,
+) {
+  if (!(await users.find(name))) throw new TilewardenError('account-unknown', 'There is no such user.');
+  const ended = { sessions: await sessions.endAll(name) };
+  note({ target: `user:${name}`, after: ended });
+  return ended;
+}
+
+export async function listExternalAccounts(_: Call, { accounts: { externals } }: ApiDeps) {
+  return { accounts: (await externals.list()).map(externalDocument) };
+}
+
+export async function signOutExternal(call: Call<{ params: 'id' }>, { accounts: { externals } }: ApiDeps) {
+  const { account, sessions } = await externals.signOut(idIn(call));
+  call.note({ target: account, after: { sessions } });
+  return { sessions };
+}
+
+export async function removeExternal(call: Call<{ params: 'id' }>, { accounts: { externals } }: ApiDeps) {
+  call.note({ target: (await externals.remove(idIn(call))).account });
+}
+
+function externalDocument({
+  id,
+  name,
+  issuer,
+  subject,
+  rights,
+  sessions,
+  tokens,
+  signedInAt,
+}: ExternalAccount) {
+  const { role, layers } = rights ?? { role: null, layers: [] };
+  const via = issuer === null ? 'proxy' : 'oidc';
+  return { id, name, via, issuer, subject, role, layers, sessions, tokens, signedInAt: isoTime(signedInAt) };
+}
+
 function rightsOf({ role, layers }: User): object {
   return { role, layers };
 }
@@ -123,7 +180,10 @@ export async function listTokens(_: Call, { accounts }: ApiDeps) {
 }
 
 export async function createToken(call: Call<{ body: typeof tokenBody }>, { accounts }: ApiDeps) {
-  const { token, secret } = await accounts.tokens.create(call.body, makerOf(call.caller));
+  const { external, ownerAccount = null } = call.caller;
+  if (external) await accounts.externals.remember(external);
+  const owner = external ? externalAccount(external) : ownerAccount;
+  const { token, secret } = await accounts.tokens.create(call.body, makerOf(call.caller), owner);
   return createdSecret(call, 'token', secretDocument(token), secret);
 }
 
@@ -157,9 +217,9 @@ function createdSecret(
 }
 
 /** A token that was created with another token belongs to the same user, and is removed with that user. */
-function makerOf({ account, via, owner, name }: Caller): string {
+function makerOf({ external, via, owner, name }: Caller): string {
   // The name alone is not enough: a local user may have the same one.
-  return account === undefined ? (owner ?? name) : `${via}:${name}`;
+  return external ? `${via}:${name}` : (owner ?? name);
 }
 
 function secretDocument({ createdAt, expiresAt, lastUsedAt, ...shown }: ApiToken | ReaderKey) {

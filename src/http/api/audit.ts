@@ -12,6 +12,7 @@ const OUTCOMES = ['done', 'refused', 'failed'] as const;
 export const auditQuery = z
   .object({
     actor: z.string(),
+    account: z.string(),
     source: z.string(),
     text: z.string(),
     target: z.string(),
@@ -29,6 +30,10 @@ export const auditResponse = z.object({
       id: z.string().nullable(),
       phase: z.enum(['begun', 'ended']),
       actor: z.string().nullable(),
+      account: z
+        .string()
+        .nullable()
+        .describe('The account of the actor, e.g. user:mary, or oidc: with issuer and sub'),
       via: z.enum(WAYS_IN).nullable(),
       source: z.string().nullable(),
       action: z.string(),

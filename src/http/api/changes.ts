@@ -6,9 +6,8 @@ import { readChange } from '../../changes/feeds/read-change.ts';
 import { isSigned } from '../../changes/feeds/webhook-signature.ts';
 import { shortened } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { mayLookAt } from '../auth/layer-visibility.ts';
+import { mayLookAt, requireLayerScope } from '../auth/layer-visibility.ts';
 import { FORM } from '../auth/request-body.ts';
-import { requireLayerScope } from '../auth/request-checks.ts';
 import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import type { ApiDeps, Call } from './api-route.ts';
@@ -83,7 +82,7 @@ export async function listRecent(call: OneFeed, deps: ApiDeps) {
 /** The changes concern all layers of the feed. */
 export async function replayChanges(call: OneFeed, deps: ApiDeps) {
   const { name, layers } = await feedIn(call, deps);
-  for (const layer of layers) requireLayerScope(call.caller, layer);
+  for (const layer of layers) requireLayerScope(call.context, layer);
   const count = (await deps.changes.replay(name)) ?? 0;
   const summary = `replayed ${count} ${count === 1 ? 'change' : 'changes'} of the last hour of ${name}`;
   call.note({ target: `feed:${name}`, summary, after: { merged: count, layers } });

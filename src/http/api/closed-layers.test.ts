@@ -123,3 +123,32 @@ describe('a layer that is not for everybody', () => {
     expect(answer.headers['cache-control']).toBe('private, max-age=7200, must-revalidate');
   });
 });
+
+describe('an operator of all layers and a layer for administrators', () => {
+  async function open() {
+    const catalog = catalogOf([layerNamed('world'), layerNamed('secret', { access: 'admin' })]);
+    const opened = await openAccountApp({ deps: { catalog } });
+    await opened.accounts.users.add({
+      name: 'otto',
+      password: GOOD_PASSWORD,
+      role: 'operator',
+      layers: ['*'],
+    });
+    return { ...opened, otto: { authorization: basic('otto', GOOD_PASSWORD) } };
+  }
+
+  it.each([
+    ['POST', '/api/v1/layers/secret/truncate', {}],
+    ['POST', '/api/v1/tasks', { type: 'truncate', layer: 'secret', zoomStart: 0, zoomStop: 1, dryRun: true }],
+    ['POST', '/api/v1/tasks/stop', { layer: 'secret' }],
+    ['POST', '/rest/seed/secret.json', {}],
+    ['POST', '/rest/masstruncate', { truncateLayer: { layerName: 'secret' } }],
+    ['POST', '/rest/masstruncate', { truncateAll: {} }],
+    ['POST', '/api/v1/exports', { layer: 'secret', type: 'mbtiles' }],
+    ['POST', '/api/v1/schedules', { name: 'x', layer: 'secret', type: 'truncate', cron: '0 0 * * *' }],
+  ])('an operator may not change a layer that only administrators see: %s %s', async (method, path, body) => {
+    const { send, otto } = await open();
+    const { status, text } = await send(method, path, body, otto);
+    expect([status, text]).toEqual([403, expect.stringMatching('may not (work on|see)')]);
+  });
+});

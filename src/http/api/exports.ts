@@ -7,8 +7,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { omitUndefined } from '../../lib/omit-undefined.ts';
 import { ARCHIVE_TYPES, type Task } from '../../tasks/task.ts';
-import { mayLookAt, requireReadable } from '../auth/layer-visibility.ts';
-import { requireLayerScope } from '../auth/request-checks.ts';
+import { mayLookAt, requireLayerScope, requireReadable } from '../auth/layer-visibility.ts';
 import { authorIn, createdResponse } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, type Response } from '../response.ts';
@@ -73,7 +72,7 @@ export async function listExports({ caller }: Call, deps: ApiDeps) {
 export async function startExport(call: Call<{ body: typeof exportBody }>, deps: ApiDeps) {
   const { catalog, tasks } = deps;
   const { dryRun, layer, type, ...part } = call.body;
-  requireLayerScope(call.caller, layer);
+  requireLayerScope(call.context, layer);
   await requireReadable(call.context, boundLayer(catalog, layer).layer);
   const { parameters: values = {}, area, areaCrs } = part;
   const archive = { type, parameters: values, ...omitUndefined({ area, areaCrs }) };

@@ -1,4 +1,5 @@
-import { nameIn, rightsOf } from '../../access/claims.ts';
+import { accountOf, type ExternalIdentity } from '../../access/caller.ts';
+import { identityOf } from '../../access/claims.ts';
 import { LoginThrottle } from '../../access/login-throttle.ts';
 import { createLoginSeal, LOGIN_LASTS_MS } from '../../access/pending-login.ts';
 import { UnavailableError } from '../../lib/unavailable-error.ts';
@@ -17,7 +18,7 @@ const SEALED = /^[\w-]{1,4000}$/;
 
 /** Signing in with an OpenID Connect issuer: the code flow with PKCE. It works without script. */
 export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly Route[] {
-  const { oidc, externalSessions, audit } = accounts;
+  const { oidc, externals, rightsToday, audit } = accounts;
   const seal = createLoginSeal(oidc?.settings.clientSecret ?? '', clock);
   const page = createPageWriter();
   /** Each callback is a request to the issuer. */
@@ -52,25 +53,20 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
     });
     if (!claims) return failed('The sign-in service has refused the sign-in, or its answer was not valid.');
     attempt.succeeded();
-    return await signIn(context, claims, login.returnTo);
+    return await signIn(context, identityOf(claims, issuer.settings, clock.now()), login.returnTo);
   }
 
-  async function signIn(
-    context: Context,
-    claims: Parameters<typeof nameIn>[0],
-    returnTo: string,
-  ): Promise<Response> {
-    const { settings } = provider();
-    const name = nameIn(claims);
-    const { role, layers } = rightsOf(claims, settings);
+  async function signIn(context: Context, external: ExternalIdentity, returnTo: string): Promise<Response> {
+    const { name } = external;
     const { id, source } = context;
-    const entry = { id, phase: 'ended', action: 'login', via: 'oidc', actor: name, source } as const;
-    if (role === null) {
+    const account = accountOf({ name, external });
+    const entry = { id, phase: 'ended', action: 'login', via: 'oidc', actor: name, account, source } as const;
+    if (!rightsToday(external)) {
       audit.note({ ...entry, outcome: 'refused', status: 403 });
       return shown('forbidden', `${name} has signed in, but no group of this account has a role here.`);
     }
     await audit.record({ ...entry, outcome: 'done', status: 200 });
-    const secret = await externalSessions.begin(`${settings.issuer} ${claims.sub}`, { name, role, layers });
+    const secret = await externals.begin(external);
     // `Lax`: the browser comes from another site, and the page it returns to may need the session.
     return redirect(returnTo, sessionCookie(secret, context.secure, 'Lax'));
   }

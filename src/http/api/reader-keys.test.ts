@@ -63,6 +63,33 @@ function withKey(url: string, pair: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}${pair}`;
 }
 
+describe('the page of a layer with a reader key', () => {
+  it('the page opens, and every address on it that needs the key works with it', async () => {
+    const { get, key } = await open();
+    const { status, text, headers } = await get(`/layers/ours?format=image/png&key=${key}`);
+    expect([status, headers['cache-control']]).toEqual([200, 'private, no-cache']);
+    expect(headers['cross-origin-resource-policy']).toBe('same-origin');
+    const linked = [...text.matchAll(/(?:href|src)="http:\/\/[^/]+(\/[^"]*)"/g)].map(([, path = '']) =>
+      path.replaceAll('&amp;', '&'),
+    );
+    const needing = linked.filter((path) => !path.startsWith('/#'));
+    expect(needing.length).toBeGreaterThan(5);
+    for (const path of needing) expect([path, (await get(path)).status]).toEqual([path, 200]);
+    const addresses = text.match(/http:\/\/[^\s<&']+\/(tiles|service|ogc)\/[^\s<']*/g) ?? [];
+    expect(addresses.filter((address) => !address.includes(`key=${key}`))).toEqual([]);
+    expect(text).not.toContain('NAME:PASSWORD');
+  });
+
+  it('a reader key opens no page of another layer, and a wrong one none', async () => {
+    const { get, key } = await open();
+    const [staff, unknown] = [await get(`/layers/staff?key=${key}`), await get(`/layers/none?key=${key}`)];
+    expect([staff.status, unknown.status, staff.text]).toEqual([403, 403, unknown.text]);
+    expect((await get('/layers/ours?key=twk_wrong')).status).toBe(401);
+    expect((await get('/layers/ours', { 'x-api-key': key })).text).not.toContain(key);
+    expect((await get(`/layers/painted?KEY=blue&authkey=${key}`)).text).toContain('KEY=blue');
+  });
+});
+
 describe('keys for readers', () => {
   it('a reader key is shown once and listed without its secret', async () => {
     const { create, get, key, id, accounts } = await open();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoTime } from '../../lib/clock.ts';
 import type { Schedule, ScheduleDeclaration } from '../../tasks/schedules/schedule.ts';
-import { requireLayerScope } from '../auth/request-checks.ts';
+import { requireLayerScope } from '../auth/layer-visibility.ts';
 import { createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse } from '../response.ts';
@@ -68,17 +68,17 @@ export async function listRuns(call: OneSchedule, deps: ApiDeps) {
 
 export async function runSchedule(call: OneSchedule, deps: ApiDeps) {
   const schedule = await scheduleOf(call, deps);
-  requireLayerScope(call.caller, schedule.layer);
+  requireLayerScope(call.context, schedule.layer);
   const run = await deps.schedules.runNow(schedule);
   if (!run) throw new HttpProblem('conflict', `The latest run of schedule ${schedule.name} is not over yet.`);
   call.note({ target: `schedule:${schedule.id}`, after: run });
   return runDocument(run);
 }
 
-function declarationIn({ body, caller }: Declaring, { catalog }: ApiDeps) {
+function declarationIn({ body, context }: Declaring, { catalog }: ApiDeps) {
   const declaration = declarationOf(body);
   const { layer, draft } = declaration;
-  requireLayerScope(caller, layer);
+  requireLayerScope(context, layer);
   refuseUnknownNames(catalog, { layer, ...draft });
   return declaration;
 }
@@ -97,7 +97,7 @@ async function scheduleOf(call: OneSchedule, { schedules }: ApiDeps): Promise<Sc
 /** Throws unless the caller may change it. */
 async function ownSchedule(call: OneSchedule, deps: ApiDeps): Promise<Schedule> {
   const schedule = await scheduleOf(call, deps);
-  requireLayerScope(call.caller, schedule.layer);
+  requireLayerScope(call.context, schedule.layer);
   if (schedule.origin === 'interface') return schedule;
   const why = `Schedule ${schedule.name} is declared in the configuration file; change it there.`;
   throw new HttpProblem('conflict', why);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Caller } from '../../access/caller.ts';
+import { accountOf, type Caller } from '../../access/caller.ts';
 import type { User } from '../../access/user.ts';
 import { readSessionCookie, sessionCookie } from '../auth/access.ts';
 import type { Context } from '../context.ts';
@@ -23,7 +23,7 @@ export async function logIn({ body, context }: Call<{ body: typeof loginBody }>,
   if (!caller) throw context.credentialsNeeded();
   const { name, role, layers } = caller;
   const entry = { id, phase: 'ended', action: 'login', outcome: 'done', status: 200 } as const;
-  await audit.record({ ...entry, actor: name, via: 'session', source });
+  await audit.record({ ...entry, actor: name, account: accountOf(caller), via: 'session', source });
   const cookie = await cookieFor(context, authenticator.userOf(caller), deps);
   await endCurrent(context, deps);
   return jsonResponse({ name, role, layers }, cookie);
@@ -41,7 +41,7 @@ async function endCurrent(context: Context, { accounts }: ApiDeps): Promise<void
   const current = readSessionCookie(context.headers.cookie ?? null, context.secure);
   if (current === null) return;
   await accounts.sessions.end(current);
-  await accounts.externalSessions.end(current);
+  await accounts.externals.end(current);
 }
 
 /** The user must be unchanged since the password check: no session for one that was changed or removed since. */
@@ -75,14 +75,14 @@ export async function changePassword(
   if (!known) throw new HttpProblem('forbidden', 'The current password is wrong.');
   // A password that an administrator has replaced since the check stays.
   const { after } = await users.change(name, { password: body.password }, known);
-  note({ target: `user:${name}`, after: { passwordChanged: true } });
+  note({ target: `user:${name}`, after: { passwordChanged: true }, administrative: true });
   const headers = via === 'session' ? await cookieFor(context, after, deps) : [];
   return { status: 204, headers, body: null };
 }
 
 function shownCaller(caller: Caller | null): object | null {
   if (!caller) return null;
-  const { account: _, ...shown } = caller;
+  const { external: _, ownerAccount: __, ...shown } = caller;
   return shown;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Caller, mayWorkOn, mayWorkOnAll } from '../../access/caller.ts';
+import { mayWorkOnAll } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { invalid } from '../../domain/errors.ts';
 import {
@@ -12,7 +12,8 @@ import {
   UNFINISHED,
 } from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';
-import { requireLayerScope } from '../auth/request-checks.ts';
+import { mayChange, requireLayerScope } from '../auth/layer-visibility.ts';
+import type { Context } from '../context.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { anyTime, count, flag, moment, name, wholeNumber } from './values.ts';
 
@@ -93,12 +94,12 @@ function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stopBody>):
 }
 
 export async function stopTasks(
-  { body, caller, note }: Call<{ body: typeof stopBody }>,
+  { body, caller, context, note }: Call<{ body: typeof stopBody }>,
   { catalog, tasks }: ApiDeps,
 ) {
   const filter = stopFilterOf(body);
-  if (body.layer !== undefined) requireLayerScope(caller, boundLayer(catalog, body.layer).layer.name);
-  const own = await ownUnfinished(tasks, caller, filter);
+  if (body.layer !== undefined) requireLayerScope(context, boundLayer(catalog, body.layer).layer.name);
+  const own = await ownUnfinished(tasks, context, filter);
   if (body.dryRun) return { count: stoppable((await tasks.count(own)).state), tasks: [] };
   const stopped = await tasks.cancel(own, caller.name);
   const count = stoppable(countOf(stopped));
@@ -110,14 +111,15 @@ export async function stopTasks(
 /** The unfinished tasks among them that the caller may stop. */
 export async function ownUnfinished(
   tasks: Pick<ApiDeps['tasks'], 'layersOf'>,
-  caller: Caller,
+  context: Context,
   filter: TaskFilter,
 ): Promise<TaskFilter> {
   const states = UNFINISHED.filter((state) => filter.states?.includes(state) ?? true);
   const unfinished = { ...filter, states };
-  if (mayWorkOnAll(caller)) return unfinished;
+  const { caller } = context;
+  if (caller?.role === 'admin' && mayWorkOnAll(caller)) return unfinished;
   const layers = await tasks.layersOf(unfinished);
-  return { ...unfinished, layers: layers.filter((layer) => mayWorkOn(caller, layer)) };
+  return { ...unfinished, layers: layers.filter((layer) => mayChange(context, layer)) };
 }
 
 function countOf(tasks: readonly Task[]): Readonly<Record<TaskState, number>> {

@@ -4,8 +4,7 @@ import { layerBelow } from '../../catalog/incarnations.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
-import { isPublic, mayLookAt } from '../auth/layer-visibility.ts';
-import { requireLayerScope } from '../auth/request-checks.ts';
+import { isPublic, mayLookAt, requireLayerScope } from '../auth/layer-visibility.ts';
 import { authorIn, type ChangeNote, type Context, createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
@@ -39,7 +38,7 @@ export async function createTask(call: Call<{ body: typeof taskBody }>, deps: Ap
   const { layer, type, dryRun, idempotencyKey, ...body } = call.body;
   const draft = { layer, type, ...taskDraftOf(body) };
   refuseUnknownNames(deps.catalog, draft);
-  requireLayerScope(call.caller, draft.layer);
+  requireLayerScope(call.context, draft.layer);
   if (dryRun) return jsonResponse(await estimateOf(deps, draft));
   const key = idempotencyKey === undefined ? {} : { key: keyForRequest(idempotencyKey, draft) };
   return created(call, await deps.tasks.create({ ...draft, ...key }, authorIn(call)), deps);
@@ -95,7 +94,7 @@ async function taskOf(call: OneTask, { tasks }: ApiDeps): Promise<Task> {
 
 async function ownTask(call: OneTask, deps: ApiDeps): Promise<Task> {
   const task = await taskOf(call, deps);
-  requireLayerScope(call.caller, task.request.layer);
+  requireLayerScope(call.context, task.request.layer);
   return task;
 }
 

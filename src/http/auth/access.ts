@@ -9,7 +9,7 @@ export interface Credentials extends Presented {
   readonly host: string;
 }
 
-/** Names of headers, in lower case. */
+/** Names of headers. */
 export interface ProxyHeaderNames extends ProxyHeaders {
   /** Called when they came from an untrusted address and were ignored. */
   readonly ignored: () => void;
@@ -42,8 +42,8 @@ export function proxyHeadersOf(login: ProxyHeaders | null, log: Logger): ProxyHe
   if (!login) return null;
   let warned = false;
   return {
-    user: login.user.toLowerCase(),
-    groups: login.groups.toLowerCase(),
+    user: login.user,
+    groups: login.groups,
     ignored() {
       if (!warned) log.warn({ header: login.user }, 'a sign-in header from an untrusted address was ignored');
       warned = true;

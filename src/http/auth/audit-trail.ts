@@ -1,4 +1,5 @@
 import type { AuditLog } from '../../access/audit-log.ts';
+import { accountOf } from '../../access/caller.ts';
 import type { Context } from '../context.ts';
 import type { Match } from '../hits/router.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
@@ -21,7 +22,8 @@ export async function withTrace(
 ): Promise<Response> {
   const { layer } = context.params;
   const target = layer === undefined ? null : `layer:${layer}`;
-  const draft = { ...draftOf(`${route.method} ${route.path}`, context), target };
+  const administrative = route.role === 'admin';
+  const draft = { ...draftOf(`${route.method} ${route.path}`, context), target, administrative };
   await audit.record({ ...draft, phase: 'begun' });
   const [result] = await Promise.allSettled([(async () => handle())()]);
   const isAnswered = result.status === 'fulfilled';
@@ -46,7 +48,8 @@ export function noteDenial(
 }
 
 function draftOf(action: string, { id, caller, source, path }: Context) {
-  return { id, actor: caller?.name ?? null, via: caller?.via ?? null, source, action, path };
+  const who = caller && { actor: caller.name, account: accountOf(caller), via: caller.via };
+  return { id, ...who, source, action, path };
 }
 
 function outcomeNamed(status: number): 'done' | 'refused' | 'failed' {

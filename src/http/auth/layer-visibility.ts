@@ -36,6 +36,18 @@ function keyFor(context: Context, layer: Layer): PresentedKey | null {
   return context.key;
 }
 
+/** Throws unless the caller may work on the layer: no more than on layers that it may see. */
+export function requireLayerScope(context: Context, layer: string | undefined): void {
+  const { caller } = context;
+  if (!caller || layer === undefined || mayChange(context, layer)) return;
+  throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
+}
+
+export function mayChange(context: Context, name: string): boolean {
+  const { caller } = context;
+  return caller !== null && mayLookAt(caller, { name, access: context.accessOf(name) ?? 'public' });
+}
+
 /** Makes unknown layers indistinguishable from private ones. */
 export type LayerScreen = (handler: Handler) => Handler;
 
@@ -93,7 +105,7 @@ export async function visibleLayers(context: Context, all: readonly Layer[]): Pr
   return all.filter((layer) => isPublic(layer) || mayLookAt(caller, layer));
 }
 
-export function mayLookAt(caller: Caller, layer: Layer): boolean {
+export function mayLookAt(caller: Caller, layer: Pick<Layer, 'name' | 'access'>): boolean {
   const { access, name } = layer;
   const needed = access === 'public' || access === 'authenticated' ? 'viewer' : access;
   return roleSuffices(caller.role, needed) && mayWorkOn(caller, name);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { createProxyTrust, isLoopbackHost, ownAddress } from './peer.ts';
+import { sourceAddress } from './request-checks.ts';
 
 function requestFrom(remoteAddress: string, headers: Record<string, string>): IncomingMessage {
   const socket = { remoteAddress, localAddress: '10.0.0.1', localPort: 8080 };
@@ -53,6 +54,20 @@ describe('trusted proxies', () => {
     ...['fd00::/129', 'fd00::/', '::1::2', '10.0.0.1:80'],
   ])('trusted proxies cannot be %j', (entry) => {
     expect(() => createProxyTrust([entry])).toThrow('is neither an address nor a network');
+  });
+});
+
+describe('the address of a client behind proxies', () => {
+  const trusts = createProxyTrust(['10.0.0.0/8']);
+  it.each([
+    ['203.0.113.9, 10.0.0.2', '203.0.113.9'],
+    ['198.51.100.1, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
+    ['10.0.0.77, 10.0.0.2', '10.0.0.77'],
+    ['10.0.0.77', '10.0.0.77'],
+    ['unknown', '10.0.0.1'],
+    ['', '10.0.0.1'],
+  ])('a client that proxies report as %j has the address %s', (forwarded, address) => {
+    expect(sourceAddress(requestFrom('10.0.0.1', { 'x-forwarded-for': forwarded }), trusts)).toBe(address);
   });
 });
 

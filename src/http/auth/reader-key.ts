@@ -217,7 +217,8 @@ export function withKeyInAddresses(
   return parts
     .map((part, i) => {
       if (i === 0) return part;
-      if (!part.startsWith('/')) return `${base}${part}`;
+      // The start page shows the map and the console, which take no key.
+      if (!part.startsWith('/') || part.startsWith('/#')) return `${base}${part}`;
       const end = part.search(/["'<>\s]|$/);
       return `${base}${keyed(part.slice(0, end), pair, ampersand)}${part.slice(end)}`;
     })

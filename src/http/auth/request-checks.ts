@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { type Caller, mayWorkOn, type Role, roleSuffices } from '../../access/caller.ts';
+import { type Caller, type Role, roleSuffices } from '../../access/caller.ts';
 import type { ProxyHeaders } from '../../access/proxy-login.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
@@ -36,11 +36,6 @@ export function refuseLesserRole(caller: Caller, needed: Role): void {
     'forbidden',
     `This needs the role ${needed}; ${caller.name} has the role ${caller.role}.`,
   );
-}
-
-export function requireLayerScope(caller: Caller | null, layer: string | undefined): void {
-  if (!caller || layer === undefined || mayWorkOn(caller, layer)) return;
-  throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
 }
 
 /** RFC 9112, 3.2: an invalid `Host`, or a second one, is a 400. A valid one is cached per connection. */
@@ -87,21 +82,30 @@ export function refuseExcess({ url = '', rawHeaders }: IncomingMessage, limits: 
  * A page of another site must not change anything here with credentials of the browser. Browsers name the origin of a
  * request; a request without one does not come from a browser.
  */
-function refuseCrossSite(request: IncomingMessage, ownHost: string): void {
+function refuseCrossSite(request: IncomingMessage, ownHosts: readonly string[]): void {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined) {
     if (site === 'same-origin' || site === 'none') return;
     throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
   }
   const { origin } = request.headers;
-  if (origin === undefined || hostOfOrigin(origin) === ownHost.toLowerCase()) return;
+  if (origin === undefined || ownHosts.includes(hostOfOrigin(origin) ?? '')) return;
   throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
 }
 
 /** `changes`: false for a POST that only reads, such as the forms of map services: other sites may send them. */
-export function refuseUnsafe(request: IncomingMessage, trusts: TrustsProxy, changes: boolean): void {
+export function refuseUnsafe(
+  request: IncomingMessage,
+  { trusts, publicUrl }: { readonly trusts: TrustsProxy; readonly publicUrl: string | null },
+  changes: boolean,
+): void {
   if (request.method === 'GET' || request.method === 'HEAD') return;
-  if (changes) refuseCrossSite(request, new URL(ownAddress(request, '', trusts)).host);
+  const own = [ownAddress(request, '', trusts), ...(publicUrl === null ? [] : [publicUrl])];
+  if (changes)
+    refuseCrossSite(
+      request,
+      own.map((address) => new URL(address).host),
+    );
   refuseEncodedBody(request);
 }
 
@@ -123,22 +127,52 @@ export function credentialsOf(
   trusts: TrustsProxy,
   { proxyHeaders }: Pick<Access, 'proxyHeaders'>,
 ): Credentials {
-  const login = proxyHeaders ? headersNamed(request, proxyHeaders) : null;
-  const proxy = login && trusts(peerOf(request).address) ? login : null;
-  if (login && !proxy) proxyHeaders?.ignored();
+  const named =
+    proxyHeaders && request.headers[proxyHeaders.user.toLowerCase()] !== undefined ? proxyHeaders : null;
+  const trusted = named !== null && trusts(peerOf(request).address);
+  if (!trusted) named?.ignored();
   return {
     authorization: request.headers.authorization ?? null,
     session: readSessionCookie(request.headers.cookie ?? null, cameBySecureWay(request, trusts)),
     address: sourceAddress(request, trusts),
     host: request.headers.host ?? '',
-    proxy,
+    proxy: trusted ? signInHeaders(request, named) : null,
   };
 }
 
-/** Null: no header of the user. RFC 9110, 5.3: repeated headers are joined with a comma. */
-function headersNamed({ headers }: IncomingMessage, { user, groups }: ProxyHeaderNames): ProxyHeaders | null {
-  const joined = (name: string) => [headers[name] ?? ''].flat().join(',');
-  return headers[user] === undefined ? null : { user: joined(user), groups: joined(groups) };
+/** A second line would be joined to the first: a client may have added it to what its proxy sends. */
+function signInHeaders(request: IncomingMessage, names: ProxyHeaderNames): ProxyHeaders {
+  const user = onlyLine(request, names.user).trim();
+  const groups = onlyLine(request, names.groups);
+  if (!PROXY_USER.test(user)) {
+    throw badSignInHeader(
+      names.user,
+      'may have letters, digits, spaces and . _ @ + \\ / : | = -, at most 256 characters',
+    );
+  }
+  if (groups.split(',').some((group) => group.length > MAX_GROUP_LENGTH)) {
+    throw badSignInHeader(
+      names.groups,
+      `has groups of at most ${MAX_GROUP_LENGTH} characters, separated by commas`,
+    );
+  }
+  return { user, groups };
+}
+
+/** Empty: no user. */
+const PROXY_USER = /^[\w.@+\\/:|= -]{0,256}$/;
+const MAX_GROUP_LENGTH = 256;
+
+function onlyLine({ rawHeaders }: IncomingMessage, name: string): string {
+  const lines = rawHeaders.filter(
+    (_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name.toLowerCase(),
+  );
+  if (lines.length > 1) throw badSignInHeader(name, 'may come only once');
+  return lines[0] ?? '';
+}
+
+function badSignInHeader(name: string, rule: string): HttpProblem {
+  return new HttpProblem('header-invalid', `The header ${name} of the proxy ${rule}.`);
 }
 
 export function cameBySecureWay(request: IncomingMessage, trusts: TrustsProxy): boolean {
@@ -157,12 +191,15 @@ function withoutPort(hop: string): string {
   return bracketed ?? plain ?? hop;
 }
 
-/** Each proxy appends its peer; the last address that is not a trusted proxy is the client. */
+/**
+ * Each proxy appends its peer; the last address that is not a trusted proxy is the client. If all are, it is the first: clients
+ * in a trusted network must not share one address, or one of them could throttle all.
+ */
 function callerBehindProxies(request: IncomingMessage, peer: string, trusts: TrustsProxy): string {
   const header = request.headers['x-forwarded-for'];
   const hops = (Array.isArray(header) ? header.join(',') : (header ?? ''))
     .split(',')
     .map((hop) => withoutMapping(withoutPort(hop.trim())));
-  const caller = hops.findLast((hop) => hop !== '' && !trusts(hop));
+  const caller = hops.findLast((hop) => hop !== '' && !trusts(hop)) ?? hops.find((hop) => hop !== '');
   return caller !== undefined && isIP(caller) !== 0 ? caller : peer;
 }

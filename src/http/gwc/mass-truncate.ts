@@ -1,4 +1,4 @@
-import { mayWorkOnAll } from '../../access/caller.ts';
+import { type Caller, mayWorkOnAll } from '../../access/caller.ts';
 import { invalid, isTilewardenError, shortened, type TilewardenError } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import {
@@ -14,8 +14,8 @@ import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { TaskAuthor } from '../../tasks/task-author.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
+import { mayLookAt, requireLayerScope } from '../auth/layer-visibility.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
-import { requireLayerScope } from '../auth/request-checks.ts';
 import { authorIn } from '../context.ts';
 import { html, pageResponse } from '../pages/html.ts';
 import { HttpProblem } from '../problems.ts';
@@ -34,13 +34,18 @@ export async function massTruncate({ context, caller, note }: Call, { catalog, m
   const { type, layer } = request;
   const work = workOf(request, massTruncation, by);
   note({ target: layer === null ? 'every layer' : `layer:${layer}`, after: { type } });
-  if (layer === null && !mayWorkOnAll(caller)) {
+  if (layer === null && !mayChangeAll(caller, catalog)) {
     throw new HttpProblem('forbidden', `${caller.name} may not work on every layer.`);
   }
-  requireLayerScope(caller, layer ?? undefined);
+  requireLayerScope(context, layer ?? undefined);
   if (layer !== null && !catalog.layer(layer)) throw invalid(`Could not find layer ${layer}`);
   const emptied = await work();
   return Array.isArray(emptied) && mediaType === FORM ? allPage(emptied) : textResponse(200, '');
+}
+
+function mayChangeAll(caller: Caller, { layers }: Pick<ApiDeps['catalog'], 'layers'>): boolean {
+  if (!mayWorkOnAll(caller)) return false;
+  return caller.role === 'admin' || [...layers()].every((layer) => mayLookAt(caller, layer));
 }
 
 /**

@@ -46,7 +46,7 @@ function start(layer: Layer, draft: TaskDraft, call: Call, { tasks }: ApiDeps): 
 /** `kill_all` for every layer the caller may work on. */
 export async function stopByForm({ context, caller }: Call, { tasks }: ApiDeps) {
   const states = killAllStates(readForm(context));
-  const own = await ownUnfinished(tasks, caller, { states, types: WORK_TYPES });
+  const own = await ownUnfinished(tasks, context, { states, types: WORK_TYPES });
   return stoppedPage(context, await tasks.cancel(own, caller.name));
 }
 

@@ -7,6 +7,7 @@ import type { AccessLog } from '../access-log.ts';
 import type { Access } from '../auth/access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from '../auth/audit-trail.ts';
 import { CallerPlaces } from '../auth/caller-places.ts';
+import { requireLayerScope } from '../auth/layer-visibility.ts';
 import type { TrustsProxy } from '../auth/peer.ts';
 import { createKeyGate, type PresentedKey, preflightResponse, presentedKeyOf } from '../auth/reader-key.ts';
 import { readBody } from '../auth/request-body.ts';
@@ -16,9 +17,8 @@ import {
   refuseExcess,
   refuseLesserRole,
   refuseUnsafe,
-  requireLayerScope,
 } from '../auth/request-checks.ts';
-import { authorIn, CallerGone, Context, connectionOf } from '../context.ts';
+import { authorIn, CallerGone, Context, type ContextDeps, connectionOf } from '../context.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
 import type { Response } from '../response.ts';
@@ -31,6 +31,9 @@ export interface DispatcherOptions {
   readonly access: Access;
   readonly audit: AuditSink;
   readonly trusts: TrustsProxy;
+  /** As in `ContextDeps`. */
+  readonly publicUrl: string | null;
+  readonly accessOf: ContextDeps['accessOf'];
   readonly log: Logger;
   readonly limits: HttpLimits;
   /** Tells the request ids of this run from those of the last one. */
@@ -111,12 +114,12 @@ export function createDispatcher(options: DispatcherOptions) {
     return { match, context };
   }
 
-  /** A key on the way to a tile service is no part of the address. */
+  /** A reader key is not part of the address where one is accepted. */
   function targetOf(request: IncomingMessage): { readonly match: Match; readonly key: PresentedKey | null } {
     const { method = '', url = '' } = request;
     const key = keyGate && presentedKeyOf(request, connectionOf);
     const match = router.match(method, key?.url ?? url);
-    if (!key || match.route?.sharing === 'anyone') return { match, key };
+    if (!key || match.route?.sharing === 'anyone' || match.route?.takesKey) return { match, key };
     return { match: key.url === url ? match : router.match(method, url), key: null };
   }
 
@@ -249,8 +252,8 @@ export function createDispatcher(options: DispatcherOptions) {
     refuseExcess(request, limits);
     await admitKey(request, context);
     routeOf(match);
-    if (!isReading(request)) requireLayerScope(context.caller, match.params.layer);
-    refuseUnsafe(request, trusts, match.route?.sharing !== 'anyone');
+    if (!isReading(request)) requireLayerScope(context, match.params.layer);
+    refuseUnsafe(request, options, match.route?.sharing !== 'anyone');
   }
 
   /** A body may be held back until its caller has been removed, or has lost a role: the right to act is that of its end. */

@@ -79,6 +79,7 @@ export async function openHttpProcess(
     sourcelessRoutes({ catalog, pipeline, clock, log, surrogateKeys: options.server.surrogateKeys ?? null }),
     {
       access: accessThrough(channel, options.proxyHeaders),
+      accessOf: (layer) => catalog.layer(layer)?.layer.access ?? null,
       audit: NO_AUDIT,
       keys,
       ...(options.accessLog && { accessLog: options.accessLog }),

@@ -23,7 +23,9 @@ const OWN_HEADERS = pairs({
 const BY_TLS: Headers = ['Strict-Transport-Security', 'max-age=31536000'];
 
 /** RFC 9110, 12.5.5: a response for one caller is not for the next, not even in the same browser. */
-const BY_CALLER: Headers = ['Vary', 'Authorization, Cookie'];
+const BY_CALLER = 'Authorization, Cookie';
+/** A cache may keep a response whose addresses follow these headers for requests with the same ones only. */
+const BY_ADDRESS = 'Host, X-Forwarded-Host, X-Forwarded-Proto, X-Forwarded-Prefix';
 
 /** Given unless the answer says otherwise. */
 const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
@@ -46,7 +48,7 @@ export function createSender(
   const outbox = createOutbox();
   return (response, answer, context, sharing) => {
     const { status, body } = answer;
-    const toAll = sharing === 'anyone' && context.audience === 'all';
+    const toAll = sharing === 'anyone' && context.audience === 'all' && !context.followsAddress;
     const byTls = cameByTls(response.req);
     if (toAll && !byTls && isPrepared(answer) && isTakenWhole(response, answer)) {
       outbox.whole(response, answer);
@@ -74,17 +76,29 @@ function headersOf({ status, headers }: Response, context: Context, sharing: 'an
   if (sharing !== 'anyone' || audience === 'caller') return ownHeaders(headers, context);
   const shared = [...headers, ...SHARED_HEADERS];
   if (status >= 400) shared.push('X-Request-Id', context.id);
-  if (audience !== 'all') shared.push(...BY_CALLER);
-  if (context.headers['x-api-key'] !== undefined) shared.push('Vary', 'X-Api-Key');
+  vary(shared, context);
+  if (context.headers['x-api-key'] !== undefined) addVary(shared, 'X-Api-Key');
   return shared;
 }
 
-function ownHeaders(given: Headers, { id, audience }: Context): string[] {
-  const headers = [...given, 'X-Request-Id', id, ...OWN_HEADERS];
+function vary(headers: string[], { audience, followsAddress }: Context): void {
+  if (audience !== 'all') addVary(headers, BY_CALLER);
+  if (followsAddress) addVary(headers, BY_ADDRESS);
+}
+
+/** In the last line of that name: nginx before 1.23 obeys no other. */
+function addVary(headers: string[], names: string): void {
+  const at = headers.lastIndexOf('Vary') + 1;
+  if (at === 0) headers.push('Vary', names);
+  else headers[at] = `${headers[at]}, ${names}`;
+}
+
+function ownHeaders(given: Headers, context: Context): string[] {
+  const headers = [...given, 'X-Request-Id', context.id, ...OWN_HEADERS];
   for (const [name, value] of OWN_DEFAULTS) {
     if (!hasHeader(given, name)) headers.push(name, value);
   }
-  if (audience !== 'all') headers.push(...BY_CALLER);
+  vary(headers, context);
   return headers;
 }
 

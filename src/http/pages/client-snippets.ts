@@ -16,15 +16,23 @@ export interface Snippet {
 
 const OF_PAGE = 'For a page that has an element with the id map.';
 
+/** The address with the key of the reader, if there is one. */
+export type Keyed = (address: string) => string;
+
 /** For each client that can show this tile set. `base` is the address of the server, without a closing slash. */
-export function snippetsFor(shown: ResolvedTileSet, base: string): readonly Snippet[] {
+export function snippetsFor(
+  shown: ResolvedTileSet,
+  base: string,
+  keyed: Keyed = (address) => address,
+): readonly Snippet[] {
   const { layer } = shown.bound;
   const { gridSet } = shown.subset;
   const mercator = isWebMercator(gridSet);
   const picture = shown.format.kind === 'raster';
   const name = addressPart(layer.name);
-  const capabilities = `${base}/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&LAYER=${name}`;
-  const at = (place: string) => tileAddress(shown, base, place);
+  const capabilities = keyed(`${base}/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&LAYER=${name}`);
+  const at = (place: string) => keyed(tileAddress(shown, base, place));
+  const isOpen = layer.access === 'public' || keyed(`${base}/`) !== `${base}/`;
   const url = at('{z}/{x}/{y}');
   const dense = layer.retinaSubsets.length > 0 ? '{r}' : '';
   const dataset = datasetOf(shown, capabilities, url);
@@ -50,7 +58,7 @@ export function snippetsFor(shown: ResolvedTileSet, base: string): readonly Snip
     tilejson: mercator && [
       'TileJSON',
       'For clients that read TileJSON, e.g. as the url of a MapLibre source.',
-      `${base}/tiles/${name}.json`,
+      keyed(`${base}/tiles/${name}.json`),
     ],
     gdal: picture &&
       dataset !== null && [
@@ -61,7 +69,7 @@ export function snippetsFor(shown: ResolvedTileSet, base: string): readonly Snip
     arcgis: picture && [
       'ArcGIS Pro and ArcGIS Online',
       'Add › WMTS layer (in Pro: Insert › Connections › New WMTS Server), and this as the URL.',
-      `${base}/service/wmts/rest/WMTSCapabilities.xml`,
+      keyed(`${base}/service/wmts/rest/WMTSCapabilities.xml`),
     ],
     'arcgis-js': picture &&
       mercator && [
@@ -72,10 +80,10 @@ export function snippetsFor(shown: ResolvedTileSet, base: string): readonly Snip
     'ogc-api': [
       'OGC API – Tiles',
       'The address of the layer; GDAL takes it with OGCAPI: in front.',
-      `${base}/ogc/collections/${name}`,
+      keyed(`${base}/ogc/collections/${name}`),
     ],
-    tms: ['TMS', 'Rows are counted from the bottom.', `${base}/service/tms/1.0.0`],
-    curl: ['curl: a tile', 'Saves one tile to a file.', curlOfTile(shown, at)],
+    tms: ['TMS', 'Rows are counted from the bottom.', keyed(`${base}/service/tms/1.0.0`)],
+    curl: ['curl: a tile', 'Saves one tile to a file.', curlOfTile(shown, at, isOpen)],
   };
   return Object.entries(clients).flatMap(([id, entry]) => {
     if (!entry) return [];
@@ -201,12 +209,12 @@ function datasetOf(shown: ResolvedTileSet, capabilities: string, url: string): s
 }
 
 /** The tile in the middle of the layer at its first zoom. */
-function curlOfTile({ bound, subset, format }: ResolvedTileSet, at: (place: string) => string): string {
+function curlOfTile({ subset, format }: ResolvedTileSet, at: Keyed, isOpen: boolean): string {
   const { gridSet, zoomStart: z, extent } = subset;
   const first = boundsOfTile(gridSet, z, 0, 0);
   const x = Math.floor(((extent.minX + extent.maxX) / 2 - first.minX) / (first.maxX - first.minX));
   const y = Math.floor((first.maxY - (extent.minY + extent.maxY) / 2) / (first.maxY - first.minY));
-  const secret = bound.layer.access === 'public' ? '' : '-u NAME:PASSWORD ';
+  const secret = isOpen ? '' : '-u NAME:PASSWORD ';
   return `curl -f ${secret}-o tile.${format.extensions[0]} ${shellWord(at(`${z}/${x}/${y}`))}`;
 }
 

@@ -6,13 +6,14 @@ import { isWebMercator } from '../../domain/srs.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { cacheControlOf } from '../auth/layer-visibility.ts';
+import { carryKey } from '../auth/reader-key.ts';
 import type { Context } from '../context.ts';
 import { withHeaders } from '../response.ts';
 import { type Handler, publicRoute, type Route } from '../route.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { titleOf } from '../services/layer-facts.ts';
 import { layerFor } from '../services/tiles.ts';
-import { addressPart, type Snippet, snippetsFor } from './client-snippets.ts';
+import { addressPart, type Keyed, type Snippet, snippetsFor } from './client-snippets.ts';
 import { EMPTY, type Html, html } from './html.ts';
 import { createPageWriter } from './page.ts';
 
@@ -22,10 +23,11 @@ export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route
   const layerPage: Handler = async (context) => {
     const bound = await layerFor(context, catalog, context.param('layer'));
     const { layer } = bound;
-    const body = describeLayer(tilesShown(context, bound), context.baseUrl);
+    const keyed: Keyed = (address) => carryKey(context, address, [layer], '&');
+    const body = describeLayer(tilesShown(context, bound), context.baseUrl, keyed);
     return withHeaders(page({ title: titleOf(layer), body, copying: true }), cacheControlOf(layer));
   };
-  return [publicRoute('/layers/{layer}', layerPage)];
+  return [{ ...publicRoute('/layers/{layer}', layerPage), takesKey: true }];
 }
 
 /** `?gridSet=…&format=…` and the layer's parameters; web mercator by default, if the layer has it. */
@@ -51,11 +53,11 @@ export function demoRoutes(): readonly Route[] {
   ];
 }
 
-function describeLayer(shown: ResolvedTileSet, base: string): Html {
+function describeLayer(shown: ResolvedTileSet, base: string, keyed: Keyed): Html {
   const { layer } = shown.bound;
   return html`<nav aria-label="Elsewhere"><a href="${base}/#layer=${addressPart(layer.name)}">Map</a> · <a href="${base}/#/layers/${addressPart(layer.name)}">Console</a></nav>
 ${layer.description === '' ? EMPTY : html`<p>${layer.description}</p>`}
-${preview(layer, base)}
+${preview(layer, base, keyed)}
 <dl>
 <dt>Name</dt><dd><code>${layer.name}</code></dd>
 <dt>Formats</dt><dd>${layer.formats.map(({ mediaType }) => mediaType).join(', ')}</dd>
@@ -63,15 +65,15 @@ ${layer.parameters.map(({ name, values }) => html`<dt>${name}</dt><dd>${paramete
 ${layer.attribution === '' ? EMPTY : html`<dt>Attribution</dt><dd>${layer.attribution}</dd>`}
 </dl>
 <h2>In map clients</h2>
-${choices(shown, base)}
-${snippetsFor(shown, base).map(snippet)}
+${choices(shown, base, keyed)}
+${snippetsFor(shown, base, keyed).map(snippet)}
 <h2>Grid sets</h2>
 ${gridSetTable(layer)}
 <h2>Documents</h2>
-${documentList(layer, base)}`;
+${documentList(layer, base, keyed)}`;
 }
 
-function choices(shown: ResolvedTileSet, base: string): Html {
+function choices(shown: ResolvedTileSet, base: string, keyed: Keyed): Html {
   const { layer } = shown.bound;
   const current: Readonly<Record<string, string>> = {
     gridSet: shown.subset.gridSet.name,
@@ -82,7 +84,8 @@ function choices(shown: ResolvedTileSet, base: string): Html {
     if ((current[name] ?? '') === value)
       return html`<strong aria-current="true">${value || 'default'}</strong> `;
     const query = new URLSearchParams({ ...current, [name]: value });
-    return html`<a href="${base}/layers/${addressPart(layer.name)}?${query.toString()}">${value || 'default'}</a> `;
+    const address = keyed(`${base}/layers/${addressPart(layer.name)}?${query.toString()}`);
+    return html`<a href="${address}">${value || 'default'}</a> `;
   };
   const offered: readonly (readonly [label: string, name: string, values: readonly string[]])[] = [
     ['Grid set', 'gridSet', layer.gridSubsets.map(({ gridSet }) => gridSet.name)],
@@ -110,14 +113,14 @@ function snippet({ id, client, how, text }: Snippet): Html {
 }
 
 /** The first existing tile at the lowest zoom. */
-function preview(layer: Layer, base: string): Html {
+function preview(layer: Layer, base: string, keyed: Keyed): Html {
   const [{ gridSet, zoomStart, coverages }] = layer.gridSubsets;
   const format = layer.formats.find(({ kind }) => kind === 'raster');
   const first = coverages.findIndex((coverage) => coverage !== null);
   const tile = coverages[first];
   if (!format || !tile) return EMPTY;
   const place = `${zoomStart + first}/${tile.minX}/${tile.minY}.${format.extensions[0]}`;
-  const address = `${base}/tiles/${addressPart(layer.name)}/${addressPart(gridSet.name)}/${place}`;
+  const address = keyed(`${base}/tiles/${addressPart(layer.name)}/${addressPart(gridSet.name)}/${place}`);
   return html`<img class="preview" src="${address}" alt="A tile of the layer" width="${gridSet.tileWidth}" height="${gridSet.tileHeight}">`;
 }
 
@@ -134,7 +137,7 @@ function gridSetRow({ gridSet, zoomStart, zoomStop, extent }: GridSubset): Html 
   return html`<tr><td>${gridSet.name}</td><td>EPSG:${gridSet.srs}</td><td>${zoomStart}–${zoomStop}</td><td>${gridSet.tileWidth}×${gridSet.tileHeight}</td><td>${coordsOf(extent).join(', ')}</td></tr>`;
 }
 
-function documentList({ name }: Layer, base: string): Html {
+function documentList({ name }: Layer, base: string, keyed: Keyed): Html {
   const part = addressPart(name);
   const documents: readonly (readonly [title: string, address: string])[] = [
     ['WMTS capabilities', `${base}/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&LAYER=${part}`],
@@ -143,6 +146,6 @@ function documentList({ name }: Layer, base: string): Html {
     ['TMS', `${base}/service/tms/1.0.0`],
   ];
   return html`<ul>
-${documents.map(([title, address]) => html`<li><a href="${address}">${title}</a></li>`)}
+${documents.map(([title, address]) => html`<li><a href="${keyed(address)}">${title}</a></li>`)}
 </ul>`;
 }

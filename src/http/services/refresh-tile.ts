@@ -2,7 +2,8 @@ import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CachedTile, ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { refuseLesserRole, requireLayerScope } from '../auth/request-checks.ts';
+import { mayLookAt } from '../auth/layer-visibility.ts';
+import { refuseLesserRole } from '../auth/request-checks.ts';
 import type { Context } from '../context.ts';
 import { createTileResponder, type TileResponder } from '../hits/tile-response.ts';
 import { HttpProblem } from '../problems.ts';
@@ -32,7 +33,8 @@ export function createRefreshResponder(
     const caller = await context.identify();
     if (!caller) throw context.credentialsNeeded();
     refuseLesserRole(caller, 'operator');
-    requireLayerScope(caller, tiles.set.layer);
+    if (!mayLookAt(caller, tiles.bound.layer))
+      throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
     refuseOtherSites(context);
     if (!refresh) throw new Error('Tiles are refreshed by the primary process.');
     const read = () => refresh(tiles, index, context.signal);

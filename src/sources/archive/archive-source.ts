@@ -7,7 +7,7 @@ import { requestManners } from '../request-manners.ts';
 import type { SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import type { SourceUpstream } from '../upstream/upstream-client.ts';
 import { type Archive, VECTOR_TILE } from './archive.ts';
 import type { ArchiveSourceOptions } from './archive-source-options.ts';
 import { openMbtiles } from './mbtiles.ts';
@@ -109,7 +109,7 @@ async function readPart(file: FileHandle, offset: number, length: number) {
 const PARTIAL_CONTENT = 206;
 
 /** Reads parts of a remote file by range requests (RFC 9110, 14), through the shared upstream client. */
-function createRemoteFileParts(url: string, options: HttpOptions, upstream: UpstreamClient): FileParts {
+function createRemoteFileParts(url: string, options: HttpOptions, upstream: SourceUpstream): FileParts {
   const { headers, ...manners } = requestManners(options);
   return {
     async read(offset, length, { priority, signal }) {

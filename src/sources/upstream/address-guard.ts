@@ -22,6 +22,7 @@ const PRIVATE = [
 const KINDS = {
   never: 'a link-local, metadata or reserved address',
   private: 'a loopback or private address',
+  foreign: 'a loopback or private address',
   unknown: 'an address that this server cannot resolve, to check it before the proxy is asked',
 };
 
@@ -36,14 +37,22 @@ export class AddressRefused extends Error {
     super(`${hostname} is at ${what}`);
     this.name = 'AddressRefused';
     this.isNever = kind === 'never';
-    this.advice = this.isNever
-      ? `The map source is at ${what}, to which no request is sent.`
-      : `The map source is at ${what}. Allow its host in the configuration file, under upstreams, with allowPrivate: true.`;
+    this.advice =
+      kind === 'foreign'
+        ? `The map source sends requests on to ${what}. Only hosts in its own declaration may have one.`
+        : this.isNever
+          ? `The map source is at ${what}, to which no request is sent.`
+          : `The map source is at ${what}. Allow its host in the configuration file, under upstreams, with allowPrivate: true.`;
   }
 }
 
 /** Every address is judged at connect time, so a name that later resolves elsewhere gains nothing. */
-export function createAddressGuard(options: { readonly allowPrivate: boolean }) {
+export function createAddressGuard(options: {
+  readonly allowPrivate: boolean;
+  /** False: a document of an upstream names the host, not a declaration. */
+  readonly isOwn?: boolean;
+}) {
+  const notAllowed = options.isOwn === false ? 'foreign' : 'private';
   const never = blockListOf(NEVER);
   const blocked = options.allowPrivate ? never : blockListOf([...NEVER, ...PRIVATE]);
   const refusalOf = (hostname: string, addresses: readonly string[]) => {
@@ -51,7 +60,7 @@ export function createAddressGuard(options: { readonly allowPrivate: boolean }) 
     if (refused.length === 0) return null;
     return new AddressRefused(
       hostname,
-      refused.some((address) => isIn(never, address)) ? 'never' : 'private',
+      refused.some((address) => isIn(never, address)) ? 'never' : notAllowed,
     );
   };
   return {

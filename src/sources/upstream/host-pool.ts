@@ -7,7 +7,11 @@ import type { UpstreamOptions } from './upstream-options-for.ts';
 export type HostOptions = Pick<
   UpstreamOptions,
   'allowPrivate' | 'concurrency' | 'ca' | 'certificate' | 'key'
-> & { readonly proxy: string | null };
+> & {
+  readonly proxy: string | null;
+  /** False: a document of an upstream names the host, not a declaration. */
+  readonly isOwn: boolean;
+};
 
 interface HostLimits {
   readonly connectMs: number;
@@ -26,8 +30,8 @@ const ADMITTED_MS = 60_000;
 
 /** Connections to one origin. Throws where its literal address is not allowed; names are judged when they are resolved. */
 export function openHostPool(url: URL, options: HostOptions, limits: HostLimits, clock: Clock): HostPool {
-  const { proxy, allowPrivate } = options;
-  const guard = createAddressGuard({ allowPrivate });
+  const { proxy } = options;
+  const guard = createAddressGuard(options);
   const refusal = guard.refuses(url.hostname);
   if (refusal) throw unavailable(refusal);
   const timeouts = { headersTimeout: limits.firstByteMs, bodyTimeout: limits.totalMs };

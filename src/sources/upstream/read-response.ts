@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { hideValues } from '../../lib/hide-secrets.ts';
+import { hideKeys, hideValues } from '../../lib/hide-secrets.ts';
 import { failureOfBody, failureOfStatus, parseRetryAfter, refuseResponse } from './upstream-failure.ts';
 
 /** Characters of an error answer that are read. */
@@ -14,7 +14,7 @@ interface ReadLimits {
   /** Statuses that are answers. */
   readonly accepted: readonly number[];
   /** Values that were sent, which an error page may repeat; no client and no log shows them. */
-  readonly secrets: readonly string[];
+  readonly secrets: () => readonly string[];
   /** Encodings of the body that are left to the caller. */
   readonly encodings: readonly string[];
 }
@@ -30,7 +30,7 @@ export async function readResponse(response: Dispatcher.ResponseData, limits: Re
       throw failureOfStatus(
         statusCode,
         limits.host,
-        hideValues(await readStart(body), limits.secrets),
+        hideValues(await readStart(body), limits.secrets()),
         retryAfter,
       );
     }
@@ -141,4 +141,19 @@ function validatorOf(headers: Headers): string | null {
   return modified && !Number.isNaN(Date.parse(modified)) && modified.length <= MAX_VALIDATOR
     ? DATE_MARK + modified
     : null;
+}
+
+/** Parts of an address that only administrators may see; servers repeat them in error pages, often without the host. */
+export function hiddenPartsOf({ href, pathname, search }: URL): readonly string[] {
+  const shown = String(hideKeys(href));
+  const parts = [...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
+  return parts.filter((part) => !shown.includes(part)).flatMap((part) => [part, decoded(part)]);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

@@ -24,7 +24,7 @@ export function serverResponse(
   check(mediaType);
   // An exception in place of a picture is shown in excerpts.
   const bytes = TEXT.test(mediaType ?? '')
-    ? Buffer.from(hideValues(sent.toString('latin1'), secrets), 'latin1')
+    ? Buffer.from(hideValues(sent.toString('latin1'), secrets()), 'latin1')
     : sent;
   return { kind: 'encoded', bytes, mediaType, freshSeconds, validator };
 }

@@ -295,6 +295,23 @@ describe('the upstream client', () => {
     expect((await client.get(request({ url }))).mediaType).toBe('image/png');
   });
 
+  it('a source reaches private addresses of its own hosts only, whatever the configuration names', async () => {
+    await client.close();
+    const { host, hostname, port } = new URL(wms.origin);
+    const upstreams = { [hostname]: upstreamOptions.parse({ allowPrivate: true }) };
+    const options = { userAgent: 'x', upstreams, clock: systemClock, log: silentLogger };
+    client = openUpstreamClient({ ...options, configuredHosts: new Set([host]) });
+    const own = client.ownedBy(new Set([host]));
+    const other = client.ownedBy(new Set([`127.0.0.2:${port}`]));
+    expect((await own.get(request())).mediaType).toBe('image/png');
+    await expect(other.get(request())).rejects.toMatchObject({
+      reason: 'address-refused',
+      message: expect.stringContaining('Only hosts in its own declaration'),
+    });
+    expect((await own.get(request())).mediaType).toBe('image/png');
+    expect(wms.requests).toHaveLength(2);
+  });
+
   it('the upstream client never connects to link-local addresses', async () => {
     await client.close();
     const upstreams = { '169.254.169.254': upstreamOptions.parse({ allowPrivate: true }) };

@@ -12,6 +12,7 @@ import {
   conditionOf,
   type Freshness,
   freshnessOf,
+  hiddenPartsOf,
   NOT_MODIFIED,
   readResponse,
   textOf,
@@ -49,8 +50,8 @@ export interface UpstreamResponse extends Freshness {
   readonly bytes: Buffer;
   /** The server's media type without parameters, lower case; null: none. */
   readonly mediaType: string | null;
-  /** Values that were sent, which a text may repeat. */
-  readonly secrets: readonly string[];
+  /** Secret values that were sent, which a text may repeat. */
+  readonly secrets: () => readonly string[];
   /** The server's validator of this version; null: none. */
   readonly etag: string | null;
 }
@@ -63,7 +64,7 @@ export interface UpstreamClientOptions extends Env {
    * By `host:port`: what the operator's own configuration names may be in a private network. What comes over HTTP,
    * a layer, an imported document or what an upstream points to, may not.
    */
-  readonly configuredHosts?: Pick<ReadonlySet<string>, 'has'>;
+  readonly configuredHosts?: HostSet;
   readonly proxies?: OutboundProxies;
   /** Says when a request may begin, for all processes of the server; one of its own when left out. */
   readonly limiter?: UpstreamLimiter;
@@ -88,6 +89,13 @@ interface Host {
 
 export type UpstreamClient = ReturnType<typeof openUpstreamClient>;
 
+export interface SourceUpstream {
+  get(request: UpstreamRequest): Promise<UpstreamResponse>;
+}
+
+/** By `host:port`. */
+type HostSet = Pick<ReadonlySet<string>, 'has'>;
+
 /**
  * The only HTTP client for upstreams, so that a host's limits apply to all sources. Returns only a complete, uncompressed
  * 200, or a status the request accepts; fails as `TileSource` says, without retrying.
@@ -101,19 +109,28 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   const life = createSourceLife('The server is stopping.');
 
   /** Settings are looked up for each request: a reload of the configuration file changes them. */
-  function hostOf(url: URL): Host {
+  function hostOf(url: URL, own: HostSet | null): Host {
     const name = hostAndPort(url);
-    const { concurrency, ca, certificate, key, ...settings } = upstreamOptionsFor(options.upstreams, name);
-    const allowPrivate = settings.allowPrivate || (options.configuredHosts?.has(name) ?? false);
-    const proxy = proxyFor(options.proxies ?? NO_PROXIES, url);
-    const hostOptions = { allowPrivate, concurrency, ca, certificate, key, proxy };
-    const known = hosts.get(url.origin);
+    const isOwn = own?.has(name) ?? true;
+    const hostOptions = optionsOf(url, name, isOwn);
+    const id = `${url.origin} ${isOwn}`;
+    const known = hosts.get(id);
     if (known && isDeepStrictEqual(known.options, hostOptions)) return known;
-    hosts.delete(url.origin);
+    hosts.delete(id);
     if (known) retire(known.pool);
     const host = { name, options: hostOptions, pool: openHostPool(url, hostOptions, limits, options.clock) };
-    hosts.set(url.origin, host);
+    hosts.set(id, host);
     return host;
+  }
+
+  /** A host that only a document of an upstream names is reached in public networks only, and not in our name. */
+  function optionsOf(url: URL, name: string, isOwn: boolean): HostOptions {
+    const { concurrency, ca, certificate, key, ...settings } = upstreamOptionsFor(options.upstreams, name);
+    const proxy = proxyFor(options.proxies ?? NO_PROXIES, url);
+    const common = { concurrency, ca, proxy, isOwn };
+    if (!isOwn) return { ...common, allowPrivate: false, certificate: null, key: null };
+    const allowPrivate = settings.allowPrivate || (options.configuredHosts?.has(name) ?? false);
+    return { ...common, allowPrivate, certificate, key };
   }
 
   function retire(pool: HostPool): void {
@@ -148,7 +165,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     const { maxBytes } = limits;
     const accepted = [200, ...(request.alsoAccept ?? []), ...(request.validator ? [NOT_MODIFIED] : [])];
     const encodings = request.packed ? ['identity', 'gzip', 'x-gzip'] : ['identity'];
-    const secrets = Object.values(request.headers ?? {});
+    const secrets = () => [...Object.values(request.headers ?? {}), ...hiddenPartsOf(request.url)];
     const limit = { maxBytes, host: host.name, now, accepted, encodings, secrets };
     const bytes = await readResponse(response, limit);
     const mediaType = mediaTypeOf(textOf(response.headers['content-type']));
@@ -191,8 +208,12 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   }
 
   /** A request whose place was revoked queues again, until its timeout. */
-  async function enterAndAsk(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
-    const host = hostOf(request.url);
+  async function enterAndAsk(
+    request: UpstreamRequest,
+    own: HostSet | null,
+    signal: AbortSignal,
+  ): Promise<UpstreamResponse> {
+    const host = hostOf(request.url, own);
     const whole = request.timeoutMs ?? limits.totalMs;
     const until = options.clock.monotonic() + whole;
     for (let ms = whole, again = false; ms > 0; ms = until - options.clock.monotonic(), again = true) {
@@ -202,9 +223,13 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     throw timedOut(`${host.name} has been silent for too long`);
   }
 
+  const get = (request: UpstreamRequest, own: HostSet | null): Promise<UpstreamResponse> =>
+    life.during(request.signal, (signal) => enterAndAsk(request, own, signal));
+
   return {
-    get: (request: UpstreamRequest): Promise<UpstreamResponse> =>
-      life.during(request.signal, (signal) => enterAndAsk(request, signal)),
+    get: (request: UpstreamRequest) => get(request, null),
+    /** The client for a source that declares these hosts: `allowPrivate` and client certificates hold for no other. */
+    ownedBy: (own: HostSet): SourceUpstream => ({ get: (request) => get(request, own) }),
     async close(): Promise<void> {
       life.end();
       const pools = [...retired, ...Array.from(hosts.values(), ({ pool }) => pool)];

@@ -23,6 +23,7 @@ import { LayerPatterns } from '../parts/layer-field.tsx';
 import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { AddForm, Credentials, endOfDay, layerNames } from './credentials.tsx';
+import { ExternalAccounts } from './external-accounts.tsx';
 
 type User = ApiResponse<'GET /api/v1/users'>['users'][number];
 type Token = ApiResponse<'GET /api/v1/tokens'>['tokens'][number];
@@ -60,6 +61,7 @@ function UsersAndTokens() {
       <Card title={WORDS.users} aside={<span className="small quiet">{WORDS.rolesHelp}</span>}>
         <Loaded resource={users}>{(data) => <Users users={data.users} onChanged={users.reload} />}</Loaded>
       </Card>
+      <ExternalAccounts />
       <Card title={WORDS.tokens}>
         <Loaded resource={tokens}>
           {(data) => <Tokens tokens={data.tokens} onChanged={tokens.reload} />}
@@ -80,6 +82,10 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
     onChanged();
     return WORDS.userAdded(draft.name);
   };
+  const signOut = async (name: string) => {
+    await send('POST', `api/v1/users/${part(name)}/sign-out`);
+    return WORDS.signedOut(name);
+  };
   return (
     <div className="stack">
       <ActionNotices action={action} />
@@ -96,6 +102,14 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
               <Button aria-label={TEXTS.editTitle(user.name)} onClick={() => setChanging(user)}>
                 {TEXTS.edit}
               </Button>
+              <ConfirmButton
+                action={action}
+                label={WORDS.signOutTitle(user.name)}
+                title={WORDS.signOutTitle(user.name)}
+                verb={WORDS.signOut}
+                text={WORDS.signOutText}
+                onConfirm={() => signOut(user.name)}
+              />
               <ConfirmButton
                 action={action}
                 label={TEXTS.removeTitle(user.name)}

@@ -81,7 +81,7 @@ function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestore
         // An entry may have no id.
         `${entry.id} ${place}`,
         preciseTimeText(entry.time),
-        entry.actor ?? WORDS.stranger,
+        <Actor key="actor" entry={entry} />,
         <>
           <span title={requestText(entry)}>
             {/refused|failed/.test(entry.outcome ?? '')
@@ -101,6 +101,17 @@ function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestore
         </span>,
       ])}
     />
+  );
+}
+
+/** Names of external accounts are not unique. */
+function Actor({ entry: { actor, account } }: { entry: Entry }) {
+  const isExternal = /^(oidc|proxy):/.test(account ?? '');
+  return (
+    <>
+      {actor ?? WORDS.stranger}
+      {isExternal && <div className="mono small quiet">{account?.replace(/^oidc:/, '')}</div>}
+    </>
   );
 }
 
