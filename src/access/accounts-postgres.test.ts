@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../test/fixtures/accounts.ts';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
 import { systemClock } from '../lib/clock.ts';
+import { createAuditTable } from './audit-table.ts';
 
 it('users, tokens and sessions are the same in PostgreSQL, and a change in one server counts in the other', async () => {
   const location = await createPostgresDatabase();
@@ -46,4 +47,29 @@ it('nodes that set up the first administrator at the same moment make one, with 
   expect(await nodes[0]?.authenticator.byPassword('admin', password ?? '', '10.0.0.1')).toMatchObject({
     role: 'admin',
   });
+});
+
+it('external accounts and the bounds of the audit log are the same in PostgreSQL', async () => {
+  const location = await createPostgresDatabase();
+  const proxyLogin = { user: 'X-User', groups: 'X-Groups', roles: { staff: 'admin' } as const };
+  const { externals, tokens, database } = await openTestAccounts(systemClock, location, { proxyLogin });
+  const rosa = { issuer: null, subject: 'rosa', name: 'rosa', claims: { groups: ['staff'] }, issuedAt: 2 };
+  const session = await externals.begin(rosa);
+  await externals.remember({ ...rosa, claims: { groups: [] }, issuedAt: 1 });
+  const draft = { name: 'cron', role: 'viewer', layers: ['*'], expiresAt: null } as const;
+  const { secret } = await tokens.create(draft, 'proxy:rosa', 'proxy:rosa');
+  expect(await externals.find(session)).toMatchObject({ name: 'rosa', role: 'admin' });
+  expect(await tokens.find(secret)).not.toBeNull();
+  const [account] = await externals.list();
+  expect(account).toMatchObject({ name: 'rosa', sessions: 1, tokens: 1 });
+  expect(await externals.signOut(account?.id ?? 0)).toEqual({ account: 'proxy:rosa', sessions: 1 });
+  await externals.remove(account?.id ?? 0);
+  expect([await externals.find(session), await tokens.find(secret)]).toEqual([null, null]);
+
+  const audit = createAuditTable(database, systemClock, null, { ofAccount: 1, inAll: 2, pruneEvery: 1 });
+  for (const line of ['a', 'b', 'c'])
+    await audit.append([{ line, account: 'user:vera', administrative: false }]);
+  const left: string[] = [];
+  for await (const line of audit.latestFirst()) left.push(line);
+  expect(left).toEqual(['c']);
 });

@@ -193,7 +193,7 @@ export class Authenticator {
       refused({ name: null, address });
       return null;
     }
-    return this.#external('jwt', identityOf(claims, oidc.settings, (claims.iat ?? 0) * 1000));
+    return this.#external('jwt', identityOf(claims, oidc.settings, Math.floor((claims.iat ?? 0) * 1000)));
   }
 
   /** Throws `role-missing`. Null: the proxy names no user. */

@@ -33,7 +33,8 @@ describe('accounts in the console', needs('chromium'), () => {
   it('an administrator signs out a user, and removes an external account with its token', async () => {
     const signedIn = await post('/api/v1/session', { name: 'vera', password: PASSWORD }, {});
     const vera = { cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '' };
-    const { token } = await (await post('/api/v1/tokens', { name: 'nightly', role: 'viewer' }, ROSA)).json();
+    const created = await post('/api/v1/tokens', { name: 'nightly', role: 'viewer' }, ROSA);
+    const { token } = (await created.json()) as { token: string };
     const bearer = { authorization: `Bearer ${token}` };
     expect([await status(vera), await status(bearer)]).toEqual([200, 200]);
 
