@@ -271,6 +271,8 @@ export interface Schema {
     /** Milliseconds since 1970 by the database's clock; invalid after that. */
     until: number;
   };
+  /** Map servers that operators have paused, by `host:port`. */
+  host_pauses: { host: string; paused_by: string; paused_at: ServerTime };
   audit_entries: {
     id: Generated<number>;
     at: Time;

@@ -26,6 +26,7 @@ import { REPEATABLE, stopBody, stopResponse, stopTasks, taskListQuery } from './
 import * as tasks from './tasks.ts';
 import { findTiles, tileAddressesBody, tileAddressesResponse } from './tile-addresses.ts';
 import * as selection from './tile-selection.ts';
+import * as upstreams from './upstream-actions.ts';
 
 const declaring = {
   query: catalog.changeQuery,
@@ -121,6 +122,9 @@ export const API_ROUTES = [
   route('GET /api/v1/evictions', 'viewer', 'Tiles evicted by quotas, per hour', { query: quota.evictionsQuery, answer: quota.evictionsResponse }, quota.listEvictions),
 
   route('GET /api/v1/upstreams', 'viewer', 'State of each upstream host', { answer: status.upstreamsResponse }, status.listUpstreams),
+  route('POST /api/v1/upstreams/{host}/pause', 'operator', 'Send no requests to a host until it is resumed', { query: NO_QUERY, answer: status.upstreamResponse }, upstreams.pauseUpstream),
+  route('POST /api/v1/upstreams/{host}/resume', 'operator', 'Resume a paused host', { query: NO_QUERY, answer: status.upstreamResponse }, upstreams.resumeUpstream),
+  route('POST /api/v1/upstreams/{host}/try', 'operator', 'Try a failing host now, with one request', { query: NO_QUERY, answer: status.upstreamResponse }, upstreams.tryUpstream),
   route('GET /api/v1/series', 'viewer', 'Tile requests of the last 24 hours, per minute', { answer: seriesResponse }, status.showSeries),
   route('GET /api/v1/about', 'viewer', 'Show version and start time', { answer: status.aboutResponse }, status.showAbout),
   route('GET /api/v1/nodes', 'viewer', 'Servers and workers on the same database; those seen in the last hour', { answer: status.nodeListResponse }, status.listNodes),
