@@ -125,6 +125,7 @@ const TARGET_PAGES: Readonly<Record<string, (name: string) => string>> = {
   token: () => addressOf('accounts'),
   key: () => addressOf('keys'),
   quota: () => addressOf('quota'),
+  upstream: () => addressOf('upstreams'),
 };
 
 function Target({ target }: { target: string | null }) {
