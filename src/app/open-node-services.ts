@@ -48,7 +48,8 @@ export async function openNodeServices(
     sweeps: leads,
     ...(peers && { outage: peers, claims: createFlightClaims(database, instance, env) }),
   };
-  return { ...(await openTileServices(settings, parts, open)), upstreams: hostControl(limiter, pauses) };
+  const services = await openTileServices(settings, parts, open);
+  return { ...services, upstreams: hostControl(limiter, pauses) };
 }
 
 /** Pauses are durable, and obeyed by this node, when their promise resolves; other nodes follow within a second. */

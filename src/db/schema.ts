@@ -330,7 +330,7 @@ export interface Schema {
     attempts: number;
     last_error: string | null;
     at: ServerTime;
-    /** No attempt begins before this time. */
+    /** No attempt begins before this time; when it ended, of one that is over. */
     next_at: ServerTime;
     /** It is given up after this time. */
     until: ServerTime;

@@ -62,7 +62,7 @@ export interface RouteDeps extends Env {
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
   readonly accounts: Accounts;
   readonly assets: readonly WebAsset[];
-  readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
+  readonly deliveries: Pick<Deliveries, 'list' | 'counts' | 'targets' | 'sendTest'>;
   /** As in `ServiceDeps`. */
   readonly surrogateKeys?: KeyHeader | null;
   /** Of all paths; none when left out. */

@@ -14,6 +14,7 @@ export const AUDIT_ACTIONS: Readonly<
   'POST /api/v1/upstreams/{host}/pause': 'paused an upstream',
   'POST /api/v1/upstreams/{host}/resume': 'resumed an upstream',
   'POST /api/v1/upstreams/{host}/try': 'tried an upstream',
+  'POST /api/v1/deliveries/{kind}/{name}/test': 'sent a test to a target',
   'POST /api/v1/layers': 'added a layer',
   'PUT /api/v1/layers/{layer}': ({ enabled }, before) => {
     if (enabled === false && before.enabled !== false) return 'disabled a layer';

@@ -66,7 +66,9 @@ export const API_ROUTES = [
     { query: NO_QUERY, answer: changes.replayResponse }, changes.replayChanges),
   route('POST /api/v1/changes/{name}', 'public', 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',
     { body: changeBody, bodyTypes: ['application/json', 'application/geo+json'], raw: true, answer: changes.changeAcceptedResponse, status: 202 }, changes.acceptChange),
-  route('GET /api/v1/deliveries', 'operator', 'List purges and notifications, newest first', { query: NO_QUERY, answer: deliveries.deliveryListResponse }, deliveries.listDeliveries),
+  route('GET /api/v1/deliveries', 'operator', 'List purges and notifications, newest first, and their targets', { query: NO_QUERY, answer: deliveries.deliveryListResponse }, deliveries.listDeliveries),
+  route('POST /api/v1/deliveries/{kind}/{name}/test', 'operator', 'Send a harmless test to a purge or notification target now',
+    { query: NO_QUERY, answer: deliveries.testResponse }, deliveries.sendTest),
 
   route('GET /api/v1/layers', 'viewer', 'List layers', { answer: layers.layerListResponse }, layers.listLayers),
   route('POST /api/v1/layers', 'admin', 'Declare a layer', { ...declaring, status: 201 }, (call, deps) => catalog.create(call, 'layer', deps)),

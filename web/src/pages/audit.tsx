@@ -126,6 +126,7 @@ const TARGET_PAGES: Readonly<Record<string, (name: string) => string>> = {
   key: () => addressOf('keys'),
   quota: () => addressOf('quota'),
   upstream: () => addressOf('upstreams'),
+  delivery: () => addressOf('changes'),
 };
 
 function Target({ target }: { target: string | null }) {

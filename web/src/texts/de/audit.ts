@@ -20,6 +20,7 @@ export const audit: typeof AUDIT_ACTIONS = {
   'POST /api/v1/upstreams/{host}/pause': 'Upstream pausiert',
   'POST /api/v1/upstreams/{host}/resume': 'Upstream fortgesetzt',
   'POST /api/v1/upstreams/{host}/try': 'Upstream geprüft',
+  'POST /api/v1/deliveries/{kind}/{name}/test': 'Test an ein Ziel gesendet',
   'POST /api/v1/layers': 'Layer hinzugefügt',
   'PUT /api/v1/layers/{layer}': ({ enabled }, before) => {
     if (enabled === false && before.enabled !== false) return 'Layer deaktiviert';

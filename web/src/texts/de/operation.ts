@@ -60,9 +60,17 @@ export const operation: Translated<typeof OPERATION_TEXTS> = {
     deliveries: 'Zustellungen',
     deliveriesHelp:
       'Purges von Caches und Benachrichtigungen, neueste zuerst. Sie werden 24 Stunden lang wiederholt.',
-    noDeliveries: 'Keine Zustellungen. Ziele stehen unter purge und notify in der Konfigurationsdatei.',
+    noDeliveries: 'Keine Zustellungen.',
     kinds: { purge: 'Purge', notification: 'Benachrichtigung' },
     delivered: 'zugestellt',
     attempts: 'Versuche',
+    targets: 'Ziele für Purges und Benachrichtigungen',
+    noTargets: 'Keine Ziele. Sie stehen unter purge und notify in der Konfigurationsdatei.',
+    lastDelivery: 'Letzte Zustellung',
+    test: 'Test senden',
+    testHelp:
+      'Ein Test löscht einen Schlüssel, den keine Kachel hat, oder sendet eine Benachrichtigung mit dem Ereignis test.',
+    testDelivered: (name, ms) => `${name} hat den Test in ${ms} ms angenommen.`,
+    testFailed: (name, error) => `${name} hat den Test nicht angenommen: ${error}`,
   },
 };

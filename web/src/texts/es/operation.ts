@@ -60,10 +60,17 @@ export const operation: Translated<typeof OPERATION_TEXTS> = {
     deliveries: 'Envíos',
     deliveriesHelp:
       'Purgas de cachés y notificaciones, las más recientes primero. Se reintentan durante 24 horas.',
-    noDeliveries:
-      'No hay envíos. Los destinos se declaran en purge y notify, en el archivo de configuración.',
+    noDeliveries: 'No hay envíos.',
     kinds: { purge: 'Purga', notification: 'Notificación' },
     delivered: 'entregado',
     attempts: 'Intentos',
+    targets: 'Destinos de purgas y notificaciones',
+    noTargets: 'No hay destinos. Se declaran en purge y notify, en el archivo de configuración.',
+    lastDelivery: 'Último envío',
+    test: 'Enviar prueba',
+    testHelp:
+      'Una prueba purga una clave que no tiene ninguna tesela o envía una notificación con el evento test.',
+    testDelivered: (name, ms) => `${name} ha aceptado la prueba en ${ms} ms.`,
+    testFailed: (name, error) => `${name} no ha aceptado la prueba: ${error}`,
   },
 };

@@ -60,10 +60,17 @@ export const operation: Translated<typeof OPERATION_TEXTS> = {
     deliveries: 'Envois',
     deliveriesHelp:
       'Purges de caches et notifications, les plus récents d’abord. Ils sont retentés pendant 24 heures.',
-    noDeliveries:
-      'Aucun envoi. Les cibles sont déclarées sous purge et notify dans le fichier de configuration.',
+    noDeliveries: 'Aucun envoi.',
     kinds: { purge: 'Purge', notification: 'Notification' },
     delivered: 'remis',
     attempts: 'Tentatives',
+    targets: 'Cibles de purges et de notifications',
+    noTargets: 'Aucune cible. Elles sont déclarées sous purge et notify dans le fichier de configuration.',
+    lastDelivery: 'Dernier envoi',
+    test: 'Envoyer un test',
+    testHelp:
+      'Un test purge une clé qu’aucune tuile ne porte, ou envoie une notification avec l’événement test.',
+    testDelivered: (name, ms) => `${name} a accepté le test en ${ms} ms.`,
+    testFailed: (name, error) => `${name} n’a pas accepté le test : ${error}`,
   },
 };
