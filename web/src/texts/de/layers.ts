@@ -127,11 +127,16 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     gridSet: 'Gridset',
     format: 'Format',
     overlay: 'Abdeckung',
-    overlays: { age: 'Alter', share: 'Vollständigkeit', off: 'Aus' },
+    overlays: { state: 'Frische', age: 'Alter', share: 'Vollständigkeit', off: 'Aus' },
     mapHelp:
       'Karte: Pfeiltasten verschieben sie, Plus und Minus ändern die Zoomstufe, die Eingabetaste untersucht die Kachel in der Mitte',
     clickHint: 'Klicken Sie auf eine Kachel, um sie zu untersuchen.',
-    legends: { age: ['älter', '30 Tage', '7 Tage', '1 Tag', '1 Stunde'], share: ['wenige', 'halb', 'alle'] },
+    roughly: 'nach der letzten Änderung je Seite',
+    legends: {
+      state: ['aktuell', 'teils veraltet', 'veraltet', 'fehlend'],
+      age: ['älter', '30 Tage', '7 Tage', '1 Tag', '1 Stunde'],
+      share: ['wenige', 'halb', 'alle'],
+    },
     completeness: 'Vollständigkeit',
     completenessHelp: 'Klicken Sie auf eine Zoomstufe, um ihre Abdeckung auf der Karte zu sehen.',
     zoomsEmpty: 'keine Kacheln',

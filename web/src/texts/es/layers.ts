@@ -125,11 +125,13 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     gridSet: 'Gridset',
     format: 'Formato',
     overlay: 'Cobertura',
-    overlays: { age: 'Antigüedad', share: 'Compleción', off: 'Ninguna' },
+    overlays: { state: 'Vigencia', age: 'Antigüedad', share: 'Compleción', off: 'Ninguna' },
     mapHelp:
       'Mapa: las flechas lo desplazan, más y menos cambian el zoom, Intro inspecciona la tesela del centro',
     clickHint: 'Haga clic en una tesela para inspeccionarla.',
+    roughly: 'según el último cambio de cada página',
     legends: {
+      state: ['vigente', 'en parte caducada', 'caducada', 'falta'],
       age: ['más antigua', '30 días', '7 días', '1 día', '1 hora'],
       share: ['pocas', 'la mitad', 'todas'],
     },

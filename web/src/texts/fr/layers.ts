@@ -128,11 +128,13 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     gridSet: 'Gridset',
     format: 'Format',
     overlay: 'Couverture',
-    overlays: { age: 'Âge', share: 'Complétude', off: 'Aucune' },
+    overlays: { state: 'Fraîcheur', age: 'Âge', share: 'Complétude', off: 'Aucune' },
     mapHelp:
       'Carte : les flèches la déplacent, plus et moins changent le zoom, Entrée inspecte la tuile au centre',
     clickHint: 'Cliquez sur une tuile pour l’inspecter.',
+    roughly: 'd’après la dernière modification de chaque page',
     legends: {
+      state: ['à jour', 'en partie périmée', 'périmée', 'absente'],
       age: ['plus ancien', '30 jours', '7 jours', '1 jour', '1 heure'],
       share: ['peu', 'moitié', 'tout'],
     },
