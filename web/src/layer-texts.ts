@@ -1,6 +1,29 @@
 /** Of the list of layers, of one layer, and of the form that declares it. */
 export const LAYER_TEXTS = {
   layers: {
+    several: {
+      selection: 'Selected layers',
+      choose: (name: string) => `Select ${name}`,
+      chosen: (count: number) => (count === 1 ? '1 layer selected' : `${count} layers selected`),
+      chooseAll: (count: string) => `Select all ${count} listed`,
+      buttons: { seed: 'Seed', truncate: 'Truncate', disable: 'Disable', enable: 'Enable' },
+      titles: {
+        seed: (count: number) => (count === 1 ? 'Seed 1 layer?' : `Seed ${count} layers?`),
+        truncate: (count: number) => (count === 1 ? 'Truncate 1 layer?' : `Truncate ${count} layers?`),
+        disable: (count: number) => (count === 1 ? 'Disable 1 layer?' : `Disable ${count} layers?`),
+        enable: (count: number) => (count === 1 ? 'Enable 1 layer?' : `Enable ${count} layers?`),
+      },
+      texts: {
+        seed: 'Each layer gets a task that makes the missing tiles of its first grid set and format, in its whole extent.',
+        truncate:
+          'All cached tiles of these layers will be deleted, in every grid set, format and parameter value. Tiles are recreated on request.',
+        disable:
+          'These layers are no longer listed, and requests for their tiles are refused. Their tiles stay.',
+        enable: 'These layers are listed and served again.',
+      },
+      enabled: 'enabled',
+      results: 'Results by layer',
+    },
     search: 'Search',
     list: 'List of layers',
     reload: 'Reload configuration file',

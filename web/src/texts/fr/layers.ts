@@ -7,6 +7,30 @@ const layersText = (count: string | number) => `${count} ${isOne(count) ? 'couch
 
 export const layers: Translated<typeof LAYER_TEXTS> = {
   layers: {
+    several: {
+      selection: 'Couches sélectionnées',
+      choose: (name) => `Sélectionner ${name}`,
+      chosen: (count) => (count === 1 ? '1 couche sélectionnée' : `${count} couches sélectionnées`),
+      chooseAll: (count) => `Sélectionner les ${count} de la liste`,
+      buttons: { seed: 'Lancer un seed', truncate: 'Vider', disable: 'Désactiver', enable: 'Activer' },
+      titles: {
+        seed: (count) =>
+          count === 1 ? 'Lancer le seed de 1 couche ?' : `Lancer le seed de ${count} couches ?`,
+        truncate: (count) => (count === 1 ? 'Vider 1 couche ?' : `Vider ${count} couches ?`),
+        disable: (count) => (count === 1 ? 'Désactiver 1 couche ?' : `Désactiver ${count} couches ?`),
+        enable: (count) => (count === 1 ? 'Activer 1 couche ?' : `Activer ${count} couches ?`),
+      },
+      texts: {
+        seed: 'Chaque couche reçoit une tâche qui crée les tuiles manquantes de son premier gridset et de son premier format, dans toute son étendue.',
+        truncate:
+          'Toutes les tuiles en cache de ces couches seront supprimées, dans chaque gridset, format et valeur de paramètre. Elles sont recréées à la demande.',
+        disable:
+          'Ces couches ne sont plus listées et les requêtes de leurs tuiles sont refusées. Leurs tuiles restent.',
+        enable: 'Ces couches sont de nouveau listées et servies.',
+      },
+      enabled: 'activée',
+      results: 'Résultat par couche',
+    },
     search: 'Rechercher',
     list: 'Liste des couches',
     reload: 'Recharger le fichier de configuration',
