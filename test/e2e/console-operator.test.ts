@@ -106,7 +106,9 @@ describe('the console of a daily operator', needs('chromium'), () => {
     await open.go('layers/roads', 'roads');
     const legend = open.page.locator('.legend');
     await legend.waitFor();
-    expect(await legend.innerText()).toMatch(/fresh\s+partly stale\s+stale\s+missing/);
+    const states = ['fresh', 'partly stale', 'stale', 'missing'];
+    const counts = states.map((state) => legend.getByText(state, { exact: true }).count());
+    expect(await Promise.all(counts)).toEqual([1, 1, 1, 1]);
   });
 
   it('an upstream is paused after a question, and resumed', async () => {

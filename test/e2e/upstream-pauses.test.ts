@@ -68,3 +68,20 @@ it('a try now sends one request to a failing upstream and reports the result', a
   expect((await act(server, host, 'try')).body).toMatchObject({ state: 'healthy', waitingReason: null });
   expect(await act(server, 'elsewhere.example.org:80', 'pause')).toMatchObject({ status: 404 });
 });
+
+it('an upstream is paused only by operators of all its layers', async () => {
+  const wms = await openWms();
+  const { host } = new URL(wms.url);
+  const server = await openTaskServer(wms);
+  const statusFor = async (layers: readonly string[], role: string) => {
+    const body = JSON.stringify({ name: role, role, layers });
+    const response = await server.request('POST', '/api/v1/tokens', body, 'application/json');
+    const { token } = (await response.json()) as { token: string };
+    const headers = { authorization: `Bearer ${token}` };
+    const path = `${server.url}/api/v1/upstreams/${encodeURIComponent(host)}/pause`;
+    return (await fetch(path, { method: 'POST', headers })).status;
+  };
+  expect(await statusFor(['rivers'], 'operator')).toBe(403);
+  expect(await statusFor(['*'], 'viewer')).toBe(403);
+  expect(await statusFor(['roads'], 'operator')).toBe(200);
+});

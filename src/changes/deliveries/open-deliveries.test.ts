@@ -258,5 +258,9 @@ it('a target is failing while a delivery waits for another attempt, and shows it
     },
     (target) => target?.state === 'ok',
   );
-  expect(again).toMatchObject({ pending: 0, lastError: null, lastDeliveredAt: expect.stringMatching(/^2026-/) });
+  expect(again).toMatchObject({
+    pending: 0,
+    lastError: null,
+    lastDeliveredAt: expect.stringMatching(/^2026-/),
+  });
 });
