@@ -90,6 +90,11 @@ describe('the console of a daily operator', needs('chromium'), () => {
       () => results.getByText('enabled', { exact: true }).count(),
       (count) => count === 2,
     );
+    await page.getByRole('button', { name: 'Clear selection' }).click();
+    await page.getByLabel('Select world').check();
+    await page.getByRole('button', { name: 'Disable (1)' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
+    await results.getByText('It is declared in the configuration file: change it there.').waitFor();
   });
 
   it('the page of a task shows its progress by zoom', async () => {

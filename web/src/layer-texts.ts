@@ -22,6 +22,7 @@ export const LAYER_TEXTS = {
         enable: 'These layers are listed and served again.',
       },
       enabled: 'enabled',
+      inFile: 'It is declared in the configuration file: change it there.',
       results: 'Results by layer',
     },
     search: 'Search',

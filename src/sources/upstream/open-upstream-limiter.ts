@@ -87,6 +87,7 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
       log,
       pause: READ_INTERVAL_MS,
       listen: (wake) => pauses.listen(wake),
+      level: 'debug',
       failure: 'could not read which hosts are paused',
     });
   return {

@@ -118,9 +118,10 @@ async function perform(action: ActionName, name: string, zooms: Zooms): Promise<
     const { tiles } = await send<Truncated>('POST', `${path}/truncate`, {});
     return TEXTS.layer.emptied(countText(tiles));
   }
-  const { data, version } = await fetchJson<{ document: object }>('GET', path);
+  const { data, version } = await fetchJson<ApiResponse<'GET /api/v1/layers/{layer}'>>('GET', path);
+  if (data.origin === 'file') throw new Error(WORDS.inFile);
   const enabled = action === 'enable';
-  await send('PUT', path, { ...data.document, enabled }, { version });
+  await send('PUT', path, { ...(data.document as object), enabled }, { version });
   return enabled ? WORDS.enabled : TEXTS.schedules.off;
 }
 

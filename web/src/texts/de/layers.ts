@@ -28,6 +28,7 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
         enable: 'Diese Layer werden wieder gelistet und ausgeliefert.',
       },
       enabled: 'aktiviert',
+      inFile: 'Er steht in der Konfigurationsdatei: ändern Sie ihn dort.',
       results: 'Ergebnis je Layer',
     },
     search: 'Suche',

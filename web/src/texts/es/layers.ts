@@ -28,6 +28,7 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
         enable: 'Estas capas vuelven a aparecer en las listas y a servirse.',
       },
       enabled: 'activada',
+      inFile: 'Está declarada en el archivo de configuración: cámbiela allí.',
       results: 'Resultado por capa',
     },
     search: 'Buscar',

@@ -29,6 +29,7 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
         enable: 'Ces couches sont de nouveau listées et servies.',
       },
       enabled: 'activée',
+      inFile: 'Elle est déclarée dans le fichier de configuration : modifiez-la là.',
       results: 'Résultat par couche',
     },
     search: 'Rechercher',
