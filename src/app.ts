@@ -126,6 +126,7 @@ async function openResponses(
     flush,
     hostsNamedIn,
     nodes: registry,
+    upstreams: services.upstreams,
     assets: await listPages(),
     imports: await openImports(services, pipeline, open),
     composer: createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock),

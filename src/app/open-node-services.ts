@@ -1,5 +1,6 @@
 import { createFlightClaims } from '../cluster/flight-claims.ts';
 import { createHostOutageStore } from '../cluster/host-outage-store.ts';
+import { createHostPauses, type HostPauses } from '../cluster/host-pauses.ts';
 import { createHostShares } from '../cluster/host-shares.ts';
 import type { Settings } from '../config/settings.ts';
 import { createBoundedCounters } from '../db/bounded-counters.ts';
@@ -23,17 +24,21 @@ export async function openNodeServices(
   env: NodeEnv,
   open: ClosingStack,
 ) {
+  const pauses = createHostPauses(database);
   const limiter = open.use(
     openUpstreamLimiter({
       ...env,
       upstreams: settings.upstreams,
       budgets: createBoundedCounters(database),
+      pauses,
       ...(peers && {
         shares: createHostShares(database, instance),
         outages: createHostOutageStore(database, instance),
       }),
     }),
   );
+  // Before the first request could be sent.
+  await limiter.readPauses();
   const parts = {
     ...env,
     database,
@@ -43,5 +48,22 @@ export async function openNodeServices(
     sweeps: leads,
     ...(peers && { outage: peers, claims: createFlightClaims(database, instance, env) }),
   };
-  return openTileServices(settings, parts, open);
+  const services = await openTileServices(settings, parts, open);
+  return { ...services, upstreams: hostControl(limiter, pauses) };
+}
+
+/** Pauses are durable, and obeyed by this node, when their promise resolves; other nodes follow within a second. */
+function hostControl(limiter: ReturnType<typeof openUpstreamLimiter>, pauses: HostPauses) {
+  return {
+    status: limiter.status,
+    tryNow: limiter.tryNow,
+    async pause(host: string, by: string): Promise<void> {
+      await pauses.pause(host, by);
+      await limiter.readPauses();
+    },
+    async resume(host: string): Promise<void> {
+      await pauses.resume(host);
+      await limiter.readPauses();
+    },
+  };
 }

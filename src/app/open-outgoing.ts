@@ -16,10 +16,11 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
+import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import type { Schedule, ScheduleRun } from '../tasks/schedules/schedule.ts';
 import type { TaskService } from '../tasks/task-service.ts';
-import type { TileServices } from './open-tile-services.ts';
+import type { NodeServices } from './open-node-services.ts';
 
 const TIMEOUT_MS = 10_000;
 const HOUR = 3_600_000;
@@ -27,7 +28,7 @@ const HOUR = 3_600_000;
 const SUCCESS = Array.from({ length: 99 }, (_, index) => 201 + index);
 
 interface OutgoingParts extends Env {
-  readonly services: Pick<TileServices, 'database' | 'catalog' | 'events' | 'limiter' | 'tallies'>;
+  readonly services: Pick<NodeServices, 'database' | 'catalog' | 'events' | 'limiter' | 'tallies'>;
   readonly lead: Lead;
   /** As in `openDeliveries`. */
   readonly obeyed: () => Promise<void>;
@@ -64,7 +65,10 @@ export function openOutgoing(settings: Settings, parts: OutgoingParts, open: Clo
   ];
   const { counters } = tallies;
   const deliveries = open.use(
-    openDeliveries({ database, catalog, events, targets, lead, counters, send, obeyed, clock, log }),
+    openDeliveries({
+      ...{ database, catalog, events, targets, lead, counters, send, obeyed, clock, log },
+      tryHost: (url) => limiter.tryNow(hostAndPort(url)),
+    }),
   );
   const notifier = open.use(openNotifier({ store: deliveries.store, targets: notify, clock, log }));
   return {

@@ -277,6 +277,8 @@ export interface Schema {
     /** Milliseconds since 1970 by the database's clock; invalid after that. */
     until: number;
   };
+  /** Map servers that operators have paused, by `host:port`. */
+  host_pauses: { host: string; paused_by: string; paused_at: ServerTime };
   audit_entries: {
     id: Generated<number>;
     at: Time;
@@ -338,7 +340,7 @@ export interface Schema {
     attempts: number;
     last_error: string | null;
     at: ServerTime;
-    /** No attempt begins before this time. */
+    /** No attempt begins before this time; when it ended, of one that is over. */
     next_at: ServerTime;
     /** It is given up after this time. */
     until: ServerTime;

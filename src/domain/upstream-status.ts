@@ -3,11 +3,26 @@ import { isTilewardenError } from './errors.ts';
 
 export type { BreakerOutage as HostOutage, BreakerState } from '../lib/breaker.ts';
 
-export type HostClosedReason = 'quiet-hours' | 'daily-budget' | 'retry-after' | 'failing';
+/** `paused`: by an operator, until it is resumed. */
+export const HOST_CLOSED_REASONS = [
+  'quiet-hours',
+  'daily-budget',
+  'retry-after',
+  'failing',
+  'paused',
+] as const;
+export type HostClosedReason = (typeof HOST_CLOSED_REASONS)[number];
+
+/** By an operator. */
+export interface HostPause {
+  readonly by: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
 
 export interface HostClosing {
   readonly reason: HostClosedReason;
-  /** Milliseconds since 1970; no requests are sent before. */
+  /** Milliseconds since 1970; no requests are sent before. Of `paused`, when to look again. */
   readonly until: number;
   /** How it fails, e.g. `connection`, `timeout`, `status-503`; only where it does. */
   readonly failure?: string;
@@ -66,6 +81,8 @@ export interface UpstreamStatus {
   readonly retryAfter: number | null;
   /** Why tasks wait; null: they do not. */
   readonly closed: HostClosing | null;
+  /** Null: no operator has paused it. */
+  readonly pause: HostPause | null;
 }
 
 /** A reason for failing in words, e.g. `HTTP 503`. */
@@ -81,7 +98,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   silent: 'no answer',
 };
 
-/** Reports every host that was used since the start, or has its own limits. */
+/** Reports every host that was used or looked up since the start, or is paused. */
 export type UpstreamReport = () => readonly UpstreamStatus[];
 
 /** The cause of a failure whose request was never sent: its host is paused until a known time. */

@@ -10,6 +10,7 @@ import type { NodeRegistry } from '../cluster/node-registry.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import type { UpstreamStatus } from '../domain/upstream-status.ts';
 import type { Env } from '../lib/env.ts';
 import type { BlankSuspects } from '../pipeline/blank-watch.ts';
 import type { LayerState } from '../pipeline/layer-activity.ts';
@@ -56,17 +57,28 @@ export interface RouteDeps extends Env {
     readonly proxies: { readonly http: string | null; readonly https: string | null };
   };
   readonly nodes: Pick<NodeRegistry, 'list'>;
+  readonly upstreams: HostControl;
   readonly rest: RestSettings;
   readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
   readonly accounts: Accounts;
   readonly assets: readonly WebAsset[];
-  readonly deliveries: Pick<Deliveries, 'list' | 'counts'>;
+  readonly deliveries: Pick<Deliveries, 'list' | 'counts' | 'targets' | 'sendTest'>;
   /** As in `ServiceDeps`. */
   readonly surrogateKeys?: KeyHeader | null;
   /** Of all paths; none when left out. */
   readonly prefixes?: readonly string[];
   /** As in `ServiceDeps`. */
   readonly refresh?: TileRefresh;
+}
+
+/** Of map servers, by `host:port`. */
+interface HostControl {
+  status(host: string): UpstreamStatus;
+  /** Resolves when it is durable and this node sends no further request. */
+  pause(host: string, by: string): Promise<void>;
+  resume(host: string): Promise<void>;
+  /** Ends the breaker's pause: the next request is its probe. */
+  tryNow(host: string): void;
 }
 
 /** Settings that GeoWebCache's resources show. */

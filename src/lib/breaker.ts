@@ -58,7 +58,7 @@ interface Pause {
 }
 
 /** Until when a host is paused, on the monotonic clock, and why. */
-interface BreakerClosing {
+export interface BreakerClosing {
   readonly until: number;
   readonly reason: BreakerOutage['reason'];
   readonly failure: string | null;
@@ -162,6 +162,12 @@ export class Breaker {
     const { reason, failure, interactiveMs, taskMs, failingMs } = outage;
     const reported = { since: failingMs === null ? null : now - failingMs };
     this.#pause = { interactive: now + interactiveMs, task: now + taskMs, reason, failure, reported };
+  }
+
+  /** Ends the pause: the next request is the probe. */
+  endPause(): void {
+    const now = this.#clock.monotonic();
+    if (this.#pause) this.#pause = { ...this.#pause, interactive: now, task: now };
   }
 
   succeeded(probe: boolean): void {

@@ -26,12 +26,16 @@ import { type Archive, type ArchiveOrder, EVERY_FORMAT, type Task } from './task
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { exportIdOf } from './task-export.ts';
-import type { TaskPlan } from './task-plan.ts';
+import { coverOf, type TaskPlan } from './task-plan.ts';
 import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
 import { createTruncationMarks, placesOfPlan } from './truncation-marks.ts';
 import { openWorkerPool } from './workers/pool.ts';
+import { type ZoomProgress, zoomProgress } from './zoom-progress.ts';
+
+/** Of reading how far a task is, which may be changing. */
+const POSITION_ATTEMPTS = 3;
 
 interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporter'>> {
   readonly database: Database;
@@ -201,6 +205,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       return estimateTask(planned, earlier);
     },
     get: async (id) => paced(await store.get(id)),
+    progressByZoom: (task) => progressByZoom(store, task),
     count: (filter) => store.count(filter),
     layersOf: (filter) => store.layersOf(filter),
     list: async (filter) => (await store.list(filter)).map((task) => watch.withPace(task)),
@@ -298,4 +303,29 @@ function onlyOne(tasks: readonly Task[]): Task {
   const [task] = tasks;
   if (!task) throw new Error('No task was recorded.');
   return task;
+}
+
+/** A report may be recorded between two statements: then the figures do not add up, and are read again. */
+async function progressByZoom(
+  store: TaskStore,
+  { id, request }: Task,
+): Promise<readonly ZoomProgress[] | null> {
+  const plan = request.type === 'export' ? null : await store.plan(id);
+  if (!plan) return null;
+  const cover = coverOf(plan, request);
+  for (let attempt = 0; attempt < POSITION_ATTEMPTS; attempt++) {
+    const before = await store.get(id);
+    const zooms = await zoomProgress(plan, cover, await store.position(id));
+    if (
+      before &&
+      sumOf(zooms, 'processed') === before.tilesProcessed &&
+      sumOf(zooms, 'tiles') === before.tilesTotal
+    )
+      return zooms;
+  }
+  return null;
+}
+
+function sumOf(zooms: readonly ZoomProgress[], field: 'tiles' | 'processed'): bigint {
+  return zooms.reduce((sum, zoom) => sum + zoom[field], 0n);
 }

@@ -93,6 +93,41 @@ export function* stepsOf(plan: TaskPlan, piece: Piece, from: number): Generator<
   }
 }
 
+/** What the pieces before `ordinal` cover, in at most two rectangles for each level. */
+export function* rectsBefore(plan: TaskPlan, ordinal: number): Generator<Omit<Piece, 'ordinal'>> {
+  let left = ordinal;
+  for (const level of plan.levels) {
+    if (left <= 0) return;
+    const { z, rect, blockColumns, blockRows } = level;
+    const { count } = blocksOf(level);
+    const parts = left >= count ? [rect] : firstBlocks(rect, blockColumns, blockRows, left);
+    for (const part of parts) yield { z, rect: part };
+    left -= count;
+  }
+}
+
+/** What the first `count` steps of a piece cover, in at most two rectangles. */
+export function firstSteps({ stepColumns, stepRows }: TaskPlan, piece: Piece, count: number) {
+  return firstBlocks(piece.rect, stepColumns, stepRows, count);
+}
+
+/** Of the blocks that a rectangle touches, row by row: whole rows, and the beginning of the next one. */
+function firstBlocks(rect: TileRect, columns: number, rows: number, count: number): readonly TileRect[] {
+  const across = spanCount(rect.minX, rect.maxX, columns);
+  const [minColumn, minRow] = [Math.floor(rect.minX / columns), Math.floor(rect.minY / rows)];
+  const nextRow = (minRow + Math.floor(count / across)) * rows;
+  const nextColumn = (minColumn + (count % across)) * columns;
+  return [
+    { ...rect, maxY: Math.min(rect.maxY, nextRow - 1) },
+    {
+      minX: rect.minX,
+      minY: Math.max(rect.minY, nextRow),
+      maxX: nextColumn - 1,
+      maxY: Math.min(rect.maxY, nextRow + rows - 1),
+    },
+  ].filter(({ minX, minY, maxX, maxY }) => minX <= maxX && minY <= maxY);
+}
+
 interface Place {
   readonly level: PlanLevel;
   readonly firstOfLevel: number;

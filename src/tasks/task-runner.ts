@@ -12,8 +12,9 @@ import { EVERY_FORMAT, type TaskRequest } from './task.ts';
 
 /** Milliseconds. However long a host is paused, its state is read again now and then: it may change. */
 const MAX_REST = 60_000;
-/** A host that fails may be seen to work again by people, long before a task would have tried. */
-const MAX_REST_FAILING = 5000;
+/** Where people may end the pause: they resume the host, try it, or see it work long before a task would have tried. */
+const MAX_REST_OPEN_END = 5000;
+const OPEN_END: readonly HostClosing['reason'][] = ['failing', 'retry-after', 'paused'];
 const MIN_REST = 1000;
 
 /** Tasks that a worker leaves alone for a while, so that its threads are free for others. */
@@ -22,7 +23,7 @@ function createRestingTasks(clock: Clock) {
   const ends = new Map<number, number>();
   return {
     add(id: number, { until, reason }: HostClosing): void {
-      const longest = reason === 'failing' ? MAX_REST_FAILING : MAX_REST;
+      const longest = OPEN_END.includes(reason) ? MAX_REST_OPEN_END : MAX_REST;
       const rest = Math.min(longest, Math.max(MIN_REST, until - clock.now()));
       ends.set(id, clock.monotonic() + rest);
     },

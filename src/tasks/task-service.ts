@@ -2,6 +2,7 @@ import type { StoreRoom } from '../storage/tile-store.ts';
 import type { Task, TaskOutcome, TaskState, TaskType } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
+import type { ZoomProgress } from './zoom-progress.ts';
 
 /** Which tasks; each field narrows, and an empty list fits none. */
 export interface TaskFilter {
@@ -79,6 +80,8 @@ export interface TaskService {
   removeExport(id: number, by: string): Promise<void>;
   estimate(draft: TaskDraft): Promise<TaskEstimate>;
   get(id: number): Promise<Task | null>;
+  /** Adds up to the task's tiles; null: it does not, since the task changes or ended while failed tiles waited, or is an export. */
+  progressByZoom(task: Task): Promise<readonly ZoomProgress[] | null>;
   list(filter: TaskListing): Promise<readonly Task[]>;
   count(filter: TaskFilter): Promise<TaskCounts>;
   layersOf(filter: TaskFilter): Promise<readonly string[]>;

@@ -14,16 +14,18 @@ const BELIEVED_FOR = 70_000;
 
 export function waitText(wait: TaskWait): string {
   if ('message' in wait) return wait.message;
+  if (wait.reason === 'paused') return `host ${wait.host} is paused by an operator`;
   const until = new Date(wait.until).toISOString();
   return `host ${wait.host} ${HOST_WAITS[wait.reason](wait.failure ?? null)} until ${until}`;
 }
 
-const HOST_WAITS: Readonly<Record<HostClosedReason, (failure: string | null) => string>> = {
-  'quiet-hours': () => 'has quiet hours',
-  'daily-budget': () => 'is paused, its daily budget is used up,',
-  'retry-after': () => 'asked for a pause (Retry-After)',
-  failing: (failure) => `is failing (${failureText(failure ?? 'unknown')}); paused`,
-};
+const HOST_WAITS: Readonly<Record<Exclude<HostClosedReason, 'paused'>, (failure: string | null) => string>> =
+  {
+    'quiet-hours': () => 'has quiet hours',
+    'daily-budget': () => 'is paused, its daily budget is used up,',
+    'retry-after': () => 'asked for a pause (Retry-After)',
+    failing: (failure) => `is failing (${failureText(failure ?? 'unknown')}); paused`,
+  };
 
 type Listener = (event: TaskEvent) => void;
 

@@ -11,6 +11,10 @@ export const AUDIT_ACTIONS: Readonly<
   'POST /api/v1/tasks/{id}/pause': ({ type, task }) => `paused the ${type ?? 'task'} #${task ?? ''}`,
   'POST /api/v1/tasks/{id}/resume': ({ type, task }) => `resumed the ${type ?? 'task'} #${task ?? ''}`,
   'POST /api/v1/tasks/{id}/retry': ({ task }) => `retried failed tiles (task #${task ?? ''})`,
+  'POST /api/v1/upstreams/{host}/pause': 'paused an upstream',
+  'POST /api/v1/upstreams/{host}/resume': 'resumed an upstream',
+  'POST /api/v1/upstreams/{host}/try': 'tried an upstream',
+  'POST /api/v1/deliveries/{kind}/{name}/test': 'sent a test to a target',
   'POST /api/v1/layers': 'added a layer',
   'PUT /api/v1/layers/{layer}': ({ enabled }, before) => {
     if (enabled === false && before.enabled !== false) return 'disabled a layer';

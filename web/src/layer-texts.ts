@@ -1,6 +1,30 @@
 /** Of the list of layers, of one layer, and of the form that declares it. */
 export const LAYER_TEXTS = {
   layers: {
+    several: {
+      selection: 'Selected layers',
+      choose: (name: string) => `Select ${name}`,
+      chosen: (count: number) => (count === 1 ? '1 layer selected' : `${count} layers selected`),
+      chooseAll: (count: string) => `Select all ${count} listed`,
+      buttons: { seed: 'Seed', truncate: 'Truncate', disable: 'Disable', enable: 'Enable' },
+      titles: {
+        seed: (count: number) => (count === 1 ? 'Seed 1 layer?' : `Seed ${count} layers?`),
+        truncate: (count: number) => (count === 1 ? 'Truncate 1 layer?' : `Truncate ${count} layers?`),
+        disable: (count: number) => (count === 1 ? 'Disable 1 layer?' : `Disable ${count} layers?`),
+        enable: (count: number) => (count === 1 ? 'Enable 1 layer?' : `Enable ${count} layers?`),
+      },
+      texts: {
+        seed: 'Each layer gets a task that makes the missing tiles of its first grid set and format, in its whole extent.',
+        truncate:
+          'All cached tiles of these layers will be deleted, in every grid set, format and parameter value. Tiles are recreated on request.',
+        disable:
+          'These layers are no longer listed, and requests for their tiles are refused. Their tiles stay.',
+        enable: 'These layers are listed and served again.',
+      },
+      enabled: 'enabled',
+      inFile: 'It is declared in the configuration file: change it there.',
+      results: 'Results by layer',
+    },
     search: 'Search',
     list: 'List of layers',
     reload: 'Reload configuration file',
@@ -114,10 +138,15 @@ export const LAYER_TEXTS = {
     gridSet: 'Grid set',
     format: 'Format',
     overlay: 'Coverage',
-    overlays: { age: 'Age', share: 'Completeness', off: 'Off' },
+    overlays: { state: 'Freshness', age: 'Age', share: 'Completeness', off: 'Off' },
     mapHelp: 'Map: arrow keys pan, plus and minus zoom, Enter inspects the tile in the center',
     clickHint: 'Click a tile to inspect it.',
-    legends: { age: ['older', '30 days', '7 days', '1 day', '1 hour'], share: ['few', 'half', 'all'] },
+    roughly: 'by the last change in each page',
+    legends: {
+      state: ['fresh', 'partly stale', 'stale', 'missing'],
+      age: ['older', '30 days', '7 days', '1 day', '1 hour'],
+      share: ['few', 'half', 'all'],
+    },
     completeness: 'Completeness',
     completenessHelp: 'Click a zoom to show its coverage on the map.',
     zoomsEmpty: 'no tiles',

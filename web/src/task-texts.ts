@@ -69,6 +69,7 @@ export const TASK_TEXTS = {
     repeat: 'Run again',
     requested: (what: string, count: number) => `${what}: ${count === 1 ? '1 task' : `${count} tasks`}.`,
     waiting: 'waiting for host',
+    byZoom: 'Progress by zoom',
     waitingForStore: 'waiting for disk',
     waitingFor: (host: string, why: string, until: string) => `Next try at ${until}: ${host} (${why})`,
     took: (time: string) => `took ${time}`,

@@ -1,11 +1,13 @@
 import { AUDIT_ACTIONS } from './audit-texts.ts';
 import { loadTranslation } from './language.ts';
 import { LAYER_TEXTS } from './layer-texts.ts';
+import { OPERATION_TEXTS } from './operation-texts.ts';
 import { TASK_TEXTS } from './task-texts.ts';
 
 /** Every text of the console in English. It is also the type of the translations in `texts/`. */
 export const ENGLISH = {
   ...LAYER_TEXTS,
+  ...OPERATION_TEXTS,
   ...TASK_TEXTS,
   product: 'Tilewarden',
   skip: 'Skip to content',
@@ -321,57 +323,6 @@ export const ENGLISH = {
     restoreText: 'The settings of the layer are put back as they were before this change.',
     restored: 'Restored.',
     actions: AUDIT_ACTIONS,
-  },
-
-  upstreams: {
-    empty:
-      'No upstream requests since the server started. Only layers with a remote source have an upstream.',
-    help: 'The servers that layers fetch from. Requests and failures are counted since the server started.',
-    health: { healthy: 'Healthy', probing: 'Probing', paused: 'Paused', failing: 'Failing' },
-    inFlight: 'Requests in flight',
-    concurrency: (now: number, limit: number, most: number) =>
-      `${now} in flight. Adaptive limit: ${limit} of ${most}`,
-    rate: (now: string, most: string | null) => (most === null ? `${now}/s` : `${now} of ${most}/s`),
-    latency: 'Latency',
-    latencyText: (median: string, p95: string) => `Median ${median} ms, p95 ${p95} ms`,
-    waiting: 'Queued',
-    waitingText: (people: number, tasks: number) => `${people} for clients, ${tasks} for tasks`,
-    refused: 'Not sent (host was paused or queue full)',
-    layers: 'Layers',
-    failingSince: 'Failing since',
-    lastFailure: 'Last failure',
-    lastError: 'Last error of its layers',
-    moreLayers: (more: number) => `and ${more} others`,
-    budget: 'Daily budget',
-    quietHours: 'Quiet hours',
-    pausedUntil: 'Paused until',
-    reasons: {
-      'quiet-hours': 'quiet hours',
-      'daily-budget': 'daily budget used up',
-      'retry-after': 'requested by the server',
-      failing: 'failing',
-    },
-  },
-
-  changes: {
-    help: 'Feeds report where data have changed, and the tiles concerned become fresh.',
-    feeds: 'Feeds',
-    noFeeds: 'No feeds. They are declared under changes in the configuration file.',
-    latest: 'Last change',
-    received: 'Received',
-    applied: 'Applied',
-    pending: 'Pending',
-    lastHour: 'Changes of the last hour',
-    quietHour: 'No changes in the last hour.',
-    replay: 'Replay the last hour',
-    replayed: (count: string) => `Changes applied again: ${count}.`,
-    map: 'Map of the changes',
-    deliveries: 'Deliveries',
-    deliveriesHelp: 'Purges of caches and notifications, newest first. They are retried for 24 hours.',
-    noDeliveries: 'No deliveries. Targets are declared under purge and notify in the configuration file.',
-    kinds: { purge: 'Purge', notification: 'Notification' },
-    delivered: 'delivered',
-    attempts: 'Attempts',
   },
 
   api: {

@@ -27,6 +27,8 @@ export interface Delivery {
   readonly lastError: string | null;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** Null while it is pending. */
+  readonly endedAt: number | null;
   readonly until: number;
 }
 
@@ -106,10 +108,11 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
 
   /** Sets it unless its payload has changed since; one that has changed is due again, as if it were new. */
   async function end({ number, revision }: Delivery, values: { state: DeliveryState; attempts: number }) {
-    const again = { attempts: 0, last_error: null, next_at: await database.now() };
+    const next_at = await database.now();
+    const again = { attempts: 0, last_error: null, next_at };
     await change(async (inside) => {
       const row = inside.updateTable('deliveries').where('number', '=', number);
-      const over = { ...values, payload: NO_PAYLOAD };
+      const over = { ...values, payload: NO_PAYLOAD, next_at };
       const ended = await row.set(over).where('revision', '=', revision).executeTakeFirst();
       if (ended.numUpdatedRows === 0n) await row.set(again).execute();
     });
@@ -266,9 +269,10 @@ async function reportedAt(inside: Statements, subject: string): Promise<number |
 }
 
 function deliveryOf(row: RowOf<'deliveries'>): Delivery {
-  const { last_error: lastError, next_at: _, payload, ...same } = row;
+  const { last_error: lastError, next_at: nextAt, payload, ...same } = row;
   return {
     ...same,
+    endedAt: row.state === 'pending' ? null : nextAt,
     kind: row.kind as DeliveryKind,
     state: row.state as DeliveryState,
     payload: JSON.parse(payload),

@@ -42,8 +42,13 @@ export interface OutgoingRequest {
 }
 
 export interface DeliveryTarget extends TargetName {
+  readonly url: URL;
+  /** Of a notification; null: a purge. */
+  readonly events: readonly NotifiedEvent[] | null;
+  /** A payload that changes nothing at the target. */
+  readonly test: object;
   /** Sent one after the other; all of them again when one fails. */
-  requests(delivery: Delivery): readonly OutgoingRequest[];
+  requests(delivery: Pick<Delivery, 'id' | 'at' | 'payload'>): readonly OutgoingRequest[];
   /** Never shown, even if the target repeats them. */
   readonly secrets: readonly string[];
 }
@@ -57,6 +62,15 @@ export interface Notification {
   readonly details: object;
 }
 
+/** On no tile: the keys of tiles begin with `layer-`, `page-` and `cell-`. */
+const TEST_KEY = 'tilewarden-test';
+const TEST_PURGE: PurgePayload = { '': [TEST_KEY] };
+const TEST_NOTIFICATION = {
+  event: 'test',
+  layer: null,
+  message: 'This is a test. Nothing has happened.',
+  details: {},
+};
 /** Varnish reads 8 KiB of a header, Fastly 256 keys of a request. */
 const MAX_KEYS = 256;
 const MAX_KEY_CHARACTERS = 6000;
@@ -68,6 +82,9 @@ export function purgeTarget(
   return {
     kind: 'purge',
     name,
+    url: new URL(url),
+    events: null,
+    test: TEST_PURGE,
     secrets: Object.values(headers),
     requests: ({ payload }) =>
       batches(keysIn(payload as PurgePayload)).map((keys) => ({
@@ -79,10 +96,13 @@ export function purgeTarget(
   };
 }
 
-export function notificationTarget({ name, url, secret }: NotifySettings): DeliveryTarget {
+export function notificationTarget({ name, url, secret, events }: NotifySettings): DeliveryTarget {
   return {
     kind: 'notification',
     name,
+    url: new URL(url),
+    events,
+    test: TEST_NOTIFICATION,
     secrets: [secret],
     requests({ id, at, payload }) {
       const { event, layer, message, details } = payload as Notification;

@@ -33,17 +33,19 @@ async function fixture(
   whenOver(() => database.close());
   const events = createTileEvents();
   const catalog = catalogOf([layerNamed('roads'), layerNamed('rails')]);
+  const tried: string[] = [];
   const open = () => {
     const deliveries = openDeliveries({
       ...{ database, catalog, events, obeyed, send, clock, log: silentLogger },
       targets: [purgeTarget(cdn, 'xkey'), notificationTarget(ops)],
       lead: leadAlone,
       counters: new Counters(),
+      tryHost: ({ host }) => tried.push(host),
     });
     whenOver(() => deliveries.close());
     return deliveries;
   };
-  return { clock, database, events, open, store: createDeliveryStore(database) };
+  return { clock, database, events, open, tried, store: createDeliveryStore(database) };
 }
 
 const drop = (layer: string) => ({ type: 'layer-dropped', layer, at: 0 }) as const;
@@ -208,4 +210,57 @@ it('the queue in PostgreSQL merges, fails, delivers and forgets as the one in SQ
     (await store.counts()).map((one) => [`${one.name} ${one.state}`, one.count]),
   );
   expect(counts).toEqual({ 'cdn delivered': 1, 'ops failed': 4 });
+});
+
+it('a test is sent to a failing target now, as a signed notification or a key that no tile has', async () => {
+  const requests: OutgoingRequest[] = [];
+  let broken = true;
+  const { open, tried, store } = await fixture(async (request) => {
+    if (broken) throw new Error('answered 503 to hush');
+    requests.push(request);
+  });
+  const deliveries = open();
+  const { signal } = new AbortController();
+  expect(await deliveries.sendTest({ kind: 'notification', name: 'ops' }, signal)).toMatchObject({
+    error: 'answered 503 to ***',
+  });
+  broken = false;
+  expect(await deliveries.sendTest({ kind: 'notification', name: 'ops' }, signal)).toMatchObject({
+    error: null,
+  });
+  expect(await deliveries.sendTest({ kind: 'purge', name: 'cdn' }, signal)).toMatchObject({ error: null });
+  expect(await deliveries.sendTest({ kind: 'purge', name: 'ops' }, signal)).toBeNull();
+  const [notification, purge] = requests;
+  expect(JSON.parse(notification?.body ?? '')).toMatchObject({ event: 'test', layer: null });
+  expect(notification?.headers['x-hub-signature-256']).toMatch(/^sha256=/);
+  expect(purge?.headers['xkey-purge']).toBe('tilewarden-test');
+  expect(tried).toEqual(['127.0.0.1:1', '127.0.0.1:1', '127.0.0.1:1']);
+  expect(await store.list()).toEqual([]);
+});
+
+it('a target is failing while a delivery waits for another attempt, and shows its last delivery', async () => {
+  let broken = true;
+  const { open, store, clock } = await fixture(async () => {
+    if (broken) throw new Error('answered 503 to hush');
+  });
+  const deliveries = open();
+  const ofOps = async () => (await deliveries.targets()).find(({ name }) => name === 'ops');
+  expect(await ofOps()).toMatchObject({ state: 'ok', pending: 0, lastDeliveredAt: null, lastError: null });
+  await store.report(['ops'], { event: 'task-failed' }, { subject: 'task:1' });
+  const failing = await eventually('a failed attempt', ofOps, (target) => target?.state === 'failing');
+  expect(failing).toMatchObject({ pending: 1, lastError: 'answered 503 to ***', host: '127.0.0.1:1' });
+  broken = false;
+  const again = await eventually(
+    'delivery',
+    async () => {
+      await clock.run(1000);
+      return ofOps();
+    },
+    (target) => target?.state === 'ok',
+  );
+  expect(again).toMatchObject({
+    pending: 0,
+    lastError: null,
+    lastDeliveredAt: expect.stringMatching(/^2026-/),
+  });
 });

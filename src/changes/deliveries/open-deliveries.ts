@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Database, Lead } from '../../db/database.ts';
@@ -12,6 +13,7 @@ import {
   DELIVERIES_WAITING,
   type Delivery,
   type DeliveryStore,
+  type TargetName,
 } from './delivery-store.ts';
 import type { DeliveryTarget, OutgoingRequest } from './delivery-targets.ts';
 import { PurgeKeys } from './purge-keys.ts';
@@ -25,6 +27,8 @@ interface DeliveriesOptions extends Env {
   readonly counters: Pick<Counters, 'count'>;
   /** Rejects unless the target has accepted the request. */
   readonly send: (request: OutgoingRequest, signal: AbortSignal) => Promise<void>;
+  /** Ends the pause of a failing host: one request is sent to it. */
+  readonly tryHost: (url: URL) => void;
   /** Resolves when every process and node obeys the changes that were made before the call. */
   readonly obeyed: () => Promise<void>;
 }
@@ -33,6 +37,12 @@ interface DeliveriesOptions extends Env {
 const LOOK_INTERVAL = 1000;
 const FORGET_INTERVAL = 60_000;
 const MAX_ERROR_CHARACTERS = 300;
+
+interface TestResult {
+  /** Null: the target has accepted it. */
+  readonly error: string | null;
+  readonly ms: number;
+}
 
 export type Deliveries = ReturnType<typeof openDeliveries>;
 
@@ -67,6 +77,23 @@ export function openDeliveries(options: DeliveriesOptions) {
     }
   }
 
+  /** Sent now, by this node, whatever waits for the target. Null: there is no such target. */
+  async function sendTest({ kind, name }: TargetName, signal: AbortSignal): Promise<TestResult | null> {
+    const target = targets.find((one) => one.kind === kind && one.name === name);
+    if (!target) return null;
+    options.tryHost(target.url);
+    const begunAt = clock.monotonic();
+    const test = { id: randomUUID(), at: clock.now(), payload: target.test };
+    const result = (error: string | null) => ({ error, ms: Math.round(clock.monotonic() - begunAt) });
+    try {
+      for (const request of target.requests(test)) await options.send(request, signal);
+      return result(null);
+    } catch (error) {
+      signal.throwIfAborted();
+      return result(errorText(error, target.secrets));
+    }
+  }
+
   const performing = targets.map((target) =>
     lead(async (signal) => {
       const failure = 'deliveries could not be looked for';
@@ -89,6 +116,11 @@ export function openDeliveries(options: DeliveriesOptions) {
     /** As `obeyed`; and the keys to purge are recorded. */
     flush: purges.flush,
     counts: store.counts,
+    sendTest,
+    targets: async () => {
+      const deliveries = await store.list();
+      return targets.map((target) => targetStatus(target, deliveries));
+    },
     async list() {
       return (await store.list()).map(({ id, name, kind, state, attempts, lastError, payload, at }) => ({
         id,
@@ -161,6 +193,25 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
       await flushing.close();
       if (!keys.isEmpty) await flush().catch(() => {});
     },
+  };
+}
+
+/** Failing: a delivery waits for its next attempt, or the last one was given up. */
+function targetStatus({ kind, name, url, events }: DeliveryTarget, deliveries: readonly Delivery[]) {
+  const own = deliveries.filter((one) => one.kind === kind && one.name === name);
+  const pending = own.filter(({ state }) => state === 'pending');
+  const last = own.find(({ state }) => state !== 'pending');
+  const failed = pending.find(({ attempts }) => attempts > 0) ?? (last?.state === 'failed' ? last : null);
+  const delivered = own.find(({ state }) => state === 'delivered');
+  return {
+    kind,
+    name,
+    host: url.host,
+    events,
+    state: failed ? ('failing' as const) : ('ok' as const),
+    pending: pending.length,
+    lastDeliveredAt: isoTime(delivered?.endedAt ?? null),
+    lastError: failed?.lastError ?? null,
   };
 }
 

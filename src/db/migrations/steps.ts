@@ -170,6 +170,14 @@ export const STEPS: Readonly<Record<string, (dialect: Dialect) => Migration>> = 
   '0015-number-node-changes': statements(({ bigint }) => [
     `alter table nodes add column applied ${bigint} not null default 0`,
   ]),
+  /** Map servers that operators have paused. */
+  '0016-pause-hosts': statements(({ bigint }) => [
+    `create table host_pauses (
+       host text primary key,
+       paused_by text not null,
+       paused_at ${bigint} not null
+     )`,
+  ]),
   /** Rights of external accounts follow from their claims at every use; before, sessions had a fixed role. */
   '0017-external-accounts': statements(({ risingId, bigint }) => [
     'drop table oidc_sessions',

@@ -26,6 +26,7 @@ import { REPEATABLE, stopBody, stopResponse, stopTasks, taskListQuery } from './
 import * as tasks from './tasks.ts';
 import { findTiles, tileAddressesBody, tileAddressesResponse } from './tile-addresses.ts';
 import * as selection from './tile-selection.ts';
+import * as upstreams from './upstream-actions.ts';
 
 const declaring = {
   query: catalog.changeQuery,
@@ -65,7 +66,9 @@ export const API_ROUTES = [
     { query: NO_QUERY, answer: changes.replayResponse }, changes.replayChanges),
   route('POST /api/v1/changes/{name}', 'public', 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',
     { body: changeBody, bodyTypes: ['application/json', 'application/geo+json'], raw: true, answer: changes.changeAcceptedResponse, status: 202 }, changes.acceptChange),
-  route('GET /api/v1/deliveries', 'operator', 'List purges and notifications, newest first', { query: NO_QUERY, answer: deliveries.deliveryListResponse }, deliveries.listDeliveries),
+  route('GET /api/v1/deliveries', 'operator', 'List purges and notifications, newest first, and their targets', { query: NO_QUERY, answer: deliveries.deliveryListResponse }, deliveries.listDeliveries),
+  route('POST /api/v1/deliveries/{kind}/{name}/test', 'operator', 'Send a harmless test to a purge or notification target now',
+    { query: NO_QUERY, answer: deliveries.testResponse }, deliveries.sendTest),
 
   route('GET /api/v1/layers', 'viewer', 'List layers', { answer: layers.layerListResponse }, layers.listLayers),
   route('POST /api/v1/layers', 'admin', 'Declare a layer', { ...declaring, status: 201 }, (call, deps) => catalog.create(call, 'layer', deps)),
@@ -121,6 +124,9 @@ export const API_ROUTES = [
   route('GET /api/v1/evictions', 'viewer', 'Tiles evicted by quotas, per hour', { query: quota.evictionsQuery, answer: quota.evictionsResponse }, quota.listEvictions),
 
   route('GET /api/v1/upstreams', 'viewer', 'State of each upstream host', { answer: status.upstreamsResponse }, status.listUpstreams),
+  route('POST /api/v1/upstreams/{host}/pause', 'operator', 'Send no requests to a host until it is resumed', { query: NO_QUERY, answer: status.upstreamResponse }, upstreams.pauseUpstream),
+  route('POST /api/v1/upstreams/{host}/resume', 'operator', 'Resume a paused host', { query: NO_QUERY, answer: status.upstreamResponse }, upstreams.resumeUpstream),
+  route('POST /api/v1/upstreams/{host}/try', 'operator', 'Try a failing host now, with one request', { query: NO_QUERY, answer: status.upstreamResponse }, upstreams.tryUpstream),
   route('GET /api/v1/series', 'viewer', 'Tile requests of the last 24 hours, per minute', { answer: seriesResponse }, status.showSeries),
   route('GET /api/v1/about', 'viewer', 'Show version and start time', { answer: status.aboutResponse }, status.showAbout),
   route('GET /api/v1/nodes', 'viewer', 'Servers and workers on the same database; those seen in the last hour', { answer: status.nodeListResponse }, status.listNodes),

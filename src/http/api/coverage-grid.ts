@@ -1,6 +1,7 @@
 import { coverageAt } from '../../domain/grid-subset.ts';
 import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
+import { isFresh } from '../../pipeline/freshness.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 
 /** Cells per side; a cell is one tile if that many are enough. */
@@ -9,8 +10,11 @@ const MAX_CELLS = 128;
 /** Seconds: upper limits of the age classes; one more class holds older tiles. */
 export const AGE_STEPS = [3600, 86_400, 7 * 86_400, 30 * 86_400] as const;
 
-/** `age`: 0 missing, 1 old … 5 younger than an hour. `share`: percentage of cached tiles. */
-export const COVERAGE_KINDS = ['age', 'share'] as const;
+/**
+ * `age`: 0 missing, 1 old … 5 younger than an hour. `share`: percentage of cached tiles. `state`: 0 missing, 1 all stale,
+ * 2 some stale, 3 none stale.
+ */
+export const COVERAGE_KINDS = ['age', 'share', 'state'] as const;
 type CoverageKind = (typeof COVERAGE_KINDS)[number];
 
 /** Cells from the top left, row by row. */
@@ -40,16 +44,19 @@ export function cellSizeFor({ minX, minY, maxX, maxY }: TileRect): number {
   return size;
 }
 
-/** Single tiles. Queries the index of the store, once per age class, and reads no tile. */
+/** Single tiles. Lists the index of the store, and reads no tile. */
 export async function* tileParts(
-  { bound, set }: ResolvedTileSet,
+  tiles: ResolvedTileSet,
   z: number,
-  { rect, shows, now }: CellPlan,
+  { rect, now }: CellPlan,
 ): AsyncGenerator<readonly CountedPart[]> {
-  for (const { since } of shows === 'age' ? agesSince(now) : [{ since: 0 }]) {
-    const tiles = await bound.store.present(set, z, rect, since);
-    if (tiles.length === 0) return;
-    yield tiles.map(({ x, y }) => ({ x, y, tiles: 1, changedAt: since }));
+  const { store } = tiles.bound;
+  for await (const entries of store.list(tiles.set, z, rect)) {
+    const shown = entries.filter(({ hidden }) => !hidden);
+    yield shown.map((tile) => {
+      const stale = isFresh(tiles, z, tile, now) ? 0 : 1;
+      return { x: tile.x, y: tile.y, tiles: 1, stale, changedAt: tile.createdAt };
+    });
   }
 }
 
@@ -64,11 +71,13 @@ export interface CountedPart {
   readonly x: number;
   readonly y: number;
   readonly tiles: number;
+  /** How many of them; of a page or block all or none, by its last change. */
+  readonly stale: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
 }
 
-/** The share of cached tiles in each cell, or the age of the last change. */
+/** The share of cached tiles in each cell, the age of the last change, or whether they are stale. */
 export async function gridOf(
   { subset }: ResolvedTileSet,
   z: number,
@@ -79,6 +88,7 @@ export async function gridOf(
   const columns = Math.floor(rect.maxX / cell) - left + 1;
   const rows = Math.floor(rect.maxY / cell) - top + 1;
   const tiles = new Float64Array(columns * rows);
+  const stale = new Float64Array(columns * rows);
   const changes = new Float64Array(columns * rows);
   for await (const some of parts) {
     for (const part of some) {
@@ -87,6 +97,7 @@ export async function gridOf(
       if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
       const place = row * columns + column;
       tiles[place] = (tiles[place] ?? 0) + part.tiles;
+      stale[place] = (stale[place] ?? 0) + part.stale;
       changes[place] = Math.max(changes[place] ?? 0, part.changedAt);
     }
   }
@@ -94,12 +105,19 @@ export async function gridOf(
   const ageOf = (change: number) => ages.findLast(({ since }) => change >= since)?.value ?? 0;
   const offered = coverageAt(subset, z) ?? rect;
   const values = Uint8Array.from(tiles, (count, place) => {
-    if (shows === 'age') return count === 0 ? 0 : ageOf(changes[place] ?? 0);
+    if (count === 0) return 0;
+    if (shows === 'age') return ageOf(changes[place] ?? 0);
+    if (shows === 'state') return stateOf(count, stale[place] ?? 0);
     const [column, row] = [left + (place % columns), top + Math.floor(place / columns)];
     const shared = intersectRects(blockAt(column, row, cell), offered);
     return percent(count, shared ? sizeOfRect(shared) : 0);
   });
   return { rect, cell, columns, rows, values };
+}
+
+function stateOf(count: number, stale: number): number {
+  if (stale === 0) return 3;
+  return stale < count ? 2 : 1;
 }
 
 /** Run-length encoding: value, count, value, count, … */

@@ -103,6 +103,37 @@ describe('what is cached', () => {
     expect(ages.body).toMatchObject({ shows: 'age', runs: [5, 1, 0, 64 * 64 - 1] });
   });
 
+  it('coverage tells stale tiles from fresh and missing ones, tile by tile and in larger cells', async () => {
+    const set = fixture.set('world');
+    const tile = (x: number, age: number) => ({
+      x,
+      y: 0,
+      bytes: Buffer.from('tile'),
+      createdAt: Date.now() - age,
+    });
+    // Tiles of this layer expire after a minute.
+    await fixture.store.putMany(set, 5, [tile(1, 0), tile(2, 3_600_000)], 0);
+    await fixture.store.putMany(
+      set,
+      11,
+      [tile(0, 3_600_000), tile(16, 0), tile(32, 0), tile(33, 3_600_000)],
+      0,
+    );
+    const near = coverageResponse.parse((await get('coverage/EPSG:900913/5?shows=state')).body);
+    expect(near).toMatchObject({ shows: 'state', exact: true, runs: [0, 1, 3, 1, 1, 1, 0, 1021] });
+    await fixture.store.edit(
+      set,
+      5,
+      { minX: 1, minY: 0, maxX: 1, maxY: 0 },
+      { type: 'outdate', at: Date.now() - 1 },
+    );
+    expect((await get('coverage/EPSG:900913/5?shows=state')).body).toMatchObject({
+      runs: [0, 1, 1, 2, 0, 1021],
+    });
+    const far = await get('coverage/EPSG:900913/11?shows=state');
+    expect(far.body).toMatchObject({ cell: 16, exact: true, runs: [1, 1, 3, 1, 2, 1, 0, 128 * 128 - 3] });
+  });
+
   it('coverage is shown within bounds only, and nowhere outside the layer', async () => {
     await fixture.put(fixture.set('world'), 4, 8, 7);
     const within = await get('coverage/EPSG:900913/4?bounds=1,1,2500000,2500000');
@@ -117,7 +148,7 @@ describe('what is cached', () => {
     ['coverage/EPSG:900913/2?bounds=1,2,3', 400, 'bounds must be four numbers'],
     ['coverage/EPSG:900913/2?bounds=5,5,1,1', 400, 'min not above max'],
     ['coverage/EPSG:900913/2?bounds=a,b,c,d', 400, 'got "a,b,c,d"'],
-    ['coverage/EPSG:900913/2?shows=size', 400, 'shows must be one of age, share, got "size"'],
+    ['coverage/EPSG:900913/2?shows=size', 400, 'shows must be one of age, share, state, got "size"'],
     ['coverage/EPSG:1/2', 400, 'it has EPSG:900913'],
     ['coverage/EPSG:900913/2?format=image/gif', 400, 'it has image/png, image/jpeg'],
     ['coverage/EPSG:900913/2?STYLES=pink', 400, 'STYLES'],

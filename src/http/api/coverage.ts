@@ -12,6 +12,7 @@ import {
   tileSetNames,
 } from '../../domain/tile-key.ts';
 import { blockAt, countTiles, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
+import { freshSince } from '../../pipeline/freshness.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { LedgerBlock } from '../../quota/ledger-block.ts';
@@ -71,8 +72,12 @@ export const coverageResponse = z.object({
   shows: coverageKind
     .optional()
     .describe(
-      'age: 0 not there, 1 old to 5 fresh, see ageSteps, of the last change in a cell; share: the percentage that is there',
+      'age: 0 not there, 1 old to 5 young, see ageSteps, of the last change in a cell; share: the percentage that is there; state: 0 not there, 1 stale, 2 partly stale, 3 fresh',
     ),
+  exact: z
+    .boolean()
+    .optional()
+    .describe('False: there are too many tiles to look at each; state is that of the last change in a page'),
   ageSteps: z.array(z.number()).optional().describe('Seconds'),
   cell: z.number().int().describe('Tiles along a side of a cell'),
   minX: z.number().int().optional(),
@@ -127,25 +132,43 @@ export async function showPlaces(
   const cell = cellSizeFor(rect);
   const shows = call.query.shows ?? (cell === 1 ? 'age' : 'share');
   const plan = { rect, cell, shows, now: deps.clock.now() };
-  const parts = cell === 1 ? tileParts(tiles, z, plan) : partsOf(tiles.set, z, plan, deps);
-  return { ...set, z, shows, ...gridDocument(tiles, z, await gridOf(tiles, z, plan, parts)) };
+  const isListed = cell === 1 || (shows === 'state' && (await hasFew(tiles.set, z, rect, deps)));
+  const parts = isListed ? tileParts(tiles, z, plan) : partsOf(tiles, z, plan, deps);
+  const exact = isListed || shows !== 'state';
+  return { ...set, z, shows, exact, ...gridDocument(tiles, z, await gridOf(tiles, z, plan, parts)) };
+}
+
+/** Tiles that are looked at one by one for a picture. */
+const MAX_LISTED = 20_000;
+
+async function hasFew(set: TileSetKey, z: number, rect: TileRect, { quota }: ApiDeps): Promise<boolean> {
+  let tiles = 0;
+  for await (const block of blocksTouching(quota.blocks(set, z), rect)) {
+    tiles += block.tiles;
+    if (tiles > MAX_LISTED) return false;
+  }
+  return true;
 }
 
 /** Blocks if a cell consists of whole blocks, otherwise pages; only those that touch `rect`. */
 async function* partsOf(
-  set: TileSetKey,
+  { set, bound }: ResolvedTileSet,
   z: number,
-  { rect, cell }: CellPlan,
+  { rect, cell, now }: CellPlan,
   { quota }: ApiDeps,
 ): AsyncGenerator<readonly CountedPart[]> {
+  const since = freshSince(bound.layer, z, now);
+  const part = (x: number, y: number, tiles: number, changedAt: number) => [
+    { x, y, tiles, stale: changedAt < since ? tiles : 0, changedAt },
+  ];
   const blocks = blocksTouching(quota.blocks(set, z), rect);
   if (cell >= BLOCK_SIZE) {
     for await (const { x, y, tiles, changedAt } of blocks)
-      yield [{ x: x * BLOCK_SIZE, y: y * BLOCK_SIZE, tiles, changedAt }];
+      yield part(x * BLOCK_SIZE, y * BLOCK_SIZE, tiles, changedAt);
     return;
   }
   for await (const { pageX, pageY, tiles, writtenAt } of quota.pagesIn(blocks))
-    yield [{ x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE, tiles, changedAt: writtenAt }];
+    yield part(pageX * PAGE_SIZE, pageY * PAGE_SIZE, tiles, writtenAt);
 }
 
 async function* blocksTouching(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Layer } from '../../domain/layer.ts';
-import { failureText, type UpstreamStatus } from '../../domain/upstream-status.ts';
+import { failureText } from '../../domain/upstream-status.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { collectYielding, createPace } from '../../lib/yielding.ts';
@@ -34,47 +34,47 @@ export const nodeListResponse = z.object({
   ),
 });
 
-export const upstreamsResponse = z.object({
-  upstreams: z.array(
-    z.object({
-      host: z.string(),
-      limits: z.object({
-        concurrency: z.number().int(),
-        ratePerSecond: z.number().nullable(),
-        dailyBudget: z.number().int().nullable(),
-        quietHours: texts,
-        timeZone: z.string(),
-      }),
-      inFlight: z.number().int(),
-      waiting: z.object({ interactive: z.number().int(), task: z.number().int() }),
-      concurrency: z.number().int().describe('Adaptive concurrency limit'),
-      requestsPerSecond: z.number(),
-      budget: z.object({ day: z.string(), used: z.number().int(), limit: z.number().int() }).nullable(),
-      latency: z.object({ p50: z.number(), p95: z.number() }).nullable().describe('Milliseconds'),
-      requests: count,
-      refused: count,
-      errors: z.record(z.string(), count),
-      layers: texts.describe('Names of the layers whose sources name the host'),
-      lastError: layerFailure
-        .unwrap()
-        .extend({ layer: z.string() })
-        .nullable()
-        .describe('The last failure of any of them, with the words of the host'),
-      state: z
-        .enum(['healthy', 'probing', 'paused', 'failing'])
-        .describe('failing: the last request failed; paused: not asked now for another reason'),
-      failuresInARow: count,
-      failingSince: time.nullable().describe('Of the first failure in a row'),
-      lastFailure: z
-        .object({ at: time, reason: z.string(), text: z.string().describe('E.g. HTTP 503') })
-        .nullable(),
-      breaker: z.enum(['closed', 'open', 'half-open']),
-      retryAfter: time.nullable().describe('What the host itself asked for'),
-      waitingUntil: time.nullable().describe('When tasks may ask it again; null: now'),
-      waitingReason: closedReason.nullable(),
-    }),
-  ),
+export const upstreamResponse = z.object({
+  host: z.string(),
+  limits: z.object({
+    concurrency: z.number().int(),
+    ratePerSecond: z.number().nullable(),
+    dailyBudget: z.number().int().nullable(),
+    quietHours: texts,
+    timeZone: z.string(),
+  }),
+  inFlight: z.number().int(),
+  waiting: z.object({ interactive: z.number().int(), task: z.number().int() }),
+  concurrency: z.number().int().describe('Adaptive concurrency limit'),
+  requestsPerSecond: z.number(),
+  budget: z.object({ day: z.string(), used: z.number().int(), limit: z.number().int() }).nullable(),
+  latency: z.object({ p50: z.number(), p95: z.number() }).nullable().describe('Milliseconds'),
+  requests: count,
+  refused: count,
+  errors: z.record(z.string(), count),
+  layers: texts.describe('Names of the layers whose sources name the host'),
+  lastError: layerFailure
+    .unwrap()
+    .extend({ layer: z.string() })
+    .nullable()
+    .describe('The last failure of any of them, with the words of the host'),
+  state: z
+    .enum(['healthy', 'probing', 'paused', 'failing'])
+    .describe('failing: the last request failed; paused: not asked now for another reason'),
+  failuresInARow: count,
+  failingSince: time.nullable().describe('Of the first failure in a row'),
+  lastFailure: z
+    .object({ at: time, reason: z.string(), text: z.string().describe('E.g. HTTP 503') })
+    .nullable(),
+  breaker: z.enum(['closed', 'open', 'half-open']),
+  retryAfter: time.nullable().describe('What the host itself asked for'),
+  waitingUntil: time.nullable().describe('When tasks may ask it again; null: now'),
+  waitingReason: closedReason.nullable(),
+  pausedBy: z.string().nullable().describe('The operator who paused it; null: none has'),
+  pausedAt: time.nullable(),
 });
+
+export const upstreamsResponse = z.object({ upstreams: z.array(upstreamResponse) });
 
 export function showAbout(_: Call, { about }: ApiDeps) {
   const { version, startedAt, proxies } = about;
@@ -97,16 +97,13 @@ export function showSeries(_: Call, { traffic }: ApiDeps) {
 export async function listUpstreams({ context }: Call, deps: ApiDeps) {
   const layers = await visibleLayers(context, await collectYielding(deps.catalog.layers()));
   const byHost = await layersByHost(layers, deps);
-  const upstreams = deps.metrics.upstreams().map((status) => {
-    const names = byHost.get(status.host) ?? [];
-    const lastError = lastErrorOf(status.host, names, deps);
-    return { ...upstreamDocument(status), layers: names, lastError };
-  });
-  return { upstreams };
+  const used = deps.metrics.upstreams().map(({ host }) => host);
+  const hosts = [...new Set([...used, ...byHost.keys()])];
+  return { upstreams: hosts.map((host) => upstreamDocument(host, byHost.get(host) ?? [], deps)) };
 }
 
 /** Yields: there may be thousands of layers. */
-async function layersByHost(
+export async function layersByHost(
   layers: readonly Layer[],
   { catalog, hostsNamedIn }: ApiDeps,
 ): Promise<ReadonlyMap<string, string[]>> {
@@ -134,10 +131,23 @@ function lastErrorOf(host: string, layers: readonly string[], { layerState, host
   return last && { ...last, at: isoTime(last.at) };
 }
 
-function upstreamDocument(status: UpstreamStatus): object {
-  const { answerSeconds: _, closed, retryAfter, latency, failingSince, lastFailure, ...shown } = status;
+/** `layers`: those of the host that the caller may see. */
+export function upstreamDocument(host: string, layers: readonly string[], deps: ApiDeps): object {
+  const status = deps.upstreams.status(host);
+  const {
+    answerSeconds: _,
+    closed,
+    pause,
+    retryAfter,
+    latency,
+    failingSince,
+    lastFailure,
+    ...shown
+  } = status;
   return {
     ...shown,
+    layers,
+    lastError: lastErrorOf(host, layers, deps),
     latency: latency && { p50: round(latency.p50), p95: round(latency.p95) },
     failingSince: isoTime(failingSince),
     lastFailure: lastFailure && {
@@ -148,6 +158,8 @@ function upstreamDocument(status: UpstreamStatus): object {
     retryAfter: isoTime(retryAfter),
     waitingUntil: isoTime(closed?.until ?? null),
     waitingReason: closed?.reason ?? null,
+    pausedBy: pause?.by ?? null,
+    pausedAt: isoTime(pause?.at ?? null),
   };
 }
 

@@ -86,6 +86,11 @@ export const taskResponse = z.object({
     .describe('How it ended: partial when some tiles failed, failed when it was given up; null until it has'),
   tilesProcessed: count,
   tilesTotal: count,
+  zooms: z
+    .array(z.object({ z: z.number().int(), tiles: count, processed: count }))
+    .nullable()
+    .optional()
+    .describe('Of one task: progress by zoom, which adds up to tilesProcessed; null: not known'),
   secondsRemaining: z.number().describe('-1 while it is unknown'),
   tilesPerSecond: z.number(),
   reason: z.string().nullable(),

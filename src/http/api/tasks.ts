@@ -45,7 +45,12 @@ export async function createTask(call: Call<{ body: typeof taskBody }>, deps: Ap
 }
 
 export async function showTask(call: OneTask, deps: ApiDeps) {
-  return withEvictions(call.caller, await taskOf(call, deps), deps);
+  const task = await taskOf(call, deps);
+  const [document, zooms] = await Promise.all([
+    withEvictions(call.caller, task, deps),
+    deps.tasks.progressByZoom(task),
+  ]);
+  return { ...document, zooms };
 }
 
 export const cancelTask = changing('stopped', 'is over already', async (id, { tasks }, by) => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Polygon } from '../../domain/bounds.ts';
 import { invalid } from '../../domain/errors.ts';
+import { HOST_CLOSED_REASONS } from '../../domain/upstream-status.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 
 const ring = z.array(z.tuple([z.number(), z.number()], z.number())).min(3);
@@ -69,7 +70,7 @@ export const upstreamWords = z
   })
   .nullable()
   .describe('What the map server sent instead of an image; null when no map server is to blame');
-export const closedReason = z.enum(['quiet-hours', 'daily-budget', 'retry-after', 'failing']);
+export const closedReason = z.enum(HOST_CLOSED_REASONS);
 
 /** Of queries, where everything is text. */
 export const wholeNumber = (least: number, most = 999_999_999_999_999) =>

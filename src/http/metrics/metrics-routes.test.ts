@@ -33,6 +33,7 @@ const STATUS: UpstreamStatus = {
   breaker: 'half-open',
   retryAfter: null,
   closed: { reason: 'failing', until: 1_800_000_000_000 },
+  pause: null,
 };
 
 const FEED: FeedStatus = {

@@ -1,10 +1,10 @@
-import { TilewardenError } from '../../domain/errors.ts';
-import {
-  HostClosed,
-  type HostClosing,
-  type HostOutage,
-  type HostState,
-  type UpstreamStatus,
+import type { TilewardenError } from '../../domain/errors.ts';
+import type {
+  HostClosing,
+  HostOutage,
+  HostPause,
+  HostState,
+  UpstreamStatus,
 } from '../../domain/upstream-status.ts';
 import { Breaker } from '../../lib/breaker.ts';
 import { ifLate } from '../../lib/clock.ts';
@@ -15,6 +15,7 @@ import type { ConcurrencyControl } from './concurrency-control.ts';
 import type { BudgetStore, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';
 import { budgetOf, placesOf, quietOf, rateOf } from './host-limits.ts';
+import { busyRefusal, closedRefusal, closingOf, PAUSED_RETRY_MS, stoppingRefusal } from './host-refusals.ts';
 import { HostShare, type HostShares } from './host-share.ts';
 import { linkAbort } from './linked-abort.ts';
 import type { RateTicket, RateWindow } from './rate-window.ts';
@@ -71,6 +72,7 @@ export class HostLimiter {
   readonly #silence = new SilenceWatch<Ticket>();
   readonly #closing = new AbortController();
   #inFlight = 0;
+  #pause: HostPause | null = null;
   #listening = false;
   /** Ends the sleep until the next request may begin, or until a pause is over. */
   #alarm = new AbortController();
@@ -148,10 +150,12 @@ export class HostLimiter {
       breaker: this.#breaker.state,
       retryAfter: closed?.reason === 'retry-after' ? closed.until : null,
       closed,
+      pause: this.#pause,
     };
   }
 
   #stateWhile(closed: HostClosing | null): HostState {
+    if (this.#pause) return 'paused';
     if (this.#breaker.probing) return 'probing';
     if (closed && closed.reason !== 'failing') return 'paused';
     return this.#breaker.failures || this.#breaker.failing ? 'failing' : 'healthy';
@@ -170,10 +174,23 @@ export class HostLimiter {
     if (before !== this.#breaker.state) this.#serve();
   }
 
+  /** By an operator; null: resumed. Requests in flight go on. */
+  setPause(pause: HostPause | null): void {
+    if (this.#pause?.at === pause?.at) return;
+    this.#pause = pause;
+    this.#serve();
+  }
+
+  /** One request is sent as a probe, however long the breaker would have waited. */
+  tryNow(): void {
+    this.#breaker.endPause();
+    this.#serve();
+  }
+
   async close(): Promise<void> {
     this.#alarm.abort();
     this.#closing.abort();
-    for (const priority of PRIORITIES) this.#line.refuseAll(priority, stopping);
+    for (const priority of PRIORITIES) this.#line.refuseAll(priority, stoppingRefusal);
     await this.#share?.close();
     await this.#budget?.close();
   }
@@ -356,17 +373,10 @@ export class HostLimiter {
 
   #closedFor(priority: UpstreamPriority): HostClosing | null {
     const { clock } = this.#options;
+    if (this.#pause) return { reason: 'paused', until: clock.now() + PAUSED_RETRY_MS };
     const broken = this.#breaker.closedFor(priority);
     const isSilenceProbe = this.#breaker.probing && this.#maySendSilenceProbe(priority);
-    if (broken && !isSilenceProbe) {
-      const { reason, failure, since } = broken;
-      return {
-        reason,
-        until: this.#wallTime(broken.until),
-        ...(failure !== null && { failure }),
-        ...(since !== null && { since: this.#wallTime(since) }),
-      };
-    }
+    if (broken && !isSilenceProbe) return closingOf(broken, (moment) => this.#wallTime(moment));
     const quietUntil =
       priority === 'task' || this.#limits.quietFor === 'all' ? this.#quiet.until(clock.now()) : null;
     if (quietUntil !== null) return { reason: 'quiet-hours', until: quietUntil };
@@ -376,24 +386,11 @@ export class HostLimiter {
 
   #closed(closing: HostClosing): TilewardenError {
     this.#figures.refused();
-    const retryAfterSeconds = Math.max(1, Math.ceil((closing.until - this.#options.clock.now()) / 1000));
-    const cause = new HostClosed(this.#options.host, closing);
-    const message =
-      closing.reason === 'failing'
-        ? 'The map source is failing; it is retried soon.'
-        : 'The map source is paused.';
-    return new TilewardenError('source-busy', message, { reason: closing.reason, retryAfterSeconds, cause });
+    return closedRefusal(this.#options.host, closing, this.#options.clock.now());
   }
 
   #busy(): TilewardenError {
     this.#figures.refused();
-    const perSecond = this.#limits.ratePerSecond ?? this.#places.limit;
-    return new TilewardenError('source-busy', 'Too many requests are waiting for the map source.', {
-      retryAfterSeconds: Math.min(60, Math.max(1, Math.ceil(this.#line.size / perSecond))),
-    });
+    return busyRefusal(this.#line.size, this.#limits.ratePerSecond ?? this.#places.limit);
   }
-}
-
-function stopping(): TilewardenError {
-  return new TilewardenError('source-unavailable', 'The server is stopping.', { reason: 'stopping' });
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { HostOutage, UpstreamStatus } from '../../domain/upstream-status.ts';
+import type { HostOutage, HostPause, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Env } from '../../lib/env.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { Random } from '../../lib/random.ts';
@@ -7,6 +7,7 @@ import { openRepeater } from '../../lib/repeat.ts';
 import type { BudgetStore } from './daily-budget.ts';
 import { HostLimiter } from './host-limiter.ts';
 import type { HostOutageStore } from './host-outage.ts';
+import type { HostPauseReader } from './host-pause.ts';
 import type { HostShares } from './host-share.ts';
 import type { UpstreamLimiter } from './upstream-limiter.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
@@ -18,13 +19,15 @@ export interface UpstreamLimiterOptions extends Env {
   readonly shares?: HostShares;
   /** Outages that other nodes report; without it a node relies on its own requests. */
   readonly outages?: HostOutageStore;
+  /** Without it no host can be paused. */
+  readonly pauses?: HostPauseReader;
   readonly random: Random;
   readonly maxWaiting?: number;
   readonly maxInteractiveWaitMs?: number;
 }
 
-/** Milliseconds between reads of the outages of other nodes without a notification. */
-const OUTAGE_INTERVAL_MS = 1000;
+/** Milliseconds between reads of outages of other nodes, and of pauses, without a notification. */
+const READ_INTERVAL_MS = 1000;
 const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
 
 /** The limiter of the server: its own requests and those of its workers all pass here. */
@@ -54,16 +57,38 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     for (const [host, limiter] of hosts) limiter.applyOutage(outages.get(host) ?? null);
   }
 
-  const { outages, clock, log } = options;
+  let pausesRead = Promise.resolve();
+  /** One at a time: an earlier list never replaces a later one. */
+  function readPauses(): Promise<void> {
+    const reading = pausesRead.then(async () => {
+      const paused = (await options.pauses?.read()) ?? new Map<string, HostPause>();
+      for (const host of paused.keys()) limiterOf(host);
+      for (const [host, limiter] of hosts) limiter.setPause(paused.get(host) ?? null);
+    });
+    pausesRead = reading.catch(() => {});
+    return reading;
+  }
+
+  const { outages, pauses, clock, log } = options;
   const following =
     outages &&
     openRepeater(() => readOutages(outages), {
       clock,
       log,
-      pause: OUTAGE_INTERVAL_MS,
+      pause: READ_INTERVAL_MS,
       listen: (wake) => outages.listen(wake),
       level: 'debug',
       failure: 'could not read the host outages of other nodes',
+    });
+  const followingPauses =
+    pauses &&
+    openRepeater(readPauses, {
+      clock,
+      log,
+      pause: READ_INTERVAL_MS,
+      listen: (wake) => pauses.listen(wake),
+      level: 'debug',
+      failure: 'could not read which hosts are paused',
     });
   return {
     setUpstreams(next: UpstreamSettings): void {
@@ -77,9 +102,14 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     acquire: ((host, priority, signal, again) =>
       limiterOf(host).acquire(priority, signal, again)) as UpstreamLimiter['acquire'],
     report: (): readonly UpstreamStatus[] => [...hosts.values()].map((limiter) => limiter.status()),
+    status: (host: string): UpstreamStatus => limiterOf(host).status(),
+    /** Resolves when recorded pauses are obeyed here. */
+    readPauses,
+    tryNow: (host: string): void => limiterOf(host).tryNow(),
     /** Rejects waiting requests, and gives back the rest of the budgets. */
     async close(): Promise<void> {
       await following?.close();
+      await followingPauses?.close();
       await Promise.all([...hosts.values()].map((limiter) => limiter.close()));
     },
   };

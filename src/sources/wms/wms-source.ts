@@ -84,6 +84,7 @@ export function openWmsSource(
 
 /** Another address may do better. */
 function isHostToBlame(error: unknown): boolean {
-  if (hostClosedIn(error)?.closing.reason === 'failing') return true;
+  const closed = hostClosedIn(error)?.closing.reason;
+  if (closed === 'failing' || closed === 'paused') return true;
   return isTilewardenError(error, 'source-unavailable', 'source-timeout');
 }

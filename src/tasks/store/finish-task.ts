@@ -1,6 +1,7 @@
 import type { Statements } from '../../db/database.ts';
 import { changeNumber } from '../../db/numbers.ts';
 import { stateAfter, statesBefore, type TaskErrorSample, type TaskOutcome } from '../task.ts';
+import { returnPiece } from './return-piece.ts';
 import { lockTasks, type TaskRow, updateTask } from './task-rows.ts';
 
 /**
@@ -48,7 +49,10 @@ function failureOf(task: Counted): string | null {
   return `${task.failed} of ${task.tiles_total} tiles failed; the last: ${last}`;
 }
 
-/** Aborts the task if its state allows it. Its leases end with it: their holders' reports come too late. */
+/**
+ * Aborts the task if its state allows it. Its leases end with it: their holders' reports come too late. Pieces that were
+ * begun stay, so that it is known how far it got.
+ */
 export async function endTask(
   query: Statements,
   id: number,
@@ -65,7 +69,9 @@ export async function endTask(
     .where('state', 'in', statesBefore(happening))
     .executeTakeFirst();
   if (changed.numUpdatedRows === 0n) return;
-  await query.deleteFrom('task_leases').where('task_id', '=', id).execute();
+  const held = query.selectFrom('task_leases').select(['piece', 'token']).where('task_id', '=', id);
+  for (const { piece, token } of await held.where('owner', 'is not', null).execute())
+    await returnPiece(query, id, piece, token);
   await query
     .updateTable('task_failures')
     .set({ retry_at: null, token: null })

@@ -5,8 +5,8 @@ import { countCovered } from '../area-cover.ts';
 import { coverOf, pieceAt, stepCount, stepsOf } from '../task-plan.ts';
 import { finishIfComplete } from './finish-task.ts';
 import { createFailureRecord } from './record-failures.ts';
+import { isRetry, returnPiece } from './return-piece.ts';
 import { lockTasks, planOf, requestOf, type TaskRow, taskRow } from './task-rows.ts';
-import { isRetry, returnPiece } from './task-store.ts';
 
 export type LeaseHolder = 'everybody' | { readonly owner: string } | { readonly token: number };
 

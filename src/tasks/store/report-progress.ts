@@ -3,9 +3,9 @@ import { changeNumber } from '../../db/numbers.ts';
 import { finishIfComplete } from './finish-task.ts';
 import type { Report, ReportResponse } from './lease.ts';
 import { abortIfHostStaysAway, createFailureRecord, type FailureContext } from './record-failures.ts';
+import { isRetry, returnPiece } from './return-piece.ts';
 import { nextInTurn } from './take-lease.ts';
 import { lockTasks, type TaskRow, taskRow } from './task-rows.ts';
-import { isRetry, returnPiece } from './task-store.ts';
 
 /** Milliseconds of threads that a task may be ahead of another before it gives way. */
 const FAIR_MARGIN = 1000;

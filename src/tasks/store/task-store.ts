@@ -1,5 +1,5 @@
 import type { Database, Statements } from '../../db/database.ts';
-import { changeHorizon, changeNumber, dialectOf, nextToken } from '../../db/numbers.ts';
+import { changeHorizon, changeNumber, dialectOf } from '../../db/numbers.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import {
   stateAfter,
@@ -13,9 +13,11 @@ import {
 import { shareOf, type TaskAuthor, type TaskKey } from '../task-author.ts';
 import { pieceCount, type TaskPlan } from '../task-plan.ts';
 import type { TaskCounts, TaskFilter, TaskListing } from '../task-service.ts';
+import type { TaskPosition } from '../zoom-progress.ts';
 import { exportUnderWay, hideExport } from './export-tasks.ts';
 import { endTask } from './finish-task.ts';
 import type { FailedStep } from './lease.ts';
+import { returnPiece } from './return-piece.ts';
 import { countTasks, filteredTasks } from './task-filter.ts';
 import { changeTasks, failedStepOf, lockTasks, planOf, TASKS_CHANGED, taskOf, WORK } from './task-rows.ts';
 
@@ -125,6 +127,32 @@ export function createTaskStore(database: Database) {
       changeTasks(database, CHANGE, (inside) => hideExport(inside, id, reason, now)),
     fail: (id: number, reason: string, now: number): Promise<void> =>
       changeTasks(database, CHANGE, (inside) => endTask(inside, id, 'failed', reason, now)),
+
+    async position(id: number): Promise<TaskPosition> {
+      // One statement: a lease that is taken or ends in between would be missing.
+      const rows = await query
+        .selectFrom('tasks')
+        .leftJoin('task_leases', (join) =>
+          join.onRef('task_leases.task_id', '=', 'tasks.id').on('task_leases.piece', '>=', 0),
+        )
+        .select(['tasks.next_piece', 'task_leases.piece', 'task_leases.done_steps'])
+        .where('tasks.id', '=', id)
+        .execute();
+      const failed = await query
+        .selectFrom('task_failures')
+        .select(['z', ({ fn }) => fn.sum<number | bigint | string>('tiles').as('tiles')])
+        .where('task_id', '=', id)
+        .where('retry_at', 'is not', null)
+        .groupBy('z')
+        .execute();
+      return {
+        nextPiece: rows[0]?.next_piece ?? 0,
+        pieces: rows.flatMap(({ piece, done_steps }) =>
+          piece === null || done_steps === null ? [] : [{ piece, doneSteps: done_steps }],
+        ),
+        waiting: failed.map(({ z, tiles }) => ({ z, tiles: BigInt(tiles) })),
+      };
+    },
 
     async plan(id: number): Promise<TaskPlan | null> {
       const row = await query.selectFrom('tasks').select('plan').where('id', '=', id).executeTakeFirst();
@@ -299,31 +327,6 @@ async function fairTimeNow(query: Statements): Promise<number> {
     .where('state', 'in', ['pending', 'running'])
     .executeTakeFirst();
   return row?.least ?? 0;
-}
-
-/** Its holder's token is void; reported work stays done. */
-export async function returnPiece(
-  query: Statements,
-  taskId: number,
-  piece: number,
-  token: number,
-): Promise<void> {
-  if (isRetry(piece)) {
-    await query.updateTable('task_failures').set({ token: null }).where('token', '=', token).execute();
-    await query.deleteFrom('task_leases').where('token', '=', token).execute();
-    return;
-  }
-  await query
-    .updateTable('task_leases')
-    .set({ owner: null, threads: 0, token: await nextToken(query) })
-    .where('task_id', '=', taskId)
-    .where('piece', '=', piece)
-    .execute();
-}
-
-/** Leases over failed steps have no place among the pieces; their number is made from the token. */
-export function isRetry(piece: number): boolean {
-  return piece < 0;
 }
 
 async function moveTask(

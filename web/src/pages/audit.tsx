@@ -136,6 +136,8 @@ const TARGET_PAGES: Readonly<Record<string, (name: string) => string>> = {
   token: () => addressOf('accounts'),
   key: () => addressOf('keys'),
   quota: () => addressOf('quota'),
+  upstream: () => addressOf('upstreams'),
+  delivery: () => addressOf('changes'),
 };
 
 function Target({ target }: { target: string | null }) {

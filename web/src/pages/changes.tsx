@@ -1,5 +1,5 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { type ApiResponse, fetchJson, part } from '../api/client.ts';
+import { type ApiResponse, fetchJson, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
 import { coordinateText, countText, preciseTimeText, withLocalTimes } from '../format.ts';
@@ -13,6 +13,7 @@ import { TEXTS } from '../texts.ts';
 
 type Feeds = ApiResponse<'GET /api/v1/changes'>;
 type Deliveries = ApiResponse<'GET /api/v1/deliveries'>;
+type Tested = ApiResponse<'POST /api/v1/deliveries/{kind}/{name}/test'>;
 type Replayed = ApiResponse<'POST /api/v1/changes/{name}/replay'>;
 type RecentChanges = ApiResponse<'GET /api/v1/changes/{name}/recent'>;
 
@@ -52,6 +53,13 @@ function Overview() {
           </Loaded>
         </Card>
         {isOperator && (
+          <Card title={WORDS.targets} aside={<span className="small quiet">{WORDS.testHelp}</span>}>
+            <Loaded resource={deliveries} empty={({ targets }) => targets.length === 0 && WORDS.noTargets}>
+              {({ targets }) => <TargetTable targets={targets} />}
+            </Loaded>
+          </Card>
+        )}
+        {isOperator && (
           <Card title={WORDS.deliveries} aside={<span className="small quiet">{WORDS.deliveriesHelp}</span>}>
             <Loaded
               resource={deliveries}
@@ -83,12 +91,7 @@ function FeedTable({ feeds }: { feeds: Feeds['changes'] }) {
       rows={feeds.map((feed) => [
         feed.name,
         <Named key="name" name={feedLink(feed)} kind={`${feed.type} · ${feed.action}`} />,
-        <>
-          {FEED_STATES[feed.state]}
-          {feed.lastError !== null && (
-            <span className="small quiet block">{withLocalTimes(feed.lastError)}</span>
-          )}
-        </>,
+        <State key="state" of={feed} />,
         <LayerLinks key="layers" names={feed.layers} />,
         feed.lastAt === null ? TEXTS.never : preciseTimeText(feed.lastAt),
         countText(feed.received),
@@ -96,6 +99,57 @@ function FeedTable({ feeds }: { feeds: Feeds['changes'] }) {
         countText(feed.pending),
       ])}
     />
+  );
+}
+
+function TargetTable({ targets }: { targets: Deliveries['targets'] }) {
+  const action = useAction();
+  const test = async ({ kind, name }: Deliveries['targets'][number]) => {
+    const path = `api/v1/deliveries/${kind}/${part(name)}/test`;
+    const { delivered, error, ms } = await send<Tested>('POST', path);
+    if (delivered) return WORDS.testDelivered(name, countText(ms));
+    throw new Error(WORDS.testFailed(name, withLocalTimes(error ?? '')));
+  };
+  return (
+    <div className="stack">
+      <ActionNotices action={action} />
+      <Table
+        label={WORDS.targets}
+        head={[TEXTS.name, TEXTS.tasks.state, WORDS.lastDelivery, WORDS.pending]}
+        buttons={WORDS.test}
+        rows={targets.map((target) => [
+          `${target.kind} ${target.name}`,
+          <Named
+            key="name"
+            name={target.name}
+            kind={[WORDS.kinds[target.kind], target.host, target.events?.join(', ')]
+              .filter(Boolean)
+              .join(' · ')}
+          />,
+          <State key="state" of={target} />,
+          target.lastDeliveredAt === null ? TEXTS.never : preciseTimeText(target.lastDeliveredAt),
+          countText(target.pending),
+          <Button
+            key="test"
+            aria-label={TEXTS.labelled(WORDS.test, target.name)}
+            disabled={action.busy}
+            onClick={() => action.run(() => test(target))}
+          >
+            {WORDS.test}
+          </Button>,
+        ])}
+      />
+    </div>
+  );
+}
+
+/** With the reason while it fails. */
+function State({ of }: { of: { state: keyof typeof FEED_STATES; lastError: string | null } }) {
+  return (
+    <>
+      {FEED_STATES[of.state]}
+      {of.lastError !== null && <span className="small quiet block">{withLocalTimes(of.lastError)}</span>}
+    </>
   );
 }
 

@@ -22,7 +22,7 @@ const WAIT_MS = 150;
 export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: TileSet) => void }) {
   const [map, setMap] = useState<ConsoleMap | null>(null);
   const [view, setView] = useState<MapView | null>(null);
-  const [overlay, setOverlay] = useState<Overlay>('age');
+  const [overlay, setOverlay] = useState<Overlay>('state');
   const [fixedZoom, setFixedZoom] = useState<number | null>(null);
   const [place, setPlace] = useState<TilePlace | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
@@ -51,9 +51,7 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
             events={{ onView: setView, onTile: setPlace, onTileFailed: setFailed }}
             onReady={setMap}
           >
-            <div className="over bottom">
-              {shown ? <Legend shows={shown.shows ?? 'age'} zoom={zoom} /> : WORDS.clickHint}
-            </div>
+            <div className="over bottom">{shown ? <Legend of={shown} zoom={zoom} /> : WORDS.clickHint}</div>
           </MapBox>
           {failed !== null && <p className="notice warn small">{WORDS.tileFailed(failed)}</p>}
           {place && <TileDetails key={`${place.z}/${place.x}/${place.y}`} set={set} place={place} />}
@@ -115,9 +113,9 @@ function ZoomLine(props: { zoom: ZoomRow; fixed: number | null; onFix: (zoom: nu
 }
 
 /** One cell for each text of the legend. */
-const SAMPLES = { age: [1, 2, 3, 4, 5], share: [1, 50, 100] } as const;
+const SAMPLES = { age: [1, 2, 3, 4, 5], share: [1, 50, 100], state: [3, 2, 1, 0] } as const;
 
-function Legend({ shows, zoom }: { shows: 'age' | 'share'; zoom: number }) {
+function Legend({ of: { shows = 'state', exact }, zoom }: { of: Coverage; zoom: number }) {
   return (
     <span className="legend">
       <strong>
@@ -129,6 +127,7 @@ function Legend({ shows, zoom }: { shows: 'age' | 'share'; zoom: number }) {
           {text}
         </span>
       ))}
+      {exact === false && <span className="quiet">{WORDS.roughly}</span>}
     </span>
   );
 }
@@ -184,6 +183,13 @@ const AGE_COLOURS: readonly Colour[] = [
   [124, 191, 75],
   [26, 152, 80],
 ];
+/** Missing, stale, partly stale, fresh. */
+const STATE_COLOURS: readonly Colour[] = [
+  [150, 150, 150],
+  [240, 138, 60],
+  [242, 193, 78],
+  [26, 152, 80],
+];
 const FEW: Colour = [198, 219, 239];
 const ALL: Colour = [8, 81, 156];
 /** Pixels of a cell: browsers smooth pictures that are drawn much larger than they are. */
@@ -202,7 +208,7 @@ function coveragePicture(coverage: Coverage): string | null {
   let place = 0;
   for (let run = 0; run < runs.length; run += 2) {
     const [value = 0, length = 0] = [runs[run], runs[run + 1]];
-    if (value > 0) {
+    if (value > 0 || shows === 'state') {
       context.fillStyle = cellColour(shows ?? 'share', value);
       fillRun(context, place, length, columns, scale);
     }
@@ -225,9 +231,11 @@ function fillRun(
   }
 }
 
-/** E.g. `rgb(8 81 156)`. */
+/** E.g. `rgb(8 81 156)`; of missing tiles nearly transparent. */
 function cellColour(shows: NonNullable<Coverage['shows']>, value: number): string {
   const mix = (few: number, place: number) => Math.round(few + (((ALL[place] ?? 0) - few) * value) / 100);
+  if (shows === 'state')
+    return `rgb(${(STATE_COLOURS[value] ?? ALL).join(' ')} / ${value === 0 ? '25%' : '100%'})`;
   const colour = shows === 'age' ? (AGE_COLOURS[value - 1] ?? ALL) : FEW.map(mix);
   return `rgb(${colour.join(' ')})`;
 }

@@ -1,4 +1,4 @@
-import { lazy, useDeferredValue, useMemo } from 'react';
+import { lazy, useDeferredValue, useMemo, useState } from 'react';
 import { type ApiResponse, part } from '../api/client.ts';
 import { RELOAD_FORM, reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
@@ -18,8 +18,9 @@ import {
 import { curl } from '../parts/curl.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
-import { may, useCaller } from '../session.tsx';
+import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
+import { LayerSelection } from './layer-selection.tsx';
 
 const LayerPage = lazy(() => import('./layer.tsx'));
 
@@ -48,11 +49,15 @@ function LayerList() {
     const sizes = new Map(usage.data?.layers.map((layer) => [layer.name, layer]));
     return layers.data?.layers.map((layer) => ({ layer, usage: sizes.get(layer.name) ?? null })) ?? [];
   }, [layers.data, usage.data]);
+  const reload = () => {
+    layers.reload();
+    usage.reload();
+  };
   return (
     <>
       <PageHead title={TEXTS.nav.layers} actions={<Actions onReloaded={layers.reload} />} />
       <Loaded resource={layers}>
-        {() => (rows.length === 0 ? <Empty>{WORDS.empty}</Empty> : <Found rows={rows} />)}
+        {() => (rows.length === 0 ? <Empty>{WORDS.empty}</Empty> : <Found rows={rows} onChanged={reload} />)}
       </Loaded>
     </>
   );
@@ -84,8 +89,10 @@ function Actions({ onReloaded }: { onReloaded: () => void }) {
 }
 
 /** `#/layers?search=…&order=…&failing=1` */
-function Found({ rows }: { rows: readonly LayerRow[] }) {
+function Found({ rows, onChanged }: { rows: readonly LayerRow[]; onChanged: () => void }) {
   const { query } = useRoute();
+  const caller = useCaller();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const text = query.get('search') ?? '';
   const order = ORDERS.find((name) => name === query.get('order')) ?? 'declared';
   const onlyFailing = query.has('failing');
@@ -98,6 +105,10 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
     );
     return matches.sort(COMPARE[order]);
   }, [rows, words, onlyFailing, order]);
+  const works = ({ layer }: LayerRow) => mayWorkOn(caller, layer.name);
+  const lines = matches.map((row) => ({ row, on: works(row) ? chosen.has(row.layer.name) : null }));
+  const choose = (name: string, on: boolean) =>
+    setChosen((before) => new Set(on ? [...before, name] : [...before].filter((one) => one !== name)));
   const failing = rows.filter(({ layer }) => layer.failures > 0).length;
   return (
     <div className="stack">
@@ -119,13 +130,31 @@ function Found({ rows }: { rows: readonly LayerRow[] }) {
         </span>
       </div>
       {matches.length === 0 && <Empty>{onlyFailing ? WORDS.noneFails(since) : WORDS.noMatch}</Empty>}
+      <LayerSelection
+        layers={rows.filter(({ layer }) => chosen.has(layer.name)).map(chosenLayer)}
+        listed={matches.filter(works).map(({ layer }) => layer.name)}
+        onChoose={(names) => setChosen(new Set(names))}
+        onDone={onChanged}
+      />
       <VirtualList
-        items={matches}
+        items={lines}
         rowHeight={ROW_HEIGHT}
         label={WORDS.list}
-        keyOf={({ layer }) => layer.name}
+        keyOf={({ row }) => row.layer.name}
       >
-        {(row) => <LayerLine row={row} />}
+        {({ row, on }) => (
+          <div className="chosen-line">
+            {on !== null && (
+              <input
+                type="checkbox"
+                aria-label={WORDS.several.choose(row.layer.name)}
+                checked={on}
+                onChange={({ target }) => choose(row.layer.name, target.checked)}
+              />
+            )}
+            <LayerLine row={row} />
+          </div>
+        )}
       </VirtualList>
     </div>
   );
@@ -162,6 +191,10 @@ function LayerLine({ row: { layer, usage } }: { row: LayerRow }) {
       </span>
     </a>
   );
+}
+
+function chosenLayer({ layer: { name, enabled }, usage }: LayerRow) {
+  return { name, enabled, tiles: usage?.tiles ?? 0, bytes: usage?.bytes ?? 0 };
 }
 
 const COMPARE: Readonly<Record<(typeof ORDERS)[number], (a: LayerRow, b: LayerRow) => number>> = {

@@ -13,7 +13,7 @@ import {
   valuesText,
 } from '../format.ts';
 import { parameterWishes } from '../map/tile-set.ts';
-import { Card, Copy, Empty, Facts, Loaded, PageHead } from '../parts/basics.tsx';
+import { Bar, Card, Copy, Empty, Facts, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { Plot } from '../parts/plots.tsx';
 import {
@@ -26,6 +26,7 @@ import {
   TaskButtons,
 } from '../parts/task-parts.tsx';
 import { mayWorkOn, useCaller } from '../session.tsx';
+import { isOver } from '../task-filter.ts';
 import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { LayerExports } from './layer-exports.tsx';
@@ -33,14 +34,24 @@ import { LayerExports } from './layer-exports.tsx';
 /** Loaded on demand: they have maps. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
 const TaskFailures = lazy(() => import('./task-failures.tsx'));
+type Zooms = NonNullable<ApiResponse<'GET /api/v1/tasks/{id}'>['zooms']>;
+
 const WORDS = TEXTS.tasks;
 const MAX_SAMPLES = 600;
 
+/** Of progress by zoom; the rest comes with the events. */
+const REFRESH_SECONDS = 5;
+
 export function TaskPage({ id }: { id: string }) {
+  const [isRunning, setRunning] = useState(true);
   const resource = useResource<ApiResponse<'GET /api/v1/tasks/{id}'>>(
     `api/v1/tasks/${encodeURIComponent(id)}`,
+    isRunning ? REFRESH_SECONDS : null,
   );
   const changed = useTaskChanges().get(Number(id));
+  const latest = changed ?? resource.data;
+  // A change of the interval loads it once more: as it ended.
+  useEffect(() => setRunning(latest === null || !isOver(latest)), [latest]);
   return (
     <Loaded resource={resource}>
       {(data) => {
@@ -59,7 +70,7 @@ export function TaskPage({ id }: { id: string }) {
             <p className="visually-hidden" role="status">
               {WORDS.states[task.state]} {Math.floor(shareOf(task) * 10) * 10} %
             </p>
-            <TaskDetails task={task} />
+            <TaskDetails task={task} zooms={data.zooms ?? null} />
           </>
         );
       }}
@@ -67,7 +78,7 @@ export function TaskPage({ id }: { id: string }) {
   );
 }
 
-function TaskDetails({ task }: { task: Task }) {
+function TaskDetails({ task, zooms }: { task: Task; zooms: Zooms | null }) {
   const caller = useCaller();
   return (
     <div className="grid">
@@ -88,6 +99,11 @@ function TaskDetails({ task }: { task: Task }) {
           ])}
         />
       </Card>
+      {zooms !== null && zooms.length > 1 && (
+        <Card title={WORDS.byZoom}>
+          <ZoomBars zooms={zooms} />
+        </Card>
+      )}
       {(task.counters.failed > 0 || task.errors.length > 0) && (
         <Card title={WORDS.failures}>
           <Suspense fallback={TEXTS.loading}>
@@ -110,6 +126,26 @@ function TaskDetails({ task }: { task: Task }) {
       )}
       {task.type === 'export' && mayWorkOn(caller, task.layer) && <LayerExports layer={task.layer} />}
     </div>
+  );
+}
+
+function ZoomBars({ zooms }: { zooms: Zooms }) {
+  return (
+    <Table
+      label={WORDS.byZoom}
+      className="snug zoom-bars"
+      rows={zooms.map(({ z, tiles, processed }) => [
+        z,
+        WORDS.zoomRange(z, z),
+        <Bar
+          key="bar"
+          share={tiles === 0 ? 1 : processed / tiles}
+          label={WORDS.zoomRange(z, z)}
+          kind={processed === tiles ? 'done' : ''}
+        />,
+        TEXTS.outOf(countText(processed), countText(tiles)),
+      ])}
+    />
   );
 }
 

@@ -1,7 +1,12 @@
+import { part, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
 import { useApi } from '../api/use-resource.ts';
 import { agoText, countText, momentText, rateText, timeText } from '../format.ts';
-import { Bar, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
+import { ActionNotices, Bar, Button, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
+import { ConfirmButton } from '../parts/dialog.tsx';
 import { LayerLinks } from '../parts/task-parts.tsx';
+import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { HealthBadge, kindText, type Upstream } from './upstream-parts.tsx';
 
@@ -17,7 +22,7 @@ export default function Upstreams() {
         {({ upstreams }) => (
           <div className="grid">
             {upstreams.map((host) => (
-              <Host key={host.host} host={host} />
+              <Host key={host.host} host={host} onChanged={hosts.reload} />
             ))}
           </div>
         )}
@@ -26,8 +31,9 @@ export default function Upstreams() {
   );
 }
 
-function Host({ host }: { host: Upstream }) {
-  const { limits, latency, budget, waiting, errors, waitingUntil, waitingReason } = host;
+function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
+  const { limits, latency, budget, waiting, errors, waitingReason, pausedBy, pausedAt } = host;
+  const waitingUntil = waitingReason === 'paused' ? null : host.waitingUntil;
   const failures = Object.entries(errors).map(([kind, count]) =>
     TEXTS.labelled(kindText(kind), countText(count)),
   );
@@ -44,8 +50,10 @@ function Host({ host }: { host: Upstream }) {
             {WORDS.concurrency(host.inFlight, host.concurrency, limits.concurrency)}
           </span>
         </div>
+        <HostButtons host={host} onChanged={onChanged} />
         <Facts
           of={[
+            [WORDS.pausedBy, pausedBy && WORDS.pausedByText(pausedBy, timeText(pausedAt ?? ''))],
             [WORDS.pausedUntil, waitingUntil && `${momentText(waitingUntil)}${reason ? ` (${reason})` : ''}`],
             [TEXTS.overview.requests, `${countText(host.requests)} (${rate})`],
             [
@@ -73,4 +81,55 @@ function Host({ host }: { host: Upstream }) {
 
 function errorText({ at, layer, message, upstream }: NonNullable<Upstream['lastError']>): string {
   return TEXTS.labelled(layer, `${upstream?.text || message} (${agoText(at)})`);
+}
+
+/** A host is shared by its layers: it needs the right to work on all of them. */
+function HostButtons({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
+  const caller = useCaller();
+  const action = useAction();
+  if (!may(caller, 'operator') || !host.layers.every((layer) => mayWorkOn(caller, layer))) return null;
+  const path = (verb: string) => `api/v1/upstreams/${part(host.host)}/${verb}`;
+  const act = async (verb: 'pause' | 'resume' | 'try', text: (after: Upstream) => string) => {
+    const after = await send<Upstream>('POST', path(verb));
+    onChanged();
+    return text(after);
+  };
+  const label = (text: string) => TEXTS.labelled(text, host.host);
+  const { pause, resume, tryNow } = WORDS;
+  const button = (text: string, work: () => Promise<string>) => (
+    <Button aria-label={label(text)} disabled={action.busy} onClick={() => action.run(work)}>
+      {text}
+    </Button>
+  );
+  return (
+    <>
+      <div className="row tight">
+        {host.pausedBy !== null && button(resume, () => act('resume', () => WORDS.resumed))}
+        {host.pausedBy === null && (
+          <ConfirmButton
+            action={action}
+            kind=""
+            label={label(pause)}
+            title={WORDS.pauseTitle(host.host)}
+            verb={pause}
+            text={WORDS.pauseText}
+            command={curl('POST', path('pause'))}
+            onConfirm={() => act('pause', () => WORDS.paused)}
+          />
+        )}
+        {isTriable(host) && button(tryNow, () => act('try', triedText))}
+      </div>
+      <ActionNotices action={action} />
+    </>
+  );
+}
+
+/** It waits because of failures or at its own request; other waits have their own ends. */
+function isTriable({ waitingReason, state }: Upstream): boolean {
+  return waitingReason === 'failing' || waitingReason === 'retry-after' || state === 'failing';
+}
+
+function triedText({ state, lastFailure }: Upstream): string {
+  if (state === 'healthy') return WORDS.answered;
+  return lastFailure ? WORDS.stillFailing(lastFailure.text) : WORDS.notTried;
 }

@@ -232,5 +232,6 @@ export function pace(task: Task): string {
 function waitText({ host, reason, until, text }: NonNullable<Task['waitingFor']>): string {
   if (host === null) return withLocalTimes(text);
   const why = TEXTS.upstreams.reasons[reason as keyof typeof TEXTS.upstreams.reasons] ?? reason;
+  if (reason === 'paused') return TEXTS.labelled(host, why);
   return WORDS.waitingFor(host, why, momentText(until));
 }

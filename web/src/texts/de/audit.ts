@@ -17,6 +17,10 @@ export const audit: typeof AUDIT_ACTIONS = {
   'POST /api/v1/tasks/{id}/resume': ({ type, task }) => `${typeText(type)} #${task ?? ''} fortgesetzt`,
   'POST /api/v1/tasks/{id}/retry': ({ task }) =>
     `fehlgeschlagene Kacheln noch einmal versucht (Auftrag #${task ?? ''})`,
+  'POST /api/v1/upstreams/{host}/pause': 'Upstream pausiert',
+  'POST /api/v1/upstreams/{host}/resume': 'Upstream fortgesetzt',
+  'POST /api/v1/upstreams/{host}/try': 'Upstream geprüft',
+  'POST /api/v1/deliveries/{kind}/{name}/test': 'Test an ein Ziel gesendet',
   'POST /api/v1/layers': 'Layer hinzugefügt',
   'PUT /api/v1/layers/{layer}': ({ enabled }, before) => {
     if (enabled === false && before.enabled !== false) return 'Layer deaktiviert';

@@ -1,10 +1,12 @@
 import type { Texts } from '../../texts.ts';
 import { audit } from './audit.ts';
 import { layers, tilesText } from './layers.ts';
+import { operation } from './operation.ts';
 import { tasks } from './tasks.ts';
 
 const GERMAN: Texts = {
   ...layers,
+  ...operation,
   ...tasks,
   product: 'Tilewarden',
   skip: 'Zum Inhalt springen',
@@ -323,57 +325,6 @@ const GERMAN: Texts = {
     restoreText: 'Die Einstellungen des Layers werden auf den Stand vor dieser Änderung zurückgesetzt.',
     restored: 'Wiederhergestellt.',
     actions: audit,
-  },
-
-  upstreams: {
-    empty:
-      'Keine Upstream-Anfragen seit dem Start des Servers. Nur Layer mit entfernter Quelle haben einen Upstream.',
-    help: 'Die Server, von denen Layer ihre Kacheln holen. Anfragen und Fehler zählen seit dem Start des Servers.',
-    health: { healthy: 'In Ordnung', probing: 'Wird geprüft', paused: 'Pausiert', failing: 'Gestört' },
-    inFlight: 'Laufende Anfragen',
-    concurrency: (now, limit, most) => `${now} laufen. Adaptives Limit: ${limit} von ${most}`,
-    rate: (now, most) => (most === null ? `${now}/s` : `${now} von ${most}/s`),
-    latency: 'Latenz',
-    latencyText: (median, p95) => `Median ${median} ms, 95 % unter ${p95} ms`,
-    waiting: 'In der Warteschlange',
-    waitingText: (people, tasks) => `${people} für Clients, ${tasks} für Aufträge`,
-    refused: 'Nicht gesendet (Host pausiert oder Warteschlange voll)',
-    layers: 'Layer',
-    failingSince: 'Gestört seit',
-    lastFailure: 'Letzte Störung',
-    lastError: 'Letzter Fehler seiner Layer',
-    moreLayers: (more) => `und ${more} weitere`,
-    budget: 'Tagesbudget',
-    quietHours: 'Ruhezeiten',
-    pausedUntil: 'Pause bis',
-    reasons: {
-      'quiet-hours': 'Ruhezeit',
-      'daily-budget': 'Tagesbudget verbraucht',
-      'retry-after': 'vom Server verlangt',
-      failing: 'Störung',
-    },
-  },
-
-  changes: {
-    help: 'Feeds melden, wo sich Daten geändert haben; die betroffenen Kacheln werden erneuert.',
-    feeds: 'Feeds',
-    noFeeds: 'Keine Feeds. Sie stehen unter changes in der Konfigurationsdatei.',
-    latest: 'Letzte Änderung',
-    received: 'Empfangen',
-    applied: 'Angewandt',
-    pending: 'Wartend',
-    lastHour: 'Änderungen der letzten Stunde',
-    quietHour: 'Keine Änderungen in der letzten Stunde.',
-    replay: 'Letzte Stunde wiederholen',
-    replayed: (count) => `Erneut angewendete Änderungen: ${count}.`,
-    map: 'Karte der Änderungen',
-    deliveries: 'Zustellungen',
-    deliveriesHelp:
-      'Purges von Caches und Benachrichtigungen, neueste zuerst. Sie werden 24 Stunden lang wiederholt.',
-    noDeliveries: 'Keine Zustellungen. Ziele stehen unter purge und notify in der Konfigurationsdatei.',
-    kinds: { purge: 'Purge', notification: 'Benachrichtigung' },
-    delivered: 'zugestellt',
-    attempts: 'Versuche',
   },
 
   api: {

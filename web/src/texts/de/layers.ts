@@ -7,6 +7,30 @@ const zoomsText = (from: number, to: number) =>
 
 export const layers: Translated<typeof LAYER_TEXTS> = {
   layers: {
+    several: {
+      selection: 'Ausgewählte Layer',
+      choose: (name) => `${name} auswählen`,
+      chosen: (count) => (count === 1 ? '1 Layer ausgewählt' : `${count} Layer ausgewählt`),
+      chooseAll: (count) => `Alle ${count} gelisteten auswählen`,
+      buttons: { seed: 'Seed', truncate: 'Leeren', disable: 'Deaktivieren', enable: 'Aktivieren' },
+      titles: {
+        seed: (count) => `Seed für ${count} Layer starten?`,
+        truncate: (count) => `${count} Layer leeren?`,
+        disable: (count) => `${count} Layer deaktivieren?`,
+        enable: (count) => `${count} Layer aktivieren?`,
+      },
+      texts: {
+        seed: 'Jeder Layer bekommt einen Auftrag, der die fehlenden Kacheln seines ersten Gridsets und Formats in seiner ganzen Ausdehnung erzeugt.',
+        truncate:
+          'Alle gespeicherten Kacheln dieser Layer werden gelöscht, in jedem Gridset, Format und Parameterwert. Auf Anfrage werden sie neu erzeugt.',
+        disable:
+          'Diese Layer werden nicht mehr gelistet, und Anfragen nach ihren Kacheln werden abgelehnt. Ihre Kacheln bleiben.',
+        enable: 'Diese Layer werden wieder gelistet und ausgeliefert.',
+      },
+      enabled: 'aktiviert',
+      inFile: 'Er steht in der Konfigurationsdatei: ändern Sie ihn dort.',
+      results: 'Ergebnis je Layer',
+    },
     search: 'Suche',
     list: 'Liste der Layer',
     reload: 'Konfigurationsdatei neu laden',
@@ -127,11 +151,16 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     gridSet: 'Gridset',
     format: 'Format',
     overlay: 'Abdeckung',
-    overlays: { age: 'Alter', share: 'Vollständigkeit', off: 'Aus' },
+    overlays: { state: 'Frische', age: 'Alter', share: 'Vollständigkeit', off: 'Aus' },
     mapHelp:
       'Karte: Pfeiltasten verschieben sie, Plus und Minus ändern die Zoomstufe, die Eingabetaste untersucht die Kachel in der Mitte',
     clickHint: 'Klicken Sie auf eine Kachel, um sie zu untersuchen.',
-    legends: { age: ['älter', '30 Tage', '7 Tage', '1 Tag', '1 Stunde'], share: ['wenige', 'halb', 'alle'] },
+    roughly: 'nach der letzten Änderung je Seite',
+    legends: {
+      state: ['aktuell', 'teils veraltet', 'veraltet', 'fehlend'],
+      age: ['älter', '30 Tage', '7 Tage', '1 Tag', '1 Stunde'],
+      share: ['wenige', 'halb', 'alle'],
+    },
     completeness: 'Vollständigkeit',
     completenessHelp: 'Klicken Sie auf eine Zoomstufe, um ihre Abdeckung auf der Karte zu sehen.',
     zoomsEmpty: 'keine Kacheln',

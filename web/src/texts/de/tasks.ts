@@ -81,6 +81,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     repeat: 'Noch einmal ausführen',
     requested: (what, count) => `${what}: ${tasksText(count)}.`,
     waiting: 'wartet auf Host',
+    byZoom: 'Fortschritt nach Zoomstufe',
     waitingForStore: 'wartet auf Platte',
     waitingFor: (host, why, until) => `Nächster Versuch um ${until}: ${host} (${why})`,
     took: (time) => `dauerte ${time}`,

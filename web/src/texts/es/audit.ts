@@ -16,6 +16,10 @@ export const audit: typeof AUDIT_ACTIONS = {
   'POST /api/v1/tasks/{id}/pause': ({ type, task }) => `pausó: ${typeText(type)} #${task ?? ''}`,
   'POST /api/v1/tasks/{id}/resume': ({ type, task }) => `reanudó: ${typeText(type)} #${task ?? ''}`,
   'POST /api/v1/tasks/{id}/retry': ({ task }) => `reintentó las teselas fallidas (tarea #${task ?? ''})`,
+  'POST /api/v1/upstreams/{host}/pause': 'servidor de origen en pausa',
+  'POST /api/v1/upstreams/{host}/resume': 'servidor de origen reanudado',
+  'POST /api/v1/upstreams/{host}/try': 'servidor de origen probado',
+  'POST /api/v1/deliveries/{kind}/{name}/test': 'prueba enviada a un destino',
   'POST /api/v1/layers': 'añadió una capa',
   'PUT /api/v1/layers/{layer}': ({ enabled }, before) => {
     if (enabled === false && before.enabled !== false) return 'desactivó una capa';

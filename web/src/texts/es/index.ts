@@ -1,10 +1,12 @@
 import type { Texts } from '../../texts.ts';
 import { audit } from './audit.ts';
 import { layers, tilesText } from './layers.ts';
+import { operation } from './operation.ts';
 import { tasks } from './tasks.ts';
 
 const SPANISH: Texts = {
   ...layers,
+  ...operation,
   ...tasks,
   product: 'Tilewarden',
   skip: 'Ir al contenido',
@@ -320,58 +322,6 @@ const SPANISH: Texts = {
     restoreText: 'Los ajustes de la capa vuelven al estado anterior a este cambio.',
     restored: 'Restaurada.',
     actions: audit,
-  },
-
-  upstreams: {
-    empty:
-      'Ninguna petición al origen desde el inicio del servidor. Solo las capas con un origen remoto tienen servidor de origen.',
-    help: 'Los servidores de los que las capas obtienen sus teselas. Las peticiones y los fallos se cuentan desde el inicio del servidor.',
-    health: { healthy: 'Correcto', probing: 'En prueba', paused: 'En pausa', failing: 'Con fallos' },
-    inFlight: 'Peticiones en curso',
-    concurrency: (now, limit, most) => `${now} en curso. Límite adaptativo: ${limit} de ${most}`,
-    rate: (now, most) => (most === null ? `${now}/s` : `${now} de ${most}/s`),
-    latency: 'Latencia',
-    latencyText: (median, p95) => `Mediana ${median} ms, p95 ${p95} ms`,
-    waiting: 'En cola',
-    waitingText: (people, tasks) => `${people} para clientes, ${tasks} para tareas`,
-    refused: 'No enviadas (host en pausa o cola llena)',
-    layers: 'Capas',
-    failingSince: 'Con fallos desde',
-    lastFailure: 'Último fallo',
-    lastError: 'Último error de sus capas',
-    moreLayers: (more) => `y ${more} más`,
-    budget: 'Presupuesto diario',
-    quietHours: 'Horas de descanso',
-    pausedUntil: 'En pausa hasta',
-    reasons: {
-      'quiet-hours': 'horas de descanso',
-      'daily-budget': 'presupuesto diario agotado',
-      'retry-after': 'pedido por el servidor',
-      failing: 'con fallos',
-    },
-  },
-
-  changes: {
-    help: 'Las fuentes indican dónde han cambiado los datos; las teselas afectadas se renuevan.',
-    feeds: 'Fuentes',
-    noFeeds: 'No hay fuentes. Se declaran en changes, en el archivo de configuración.',
-    latest: 'Último cambio',
-    received: 'Recibidos',
-    applied: 'Aplicados',
-    pending: 'En espera',
-    lastHour: 'Cambios de la última hora',
-    quietHour: 'Ningún cambio en la última hora.',
-    replay: 'Repetir la última hora',
-    replayed: (count) => `Cambios aplicados de nuevo: ${count}.`,
-    map: 'Mapa de los cambios',
-    deliveries: 'Envíos',
-    deliveriesHelp:
-      'Purgas de cachés y notificaciones, las más recientes primero. Se reintentan durante 24 horas.',
-    noDeliveries:
-      'No hay envíos. Los destinos se declaran en purge y notify, en el archivo de configuración.',
-    kinds: { purge: 'Purga', notification: 'Notificación' },
-    delivered: 'entregado',
-    attempts: 'Intentos',
   },
 
   api: {

@@ -6,6 +6,31 @@ const layersText = (count: string | number) => (String(count) === '1' ? '1 capa'
 
 export const layers: Translated<typeof LAYER_TEXTS> = {
   layers: {
+    several: {
+      selection: 'Capas seleccionadas',
+      choose: (name) => `Seleccionar ${name}`,
+      chosen: (count) => (count === 1 ? '1 capa seleccionada' : `${count} capas seleccionadas`),
+      chooseAll: (count) => `Seleccionar las ${count} de la lista`,
+      buttons: { seed: 'Iniciar seed', truncate: 'Vaciar', disable: 'Desactivar', enable: 'Activar' },
+      titles: {
+        seed: (count) =>
+          count === 1 ? '¿Iniciar el seed de 1 capa?' : `¿Iniciar el seed de ${count} capas?`,
+        truncate: (count) => (count === 1 ? '¿Vaciar 1 capa?' : `¿Vaciar ${count} capas?`),
+        disable: (count) => (count === 1 ? '¿Desactivar 1 capa?' : `¿Desactivar ${count} capas?`),
+        enable: (count) => (count === 1 ? '¿Activar 1 capa?' : `¿Activar ${count} capas?`),
+      },
+      texts: {
+        seed: 'Cada capa recibe una tarea que crea las teselas que faltan de su primer gridset y formato, en toda su extensión.',
+        truncate:
+          'Se borrarán todas las teselas en caché de estas capas, en cada gridset, formato y valor de parámetro. Se vuelven a crear cuando se piden.',
+        disable:
+          'Estas capas dejan de aparecer en las listas y se rechazan las peticiones de sus teselas. Sus teselas se conservan.',
+        enable: 'Estas capas vuelven a aparecer en las listas y a servirse.',
+      },
+      enabled: 'activada',
+      inFile: 'Está declarada en el archivo de configuración: cámbiela allí.',
+      results: 'Resultado por capa',
+    },
     search: 'Buscar',
     list: 'Lista de capas',
     reload: 'Recargar el archivo de configuración',
@@ -125,11 +150,13 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     gridSet: 'Gridset',
     format: 'Formato',
     overlay: 'Cobertura',
-    overlays: { age: 'Antigüedad', share: 'Compleción', off: 'Ninguna' },
+    overlays: { state: 'Vigencia', age: 'Antigüedad', share: 'Compleción', off: 'Ninguna' },
     mapHelp:
       'Mapa: las flechas lo desplazan, más y menos cambian el zoom, Intro inspecciona la tesela del centro',
     clickHint: 'Haga clic en una tesela para inspeccionarla.',
+    roughly: 'según el último cambio de cada página',
     legends: {
+      state: ['vigente', 'en parte caducada', 'caducada', 'falta'],
       age: ['más antigua', '30 días', '7 días', '1 día', '1 hora'],
       share: ['pocas', 'la mitad', 'todas'],
     },

@@ -79,6 +79,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     repeat: 'Ejecutar de nuevo',
     requested: (what, count) => `${what}: ${tasksText(count)}.`,
     waiting: 'espera al host',
+    byZoom: 'Progreso por zoom',
     waitingForStore: 'espera al disco',
     waitingFor: (host, why, until) => `Próximo intento a las ${until}: ${host} (${why})`,
     took: (time) => `duró ${time}`,

@@ -16,6 +16,10 @@ export const audit: typeof AUDIT_ACTIONS = {
   'POST /api/v1/tasks/{id}/pause': ({ type, task }) => `mise en pause : ${typeText(type)} n° ${task ?? ''}`,
   'POST /api/v1/tasks/{id}/resume': ({ type, task }) => `reprise : ${typeText(type)} n° ${task ?? ''}`,
   'POST /api/v1/tasks/{id}/retry': ({ task }) => `nouvel essai des tuiles en échec (tâche n° ${task ?? ''})`,
+  'POST /api/v1/upstreams/{host}/pause': 'serveur en amont mis en pause',
+  'POST /api/v1/upstreams/{host}/resume': 'serveur en amont repris',
+  'POST /api/v1/upstreams/{host}/try': 'serveur en amont essayé',
+  'POST /api/v1/deliveries/{kind}/{name}/test': 'test envoyé à une cible',
   'POST /api/v1/layers': 'ajout d’une couche',
   'PUT /api/v1/layers/{layer}': ({ enabled }, before) => {
     if (enabled === false && before.enabled !== false) return 'désactivation d’une couche';

@@ -1,10 +1,12 @@
 import type { Texts } from '../../texts.ts';
 import { audit } from './audit.ts';
 import { isOne, layers, tilesText } from './layers.ts';
+import { operation } from './operation.ts';
 import { tasks } from './tasks.ts';
 
 const FRENCH: Texts = {
   ...layers,
+  ...operation,
   ...tasks,
   product: 'Tilewarden',
   skip: 'Aller au contenu',
@@ -322,58 +324,6 @@ const FRENCH: Texts = {
     restoreText: 'Les réglages de la couche sont remis dans leur état d’avant cette modification.',
     restored: 'Restaurée.',
     actions: audit,
-  },
-
-  upstreams: {
-    empty:
-      'Aucune requête en amont depuis le démarrage du serveur. Seules les couches à source distante ont un serveur en amont.',
-    help: 'Les serveurs dont les couches tirent leurs tuiles. Requêtes et échecs sont comptés depuis le démarrage du serveur.',
-    health: { healthy: 'En bon état', probing: 'En test', paused: 'En pause', failing: 'En panne' },
-    inFlight: 'Requêtes en cours',
-    concurrency: (now, limit, most) => `${now} en cours. Limite adaptative : ${limit} sur ${most}`,
-    rate: (now, most) => (most === null ? `${now}/s` : `${now} sur ${most}/s`),
-    latency: 'Latence',
-    latencyText: (median, p95) => `Médiane ${median} ms, p95 ${p95} ms`,
-    waiting: 'En file d’attente',
-    waitingText: (people, tasks) => `${people} pour les clients, ${tasks} pour les tâches`,
-    refused: 'Non envoyées (hôte en pause ou file pleine)',
-    layers: 'Couches',
-    failingSince: 'En panne depuis',
-    lastFailure: 'Dernier échec',
-    lastError: 'Dernière erreur de ses couches',
-    moreLayers: (more) => `et ${more} autres`,
-    budget: 'Budget journalier',
-    quietHours: 'Heures calmes',
-    pausedUntil: 'En pause jusqu’à',
-    reasons: {
-      'quiet-hours': 'heures calmes',
-      'daily-budget': 'budget journalier épuisé',
-      'retry-after': 'demandé par le serveur',
-      failing: 'panne',
-    },
-  },
-
-  changes: {
-    help: 'Les flux signalent où les données ont changé ; les tuiles concernées sont renouvelées.',
-    feeds: 'Flux',
-    noFeeds: 'Aucun flux. Ils sont déclarés sous changes dans le fichier de configuration.',
-    latest: 'Dernière modification',
-    received: 'Reçues',
-    applied: 'Appliquées',
-    pending: 'En attente',
-    lastHour: 'Modifications de la dernière heure',
-    quietHour: 'Aucune modification depuis une heure.',
-    replay: 'Rejouer la dernière heure',
-    replayed: (count) => `Modifications appliquées de nouveau : ${count}.`,
-    map: 'Carte des modifications',
-    deliveries: 'Envois',
-    deliveriesHelp:
-      'Purges de caches et notifications, les plus récents d’abord. Ils sont retentés pendant 24 heures.',
-    noDeliveries:
-      'Aucun envoi. Les cibles sont déclarées sous purge et notify dans le fichier de configuration.',
-    kinds: { purge: 'Purge', notification: 'Notification' },
-    delivered: 'remis',
-    attempts: 'Tentatives',
   },
 
   api: {

@@ -7,6 +7,31 @@ const layersText = (count: string | number) => `${count} ${isOne(count) ? 'couch
 
 export const layers: Translated<typeof LAYER_TEXTS> = {
   layers: {
+    several: {
+      selection: 'Couches sélectionnées',
+      choose: (name) => `Sélectionner ${name}`,
+      chosen: (count) => (count === 1 ? '1 couche sélectionnée' : `${count} couches sélectionnées`),
+      chooseAll: (count) => `Sélectionner les ${count} de la liste`,
+      buttons: { seed: 'Lancer un seed', truncate: 'Vider', disable: 'Désactiver', enable: 'Activer' },
+      titles: {
+        seed: (count) =>
+          count === 1 ? 'Lancer le seed de 1 couche ?' : `Lancer le seed de ${count} couches ?`,
+        truncate: (count) => (count === 1 ? 'Vider 1 couche ?' : `Vider ${count} couches ?`),
+        disable: (count) => (count === 1 ? 'Désactiver 1 couche ?' : `Désactiver ${count} couches ?`),
+        enable: (count) => (count === 1 ? 'Activer 1 couche ?' : `Activer ${count} couches ?`),
+      },
+      texts: {
+        seed: 'Chaque couche reçoit une tâche qui crée les tuiles manquantes de son premier gridset et de son premier format, dans toute son étendue.',
+        truncate:
+          'Toutes les tuiles en cache de ces couches seront supprimées, dans chaque gridset, format et valeur de paramètre. Elles sont recréées à la demande.',
+        disable:
+          'Ces couches ne sont plus listées et les requêtes de leurs tuiles sont refusées. Leurs tuiles restent.',
+        enable: 'Ces couches sont de nouveau listées et servies.',
+      },
+      enabled: 'activée',
+      inFile: 'Elle est déclarée dans le fichier de configuration : modifiez-la là.',
+      results: 'Résultat par couche',
+    },
     search: 'Rechercher',
     list: 'Liste des couches',
     reload: 'Recharger le fichier de configuration',
@@ -128,11 +153,13 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     gridSet: 'Gridset',
     format: 'Format',
     overlay: 'Couverture',
-    overlays: { age: 'Âge', share: 'Complétude', off: 'Aucune' },
+    overlays: { state: 'Fraîcheur', age: 'Âge', share: 'Complétude', off: 'Aucune' },
     mapHelp:
       'Carte : les flèches la déplacent, plus et moins changent le zoom, Entrée inspecte la tuile au centre',
     clickHint: 'Cliquez sur une tuile pour l’inspecter.',
+    roughly: 'd’après la dernière modification de chaque page',
     legends: {
+      state: ['à jour', 'en partie périmée', 'périmée', 'absente'],
       age: ['plus ancien', '30 jours', '7 jours', '1 jour', '1 heure'],
       share: ['peu', 'moitié', 'tout'],
     },

@@ -79,6 +79,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     repeat: 'Relancer',
     requested: (what, count) => `${what} : ${tasksText(count)}.`,
     waiting: 'attend l’hôte',
+    byZoom: 'Progression par zoom',
     waitingForStore: 'attend le disque',
     waitingFor: (host, why, until) => `Prochain essai à ${until} : ${host} (${why})`,
     took: (time) => `a duré ${time}`,

@@ -1,0 +1,218 @@
+import { type ReactNode, useState } from 'react';
+import { type ApiResponse, fetchJson, type Problem, part, problemFrom, send } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
+import { bytesText, countText } from '../format.ts';
+import { Button, Card, Input, Table } from '../parts/basics.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { layerLink } from '../parts/task-parts.tsx';
+import { addressOf } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+
+/** A layer of the list, with what it has cached. */
+export interface ChosenLayer {
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly tiles: number;
+  readonly bytes: number;
+}
+
+interface Zooms {
+  readonly zoomStart: number;
+  readonly zoomStop: number;
+}
+
+interface Result {
+  readonly layer: string;
+  readonly outcome: ReactNode | Problem;
+}
+
+const WORDS = TEXTS.layers.several;
+const ACTIONS = ['seed', 'truncate', 'disable', 'enable'] as const;
+type ActionName = (typeof ACTIONS)[number];
+/** Estimates that a question shows: each is a request. */
+const MAX_ESTIMATES = 20;
+const FIRST_ZOOMS = { zoomStart: 0, zoomStop: 4 };
+
+/** Work on several layers: one question, one request for each layer, and the result of each. */
+export function LayerSelection(props: {
+  layers: readonly ChosenLayer[];
+  listed: readonly string[];
+  onChoose: (names: readonly string[]) => void;
+  onDone: () => void;
+}) {
+  const { layers, listed, onChoose, onDone } = props;
+  const isAdmin = may(useCaller(), 'admin');
+  const [asked, setAsked] = useState<ActionName | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [results, setResults] = useState<readonly Result[]>([]);
+  const meant = (action: ActionName) => layers.filter((layer) => isMeant(action, layer));
+  const run = async (action: ActionName, zooms: Zooms) => {
+    setBusy(true);
+    setResults([]);
+    for (const layer of meant(action)) {
+      const outcome = await perform(action, layer.name, zooms).catch(problemFrom);
+      setResults((before) => [...before, { layer: layer.name, outcome }]);
+    }
+    setBusy(false);
+    onDone();
+  };
+  if (layers.length === 0 && results.length === 0) return null;
+  return (
+    <>
+      <div className="row" role="toolbar" aria-label={WORDS.selection}>
+        <span role="status">{WORDS.chosen(layers.length)}</span>
+        {ACTIONS.filter((action) => isAdmin || !isOfAdmins(action)).map((action) => (
+          <Button
+            key={action}
+            kind={action === 'truncate' ? 'danger' : ''}
+            disabled={busy || meant(action).length === 0}
+            onClick={() => setAsked(action)}
+          >
+            {WORDS.buttons[action]} ({meant(action).length})
+          </Button>
+        ))}
+        <Button onClick={() => onChoose(listed)}>{WORDS.chooseAll(countText(listed.length))}</Button>
+        <Button
+          onClick={() => {
+            onChoose([]);
+            setResults([]);
+          }}
+        >
+          {TEXTS.tasks.chooseNone}
+        </Button>
+      </div>
+      {results.length > 0 && <Results results={results} />}
+      {asked !== null && (
+        <Ask
+          action={asked}
+          layers={meant(asked)}
+          onClose={() => setAsked(null)}
+          onConfirm={(zooms) => void run(asked, zooms)}
+        />
+      )}
+    </>
+  );
+}
+
+function isOfAdmins(action: ActionName): boolean {
+  return action === 'disable' || action === 'enable';
+}
+
+function isMeant(action: ActionName, { enabled }: ChosenLayer): boolean {
+  return isOfAdmins(action) ? enabled === (action === 'disable') : true;
+}
+
+async function perform(action: ActionName, name: string, zooms: Zooms): Promise<ReactNode> {
+  const path = `api/v1/layers/${part(name)}`;
+  if (action === 'seed') {
+    const { id } = await send<{ id: number }>('POST', 'api/v1/tasks', {
+      layer: name,
+      type: 'seed',
+      ...zooms,
+    });
+    return <a href={addressOf('tasks', String(id))}>#{id}</a>;
+  }
+  if (action === 'truncate') {
+    type Truncated = ApiResponse<'POST /api/v1/layers/{layer}/truncate'>;
+    const { tiles } = await send<Truncated>('POST', `${path}/truncate`, {});
+    return TEXTS.layer.emptied(countText(tiles));
+  }
+  const { data, version } = await fetchJson<ApiResponse<'GET /api/v1/layers/{layer}'>>('GET', path);
+  if (data.origin === 'file') throw new Error(WORDS.inFile);
+  const enabled = action === 'enable';
+  await send('PUT', path, { ...(data.document as object), enabled }, { version });
+  return enabled ? WORDS.enabled : TEXTS.schedules.off;
+}
+
+function Results({ results }: { results: readonly Result[] }) {
+  return (
+    <Card title={WORDS.results}>
+      <Table
+        label={WORDS.results}
+        className="snug"
+        rows={results.map(({ layer, outcome }) => [
+          layer,
+          layerLink(layer),
+          <Outcome key="outcome" of={outcome} />,
+        ])}
+      />
+    </Card>
+  );
+}
+
+function Outcome({ of }: { of: Result['outcome'] }) {
+  return of instanceof Error ? <span className="field-error">{of.message}</span> : of;
+}
+
+function Ask(props: {
+  action: ActionName;
+  layers: readonly ChosenLayer[];
+  onClose: () => void;
+  onConfirm: (zooms: Zooms) => void;
+}) {
+  const { action, layers, onClose, onConfirm } = props;
+  const [zooms, setZooms] = useState<Zooms>(FIRST_ZOOMS);
+  const [typed, setTyped] = useState('');
+  const count = String(layers.length);
+  const { zoomStart, zoomStop } = zooms;
+  const areZoomsRight = zoomStart >= 0 && zoomStart <= zoomStop;
+  const isReady = action === 'truncate' ? typed === count : areZoomsRight;
+  const zoom = (name: keyof Zooms) => (
+    <Input
+      label={TEXTS.seed[name]}
+      type="number"
+      min={0}
+      max={30}
+      required
+      value={zooms[name]}
+      onText={(text) => setZooms({ ...zooms, [name]: Math.trunc(Number(text)) })}
+    />
+  );
+  return (
+    <Dialog
+      title={WORDS.titles[action](layers.length)}
+      verb={WORDS.buttons[action]}
+      kind={action === 'truncate' || action === 'disable' ? 'danger' : 'primary'}
+      ready={isReady}
+      onConfirm={() => onConfirm(zooms)}
+      onClose={onClose}
+    >
+      <p>{WORDS.texts[action]}</p>
+      {action === 'seed' && (
+        <div className="form-grid">
+          {zoom('zoomStart')}
+          {zoom('zoomStop')}
+        </div>
+      )}
+      <Table
+        label={TEXTS.nav.layers}
+        className="snug several"
+        rows={layers.map((layer) => [
+          layer.name,
+          layer.name,
+          action === 'seed' && layers.length <= MAX_ESTIMATES && areZoomsRight ? (
+            <SeedSize key="size" layer={layer.name} zooms={zooms} />
+          ) : (
+            sizeText(action, layer)
+          ),
+        ])}
+      />
+      {action === 'truncate' && (
+        <Input label={TEXTS.layer.typeName(count)} value={typed} autoComplete="off" onText={setTyped} />
+      )}
+    </Dialog>
+  );
+}
+
+function sizeText(action: ActionName, { tiles, bytes }: ChosenLayer): string {
+  return action === 'truncate' ? `${TEXTS.overview.tiles(countText(tiles))}, ${bytesText(bytes)}` : '';
+}
+
+/** How many tiles a seed of the layer's first grid set has. */
+function SeedSize({ layer, zooms }: { layer: string; zooms: Zooms }) {
+  const request = { layer, type: 'seed', ...zooms, dryRun: true };
+  const { data, problem } = useResource<{ tiles: number }>('api/v1/tasks', null, request);
+  if (problem) return <span className="field-error">{problem.message}</span>;
+  return <span className="quiet">{data ? TEXTS.overview.tiles(countText(data.tiles)) : TEXTS.loading}</span>;
+}
