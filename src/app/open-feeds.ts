@@ -28,7 +28,7 @@ export async function openFeeds(
         }),
       layersVersion: () => catalog.version,
       database,
-      layerNames: catalog.layerNames,
+      isDeclared: (layer) => catalog.layer(layer) !== null,
       apply: applyChanges,
       audit: ({ feed, ...entry }) =>
         audit.record({
@@ -40,6 +40,7 @@ export async function openFeeds(
           ...entry,
         }),
       stateChanged: (feed, state, message) => notifier.changeFeed(feed, state === 'ok' ? null : message),
+      layersMissing: (feed, message) => notifier.changeFeed(feed, message, 'layers'),
       fetchDocument: async (url, signal) =>
         (await outside.upstreams.get({ url, signal, priority: 'task' }).catch(renameSource)).bytes,
       lead,
