@@ -71,7 +71,12 @@ export const TASK_TEXTS = {
     waiting: 'waiting for host',
     waitingForStore: 'waiting for disk',
     waitingFor: (host: string, why: string, until: string) => `Next try at ${until}: ${host} (${why})`,
+    seedsGoOn: (count: string) =>
+      count === '1'
+        ? 'A seed of this layer is unfinished: it continues and creates tiles again.'
+        : `${count} seeds of this layer are unfinished: they continue and create tiles again.`,
     took: (time: string) => `took ${time}`,
+    deletedTiles: (count: string) => (count === '1' ? '1 tile deleted' : `${count} tiles deleted`),
     failedTiles: (count: string) => `${count} failed`,
     zoomRange: (from: number, to: number) => (from === to ? `z ${from}` : `z ${from}–${to}`),
     polygon: 'polygon',

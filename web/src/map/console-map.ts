@@ -42,6 +42,8 @@ export type MapOptions = Readonly<typeof USUAL>;
 
 export class ConsoleMap {
   readonly map: OlMap;
+  /** Of the picture over the map; null: a click means the tile that is shown. */
+  inspectedZoom: number | null = null;
   /** Pale, so that the layer above it is seen. */
   readonly #base = new TileLayer<TileImage>({ opacity: 0.35 });
   readonly #tiles = new TileLayer<TileImage>();
@@ -119,11 +121,11 @@ export class ConsoleMap {
     );
   }
 
-  /** Of the zoom that is shown; null before there is one. */
+  /** Of the zoom that is inspected or else shown; null before there is one. */
   tileAt(coordinate: number[]): (TilePlace & { readonly offered: boolean }) | null {
     const resolution = this.map.getView().getResolution();
     if (!this.#grid || resolution === undefined) return null;
-    const zoom = this.#grid.getZForResolution(resolution);
+    const zoom = this.inspectedZoom ?? this.#grid.getZForResolution(resolution);
     const [z = 0, x = 0, y = 0] = this.#grid.getTileCoordForCoordAndZ(coordinate, zoom);
     return { z, x, y, offered: this.#grid.getFullTileRange(zoom)?.containsXY(x, y) ?? false };
   }

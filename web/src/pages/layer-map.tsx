@@ -36,6 +36,9 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
     `${base}/${zoom}?${tileSetQuery(set)}&shows=${overlay}`,
     zooms.data,
   );
+  useEffect(() => {
+    if (map) map.inspectedZoom = shown ? zoom : null;
+  }, [map, shown, zoom]);
 
   return (
     <>

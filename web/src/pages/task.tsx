@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
 import type { ApiResponse } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
 import {
   bytesText,
   coordinateText,
@@ -35,6 +35,7 @@ const AreaMap = lazy(() => import('./area-map.tsx'));
 const TaskFailures = lazy(() => import('./task-failures.tsx'));
 const WORDS = TEXTS.tasks;
 const MAX_SAMPLES = 600;
+const REFRESH_SECONDS = 10;
 
 export function TaskPage({ id }: { id: string }) {
   const resource = useResource<ApiResponse<'GET /api/v1/tasks/{id}'>>(
@@ -74,7 +75,10 @@ function TaskDetails({ task }: { task: Task }) {
       <Card>
         <div className="stack tight">
           <TaskBar task={task} />
-          <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>{pace(task)}</p>
+          <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>
+            {pace(task)}
+            {task.waitingFor?.host && <HostFailure host={task.waitingFor.host} />}
+          </p>
         </div>
       </Card>
       <Card title={WORDS.ratePlot} className="span-7">
@@ -111,6 +115,13 @@ function TaskDetails({ task }: { task: Task }) {
       {task.type === 'export' && mayWorkOn(caller, task.layer) && <LayerExports layer={task.layer} />}
     </div>
   );
+}
+
+/** Why the host of a waiting task fails. */
+function HostFailure({ host }: { host: string }) {
+  const hosts = useApi('/api/v1/upstreams', REFRESH_SECONDS).data?.upstreams;
+  const why = hosts?.find((one) => one.host === host)?.lastFailure?.text;
+  return why === undefined ? null : <span className="block">{why}</span>;
 }
 
 function TaskArea({ task }: { task: Task }) {

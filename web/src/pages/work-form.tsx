@@ -14,8 +14,9 @@ import { WHOLE } from '../map/draw-area.ts';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
 import { ActionNotices, Button, Card, Check, Choice, Copy, Form, TextField, tied } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
-import { Confirm } from '../parts/dialog.tsx';
+import { Confirm, paragraphs } from '../parts/dialog.tsx';
 import type { LayerFault } from '../parts/layer-field.tsx';
+import { type Seeds, seedsAddress, seedsText } from '../parts/task-parts.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import type { TaskRequest, Work } from '../task-request.ts';
@@ -300,7 +301,8 @@ function Size(props: {
   const canStart = onCached ? Boolean(tiles) : type === 'blank' || (tiles !== undefined && !isEmpty);
   const isReady = allowed && (isSaved || canStart);
   const emptyText = isEmpty && plan.byUse ? WORDS.unused : WORDS.nothingToDo;
-  const asks = isSaved ? null : questionOf(type, set.layer.name, cached.data, data);
+  const seeds = useResource<Seeds>(type === 'truncate' ? seedsAddress(set.layer.name) : null);
+  const asks = isSaved ? null : questionOf(type, set.layer.name, cached.data, data, seeds.data);
   return (
     <Card title={isTask(type) ? WORDS.estimate : TEXTS.work[type]}>
       <div className="stack">
@@ -324,9 +326,13 @@ function questionOf(
   layer: string,
   cached: ReturnType<typeof useCached>['data'],
   estimate: ReturnType<typeof useEstimate>['data'],
-): string | null {
+  seeds: Seeds | null,
+): ReactNode {
   if (type === 'truncate' && cached)
-    return WORDS.confirmText(countText(cached.tiles), bytesText(cached.bytes), layer);
+    return paragraphs([
+      WORDS.confirmText(countText(cached.tiles), bytesText(cached.bytes), layer),
+      seeds && seedsText(seeds.counts),
+    ]);
   if (!estimate || estimate.tiles <= MANY_TILES) return null;
   const warnings = estimateWarnings(estimate).map(([, text]) => text);
   const size = WORDS.manyText(countText(estimate.tiles), countText(estimate.upstreamRequests));

@@ -1,4 +1,5 @@
 import { part } from '../api/client.ts';
+import { numberField, typedNumber } from '../format.ts';
 import { type Area, boundsIn, coordinateTexts, isWhole, shapeIn, WHOLE } from '../map/draw-area.ts';
 import { rectangleOf } from '../map/shapes.ts';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
@@ -46,7 +47,7 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   const [zoomStart, zoomStop] = [wholeNumber(typed.zoomStart), wholeNumber(typed.zoomStop)];
   const threadCount = wholeNumber(typed.threadCount);
   const byUse = typed.byUse && isMaking(type);
-  const percent = Number(typed.percent.replace(',', '.'));
+  const percent = typedNumber(typed.percent) ?? 0;
   const share = percent > 0 && percent <= 100 ? percent / 100 : null;
   const place = placeOf(area);
   const isComplete = layer.parameters.every(
@@ -165,7 +166,7 @@ export function planFrom(layer: LayerInfo, query: URLSearchParams, usual: Work, 
     threadCount: query.get('threadCount') ?? '2',
     every: false,
     byUse: query.get('order') === 'use',
-    percent: String(Math.round(Number(query.get('share') ?? DEFAULT_SHARE) * 1000) / 10),
+    percent: numberField(Math.round(Number(query.get('share') ?? DEFAULT_SHARE) * 1000) / 10),
     archive: 'mbtiles',
     zoomsProposed: !all && !query.has('zoomStart') && !query.has('zoomStop'),
   };

@@ -1,4 +1,4 @@
-import { send } from '../api/client.ts';
+import { type ApiResponse, send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi } from '../api/use-resource.ts';
@@ -45,10 +45,16 @@ export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
   return tilesProcessed / tilesTotal;
 }
 
+/** Of a truncation the tiles that were there: the others of its area are no work. */
+function progressText({ type, tilesProcessed, tilesTotal, counters }: Task): string {
+  if (type === 'truncate') return WORDS.deletedTiles(countText(counters.removed));
+  return WORDS.progress(countText(tilesProcessed), countText(tilesTotal), tilesTotal === 1);
+}
+
 export function TaskBar({ task }: { task: Task }) {
-  const { tilesProcessed, tilesTotal, state, counters } = task;
+  const { tilesTotal, state, counters } = task;
   const share = shareOf(task);
-  const label = WORDS.progress(countText(tilesProcessed), countText(tilesTotal), tilesTotal === 1);
+  const label = progressText(task);
   return (
     <div>
       <Bar
@@ -188,6 +194,18 @@ export function useAreaTexts(): (task: Task) => string {
       ? WORDS.wholeGridSet
       : bounds.map((edge) => coordinateText(Math.round(edge * 100) / 100)).join(', ');
   };
+}
+
+export type Seeds = ApiResponse<'GET /api/v1/tasks'>;
+
+/** Of the tasks that fill what a truncation of the layer empties. */
+export function seedsAddress(layer: string): string {
+  return `api/v1/tasks?${new URLSearchParams({ layer, state: 'running,pending', type: 'seed,reseed', limit: '1' })}`;
+}
+
+/** Null: there are none. */
+export function seedsText({ state: { running, pending } }: Seeds['counts']): string | null {
+  return running + pending === 0 ? null : WORDS.seedsGoOn(countText(running + pending));
 }
 
 export function NoTasks({ text }: { text: string }) {

@@ -83,7 +83,12 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     waiting: 'wartet auf Host',
     waitingForStore: 'wartet auf Platte',
     waitingFor: (host, why, until) => `Nächster Versuch um ${until}: ${host} (${why})`,
+    seedsGoOn: (count) =>
+      count === '1'
+        ? 'Ein Seed dieses Layers ist nicht fertig: es läuft weiter und erzeugt wieder Kacheln.'
+        : `${count} Seeds dieses Layers sind nicht fertig: sie laufen weiter und erzeugen wieder Kacheln.`,
     took: (time) => `dauerte ${time}`,
+    deletedTiles: (count) => `${tilesText(count)} gelöscht`,
     failedTiles: (count) => `${count} fehlgeschlagen`,
     zoomRange: (from, to) => (from === to ? `z ${from}` : `z ${from}–${to}`),
     polygon: 'Polygon',

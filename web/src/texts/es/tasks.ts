@@ -81,7 +81,12 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     waiting: 'espera al host',
     waitingForStore: 'espera al disco',
     waitingFor: (host, why, until) => `Próximo intento a las ${until}: ${host} (${why})`,
+    seedsGoOn: (count) =>
+      count === '1'
+        ? 'Hay un seed de esta capa sin terminar: continúa y vuelve a crear teselas.'
+        : `Hay ${count} seeds de esta capa sin terminar: continúan y vuelven a crear teselas.`,
     took: (time) => `duró ${time}`,
+    deletedTiles: (count) => (count === '1' ? '1 tesela eliminada' : `${count} teselas eliminadas`),
     failedTiles: (count) => `${count} fallidas`,
     zoomRange: (from, to) => (from === to ? `z ${from}` : `z ${from}–${to}`),
     polygon: 'polígono',

@@ -81,7 +81,12 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     waiting: 'attend l’hôte',
     waitingForStore: 'attend le disque',
     waitingFor: (host, why, until) => `Prochain essai à ${until} : ${host} (${why})`,
+    seedsGoOn: (count) =>
+      count === '1'
+        ? 'Un seed de cette couche est inachevé : il continue et recrée des tuiles.'
+        : `${count} seeds de cette couche sont inachevés : ils continuent et recréent des tuiles.`,
     took: (time) => `a duré ${time}`,
+    deletedTiles: (count) => (count === '1' ? '1 tuile supprimée' : `${count} tuiles supprimées`),
     failedTiles: (count) => `${count} en échec`,
     zoomRange: (from, to) => (from === to ? `z ${from}` : `z ${from}–${to}`),
     polygon: 'polygone',
