@@ -106,7 +106,7 @@ async function importGeoWebCacheFolder(
 ): Promise<ImportedSettings> {
   const gridSets = builtInGridSets();
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
-  const imported = importGeoWebCache(root, { folder, gridSets, hasTiles });
+  const imported = importGeoWebCache(root, { folder, gridSets, hasTiles, isThere: existsSync });
   const { report } = imported;
   const quotaFile = join(folder, QUOTA_FILE);
   const usersFile = users === null ? join(folder, USERS_FILE) : resolve(users);

@@ -18,7 +18,9 @@ import { amountOf, countOf, durationOf, sizeOf } from './format.ts';
 import { momentIn } from './moment.ts';
 import type { TaskDocument } from './progress-bar.ts';
 import { readResponse, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
-import { ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';
+import { boundsHint, looksLikeDegrees, ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';
+
+type ShownLayer = ApiResponse<'GET /api/v1/layers/{layer}'>;
 
 const TASKS = '/api/v1/tasks';
 const DEFAULT_SHARE = 0.95;
@@ -97,11 +99,24 @@ async function runTask(
   const [layer = ''] = args.operands;
   const order = { ...taskOrder(type, layer, flags, args), ...useOrder(flags) };
   const client = serverClientFor(flags, ORDER_FIELDS);
+  await warnOfDegrees(client, order, terminal);
   if (flags['from-log'] === undefined) return runOrder(client, order, flags, terminal);
   const orders = await ordersFromLog(client, order, flags['from-log'], terminal);
   let code = 0;
   for (const each of orders) code = Math.max(code, await runOrder(client, each, flags, terminal));
   return code;
+}
+
+async function warnOfDegrees(
+  client: ServerClient,
+  order: ReturnType<typeof taskOrder>,
+  terminal: Terminal,
+): Promise<void> {
+  if (!looksLikeDegrees(order)) return;
+  const path = `/api/v1/layers/${encodeURIComponent(order.layer)}`;
+  const layer = await client.get(path).catch(() => null);
+  const hint = layer && boundsHint(order, readResponse<ShownLayer>(layer, 'gridSets').gridSets);
+  if (hint !== null) terminal.err(`${hint}\n`);
 }
 
 interface Order {
