@@ -187,7 +187,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       workforce.cancel(id);
     },
     refuseUnlessRoomFor: (count, author) => room(author, count),
-    async estimate(draft) {
+    async estimate(draft, combinations) {
       const planned = await plan(draft);
       const { layer, type } = planned.request;
       const { set, bound } = planned.tiles;
@@ -198,7 +198,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
         states: ['done'],
         limit: EARLIER_TASKS,
       });
-      return estimateTask(planned, earlier);
+      return estimateTask(planned, earlier, clock.now(), combinations);
     },
     get: async (id) => paced(await store.get(id)),
     count: (filter) => store.count(filter),

@@ -122,10 +122,16 @@ export function callsFor(request: TaskRequest, { set, every, archive }: Plan): r
   const ofLayer = `api/v1/layers/${part(layer)}`;
   if (type === 'blank') return [post(`${ofLayer}/blank-areas`, { gridSet, ...whereOf(request) })];
   if (type === 'invalidate') return [post(`${ofLayer}/invalidate`, selectionOf(request, every))];
+  if (type !== 'export') return [post('api/v1/tasks', taskBody(request, every))];
   const wanted = every ? combinationsOf(set.layer) : [{ format, parameters }];
-  if (type !== 'export') return wanted.map((one) => post('api/v1/tasks', { ...request, ...one }));
   const file = { layer, type: archive, gridSet };
   return wanted.map((one) => post('api/v1/exports', { ...file, ...one, ...whereOf(request) }));
+}
+
+/** Of one format and combination of parameter values, or of all. */
+export function taskBody(request: TaskRequest, every: boolean): object {
+  const { format, parameters, ...rest } = request;
+  return every ? { ...rest, every } : request;
 }
 
 /** Tiles of a layer as a truncation and an invalidation take them; `every`: in all formats and parameter values. */
@@ -138,8 +144,14 @@ function whereOf({ layer, type, gridSet, format, parameters, threadCount, ...whe
   return where;
 }
 
+export function combinationCount({ formats, parameters }: LayerInfo): number {
+  const valuesOf = ({ default: usual, values }: LayerInfo['parameters'][number]) =>
+    new Set([usual, ...(values ?? [])]).size;
+  return parameters.reduce((product, one) => product * valuesOf(one), formats.length);
+}
+
 /** A parameter without a list of values has only its default. */
-export function combinationsOf({ formats, parameters }: LayerInfo) {
+function combinationsOf({ formats, parameters }: LayerInfo) {
   return parameters.reduce<readonly Pick<TaskRequest, 'format' | 'parameters'>[]>(
     (found, { name, default: usual, values }) =>
       found.flatMap((one) =>

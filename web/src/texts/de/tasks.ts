@@ -176,19 +176,26 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     faulty: 'Korrigieren Sie zuerst die markierten Felder.',
     bytes: 'Plattenplatz',
     seconds: 'Dauer',
+    stale: 'Abgelaufen oder ungültig',
+    byZoom: 'Kacheln nach Zoomstufe',
+    toDo: 'Zu erzeugen',
+    ofAll: 'Im Gebiet',
+    fewSamples: (range) => `${range} (zu wenige Kacheln im Cache für Genaueres)`,
+    quotaPerhaps: (limit) => `${limit}, passt vielleicht nicht`,
+    moreCommands: (count) => `und ${count} weitere, eines für jede Kombination`,
     quotaFits: (left) => `passt, ${left} bleiben frei`,
     quotaOf: (limit) => `${limit}, passt nicht`,
     quotaEvicts: (bytes) =>
       `Passt neben den vorhandenen Kacheln nicht in die Quota: etwa ${bytes} werden verdrängt.`,
-    quotaTooSmall: (times) =>
-      `Passt nicht: das ${times}-Fache der Quota. Alles andere und die meisten dieser Kacheln werden verdrängt.`,
+    quotaTooSmall: (needed, limit) =>
+      `Passt nicht: ${needed} werden gebraucht, und die Quota ist ${limit}. Alles andere und ein Teil dieser Kacheln werden verdrängt.`,
     diskTooSmall: (free, needed) =>
-      `Passt nicht: auf der Platte sind ${free} frei, gebraucht werden etwa ${needed}.`,
+      `Passt nicht: auf der Platte sind ${free} frei, gebraucht werden ${needed}.`,
     tooLong: (time) => `Bei der bisherigen Geschwindigkeit dauert das etwa ${time}.`,
     cached: 'Kacheln im Cache',
     nothingToDo: 'Es gibt nichts zu tun: wählen Sie andere Zoomstufen oder ein anderes Gebiet.',
     unused: 'Von diesen Kacheln wurde noch keine angefragt: es gibt keine Nutzung, nach der es gehen könnte.',
-    allCached: 'Alle diese Kacheln sind im Cache: nur abgelaufene würden neu abgerufen.',
+    allCached: 'Alle diese Kacheln sind im Cache und frisch.',
     bytesUnknown: 'unbekannt, bis einige Kacheln im Cache sind',
     starts: {
       seed: 'Starten',
