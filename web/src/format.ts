@@ -32,8 +32,8 @@ function dateText(iso: string, options: Intl.DateTimeFormatOptions): string {
 }
 
 const DECIMAL_MARK = new Intl.NumberFormat(LOCALE).formatToParts(0.5).find(({ type }) => type === 'decimal');
-/** A comma where the language has one: `2,5`. There `1.024` may mean a thousand, and is refused. */
-const TYPED = DECIMAL_MARK?.value === ',' ? /^(?!\d{1,3}(\.\d{3})+$)\d+([.,]\d+)?$/ : /^\d+(\.\d+)?$/;
+/** Other languages than English have a comma too: `2,5`. There `1.024` may mean a thousand, and is refused. */
+const TYPED = LANGUAGE !== 'en' ? /^(?!\d{1,3}(\.\d{3})+$)\d+([.,]\d+)?$/ : /^\d+(\.\d+)?$/;
 
 /** A number of 0 or more as it is typed, e.g. `2.5`; null: it is none. */
 export function typedNumber(text: string): number | null {

@@ -53,6 +53,7 @@ export class ConsoleMap {
   #set: TileSet<OfferedLayer> | null = null;
   #grid: TileGrid | null = null;
   #projection: Projection | null = null;
+  #hasMoved = false;
 
   constructor(target: HTMLElement, events: ConsoleMapEvents, options: Partial<MapOptions> = {}) {
     this.#events = events;
@@ -66,6 +67,10 @@ export class ConsoleMap {
       interactions: defaultInteractions({ onFocusOnly: false }),
     });
     this.map.on('moveend', () => this.#tellView());
+    for (const type of ['pointerdown', 'wheel', 'keydown'] as const)
+      target.addEventListener(type, () => {
+        this.#hasMoved = true;
+      });
     this.map.on('singleclick', ({ coordinate }) => this.#tellTile(coordinate));
   }
 
@@ -93,6 +98,13 @@ export class ConsoleMap {
       this.map.setView(view);
     }
     this.#tellView();
+  }
+
+  /** Moves there, and no closer than to a zoom, unless the user has moved the map. */
+  open(bounds: readonly number[], zoom: number): void {
+    const resolution = this.#set?.gridSet.resolutions[zoom];
+    if (this.#hasMoved || resolution === undefined) return;
+    this.map.getView().fit([...bounds], { minResolution: resolution, padding: [24, 24, 24, 24] });
   }
 
   /** A map below the layer; null takes it away. */

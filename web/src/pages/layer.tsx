@@ -211,8 +211,8 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
     send<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>>('POST', path, { dryRun });
   const question = async () => {
     const { tiles, bytes } = await truncate(true);
-    const { counts } = await get<Seeds>(seedsAddress(name));
-    return paragraphs([WORDS.emptyText(countText(tiles), bytesText(bytes)), seedsText(counts)]);
+    const seeds = seedsText(await get<Seeds>(seedsAddress(name)));
+    return paragraphs([WORDS.emptyText(countText(tiles), bytesText(bytes)), seeds]);
   };
   const empty = async () => {
     const { tiles } = await truncate(false);

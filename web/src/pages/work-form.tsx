@@ -341,7 +341,7 @@ function questionOf(
   if (type === 'truncate' && cached)
     return paragraphs([
       WORDS.confirmText(countText(cached.tiles), bytesText(cached.bytes), layer),
-      seeds && seedsText(seeds.counts),
+      seeds && seedsText(seeds),
     ]);
   if (!estimate || estimate.tiles <= MANY_TILES) return null;
   const warnings = estimateWarnings(estimate).map(([, text]) => text);

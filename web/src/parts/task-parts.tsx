@@ -198,14 +198,15 @@ export function useAreaTexts(): (task: Task) => string {
 
 export type Seeds = ApiResponse<'GET /api/v1/tasks'>;
 
-/** Of the tasks that fill what a truncation of the layer empties. */
+/** Unfinished tasks of a layer. */
 export function seedsAddress(layer: string): string {
-  return `api/v1/tasks?${new URLSearchParams({ layer, state: 'running,pending', type: 'seed,reseed', limit: '1' })}`;
+  return `api/v1/tasks?${new URLSearchParams({ layer, state: 'running,pending', limit: '500' })}`;
 }
 
-/** Null: there are none. */
-export function seedsText({ state: { running, pending } }: Seeds['counts']): string | null {
-  return running + pending === 0 ? null : WORDS.seedsGoOn(countText(running + pending));
+/** Those that fill what a truncation empties; null: there are none. */
+export function seedsText({ tasks }: Seeds): string | null {
+  const seeds = tasks.filter(({ type }) => type === 'seed' || type === 'reseed').length;
+  return seeds === 0 ? null : WORDS.seedsGoOn(countText(seeds));
 }
 
 export function NoTasks({ text }: { text: string }) {
