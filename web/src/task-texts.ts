@@ -80,6 +80,7 @@ export const TASK_TEXTS = {
     failedTiles: (count: string) => `${count} failed`,
     zoomRange: (from: number, to: number) => (from === to ? `z ${from}` : `z ${from}–${to}`),
     polygon: 'polygon',
+    everyFormat: 'all formats and parameter values',
     wholeGridSet: 'whole grid set',
     areaMap: 'Map of the area',
     pause: 'Pause',

@@ -152,7 +152,8 @@ describe('creating a task', () => {
       'every excludes format, parameters and idempotencyKey.\n',
     ]);
     await post(app, '/api/v1/tasks', { ...body, type: 'truncate' });
-    expect((await app.tasks.active('world')).slice(4).map(({ request }) => request.format)).toEqual(['*']);
+    const [truncation] = (await app.tasks.active('world')).slice(4);
+    expect(truncation?.request).toMatchObject({ format: '*', parameters: {} });
   });
 
   it('a dry run of a task reports whether the tiles fit the quota and the disk', async () => {

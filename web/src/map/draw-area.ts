@@ -102,7 +102,11 @@ export class AreaDrawing {
     this.#source.addFeatures(this.#featuresOf(area));
     const bounds = this.#source.getExtent();
     if (minResolution === null || !bounds || this.#source.isEmpty()) return;
-    this.#map.map.getView().fit(bounds, { padding: [40, 40, 40, 40], minResolution });
+    this.#map.map.getView().fit(bounds, {
+      size: this.#map.map.getSize() ?? [],
+      padding: [40, 40, 40, 40],
+      minResolution,
+    });
   }
 
   #dragging(): DragBox {

@@ -17,6 +17,7 @@ import { Card, Copy, Empty, Facts, Loaded, PageHead } from '../parts/basics.tsx'
 import { curl } from '../parts/curl.ts';
 import { Plot } from '../parts/plots.tsx';
 import {
+  formatText,
   hasFailed,
   layerLink,
   pace,
@@ -147,7 +148,7 @@ function Request({ task }: { task: Task }) {
       of={[
         [WORDS.layer, layerLink(task.layer)],
         [TEXTS.layer.gridSet, task.gridSet],
-        [TEXTS.layer.format, task.format],
+        [TEXTS.layer.format, formatText(task)],
         [TEXTS.layer.parameters, valuesText(task.parameters) || null],
         [WORDS.zooms, `${task.zoomStart} – ${task.zoomStop}`],
         [TEXTS.seed.area, task.area && TEXTS.blanks.corners(cornersIn(task.area))],

@@ -73,6 +73,10 @@ export function TaskBar({ task }: { task: Task }) {
   );
 }
 
+export function formatText({ format }: Task): string {
+  return format === '*' ? WORDS.everyFormat : format;
+}
+
 /** With `onChoose` it has a checkbox and buttons. */
 export function TaskLine(props: {
   task: Task;
@@ -82,7 +86,7 @@ export function TaskLine(props: {
 }) {
   const { task, area, chosen = false, onChoose } = props;
   const zooms = WORDS.zoomRange(task.zoomStart, task.zoomStop);
-  const parts = [zooms, area, task.gridSet, task.format, valuesText(task.parameters)];
+  const parts = [zooms, area, task.gridSet, formatText(task), valuesText(task.parameters)];
   const where = parts.filter((text) => text !== '').join(' · ');
   return (
     <div className={`task-line ${onChoose ? 'with-buttons' : ''}`}>

@@ -92,6 +92,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     failedTiles: (count) => `${count} fehlgeschlagen`,
     zoomRange: (from, to) => (from === to ? `z ${from}` : `z ${from}–${to}`),
     polygon: 'Polygon',
+    everyFormat: 'alle Formate und Parameterwerte',
     wholeGridSet: 'ganzes Gridset',
     areaMap: 'Karte des Gebiets',
     pause: 'Anhalten',

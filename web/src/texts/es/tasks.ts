@@ -90,6 +90,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     failedTiles: (count) => `${count} fallidas`,
     zoomRange: (from, to) => (from === to ? `z ${from}` : `z ${from}–${to}`),
     polygon: 'polígono',
+    everyFormat: 'todos los formatos y valores de parámetros',
     wholeGridSet: 'todo el gridset',
     areaMap: 'Mapa del área',
     pause: 'Pausar',

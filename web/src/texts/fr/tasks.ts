@@ -90,6 +90,7 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     failedTiles: (count) => `${count} en échec`,
     zoomRange: (from, to) => (from === to ? `z ${from}` : `z ${from}–${to}`),
     polygon: 'polygone',
+    everyFormat: 'tous les formats et valeurs de paramètres',
     wholeGridSet: 'tout le gridset',
     areaMap: 'Carte de la zone',
     pause: 'Mettre en pause',
