@@ -131,7 +131,7 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     removeFeeds: (names) => `Feeds, die fehlschlagen werden, weil sie ihn nennen: ${names}.`,
     removeKeys: (names) => `Schlüssel für Leser, die ihn nennen: ${names}.`,
     removeUndo:
-      'Das Audit-Protokoll kann Einstellungen und Zeitpläne des Layers wiederherstellen, nicht seine Kacheln.',
+      'Das Audit-Log kann Einstellungen und Zeitpläne des Layers wiederherstellen, nicht seine Kacheln.',
     map: 'Karte',
     gridSet: 'Gridset',
     format: 'Format',
