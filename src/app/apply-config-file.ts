@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ChangeableCatalog } from '../catalog/catalog.ts';
+import { layerBelow } from '../catalog/incarnations.ts';
+import { layersAbove } from '../catalog/tile-fates.ts';
 import {
   type LoadedSettings,
   SettingsError,
@@ -16,7 +18,10 @@ import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 export interface ConfigFileParts {
   /** Null: the settings did not come from a place that can be read again. */
   readonly file: SettingsFile | null;
-  readonly catalog: Pick<ChangeableCatalog<unknown>, 'layers' | 'gridSets'>;
+  readonly catalog: Pick<
+    ChangeableCatalog<unknown>,
+    'layers' | 'gridSets' | 'layer' | 'layerNames' | 'declaration' | 'record'
+  >;
   /** In this process; returns the names of changed layers. */
   readonly apply: (settings: Settings) => Promise<readonly string[]>;
   /** Resolves when every other process has applied it. */
@@ -34,7 +39,8 @@ export function createFileApplier(parts: ConfigFileParts) {
 
   async function applySettings(next: LoadedSettings): Promise<Exclude<Reloaded, { problems: unknown }>> {
     const { loaded, restart } = file ? withoutRestart(file.current, next) : { loaded: next, restart: [] };
-    await refuseLoss(parts.catalog, loaded.settings);
+    await refuseLostGridSets(parts.catalog, loaded.settings);
+    await refuseLostLayers(parts, loaded.settings);
     await renewCertificate();
     const before = file?.current.settings.upstreams ?? {};
     const changed = await apply(loaded.settings);
@@ -76,7 +82,7 @@ function changedHosts(before: Settings['upstreams'], now: Settings['upstreams'])
 }
 
 /** A layer that was declared over HTTP may use a grid set of the file. */
-async function refuseLoss(catalog: ConfigFileParts['catalog'], next: Settings): Promise<void> {
+async function refuseLostGridSets(catalog: ConfigFileParts['catalog'], next: Settings): Promise<void> {
   const names = new Set(next.gridSets.gridSets.map(({ name }) => name));
   const gone = new Set(catalog.gridSets.gridSets.map(({ name }) => name).filter((name) => !names.has(name)));
   if (gone.size === 0) return;
@@ -90,4 +96,18 @@ async function refuseLoss(catalog: ConfigFileParts['catalog'], next: Settings): 
       `The grid set ${lost.gridSet.name} is no longer in the file, and layer ${layer.name}, which was declared over HTTP, uses it`,
     ]);
   }
+}
+
+/** A layer that was declared over HTTP may be drawn from a layer of the file. */
+async function refuseLostLayers({ catalog, file }: ConfigFileParts, next: Settings): Promise<void> {
+  const before = new Set(file?.current.settings.layers.map(({ name }) => name));
+  const after = new Set(next.layers.map(({ name }) => name));
+  const gone = [...before].filter((name) => !after.has(name));
+  if (gone.length === 0) return;
+  const lost = (await layersAbove(catalog, gone)).find((name) => !before.has(name) && !after.has(name));
+  if (lost === undefined) return;
+  const below = layerBelow(catalog.declaration(lost)?.source)?.layer;
+  throw new SettingsError([
+    `The layer ${below} is no longer in the file, and layer ${lost}, which was declared over HTTP, is drawn from it`,
+  ]);
 }

@@ -132,7 +132,8 @@ async function importGeoWebCacheFolder(
 ): Promise<ImportedSettings> {
   const gridSets = builtInGridSets();
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
-  const imported = importGeoWebCache(root, { folder, gridSets, hasTiles }, report);
+  const options = { folder, gridSets, hasTiles, isThere: existsSync };
+  const imported = importGeoWebCache(root, options, report);
   const quotaFile = join(folder, QUOTA_FILE);
   const usersFile = users === null ? join(folder, USERS_FILE) : resolve(users);
   const hasUsers = users !== null || existsSync(usersFile);

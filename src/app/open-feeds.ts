@@ -28,7 +28,7 @@ export async function openFeeds(
         }),
       layersVersion: () => catalog.version,
       database,
-      layerNames: catalog.layerNames,
+      isDeclared: (layer) => catalog.layer(layer) !== null,
       apply: applyChanges,
       audit: ({ feed, ...entry }) =>
         audit.record({
@@ -41,6 +41,7 @@ export async function openFeeds(
           ...entry,
         }),
       stateChanged: (feed, state, message) => notifier.changeFeed(feed, state === 'ok' ? null : message),
+      layersMissing: (feed, message) => notifier.changeFeed(feed, message, 'layers'),
       fetchDocument: async (url, validator, signal) => {
         const request = { url, validator, signal, priority: 'task' } as const;
         const response = await outside.upstreams.get(request).catch(renameSource);

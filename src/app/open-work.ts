@@ -49,6 +49,11 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
     catalog,
     marks,
     renew: (...selected) => selections.renew(...selected),
+    async retire(layer) {
+      if (!(await declarations.records.retire(layer))) return;
+      await declarations.refresh();
+      await membership.peers?.waitForAllNodes();
+    },
   });
   const above = open.use(openLayersAbove({ catalog, events, applier }));
   const flush = async (what: 'counts' | 'changes') => {

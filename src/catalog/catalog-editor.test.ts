@@ -250,8 +250,15 @@ describe('a layer that is drawn from another one', () => {
   });
 
   it('a layer drawn from another keeps nothing while that one is removed, and starts again with the next', async () => {
+    const late = await openNode();
+    await late.editor.put('layer', red, change);
     const { a } = await threeLayers();
-    await a.editor.remove('layer', 'roads', change);
+    await expect(a.editor.remove('layer', 'roads', change)).rejects.toThrow(
+      'Tiles of layers above, top are drawn from the layer roads; remove or change that first.',
+    );
+    // This node has not seen the layers above yet.
+    await late.editor.remove('layer', 'roads', change);
+    await a.refresh();
     expect(() => a.set('top')).toThrow('nothing is kept');
     await a.editor.put('layer', red, change);
     expect(await store.get(a.set('top'), place)).toBeNull();

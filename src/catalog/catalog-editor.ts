@@ -244,16 +244,15 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   }
 
   async function planRemoval(kind: EntryKind, name: string): Promise<PlannedChange> {
-    const removal = { kind, name, document: null, offers: () => false };
-    if (kind === 'layer')
-      return { ...removal, layers: new Map([[name, null]]), above: await layersAbove(catalog, [name]) };
-    const users = usersOf(name);
-    if (users.length === 0) return { ...removal, layers: new Map(), above: [] };
-    const names = users.slice(0, 5).map((layer) => layer.name);
-    throw new TilewardenError(
-      'entry-conflict',
-      `The grid set ${shortened(name)} is used by ${users.length === 1 ? 'layer' : 'layers'} ${names.join(', ')}${users.length > 5 ? ' and others' : ''}; remove it there first.`,
-    );
+    const isLayer = kind === 'layer';
+    const users = isLayer ? await layersAbove(catalog, [name]) : usersOf(name).map((layer) => layer.name);
+    const layers = new Map(isLayer ? [[name, null]] : []);
+    if (users.length === 0) return { kind, name, document: null, offers: () => false, layers, above: [] };
+    const named = `${users.length === 1 ? 'layer' : 'layers'} ${users.slice(0, 5).join(', ')}${users.length > 5 ? ' and others' : ''}`;
+    const why = isLayer
+      ? `Tiles of ${named} are drawn from the layer ${shortened(name)}; remove or change that first.`
+      : `The grid set ${shortened(name)} is used by ${named}; remove it there first.`;
+    throw new TilewardenError('entry-conflict', why);
   }
 
   return {

@@ -148,6 +148,12 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
   return {
     record,
     collect,
+    /** A layer that is declared again has none of the tiles made until now. Returns whether it could have had any. */
+    async retire(layer: string): Promise<boolean> {
+      if (!catalog.record(layer)?.source.length) return false;
+      await entries.transaction((inside) => record(inside, layer, null, null, SERVER));
+      return true;
+    },
     /** Records the configuration file's declarations before they take effect. Returns the layers whose tiles change. */
     async declareFixed(
       layers: readonly LayerDeclaration<Source>[],

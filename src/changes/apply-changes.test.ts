@@ -21,6 +21,7 @@ it('other work has a turn of the event loop for every hundred points of changed 
       },
     },
     renew: async () => {},
+    retire: async () => {},
   });
   const far = (i: number) => ({ x: -150 + (i % 4) * 90, y: -60 + Math.floor(i / 4) * 40 });
   const changes = Array.from({ length: 64 }, (_, i) => {

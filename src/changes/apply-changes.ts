@@ -21,6 +21,8 @@ interface ApplierOptions {
   };
   readonly marks: Pick<Marks, 'markAll'>;
   readonly renew: SelectionWork['renew'];
+  /** The layer is not declared: if it comes back, it has none of the tiles of before. */
+  readonly retire: (layer: string) => Promise<void>;
 }
 
 interface AppliedFeed extends ChangeRules {
@@ -35,7 +37,7 @@ const POINTS_PER_TURN = 100;
 
 export type ChangeApplier = ReturnType<typeof createChangeApplier>;
 
-export function createChangeApplier({ catalog, marks, renew: renewTiles }: ApplierOptions) {
+export function createChangeApplier({ catalog, marks, renew: renewTiles, retire }: ApplierOptions) {
   let known: { readonly version: number; readonly above: ReadonlyMap<string, readonly string[]> } | null =
     null;
 
@@ -99,7 +101,11 @@ export function createChangeApplier({ catalog, marks, renew: renewTiles }: Appli
     for (const name of feed.layers) {
       const bound = catalog.layer(name);
       const concerned = changes.filter(({ layers }) => layers === null || layers.includes(name));
-      if (!bound || concerned.length === 0) continue;
+      if (concerned.length === 0) continue;
+      if (!bound) {
+        await retire(name);
+        continue;
+      }
       const isWhole = concerned.some(({ place }) => place === null);
       const places = isWhole ? null : await mergePlaces(concerned.flatMap(({ place }) => place ?? []));
       ofLayers.push(await layerChange(bound.layer, places, feed, { pixels: feed.buffer }, new Set([name])));

@@ -1,5 +1,4 @@
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
-import { misconfigured } from '../domain/errors.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { ChangeApplier } from './apply-changes.ts';
@@ -21,11 +20,13 @@ interface ChangesOptions extends Env {
   /** Rises when they may have changed. */
   readonly layersVersion?: () => number;
   readonly database: Database;
-  readonly layerNames: () => Iterable<string>;
+  readonly isDeclared: (layer: string) => boolean;
   readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
   readonly fetchDocument: FetchDocument;
   readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;
+  /** `message` null: all layers of the feed are declared again. */
+  readonly layersMissing?: (feed: string, message: string | null) => void;
   /** Alone when left out. */
   readonly lead?: Lead;
 }
@@ -40,16 +41,27 @@ interface RunningFeed {
   close(): Promise<void>;
 }
 
-/** The feeds of data changes. Throws `config-invalid` for a feed of a layer that is not declared. */
+/** The feeds of data changes. A feed that names a layer that is not declared is failing, and still serves the others. */
 export async function openChanges(options: ChangesOptions) {
   const { database, lead = leadAlone, clock, log, layerFeeds = () => [], layersVersion = () => 0 } = options;
-  refuseUnknownLayers(options.feeds, new Set(options.layerNames()));
   const store = createFeedStore(database, clock);
   const webhooks = new Map<string, WebhookFeed>();
   const configured: RunningFeed[] = [];
   /** By their settings as text. */
   const ofLayers = new Map<string, RunningFeed>();
   let seen: number | null = null;
+  /** By feed. */
+  const faults = new Map<string, string | null>();
+
+  function reportMissingLayers(): void {
+    for (const feed of options.feeds) {
+      const fault = faultOf(feed, options.isDeclared);
+      if (fault === (faults.get(feed.name) ?? null)) continue;
+      faults.set(feed.name, fault);
+      options.layersMissing?.(feed.name, fault);
+      if (fault !== null) log.warn({ feed: feed.name, reason: fault }, 'the change feed is failing');
+    }
+  }
 
   async function start(feed: ChangeFeedSettings): Promise<RunningFeed> {
     await store.prepare([feed.name]);
@@ -68,6 +80,7 @@ export async function openChanges(options: ChangesOptions) {
   async function followLayers(): Promise<void> {
     const version = layersVersion();
     if (version === seen) return;
+    reportMissingLayers();
     const taken = new Set(options.feeds.map(({ name }) => name));
     const current = new Map(layerFeeds().map((feed) => [JSON.stringify(feed), feed]));
     for (const [key, running] of ofLayers) {
@@ -104,16 +117,18 @@ export async function openChanges(options: ChangesOptions) {
       const feeds = running().map(({ feed }) => feed);
       if (feeds.length === 0) return [];
       const rows = new Map((await store.rows()).map((row) => [row.name, row]));
-      return feeds.map(({ name, type, layers, action }) => {
+      return feeds.map((feed) => {
+        const { name, type, layers, action } = feed;
         const row = rows.get(name);
+        const fault = faultOf(feed, options.isDeclared);
         return {
           name,
           type,
           layers,
           action,
-          state: row?.state === 'failing' ? 'failing' : 'ok',
+          state: fault !== null || row?.state === 'failing' ? 'failing' : 'ok',
           lastAt: row?.last_at ?? null,
-          lastError: row?.last_error ?? null,
+          lastError: fault ?? row?.last_error ?? null,
           received: row?.received ?? 0,
           applied: row?.applied ?? 0,
           pending: row?.pending ?? 0,
@@ -138,13 +153,10 @@ function createPolledFeed(
   return createTileListFeed(feed, tools);
 }
 
-function refuseUnknownLayers(feeds: readonly ChangeFeedSettings[], known: ReadonlySet<string>): void {
-  for (const [index, { layers }] of feeds.entries()) {
-    const at = layers.findIndex((name) => !known.has(name));
-    if (at < 0) continue;
-    const some = [...known].slice(0, 20).join(', ');
-    throw misconfigured(
-      `changes[${index}].layers[${at}] names the layer ${layers[at]}, which is not declared; there are ${some}.`,
-    );
-  }
+/** Null: all its layers are declared. */
+function faultOf({ layers }: ChangeFeedSettings, isDeclared: (layer: string) => boolean): string | null {
+  const missing = layers.filter((name) => !isDeclared(name));
+  if (missing.length === 0) return null;
+  const [names, are, them] = missing.length === 1 ? ['Layer', 'is', 'it'] : ['Layers', 'are', 'them'];
+  return `${names} ${missing.join(', ')} ${are} not declared. Declare ${them} again, or take ${them} out of the layers of this feed.`;
 }

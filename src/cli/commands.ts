@@ -1,7 +1,7 @@
 import { describeSettings } from '../config/load-settings.ts';
 import { token, user } from './account-command.ts';
 import { changesSqlCommand } from './changes-sql.ts';
-import { type Command, DATA_FLAGS, settingsFor } from './command.ts';
+import { type Command, DATA_FLAGS, flag, settingsFor } from './command.ts';
 import { importCommand } from './import.ts';
 import { layers } from './layers.ts';
 import { exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
@@ -14,9 +14,11 @@ import { tasks } from './tasks.ts';
 const checkConfig: Command = {
   name: 'check-config',
   summary: 'check the settings and print what is in effect, secrets masked',
-  flags: DATA_FLAGS,
+  flags: [...DATA_FLAGS, flag('all', null, 'print long lists whole: the first 10 layers otherwise')],
   async run(flags, terminal) {
-    terminal.out(describeSettings(settingsFor(flags)));
+    const loaded = settingsFor(flags);
+    terminal.out(describeSettings(loaded, flags.all !== undefined));
+    for (const warning of loaded.warnings) terminal.err(`warning: ${warning}\n`);
     return 0;
   },
 };

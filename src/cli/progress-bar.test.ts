@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { withLocalTimes } from './format.ts';
-import { outcomeOf, progressBar, type TaskDocument } from './progress-bar.ts';
+import { outcomeOf, progressBar, progressFacts, type TaskDocument } from './progress-bar.ts';
 import { describeTask, taskTable } from './tasks.ts';
 
 const running = {
@@ -95,6 +95,20 @@ describe('the end of a task', () => {
         '  Retry the failed tiles: tilewarden tasks retry 7',
       ].join('\n'),
     );
+  });
+
+  it('a truncation counts the tiles it has deleted, not those of its area', () => {
+    const task = {
+      ...running,
+      type: 'truncate',
+      tilesTotal: 22_369_536,
+      counters: { ...running.counters, removed: 5376, failed: 0 },
+    } as const;
+    expect(progressFacts(task)).toMatch(/^5,376 tiles deleted · /);
+    expect(outcomeOf({ ...task, state: 'done' }).split('\n')[1]).toMatch(
+      /^ {2}5,376 tiles deleted · 3\.3 MiB/,
+    );
+    expect(taskTable([task])).not.toContain('22,369,536');
   });
 
   it.each([

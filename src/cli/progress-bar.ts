@@ -18,11 +18,11 @@ export function progressBar(task: TaskDocument, columns: number): string {
 
 /** `2,340 of 5,461 tiles · 310/s · 10 s left · 3 failed` */
 export function progressFacts(task: TaskDocument): string {
-  const { tilesProcessed, tilesTotal, tilesPerSecond, secondsRemaining, counters, state } = task;
+  const { type, tilesPerSecond, secondsRemaining, counters, state } = task;
   const facts = [
-    `${countOf(tilesProcessed)} of ${amountOf(tilesTotal, 'tile')}`,
+    workOf(task),
     withLocalTimes(state === 'running' ? (task.reason ?? '') : waiting(task)),
-    tilesPerSecond > 0 ? `${countOf(tilesPerSecond)}/s` : '',
+    tilesPerSecond > 0 && type !== 'truncate' ? `${countOf(tilesPerSecond)}/s` : '',
     state === 'running' && secondsRemaining >= 0 ? `${durationOf(secondsRemaining)} left` : '',
     counters.failed > 0 ? `${countOf(counters.failed)} failed` : '',
   ];
@@ -64,8 +64,14 @@ export function stateOf({ state, outcome }: TaskDocument): string {
   return outcome ? ENDINGS[outcome] : state;
 }
 
-function countersOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
-  const { made, present, removed, blank, failed, bytes, upstreamRequests } = counters;
+/** Of a truncation the tiles that were there: the others of its area are no work. */
+function workOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
+  if (type === 'truncate') return `${amountOf(counters.removed, 'tile')} deleted`;
+  return `${countOf(tilesProcessed)} of ${amountOf(tilesTotal, 'tile')}`;
+}
+
+function countersOf(task: TaskDocument): string {
+  const { made, present, blank, failed, bytes, upstreamRequests } = task.counters;
   const seeding = [
     `${countOf(made)} created`,
     `${countOf(present)} already cached`,
@@ -73,10 +79,9 @@ function countersOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument
     sizeOf(bytes),
     amountOf(upstreamRequests, 'upstream request'),
   ];
-  const truncating = [`${countOf(removed)} deleted`, sizeOf(bytes)];
   return [
-    `${countOf(tilesProcessed)} of ${amountOf(tilesTotal, 'tile')}`,
-    ...(type === 'truncate' ? truncating : seeding),
+    workOf(task),
+    ...(task.type === 'truncate' ? [sizeOf(bytes)] : seeding),
     failed > 0 ? `${countOf(failed)} failed` : '',
   ]
     .filter((fact) => fact !== '')

@@ -18,10 +18,14 @@ import { amountOf, countOf, durationOf, sizeOf } from './format.ts';
 import { momentIn } from './moment.ts';
 import type { TaskDocument } from './progress-bar.ts';
 import { readResponse, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
-import { ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';
+import { boundsHint, looksLikeDegrees, ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';
+
+type ShownLayer = ApiResponse<'GET /api/v1/layers/{layer}'>;
 
 const TASKS = '/api/v1/tasks';
 const DEFAULT_SHARE = 0.95;
+/** Sizes that differ by less are one number. */
+const WIDE_RANGE = 1.5;
 
 const FLAGS: readonly Flag[] = [
   ...ORDER_FLAGS,
@@ -97,11 +101,24 @@ async function runTask(
   const [layer = ''] = args.operands;
   const order = { ...taskOrder(type, layer, flags, args), ...useOrder(flags) };
   const client = serverClientFor(flags, ORDER_FIELDS);
+  await warnOfDegrees(client, order, terminal);
   if (flags['from-log'] === undefined) return runOrder(client, order, flags, terminal);
   const orders = await ordersFromLog(client, order, flags['from-log'], terminal);
   let code = 0;
   for (const each of orders) code = Math.max(code, await runOrder(client, each, flags, terminal));
   return code;
+}
+
+async function warnOfDegrees(
+  client: ServerClient,
+  order: ReturnType<typeof taskOrder>,
+  terminal: Terminal,
+): Promise<void> {
+  if (!looksLikeDegrees(order)) return;
+  const path = `/api/v1/layers/${encodeURIComponent(order.layer)}`;
+  const layer = await client.get(path).catch(() => null);
+  const hint = layer && boundsHint(order, readResponse<ShownLayer>(layer, 'gridSets').gridSets);
+  if (hint !== null) terminal.err(`${hint}\n`);
 }
 
 interface Order {
@@ -163,7 +180,7 @@ async function runOrder(
     const answer = await send(client, TASKS, layer, { ...order, dryRun: true });
     const estimate = readResponse<Estimate>(answer, 'cachedTiles');
     const describe = type === 'truncate' ? describeTruncation : describeEstimate;
-    return printed(terminal, flags, estimate, () => describe(estimate));
+    return printed(terminal, flags, estimate, () => describe(estimate, type));
   }
   const task = readResponse<TaskDocument>(await send(client, TASKS, layer, order), 'tilesTotal');
   if (flags['no-wait'] !== undefined) return printed(terminal, flags, task, () => started(task));
@@ -186,19 +203,27 @@ function describeTruncation({ cachedTiles, cachedBytes }: Estimate): string {
   return `Would delete ${amountOf(cachedTiles, 'cached tile')}, ${sizeOf(cachedBytes)}; nothing was deleted.`;
 }
 
-function describeEstimate(estimate: Estimate): string {
-  const { tiles, cachedTiles, metatiles, upstreamRequests, bytes, seconds, coveredUse } = estimate;
+function describeEstimate(estimate: Estimate, type: string): string {
+  const { tiles, cachedTiles, staleTiles, metatiles, upstreamRequests, seconds, coveredUse } = estimate;
   const unknown = 'unknown before the first task of this kind';
-  const cached = cachedTiles > 0 ? `, ${countOf(cachedTiles)} of them cached` : '';
+  const stale = type === 'seed' && staleTiles > 0 ? ` (${countOf(staleTiles)} expired or invalidated)` : '';
+  const cached = cachedTiles > 0 ? `, ${countOf(cachedTiles)} of them cached${stale}` : '';
   return [
     `Estimate: ${amountOf(tiles, 'tile')} in ${amountOf(metatiles, 'metatile')}${cached}; nothing was started.`,
     `  upstream requests  ${amountOf(upstreamRequests, 'request')} at most`,
     ...(coveredUse === null ? [] : [`  use                ${percentOf(coveredUse)} covered`]),
-    `  space              ${bytes === null ? unknown : `about ${sizeOf(bytes)}`}`,
+    `  added space        ${addedSpace(estimate) ?? unknown}`,
     `  time               ${seconds === null ? unknown : `about ${durationOf(seconds)}`}`,
     ...shortages(estimate),
     '',
   ].join('\n');
+}
+
+function addedSpace({ addedBytes }: Estimate): string | null {
+  if (addedBytes === null) return null;
+  const { least, most } = addedBytes;
+  if (most <= least * WIDE_RANGE) return `about ${sizeOf(most)}`;
+  return `${sizeOf(least)} to ${sizeOf(most)}: few tiles are cached to go by`;
 }
 
 function shortages({ quota, disk }: Estimate): readonly string[] {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { taskOrder } from './task-order.ts';
+import { boundsHint, taskOrder } from './task-order.ts';
 
 const given = { operands: ['roads'], repeated: new Map<string, readonly string[]>() };
 const square = {
@@ -37,6 +37,20 @@ describe('an order on the command line', () => {
       area: square,
       areaCrs: 'grid-set',
     });
+  });
+
+  it('the command line hints at bounds in degrees where the grid set is in metres', () => {
+    const mercator = { name: 'EPSG:900913', srs: 'EPSG:3857', extent: [-2e7, -2e7, 2e7, 2e7] };
+    const degrees = { name: 'EPSG:4326', srs: 'EPSG:4326', extent: [-180, -90, 180, 90] };
+    const order = (bounds: string, gridSet?: string) =>
+      taskOrder('seed', 'roads', { bounds, ...(gridSet && { 'grid-set': gridSet }) }, given);
+    const inMetres = [mercator, degrees];
+    expect(boundsHint(order('8.5,47.3,8.6,47.4'), inMetres)).toMatch(
+      /^--bounds 8\.5,47\.3,8\.6,47\.4 looks like degrees, and grid set EPSG:900913 is in the units of EPSG:3857\./,
+    );
+    expect(boundsHint(order('8.5,47.3,8.6,47.4', 'EPSG:4326'), inMetres)).toBeNull();
+    expect(boundsHint(order('946000,5988000,957000,6005000'), inMetres)).toBeNull();
+    expect(boundsHint(taskOrder('seed', 'roads', {}, given), inMetres)).toBeNull();
   });
 
   it('the command line refuses another CRS for an area, and a CRS without an area', () => {

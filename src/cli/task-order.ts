@@ -7,7 +7,11 @@ export const ORDER_FLAGS: readonly Flag[] = [
   flag('grid-set', 'NAME', 'of the layer (its first)'),
   flag('zoom-start', 'Z', 'first zoom level (the layer’s first)'),
   flag('zoom-stop', 'Z', 'last zoom level (the layer’s last)'),
-  flag('bounds', 'MINX,MINY,MAXX,MAXY', 'in the CRS of the grid set (the layer’s extent)'),
+  flag(
+    'bounds',
+    'MINX,MINY,MAXX,MAXY',
+    'in the CRS of the grid set, x first; for degrees see --area (the layer’s extent)',
+  ),
   flag('area', 'FILE', 'GeoJSON polygons; narrows the bounds'),
   flag('area-crs', 'CRS', 'of the area: EPSG:4326 (default) or grid-set'),
   flag('format', 'FORMAT', 'e.g. image/png or png (the layer’s first)'),
@@ -69,6 +73,26 @@ function boundsIn({ bounds }: FlagValues): readonly [number, number, number, num
   const [minX = Number.NaN, minY = Number.NaN, maxX = Number.NaN, maxY = Number.NaN] = numbers;
   if (numbers.length === 4 && numbers.every(Number.isFinite)) return [minX, minY, maxX, maxY];
   throw misuse(`--bounds must be four numbers, MINX,MINY,MAXX,MAXY, not ${bounds}.`);
+}
+
+/** More than the world has degrees: metres, or feet. */
+const MAX_DEGREES = 360;
+
+/** Bounds that look like degrees in a grid set that has none select another place, or nothing. Null: they fit. */
+export function boundsHint(
+  order: { readonly bounds?: readonly number[]; readonly gridSet?: string },
+  gridSets: readonly { readonly name: string; readonly srs: string; readonly extent: readonly number[] }[],
+): string | null {
+  const { bounds = [] } = order;
+  const gridSet = gridSets.find(({ name }) => name === order.gridSet) ?? gridSets[0];
+  if (!looksLikeDegrees(order) || !gridSet || gridSet.extent.every((edge) => Math.abs(edge) <= MAX_DEGREES))
+    return null;
+  return `--bounds ${bounds.join(',')} looks like degrees, and grid set ${gridSet.name} is in the units of ${gridSet.srs}. For degrees use --area with a GeoJSON file.`;
+}
+
+export function looksLikeDegrees({ bounds }: { readonly bounds?: readonly number[] }): boolean {
+  const [minX = Number.NaN, minY = Number.NaN, maxX = Number.NaN, maxY = Number.NaN] = bounds ?? [];
+  return minX >= -180 && minY >= -90 && maxX <= 180 && maxY <= 90;
 }
 
 /** `png` is short for `image/png`. */

@@ -124,8 +124,9 @@ function taskRow(task: TaskDocument): readonly string[] {
     task.layer,
     task.type,
     stateOf(task),
-    countOf(task.tilesProcessed),
-    countOf(task.tilesTotal),
+    ...(task.type === 'truncate'
+      ? [countOf(task.counters.removed), '']
+      : [countOf(task.tilesProcessed), countOf(task.tilesTotal)]),
     countOf(task.counters.failed),
     task.state === 'running' && task.secondsRemaining >= 0 ? durationOf(task.secondsRemaining) : '',
     task.createdBy,

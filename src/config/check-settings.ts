@@ -18,7 +18,7 @@ import type { SettingsDocument } from './settings-schema.ts';
 
 type GivenLayer = SettingsDocument['layers'][number];
 
-/** The settings, with the problems that no schema finds: unknown or duplicate names. */
+/** The settings, with the problems that no schema finds: unknown or duplicate names. A server starts with `warnings`. */
 export function checkSettings(document: SettingsDocument) {
   const { settings: resolved, problems: ofGridSets } = resolveSettings(document);
   const problems = [...ofGridSets];
@@ -54,7 +54,18 @@ export function checkSettings(document: SettingsDocument) {
   const schedules = document.layers.flatMap(({ name, schedules }) =>
     schedules.map((schedule) => declarationOf({ layer: name, ...schedule })),
   );
-  return { settings: { ...resolved, schedules }, problems };
+  return { settings: { ...resolved, schedules }, problems, warnings: feedWarnings(document, names) };
+}
+
+function feedWarnings({ changes }: SettingsDocument, declared: ReadonlySet<string>): readonly Explanation[] {
+  return changes.flatMap((feed, index) =>
+    [...feed.layers.entries()]
+      .filter(([, name]) => !declared.has(name))
+      .map(([at, name]) => ({
+        path: ['changes', index, 'layers', at],
+        message: `names the layer ${name}, which is not in this file; the feed ${feed.name} fails unless that layer is declared over HTTP`,
+      })),
+  );
 }
 
 function repeatedFeeds({ changes }: SettingsDocument): readonly Explanation[] {

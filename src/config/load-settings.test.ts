@@ -288,6 +288,29 @@ layers:${WMS_LAYER}    gridSets: [{ name: EPSG:4326, zoomStop: 10, extent: [-130
     expect(second.settings.layers).toEqual(first.settings.layers);
     expect(second.settings.memoryTierBytes).toBe(2 ** 30);
   });
+
+  it('settings with thousands of layers are shown in a few hundred lines unless all are wanted', () => {
+    const layers = Array.from({ length: 2001 }, (_, i) => WMS_LAYER.replace(/name: \S+/, `name: l${i}`));
+    const loaded = load(`layers:${layers.join('')}`);
+    const short = describeSettings(loaded, false);
+    expect(short.split('\n').length).toBeLessThan(1000);
+    expect(short).toContain('name: l9\n');
+    expect(short).not.toContain('name: l10\n');
+    expect(short).toMatch(/# layers: the first 10 of 2001; --all prints them all\n$/);
+    expect(describeSettings(loaded)).toContain('name: l2000\n');
+  });
+
+  it('a feed of a layer that the file lacks is a warning, with its place', () => {
+    const feed = '{ name: hook, type: webhook, secret: s3cret, layers: [states, parcels] }';
+    const { warnings } = load(
+      `layers:${WMS_LAYER.replace(/name: \S+/, 'name: states')}changes:\n  - ${feed}\n`,
+    );
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^tilewarden\.yaml:\d+:\d+ {2}changes\[0\]\.layers\[1\] names the layer parcels, which is not in this file/,
+      ),
+    ]);
+  });
 });
 
 describe('what is secret', () => {

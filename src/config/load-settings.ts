@@ -33,6 +33,8 @@ export interface LoadedSettings {
   readonly configFile: string | null;
   /** The file's own form with every default filled in and every secret masked. */
   readonly shown: unknown;
+  /** Of settings that can be used, one line each. */
+  readonly warnings: readonly string[];
 }
 
 interface GivenOverride {
@@ -60,7 +62,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   const revealed = revealSecrets(merged, input.environment, folder);
   const locate = createLocator(file, overrides);
   const document = checkDocument(revealed, locate);
-  const { settings, problems } = checkSettings(document);
+  const { settings, problems, warnings } = checkSettings(document);
   if (problems.length > 0) throw new SettingsError(problems.map(locate));
   const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
   const data = resolve(dataIsFromFile ? folder : input.workingFolder, document.data);
@@ -71,6 +73,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     settings: { ...complete, access: { ...complete.access, adminPassword: readAdminPassword(input) } },
     handover,
     configFile,
+    warnings: warnings.map(locate),
     get shown() {
       return maskSecrets({ ...document, data }, revealed.secretPaths);
     },
@@ -174,13 +177,27 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
   throw new SettingsError([...problems, ...further].map(locate));
 }
 
-/** The effective settings as a configuration file would have them, secrets masked. */
-export function describeSettings({ shown, configFile, settings }: LoadedSettings): string {
+/** Entries of a list that are shown unless all are wanted. */
+const SHOWN_ENTRIES = 10;
+
+/** The effective settings as a configuration file would have them, secrets masked; `all`: long lists are not cut. */
+export function describeSettings({ shown, configFile, settings }: LoadedSettings, all = true): string {
   const from = configFile ? `# from ${configFile}` : '# no configuration file; these are the defaults';
   const proxies = Object.entries(shownProxies(settings.proxies))
     .filter(([, proxy]) => proxy !== null)
     .map(([protocol, proxy]) => `# ${protocol} addresses through the proxy ${proxy}\n`);
-  return `${from}\n${proxies.join('')}${dump(shown, { lineWidth: 110, noRefs: true })}`;
+  const { kept, notes } = all ? { kept: shown, notes: [] } : shortLists(shown);
+  return [`${from}\n`, ...proxies, dump(kept, { lineWidth: 110, noRefs: true }), ...notes].join('');
+}
+
+function shortLists(shown: unknown) {
+  const notes: string[] = [];
+  const kept = Object.entries(isRecord(shown) ? shown : {}).map(([name, value]) => {
+    if (!Array.isArray(value) || value.length <= SHOWN_ENTRIES) return [name, value];
+    notes.push(`# ${name}: the first ${SHOWN_ENTRIES} of ${value.length}; --all prints them all\n`);
+    return [name, value.slice(0, SHOWN_ENTRIES)];
+  });
+  return { kept: Object.fromEntries(kept), notes };
 }
 
 const VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD';
@@ -257,12 +274,13 @@ export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
   }
   const handover = { ...current.handover, document };
   const { access } = current.settings;
-  const { configFile } = next;
+  const { configFile, warnings } = next;
   const complete = { ...completeSettings(settings, handover), access };
   const loaded = {
     settings: complete,
     handover,
     configFile,
+    warnings,
     get shown() {
       return next.shown;
     },

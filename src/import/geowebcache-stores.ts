@@ -13,7 +13,7 @@ const NOT_READ = 'its tiles are not read here; layers keep theirs in the store d
 /** The blob stores by id, the default one by the empty id too; null stands for one whose tiles cannot be read here. */
 export function geoWebCacheStores(
   root: XmlElement,
-  folder: string,
+  { folder, isThere }: { readonly folder: string; readonly isThere: (folder: string) => boolean },
   report: ImportReport,
 ): ReadonlyMap<string, FileStore | null> {
   const stores = new Map<string, FileStore | null>([['', { folder, paths: 'default' }]]);
@@ -30,8 +30,10 @@ export function geoWebCacheStores(
       about.leftOut(element.name, fields.flag('enabled') === false ? 'it is disabled' : NOT_READ);
       continue;
     }
-    const what = `layers adopt what is in ${store.folder}, and keep their tiles in the store default`;
-    about.changed(element.name, what);
+    const tiles = isThere(store.folder)
+      ? `layers adopt what is in ${store.folder}`
+      : `there is no folder ${store.folder} here, so layers adopt nothing from it`;
+    about.changed(element.name, `${tiles}, and keep their tiles in the store default`);
     fields.report({ fileSystemBlockSize: 'the bytes that tiles really take are counted' });
   }
   return stores;

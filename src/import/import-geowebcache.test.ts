@@ -12,7 +12,12 @@ function read(inner: string, hasTiles: (folder: string, layer: string) => boolea
   const xml = readXml(
     `<gwcConfiguration xmlns="http://geowebcache.org/schema/1.14.0">${inner}</gwcConfiguration>`,
   );
-  const imported = importGeoWebCache(xml, { folder: '/gwc', gridSets, hasTiles });
+  const imported = importGeoWebCache(xml, {
+    folder: '/gwc',
+    gridSets,
+    hasTiles,
+    isThere: (folder) => folder !== '/gone',
+  });
   const reported = imported.report.entries.map(
     ({ fate, subject, element }) => `${fate}: ${element} of ${subject}`,
   );
@@ -58,6 +63,26 @@ describe('geowebcache.xml', () => {
     expect(left.map(({ subject, element, what }) => [subject, element, what])).toEqual([
       ['layer b', 'updateSources.geoRssFeed', 'the layer has no known grid set LOST'],
       ['layer c', 'updateSources.geoRssFeed', expect.stringContaining('pollInterval')],
+    ]);
+  });
+
+  it('the report of geowebcache.xml names an element with rules once, as taken', () => {
+    const rules =
+      '<expireClientsList><expirationRule minZoom="0" expiration="500"/></expireClientsList><legends defaultWidth="20"><legend style="day"/></legends>';
+    const { layers, entries } = read(`<layers>${layer('a', rules)}</layers>`);
+    expect(layers).toMatchObject([{ expireClients: [{ minZoom: 0, seconds: 500 }] }]);
+    const fates = entries.filter(({ element }) => element.startsWith('expireClientsList'));
+    expect(fates.map(({ element, fate }) => [element, fate])).toEqual([['expireClientsList', 'taken']]);
+  });
+
+  it('the report of geowebcache.xml does not promise tiles of a folder that is not there', () => {
+    const store = (id: string, folder: string) =>
+      `<FileBlobStore><id>${id}</id><enabled>true</enabled><baseDirectory>${folder}</baseDirectory></FileBlobStore>`;
+    const { entries } = read(`<blobStores>${store('a', '/tiles')}${store('b', '/gone')}</blobStores>`);
+    const texts = entries.filter(({ element }) => element === 'FileBlobStore').map(({ what }) => what);
+    expect(texts).toEqual([
+      'layers adopt what is in /tiles, and keep their tiles in the store default',
+      'there is no folder /gone here, so layers adopt nothing from it, and keep their tiles in the store default',
     ]);
   });
 
@@ -128,7 +153,12 @@ describe('geowebcache.xml', () => {
 
   it('geowebcache.xml is not another document', () => {
     expect(() =>
-      importGeoWebCache(readXml('<layers/>'), { folder: '/', gridSets, hasTiles: () => false }),
+      importGeoWebCache(readXml('<layers/>'), {
+        folder: '/',
+        gridSets,
+        hasTiles: () => false,
+        isThere: () => true,
+      }),
     ).toThrow('The root must be gwcConfiguration, not layers.');
   });
 });

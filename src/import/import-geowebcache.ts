@@ -31,6 +31,7 @@ export interface GeoWebCacheImport {
   readonly gridSets: readonly GridSet[];
   /** Whether the old program has tiles of this layer below that folder. */
   readonly hasTiles: (folder: string, layer: string) => boolean;
+  readonly isThere: (folder: string) => boolean;
 }
 
 /** Defaults of the document for its layers. */
@@ -92,7 +93,7 @@ export function importGeoWebCache(
     else about.leftOut(name, SAID_ELSEWHERE[name] ?? 'is not known here');
   }
   const gridSets = importGridSets(root, options.gridSets, report);
-  const stores = geoWebCacheStores(root, options.folder, report);
+  const stores = geoWebCacheStores(root, options, report);
   const login = { username: textField(root, 'httpUsername'), password: textField(root, 'httpPassword') };
   const defaults = {
     source: omitUndefined({

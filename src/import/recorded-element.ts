@@ -15,8 +15,8 @@ export function recorded(root: WireElement): RecordedElement {
   function wrapped(element: WireElement, path: readonly string[]): WireElement {
     const children = element.children.map((child) => wrapped(child, [...path, child.name]));
     if (children.length === 0 && path.length > 0) leaves.push({ element, path: path.join('.') });
-    const { text, ...rest } = element;
-    return {
+    const { text, attributes, ...rest } = element;
+    const watched = {
       ...rest,
       children,
       get text() {
@@ -24,6 +24,12 @@ export function recorded(root: WireElement): RecordedElement {
         return text;
       },
     };
+    if (!attributes) return watched;
+    const get = () => {
+      read.add(element);
+      return attributes;
+    };
+    return Object.defineProperty(watched, 'attributes', { enumerable: true, get });
   }
 
   return {

@@ -1,79 +1,138 @@
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { countTiles } from '../domain/tile-rect.ts';
+import { countTiles, type TileRect } from '../domain/tile-rect.ts';
+import { freshSince } from '../pipeline/freshness.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { expectedSizes } from './expected-sizes.ts';
 import { setsToEmpty } from './perform-step.ts';
 import { makesTiles, type PlannedTask } from './plan-task.ts';
 import type { Task } from './task.ts';
 import { spanCount } from './task-plan.ts';
-import type { TaskEstimate } from './task-service.ts';
+import type { TaskEstimate, ZoomEstimate } from './task-service.ts';
 import { rectsOf } from './tile-selection.ts';
 
-const SAMPLED_PAGES = 256;
+/** Tiles that are looked at one by one for those that a seed renews; the others count by their share. */
+const MAX_EXAMINED = 100_000;
 
-/** The cost of a planned task, from the stored tiles and the speed of earlier tasks of its kind. */
-export async function estimateTask(planned: PlannedTask, earlier: readonly Task[]): Promise<TaskEstimate> {
-  const { request, tiles, tilesTotal, coveredUse } = planned;
-  const truncates = request.type === 'truncate';
-  const cached = await countCached(
-    planned,
-    truncates ? await setsToEmpty(tiles.bound.store, tiles, request.format) : [tiles.set],
-  );
-  const disk = (await tiles.bound.store.room?.()) ?? null;
-  const known = { cachedTiles: BigInt(cached.tiles), cachedBytes: BigInt(cached.bytes) };
-  const figures = { disk, coveredUse, ...known };
-  if (!makesTiles(request.type)) {
+/**
+ * The cost of a planned task, from the stored tiles and the speed of earlier tasks of its kind; of tasks for several
+ * `combinations` of format and parameters together.
+ */
+export async function estimateTask(
+  planned: PlannedTask,
+  earlier: readonly Task[],
+  now: number,
+  combinations = 1,
+): Promise<TaskEstimate> {
+  const { request, tiles, coveredUse } = planned;
+  const { store } = tiles.bound;
+  const sets = await setsOf(planned, combinations > 1);
+  const makes = makesTiles(request.type);
+  const zooms = await zoomsOf(planned, sets, makes ? now : null, BigInt(combinations));
+  const disk = (await store.room?.()) ?? null;
+  const sum = (of: (zoom: ZoomEstimate) => bigint) => zooms.reduce((total, zoom) => total + of(zoom), 0n);
+  const figures = {
+    disk,
+    coveredUse,
+    zooms,
+    cachedTiles: sum((zoom) => zoom.cachedTiles),
+    cachedBytes: sum((zoom) => zoom.cachedBytes),
+    staleTiles: sum((zoom) => zoom.staleTiles),
+  };
+  if (!makes) {
     const seconds = secondsFor(figures.cachedTiles, earlier, ({ counters }) => counters.removed);
-    return {
-      ...figures,
-      tiles: figures.cachedTiles,
-      metatiles: 0n,
-      upstreamRequests: 0n,
-      bytes: 0n,
-      seconds,
-    };
+    const nothing = { metatiles: 0n, upstreamRequests: 0n, bytes: 0n, addedBytes: { least: 0n, most: 0n } };
+    return { ...figures, ...nothing, tiles: figures.cachedTiles, seconds };
   }
-  const metatiles = countMetatiles(planned);
-  const tileBytes = await averageTileBytes(tiles.bound.store, tiles.set);
-  const bytes = tileBytes === null ? null : BigInt(Math.round(Number(tilesTotal) * tileBytes));
-  const seconds = secondsFor(tilesTotal, earlier, ({ tilesProcessed }) => Number(tilesProcessed));
-  return { ...figures, tiles: tilesTotal, metatiles, upstreamRequests: metatiles, bytes, seconds };
+  const metatiles = sum((zoom) => zoom.metatiles);
+  const all = sum((zoom) => zoom.tiles);
+  const seconds = secondsFor(all, earlier, ({ tilesProcessed }) => Number(tilesProcessed));
+  const sizes = await expectedSizes(store, sets, zooms);
+  return { ...figures, ...sizes, tiles: all, metatiles, upstreamRequests: metatiles, seconds };
 }
 
-/** By the store's indexes: it costs as much as is stored, however large the request is. */
-async function countCached(
-  { request, tiles, plan, levels, cover }: PlannedTask,
-  sets: readonly TileSetKey[],
-): Promise<StoreChange> {
-  const { store } = tiles.bound;
-  let counted = NO_CHANGE;
-  for (const set of sets) {
-    for (const { z, rect } of request.type === 'export' ? levels : plan.levels) {
-      for await (const part of rectsOf(store, set, { z, rect, cover })) {
-        counted = sumOfChanges([counted, await store.count(set, z, part)]);
-      }
-    }
+/** Those that the layer reads, not those of former declarations. */
+async function setsOf({ request, tiles }: PlannedTask, every: boolean): Promise<readonly TileSetKey[]> {
+  const { bound, set } = tiles;
+  if (request.type === 'truncate') return setsToEmpty(bound.store, tiles, request.format);
+  if (!every) return [set];
+  const formats = bound.layer.formats.map(({ mediaType }) => mediaType);
+  const sets: TileSetKey[] = [];
+  for await (const one of bound.store.tileSets(set.layer)) {
+    const isRead = !bound.incarnation || bound.incarnation(one) === (one.incarnation ?? '');
+    if (one.gridSet === set.gridSet && formats.includes(one.format) && isRead) sets.push(one);
   }
-  return counted;
+  return sets;
+}
+
+/** By the store's indexes, from the first zoom on. `now` null: the freshness of tiles does not matter. */
+async function zoomsOf(
+  planned: PlannedTask,
+  sets: readonly TileSetKey[],
+  now: number | null,
+  combinations: bigint,
+): Promise<readonly ZoomEstimate[]> {
+  const { request, tiles, plan, covered, cover } = planned;
+  const { store, layer } = tiles.bound;
+  const levels = request.type === 'export' ? planned.levels : plan.levels;
+  const zooms = new Map<number, ZoomEstimate>();
+  const examined = MAX_EXAMINED / Math.max(1, new Set(levels.map(({ z }) => z)).size * sets.length);
+  for (const [index, { z, rect }] of levels.entries()) {
+    const before = zooms.get(z);
+    const expected = (covered[index] ?? 0n) * combinations;
+    let cached = { ...NO_CHANGE, stale: 0 };
+    for (const set of sets) {
+      const fresh = now === null ? null : { since: freshSince(layer, z, now), now, examined };
+      const here = await countCached(store, set, z, rectsOf(store, set, { z, rect, cover }), fresh);
+      cached = { ...sumOfChanges([cached, here]), stale: cached.stale + here.stale };
+    }
+    zooms.set(z, {
+      z,
+      tiles: (before?.tiles ?? 0n) + expected,
+      metatiles: (before?.metatiles ?? 0n) + countMetatiles(planned, rect, covered[index]) * combinations,
+      cachedTiles: (before?.cachedTiles ?? 0n) + BigInt(cached.tiles),
+      cachedBytes: (before?.cachedBytes ?? 0n) + BigInt(cached.bytes),
+      staleTiles: (before?.staleTiles ?? 0n) + BigInt(cached.stale),
+    });
+  }
+  return [...zooms.values()].sort((a, b) => a.z - b.z);
+}
+
+interface Freshness {
+  readonly since: number;
+  readonly now: number;
+  /** Tiles to look at; at least those of one block. */
+  readonly examined: number;
+}
+
+/** It costs as much as is stored, however large the request is. */
+async function countCached(
+  store: TileStore,
+  set: TileSetKey,
+  z: number,
+  rects: AsyncIterable<TileRect>,
+  freshness: Freshness | null,
+): Promise<StoreChange & { readonly stale: number }> {
+  let counted = NO_CHANGE;
+  let [examined, stale] = [0, 0];
+  for await (const rect of rects) {
+    const here = await store.count(set, z, rect);
+    counted = sumOfChanges([counted, here]);
+    if (!freshness || here.tiles === 0 || examined >= freshness.examined) continue;
+    const fresh = await store.present(set, z, rect, freshness.since, freshness.now);
+    examined += here.tiles;
+    stale += Math.max(0, here.tiles - fresh.length);
+  }
+  return { ...counted, stale: examined === 0 ? 0 : Math.round((stale * counted.tiles) / examined) };
 }
 
 /** Exact for a rectangle; for an area in proportion to the tiles it covers. */
-function countMetatiles({ plan, covered }: PlannedTask): bigint {
-  const { levels, stepColumns, stepRows } = plan;
-  let total = 0n;
-  for (const [index, { rect }] of levels.entries()) {
-    const columns = spanCount(rect.minX, rect.maxX, stepColumns);
-    const whole = BigInt(columns) * BigInt(spanCount(rect.minY, rect.maxY, stepRows));
-    const tiles = countTiles(rect);
-    total += (whole * (covered[index] ?? 0n) + tiles - 1n) / tiles;
-  }
-  return total;
-}
-
-async function averageTileBytes(store: TileStore, set: TileSetKey): Promise<number | null> {
-  const pages: StoreChange[] = [];
-  for await (const page of store.pages(set)) if (pages.push(page) >= SAMPLED_PAGES) break;
-  const { tiles, bytes } = sumOfChanges(pages);
-  return tiles === 0 ? null : bytes / tiles;
+function countMetatiles({ plan, request }: PlannedTask, rect: TileRect, covered = 0n): bigint {
+  if (!makesTiles(request.type)) return 0n;
+  const { stepColumns, stepRows } = plan;
+  const columns = spanCount(rect.minX, rect.maxX, stepColumns);
+  const whole = BigInt(columns) * BigInt(spanCount(rect.minY, rect.maxY, stepRows));
+  const tiles = countTiles(rect);
+  return (whole * covered + tiles - 1n) / tiles;
 }
 
 function secondsFor(tiles: bigint, earlier: readonly Task[], workOf: (task: Task) => number): number | null {

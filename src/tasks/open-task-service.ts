@@ -191,7 +191,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       workforce.cancel(id);
     },
     refuseUnlessRoomFor: (count, author) => room(author, count),
-    async estimate(draft) {
+    async estimate(draft, combinations) {
       const planned = await plan(draft);
       const { layer, type } = planned.request;
       const { set, bound } = planned.tiles;
@@ -202,7 +202,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
         states: ['done'],
         limit: EARLIER_TASKS,
       });
-      return estimateTask(planned, earlier);
+      return estimateTask(planned, earlier, clock.now(), combinations);
     },
     get: async (id) => paced(await store.get(id)),
     progressByZoom: (task) => progressByZoom(store, task),

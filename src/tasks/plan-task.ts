@@ -70,7 +70,7 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
     type,
     gridSet: tiles.set.gridSet,
     format: everyFormat ? EVERY_FORMAT : tiles.set.format,
-    parameters: Object.fromEntries(tiles.selection.values),
+    parameters: everyFormat ? {} : Object.fromEntries(tiles.selection.values),
     parametersId: tiles.set.parametersId,
     zoomStart: zooms.start,
     zoomStop: zooms.stop,

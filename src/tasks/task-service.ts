@@ -33,15 +33,31 @@ export interface TaskCounts {
   readonly outcome: Readonly<Record<TaskOutcome, number>>;
 }
 
+/** Work on one zoom. */
+export interface ZoomEstimate {
+  readonly z: number;
+  readonly tiles: bigint;
+  readonly metatiles: bigint;
+  readonly cachedTiles: bigint;
+  readonly cachedBytes: bigint;
+  readonly staleTiles: bigint;
+}
+
 export interface TaskEstimate {
   /** Of a truncate those that are cached. */
   readonly tiles: bigint;
   readonly cachedTiles: bigint;
   readonly cachedBytes: bigint;
+  /** Cached tiles that a seed renews: expired or invalidated. Of many tiles in proportion to some of them. */
+  readonly staleTiles: bigint;
   readonly metatiles: bigint;
   readonly upstreamRequests: bigint;
   /** Of all tiles, cached ones included; null when nothing is known yet to estimate from. */
   readonly bytes: bigint | null;
+  /** What is stored beside the cached tiles: a range where few tiles of a zoom are known. */
+  readonly addedBytes: { readonly least: bigint; readonly most: bigint } | null;
+  /** From the first on. */
+  readonly zooms: readonly ZoomEstimate[];
   readonly seconds: number | null;
   /** Share of the use that the pages have, of an order by use; null of others. */
   readonly coveredUse: number | null;
@@ -78,7 +94,8 @@ export interface TaskService {
   refuseUnlessRoomFor(count: number, author: TaskAuthor): Promise<void>;
   /** Stops it; it is not shown as an export any more. */
   removeExport(id: number, by: string): Promise<void>;
-  estimate(draft: TaskDraft): Promise<TaskEstimate>;
+  /** `combinations`: of tasks for so many formats and parameter values together, which together are all of the layer's. */
+  estimate(draft: TaskDraft, combinations?: number): Promise<TaskEstimate>;
   get(id: number): Promise<Task | null>;
   /** Adds up to the task's tiles; null: it does not, since the task changes or ended while failed tiles waited, or is an export. */
   progressByZoom(task: Task): Promise<readonly ZoomProgress[] | null>;

@@ -288,7 +288,7 @@ describe('forms and tabs of the console', needs('chromium'), () => {
 
   it('the page of a layer shows its source and settings without secrets', async () => {
     await open.go('layers/roads', 'Roads');
-    await page.getByText(/^http:\/\/127\.0\.0\.1:\d+\/wms$/).waitFor();
+    await page.getByText(/^http:\/\/127\.0\.0\.1:\d+\/wms/).waitFor();
     await page.getByText('Gutter').waitFor();
     const text = await page.locator('#content').textContent();
     expect(text).not.toMatch(/SECRET/);

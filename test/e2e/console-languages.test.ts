@@ -43,6 +43,22 @@ describe('the console of a German browser', needs('chromium'), () => {
     await page.getByRole('heading', { name: 'Übersicht', level: 1 }).waitFor();
   });
 
+  it('the quota of a German console takes a decimal comma, and no thousands', async () => {
+    await page.goto(`${server.url}/#/quota`);
+    const limit = page.getByRole('textbox', { name: 'Limit für alle Layer' });
+    const error = page.getByText('Muss eine Zahl über 0 ohne Einheit sein');
+    await limit.fill('1.024');
+    await error.waitFor();
+    await limit.fill('2,5');
+    await error.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Speichern' }).click();
+    await page.getByText('Gespeichert.').waitFor();
+    const answer = await fetch(`${server.url}/api/v1/quota`, {
+      headers: { authorization: server.authorization },
+    });
+    expect(await answer.json()).toMatchObject({ globalQuota: { value: 2.5 } });
+  });
+
   it('the console of a German browser is in German and loads no other translation', async () => {
     expect(await page.locator('html').getAttribute('lang')).toBe('de');
     expect(loaded.filter((path) => /\/(de|fr|es)-[^/]*\.js$/.test(path)).join()).toMatch(

@@ -291,7 +291,9 @@ describe('the console does what it shows', needs('chromium'), () => {
     const quota = await api<object>('quota');
     await api('quota', 'PUT', { enabled: true, globalQuota: { value: 50, units: 'MiB' } });
     await open.go('seed/roads?zoomStart=0&zoomStop=12', 'Seed and truncate');
-    await page.locator('.notice.bad', { hasText: /^Does not fit: [\d,]+ × the quota\./ }).waitFor();
+    await page
+      .locator('.notice.bad', { hasText: /^Does not fit: .+ are needed, and the quota is 50.0 MiB\./ })
+      .waitFor();
     await open.go('overview', 'Overview');
     expect(await page.getByText(/quota is/i).count()).toBe(0);
     await api('quota', 'PUT', quota);

@@ -180,8 +180,12 @@ describe('the console in a real browser', needs('chromium'), () => {
     await open.go('quota', 'Quota');
     await page.getByLabel('Enable the quota').check();
     await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('0');
-    await page.getByText('Must be a number above 0.').waitFor();
-    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    for (const wrong of ['0', '1,5', 'abc', '10 MB', '-3', '1e3']) {
+      await page.getByRole('textbox', { name: 'Limit for all layers' }).fill(wrong);
+      await page.getByText('Must be a number above 0, such as 2.5, without a unit.').waitFor();
+      await page.getByText('Correct the marked fields first.').waitFor();
+      expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    }
     await page.getByRole('textbox', { name: 'Limit for all layers' }).fill('400');
     await page.getByLabel('Unit').first().selectOption('KiB');
     await page.getByText(/will be evicted from all layers/).waitFor();

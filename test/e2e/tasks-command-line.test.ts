@@ -109,7 +109,7 @@ describe('seeding from the command line', () => {
       area,
     );
     expect(truncate).toMatchObject({ code: 0, stderr: '' });
-    expect(truncate.stdout).toContain('1 of 1 tile · 1 deleted');
+    expect(truncate.stdout).toContain('1 tile deleted');
 
     const all = await command(server, 'tasks', '--all');
     expect(

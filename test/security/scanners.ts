@@ -211,6 +211,7 @@ function applierOfChanges() {
     },
     marks: { markAll: async () => {} },
     renew: async () => {},
+    retire: async () => {},
   });
   return async (geoJson: string) => {
     const { place } = readChange(JSON.parse(geoJson), ['roads']);

@@ -31,6 +31,20 @@ function dateText(iso: string, options: Intl.DateTimeFormatOptions): string {
   return known.format(new Date(iso));
 }
 
+const DECIMAL_MARK = new Intl.NumberFormat(LOCALE).formatToParts(0.5).find(({ type }) => type === 'decimal');
+/** Other languages than English have a comma too: `2,5`. There `1.024` may mean a thousand, and is refused. */
+const TYPED = LANGUAGE !== 'en' ? /^(?!\d{1,3}(\.\d{3})+$)\d+([.,]\d+)?$/ : /^\d+(\.\d+)?$/;
+
+/** A number of 0 or more as it is typed, e.g. `2.5`; null: it is none. */
+export function typedNumber(text: string): number | null {
+  return TYPED.test(text.trim()) ? Number(text.trim().replace(',', '.')) : null;
+}
+
+/** As `typedNumber` reads it. */
+export function numberField(value: number): string {
+  return String(value).replace('.', DECIMAL_MARK?.value ?? '.');
+}
+
 /** E.g. `1.5 GiB`. */
 export function bytesText(bytes: number): string {
   const sign = bytes < 0 ? '−' : '';

@@ -133,7 +133,15 @@ export const LAYER_TEXTS = {
     disableText:
       'Clients that use the layer get an error from now on. Its tiles are kept, and it can be enabled again.',
     isDisabled: 'This layer is disabled: requests for its tiles are refused.',
-    removeText: 'The layer, its cached tiles, tasks, schedules and quota will be deleted.',
+    removeText: (tiles: string, bytes: string) =>
+      `The layer and ${tiles === '1' ? 'its 1 cached tile' : `its ${tiles} cached tiles`} (${bytes}) will be deleted.`,
+    removeTasks: (count: string) =>
+      count === '1' ? '1 unfinished task will be stopped.' : `${count} unfinished tasks will be stopped.`,
+    removeSchedules: (names: string) => `Schedules that will be deleted: ${names}.`,
+    removeQuota: 'The quota of the layer will be removed.',
+    removeFeeds: (names: string) => `Feeds of data changes that will fail, because they name it: ${names}.`,
+    removeKeys: (names: string) => `Keys for readers that name it: ${names}.`,
+    removeUndo: 'The audit log can restore the settings and schedules of the layer, not its tiles.',
     map: 'Map',
     gridSet: 'Grid set',
     format: 'Format',

@@ -32,18 +32,9 @@ export function may(caller: Caller, role: Role): boolean {
   return ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
 }
 
-/** Reports the sign-out to the other tabs of this browser. */
-export function reportSignOut(): void {
-  const channel = new BroadcastChannel(CHANNEL);
-  channel.postMessage('signed-out');
-  channel.close();
+/** Connects the tabs of this browser. A second channel of the same tab would get its own reports. */
+export function openSignOutChannel(signedOutElsewhere: () => void) {
+  const channel = new BroadcastChannel('tilewarden-session');
+  channel.onmessage = signedOutElsewhere;
+  return { report: () => channel.postMessage('signed-out'), close: () => channel.close() };
 }
-
-/** Returns a function that ends it. */
-export function onSignedOutElsewhere(listener: () => void): () => void {
-  const channel = new BroadcastChannel(CHANNEL);
-  channel.onmessage = listener;
-  return () => channel.close();
-}
-
-const CHANNEL = 'tilewarden-session';

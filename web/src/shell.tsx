@@ -16,15 +16,7 @@ import { loadedPage, loadPage, PAGE_NAMES, PAGE_ROLES, type PageName, pageOf } f
 import { Button, Empty, ProblemNotice } from './parts/basics.tsx';
 import { rememberFocus } from './parts/dialog.tsx';
 import { addressOf, useRoute } from './route.ts';
-import {
-  type Caller,
-  CallerContext,
-  may,
-  onSignedOutElsewhere,
-  reportSignOut,
-  type Session,
-  useCaller,
-} from './session.tsx';
+import { type Caller, CallerContext, may, openSignOutChannel, type Session, useCaller } from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -45,6 +37,7 @@ export function Shell({ first }: { first: Session | null }) {
   /** Why the user has to sign in again; the page stays as it is until then. */
   const [ended, setEnded] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const otherTabs = useRef<ReturnType<typeof openSignOutChannel>>(null);
 
   const look = useCallback(async () => {
     try {
@@ -65,10 +58,11 @@ export function Shell({ first }: { first: Session | null }) {
     if (first === null) void look();
     const expired = () => setEnded((before) => before ?? TEXTS.errors.signedOut);
     addEventListener(SESSION_ENDED, expired);
-    const stop = onSignedOutElsewhere(() => setEnded(TEXTS.errors.signedOutElsewhere));
+    const tabs = openSignOutChannel(() => setEnded(TEXTS.errors.signedOutElsewhere));
+    otherTabs.current = tabs;
     return () => {
       removeEventListener(SESSION_ENDED, expired);
-      stop();
+      tabs.close();
     };
   }, [look, first]);
 
@@ -77,8 +71,8 @@ export function Shell({ first }: { first: Session | null }) {
   }
   const signedOut = () => {
     setCaller(null);
-    setEnded(null);
-    reportSignOut();
+    setEnded(TEXTS.errors.signedOutHere);
+    otherTabs.current?.report();
   };
   return (
     <>

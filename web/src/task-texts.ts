@@ -72,10 +72,16 @@ export const TASK_TEXTS = {
     byZoom: 'Progress by zoom',
     waitingForStore: 'waiting for disk',
     waitingFor: (host: string, why: string, until: string) => `Next try at ${until}: ${host} (${why})`,
+    seedsGoOn: (count: string) =>
+      count === '1'
+        ? 'A seed of this layer is unfinished: it continues and creates tiles again.'
+        : `${count} seeds of this layer are unfinished: they continue and create tiles again.`,
     took: (time: string) => `took ${time}`,
+    deletedTiles: (count: string) => (count === '1' ? '1 tile deleted' : `${count} tiles deleted`),
     failedTiles: (count: string) => `${count} failed`,
     zoomRange: (from: number, to: number) => (from === to ? `z ${from}` : `z ${from}–${to}`),
     polygon: 'polygon',
+    everyFormat: 'all formats and parameter values',
     wholeGridSet: 'whole grid set',
     areaMap: 'Map of the area',
     pause: 'Pause',
@@ -160,19 +166,26 @@ export const TASK_TEXTS = {
     faulty: 'Correct the marked fields first.',
     bytes: 'Disk',
     seconds: 'Duration',
+    stale: 'Expired or invalidated',
+    byZoom: 'Tiles by zoom',
+    toDo: 'To create',
+    ofAll: 'In the area',
+    fewSamples: (range: string) => `${range} (few tiles are cached to go by)`,
+    quotaPerhaps: (limit: string) => `${limit}, may not fit`,
+    moreCommands: (count: string) => `and ${count} more, one for each combination`,
     quotaFits: (left: string) => `fits, ${left} left`,
     quotaOf: (limit: string) => `${limit}, does not fit`,
     quotaEvicts: (bytes: string) =>
       `Does not fit the quota beside the cached tiles: about ${bytes} will be evicted.`,
-    quotaTooSmall: (times: string) =>
-      `Does not fit: ${times} × the quota. Everything else and most of these tiles will be evicted.`,
+    quotaTooSmall: (needed: string, limit: string) =>
+      `Does not fit: ${needed} are needed, and the quota is ${limit}. Everything else and some of these tiles will be evicted.`,
     diskTooSmall: (free: string, needed: string) =>
-      `Does not fit: the disk has ${free} free, this needs about ${needed}.`,
+      `Does not fit: the disk has ${free} free, this needs ${needed}.`,
     tooLong: (time: string) => `This takes about ${time} at the rate seen so far.`,
     cached: 'Cached tiles',
     nothingToDo: 'There is nothing to do: choose other zooms or another area.',
     unused: 'None of these tiles has been requested so far: there is no use to go by.',
-    allCached: 'All of these tiles are cached: only expired ones would be fetched again.',
+    allCached: 'All of these tiles are cached and fresh.',
     bytesUnknown: 'unknown until some tiles are cached',
     starts: {
       seed: 'Start',

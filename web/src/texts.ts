@@ -80,6 +80,7 @@ export const ENGLISH = {
     unreachable: 'The server cannot be reached.',
     lost: 'The connection to the server is lost. This page reconnects automatically.',
     signedOut: 'Your session has ended. Sign in again to continue.',
+    signedOutHere: 'You have signed out.',
     signedOutElsewhere: 'You signed out in another tab. Sign in again to continue.',
     notLoaded: 'The page could not be loaded. Reload it to try again.',
     pageBroken: 'This page failed to display. Other pages still work.',
@@ -180,7 +181,7 @@ export const ENGLISH = {
     saved: 'Saved.',
     changedMeanwhile:
       'The quota was changed in the meantime, by another user or in another tab. The new values are shown, your changes are kept: check and save again.',
-    notPositive: 'Must be a number above 0.',
+    notPositive: 'Must be a number above 0, such as 2.5, without a unit.',
     notWhole: 'Must be a whole number above 0.',
     usage: 'Usage',
     evictions: 'Evictions',
@@ -254,6 +255,8 @@ export const ENGLISH = {
     userAdded: (name: string) => `User ${name} added.`,
     passwordRule: 'At least 12 characters.',
     nameRule: 'Letters, digits, dots, hyphens, underscores and @; at most 64, the first a letter or digit.',
+    repeated: (label: string) => `${label}, repeated`,
+    notRepeated: 'The two differ.',
     keepPassword: 'Leave empty to keep the current one',
     rolesHelp: 'Viewers read; operators also seed and truncate; administrators do everything.',
     addToken: 'Create token',
@@ -321,7 +324,12 @@ export const ENGLISH = {
     restore: 'Restore',
     restoreTitle: (layer: string) => `Restore ${layer} as it was before?`,
     restoreText: 'The settings of the layer are put back as they were before this change.',
+    restoreRemoved:
+      'The layer is declared again as it was, with its schedules. Its tiles are created again on request; its quota and stopped tasks do not come back.',
     restored: 'Restored.',
+    restoredSchedules: (names: string) => `Schedules: ${names}.`,
+    lostSchedules: (names: string) => `Schedules that could not be restored: ${names}.`,
+    notRestored: 'Tiles, the quota and stopped tasks of the layer did not come back.',
     actions: AUDIT_ACTIONS,
   },
 

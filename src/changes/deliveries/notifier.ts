@@ -57,9 +57,9 @@ export function openNotifier({ store, targets, clock, log }: NotifierOptions) {
       const payload = report && { layer: null, details: {}, ...report };
       add(() => store.recovered(report ? namesFor(report.event) : [], payload, subject));
     },
-    /** `failure` null: the feed works again. */
-    changeFeed(feed: string, failure: string | null): void {
-      const subject = `feed:${feed}`;
+    /** `failure` null: the feed works again. Each cause recovers by itself. */
+    changeFeed(feed: string, failure: string | null, cause: 'reading' | 'layers' = 'reading'): void {
+      const subject = cause === 'reading' ? `feed:${feed}` : `feed-${cause}:${feed}`;
       const message = `The change feed ${feed} is failing: ${failure}`;
       if (failure === null) this.recovered(subject);
       else this.report({ subject, event: 'change-feed-failing', message, details: { feed } });

@@ -12,6 +12,7 @@ import { estimateResponse } from './estimate.ts';
 import * as exports from './exports.ts';
 import * as imports from './imports.ts';
 import * as inspect from './inspect.ts';
+import * as removal from './layer-removal.ts';
 import * as layers from './layers.ts';
 import { showOpenApi } from './openapi.ts';
 import * as quota from './quota.ts';
@@ -75,8 +76,8 @@ export const API_ROUTES = [
   route('GET /api/v1/layers/{layer}', 'viewer', 'Show a layer', { answer: layers.layerResponse }, layers.showLayer),
   route('PUT /api/v1/layers/{layer}', 'admin', 'Declare a layer, or replace its declaration', declaring,
     (call, deps) => catalog.put(call, 'layer', call.params.layer, deps)),
-  route('DELETE /api/v1/layers/{layer}', 'admin', 'Remove a layer that was declared over this interface, and its tiles', { query: catalog.dryRunQuery, status: 204 },
-    (call, deps) => catalog.remove(call, 'layer', call.params.layer, deps)),
+  route('DELETE /api/v1/layers/{layer}', 'admin', 'Remove a layer that was declared over this interface, and its tiles', { query: catalog.dryRunQuery, answer: removal.removalResponse, status: 204 },
+    removal.removeLayer),
   route('GET /api/v1/layers/{layer}/clients/{gridSet}', 'viewer', 'Addresses and code for map clients that show a layer',
     { query: coverage.tileSetQuery, answer: layers.clientListResponse }, layers.listClients),
   route('GET /api/v1/layers/{layer}/coverage/{gridSet}', 'viewer', 'How much of a layer is cached, zoom by zoom',
@@ -160,7 +161,7 @@ export const API_ROUTES = [
 
   route('GET /api/v1/audit', 'admin', 'Query the audit log', { query: audit.auditQuery, answer: audit.auditResponse }, audit.listAudit),
   route('POST /api/v1/audit/{id}/restore', 'admin', 'Declare a layer again as it was before a change in the audit log',
-    { answer: catalog.declarationResponse }, audit.restoreLayer),
+    { answer: removal.restoredResponse }, audit.restoreLayer),
   route('GET /api/v1/openapi.json', 'viewer', 'This document', { answerType: 'application/json' }, showOpenApi),
 ] as const;
 

@@ -5,6 +5,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { changeDocument, changeNote } from './catalog-changes.ts';
+import { restoreSchedules } from './layer-removal.ts';
 import { anyTime, time, wholeNumber } from './values.ts';
 
 const OUTCOMES = ['done', 'refused', 'failed'] as const;
@@ -54,15 +55,13 @@ export async function listAudit({ query }: Call<{ query: typeof auditQuery }>, {
 }
 
 /** The log hides secrets: those of an existing layer are taken from it, others must be sent again. */
-export async function restoreLayer(
-  { params, caller, note }: Call<{ params: 'id' }>,
-  { accounts: { audit }, editor }: ApiDeps,
-) {
-  const [entry] = await audit.read({ id: params.id, outcome: 'done', limit: 1 });
+export async function restoreLayer({ params, caller, note }: Call<{ params: 'id' }>, deps: ApiDeps) {
+  const { accounts, editor } = deps;
+  const [entry] = await accounts.audit.read({ id: params.id, outcome: 'done', limit: 1 });
   if (!entry) throw new TilewardenError('entry-unknown', 'There is no such entry in the audit log.');
   const change = await editor.restore(formerDocument(entry), caller.name);
   note({ ...changeNote(change), summary: `restored layer ${change.name}` });
-  return changeDocument(change);
+  return { ...changeDocument(change), ...(await restoreSchedules(entry, change, caller, deps)) };
 }
 
 function formerDocument({ target, before }: AuditEntry): object {

@@ -112,7 +112,7 @@ export function entityTag(version: number): string {
 }
 
 /** `If-Match: "v7"` guards against lost updates, `If-None-Match: *` against replacing. */
-function expectedBy({ headers }: Pick<Context, 'headers'>): { readonly expected?: number | null } {
+export function expectedBy({ headers }: Pick<Context, 'headers'>): { readonly expected?: number | null } {
   if (headers['if-none-match'] === '*') return { expected: null };
   const tag = headers['if-match'];
   if (tag === undefined || tag === '*') return {};
@@ -141,9 +141,14 @@ export function changeNote({ kind, name, created, before, document }: EntryChang
   };
 }
 
-export function removalNote({ kind, name, before }: EntryChanged): ChangeNote {
+/** `schedules`: those that went with a layer. */
+export function removalNote(
+  { kind, name, before: document }: EntryChanged,
+  schedules: readonly object[] = [],
+): ChangeNote {
   const summary = `removed ${WORDS[kind]} ${name}`;
-  return { target: `${kind}:${name}`, before: { document: before }, after: { removed: true }, summary };
+  const before = { document, ...(schedules.length > 0 && { schedules }) };
+  return { target: `${kind}:${name}`, before, after: { removed: true }, summary };
 }
 
 const WORDS = { layer: 'layer', 'grid-set': 'grid set' } as const;

@@ -65,7 +65,7 @@ export const layerResponse = z.object({
   access,
   source: z
     .record(z.string(), z.string())
-    .describe('Where its pictures come from: type, address without query, layers and so on; nothing secret'),
+    .describe('Where its pictures come from: type, address, layers and so on; nothing secret'),
   store: z.string().nullable(),
   adopts: texts.describe('Caches of other programs that it reads: layout and place'),
   attribution: z.string(),

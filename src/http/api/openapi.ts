@@ -52,7 +52,7 @@ function operationOf(route: Route, about: RouteDescription): object {
     ...(route.role === 'public' && { security: [] }),
     parameters: [...pathParameters(route.path), ...queryParameters(about), ...conditions(route, about)],
     ...requestBody(about),
-    responses: { [about.status ?? 200]: answerOf(about), ...problemsOf(route, about) },
+    responses: { ...answersOf(about), ...problemsOf(route, about) },
   };
 }
 
@@ -92,6 +92,12 @@ function requestBody({ body, bodyTypes, plainBody }: RouteDescription): object {
       content: { ...Object.fromEntries(types.map((type) => [type, { schema }])), ...plain },
     },
   };
+}
+
+/** A request without an answer may have one with `dryRun`. */
+function answersOf({ status = 200, ...about }: RouteDescription): object {
+  if (status !== 204 || !about.answer) return { [status]: answerOf(about) };
+  return { 204: { description: 'Done.' }, 200: { ...answerOf(about), description: 'With dryRun.' } };
 }
 
 function answerOf({ answer, answerType, versioned }: RouteDescription): object {

@@ -134,7 +134,7 @@ export async function applyQuota(
   change: QuotaChange,
   check: (current: QuotaConfiguration) => void = () => {},
 ): Promise<QuotaConfiguration> {
-  checkLayerQuotas(catalog, change.layerQuotas);
+  checkLayerQuotas(catalog, change.layerQuotas, (await quota.settings.read()).layerQuotas);
   let before: QuotaConfiguration | null = null;
   const after = await quota.settings.change(change, (current) => {
     before = current;
@@ -144,10 +144,17 @@ export async function applyQuota(
   return after;
 }
 
-function checkLayerQuotas(catalog: ApiDeps['catalog'], quotas: readonly LayerQuota[] = []): void {
+/** A layer that has a quota may have left the configuration file since: what was read can be sent back. */
+function checkLayerQuotas(
+  catalog: ApiDeps['catalog'],
+  quotas: readonly LayerQuota[] = [],
+  current: readonly LayerQuota[],
+): void {
   const seen = new Set<string>();
+  const known = new Set(current.map(({ layer }) => layer));
   for (const { layer } of quotas) {
-    if (!catalog.layer(layer)) throw invalid(`layerQuotas: unknown layer ${shortened(layer)}.`);
+    if (!known.has(layer) && !catalog.layer(layer))
+      throw invalid(`layerQuotas: unknown layer ${shortened(layer)}.`);
     if (seen.has(layer)) throw invalid(`layerQuotas: layer ${shortened(layer)} is listed twice.`);
     seen.add(layer);
   }

@@ -16,34 +16,36 @@ import { AREA_CRS, areaShown, bounds, parameters, time } from './values.ts';
 const ANY_TIME = { cron: '@daily', timeZone: 'UTC', hours: null };
 
 /** The fields of a task and of a timetable. */
-export const scheduleBody = taskBody.omit({ idempotencyKey: true, dryRun: true, uses: true }).extend({
-  name: z
-    .string()
-    .max(200)
-    .regex(/^(?=\S)\P{Cc}*(?<=\S)$/u, { error: 'must be printable, without space at either end' })
-    .describe('Unique within the layer'),
-  type: z.enum(SCHEDULED_WORK).default('seed').describe('What to do'),
-  cron: z
-    .string()
-    .superRefine(readable('cron'))
-    .describe('When to run: minute, hour, day of month, month, day of week'),
-  timeZone: z
-    .string()
-    .superRefine(readable('timeZone'))
-    .default('UTC')
-    .describe('For cron and hours; an IANA name such as Europe/Berlin'),
-  hours: z
-    .string()
-    .superRefine(readable('hours'))
-    .nullable()
-    .default(null)
-    .describe('Work is done within these hours only, e.g. 22:00-06:00; null: at any hour'),
-  overrun: z
-    .enum(OVERRUNS)
-    .default('pause')
-    .describe('What happens to a task that is not done when its hours are over'),
-  enabled: z.boolean().default(true),
-});
+export const scheduleBody = taskBody
+  .omit({ idempotencyKey: true, dryRun: true, uses: true, every: true })
+  .extend({
+    name: z
+      .string()
+      .max(200)
+      .regex(/^(?=\S)\P{Cc}*(?<=\S)$/u, { error: 'must be printable, without space at either end' })
+      .describe('Unique within the layer'),
+    type: z.enum(SCHEDULED_WORK).default('seed').describe('What to do'),
+    cron: z
+      .string()
+      .superRefine(readable('cron'))
+      .describe('When to run: minute, hour, day of month, month, day of week'),
+    timeZone: z
+      .string()
+      .superRefine(readable('timeZone'))
+      .default('UTC')
+      .describe('For cron and hours; an IANA name such as Europe/Berlin'),
+    hours: z
+      .string()
+      .superRefine(readable('hours'))
+      .nullable()
+      .default(null)
+      .describe('Work is done within these hours only, e.g. 22:00-06:00; null: at any hour'),
+    overrun: z
+      .enum(OVERRUNS)
+      .default('pause')
+      .describe('What happens to a task that is not done when its hours are over'),
+    enabled: z.boolean().default(true),
+  });
 
 export const runResponse = z.object({
   dueAt: time,

@@ -83,7 +83,7 @@ function declarationIn({ body, context }: Declaring, { catalog }: ApiDeps) {
   return declaration;
 }
 
-async function documentOf(schedule: Schedule, { schedules }: ApiDeps): Promise<object> {
+export async function documentOf(schedule: Schedule, { schedules }: ApiDeps): Promise<object> {
   const [lastRun = null] = await schedules.runs(schedule.id, 1);
   return scheduleDocument(schedule, schedules.nextRuns(schedule, SHOWN_NEXT_RUNS), lastRun);
 }

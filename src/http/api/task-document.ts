@@ -72,6 +72,9 @@ export const taskBody = z.strictObject({
     .describe(
       'A repeated request with the same key of the same account is answered with the first task; a different request is 409',
     ),
+  every: flag.describe(
+    'A task for each format and listed parameter value, in place of format and parameters; the answer is the first of them. A truncate is one task for all that is cached',
+  ),
   dryRun: flag.describe('Only answers what the task would be'),
 });
 
@@ -159,7 +162,10 @@ export const taskListResponse = z.object({
 });
 
 export function taskDraftOf(
-  body: Omit<z.output<typeof taskBody>, 'type' | 'dryRun' | 'layer' | 'idempotencyKey' | 'bounds'> & {
+  body: Omit<
+    z.output<typeof taskBody>,
+    'type' | 'dryRun' | 'layer' | 'idempotencyKey' | 'bounds' | 'every'
+  > & {
     readonly bounds?: readonly number[];
   },
 ): Omit<TaskDraft, 'type' | 'layer'> {

@@ -132,6 +132,30 @@ describe('creating a task', () => {
     expect(await app.tasks.active(null)).toEqual([]);
   });
 
+  it('every makes a task for each format and listed parameter value', async () => {
+    const app = createTaskApp();
+    const body = { layer: 'world', zoomStop: 2, every: true };
+    expect((await post(app, '/api/v1/tasks', body)).status).toBe(201);
+    const made = (await app.tasks.active('world')).map(({ request }) => [
+      request.format,
+      request.parameters.STYLES,
+    ]);
+    expect(made).toEqual([
+      ['image/png', 'light'],
+      ['image/png', 'dark'],
+      ['image/jpeg', 'light'],
+      ['image/jpeg', 'dark'],
+    ]);
+    const mixed = await post(app, '/api/v1/tasks', { ...body, format: 'image/png' });
+    expect([mixed.status, mixed.text]).toEqual([
+      400,
+      'every excludes format, parameters and idempotencyKey.\n',
+    ]);
+    await post(app, '/api/v1/tasks', { ...body, type: 'truncate' });
+    const [truncation] = (await app.tasks.active('world')).slice(4);
+    expect(truncation?.request).toMatchObject({ format: '*', parameters: {} });
+  });
+
   it('a dry run of a task reports whether the tiles fit the quota and the disk', async () => {
     const app = createTaskApp();
     const room = { folder: '/', freeBytes: 1000, freePercent: 20, minFreePercent: 10, storing: true };
@@ -139,7 +163,10 @@ describe('creating a task', () => {
       tiles: 10n,
       cachedTiles: 5n,
       cachedBytes: 500n,
+      staleTiles: 0n,
       bytes: 1200n,
+      addedBytes: { least: 600n, most: 600n },
+      zooms: [],
       seconds: 4,
       disk: room,
       coveredUse: null,

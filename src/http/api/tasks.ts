@@ -1,15 +1,19 @@
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../access/caller.ts';
+import { boundLayer } from '../../catalog/catalog.ts';
 import { layerBelow } from '../../catalog/incarnations.ts';
+import { invalid } from '../../domain/errors.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import type { Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
+import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { isPublic, mayLookAt, requireLayerScope } from '../auth/layer-visibility.ts';
 import { authorIn, type ChangeNote, type Context, createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { estimateOf } from './estimate.ts';
+import { everyDraft } from './every-combination.ts';
 import {
   refuseUnknownNames,
   type taskBody,
@@ -35,13 +39,27 @@ export async function listTasks({ query, caller }: Call<{ query: typeof taskList
 }
 
 export async function createTask(call: Call<{ body: typeof taskBody }>, deps: ApiDeps) {
-  const { layer, type, dryRun, idempotencyKey, ...body } = call.body;
+  const { layer, type, dryRun, idempotencyKey, every, ...body } = call.body;
   const draft = { layer, type, ...taskDraftOf(body) };
   refuseUnknownNames(deps.catalog, draft);
   requireLayerScope(call.context, draft.layer);
+  if (every) return createTasks(call, draft, deps);
   if (dryRun) return jsonResponse(await estimateOf(deps, draft));
   const key = idempotencyKey === undefined ? {} : { key: keyForRequest(idempotencyKey, draft) };
   return created(call, await deps.tasks.create({ ...draft, ...key }, authorIn(call)), deps);
+}
+
+/** For every combination of format and parameter values. */
+async function createTasks(call: Call<{ body: typeof taskBody }>, draft: TaskDraft, deps: ApiDeps) {
+  const { dryRun, idempotencyKey } = call.body;
+  if (draft.format !== undefined || draft.parameters !== undefined || idempotencyKey !== undefined)
+    throw invalid('every excludes format, parameters and idempotencyKey.');
+  const drafts = everyDraft(boundLayer(deps.catalog, draft.layer).layer, draft);
+  const [first = draft] = drafts;
+  if (dryRun) return jsonResponse(await estimateOf(deps, first, drafts.length));
+  const [task] = await deps.tasks.createAll(drafts, authorIn(call));
+  if (!task) throw new Error('no task was created');
+  return created(call, task, deps);
 }
 
 export async function showTask(call: OneTask, deps: ApiDeps) {

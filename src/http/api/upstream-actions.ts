@@ -5,8 +5,7 @@ import { coverageAt } from '../../domain/grid-subset.ts';
 import { collectYielding } from '../../lib/yielding.ts';
 import { sourceRequestOf } from '../../pipeline/accept-answer.ts';
 import { metatileWith, resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
-import { visibleLayers } from '../auth/layer-visibility.ts';
-import { requireLayerScope } from '../auth/request-checks.ts';
+import { requireLayerScope, visibleLayers } from '../auth/layer-visibility.ts';
 import { HttpProblem } from '../problems.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { layersByHost, upstreamDocument } from './status.ts';
@@ -72,13 +71,13 @@ async function shown({ context, params: { host } }: OneHost, deps: ApiDeps) {
 }
 
 /** Requests of all its layers are concerned; without layers, those of purges and feeds. */
-async function ownHost({ caller, params: { host } }: OneHost, deps: ApiDeps) {
+async function ownHost({ caller, context, params: { host } }: OneHost, deps: ApiDeps) {
   const layers = (await layersByHost(await collectYielding(deps.catalog.layers()), deps)).get(host) ?? [];
   const isKnown = layers.length > 0 || deps.metrics.upstreams().some((used) => used.host === host);
   if (!isKnown) {
     throw new HttpProblem('path-unknown', 'There is no such upstream; GET /api/v1/upstreams lists them.');
   }
-  for (const layer of layers) requireLayerScope(caller, layer);
+  for (const layer of layers) requireLayerScope(context, layer);
   if (layers.length === 0 && !mayWorkOnAll(caller)) {
     throw new HttpProblem('forbidden', `${caller.name} may not work on all layers.`);
   }

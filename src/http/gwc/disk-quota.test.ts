@@ -8,8 +8,8 @@ import {
 } from '../../quota/quota-configuration.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 
-function openApp() {
-  let configuration: QuotaConfiguration = DEFAULT_QUOTA_CONFIGURATION;
+function openApp(first = DEFAULT_QUOTA_CONFIGURATION) {
+  let configuration: QuotaConfiguration = first;
   const quota = {
     settings: {
       read: async () => configuration,
@@ -173,6 +173,16 @@ describe('PUT /diskquota', () => {
     const answer = await app.put('json', `{"tileQuotaConfiguration":{"maxConcurrentCleanUps":5,${fields}}}`);
     expect([answer.status, answer.headers['content-type']]).toEqual([400, 'text/plain; charset=utf-8']);
     expect(app.now()).toEqual(DEFAULT_QUOTA_CONFIGURATION);
+  });
+
+  it('PUT /diskquota accepts what GET answered when the file has lost a layer with a quota', async () => {
+    const layerQuotas = [
+      { layer: 'gone', expirationPolicyName: 'LRU' as const, quota: { value: 1, units: 'GiB' as const } },
+    ];
+    const app = openApp({ ...DEFAULT_QUOTA_CONFIGURATION, layerQuotas });
+    const { text } = await app.request('GET', '/diskquota.json');
+    expect((await app.put('json', text)).status).toBe(200);
+    expect(app.now().layerQuotas).toEqual(layerQuotas);
   });
 
   it('PUT /diskquota explains an unknown unit in several lines', async () => {

@@ -19,6 +19,7 @@ import { isRecord } from '../../lib/value-path.ts';
 import { collectYielding } from '../../lib/yielding.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import { changeNote, removalNote } from '../api/catalog-changes.ts';
+import { removeNoted } from '../api/layer-removal.ts';
 import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../context.ts';
 import { headerText } from '../hits/tile-headers.ts';
@@ -73,10 +74,10 @@ async function save(
   return read.warnings;
 }
 
-export async function removeLayer(call: OfLayer, { catalog, editor }: ApiDeps) {
-  const name = nameIn(call, catalog);
+export async function removeLayer(call: OfLayer, deps: ApiDeps) {
+  const name = nameIn(call, deps.catalog);
   try {
-    call.note(removalNote(await editor.remove('layer', name, { by: call.caller.name, dryRun: false })));
+    call.note(await removeNoted(name, { by: call.caller.name, dryRun: false }, deps));
   } catch (error) {
     throw isTilewardenError(error, 'entry-unknown') ? unknownLayer(name) : error;
   }

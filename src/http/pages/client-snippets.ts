@@ -1,6 +1,7 @@
 import { coordsOf } from '../../domain/bounds.ts';
 import { boundsOfTile } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
+import type { Layer } from '../../domain/layer.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { geographicBoxOf, webMercatorSubset } from '../services/layer-facts.ts';
@@ -77,10 +78,11 @@ export function snippetsFor(
         'A layer for any map of yours.',
         `new WebTileLayer({ urlTemplate: ${scriptString(at('{level}/{col}/{row}'))}, copyright: ${scriptString(layer.attribution)} })`,
       ],
-    'ogc-api': [
-      'OGC API – Tiles',
-      'The address of the layer; GDAL takes it with OGCAPI: in front.',
-      keyed(`${base}/ogc/collections/${name}`),
+    'ogc-api': ['OGC API – Tiles', ogcHint(layer), keyed(`${base}/ogc/collections/${name}`)],
+    wms: picture && [
+      'WMS',
+      `For clients of WMS 1.1.1 and 1.3.0: ${layer.fullWms ? 'maps of any box' : 'boxes of single tiles'}.`,
+      keyed(`${base}/service/wms?SERVICE=WMS&REQUEST=GetCapabilities${layer.fullWms ? '' : '&TILED=true'}`),
     ],
     tms: ['TMS', 'Rows are counted from the bottom.', keyed(`${base}/service/tms/1.0.0`)],
     curl: ['curl: a tile', 'Saves one tile to a file.', curlOfTile(shown, at, isOpen)],
@@ -90,6 +92,16 @@ export function snippetsFor(
     const [client, how, text] = entry;
     return [{ id, client, how, text }];
   });
+}
+
+const DEGREES_QUAD = 'WorldCRS84Quad';
+
+/** GDAL 3.6 reads only tile matrix sets in degrees, by their registered names. */
+function ogcHint({ gridSubsets }: Layer): string {
+  const address = 'The address of the layer.';
+  return gridSubsets.some(({ gridSet }) => [gridSet.name, ...gridSet.aliases].includes(DEGREES_QUAD))
+    ? `${address} GDAL takes it with OGCAPI: in front and -oo TILEMATRIXSET=${DEGREES_QUAD}.`
+    : `${address} For GDAL use WMTS: GDAL 3.6 needs the grid set ${DEGREES_QUAD}, which this layer does not have.`;
 }
 
 /** `place` is `z/x/y`, or a placeholder for it. */

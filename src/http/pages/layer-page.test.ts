@@ -23,11 +23,20 @@ describe('the page of a layer', () => {
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     expect([...snippets.keys()]).toEqual([
       ...['xyz', 'qgis', 'openlayers', 'leaflet', 'maplibre', 'tilejson', 'gdal', 'arcgis', 'arcgis-js'],
-      ...['ogc-api', 'tms', 'curl'],
+      ...['ogc-api', 'wms', 'tms', 'curl'],
     ]);
     for (const text of snippets.values()) expect(text).toContain('http://localhost/geowebcache/');
     expect(snippets.get('xyz')).toBe('http://localhost/geowebcache/tiles/a%2Fb/{z}/{x}/{y}.png');
     expect(snippets.get('ogc-api')).toBe('http://localhost/geowebcache/ogc/collections/a%2Fb');
+    expect(snippets.get('wms')).toMatch(/\/service\/wms\?SERVICE=WMS&REQUEST=GetCapabilities&TILED=true$/);
+  });
+
+  it('the page of a layer offers OGC API – Tiles to GDAL only with the grid set that GDAL 3.6 reads', async () => {
+    expect((await openPage(layerNamed('a'))).text).toContain('For GDAL use WMTS: GDAL 3.6 needs');
+    const gridSubsets = [subset('WorldCRS84Quad', 3)] as const;
+    const { text } = await openPage(layerNamed('a', { gridSubsets }));
+    expect(text).toContain('-oo TILEMATRIXSET=WorldCRS84Quad');
+    expect(text).not.toContain('For GDAL use WMTS');
   });
 
   it('the page of a layer gives dense tiles to Leaflet if there are some', async () => {
@@ -40,7 +49,7 @@ describe('the page of a layer', () => {
   it('the page of a layer without web mercator leaves out clients that need it', async () => {
     const { snippets } = await openPage(layerNamed('deg', { gridSubsets: [subset('EPSG:4326', 3)] }));
     expect([...snippets.keys()]).toEqual([
-      ...['xyz', 'qgis', 'openlayers', 'gdal', 'arcgis', 'ogc-api', 'tms', 'curl'],
+      ...['xyz', 'qgis', 'openlayers', 'gdal', 'arcgis', 'ogc-api', 'wms', 'tms', 'curl'],
     ]);
   });
 

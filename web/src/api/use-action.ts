@@ -6,8 +6,8 @@ export interface Action {
   readonly problem: Problem | null;
   /** The message after success. */
   readonly done: string | null;
-  /** Shows the result of `work` if it is a text. Never rejects. */
-  run(work: () => Promise<unknown>): Promise<void>;
+  /** Shows the result of `work` if it is a text. Never rejects; resolves to whether it worked. */
+  run(work: () => Promise<unknown>): Promise<boolean>;
 }
 
 /** The state and result of a request started by a click. */
@@ -18,8 +18,10 @@ export function useAction(): Action {
     try {
       const result = await work();
       setState({ busy: false, problem: null, done: typeof result === 'string' ? result : null });
+      return true;
     } catch (error) {
       setState({ busy: false, problem: problemFrom(error), done: null });
+      return false;
     }
   }, []);
   return { ...state, run };

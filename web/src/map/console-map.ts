@@ -42,6 +42,8 @@ export type MapOptions = Readonly<typeof USUAL>;
 
 export class ConsoleMap {
   readonly map: OlMap;
+  /** Of the picture over the map; null: a click means the tile that is shown. */
+  inspectedZoom: number | null = null;
   /** Pale, so that the layer above it is seen. */
   readonly #base = new TileLayer<TileImage>({ opacity: 0.35 });
   readonly #tiles = new TileLayer<TileImage>();
@@ -51,6 +53,7 @@ export class ConsoleMap {
   #set: TileSet<OfferedLayer> | null = null;
   #grid: TileGrid | null = null;
   #projection: Projection | null = null;
+  #hasMoved = false;
 
   constructor(target: HTMLElement, events: ConsoleMapEvents, options: Partial<MapOptions> = {}) {
     this.#events = events;
@@ -64,6 +67,10 @@ export class ConsoleMap {
       interactions: defaultInteractions({ onFocusOnly: false }),
     });
     this.map.on('moveend', () => this.#tellView());
+    for (const type of ['pointerdown', 'wheel', 'keydown'] as const)
+      target.addEventListener(type, () => {
+        this.#hasMoved = true;
+      });
     this.map.on('singleclick', ({ coordinate }) => this.#tellTile(coordinate));
   }
 
@@ -93,6 +100,13 @@ export class ConsoleMap {
     this.#tellView();
   }
 
+  /** Moves there, and no closer than to a zoom, unless the user has moved the map. */
+  open(bounds: readonly number[], zoom: number): void {
+    const resolution = this.#set?.gridSet.resolutions[zoom];
+    if (this.#hasMoved || resolution === undefined) return;
+    this.map.getView().fit([...bounds], { minResolution: resolution, padding: [24, 24, 24, 24] });
+  }
+
   /** A map below the layer; null takes it away. */
   showBase(set: TileSet<OfferedLayer> | null): void {
     const source =
@@ -119,11 +133,11 @@ export class ConsoleMap {
     );
   }
 
-  /** Of the zoom that is shown; null before there is one. */
+  /** Of the zoom that is inspected or else shown; null before there is one. */
   tileAt(coordinate: number[]): (TilePlace & { readonly offered: boolean }) | null {
     const resolution = this.map.getView().getResolution();
     if (!this.#grid || resolution === undefined) return null;
-    const zoom = this.#grid.getZForResolution(resolution);
+    const zoom = this.inspectedZoom ?? this.#grid.getZForResolution(resolution);
     const [z = 0, x = 0, y = 0] = this.#grid.getTileCoordForCoordAndZ(coordinate, zoom);
     return { z, x, y, offered: this.#grid.getFullTileRange(zoom)?.containsXY(x, y) ?? false };
   }

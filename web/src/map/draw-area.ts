@@ -68,6 +68,15 @@ export function coordinateTexts(numbers: readonly number[]): readonly string[] {
   return numbers.map(coordinateText);
 }
 
+/** Seen on dark maps and on light ones. */
+const STYLES = [
+  new Style({
+    fill: new Fill({ color: 'rgb(242 193 78 / 28%)' }),
+    stroke: new Stroke({ color: '#ffffff', width: 6 }),
+  }),
+  new Style({ stroke: new Stroke({ color: '#a3480b', width: 3 }) }),
+];
+
 /** The area of a task on a map: drawn there, or shown as it was typed. */
 export class AreaDrawing {
   readonly #map: ConsoleMap;
@@ -78,11 +87,7 @@ export class AreaDrawing {
   constructor(map: ConsoleMap, onDrawn: (area: Area) => void) {
     this.#map = map;
     this.#onDrawn = onDrawn;
-    const style = new Style({
-      fill: new Fill({ color: 'rgb(242 193 78 / 28%)' }),
-      stroke: new Stroke({ color: '#b8790b', width: 2 }),
-    });
-    map.map.addLayer(new VectorLayer({ source: this.#source, style }));
+    map.map.addLayer(new VectorLayer({ source: this.#source, style: STYLES }));
   }
 
   setMode(mode: DrawMode): void {
@@ -97,7 +102,11 @@ export class AreaDrawing {
     this.#source.addFeatures(this.#featuresOf(area));
     const bounds = this.#source.getExtent();
     if (minResolution === null || !bounds || this.#source.isEmpty()) return;
-    this.#map.map.getView().fit(bounds, { padding: [40, 40, 40, 40], nearest: true, minResolution });
+    this.#map.map.getView().fit(bounds, {
+      size: this.#map.map.getSize() ?? [],
+      padding: [40, 40, 40, 40],
+      minResolution,
+    });
   }
 
   #dragging(): DragBox {

@@ -20,9 +20,10 @@ import {
 } from '../parts/basics.tsx';
 import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
 import { LayerPatterns } from '../parts/layer-field.tsx';
+import { NewPassword } from '../parts/new-password.tsx';
 import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { AddForm, Credentials, endOfDay, layerNames } from './credentials.tsx';
+import { AddForm, type AddProps, Credentials, endOfDay, layerNames, useAddFields } from './credentials.tsx';
 import { ExternalAccounts } from './external-accounts.tsx';
 
 type User = ApiResponse<'GET /api/v1/users'>['users'][number];
@@ -122,8 +123,7 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
           ),
         ])}
       />
-      {/* Another form, empty again, after a user was added. */}
-      <AddUser key={users.length} onAdd={(draft) => action.run(() => add(draft))} />
+      <AddUser onAdd={(draft) => action.run(() => add(draft))} />
       {changing && (
         <ChangeUser
           user={changing}
@@ -143,8 +143,9 @@ function grantCells({ name, role, layers }: User | Token): readonly ReactNode[] 
 
 function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown; onClose: () => void }) {
   const { name, role, layers } = props.user;
-  const grant = useGrant({ name, role, layers: layers.join(', ') });
+  const [typed, setTyped] = useState({ name, role, layers: layers.join(', ') });
   const [password, setPassword] = useState('');
+  const grant = grantFields(typed, (changes) => setTyped({ ...typed, ...changes }));
   const { name: _, ...rights } = grant.body;
   return (
     <Dialog
@@ -158,8 +159,7 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
       {grant.role}
       <p className="small quiet">{WORDS.rolesHelp}</p>
       {grant.layers}
-      <Password
-        fresh
+      <NewPassword
         required={false}
         label={WORDS.fresh}
         help={WORDS.keepPassword}
@@ -170,18 +170,20 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
   );
 }
 
-function AddUser({ onAdd }: { onAdd: (draft: NewUser) => unknown }) {
-  const grant = useGrant({ name: '', role: 'viewer', layers: '*' });
-  const [password, setPassword] = useState('');
+const BLANK_USER = { name: '', role: 'viewer' as Role, layers: '*', password: '' };
+
+function AddUser({ onAdd }: AddProps<NewUser>) {
+  const { typed, change, clearAfter } = useAddFields(BLANK_USER);
+  const { password } = typed;
+  const grant = grantFields(typed, change);
   return (
-    <AddForm verb={WORDS.addUser} onSubmit={() => onAdd({ ...grant.body, password })}>
+    <AddForm verb={WORDS.addUser} onSubmit={() => clearAfter(onAdd({ ...grant.body, password }))}>
       {grant.name}
-      <Password
-        fresh
+      <NewPassword
         label={TEXTS.login.password}
         help={WORDS.passwordRule}
         value={password}
-        onText={setPassword}
+        onText={(text) => change({ password: text })}
       />
       {grant.role}
       {grant.layers}
@@ -211,25 +213,34 @@ function Tokens({ tokens, onChanged }: { tokens: readonly Token[]; onChanged: ()
   );
 }
 
-function AddToken({ onAdd }: { onAdd: (draft: object) => unknown }) {
-  const grant = useGrant({ name: '', role: 'operator', layers: '*' });
-  const [day, setDay] = useState('');
+const BLANK_TOKEN = { name: '', role: 'operator' as Role, layers: '*', day: '' };
+
+function AddToken({ onAdd }: AddProps) {
+  const { typed, change, clearAfter } = useAddFields(BLANK_TOKEN);
+  const { day } = typed;
+  const grant = grantFields(typed, change);
+  const add = () => clearAfter(onAdd({ ...grant.body, expiresAt: endOfDay(day) }));
   return (
-    <AddForm verb={WORDS.addToken} onSubmit={() => onAdd({ ...grant.body, expiresAt: endOfDay(day) })}>
+    <AddForm verb={WORDS.addToken} onSubmit={add}>
       {grant.name}
       {grant.role}
       {grant.layers}
-      <Expiry label={WORDS.expiresOn} value={day} onText={setDay} />
+      <Expiry label={WORDS.expiresOn} value={day} onText={(text) => change({ day: text })} />
     </AddForm>
   );
 }
 
+interface Grant {
+  readonly name: string;
+  readonly role: Role;
+  readonly layers: string;
+}
+
 /** Fields that users and tokens share, and the body of the request. */
-function useGrant(first: { readonly name: string; readonly role: Role; readonly layers: string }) {
-  const [typed, setTyped] = useState(first);
-  const fields = tied(typed, (changes) => setTyped({ ...typed, ...changes }));
+function grantFields({ name, role, layers }: Grant, change: (changes: Partial<Grant>) => void) {
+  const fields = tied({ name, role, layers }, change);
   return {
-    body: { ...typed, layers: listOf(typed.layers) },
+    body: { name, role, layers: listOf(layers) },
     name: (
       <Input
         label={TEXTS.name}
@@ -258,7 +269,7 @@ function OwnPassword() {
   return (
     <Form className="form-grid" onSubmit={() => action.run(change)}>
       <Password label={WORDS.current} value={current} onText={setCurrent} />
-      <Password fresh label={WORDS.fresh} value={password} onText={setPassword} />
+      <NewPassword label={WORDS.fresh} value={password} onText={setPassword} />
       <Button type="submit" disabled={action.busy}>
         {WORDS.change}
       </Button>

@@ -22,6 +22,8 @@ import { TEXTS } from '../texts.ts';
 
 type Entry = ApiResponse<'GET /api/v1/audit'>['entries'][number];
 
+type Restored = ApiResponse<'POST /api/v1/audit/{id}/restore'>;
+
 const WORDS = TEXTS.audit;
 const FILTERS = ['actor', 'text', 'outcome', 'since', 'until'] as const;
 const FIRST = 100;
@@ -78,8 +80,8 @@ function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestore
       label={TEXTS.nav.audit}
       head={[WORDS.time, WORDS.actor, WORDS.action, WORDS.target, WORDS.source, WORDS.outcome]}
       rows={entries.map((entry, place) => [
-        // An entry may have no id.
-        `${entry.id} ${place}`,
+        // Of its own, so that a notice stays when entries are added above; an entry may have no id.
+        entry.id === null ? `at ${place}` : `${entry.id} ${entry.phase}`,
         preciseTimeText(entry.time),
         <Actor key="actor" entry={entry} />,
         <>
@@ -180,9 +182,14 @@ function Restore({ entry, onRestored }: { entry: Entry; onRestored: () => void }
   if (id === null || before === null || outcome !== 'done' || !RESTORABLE.test(entry.action)) return null;
   const path = `api/v1/audit/${part(id)}/restore`;
   const restore = async () => {
-    await send('POST', path);
+    const { schedules, lost } = await send<Restored>('POST', path);
     onRestored();
-    return WORDS.restored;
+    return [
+      WORDS.restored,
+      ...(schedules.length > 0 ? [WORDS.restoredSchedules(schedules.join(', '))] : []),
+      ...(lost.length > 0 ? [WORDS.lostSchedules(lost.join(', '))] : []),
+      ...(entry.action.startsWith('DELETE') ? [WORDS.notRestored] : []),
+    ].join(' ');
   };
   return (
     <>
@@ -191,7 +198,7 @@ function Restore({ entry, onRestored }: { entry: Entry; onRestored: () => void }
         title={WORDS.restoreTitle(target?.replace(/^layer:/, '') ?? '')}
         verb={WORDS.restore}
         command={curl('POST', path)}
-        text={WORDS.restoreText}
+        text={entry.action.startsWith('DELETE') ? WORDS.restoreRemoved : WORDS.restoreText}
         onConfirm={restore}
       />
       <ActionNotices action={action} />

@@ -31,7 +31,7 @@ interface CredentialProps<T extends Credential> {
   readonly head: readonly string[];
   readonly cells: (item: T) => readonly ReactNode[];
   readonly secretOf: (response: unknown) => string;
-  readonly form: (onAdd: (draft: object) => unknown) => ReactNode;
+  readonly form: (onAdd: AddProps['onAdd']) => ReactNode;
 }
 
 /** Tokens or keys: a list, and a form that creates another. */
@@ -82,10 +82,26 @@ export function Credentials<T extends Credential>(props: CredentialProps<T>) {
           ])}
         />
       )}
-      {/* Another form, empty again, after one was created. */}
-      <div key={created?.id ?? 0}>{props.form((draft) => action.run(() => add(draft)))}</div>
+      {props.form((draft) => action.run(() => add(draft)))}
     </div>
   );
+}
+
+export interface AddProps<Draft = object> {
+  /** Resolves to whether it was added. */
+  readonly onAdd: (draft: Draft) => Promise<boolean>;
+}
+
+/** They are empty again when it was added, unless others have been typed in the meantime. */
+export function useAddFields<Fields extends object>(first: Fields) {
+  const [typed, setTyped] = useState(first);
+  return {
+    typed,
+    change: (changes: Partial<Fields>) => setTyped((now) => ({ ...now, ...changes })),
+    async clearAfter(adding: Promise<boolean>): Promise<void> {
+      if (await adding) setTyped((now) => (now === typed ? first : now));
+    },
+  };
 }
 
 export function AddForm(props: { verb: string; onSubmit: () => unknown; children: ReactNode }) {

@@ -1,11 +1,10 @@
-import { useState } from 'react';
 import type { ApiResponse } from '../api/client.ts';
 import { useApi } from '../api/use-resource.ts';
 import { countText, listOf, rateText } from '../format.ts';
 import { Card, Expiry, Input, Loaded, PageHead, TextField, tied } from '../parts/basics.tsx';
 import { LayerPatterns } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
-import { AddForm, Credentials, endOfDay, layerNames } from './credentials.tsx';
+import { AddForm, type AddProps, Credentials, endOfDay, layerNames, useAddFields } from './credentials.tsx';
 
 type Key = ApiResponse<'GET /api/v1/keys'>['keys'][number];
 
@@ -62,9 +61,9 @@ function isOrigin(text: string): boolean {
 const WHOLE = { inputMode: 'numeric', pattern: '[1-9]\\d{0,8}', title: TEXTS.quota.notWhole } as const;
 const BLANK = { name: '', layers: '*', origins: '', rate: '', day: '', expires: '' };
 
-function AddKey({ onAdd }: { onAdd: (draft: object) => unknown }) {
-  const [typed, setTyped] = useState(BLANK);
-  const { text } = tied(typed, (changes) => setTyped({ ...typed, ...changes }));
+function AddKey({ onAdd }: AddProps) {
+  const { typed, change, clearAfter } = useAddFields(BLANK);
+  const { text } = tied(typed, change);
   const { name, layers, origins, rate, day, expires } = typed;
   const draft = {
     name,
@@ -75,7 +74,7 @@ function AddKey({ onAdd }: { onAdd: (draft: object) => unknown }) {
     expiresAt: endOfDay(expires),
   };
   return (
-    <AddForm verb={WORDS.add} onSubmit={() => onAdd(draft)}>
+    <AddForm verb={WORDS.add} onSubmit={() => clearAfter(onAdd(draft))}>
       <Input label={TEXTS.name} required pattern=".*\S.*" autoComplete="off" {...text('name')} />
       <LayerPatterns {...text('layers')} />
       <TextField

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { type ApiResponse, get, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText, percentText } from '../format.ts';
+import { useBaseMap } from '../map/base-map.ts';
 import type { ConsoleMap, MapView, TilePlace } from '../map/console-map.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
@@ -36,6 +37,12 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
     `${base}/${zoom}?${tileSetQuery(set)}&shows=${overlay}`,
     zooms.data,
   );
+  useOpening(map, set, base, zooms.data);
+  const isEmpty = zooms.data?.zooms.every(({ tiles }) => tiles === 0) ?? false;
+  const baseMap = useBaseMap(set.gridSet);
+  useEffect(() => {
+    if (map) map.inspectedZoom = shown ? zoom : null;
+  }, [map, shown, zoom]);
 
   return (
     <>
@@ -47,6 +54,7 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
           </div>
           <MapBox
             set={set}
+            base={isEmpty ? baseMap : null}
             label={WORDS.mapHelp}
             events={{ onView: setView, onTile: setPlace, onTileFailed: setFailed }}
             onReady={setMap}
@@ -71,6 +79,54 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
       </Card>
     </>
   );
+}
+
+/** Part of the extent that cached tiles may have for the map to open there. */
+const SMALL_PART = 1 / 16;
+
+/** A layer whose extent is much larger than its map, e.g. because none is declared, opens where tiles are cached. */
+function useOpening(map: ConsoleMap | null, set: TileSet, address: string, zooms: Zooms | null): void {
+  const opened = useRef<ConsoleMap>(null);
+  useEffect(() => {
+    if (!map || !zooms || opened.current === map) return;
+    opened.current = map;
+    const deepest = zooms.zooms.findLast(({ tiles }) => tiles > 0)?.z;
+    if (deepest === undefined) return;
+    const { extent } = set.gridSet;
+    const query = `${tileSetQuery(set)}&shows=share&bounds=${extent.join(',')}`;
+    get<Coverage>(`${address}/${deepest}?${query}`).then(
+      (coverage) => {
+        const box = cachedBox(coverage);
+        if (box && areaOf(box) < areaOf(extent) * SMALL_PART) map.open(box, deepest);
+      },
+      () => undefined,
+    );
+  }, [map, set, address, zooms]);
+}
+
+function areaOf([minX = 0, minY = 0, maxX = 0, maxY = 0]: readonly number[]): number {
+  return (maxX - minX) * (maxY - minY);
+}
+
+/** Around the cells that have tiles; rows count from the top. */
+function cachedBox({ bounds, columns, rows, runs }: Coverage): readonly number[] | null {
+  const places: number[] = [];
+  let place = 0;
+  for (let run = 0; run < runs.length; run += 2) {
+    const [value = 0, length = 0] = [runs[run], runs[run + 1]];
+    for (let i = 0; value > 0 && i < length; i++) places.push(place + i);
+    place += length;
+  }
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = bounds ?? [];
+  if (!bounds || places.length === 0) return null;
+  const [width, height] = [(maxX - minX) / columns, (maxY - minY) / rows];
+  const [xs, ys] = [places.map((one) => one % columns), places.map((one) => Math.floor(one / columns))];
+  return [
+    minX + Math.min(...xs) * width,
+    maxY - (Math.max(...ys) + 1) * height,
+    minX + (Math.max(...xs) + 1) * width,
+    maxY - Math.min(...ys) * height,
+  ];
 }
 
 type ZoomRow = Zooms['zooms'][number] & { last: number };

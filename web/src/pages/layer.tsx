@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import { type ApiResponse, fetchJson, part, send } from '../api/client.ts';
+import { type ApiResponse, fetchJson, get, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useApi, useResource } from '../api/use-resource.ts';
 import {
@@ -28,7 +28,8 @@ import {
   Table,
 } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
-import { ConfirmButton } from '../parts/dialog.tsx';
+import { ConfirmButton, paragraphs } from '../parts/dialog.tsx';
+import { type Seeds, seedsAddress, seedsText } from '../parts/task-parts.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -38,6 +39,7 @@ import { LayerExports } from './layer-exports.tsx';
 import { LayerMap } from './layer-map.tsx';
 
 type Usage = ApiResponse<'GET /api/v1/usage'>;
+type Removal = ApiResponse<'DELETE /api/v1/layers/{layer}'>;
 
 const WORDS = TEXTS.layer;
 
@@ -75,6 +77,9 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
       {layer.description !== '' && <p className="quiet">{layer.description}</p>}
       <div className="grid">
         <LayerMap set={set} onChange={change} />
+        <Card title={WORDS.addresses}>
+          <Addresses set={set} />
+        </Card>
         <Card title={WORDS.sizes} className="span-7">
           {own ? <Sizes layer={own} defaults={defaultsOf(layer)} /> : <Empty>{WORDS.noTiles}</Empty>}
         </Card>
@@ -89,9 +94,6 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
         )}
         <Card title={WORDS.settings}>
           <Settings layer={layer} />
-        </Card>
-        <Card title={WORDS.addresses}>
-          <Addresses set={set} />
         </Card>
       </div>
     </>
@@ -209,7 +211,8 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
     send<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>>('POST', path, { dryRun });
   const question = async () => {
     const { tiles, bytes } = await truncate(true);
-    return WORDS.emptyText(countText(tiles), bytesText(bytes));
+    const seeds = seedsText(await get<Seeds>(seedsAddress(name)));
+    return paragraphs([WORDS.emptyText(countText(tiles), bytesText(bytes)), seeds]);
   };
   const empty = async () => {
     const { tiles } = await truncate(false);
@@ -236,6 +239,23 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
       </ConfirmButton>
     </>
   );
+}
+
+/** Names what goes with the layer, and what fails without it. */
+async function removalText(path: string) {
+  const { tiles, dependents } = await send<Removal>('DELETE', `${path}?dryRun=true`);
+  const { feeds, keys, schedules, tasks, quota } = dependents;
+  const named = (names: readonly string[], text: (names: string) => string) =>
+    names.length === 0 ? null : text(names.join(', '));
+  return paragraphs([
+    WORDS.removeText(countText(tiles.affected), bytesText(tiles.bytes)),
+    tasks === 0 ? null : WORDS.removeTasks(countText(tasks)),
+    named(schedules, WORDS.removeSchedules),
+    quota ? WORDS.removeQuota : null,
+    named(feeds, WORDS.removeFeeds),
+    named(keys, WORDS.removeKeys),
+    WORDS.removeUndo,
+  ]);
 }
 
 /** A layer of the configuration file can only be copied. */
@@ -280,7 +300,7 @@ function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged:
         verb={WORDS.removeTitle(layer.name)}
         name={layer.name}
         command={curl('DELETE', path)}
-        text={WORDS.removeText}
+        text={() => removalText(path)}
         onConfirm={() => send('DELETE', path).then(() => goTo(addressOf('layers')))}
       >
         {WORDS.remove}

@@ -130,8 +130,9 @@ function Traffic({ series }: { series: Series }) {
   const requests = hits + misses + others + failed;
   if (requests === 0) return <Empty>{WORDS.noTraffic}</Empty>;
   const perMiss = misses === 0 ? null : sum(series.missMilliseconds) / misses;
-  const all = series.hits.map(
-    (value, place) => value + (series.misses[place] ?? 0) + (series.stale[place] ?? 0),
+  const { misses: missed, stale, bypassed, failed: faults } = series;
+  const all = series.hits.map((value, place) =>
+    [missed, stale, bypassed, faults].reduce((total, more) => total + (more[place] ?? 0), value),
   );
   const requestsPlot = grouped(all);
   const minutes = (groupSize(all.length) * series.stepSeconds) / 60;
@@ -158,6 +159,7 @@ function Traffic({ series }: { series: Series }) {
         lines={[
           { name: WORDS.requests, values: requestsPlot },
           { name: WORDS.misses, values: grouped(series.misses) },
+          { name: WORDS.failed, values: grouped(series.failed) },
         ]}
         times={times}
         label={WORDS.perMinutes(minutes)}

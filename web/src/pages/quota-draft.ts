@@ -1,5 +1,5 @@
 import type { ApiBody, ApiResponse } from '../api/client.ts';
-import { bytesText } from '../format.ts';
+import { bytesText, numberField, typedNumber } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 
 type Usage = ApiResponse<'GET /api/v1/usage'>;
@@ -37,11 +37,11 @@ const WORDS = TEXTS.quota;
 
 export function draftOf(quota: Quota, changes: Changes): Draft {
   const layers = quota.layerQuotas.map(({ layer, quota: { value, units }, expirationPolicyName }) => {
-    return [layer, { value: String(value), units, policy: expirationPolicyName }] as const;
+    return [layer, { value: numberField(value), units, policy: expirationPolicyName }] as const;
   });
   return {
     enabled: quota.enabled,
-    value: String(quota.globalQuota.value),
+    value: numberField(quota.globalQuota.value),
     units: quota.globalQuota.units,
     policy: quota.globalExpirationPolicyName,
     frequency: String(quota.cacheCleanUpFrequency),
@@ -57,7 +57,7 @@ export function bodyOf(draft: Draft, changes: Changes): ApiBody<'PUT /api/v1/quo
   const changed = (...names: (keyof Draft)[]) => names.some((name) => changes[name] !== undefined);
   return {
     ...(enabled !== undefined && { enabled }),
-    ...(changed('value', 'units') && { globalQuota: { value: Number(draft.value), units: draft.units } }),
+    ...(changed('value', 'units') && { globalQuota: { value: amountOf(draft), units: draft.units } }),
     ...(policy !== undefined && { globalExpirationPolicyName: policy }),
     ...(frequency !== undefined && { cacheCleanUpFrequency: Number(frequency) }),
     ...(frequencyUnits !== undefined && { cacheCleanUpUnits: frequencyUnits }),
@@ -65,8 +65,9 @@ export function bodyOf(draft: Draft, changes: Changes): ApiBody<'PUT /api/v1/quo
   };
 }
 
-function layerBody([layer, { value, units, policy }]: readonly [string, LayerDraft]) {
-  return { layer, expirationPolicyName: policy, quota: { value: Number(value), units } };
+function layerBody([layer, draft]: readonly [string, LayerDraft]) {
+  const { units, policy } = draft;
+  return { layer, expirationPolicyName: policy, quota: { value: amountOf(draft), units } };
 }
 
 export function layersOf({ layers }: Draft): readonly (readonly [layer: string, draft: LayerDraft])[] {
@@ -74,7 +75,7 @@ export function layersOf({ layers }: Draft): readonly (readonly [layer: string, 
 }
 
 export function isPositive(text: string): boolean {
-  return text.trim() !== '' && Number(text) > 0 && Number.isFinite(Number(text));
+  return (typedNumber(text) ?? 0) > 0;
 }
 
 export function isWhole(text: string): boolean {
@@ -86,7 +87,9 @@ export function isValid(draft: Draft): boolean {
   return isWhole(draft.frequency) && limits.every(isPositive);
 }
 
+/** Nothing is said of a draft with a fault. */
 export function effectsOf(draft: Draft, usage: Usage): readonly Effect[] {
+  if (!isValid(draft)) return [{ text: TEXTS.seed.faulty, removes: false }];
   if (!draft.enabled) return [{ text: WORDS.effectOff, removes: false }];
   const excesses = [
     [WORDS.effectAll, usage.bytes - bytesOf(draft)] as const,
@@ -102,6 +105,11 @@ export function effectsOf(draft: Draft, usage: Usage): readonly Effect[] {
   }));
 }
 
-function bytesOf({ value, units }: LayerDraft): number {
-  return Number(value) * 1024 ** UNITS.indexOf(units);
+function bytesOf(draft: LayerDraft): number {
+  return amountOf(draft) * 1024 ** UNITS.indexOf(draft.units);
+}
+
+/** Of a valid draft. */
+function amountOf({ value }: LayerDraft): number {
+  return typedNumber(value) ?? 0;
 }

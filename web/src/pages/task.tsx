@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
 import type { ApiResponse } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
 import {
   bytesText,
   coordinateText,
@@ -17,6 +17,7 @@ import { Bar, Card, Copy, Empty, Facts, Loaded, PageHead, Table } from '../parts
 import { curl } from '../parts/curl.ts';
 import { Plot } from '../parts/plots.tsx';
 import {
+  formatText,
   hasFailed,
   layerLink,
   pace,
@@ -38,7 +39,6 @@ type Zooms = NonNullable<ApiResponse<'GET /api/v1/tasks/{id}'>['zooms']>;
 
 const WORDS = TEXTS.tasks;
 const MAX_SAMPLES = 600;
-
 /** Of progress by zoom; the rest comes with the events. */
 const REFRESH_SECONDS = 5;
 
@@ -85,7 +85,10 @@ function TaskDetails({ task, zooms }: { task: Task; zooms: Zooms | null }) {
       <Card>
         <div className="stack tight">
           <TaskBar task={task} />
-          <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>{pace(task)}</p>
+          <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>
+            {pace(task)}
+            {task.waitingFor?.host && <HostFailure host={task.waitingFor.host} />}
+          </p>
         </div>
       </Card>
       <Card title={WORDS.ratePlot} className="span-7">
@@ -149,6 +152,13 @@ function ZoomBars({ zooms }: { zooms: Zooms }) {
   );
 }
 
+/** Why the host of a waiting task fails. */
+function HostFailure({ host }: { host: string }) {
+  const hosts = useApi('/api/v1/upstreams', REFRESH_SECONDS).data?.upstreams;
+  const why = hosts?.find((one) => one.host === host)?.lastFailure?.text;
+  return why === undefined ? null : <span className="block">{why}</span>;
+}
+
 function TaskArea({ task }: { task: Task }) {
   const { layer, gridSet, format, parameters, bounds, area, zoomStop } = task;
   return (
@@ -172,7 +182,7 @@ function Request({ task }: { task: Task }) {
       of={[
         [WORDS.layer, layerLink(task.layer)],
         [TEXTS.layer.gridSet, task.gridSet],
-        [TEXTS.layer.format, task.format],
+        [TEXTS.layer.format, formatText(task)],
         [TEXTS.layer.parameters, valuesText(task.parameters) || null],
         [WORDS.zooms, `${task.zoomStart} – ${task.zoomStop}`],
         [TEXTS.seed.area, task.area && TEXTS.blanks.corners(cornersIn(task.area))],

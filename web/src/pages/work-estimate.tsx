@@ -1,7 +1,7 @@
 import { type ApiResponse, part } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText, percentText } from '../format.ts';
-import { Facts, ProblemNotice } from '../parts/basics.tsx';
+import { Facts, ProblemNotice, Table } from '../parts/basics.tsx';
 import type { TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { selectionOf } from './work-plan.ts';
@@ -10,37 +10,48 @@ type EstimateResponse = Extract<ApiResponse<'POST /api/v1/tasks'>, { metatiles: 
 type Cached = Pick<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
 
 /** Work that remains for a request. */
-type Remaining = Pick<
-  EstimateResponse,
-  'tiles' | 'upstreamRequests' | 'bytes' | 'seconds' | 'quota' | 'disk' | 'coveredUse'
-> & {
+type Remaining = Pick<EstimateResponse, 'seconds' | 'quota' | 'disk' | 'coveredUse' | 'addedBytes'> & {
   readonly all: number;
+  readonly tiles: number;
+  readonly stale: number;
+  readonly upstreamRequests: number;
+  readonly zooms: readonly { readonly z: number; readonly tiles: number; readonly all: number }[];
 };
 
 const WORDS = TEXTS.seed;
 /** Seconds. */
 const VERY_LONG = 30 * 86_400;
+/** Sizes that differ by less are one number. */
+const WIDE_RANGE = 1.5;
 
-/** The work of so many tasks like the request; seeding skips cached tiles. */
-export function useEstimate(request: TaskRequest | null, tasks: number) {
+/** Seeding skips fresh tiles. */
+export function useEstimate(request: object | null, skipsFresh: boolean) {
   const response = useResource<EstimateResponse>(request && 'api/v1/tasks', null, {
     ...request,
     dryRun: true,
   });
-  const data = response.data && request && remaining(response.data, request.type === 'seed', tasks);
+  const data = response.data && request && remaining(response.data, skipsFresh);
   return { data, problem: response.problem };
 }
 
-function remaining(response: EstimateResponse, skipsCached: boolean, tasks: number): Remaining {
-  const { tiles, cachedTiles, quota, disk, coveredUse } = response;
-  const share = skipsCached && tiles > 0 ? Math.max(0, 1 - cachedTiles / tiles) : 1;
-  const of = (value: number) => Math.ceil(value * share * tasks);
+function remaining(response: EstimateResponse, skipsFresh: boolean): Remaining {
+  const { quota, disk, coveredUse, addedBytes, staleTiles } = response;
+  const zooms = response.zooms.map(({ z, tiles, metatiles, cachedTiles, staleTiles: stale }) => {
+    const left = skipsFresh ? Math.max(0, tiles - cachedTiles + stale) : tiles;
+    const requests = tiles === 0 ? 0 : Math.ceil((metatiles * left) / tiles);
+    return { z, all: tiles, tiles: left, requests };
+  });
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const tiles = sum(zooms.map((zoom) => zoom.tiles));
+  const share = response.tiles === 0 ? 0 : tiles / response.tiles;
   return {
-    all: tiles * tasks,
-    tiles: of(tiles),
-    upstreamRequests: of(response.upstreamRequests),
-    bytes: response.bytes === null ? null : of(response.bytes),
-    seconds: response.seconds === null ? null : of(response.seconds),
+    all: response.tiles,
+    tiles,
+    stale: skipsFresh ? staleTiles : 0,
+    upstreamRequests: sum(zooms.map(({ requests }) => requests)),
+    zooms,
+    seconds: response.seconds === null ? null : Math.ceil(response.seconds * share),
+    addedBytes,
     quota,
     disk,
     coveredUse,
@@ -75,7 +86,7 @@ function Big({ text }: { text: string }) {
 export function Estimate({ resource: { data, problem } }: { resource: ReturnType<typeof useEstimate> }) {
   if (problem) return <ProblemNotice problem={problem} />;
   if (!data) return <p className="quiet">{WORDS.estimating}</p>;
-  const { tiles, all, bytes, seconds } = data;
+  const { tiles, all, stale, addedBytes, seconds, zooms } = data;
   const count = tiles === all ? countText(all) : TEXTS.outOf(countText(tiles), countText(all));
   return (
     <div aria-live="polite">
@@ -83,13 +94,15 @@ export function Estimate({ resource: { data, problem } }: { resource: ReturnType
         of={[
           [TEXTS.layer.tiles, <Big key="tiles" text={count} />],
           [TEXTS.tasks.counterNames.present, tiles === all ? null : countText(all - tiles)],
+          [WORDS.stale, stale === 0 ? null : countText(stale)],
           [TEXTS.tasks.counterNames.upstreamRequests, countText(data.upstreamRequests)],
           [WORDS.covered, data.coveredUse === null ? null : percentText(data.coveredUse)],
-          [WORDS.bytes, about(bytes, bytesText, WORDS.bytesUnknown)],
-          [WORDS.seconds, about(seconds, durationText, TEXTS.unknown)],
+          [WORDS.bytes, addedBytes === null ? WORDS.bytesUnknown : sizeText(addedBytes)],
+          [WORDS.seconds, seconds === null ? TEXTS.unknown : `≈ ${durationText(seconds)}`],
           [TEXTS.nav.quota, roomText(data)],
         ]}
       />
+      {zooms.length > 1 && <TilesByZoom zooms={zooms} />}
       {estimateWarnings(data).map(([kind, text]) => (
         <p key={text} className={`notice ${kind}`}>
           {text}
@@ -99,28 +112,62 @@ export function Estimate({ resource: { data, problem } }: { resource: ReturnType
   );
 }
 
-function about(value: number | null, text: (value: number) => string, unknown: string): string {
-  return value === null ? unknown : `≈ ${text(value)}`;
+function TilesByZoom({ zooms }: Pick<Remaining, 'zooms'>) {
+  return (
+    <details>
+      <summary>{WORDS.byZoom}</summary>
+      <Table
+        label={WORDS.byZoom}
+        className="snug"
+        head={[TEXTS.inspect.zoom, WORDS.toDo, WORDS.ofAll]}
+        numbers={2}
+        rows={zooms.map(({ z, tiles, all }) => [z, z, countText(tiles), countText(all)])}
+      />
+    </details>
+  );
 }
 
-function roomText({ quota, bytes }: Remaining): string | null {
+type Range = NonNullable<Remaining['addedBytes']>;
+
+/** `≈ 1.6 MiB`, or `1.6 MiB – 38.2 MiB` where the cached tiles are too few to tell. */
+function rangeText(range: Range): string {
+  const { least, most } = range;
+  return isWide(range) ? `${bytesText(least)} – ${bytesText(most)}` : `≈ ${bytesText(most)}`;
+}
+
+function sizeText(range: Range): string {
+  return isWide(range) ? WORDS.fewSamples(rangeText(range)) : rangeText(range);
+}
+
+function isWide({ least, most }: Range): boolean {
+  return most > least * WIDE_RANGE;
+}
+
+function roomText({ quota, addedBytes }: Remaining): string | null {
   if (quota === null) return TEXTS.overview.noQuota;
-  if (bytes === null) return WORDS.bytesUnknown;
-  const left = quota.limitBytes - quota.usedBytes - bytes;
-  return left >= 0 ? WORDS.quotaFits(bytesText(left)) : WORDS.quotaOf(bytesText(quota.limitBytes));
+  if (addedBytes === null) return WORDS.bytesUnknown;
+  const room = quota.limitBytes - quota.usedBytes;
+  if (addedBytes.most <= room) return WORDS.quotaFits(bytesText(room - addedBytes.most));
+  const limit = bytesText(quota.limitBytes);
+  return addedBytes.least > room ? WORDS.quotaOf(limit) : WORDS.quotaPerhaps(limit);
 }
 
 /** Amber, or red where the task defeats itself. */
 export function estimateWarnings(estimate: Remaining): readonly (readonly ['warn' | 'bad', string])[] {
-  const { bytes, seconds, quota, disk } = estimate;
+  const { addedBytes, seconds, quota, disk } = estimate;
+  const { least = 0, most = 0 } = addedBytes ?? {};
   const warnings: (readonly ['warn' | 'bad', string])[] = [];
-  if (bytes !== null && quota && bytes > quota.limitBytes) {
-    warnings.push(['bad', WORDS.quotaTooSmall(countText(Math.ceil(bytes / Math.max(1, quota.limitBytes))))]);
-  } else if (bytes !== null && quota && quota.usedBytes + bytes > quota.limitBytes) {
-    warnings.push(['warn', WORDS.quotaEvicts(bytesText(quota.usedBytes + bytes - quota.limitBytes))]);
+  const needed = addedBytes && rangeText(addedBytes);
+  if (needed !== null && quota && least > quota.limitBytes) {
+    warnings.push(['bad', WORDS.quotaTooSmall(needed, bytesText(quota.limitBytes))]);
+  } else if (quota && quota.usedBytes + most > quota.limitBytes) {
+    warnings.push(['warn', WORDS.quotaEvicts(bytesText(quota.usedBytes + most - quota.limitBytes))]);
   }
-  if (bytes !== null && disk && bytes > disk.freeBytes)
-    warnings.push(['bad', WORDS.diskTooSmall(bytesText(disk.freeBytes), bytesText(bytes))]);
+  if (needed !== null && disk && most > disk.freeBytes)
+    warnings.push([
+      least > disk.freeBytes ? 'bad' : 'warn',
+      WORDS.diskTooSmall(bytesText(disk.freeBytes), needed),
+    ]);
   if (seconds !== null && seconds > VERY_LONG) warnings.push(['warn', WORDS.tooLong(durationText(seconds))]);
   return warnings;
 }

@@ -14,8 +14,9 @@ import { WHOLE } from '../map/draw-area.ts';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
 import { ActionNotices, Button, Card, Check, Choice, Copy, Form, TextField, tied } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
-import { Confirm } from '../parts/dialog.tsx';
+import { Confirm, paragraphs } from '../parts/dialog.tsx';
 import type { LayerFault } from '../parts/layer-field.tsx';
+import { type Seeds, seedsAddress, seedsText } from '../parts/task-parts.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import type { TaskRequest, Work } from '../task-request.ts';
@@ -24,13 +25,14 @@ import { AreaFields, AreaMap } from './work-area.tsx';
 import { CachedCount, Estimate, estimateWarnings, useCached, useEstimate } from './work-estimate.tsx';
 import {
   type Call,
-  combinationsOf,
+  combinationCount,
   type Faults,
   isMaking,
   isTask,
   type Plan,
   proposedZooms,
   readPlan,
+  taskBody,
   worksOnCached,
 } from './work-plan.ts';
 
@@ -46,6 +48,9 @@ export interface Started {
 
 /** Larger requests are usually mistakes. */
 const MANY_TILES = 1e9;
+const SHOWN_CALLS = 5;
+/** A task each. */
+const MAX_COMBINATIONS = 1000;
 
 interface WorkProps {
   readonly first: Plan;
@@ -134,7 +139,7 @@ export function WorkForm(props: WorkProps) {
             onlyOne={saves !== undefined}
             onChange={change}
           />
-          <Size plan={plan} request={request} tasks={calls.length} isSaved={saves !== undefined}>
+          <Size plan={plan} request={request} isSaved={saves !== undefined}>
             {(isReady, asks) => (
               <>
                 <ActionNotices action={action} />
@@ -156,10 +161,7 @@ export function WorkForm(props: WorkProps) {
         {saves && map}
         {calls.length > 0 && (
           <Card title={TEXTS.tasks.curl}>
-            <Copy
-              label={TEXTS.tasks.curl}
-              text={calls.map(({ method, path, body }) => curl(method, path, body)).join('\n')}
-            />
+            <Copy label={TEXTS.tasks.curl} text={commandsOf(calls)} />
           </Card>
         )}
       </Form>
@@ -168,6 +170,13 @@ export function WorkForm(props: WorkProps) {
       )}
     </>
   );
+}
+
+/** The first few: each combination has its own export. */
+function commandsOf(calls: readonly Call[]): string {
+  const lines = calls.slice(0, SHOWN_CALLS).map(({ method, path, body }) => curl(method, path, body));
+  const more = calls.length - lines.length;
+  return [...lines, ...(more > 0 ? [`# ${WORDS.moreCommands(countText(more))}`] : [])].join('\n');
 }
 
 /** Proposes zooms by the type of work, and by the zooms that have tiles. */
@@ -197,7 +206,7 @@ function PlanFields(props: {
   const { plan, faults, onlyOne, onChange } = props;
   const { zoomStart, zoomStop } = plan.set.gridSet;
   const fields = tied(plan, onChange);
-  const combinations = combinationsOf(plan.set.layer).length;
+  const combinations = combinationCount(plan.set.layer);
   const changeSet = (set: TileSet) => {
     const clamped = (text: string) => {
       const number = Math.min(set.gridSet.zoomStop, Math.max(set.gridSet.zoomStart, Number(text)));
@@ -264,7 +273,7 @@ function PlanFields(props: {
             {...fields.text('percent')}
           />
         )}
-        {!onlyOne && plan.type !== 'blank' && combinations > 1 && (
+        {!onlyOne && plan.type !== 'blank' && combinations > 1 && combinations <= MAX_COMBINATIONS && (
           <Check label={WORDS.every(combinations)} {...fields.check('every')} />
         )}
         <AreaFields
@@ -282,7 +291,6 @@ function PlanFields(props: {
 function Size(props: {
   plan: Plan;
   request: TaskRequest | null;
-  tasks: number;
   isSaved: boolean;
   children: (isReady: boolean, asks: ReactNode) => ReactNode;
 }) {
@@ -291,7 +299,10 @@ function Size(props: {
   const onCached = worksOnCached(type);
   const allowed = mayWorkOn(useCaller(), set.layer.name);
   const counted = allowed ? request : null;
-  const estimate = useEstimate(isTask(type) && !onCached ? counted : null, Math.max(1, props.tasks));
+  const estimate = useEstimate(
+    isTask(type) && !onCached && counted ? taskBody(counted, every) : null,
+    type === 'seed',
+  );
   const cached = useCached(onCached ? counted : null, every);
   const { data } = estimate;
   const tiles = onCached ? cached.data?.tiles : data?.tiles;
@@ -300,7 +311,8 @@ function Size(props: {
   const canStart = onCached ? Boolean(tiles) : type === 'blank' || (tiles !== undefined && !isEmpty);
   const isReady = allowed && (isSaved || canStart);
   const emptyText = isEmpty && plan.byUse ? WORDS.unused : WORDS.nothingToDo;
-  const asks = isSaved ? null : questionOf(type, set.layer.name, cached.data, data);
+  const seeds = useResource<Seeds>(type === 'truncate' ? seedsAddress(set.layer.name) : null);
+  const asks = isSaved ? null : questionOf(type, set.layer.name, cached.data, data, seeds.data);
   return (
     <Card title={isTask(type) ? WORDS.estimate : TEXTS.work[type]}>
       <div className="stack">
@@ -324,9 +336,13 @@ function questionOf(
   layer: string,
   cached: ReturnType<typeof useCached>['data'],
   estimate: ReturnType<typeof useEstimate>['data'],
-): string | null {
+  seeds: Seeds | null,
+): ReactNode {
   if (type === 'truncate' && cached)
-    return WORDS.confirmText(countText(cached.tiles), bytesText(cached.bytes), layer);
+    return paragraphs([
+      WORDS.confirmText(countText(cached.tiles), bytesText(cached.bytes), layer),
+      seeds && seedsText(seeds),
+    ]);
   if (!estimate || estimate.tiles <= MANY_TILES) return null;
   const warnings = estimateWarnings(estimate).map(([, text]) => text);
   const size = WORDS.manyText(countText(estimate.tiles), countText(estimate.upstreamRequests));

@@ -1,4 +1,5 @@
 import { part } from '../api/client.ts';
+import { numberField, typedNumber } from '../format.ts';
 import { type Area, boundsIn, coordinateTexts, isWhole, shapeIn, WHOLE } from '../map/draw-area.ts';
 import { rectangleOf } from '../map/shapes.ts';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
@@ -46,7 +47,7 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   const [zoomStart, zoomStop] = [wholeNumber(typed.zoomStart), wholeNumber(typed.zoomStop)];
   const threadCount = wholeNumber(typed.threadCount);
   const byUse = typed.byUse && isMaking(type);
-  const percent = Number(typed.percent.replace(',', '.'));
+  const percent = typedNumber(typed.percent) ?? 0;
   const share = percent > 0 && percent <= 100 ? percent / 100 : null;
   const place = placeOf(area);
   const isComplete = layer.parameters.every(
@@ -121,10 +122,16 @@ export function callsFor(request: TaskRequest, { set, every, archive }: Plan): r
   const ofLayer = `api/v1/layers/${part(layer)}`;
   if (type === 'blank') return [post(`${ofLayer}/blank-areas`, { gridSet, ...whereOf(request) })];
   if (type === 'invalidate') return [post(`${ofLayer}/invalidate`, selectionOf(request, every))];
+  if (type !== 'export') return [post('api/v1/tasks', taskBody(request, every))];
   const wanted = every ? combinationsOf(set.layer) : [{ format, parameters }];
-  if (type !== 'export') return wanted.map((one) => post('api/v1/tasks', { ...request, ...one }));
   const file = { layer, type: archive, gridSet };
   return wanted.map((one) => post('api/v1/exports', { ...file, ...one, ...whereOf(request) }));
+}
+
+/** Of one format and combination of parameter values, or of all. */
+export function taskBody(request: TaskRequest, every: boolean): object {
+  const { format, parameters, ...rest } = request;
+  return every ? { ...rest, every } : request;
 }
 
 /** Tiles of a layer as a truncation and an invalidation take them; `every`: in all formats and parameter values. */
@@ -137,8 +144,14 @@ function whereOf({ layer, type, gridSet, format, parameters, threadCount, ...whe
   return where;
 }
 
+export function combinationCount({ formats, parameters }: LayerInfo): number {
+  const valuesOf = ({ default: usual, values }: LayerInfo['parameters'][number]) =>
+    new Set([usual, ...(values ?? [])]).size;
+  return parameters.reduce((product, one) => product * valuesOf(one), formats.length);
+}
+
 /** A parameter without a list of values has only its default. */
-export function combinationsOf({ formats, parameters }: LayerInfo) {
+function combinationsOf({ formats, parameters }: LayerInfo) {
   return parameters.reduce<readonly Pick<TaskRequest, 'format' | 'parameters'>[]>(
     (found, { name, default: usual, values }) =>
       found.flatMap((one) =>
@@ -163,9 +176,9 @@ export function planFrom(layer: LayerInfo, query: URLSearchParams, usual: Work, 
     zoomStart: query.get('zoomStart') ?? String(zoomStart),
     zoomStop: query.get('zoomStop') ?? String(last),
     threadCount: query.get('threadCount') ?? '2',
-    every: false,
+    every: query.get('format') === '*',
     byUse: query.get('order') === 'use',
-    percent: String(Math.round(Number(query.get('share') ?? DEFAULT_SHARE) * 1000) / 10),
+    percent: numberField(Math.round(Number(query.get('share') ?? DEFAULT_SHARE) * 1000) / 10),
     archive: 'mbtiles',
     zoomsProposed: !all && !query.has('zoomStart') && !query.has('zoomStop'),
   };

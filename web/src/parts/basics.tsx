@@ -143,7 +143,7 @@ export function Field({ label, children }: { label: string; children: ReactNode 
   );
 }
 
-interface InputProps extends ComponentProps<'input'> {
+export interface InputProps extends ComponentProps<'input'> {
   readonly label: string;
   readonly onText?: (text: string, isPicked: boolean) => void;
 }

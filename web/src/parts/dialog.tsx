@@ -78,6 +78,10 @@ export function Confirm({ children, name, command, ...question }: Question & Saf
   );
 }
 
+export function paragraphs(texts: readonly (string | null)[]): ReactNode {
+  return texts.map((text) => text !== null && <p key={text}>{text}</p>);
+}
+
 /** A button with a question; `text` may have to be loaded first. */
 export function ConfirmButton(
   props: Omit<Question, 'children' | 'onClose'> &
@@ -87,14 +91,14 @@ export function ConfirmButton(
       disabled?: boolean;
       /** Of the button; its question is always one of danger. */
       kind?: string;
-      text: string | (() => Promise<string>);
+      text: string | (() => Promise<ReactNode>);
       onConfirm: () => Promise<unknown>;
       /** The verb and an ellipsis when left out. */
       children?: ReactNode;
     },
 ) {
   const { action, label, disabled = false, kind = 'danger', text, onConfirm, children, ...question } = props;
-  const [message, setMessage] = useState<string | null>(null);
+  const [message, setMessage] = useState<ReactNode>(null);
   const ask = () =>
     typeof text === 'string' ? setMessage(text) : action.run(async () => setMessage(await text()));
   return (

@@ -6,7 +6,7 @@ const WIDTH = 600;
 const HEIGHT = 100;
 const HOUR_MS = 3_600_000;
 /** Of the lines, in their order. */
-const COLOURS = ['var(--accent)', 'var(--gold)'];
+const COLOURS = ['var(--accent)', 'var(--gold)', 'var(--bad)'];
 
 export interface PlotLine {
   readonly name: string;

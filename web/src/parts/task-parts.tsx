@@ -1,4 +1,4 @@
-import { send } from '../api/client.ts';
+import { type ApiResponse, send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi } from '../api/use-resource.ts';
@@ -45,10 +45,16 @@ export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
   return tilesProcessed / tilesTotal;
 }
 
+/** Of a truncation the tiles that were there: the others of its area are no work. */
+function progressText({ type, tilesProcessed, tilesTotal, counters }: Task): string {
+  if (type === 'truncate') return WORDS.deletedTiles(countText(counters.removed));
+  return WORDS.progress(countText(tilesProcessed), countText(tilesTotal), tilesTotal === 1);
+}
+
 export function TaskBar({ task }: { task: Task }) {
-  const { tilesProcessed, tilesTotal, state, counters } = task;
+  const { tilesTotal, state, counters } = task;
   const share = shareOf(task);
-  const label = WORDS.progress(countText(tilesProcessed), countText(tilesTotal), tilesTotal === 1);
+  const label = progressText(task);
   return (
     <div>
       <Bar
@@ -67,6 +73,10 @@ export function TaskBar({ task }: { task: Task }) {
   );
 }
 
+export function formatText({ format }: Task): string {
+  return format === '*' ? WORDS.everyFormat : format;
+}
+
 /** With `onChoose` it has a checkbox and buttons. */
 export function TaskLine(props: {
   task: Task;
@@ -76,7 +86,7 @@ export function TaskLine(props: {
 }) {
   const { task, area, chosen = false, onChoose } = props;
   const zooms = WORDS.zoomRange(task.zoomStart, task.zoomStop);
-  const parts = [zooms, area, task.gridSet, task.format, valuesText(task.parameters)];
+  const parts = [zooms, area, task.gridSet, formatText(task), valuesText(task.parameters)];
   const where = parts.filter((text) => text !== '').join(' · ');
   return (
     <div className={`task-line ${onChoose ? 'with-buttons' : ''}`}>
@@ -188,6 +198,19 @@ export function useAreaTexts(): (task: Task) => string {
       ? WORDS.wholeGridSet
       : bounds.map((edge) => coordinateText(Math.round(edge * 100) / 100)).join(', ');
   };
+}
+
+export type Seeds = ApiResponse<'GET /api/v1/tasks'>;
+
+/** Unfinished tasks of a layer. */
+export function seedsAddress(layer: string): string {
+  return `api/v1/tasks?${new URLSearchParams({ layer, state: 'running,pending', limit: '500' })}`;
+}
+
+/** Those that fill what a truncation empties; null: there are none. */
+export function seedsText({ tasks }: Seeds): string | null {
+  const seeds = tasks.filter(({ type }) => type === 'seed' || type === 'reseed').length;
+  return seeds === 0 ? null : WORDS.seedsGoOn(countText(seeds));
 }
 
 export function NoTasks({ text }: { text: string }) {

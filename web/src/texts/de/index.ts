@@ -79,6 +79,7 @@ const GERMAN: Texts = {
     unreachable: 'Der Server ist nicht erreichbar.',
     lost: 'Die Verbindung zum Server ist unterbrochen. Diese Seite verbindet sich von selbst wieder.',
     signedOut: 'Ihre Sitzung ist beendet. Melden Sie sich wieder an, um fortzufahren.',
+    signedOutHere: 'Sie haben sich abgemeldet.',
     signedOutElsewhere:
       'Sie haben sich in einem anderen Tab abgemeldet. Melden Sie sich wieder an, um fortzufahren.',
     notLoaded: 'Die Seite konnte nicht geladen werden. Laden Sie sie neu, um es noch einmal zu versuchen.',
@@ -183,7 +184,7 @@ const GERMAN: Texts = {
     saved: 'Gespeichert.',
     changedMeanwhile:
       'Die Quota wurde inzwischen von einem anderen Benutzer oder in einem anderen Tab geändert. Die neuen Werte werden gezeigt, Ihre Änderungen bleiben: prüfen Sie sie und speichern Sie noch einmal.',
-    notPositive: 'Muss eine Zahl über 0 sein.',
+    notPositive: 'Muss eine Zahl über 0 ohne Einheit sein, z. B. 2,5.',
     notWhole: 'Muss eine ganze Zahl über 0 sein.',
     usage: 'Belegung',
     evictions: 'Verdrängungen',
@@ -255,6 +256,8 @@ const GERMAN: Texts = {
     passwordRule: 'Mindestens 12 Zeichen.',
     nameRule:
       'Buchstaben, Ziffern, Punkte, Binde- und Unterstriche und @; höchstens 64, am Anfang ein Buchstabe oder eine Ziffer.',
+    repeated: (label) => `${label}, wiederholt`,
+    notRepeated: 'Die beiden stimmen nicht überein.',
     keepPassword: 'Leer lassen, um das aktuelle zu behalten',
     rolesHelp: 'Betrachter lesen; Operatoren starten auch Seed und Truncate; Administratoren dürfen alles.',
     addToken: 'Token erstellen',
@@ -323,7 +326,12 @@ const GERMAN: Texts = {
     restore: 'Wiederherstellen',
     restoreTitle: (layer) => `${layer} wie vorher wiederherstellen?`,
     restoreText: 'Die Einstellungen des Layers werden auf den Stand vor dieser Änderung zurückgesetzt.',
+    restoreRemoved:
+      'Der Layer wird mit seinen Zeitplänen wieder angelegt, wie er war. Seine Kacheln entstehen bei Anfragen neu; seine Quota und gestoppte Aufträge kommen nicht zurück.',
     restored: 'Wiederhergestellt.',
+    restoredSchedules: (names) => `Zeitpläne: ${names}.`,
+    lostSchedules: (names) => `Zeitpläne, die nicht wiederhergestellt werden konnten: ${names}.`,
+    notRestored: 'Kacheln, Quota und gestoppte Aufträge des Layers kamen nicht zurück.',
     actions: audit,
   },
 

@@ -146,7 +146,16 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     disableText:
       'Clients, die den Layer benutzen, bekommen ab jetzt einen Fehler. Seine Kacheln bleiben erhalten, und er kann wieder aktiviert werden.',
     isDisabled: 'Dieser Layer ist deaktiviert: Anfragen nach seinen Kacheln werden abgelehnt.',
-    removeText: 'Der Layer, seine Kacheln im Cache, Aufträge, Zeitpläne und seine Quota werden gelöscht.',
+    removeText: (tiles, bytes) =>
+      `Der Layer und ${tiles === '1' ? 'seine 1 Kachel' : `seine ${tiles} Kacheln`} im Cache (${bytes}) werden gelöscht.`,
+    removeTasks: (count) =>
+      count === '1' ? '1 unfertiger Auftrag wird gestoppt.' : `${count} unfertige Aufträge werden gestoppt.`,
+    removeSchedules: (names) => `Zeitpläne, die gelöscht werden: ${names}.`,
+    removeQuota: 'Die Quota des Layers wird entfernt.',
+    removeFeeds: (names) => `Feeds, die fehlschlagen werden, weil sie ihn nennen: ${names}.`,
+    removeKeys: (names) => `Schlüssel für Leser, die ihn nennen: ${names}.`,
+    removeUndo:
+      'Das Audit-Log kann Einstellungen und Zeitpläne des Layers wiederherstellen, nicht seine Kacheln.',
     map: 'Karte',
     gridSet: 'Gridset',
     format: 'Format',

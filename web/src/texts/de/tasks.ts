@@ -84,10 +84,16 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     byZoom: 'Fortschritt nach Zoomstufe',
     waitingForStore: 'wartet auf Platte',
     waitingFor: (host, why, until) => `Nächster Versuch um ${until}: ${host} (${why})`,
+    seedsGoOn: (count) =>
+      count === '1'
+        ? 'Ein Seed dieses Layers ist nicht fertig: es läuft weiter und erzeugt wieder Kacheln.'
+        : `${count} Seeds dieses Layers sind nicht fertig: sie laufen weiter und erzeugen wieder Kacheln.`,
     took: (time) => `dauerte ${time}`,
+    deletedTiles: (count) => `${tilesText(count)} gelöscht`,
     failedTiles: (count) => `${count} fehlgeschlagen`,
     zoomRange: (from, to) => (from === to ? `z ${from}` : `z ${from}–${to}`),
     polygon: 'Polygon',
+    everyFormat: 'alle Formate und Parameterwerte',
     wholeGridSet: 'ganzes Gridset',
     areaMap: 'Karte des Gebiets',
     pause: 'Anhalten',
@@ -172,19 +178,26 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     faulty: 'Korrigieren Sie zuerst die markierten Felder.',
     bytes: 'Plattenplatz',
     seconds: 'Dauer',
+    stale: 'Abgelaufen oder ungültig',
+    byZoom: 'Kacheln nach Zoomstufe',
+    toDo: 'Zu erzeugen',
+    ofAll: 'Im Gebiet',
+    fewSamples: (range) => `${range} (zu wenige Kacheln im Cache für Genaueres)`,
+    quotaPerhaps: (limit) => `${limit}, passt vielleicht nicht`,
+    moreCommands: (count) => `und ${count} weitere, eines für jede Kombination`,
     quotaFits: (left) => `passt, ${left} bleiben frei`,
     quotaOf: (limit) => `${limit}, passt nicht`,
     quotaEvicts: (bytes) =>
       `Passt neben den vorhandenen Kacheln nicht in die Quota: etwa ${bytes} werden verdrängt.`,
-    quotaTooSmall: (times) =>
-      `Passt nicht: das ${times}-Fache der Quota. Alles andere und die meisten dieser Kacheln werden verdrängt.`,
+    quotaTooSmall: (needed, limit) =>
+      `Passt nicht: ${needed} werden gebraucht, und die Quota ist ${limit}. Alles andere und ein Teil dieser Kacheln werden verdrängt.`,
     diskTooSmall: (free, needed) =>
-      `Passt nicht: auf der Platte sind ${free} frei, gebraucht werden etwa ${needed}.`,
+      `Passt nicht: auf der Platte sind ${free} frei, gebraucht werden ${needed}.`,
     tooLong: (time) => `Bei der bisherigen Geschwindigkeit dauert das etwa ${time}.`,
     cached: 'Kacheln im Cache',
     nothingToDo: 'Es gibt nichts zu tun: wählen Sie andere Zoomstufen oder ein anderes Gebiet.',
     unused: 'Von diesen Kacheln wurde noch keine angefragt: es gibt keine Nutzung, nach der es gehen könnte.',
-    allCached: 'Alle diese Kacheln sind im Cache: nur abgelaufene würden neu abgerufen.',
+    allCached: 'Alle diese Kacheln sind im Cache und frisch.',
     bytesUnknown: 'unbekannt, bis einige Kacheln im Cache sind',
     starts: {
       seed: 'Starten',

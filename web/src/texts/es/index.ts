@@ -79,6 +79,7 @@ const SPANISH: Texts = {
     unreachable: 'No se puede acceder al servidor.',
     lost: 'Se ha perdido la conexión con el servidor. Esta página se vuelve a conectar automáticamente.',
     signedOut: 'Su sesión ha terminado. Inicie sesión de nuevo para continuar.',
+    signedOutHere: 'Ha cerrado la sesión.',
     signedOutElsewhere: 'Ha cerrado la sesión en otra pestaña. Inicie sesión de nuevo para continuar.',
     notLoaded: 'No se pudo cargar la página. Vuelva a cargarla para intentarlo de nuevo.',
     pageBroken: 'No se pudo mostrar esta página. Las demás páginas siguen funcionando.',
@@ -179,7 +180,7 @@ const SPANISH: Texts = {
     saved: 'Guardado.',
     changedMeanwhile:
       'Otro usuario u otra pestaña modificó la cuota entretanto. Se muestran los valores nuevos y se conservan sus cambios: compruébelos y guarde de nuevo.',
-    notPositive: 'Debe ser un número mayor que 0.',
+    notPositive: 'Debe ser un número mayor que 0 sin unidad, p. ej. 2,5.',
     notWhole: 'Debe ser un número entero mayor que 0.',
     usage: 'Uso',
     evictions: 'Desalojos',
@@ -252,6 +253,8 @@ const SPANISH: Texts = {
     passwordRule: 'Al menos 12 caracteres.',
     nameRule:
       'Letras, dígitos, puntos, guiones, guiones bajos y @; 64 como máximo, el primero una letra o un dígito.',
+    repeated: (label) => `${label}, repetida`,
+    notRepeated: 'Las dos no coinciden.',
     keepPassword: 'Dejar vacío para conservar la actual',
     rolesHelp:
       'Los lectores consultan; los operadores también inician seed y truncate; los administradores lo hacen todo.',
@@ -320,7 +323,12 @@ const SPANISH: Texts = {
     restore: 'Restaurar',
     restoreTitle: (layer) => `¿Restaurar ${layer} a su estado anterior?`,
     restoreText: 'Los ajustes de la capa vuelven al estado anterior a este cambio.',
+    restoreRemoved:
+      'La capa se declara de nuevo como era, con sus programaciones. Sus teselas se crean al pedirlas; su cuota y las tareas detenidas no vuelven.',
     restored: 'Restaurada.',
+    restoredSchedules: (names) => `Programaciones: ${names}.`,
+    lostSchedules: (names) => `Programaciones que no se pudieron restaurar: ${names}.`,
+    notRestored: 'Las teselas, la cuota y las tareas detenidas de la capa no han vuelto.',
     actions: audit,
   },
 

@@ -145,7 +145,16 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     disableText:
       'Los clientes que usan la capa recibirán un error desde ahora. Sus teselas se conservan y puede activarse de nuevo.',
     isDisabled: 'Esta capa está desactivada: las peticiones de sus teselas se rechazan.',
-    removeText: 'Se eliminarán la capa, sus teselas en caché, tareas, programaciones y cuota.',
+    removeText: (tiles, bytes) =>
+      `Se eliminarán la capa y ${tiles === '1' ? 'su única tesela' : `sus ${tiles} teselas`} en caché (${bytes}).`,
+    removeTasks: (count) =>
+      count === '1' ? 'Se detendrá 1 tarea sin terminar.' : `Se detendrán ${count} tareas sin terminar.`,
+    removeSchedules: (names) => `Programaciones que se eliminarán: ${names}.`,
+    removeQuota: 'Se quitará la cuota de la capa.',
+    removeFeeds: (names) => `Fuentes de cambios que fallarán porque la nombran: ${names}.`,
+    removeKeys: (names) => `Claves de lectura que la nombran: ${names}.`,
+    removeUndo:
+      'El registro de auditoría puede restaurar los ajustes y programaciones de la capa, no sus teselas.',
     map: 'Mapa',
     gridSet: 'Gridset',
     format: 'Formato',

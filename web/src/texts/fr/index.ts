@@ -79,6 +79,7 @@ const FRENCH: Texts = {
     unreachable: 'Le serveur est injoignable.',
     lost: 'La connexion au serveur est perdue. Cette page se reconnecte automatiquement.',
     signedOut: 'Votre session est terminée. Reconnectez-vous pour continuer.',
+    signedOutHere: 'Vous êtes déconnecté.',
     signedOutElsewhere: 'Vous vous êtes déconnecté dans un autre onglet. Reconnectez-vous pour continuer.',
     notLoaded: 'La page n’a pas pu être chargée. Rechargez-la pour réessayer.',
     pageBroken: 'Cette page n’a pas pu être affichée. Les autres pages fonctionnent toujours.',
@@ -181,7 +182,7 @@ const FRENCH: Texts = {
     saved: 'Enregistré.',
     changedMeanwhile:
       'Le quota a été modifié entre-temps par un autre utilisateur ou dans un autre onglet. Les nouvelles valeurs sont affichées, vos modifications sont gardées : vérifiez et enregistrez de nouveau.',
-    notPositive: 'Doit être un nombre supérieur à 0.',
+    notPositive: 'Doit être un nombre supérieur à 0 sans unité, p. ex. 2,5.',
     notWhole: 'Doit être un nombre entier supérieur à 0.',
     usage: 'Utilisation',
     evictions: 'Évictions',
@@ -253,6 +254,8 @@ const FRENCH: Texts = {
     passwordRule: 'Au moins 12 caractères.',
     nameRule:
       'Lettres, chiffres, points, tirets, tirets bas et @ ; 64 au plus, une lettre ou un chiffre au début.',
+    repeated: (label) => `${label}, répété`,
+    notRepeated: 'Les deux diffèrent.',
     keepPassword: 'Laisser vide pour garder l’actuel',
     rolesHelp:
       'Les lecteurs consultent ; les opérateurs lancent aussi seed et truncate ; les administrateurs font tout.',
@@ -322,7 +325,12 @@ const FRENCH: Texts = {
     restore: 'Restaurer',
     restoreTitle: (layer) => `Restaurer ${layer} dans son état précédent ?`,
     restoreText: 'Les réglages de la couche sont remis dans leur état d’avant cette modification.',
+    restoreRemoved:
+      'La couche est déclarée de nouveau comme avant, avec ses planifications. Ses tuiles sont recréées à la demande ; son quota et les tâches arrêtées ne reviennent pas.',
     restored: 'Restaurée.',
+    restoredSchedules: (names) => `Planifications : ${names}.`,
+    lostSchedules: (names) => `Planifications qui n’ont pas pu être rétablies : ${names}.`,
+    notRestored: 'Les tuiles, le quota et les tâches arrêtées de la couche ne sont pas revenus.',
     actions: audit,
   },
 

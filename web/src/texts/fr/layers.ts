@@ -147,8 +147,16 @@ export const layers: Translated<typeof LAYER_TEXTS> = {
     disableText:
       'Les clients qui utilisent la couche recevront désormais une erreur. Ses tuiles sont gardées, et elle peut être réactivée.',
     isDisabled: 'Cette couche est désactivée : les demandes de ses tuiles sont refusées.',
-    removeText:
-      'La couche, ses tuiles en cache, ses tâches, ses planifications et son quota seront supprimés.',
+    removeText: (tiles, bytes) =>
+      `La couche et ${tiles === '1' ? 'sa seule tuile' : `ses ${tiles} tuiles`} en cache (${bytes}) seront supprimées.`,
+    removeTasks: (count) =>
+      count === '1' ? '1 tâche inachevée sera arrêtée.' : `${count} tâches inachevées seront arrêtées.`,
+    removeSchedules: (names) => `Planifications qui seront supprimées : ${names}.`,
+    removeQuota: 'Le quota de la couche sera retiré.',
+    removeFeeds: (names) => `Flux de modifications qui échoueront, parce qu’ils la nomment : ${names}.`,
+    removeKeys: (names) => `Clés de lecture qui la nomment : ${names}.`,
+    removeUndo:
+      'Le journal d’audit peut rétablir les réglages et les planifications de la couche, pas ses tuiles.',
     map: 'Carte',
     gridSet: 'Gridset',
     format: 'Format',

@@ -1,0 +1,84 @@
+import type { TileSetKey } from '../domain/tile-key.ts';
+import { WHOLE_LEVEL } from '../domain/tile-rect.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import type { TaskEstimate, ZoomEstimate } from './task-service.ts';
+
+/** Tiles of a zoom whose mean size is that of the others. */
+const ENOUGH_SAMPLES = 32;
+/** A tile without a picture: at a zoom that has no samples all may be such. */
+const BLANK_TILE_BYTES = 300;
+const SAMPLED_PARTS = 16;
+const SAMPLED_PAGES = 256;
+
+interface Mean {
+  readonly z: number;
+  readonly bytes: number;
+  readonly isSure: boolean;
+}
+
+/** The size of all tiles, and a range of what is added to the stored ones. Null: nothing is stored to go by. */
+export async function expectedSizes(
+  store: TileStore,
+  sets: readonly TileSetKey[],
+  zooms: readonly ZoomEstimate[],
+): Promise<Pick<TaskEstimate, 'bytes' | 'addedBytes'>> {
+  const own = await meansOf(store, sets, zooms);
+  const means = own.length > 0 ? own : await meansElsewhere(store, sets);
+  const sum = (of: (zoom: ZoomEstimate) => number) =>
+    BigInt(Math.round(zooms.reduce((total, zoom) => total + of(zoom), 0)));
+  if (means.length === 0) return { bytes: null, addedBytes: null };
+  const nearest = (z: number) => means.reduce((a, b) => (Math.abs(b.z - z) < Math.abs(a.z - z) ? b : a));
+  const sure = (z: number) => means.find((mean) => mean.z === z && mean.isSure)?.bytes;
+  const [least, most] = [
+    Math.min(BLANK_TILE_BYTES, ...means.map(({ bytes }) => bytes)),
+    Math.max(...means.map(({ bytes }) => bytes)),
+  ];
+  const missing = ({ tiles, cachedTiles }: ZoomEstimate) => Math.max(0, Number(tiles - cachedTiles));
+  return {
+    bytes: sum(({ z, tiles }) => Number(tiles) * nearest(z).bytes),
+    addedBytes: {
+      least: sum((zoom) => missing(zoom) * (sure(zoom.z) ?? least)),
+      most: sum((zoom) => missing(zoom) * (sure(zoom.z) ?? most)),
+    },
+  };
+}
+
+/** From the tiles of the request, or else from others of the same zoom. */
+async function meansOf(
+  store: TileStore,
+  sets: readonly TileSetKey[],
+  zooms: readonly ZoomEstimate[],
+): Promise<readonly Mean[]> {
+  const means: Mean[] = [];
+  for (const { z, tiles, cachedTiles, cachedBytes } of zooms) {
+    const here = { tiles: Number(cachedTiles), bytes: Number(cachedBytes) };
+    const sample = here.tiles >= ENOUGH_SAMPLES ? here : await sampleOf(store, sets, z);
+    if (sample.tiles === 0) continue;
+    const isSure = sample.tiles >= ENOUGH_SAMPLES || BigInt(sample.tiles) >= tiles;
+    means.push({ z, bytes: sample.bytes / sample.tiles, isSure });
+  }
+  return means;
+}
+
+async function sampleOf(store: TileStore, sets: readonly TileSetKey[], z: number): Promise<StoreChange> {
+  const parts: StoreChange[] = [];
+  for (const set of sets) {
+    for await (const part of store.parts(set, z, WHOLE_LEVEL)) {
+      if (parts.push(part) >= SAMPLED_PARTS) return sumOfChanges(parts);
+    }
+  }
+  return sumOfChanges(parts);
+}
+
+/** Of zooms that the request does not have. */
+async function meansElsewhere(store: TileStore, sets: readonly TileSetKey[]): Promise<readonly Mean[]> {
+  const byZoom = new Map<number, StoreChange>();
+  let pages = 0;
+  for (const set of sets) {
+    for await (const page of store.pages(set)) {
+      byZoom.set(page.z, sumOfChanges([byZoom.get(page.z) ?? NO_CHANGE, page]));
+      if (++pages >= SAMPLED_PAGES) break;
+    }
+  }
+  return Array.from(byZoom, ([z, { tiles, bytes }]) => ({ z, bytes: bytes / tiles, isSure: false }));
+}
