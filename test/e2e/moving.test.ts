@@ -48,6 +48,8 @@ async function follow(page: string, environment: Readonly<Record<string, string>
     ...CHEAP_PASSWORDS,
     PATH: `${bin}:${process.env.PATH}`,
     TILEWARDEN_PORT: String(port),
+    // By which the keeper of the run finds it.
+    TEST_RUN: process.env.TEST_RUN,
     ...environment,
   };
   const shell = await started(spawn('bash', ['-c', script], { cwd: work, env, detached: true }));
