@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { boundsOf } from './bounds.ts';
-import { createGridSet } from './grid-set.ts';
+import { createGridSet, type GridSetOptions } from './grid-set.ts';
 import { proposeGridSets } from './grid-set-proposals.ts';
 import { nationalGridsOf } from './national-grids.ts';
 import { boundsFromWgs84, projectionOfSrs } from './projection.ts';
@@ -89,7 +89,7 @@ describe('proposals of grid sets', () => {
   });
 
   it('the computed ladder of a CRS in degrees or feet has its units', () => {
-    const degrees = createGridSet((propose(4258, [5, 47, 15, 55])[0] as { options: never }).options);
+    const degrees = createGridSet(propose(4258, [5, 47, 15, 55])[0]?.options as GridSetOptions);
     expect(degrees.levels[0]?.scaleDenominator).toBeGreaterThan(1e6);
     const projection = '+proj=lcc +lat_0=40 +lon_0=-96 +lat_1=33 +lat_2=45 +units=us-ft';
     const wanted = { srs: 2229, extent: boundsOf([0, 0, 1000, 1000]), isTaken: free, projection };
