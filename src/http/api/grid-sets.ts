@@ -36,7 +36,13 @@ const gridSetLine = z.object({
 });
 
 export const gridSetListResponse = z.object({
-  gridSets: z.array(gridSetLine.extend({ origin, layers: texts.describe('Layers that use it') })),
+  gridSets: z.array(
+    gridSetLine.extend({
+      origin,
+      layerCount: count.describe('Layers that use it'),
+      layers: texts.describe('The first 20 of them'),
+    }),
+  ),
 });
 
 export const gridSetResponse = gridSetLine.extend({
@@ -44,6 +50,9 @@ export const gridSetResponse = gridSetLine.extend({
   version: z.number().nullable().describe('Null: it cannot be changed here'),
   document: z.unknown().describe('In the form of the configuration file; null: it comes with the program'),
 });
+
+/** There may be thousands. */
+const NAMED_IN_ANSWER = 20;
 
 const degrees = boundsInQuery.exactOptional().describe('west,south,east,north in degrees');
 
@@ -104,7 +113,8 @@ export async function listGridSets({ context }: Call, { catalog, editor }: ApiDe
     gridSets: [...used, ...others].map((gridSet) => ({
       ...gridSetDocument(gridSet),
       origin: originOf(gridSet),
-      layers: users.get(gridSet.name) ?? [],
+      layerCount: users.get(gridSet.name)?.length ?? 0,
+      layers: (users.get(gridSet.name) ?? []).slice(0, NAMED_IN_ANSWER),
     })),
   };
 }

@@ -3,6 +3,7 @@ import { closestName } from '../../../src/lib/closest-name.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Button, Check, Choice, Suggestions, TextField } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
+import { GridSetForm } from './grid-set-form.tsx';
 import type { Faults } from './work-plan.ts';
 
 export type Declaration = Readonly<Record<string, unknown>> & { readonly name: string };
@@ -46,6 +47,7 @@ export function DeclarationFields(props: FieldsProps) {
       <Formats {...props} />
       <GridSets {...props} />
       <Filters {...props} />
+      <Serving {...props} />
     </>
   );
 }
@@ -121,7 +123,9 @@ function Formats({ document, onChange }: FieldsProps) {
 function GridSets({ document, faults, onChange }: FieldsProps) {
   const known = useResource<readonly string[]>('rest/gridsets.json');
   const [wanted, setWanted] = useState('');
+  const [declared, setDeclared] = useState<string | null>(null);
   const names = known.data ?? [];
+  const code = /^(?:EPSG:)?(\d{4,6})$/i.exec(wanted.trim())?.[1] ?? null;
   const unknown = wanted !== '' && !names.includes(wanted);
   const subsets = listOf<string | Subset>(document.gridSets).map((one) =>
     typeof one === 'string' ? { name: one } : one,
@@ -175,7 +179,24 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
         >
           {WORDS.addOne}
         </Button>
+        {unknown && code !== null && (
+          <Button kind="beside-fields" onClick={() => setDeclared(code)}>
+            {TEXTS.gridSets.declare(`EPSG:${code}`)}
+          </Button>
+        )}
       </div>
+      {declared !== null && (
+        <GridSetForm
+          key={declared}
+          wanted={{ srs: declared, degrees: null }}
+          onSaved={(name) => {
+            known.reload();
+            save([...subsets, { name }]);
+            setDeclared(null);
+            setWanted('');
+          }}
+        />
+      )}
     </fieldset>
   );
 }
@@ -232,6 +253,70 @@ function Filters({ document, faults, onChange }: FieldsProps) {
         >
           {WORDS.addFilter}
         </Button>
+      </div>
+    </fieldset>
+  );
+}
+
+const WORDS_OF_TILES = TEXTS.serving;
+const EXPIRIES = ['expireCache', 'expireClients'] as const;
+const METATILE = ['columns', 'rows'] as const;
+const DEFAULT_METATILE = 4;
+
+/** How tiles are fetched, how long they are kept and who may see them. An empty field is the default, and is not stored. */
+function Serving({ document, faults, onChange }: FieldsProps) {
+  const metatile = listOf<number | string>(document.metatile);
+  const number = (text: string) => (text.trim() === '' ? undefined : numberIn(text));
+  const changeMetatile = (at: number, text: string) => {
+    const sides = METATILE.map((_, side) => (side === at ? number(text) : metatile[side]));
+    const given = sides.map((side) => side ?? DEFAULT_METATILE);
+    onChange({ metatile: sides.every((side) => side === undefined) ? undefined : given });
+  };
+  return (
+    <fieldset className="stack">
+      <legend>{WORDS_OF_TILES.title}</legend>
+      <div className="form-grid tops">
+        {METATILE.map((side, at) => (
+          <TextField
+            key={side}
+            label={WORDS_OF_TILES[side]}
+            inputMode="numeric"
+            placeholder={String(DEFAULT_METATILE)}
+            value={metatile[at] ?? ''}
+            error={faultIn(faults, 'metatile')}
+            onText={(text) => changeMetatile(at, text)}
+          />
+        ))}
+        <TextField
+          label={WORDS_OF_TILES.gutter}
+          inputMode="numeric"
+          placeholder="0"
+          value={String(document.gutter ?? '')}
+          error={faultIn(faults, 'gutter')}
+          onText={(text) => onChange({ gutter: number(text) })}
+        />
+        {EXPIRIES.map((setting) => {
+          const isByZoom = Array.isArray(document[setting]);
+          return (
+            <TextField
+              key={setting}
+              label={WORDS_OF_TILES[setting]}
+              help={isByZoom ? WORDS_OF_TILES.byZoom : WORDS_OF_TILES[`${setting}Help`]}
+              inputMode="numeric"
+              placeholder={isByZoom ? '' : '0'}
+              disabled={isByZoom}
+              value={isByZoom ? '' : String(document[setting] ?? '')}
+              error={faultIn(faults, setting)}
+              onText={(text) => onChange({ [setting]: number(text) })}
+            />
+          );
+        })}
+        <Choice
+          label={WORDS_OF_TILES.access}
+          value={String(document.access ?? 'public')}
+          options={WORDS_OF_TILES.accesses}
+          onChange={(access) => onChange({ access: access === 'public' ? undefined : access })}
+        />
       </div>
     </fieldset>
   );

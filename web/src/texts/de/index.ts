@@ -1,10 +1,12 @@
 import type { Texts } from '../../texts.ts';
 import { audit } from './audit.ts';
+import { gridSets } from './grid-sets.ts';
 import { layers, tilesText } from './layers.ts';
 import { tasks } from './tasks.ts';
 
 const GERMAN: Texts = {
   ...layers,
+  ...gridSets,
   ...tasks,
   product: 'Tilewarden',
   skip: 'Zum Inhalt springen',
@@ -59,6 +61,7 @@ const GERMAN: Texts = {
     overview: 'Übersicht',
     layers: 'Layer',
     add: 'Layer hinzufügen',
+    gridsets: 'Gridsets',
     seed: 'Seed und Truncate',
     tasks: 'Aufträge',
     schedules: 'Zeitpläne',

@@ -1,10 +1,12 @@
 import type { Texts } from '../../texts.ts';
 import { audit } from './audit.ts';
+import { gridSets } from './grid-sets.ts';
 import { layers, tilesText } from './layers.ts';
 import { tasks } from './tasks.ts';
 
 const SPANISH: Texts = {
   ...layers,
+  ...gridSets,
   ...tasks,
   product: 'Tilewarden',
   skip: 'Ir al contenido',
@@ -59,6 +61,7 @@ const SPANISH: Texts = {
     overview: 'Resumen',
     layers: 'Capas',
     add: 'Añadir capa',
+    gridsets: 'Gridsets',
     seed: 'Seed y truncate',
     tasks: 'Tareas',
     schedules: 'Programaciones',

@@ -1,10 +1,12 @@
 import type { Texts } from '../../texts.ts';
 import { audit } from './audit.ts';
+import { gridSets } from './grid-sets.ts';
 import { isOne, layers, tilesText } from './layers.ts';
 import { tasks } from './tasks.ts';
 
 const FRENCH: Texts = {
   ...layers,
+  ...gridSets,
   ...tasks,
   product: 'Tilewarden',
   skip: 'Aller au contenu',
@@ -59,6 +61,7 @@ const FRENCH: Texts = {
     overview: 'Vue d’ensemble',
     layers: 'Couches',
     add: 'Ajouter une couche',
+    gridsets: 'Gridsets',
     seed: 'Seed et truncate',
     tasks: 'Tâches',
     schedules: 'Planifications',

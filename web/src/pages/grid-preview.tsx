@@ -1,0 +1,58 @@
+import { useEffect, useState } from 'react';
+import type { ApiResponse } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
+import { coordinateText, countText } from '../format.ts';
+import { useBaseMap } from '../map/base-map.ts';
+import { BARE_MAP, GridDrawing } from '../map/grid-drawing.ts';
+import { MapBox } from '../map/map-box.tsx';
+import { Choice, ProblemNotice } from '../parts/basics.tsx';
+import { TEXTS } from '../texts.ts';
+
+const WORDS = TEXTS.gridSets;
+/** A few tiles, so that they are seen. */
+const FIRST_ZOOM = 2;
+
+/** The extent and the tiles of a grid set on a map; `query` names it, as `GET /api/v1/gridset-preview` takes it. */
+export function GridPreview({ query, zooms }: { query: Readonly<Record<string, string>>; zooms: number }) {
+  const [wanted, setWanted] = useState(FIRST_ZOOM);
+  const [drawing, setDrawing] = useState<GridDrawing | null>(null);
+  const zoom = Math.min(wanted, zooms - 1);
+  const preview = useResource<ApiResponse<'GET /api/v1/gridset-preview'>>(
+    `api/v1/gridset-preview?${new URLSearchParams({ ...query, zoom: String(zoom) })}`,
+  );
+  const base = useBaseMap(BARE_MAP.gridSet);
+  const { data, problem } = preview;
+  useEffect(() => {
+    if (data) drawing?.show(data.outline ?? [], data.tiles ?? []);
+  }, [drawing, data]);
+  return (
+    <div className="stack">
+      <div className="row">
+        <Choice
+          label={WORDS.previewZoom}
+          value={String(zoom)}
+          options={Array.from({ length: zooms }, (_, z) => String(z))}
+          onChange={(chosen) => setWanted(Number(chosen))}
+        />
+        {data && (
+          <span className="small quiet" role="status">
+            {WORDS.previewTiles(
+              countText(data.columns),
+              countText(data.rows),
+              coordinateText(data.resolution),
+            )}
+          </span>
+        )}
+      </div>
+      <MapBox
+        set={BARE_MAP}
+        base={base}
+        label={WORDS.previewMap}
+        onReady={(map) => setDrawing(new GridDrawing(map))}
+      />
+      <ProblemNotice problem={problem} />
+      {data && data.outline === null && <p className="notice warn small">{WORDS.noPlace}</p>}
+      {data && data.outline !== null && data.tiles === null && <p className="small quiet">{WORDS.tooMany}</p>}
+    </div>
+  );
+}
