@@ -83,7 +83,7 @@ export const gridPreviewQuery = z.object({
   gridSet: z.string().exactOptional().describe('Name of an existing one'),
   document: documentInQuery.exactOptional().describe('Or one as POST /api/v1/gridsets takes it'),
   zoom: wholeNumber(0, 30).exactOptional(),
-  degrees: degrees.describe('west,south,east,north: tiles elsewhere are left out'),
+  degrees: degrees.describe('west,south,east,north: where tiles are drawn when all of them are too many'),
 });
 
 const lines = z.array(z.array(pair)).nullable();
@@ -148,7 +148,7 @@ export function previewGridSet({ query }: Call<{ query: typeof gridPreviewQuery 
   const within = query.degrees ? inCrs(gridSet.srs, gridSet.projection, query.degrees) : null;
   const { levels, ...shown } = gridSetDocument(gridSet);
   const outline = outlineOf(gridSet);
-  const tiles = tileEdgesOf(gridSet, zoom, within);
+  const tiles = tileEdgesOf(gridSet, zoom, null) ?? (within && tileEdgesOf(gridSet, zoom, within));
   return { ...shown, zooms: levels.length, resolution, columns, rows, outline, tiles };
 }
 

@@ -42,6 +42,7 @@ export class GridDrawing {
   readonly #map: ConsoleMap;
   readonly #outline = new VectorSource<Feature>();
   readonly #tiles = new VectorSource<Feature>();
+  readonly #data = new VectorSource<Feature>();
 
   constructor(map: ConsoleMap) {
     this.#map = map;
@@ -51,7 +52,24 @@ export class GridDrawing {
     });
     const tiles = new Style({ stroke: new Stroke({ color: '#2f6f8f', width: 1 }) });
     map.map.addLayer(new VectorLayer({ source: this.#outline, style: outline }));
+    const data = new Style({ stroke: new Stroke({ color: '#c03a2b', width: 2 }) });
     map.map.addLayer(new VectorLayer({ source: this.#tiles, style: tiles }));
+    map.map.addLayer(new VectorLayer({ source: this.#data, style: data }));
+  }
+
+  /** West, south, east, north of the data; null: not known. */
+  showData(degrees: readonly number[] | null): void {
+    this.#data.clear();
+    if (!degrees) return;
+    const [west = 0, south = 0, east = 0, north = 0] = degrees;
+    const ring = placed([
+      [west, south],
+      [east, south],
+      [east, north],
+      [west, north],
+      [west, south],
+    ]);
+    this.#data.addFeature(new Feature(new Polygon([ring])));
   }
 
   /** The map moves to the tiles, or to the outline where there are none. */

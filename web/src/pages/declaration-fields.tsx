@@ -224,6 +224,7 @@ function Filters({ document, faults, onChange }: FieldsProps) {
             />
             <TextField
               label={WORDS.usual}
+              placeholder={TILE_WORDS.emptyValue}
               value={String(filter.default ?? '')}
               error={faultOf('default')}
               onText={(text) => change(at, { default: text })}
@@ -258,8 +259,11 @@ function Filters({ document, faults, onChange }: FieldsProps) {
   );
 }
 
-const WORDS_OF_TILES = TEXTS.serving;
-const EXPIRIES = ['expireCache', 'expireClients'] as const;
+const TILE_WORDS = TEXTS.serving;
+const EXPIRIES = [
+  ['expireCache', TILE_WORDS.expireCacheHelp],
+  ['expireClients', TILE_WORDS.expireClientsHelp],
+] as const;
 const METATILE = ['columns', 'rows'] as const;
 const DEFAULT_METATILE = 4;
 
@@ -274,12 +278,12 @@ function Serving({ document, faults, onChange }: FieldsProps) {
   };
   return (
     <fieldset className="stack">
-      <legend>{WORDS_OF_TILES.title}</legend>
+      <legend>{TILE_WORDS.title}</legend>
       <div className="form-grid tops">
         {METATILE.map((side, at) => (
           <TextField
             key={side}
-            label={WORDS_OF_TILES[side]}
+            label={TILE_WORDS[side]}
             inputMode="numeric"
             placeholder={String(DEFAULT_METATILE)}
             value={metatile[at] ?? ''}
@@ -288,20 +292,20 @@ function Serving({ document, faults, onChange }: FieldsProps) {
           />
         ))}
         <TextField
-          label={WORDS_OF_TILES.gutter}
+          label={TILE_WORDS.gutter}
           inputMode="numeric"
           placeholder="0"
           value={String(document.gutter ?? '')}
           error={faultIn(faults, 'gutter')}
           onText={(text) => onChange({ gutter: number(text) })}
         />
-        {EXPIRIES.map((setting) => {
+        {EXPIRIES.map(([setting, help]) => {
           const isByZoom = Array.isArray(document[setting]);
           return (
             <TextField
               key={setting}
-              label={WORDS_OF_TILES[setting]}
-              help={isByZoom ? WORDS_OF_TILES.byZoom : WORDS_OF_TILES[`${setting}Help`]}
+              label={TILE_WORDS[setting]}
+              help={isByZoom ? TILE_WORDS.byZoom : help}
               inputMode="numeric"
               placeholder={isByZoom ? '' : '0'}
               disabled={isByZoom}
@@ -312,9 +316,9 @@ function Serving({ document, faults, onChange }: FieldsProps) {
           );
         })}
         <Choice
-          label={WORDS_OF_TILES.access}
+          label={TILE_WORDS.access}
           value={String(document.access ?? 'public')}
-          options={WORDS_OF_TILES.accesses}
+          options={TILE_WORDS.accesses}
           onChange={(access) => onChange({ access: access === 'public' ? undefined : access })}
         />
       </div>
@@ -332,7 +336,7 @@ function ValuesField(props: {
   const { kind, given, error, onChange } = props;
   const read = (text: string) => {
     if (kind === 'regex') return text;
-    const entries = text.split(',').map((one) => one.trim());
+    const entries = text.split(',').map((one) => (one.trim() === EMPTY ? '' : one.trim()));
     return kind === 'values' ? entries : entries.filter((one) => one !== '').map(numberIn);
   };
   const [typed, setTyped] = useState('');
@@ -341,7 +345,7 @@ function ValuesField(props: {
     <TextField
       label={kind === 'regex' ? WORDS.expression : WORDS.values}
       placeholder={kind === 'regex' ? '.*' : WORDS.valuesLike}
-      value={isTyped ? typed : [given ?? ''].flat().join(', ')}
+      value={isTyped ? typed : shownValues(given)}
       error={error}
       onText={(text) => {
         setTyped(text);
@@ -349,6 +353,14 @@ function ValuesField(props: {
       }}
     />
   );
+}
+
+/** An empty value among others, which a comma alone would not show. */
+const EMPTY = '""';
+
+function shownValues(given: unknown): string {
+  const values = [given ?? ''].flat();
+  return values.length === 1 ? String(values[0]) : values.map((one) => (one === '' ? EMPTY : one)).join(', ');
 }
 
 /** An invalid number stays a text: the server reports it. */

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import type { ApiResponse } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { coordinateText, countText } from '../format.ts';
+import { countText, resolutionText } from '../format.ts';
 import { useBaseMap } from '../map/base-map.ts';
 import { BARE_MAP, GridDrawing } from '../map/grid-drawing.ts';
 import { MapBox } from '../map/map-box.tsx';
@@ -13,18 +13,30 @@ const WORDS = TEXTS.gridSets;
 const FIRST_ZOOM = 2;
 
 /** The extent and the tiles of a grid set on a map; `query` names it, as `GET /api/v1/gridset-preview` takes it. */
-export function GridPreview({ query, zooms }: { query: Readonly<Record<string, string>>; zooms: number }) {
+export function GridPreview(props: {
+  query: Readonly<Record<string, string>>;
+  zooms: number;
+  /** West, south, east, north of the data. */
+  degrees?: readonly number[] | null;
+}) {
+  const { query, zooms } = props;
+  const box = props.degrees?.join(',') ?? '';
   const [wanted, setWanted] = useState(FIRST_ZOOM);
   const [drawing, setDrawing] = useState<GridDrawing | null>(null);
   const zoom = Math.min(wanted, zooms - 1);
   const preview = useResource<ApiResponse<'GET /api/v1/gridset-preview'>>(
-    `api/v1/gridset-preview?${new URLSearchParams({ ...query, zoom: String(zoom) })}`,
+    `api/v1/gridset-preview?${new URLSearchParams({
+      ...query,
+      ...(box !== '' && { degrees: box }),
+      zoom: String(zoom),
+    })}`,
   );
   const base = useBaseMap(BARE_MAP.gridSet);
   const { data, problem } = preview;
   useEffect(() => {
     if (data) drawing?.show(data.outline ?? [], data.tiles ?? []);
   }, [drawing, data]);
+  useEffect(() => drawing?.showData(box === '' ? null : box.split(',').map(Number)), [drawing, box]);
   return (
     <div className="stack">
       <div className="row">
@@ -39,7 +51,7 @@ export function GridPreview({ query, zooms }: { query: Readonly<Record<string, s
             {WORDS.previewTiles(
               countText(data.columns),
               countText(data.rows),
-              coordinateText(data.resolution),
+              resolutionText(data.resolution),
             )}
           </span>
         )}

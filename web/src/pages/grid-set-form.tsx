@@ -132,10 +132,8 @@ export function GridSetForm(props: { wanted: WantedGridSet; onSaved: (name: stri
         {draft && (
           <GridPreview
             zooms={draft.resolutions.length}
-            query={{
-              document: JSON.stringify(draft.document),
-              ...(bounds && units === 'degrees' && { degrees: bounds.join(',') }),
-            }}
+            query={{ document: JSON.stringify(draft.document) }}
+            degrees={units === 'degrees' ? bounds : null}
           />
         )}
       </div>

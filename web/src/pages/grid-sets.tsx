@@ -1,7 +1,7 @@
 import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
-import { coordinateText, countText } from '../format.ts';
+import { coordinateText, countText, resolutionText } from '../format.ts';
 import { ActionNotices, Card, Facts, LinkButton, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { ConfirmButton } from '../parts/dialog.tsx';
@@ -162,7 +162,7 @@ function GridSetPage({ name }: { name: string }) {
                   z,
                   String(z),
                   level.name,
-                  coordinateText(level.resolution),
+                  resolutionText(level.resolution),
                   countText(Math.round(level.scaleDenominator)),
                   `${countText(level.columns)} × ${countText(level.rows)}`,
                 ])}
@@ -198,9 +198,9 @@ function Remove({ name }: { name: string }) {
 
 function resolutionsText(levels: Listed['levels']): string {
   const [first, last] = [levels[0]?.resolution ?? 0, levels.at(-1)?.resolution ?? 0];
-  return WORDS.resolution(coordinateText(first), coordinateText(last));
+  return WORDS.resolution(resolutionText(first), resolutionText(last));
 }
 
 function extentText(extent: Listed['extent']): string {
-  return extent.map(coordinateText).join(', ');
+  return extent.map((edge) => coordinateText(Math.round(edge * 100) / 100)).join(', ');
 }

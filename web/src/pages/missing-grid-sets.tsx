@@ -23,16 +23,14 @@ export function MissingGridSets(props: { capabilities: Capabilities; onDeclared:
   const buttons = (some: readonly Missing[]) => (
     <div className="row">
       {some.map((one) => (
-        <span key={one.srs} className="row">
-          <Button
-            kind={withoutGridSet.length > 0 && one === sorted[0] ? 'primary' : ''}
-            aria-pressed={one === chosen}
-            onClick={() => setChosen(one === chosen ? null : one)}
-          >
-            {WORDS.declare(`EPSG:${one.srs}`)}
-          </Button>
-          <span className="small quiet">{WORDS.ofLayers(countText(one.layers))}</span>
-        </span>
+        <Button
+          key={one.srs}
+          kind={withoutGridSet.length > 0 && one === sorted[0] ? 'primary' : ''}
+          aria-pressed={one === chosen}
+          onClick={() => setChosen(one === chosen ? null : one)}
+        >
+          {buttonText(one)}
+        </Button>
       ))}
     </div>
   );
@@ -59,6 +57,10 @@ export function MissingGridSets(props: { capabilities: Capabilities; onDeclared:
       )}
     </section>
   );
+}
+
+function buttonText({ srs, layers }: Missing): string {
+  return `EPSG:${srs} · ${WORDS.ofLayers(countText(layers))}…`;
 }
 
 function Waiting({ layers }: { layers: Capabilities['withoutGridSet'] }) {

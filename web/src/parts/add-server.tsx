@@ -21,6 +21,7 @@ export function AddServer() {
         type="url"
         pattern="https?://.+"
         required
+        size={44}
         placeholder="https://maps.example.org/wms"
         value={url}
         onText={setUrl}
