@@ -9,21 +9,29 @@ import { Choice, ProblemNotice } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
 const WORDS = TEXTS.gridSets;
-/** A few tiles, so that they are seen. */
-const FIRST_ZOOM = 2;
+/** At the first zoom that is shown: fewer are not seen as a grid. */
+const FEWEST_ALONG = 4;
+
+/** Enough of a grid set to choose a zoom of it. */
+interface Ladder {
+  readonly extent: readonly number[];
+  readonly resolutions: readonly number[];
+  readonly tileSize: readonly number[];
+}
 
 /** The extent and the tiles of a grid set on a map; `query` names it, as `GET /api/v1/gridset-preview` takes it. */
 export function GridPreview(props: {
   query: Readonly<Record<string, string>>;
-  zooms: number;
+  ladder: Ladder;
   /** West, south, east, north of the data. */
   degrees?: readonly number[] | null;
 }) {
-  const { query, zooms } = props;
+  const { query, ladder } = props;
+  const zooms = ladder.resolutions.length;
   const box = props.degrees?.join(',') ?? '';
-  const [wanted, setWanted] = useState(FIRST_ZOOM);
+  const [wanted, setWanted] = useState<number | null>(null);
   const [drawing, setDrawing] = useState<GridDrawing | null>(null);
-  const zoom = Math.min(wanted, zooms - 1);
+  const zoom = Math.min(wanted ?? firstZoomOf(ladder), zooms - 1);
   const preview = useResource<ApiResponse<'GET /api/v1/gridset-preview'>>(
     `api/v1/gridset-preview?${new URLSearchParams({
       ...query,
@@ -66,5 +74,15 @@ export function GridPreview(props: {
       {data && data.outline === null && <p className="notice warn small">{WORDS.noPlace}</p>}
       {data && data.outline !== null && data.tiles === null && <p className="small quiet">{WORDS.tooMany}</p>}
     </div>
+  );
+}
+
+function firstZoomOf({ extent, resolutions, tileSize }: Ladder): number {
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = extent;
+  const [width = 1, height = 1] = tileSize;
+  const side = Math.max((maxX - minX) / width, (maxY - minY) / height);
+  return Math.max(
+    0,
+    resolutions.findIndex((resolution) => side / resolution > FEWEST_ALONG - 1),
   );
 }

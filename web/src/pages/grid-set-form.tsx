@@ -84,6 +84,7 @@ export function GridSetForm(props: { wanted: WantedGridSet; onSaved: (name: stri
           />
         )}
         <ExtentFields
+          crs={srs === null ? WORDS.crs : `EPSG:${srs}`}
           units={units}
           typed={typed}
           error={!isEmpty && !bounds ? WORDS.badExtent : null}
@@ -131,7 +132,7 @@ export function GridSetForm(props: { wanted: WantedGridSet; onSaved: (name: stri
       <div className="span-7">
         {draft && (
           <GridPreview
-            zooms={draft.resolutions.length}
+            ladder={draft}
             query={{ document: JSON.stringify(draft.document) }}
             degrees={units === 'degrees' ? bounds : null}
           />
@@ -142,6 +143,7 @@ export function GridSetForm(props: { wanted: WantedGridSet; onSaved: (name: stri
 }
 
 function ExtentFields(props: {
+  crs: string;
   units: 'degrees' | 'crs';
   typed: readonly string[];
   error: string | null;
@@ -154,7 +156,7 @@ function ExtentFields(props: {
       <Choice
         label={WORDS.units}
         value={units}
-        options={{ degrees: WORDS.degrees, crs: WORDS.crs }}
+        options={{ degrees: WORDS.degrees, crs: props.crs }}
         onChange={props.onUnits}
       />
       <fieldset>
@@ -186,7 +188,11 @@ function draftOf(proposal: Proposal, name: string | null, zooms: string | null) 
   const last = given.at(-1) ?? 1;
   const resolutions = Array.from({ length: count }, (_, z) => given[z] ?? last / 2 ** (z - given.length + 1));
   const document = { ...proposal.document, name: name ?? proposal.document.name, resolutions };
-  return { proposal, document, resolutions };
+  const { extent, tileSize = [256, 256] } = proposal.document as {
+    readonly extent: readonly number[];
+    readonly tileSize?: readonly number[];
+  };
+  return { proposal, document, resolutions, extent, tileSize };
 }
 
 function schemeText({ country, publisher, covers }: Proposal): string {

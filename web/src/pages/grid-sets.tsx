@@ -151,7 +151,10 @@ function GridSetPage({ name }: { name: string }) {
               />
             </Card>
             <Card title={WORDS.preview} className="span-7">
-              <GridPreview query={{ gridSet: name }} zooms={shown.levels.length} />
+              <GridPreview
+                query={{ gridSet: name }}
+                ladder={{ ...shown, resolutions: shown.levels.map(({ resolution }) => resolution) }}
+              />
             </Card>
             <Card title={WORDS.levels}>
               <Table
