@@ -85,7 +85,12 @@ describe('the pages of the console', () => {
 });
 
 const SPOKEN = /^(aria-label|label|title|alt|placeholder|text|verb|help)$/;
-const EXAMPLES = ['https://maps.example.org/wms', '+proj=utm +zone=32 +ellps=GRS80 +units=m', ' ms', ' ms · '];
+const EXAMPLES = [
+  'https://maps.example.org/wms',
+  '+proj=utm +zone=32 +ellps=GRS80 +units=m',
+  ' ms',
+  ' ms · ',
+];
 
 /** Words in JSX that are written there: between elements, or in an attribute that is shown or read out. */
 function ownTexts(name: string, source: string): readonly string[] {

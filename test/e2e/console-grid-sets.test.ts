@@ -33,9 +33,9 @@ describe('grid sets in the console', needs('chromium'), () => {
   });
 
   const address = () => `http://127.0.0.1:${(service.address() as AddressInfo).port}/wms`;
-  async function get(path: string) {
+  async function get<Answer>(path: string): Promise<Answer> {
     const answer = await fetch(`${server.url}/${path}`, { headers: { authorization: server.authorization } });
-    return answer.json();
+    return (await answer.json()) as Answer;
   }
 
   it('a layer in a national CRS is added from the address of the first run, with a grid set declared on the way', async () => {
@@ -71,10 +71,10 @@ describe('grid sets in the console', needs('chromium'), () => {
     await page.getByLabel('Metatile columns').fill('');
     await page.getByRole('button', { name: 'Save layer' }).click();
     await page.getByRole('heading', { name: 'Parcels', level: 1 }).waitFor();
-    const { document: stored } = await get('api/v1/layers/parcels');
+    const { document: stored } = await get<{ document: object }>('api/v1/layers/parcels');
     expect(stored).toMatchObject({ gutter: 16, access: 'operator' });
     expect(stored).not.toHaveProperty('expireCache');
-    const gridSet = await get('api/v1/gridsets/EPSG:25832');
+    const gridSet = await get<{ levels: unknown[]; origin: string }>('api/v1/gridsets/EPSG:25832');
     expect([gridSet.levels.length, gridSet.origin]).toEqual([16, 'database']);
   });
 
@@ -113,9 +113,8 @@ describe('grid sets in the console', needs('chromium'), () => {
     await page.getByRole('button', { name: 'Delete…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { name: 'Grid sets', level: 1 }).waitFor();
-    expect((await get('api/v1/gridsets')).gridSets.map(({ name }: { name: string }) => name)).not.toContain(
-      'EPSG:3765',
-    );
+    const { gridSets } = await get<{ gridSets: { name: string }[] }>('api/v1/gridsets');
+    expect(gridSets.map(({ name }) => name)).not.toContain('EPSG:3765');
     expect(console.complaints()).toEqual([]);
   });
 });

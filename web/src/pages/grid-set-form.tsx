@@ -188,10 +188,8 @@ function draftOf(proposal: Proposal, name: string | null, zooms: string | null) 
   const last = given.at(-1) ?? 1;
   const resolutions = Array.from({ length: count }, (_, z) => given[z] ?? last / 2 ** (z - given.length + 1));
   const document = { ...proposal.document, name: name ?? proposal.document.name, resolutions };
-  const { extent, tileSize = [256, 256] } = proposal.document as {
-    readonly extent: readonly number[];
-    readonly tileSize?: readonly number[];
-  };
+  const extent = proposal.document.extent as readonly number[];
+  const tileSize = (proposal.document.tileSize ?? [256, 256]) as readonly number[];
   return { proposal, document, resolutions, extent, tileSize };
 }
 
