@@ -5,7 +5,7 @@ import { type Point, projectionOf } from './projection.ts';
 /** Degrees, longitude first. */
 export type Line = readonly Point[];
 
-/** Columns or rows that can be told apart on a map. */
+/** Columns or rows that are still distinct on a map. */
 const MAX_ALONG = 64;
 /** Parts of a line: its middle bulges. */
 const STEPS = 16;
