@@ -190,9 +190,12 @@ async function openImports(
   return {
     async readService(address, only, signal) {
       const { readCapabilities } = await import('./app/import-settings.ts');
-      return readCapabilities(address, only, outside.upstreams, outside.privateAdvice, signal);
+      const { gridSets } = catalog.gridSets;
+      const { upstreams, privateAdvice } = outside;
+      return readCapabilities({ address, only, gridSets }, upstreams, privateAdvice, signal);
     },
     previewLayer: previews.layer,
+    previewGridSet: reader.gridSet,
     previewTile: previews.tile,
   };
 }

@@ -46,6 +46,8 @@ beforeAll(async () => {
 
 /** The queries of addresses that need one. */
 const QUERIES: Readonly<Record<string, string>> = {
+  '/api/v1/gridset-proposals': '?srs=25832',
+  '/api/v1/gridset-preview': '?gridSet=EPSG:900913&zoom=2',
   '/api/v1/preview': `?document=${encodeURIComponent('{"name":"seen","source":{"type":"world"}}')}`,
 };
 

@@ -7,7 +7,12 @@ import { parseYamlFile } from '../config/yaml-file.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { UpdateSource } from '../domain/layer.ts';
-import { capabilitiesAddress, importCapabilities } from '../import/import-capabilities.ts';
+import {
+  type CapabilitiesImport,
+  capabilitiesAddress,
+  type ImportedService,
+  importCapabilities,
+} from '../import/import-capabilities.ts';
 import { geoServerAsGeoWebCache, TILE_LAYER } from '../import/import-geoserver.ts';
 import { importGeoWebCache } from '../import/import-geowebcache.ts';
 import { importMapCache } from '../import/import-mapcache.ts';
@@ -64,7 +69,11 @@ export async function importFromAddress(
   });
   try {
     return checked(
-      await readCapabilities(address, only, upstreams, (named) => `${named} is a private address.`),
+      await readCapabilities(
+        { address, only, gridSets: builtInGridSets() },
+        upstreams,
+        (named) => `${named} is a private address.`,
+      ),
     );
   } finally {
     await upstreams.close();
@@ -73,12 +82,11 @@ export async function importFromAddress(
 
 /** Through a client that restricts the hosts. Not validated. */
 export async function readCapabilities(
-  address: string,
-  only: readonly string[] | null,
+  { address, ...options }: Omit<CapabilitiesImport, 'address'> & { readonly address: string },
   upstreams: UpstreamClient,
   privateAdvice: (host: string) => string,
   signal: AbortSignal = new AbortController().signal,
-): Promise<Imported> {
+): Promise<ImportedService> {
   const url = capabilitiesAddress(address);
   const { bytes } = await upstreams.get({ url, priority: 'interactive', signal }).catch((error: unknown) => {
     if (!isTilewardenError(error)) throw error;
@@ -89,7 +97,7 @@ export async function readCapabilities(
       cause: error,
     });
   });
-  return importCapabilities(bytes, { address: url, only, gridSets: builtInGridSets() });
+  return importCapabilities(bytes, { ...options, address: url });
 }
 
 /** A configuration file of another program, or its folder. `users`: its file of users, if elsewhere. */

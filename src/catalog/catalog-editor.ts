@@ -29,6 +29,8 @@ export interface ShownEntry {
   readonly version: number | null;
   /** In the configuration file's form, secrets hidden; null: it comes with the program. */
   readonly document: unknown;
+  /** The same with every default; null of a grid set. */
+  readonly effective: unknown;
   /** Fields that its form has no place for. */
   readonly aside: unknown;
 }
@@ -205,7 +207,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       );
     }
     const declaration = reader.layer(restored, catalog);
-    const { name, document, source, store } = declaration;
+    const { name, source, store } = declaration;
     options.admit(source);
     options.admit(declaration.updateSources);
     const after = createLayer(declaration, catalog.gridSets);
@@ -215,7 +217,8 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const facets = facetsOf(declaration, catalog.gridSets);
     const layers = new Map([[name, facets]]);
     const above = isRecorded(catalog.record(name), facets) ? [] : await layersAbove(catalog, [name]);
-    return { kind: 'layer', name, document, layers, above, offers };
+    // As it was given: what is left out follows the defaults.
+    return { kind: 'layer', name, document: restored, layers, above, offers };
   }
 
   async function planGridSet(document: unknown): Promise<PlannedChange> {
@@ -256,18 +259,22 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   }
 
   return {
+    /** Of a grid set of the catalog. */
+    gridSetOrigin: (name: string): Origin => originOf('grid-set', name),
+
     /** Null: not declared. */
     async show(kind: EntryKind, name: string): Promise<ShownEntry | null> {
       const origin = originOf(kind, name);
+      const full = kind === 'layer' ? (catalog.declaration(name)?.document ?? null) : null;
+      const effective = reader.shown(full);
       if (origin === 'database') {
         const entry = await living(kind, name);
         if (!entry) return null;
         const { version, document, aside } = entry;
-        return { origin, version, document: reader.shown(document), aside };
+        return { origin, version, document: reader.shown(document), effective, aside };
       }
-      const document =
-        kind === 'layer' ? catalog.declaration(name)?.document : options.gridSetDocuments().get(name);
-      return { origin, version: null, document: reader.shown(document ?? null), aside: null };
+      const document = full ?? options.gridSetDocuments().get(name) ?? null;
+      return { origin, version: null, document: reader.shown(document), effective, aside: null };
     },
 
     async put(kind: EntryKind, input: unknown, change: ChangeOptions): Promise<EntryChanged> {

@@ -30,6 +30,16 @@ export function intersectBounds(a: Bounds, b: Bounds): Bounds | null {
   return minX < maxX && minY < maxY ? { minX, minY, maxX, maxY } : null;
 }
 
+/** Whether all of `inner` is in `outer`. */
+export function containsBounds(outer: Bounds, inner: Bounds): boolean {
+  return (
+    outer.minX <= inner.minX &&
+    outer.minY <= inner.minY &&
+    outer.maxX >= inner.maxX &&
+    outer.maxY >= inner.maxY
+  );
+}
+
 export function expandBounds(bounds: Bounds, dx: number, dy: number): Bounds {
   return {
     minX: bounds.minX - dx,

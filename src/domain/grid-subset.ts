@@ -1,6 +1,7 @@
 import { getOrCreate } from '../lib/get-or-create.ts';
-import { type Bounds, intersectBounds } from './bounds.ts';
+import { type Bounds, coordsOf, intersectBounds } from './bounds.ts';
 import { misconfigured } from './errors.ts';
+import { fittingZoom } from './fitting-zoom.ts';
 import { type GridSet, levelOf, tilesOfBounds } from './grid-set.ts';
 import { sameSrs } from './srs.ts';
 import type { TileIndex } from './tile-key.ts';
@@ -63,6 +64,22 @@ function makeGridSubset(gridSet: GridSet, options: GridSubsetOptions): GridSubse
 /** All tiles the layer offers at a zoom; null when the zoom is not offered. */
 export function coverageAt(subset: GridSubset, z: number): TileRect | null {
   return subset.coverages[z - subset.zoomStart] ?? null;
+}
+
+/** The tile in the middle of the extent, at the zoom that fits it: the one that shows most of the layer. */
+export function middleTileOf(subset: GridSubset): TileIndex {
+  const { gridSet, extent, zoomStart, zoomStop } = subset;
+  const z = fittingZoom({
+    extent: coordsOf(extent),
+    resolutions: gridSet.levels.map(({ resolution }) => resolution),
+    tileSize: [gridSet.tileWidth, gridSet.tileHeight],
+    zoomStart,
+    zoomStop,
+  });
+  const { tileSpanX, tileSpanY, top } = levelOf(gridSet, z);
+  const x = Math.floor(((extent.minX + extent.maxX) / 2 - gridSet.extent.minX) / tileSpanX);
+  const y = Math.floor((top - (extent.minY + extent.maxY) / 2) / tileSpanY);
+  return { z, x, y };
 }
 
 export function subsetContains(subset: GridSubset, z: number, x: number, y: number): boolean {

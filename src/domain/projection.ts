@@ -1,5 +1,5 @@
 import proj4 from 'proj4';
-import type { Bounds } from './bounds.ts';
+import { type Bounds, boundsOfPoints } from './bounds.ts';
 import { misconfigured, shortened } from './errors.ts';
 import type { GridSet } from './grid-set.ts';
 import { definitionOfSrs } from './projection-definitions.ts';
@@ -26,6 +26,8 @@ const MAX_DEFINITION = 1000;
 /** Parts that an edge is followed in: its middle bulges, in a country's grid by kilometres. */
 const STEPS = 16;
 const HALF_CIRCLE = 180;
+/** Some projections have no place for a pole. */
+const MAX_LATITUDE = 89.9;
 
 const degrees: Projection = {
   toLonLat: (x, y) => (Math.abs(y) <= 90 ? [x, y] : null),
@@ -56,6 +58,13 @@ export function projectionOf({ srs, projection }: Pick<GridSet, 'srs' | 'project
   return projectionOfSrs(srs);
 }
 
+/** As PROJ writes it; null for an unknown CRS. */
+export function definitionOf({ srs, projection }: Pick<GridSet, 'srs' | 'projection'>): string | null {
+  if (projection !== null) return projection;
+  if (srs === DEGREES) return '+proj=longlat +datum=WGS84 +no_defs';
+  return sameSrs(srs, WEB_MERCATOR) ? '+proj=merc +R=6378137 +units=m +no_defs' : definitionOfSrs(srs);
+}
+
 /** By EPSG code, as far as we know it ourselves. */
 export function projectionOfSrs(srs: number): Projection | null {
   if (srs === DEGREES) return degrees;
@@ -78,6 +87,19 @@ export function createProjection(definition: string): Projection {
     },
   };
   return projection;
+}
+
+/** A box around one of degrees; null where the CRS does not reach. */
+export function boundsFromWgs84(projection: Projection, { minX, minY, maxX, maxY }: Bounds): Bounds | null {
+  const shares = Array.from({ length: STEPS + 1 }, (_, step) => step / STEPS);
+  const places = shares.flatMap((u) =>
+    shares.flatMap((v) => {
+      const latitude = Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, minY + (maxY - minY) * v));
+      const place = projection.fromLonLat(minX + (maxX - minX) * u, latitude);
+      return place ? [place] : [];
+    }),
+  );
+  return places.length === 0 ? null : boundsOfPoints(places);
 }
 
 /** That a projection which is given is understood and reaches the grid set. Throws `config-invalid`. */

@@ -7,6 +7,7 @@ import type { ServiceSettings } from '../catalog/catalog-entries.ts';
 import type { Deliveries } from '../changes/deliveries/open-deliveries.ts';
 import type { ChangesService } from '../changes/open-changes.ts';
 import type { NodeRegistry } from '../cluster/node-registry.ts';
+import type { GridSet } from '../domain/grid-set.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
@@ -106,10 +107,14 @@ export interface ImportDeps {
   ) => Promise<{
     readonly layers: readonly object[];
     readonly gridSets: readonly object[];
+    readonly missing: readonly object[];
+    readonly withoutGridSet: readonly object[];
     readonly report: { readonly entries: readonly object[] };
   }>;
   /** The layer that a document would declare. Throws `request-invalid`. */
   readonly previewLayer: (document: unknown) => Layer;
+  /** The grid set that a document would declare. Throws `request-invalid`. */
+  readonly previewGridSet: (document: unknown) => GridSet;
   /** A tile of an undeclared layer. Nothing is kept. */
   readonly previewTile: (
     document: unknown,

@@ -1,6 +1,6 @@
-import { boundsOfPoints, coordsOf } from '../domain/bounds.ts';
+import { coordsOf } from '../domain/bounds.ts';
 import type { GridSet } from '../domain/grid-set.ts';
-import { projectionOf } from '../domain/projection.ts';
+import { boundsFromWgs84, projectionOf } from '../domain/projection.ts';
 
 /** A layer's part of a grid set, in the configuration file's form. */
 export interface SubsetDocument {
@@ -12,8 +12,6 @@ export interface SubsetDocument {
 
 /** Of scale denominators; servers round them. */
 const TOLERANCE = 0.01;
-/** Points along an edge: its middle bulges. */
-const STEPS = 8;
 /** Share of the grid set's extent below which a difference is ignored. */
 const ALL_OF_IT = 1e-3;
 
@@ -39,18 +37,10 @@ export function clippedSubset(gridSet: GridSet, extent: readonly number[] | null
 function extentIn(gridSet: GridSet, degrees: readonly number[]): readonly number[] | null {
   const projection = projectionOf(gridSet);
   if (!projection) return null;
-  const [west = 0, south = 0, east = 0, north = 0] = degrees;
-  const shares = Array.from({ length: STEPS + 1 }, (_, step) => step / STEPS);
-  const places = shares.flatMap((u) =>
-    shares.flatMap((v) => {
-      const latitude = Math.min(89.9, Math.max(-89.9, south + (north - south) * v));
-      const place = projection.fromLonLat(west + (east - west) * u, latitude);
-      return place ? [place] : [];
-    }),
-  );
-  if (places.length === 0) return null;
-  const exact = coordsOf(boundsOfPoints(places));
-  return gridSet.srs === 4326 ? degrees : exact.map((value) => Math.round(value * 100) / 100);
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = degrees;
+  const around = boundsFromWgs84(projection, { minX, minY, maxX, maxY });
+  if (!around || gridSet.srs === 4326) return around && degrees;
+  return coordsOf(around).map((value) => Math.round(value * 100) / 100);
 }
 
 /** Grid sets that clients know by these names come first. */

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { checkImported } from '../config/check-imported.ts';
+import { boundsOf } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
+import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { capabilitiesAddress, importCapabilities } from './import-capabilities.ts';
 
 const gridSets = builtInGridSets();
@@ -9,9 +11,10 @@ async function read(
   xml: string,
   only: readonly string[] | null = null,
   address = 'http://maps.example.org/wms',
+  known: readonly GridSet[] = gridSets,
 ) {
   const url = capabilitiesAddress(address);
-  const imported = await importCapabilities(Buffer.from(xml), { address: url, only, gridSets });
+  const imported = await importCapabilities(Buffer.from(xml), { address: url, only, gridSets: known });
   const reported = imported.report.entries.map(
     ({ fate, subject, element }) => `${fate}: ${element} of ${subject}`,
   );
@@ -84,7 +87,7 @@ describe('the capabilities of a WMS', () => {
         formats: ['image/png'],
         gridSets: [{ name: 'EPSG:900913', zoomStart: 3, zoomStop: 9 }],
         parameters: [
-          { name: 'STYLES', default: 'population', values: ['population', 'pophatch'] },
+          { name: 'STYLES', default: '', values: ['', 'population', 'pophatch'] },
           { name: 'TIME', default: '2020', values: ['2019', '2020'] },
         ],
         queryable: true,
@@ -105,7 +108,8 @@ describe('the capabilities of a WMS', () => {
     expect(reported).toEqual(
       expect.arrayContaining([
         'changed: OnlineResource of service',
-        'left out: CRS of layer topp:states',
+        'left out: CRS of service',
+        'taken: Style of layer topp:states',
         'left out: Dimension elevation of layer topp:states',
       ]),
     );
@@ -133,6 +137,42 @@ describe('the capabilities of a WMS', () => {
         what: expect.stringContaining('and 55 more'),
       }),
     );
+  });
+
+  const CITY =
+    `<WMS_Capabilities version="1.3.0"><Capability><Request><GetMap><Format>image/png</Format></GetMap></Request>
+  <Layer><Title>City</Title><EX_GeographicBoundingBox><westBoundLongitude>9.9</westBoundLongitude><eastBoundLongitude>10.1</eastBoundLongitude>
+    <southBoundLatitude>53.5</southBoundLatitude><northBoundLatitude>53.6</northBoundLatitude></EX_GeographicBoundingBox>
+    <Layer><Name>parcels</Name><Title>Parcels</Title><CRS>EPSG:25832</CRS><CRS>EPSG:31467</CRS></Layer>
+    <Layer><Name>roads</Name><CRS>EPSG:25832</CRS><CRS>EPSG:3857</CRS></Layer>
+    <Layer><Name>all</Name>MANY<BoundingBox CRS="EPSG:25832" minx="1" miny="1" maxx="2" maxy="2"/></Layer>
+  </Layer></Capability></WMS_Capabilities>`.replace(
+      'MANY',
+      Array.from({ length: 60 }, (_, i) => `<CRS>EPSG:${25820 + i}</CRS>`).join(''),
+    );
+
+  it('CRS without a grid set are listed with the extent of their layers, and so are layers that need one', async () => {
+    const { layers, missing, withoutGridSet } = await read(CITY);
+    expect(layers.map(({ name }) => name)).toEqual(['roads']);
+    expect(missing).toEqual([
+      { srs: 25832, layers: 3, degrees: [9.9, 53.5, 10.1, 53.6] },
+      { srs: 31467, layers: 1, degrees: [9.9, 53.5, 10.1, 53.6] },
+    ]);
+    expect(withoutGridSet).toEqual([
+      { name: 'parcels', title: 'Parcels', crs: ['EPSG:25832', 'EPSG:31467'] },
+      { name: 'all', title: '', crs: ['EPSG:25832'] },
+    ]);
+  });
+
+  it('a declared grid set is used by all layers in its CRS, however many CRS they have', async () => {
+    const extent = boundsOf([-46133, 5048875, 1206211, 6301219]);
+    const own = createGridSet({ name: 'utm32', srs: 25832, extent, levels: 10 });
+    const { layers, missing } = await read(CITY, null, undefined, [...gridSets, own]);
+    expect(layers.map(({ name }) => name)).toEqual(['parcels', 'roads', 'all']);
+    expect(layers[2]?.gridSets).toEqual([
+      { name: 'utm32', extent: [559557.97, 5928270.67, 572964.45, 5939581.42] },
+    ]);
+    expect(missing.map(({ srs }) => srs)).toEqual([31467]);
   });
 
   it('an import of an unknown WMS layer lists the existing ones', async () => {

@@ -7,7 +7,7 @@ import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { collectYielding } from '../lib/yielding.ts';
 import { CAPABILITIES_LIMITS, wmtsCapabilitiesOf } from '../sources/wmts-capabilities.ts';
 import { type Imported, type ImportedDocument, ImportReport, withoutTwins } from './import-report.ts';
-import { createGridSetChooser, importWmsLayer } from './import-wms.ts';
+import { createGridSetChooser, importWmsLayer, type MissingGridSet, MissingGridSets } from './import-wms.ts';
 import { FittingGridSets, importWmtsLayer } from './import-wmts.ts';
 import { wmsCapabilitiesOf } from './wms-capabilities.ts';
 
@@ -37,8 +37,17 @@ export function capabilitiesAddress(text: string): URL {
   return url;
 }
 
+export interface ImportedService extends Imported {
+  readonly missing: readonly MissingGridSet[];
+  /** Layers that need one of them. */
+  readonly withoutGridSet: MissingGridSets['layers'];
+}
+
 /** Reads WMS 1.1.1 and 1.3.0 and WMTS 1.0.0. Throws `request-invalid`. */
-export async function importCapabilities(bytes: Buffer, options: CapabilitiesImport): Promise<Imported> {
+export async function importCapabilities(
+  bytes: Buffer,
+  options: CapabilitiesImport,
+): Promise<ImportedService> {
   const root = await readRoot(bytes);
   try {
     if (root.name === 'Capabilities') return await importWmts(root, options);
@@ -67,23 +76,26 @@ async function readRoot(bytes: Buffer): Promise<XmlElement> {
 async function importWms(
   root: XmlElement,
   { address, only, gridSets }: CapabilitiesImport,
-): Promise<Imported> {
+): Promise<ImportedService> {
   const report = new ImportReport();
   const capabilities = wmsCapabilitiesOf(root);
   const base = serviceAddress(address, capabilities.mapAddress, report);
   const all = await collectYielding(capabilities.layers);
   const selection = pick(all, ({ name }) => name, only);
   const choose = createGridSetChooser(gridSets);
+  const missing = new MissingGridSets();
   const layers = await readEach(selection, (layer) =>
-    importWmsLayer(layer, capabilities, base, choose(layer.crs), report),
+    importWmsLayer(layer, capabilities, base, choose(layer.crs), missing, report),
   );
-  return { gridSets: [], layers: withoutTwins(layers, report), report };
+  missing.report(report);
+  const { gridSets: missed, layers: withoutGridSet } = missing;
+  return { gridSets: [], layers: withoutTwins(layers, report), missing: missed, withoutGridSet, report };
 }
 
 async function importWmts(
   root: XmlElement,
   { address, only, gridSets }: CapabilitiesImport,
-): Promise<Imported> {
+): Promise<ImportedService> {
   const report = new ImportReport();
   const { layers: known, queryAddress } = await wmtsCapabilitiesOf(root);
   const fitting = new FittingGridSets(gridSets, report);
@@ -91,7 +103,9 @@ async function importWmts(
   const base = isDocument ? address.href : serviceAddress(address, queryAddress, report);
   const selection = pick([...known.values()], ({ id }) => id, only);
   const layers = await readEach(selection, (layer) => importWmtsLayer(layer, base, fitting, report));
-  return { gridSets: fitting.declared, layers: withoutTwins(layers, report), report };
+  const documents = { gridSets: fitting.declared, layers: withoutTwins(layers, report) };
+  // A tile matrix set becomes a grid set by itself.
+  return { ...documents, missing: [], withoutGridSet: [], report };
 }
 
 async function readEach<Layer>(

@@ -1,3 +1,5 @@
+import { type Bounds, boundsAround, boundsOf, coordsOf } from '../domain/bounds.ts';
+import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { formatOf } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
@@ -18,10 +20,12 @@ export function importWmsLayer(
   { version, formats, infoFormats }: WmsCapabilities,
   address: string,
   chosen: ChosenGridSets,
+  missing: MissingGridSets,
   report: ImportReport,
 ): ImportedDocument | null {
   const about = report.about(`layer ${layer.name}`);
   const subsets = subsetsOf(layer, chosen, about);
+  missing.add(layer, chosen, subsets.length > 0);
   const served = formatsOf(formats, about);
   if (subsets.length === 0) about.leftOut('Layer', 'none of its CRS has a grid set');
   if (served.length === 0) about.leftOut('Layer', 'none of its image formats is served here');
@@ -72,7 +76,7 @@ function formatsOf(formats: readonly string[], about: SubjectReport): readonly s
 
 function subsetsOf(
   layer: WmsLayer,
-  { gridSets, leftOut }: ChosenGridSets,
+  { gridSets }: ChosenGridSets,
   about: SubjectReport,
 ): readonly SubsetDocument[] {
   const found = gridSets.flatMap((gridSet) => {
@@ -83,7 +87,6 @@ function subsetsOf(
     return [];
   });
   if (found.length > 0) about.taken('CRS', 'BoundingBox');
-  if (leftOut !== '') about.leftOut('CRS', leftOut);
   return found;
 }
 
@@ -96,10 +99,9 @@ function srsNames({ gridSets, mercatorName }: ChosenGridSets): Record<string, st
 function parametersOf(layer: WmsLayer, about: SubjectReport): readonly object[] | undefined {
   const styles = layer.styles.map(({ name }) => name);
   const parameters: object[] = [];
-  if (styles.length > 1) {
-    parameters.push({ name: 'STYLES', default: styles[0], values: styles });
-    about.taken('Style');
-  }
+  // OGC 06-042, 7.3.3.4: empty means the default of the server, which is not always its first; one style needs no choice.
+  if (styles.length > 1) parameters.push({ name: 'STYLES', default: '', values: ['', ...styles] });
+  if (styles.length > 0) about.taken('Style');
   for (const dimension of layer.dimensions) {
     const name = `Dimension ${dimension.name}`;
     const filter = filterOf(dimension);
@@ -131,10 +133,60 @@ function legendsOf(layer: WmsLayer, about: SubjectReport): readonly object[] {
 
 interface ChosenGridSets {
   readonly gridSets: readonly GridSet[];
-  /** CRS that are left out, and why; empty: none are. */
-  readonly leftOut: string;
+  /** CRS without a grid set. */
+  readonly strange: readonly string[];
   /** As the server calls web mercator, if not by its usual number. */
   readonly mercatorName: string | null;
+}
+
+/** A CRS that layers of a service have, and that no grid set is declared for. */
+export interface MissingGridSet {
+  /** EPSG code. */
+  readonly srs: number;
+  /** How many have it. */
+  readonly layers: number;
+  /** West, south, east, north of these; null: not known. */
+  readonly degrees: readonly number[] | null;
+}
+
+/** Collects CRS without a grid set, layer by layer. */
+export class MissingGridSets {
+  /** Layers that cannot be served without one of these CRS. */
+  readonly layers: { readonly name: string; readonly title: string; readonly crs: readonly string[] }[] = [];
+  readonly #byCode = new Map<number, MissingGridSet>();
+  readonly #others = new Set<string>();
+
+  add(layer: WmsLayer, { strange }: ChosenGridSets, isServed: boolean): void {
+    const meant = layer.crs.length > MEANT ? strange.filter((crs) => layer.boxedCrs.includes(crs)) : strange;
+    const codes = meant.flatMap((crs) => srsOfCrs(crs) ?? []);
+    for (const crs of strange) this.#others.add(crs);
+    for (const srs of codes) {
+      const { layers, degrees } = this.#byCode.get(srs) ?? { layers: 0, degrees: null };
+      this.#byCode.set(srs, { srs, layers: layers + 1, degrees: boxAround(degrees, layer.degrees) });
+    }
+    if (isServed || codes.length === 0) return;
+    this.layers.push({ name: layer.name, title: layer.title, crs: codes.map((srs) => `EPSG:${srs}`) });
+  }
+
+  /** The most used first. */
+  get gridSets(): readonly MissingGridSet[] {
+    return [...this.#byCode.values()].sort((a, b) => b.layers - a.layers);
+  }
+
+  /** One line for all: a service has as many layers as it likes. */
+  report(report: ImportReport): void {
+    const names = [...this.#others];
+    if (names.length === 0) return;
+    report.about('service').leftOut('CRS', `${few(names)}: declare a grid set and name it in gridSets`);
+  }
+}
+
+function boxAround(one: readonly number[] | null, other: readonly number[] | null): readonly number[] | null {
+  if (!one || !other) return one ?? other;
+  const [first, second] = [one, other].map(([minX = 0, minY = 0, maxX = 0, maxY = 0]) =>
+    boundsOf([minX, minY, maxX, maxY]),
+  ) as [Bounds, Bounds];
+  return coordsOf(boundsAround([first, second]));
 }
 
 const MERCATOR = 3857;
@@ -148,7 +200,7 @@ export function createGridSetChooser(known: readonly GridSet[]): (crs: readonly 
 }
 
 function choose(crs: readonly string[], known: readonly GridSet[]): ChosenGridSets {
-  const considered = crs.length > MEANT ? known.filter(({ name }) => USUAL.includes(name)) : known;
+  const considered = crs.length > MEANT ? known.filter(isMeant) : known;
   const found = new Set<GridSet>();
   const strange: string[] = [];
   for (const name of crs) {
@@ -158,9 +210,14 @@ function choose(crs: readonly string[], known: readonly GridSet[]): ChosenGridSe
   }
   return {
     gridSets: usualFirst(found),
-    leftOut: strange.length === 0 ? '' : `${few(strange)}: declare a grid set and name it in gridSets`,
+    strange,
     mercatorName: crs.includes(`EPSG:${MERCATOR}`) ? null : (crs.find((name) => isMercator(name)) ?? null),
   };
+}
+
+/** Those that an administrator declared are meant to be used. */
+function isMeant({ name }: GridSet): boolean {
+  return USUAL.includes(name) || !builtInGridSets().some((gridSet) => gridSet.name === name);
 }
 
 /** The plain one for a CRS: neither for dense screens nor a second ladder for the same. */

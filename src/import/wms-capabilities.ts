@@ -8,6 +8,8 @@ export interface WmsLayer {
   readonly attribution: string;
   /** As the document spells them. */
   readonly crs: readonly string[];
+  /** Those that it has a bounding box in. */
+  readonly boxedCrs: readonly string[];
   /** West, south, east, north; null: not said. */
   readonly degrees: readonly number[] | null;
   readonly styles: readonly ReturnType<typeof styleOf>[];
@@ -23,6 +25,7 @@ type Inherited = Omit<WmsLayer, 'name' | 'title' | 'abstract'>;
 const NOTHING: Inherited = {
   attribution: '',
   crs: [],
+  boxedCrs: [],
   degrees: null,
   styles: [],
   dimensions: [],
@@ -77,6 +80,7 @@ function inheritedBy(element: XmlElement, above: Inherited): Inherited {
   return {
     attribution: attribution ? textIn(attribution, 'Title') : above.attribution,
     crs: crsWith(above.crs, crsOf(element)),
+    boxedCrs: crsWith(above.boxedCrs, childrenOf(element, 'BoundingBox').flatMap(crsOfBox)),
     degrees: degreesOf(element) ?? above.degrees,
     styles: byName([...above.styles, ...childrenOf(element, 'Style').map(styleOf)]),
     dimensions: byName([...above.dimensions, ...dimensionsOf(element)]),
@@ -105,6 +109,12 @@ function crsWith(above: readonly string[], own: readonly string[]): readonly str
 /** 1.1.1 has several in one element, with spaces between. */
 function crsOf(element: XmlElement): readonly string[] {
   return [...textsIn(element, 'CRS'), ...textsIn(element, 'SRS').flatMap((text) => text.split(/\s+/))];
+}
+
+/** 1.1.1 calls it SRS. */
+function crsOfBox({ attributes }: XmlElement): readonly string[] {
+  const crs = attributes.get('CRS') ?? attributes.get('SRS');
+  return crs === undefined ? [] : [crs];
 }
 
 function degreesOf(element: XmlElement): readonly number[] | null {

@@ -16,11 +16,11 @@ const NAMES = [
 const SAME = {
   German: [
     GERMAN,
-    `${NAMES} Name Version Format Layer Parameter Position Live Quota Export Threads Tokens Upstream Upstreams West Limits Median Seed… Feeds Purge in1`,
+    `${NAMES} Name Version Format Layer Parameter Position Live Quota Export Threads Tokens Upstream Upstreams West Limits Median Seed… Feeds Purge in1 CRS`,
   ],
   French: [
     FRENCH,
-    `${NAMES} Documentation Menu Position Console Action Quota Type Source Format Formats Expression Style Styles Version Export Exports Threads Minute minute zoom1 minutes Licence Purge Notification`,
+    `${NAMES} Documentation Menu Position Console Action Quota Type Source Format Formats Expression Style Styles Version Export Exports Threads Minute minute zoom1 minutes Licence Purge Notification Zooms Public`,
   ],
   Spanish: [SPANISH, `${NAMES} no Tokens Roles zoom1`],
 } as const;
@@ -85,7 +85,12 @@ describe('the pages of the console', () => {
 });
 
 const SPOKEN = /^(aria-label|label|title|alt|placeholder|text|verb|help)$/;
-const EXAMPLES = ['https://maps.example.org/wms', ' ms', ' ms · '];
+const EXAMPLES = [
+  'https://maps.example.org/wms',
+  '+proj=utm +zone=32 +ellps=GRS80 +units=m',
+  ' ms',
+  ' ms · ',
+];
 
 /** Words in JSX that are written there: between elements, or in an attribute that is shown or read out. */
 function ownTexts(name: string, source: string): readonly string[] {

@@ -14,6 +14,8 @@ const PAGES = [
     'layers',
     'layers/world',
     'add',
+    'gridsets',
+    'gridsets?new=25832',
     'seed/world',
     'tasks',
     'schedules',

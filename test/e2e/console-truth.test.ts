@@ -319,7 +319,7 @@ describe('the console does what it shows', needs('chromium'), () => {
       gridSets: ['EPSG:900913'],
     }));
     await page.route('**/api/v1/import', (route) =>
-      route.fulfill({ json: { layers, gridSets: [], report: [] } }),
+      route.fulfill({ json: { layers, gridSets: [], missing: [], withoutGridSet: [], report: [] } }),
     );
     await address.fill(wms.url);
     await button('Read capabilities').click();

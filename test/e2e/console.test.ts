@@ -51,6 +51,8 @@ const PAGES: readonly (readonly [path: string, heading: string])[] = [
   ['overview', 'Overview'],
   ['layers', 'Layers'],
   ['layers/world', 'World'],
+  ['gridsets', 'Grid sets'],
+  ['gridsets?new=25832', 'New grid set'],
   ['seed/world', 'Seed and truncate'],
   ['tasks', 'Tasks'],
   ['tasks/1', 'Seed world'],

@@ -141,6 +141,12 @@ export function coordinateText(value: number): string {
   return String(Number(value.toFixed(6)));
 }
 
+/** Units per pixel, e.g. `4891.97` or `0.000000335276`. */
+export function resolutionText(value: number): string {
+  const text = String(Number(value.toPrecision(6)));
+  return text.includes('e') ? value.toFixed(12).replace(/0+$/, '') : text;
+}
+
 /** Values where the server has them, otherwise the beginning of the id. */
 export function parametersText(
   id: string | null,

@@ -6,6 +6,7 @@ const LOADERS = {
   overview: () => import('./pages/overview.tsx'),
   layers: () => import('./pages/layers.tsx'),
   add: () => import('./pages/add.tsx'),
+  gridsets: () => import('./pages/grid-sets.tsx'),
   seed: () => import('./pages/seed.tsx'),
   tasks: () => import('./pages/tasks.tsx'),
   schedules: () => import('./pages/schedules.tsx'),

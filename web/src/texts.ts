@@ -1,4 +1,5 @@
 import { AUDIT_ACTIONS } from './audit-texts.ts';
+import { GRID_SET_TEXTS } from './grid-set-texts.ts';
 import { loadTranslation } from './language.ts';
 import { LAYER_TEXTS } from './layer-texts.ts';
 import { OPERATION_TEXTS } from './operation-texts.ts';
@@ -7,6 +8,7 @@ import { TASK_TEXTS } from './task-texts.ts';
 /** Every text of the console in English. It is also the type of the translations in `texts/`. */
 export const ENGLISH = {
   ...LAYER_TEXTS,
+  ...GRID_SET_TEXTS,
   ...OPERATION_TEXTS,
   ...TASK_TEXTS,
   product: 'Tilewarden',
@@ -62,6 +64,7 @@ export const ENGLISH = {
     overview: 'Overview',
     layers: 'Layers',
     add: 'Add layer',
+    gridsets: 'Grid sets',
     seed: 'Seed and truncate',
     tasks: 'Tasks',
     schedules: 'Schedules',

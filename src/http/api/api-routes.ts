@@ -10,6 +10,7 @@ import * as coverage from './coverage.ts';
 import * as deliveries from './deliveries.ts';
 import { estimateResponse } from './estimate.ts';
 import * as exports from './exports.ts';
+import * as gridSets from './grid-sets.ts';
 import * as imports from './imports.ts';
 import * as inspect from './inspect.ts';
 import * as removal from './layer-removal.ts';
@@ -97,13 +98,18 @@ export const API_ROUTES = [
     { body: blank.blankAreaBody, answer: blank.blankAreaResponse, status: 201 }, blank.addBlankArea),
   route('DELETE /api/v1/layers/{layer}/blank-areas/{id}', 'operator', 'Remove such an area', { status: 204 }, blank.removeBlankArea),
 
-  route('GET /api/v1/gridsets', 'viewer', 'List the grid sets that layers use', { answer: layers.gridSetListResponse }, layers.listGridSets),
+  route('GET /api/v1/gridsets', 'viewer', 'List the grid sets that layers use, and those that do not come with the program', { answer: gridSets.gridSetListResponse }, gridSets.listGridSets),
   route('POST /api/v1/gridsets', 'admin', 'Declare a grid set', { ...declaring, status: 201 }, (call, deps) => catalog.create(call, 'grid-set', deps)),
-  route('GET /api/v1/gridsets/{gridSet}', 'viewer', 'Show a grid set', { answer: layers.gridSetResponse }, layers.showGridSet),
+  route('GET /api/v1/gridsets/{gridSet}', 'viewer', 'Show a grid set', { answer: gridSets.gridSetResponse }, gridSets.showGridSet),
   route('PUT /api/v1/gridsets/{gridSet}', 'admin', 'Declare a grid set, or replace it', declaring,
     (call, deps) => catalog.put(call, 'grid-set', call.params.gridSet, deps)),
   route('DELETE /api/v1/gridsets/{gridSet}', 'admin', 'Remove a grid set that no layer uses', { query: catalog.dryRunQuery, status: 204 },
     (call, deps) => catalog.remove(call, 'grid-set', call.params.gridSet, deps)),
+
+  route('GET /api/v1/gridset-proposals', 'viewer', 'Propose grid sets for a CRS and an extent',
+    { query: gridSets.proposalsQuery, answer: gridSets.proposalsResponse }, gridSets.listProposals),
+  route('GET /api/v1/gridset-preview', 'viewer', 'The outline of a grid set, declared or not, and its tiles at a zoom, as lines on the earth',
+    { query: gridSets.gridPreviewQuery, answer: gridSets.gridPreviewResponse }, gridSets.previewGridSet),
 
   route('POST /api/v1/import', 'admin', 'Read the capabilities of a WMS or WMTS as declarations; declares nothing',
     { body: imports.importBody, answer: imports.importResponse, asksOnly: true }, imports.readService),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { boundLayer, type Catalog } from '../../catalog/catalog.ts';
-import { type Bounds, boundsOf, coordsOf } from '../../domain/bounds.ts';
+import { type Bounds, coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
@@ -32,7 +32,7 @@ import {
   runsOf,
   tileParts,
 } from './coverage-grid.ts';
-import { amount, bounds, count, tileSetName } from './values.ts';
+import { amount, bounds, boundsInQuery, count, tileSetName } from './values.ts';
 
 export const tileSet = { layer: z.string(), ...tileSetName };
 
@@ -49,13 +49,7 @@ export const zoomCoverageResponse = z.object({
 const coverageKind = z.enum(COVERAGE_KINDS);
 
 export const zoomCoverageQuery = tileSetQuery.extend({
-  bounds: z
-    .string()
-    .transform((text) => text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part))))
-    .refine((numbers) => bounds.safeParse(numbers).success, {
-      error: 'must be four numbers, minX,minY,maxX,maxY with min not above max',
-    })
-    .transform((numbers) => boundsOf(bounds.parse(numbers)))
+  bounds: boundsInQuery
     .exactOptional()
     .describe("minX,minY,maxX,maxY in the grid set's CRS; everything when left out"),
 });

@@ -5,7 +5,7 @@ import { layerOffer } from '../services/tile-json.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { tileIn } from './coverage.ts';
 import { parseShallow } from './read-body.ts';
-import { name, names } from './values.ts';
+import { count, name, names, texts } from './values.ts';
 
 export const importBody = z.strictObject({
   url: name.max(4000).describe('Address of a WMS or WMTS, or of its capabilities'),
@@ -15,6 +15,12 @@ export const importBody = z.strictObject({
 export const importResponse = z.strictObject({
   layers: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/layers takes them'),
   gridSets: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/gridsets takes them'),
+  missing: z
+    .array(z.strictObject({ srs: z.int(), layers: count, degrees: z.array(z.number()).nullable() }))
+    .describe('EPSG codes without a grid set: how many layers have them, and the box around these'),
+  withoutGridSet: z
+    .array(z.strictObject({ name: z.string(), title: z.string(), crs: texts }))
+    .describe('Layers that cannot be added before a grid set for one of these CRS is declared'),
   report: z.array(
     z.strictObject({
       subject: z.string(),
@@ -25,11 +31,10 @@ export const importResponse = z.strictObject({
   ),
 });
 
+export const documentInQuery = z.string().transform(parseDocument).meta({ type: 'string' });
+
 export const previewQuery = z.object({
-  document: z
-    .custom<string>()
-    .transform(parseDocument)
-    .meta({ type: 'string', description: 'The layer as POST /api/v1/layers takes it' }),
+  document: documentInQuery.describe('The layer as POST /api/v1/layers takes it'),
 });
 
 /** Seconds; a map that is moved back and forth requests each tile once. */
@@ -40,8 +45,8 @@ export async function readService(
   { imports }: ApiDeps,
 ) {
   const only = body.layers ?? null;
-  const { layers, gridSets, report } = await imports.readService(body.url, only, context.signal);
-  return { layers, gridSets, report: report.entries };
+  const { report, ...service } = await imports.readService(body.url, only, context.signal);
+  return { ...service, report: report.entries };
 }
 
 export function previewLayer({ query }: Call<{ query: typeof previewQuery }>, { imports }: ApiDeps) {
@@ -59,10 +64,10 @@ export async function previewTile(
   return contentResponse(preview.contentType, preview.bytes, lifetime);
 }
 
-function parseDocument(text: string | undefined): unknown {
+function parseDocument(text: string): unknown {
   try {
-    return parseShallow(text ?? '');
+    return parseShallow(text);
   } catch {
-    throw invalid('document must be a layer as JSON.');
+    throw invalid('document must be a declaration as JSON.');
   }
 }

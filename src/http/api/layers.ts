@@ -2,9 +2,6 @@ import { z } from 'zod';
 import { type BoundLayer, boundLayer } from '../../catalog/catalog.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
 import { shownSource } from '../../catalog/shown-source.ts';
-import { coordsOf } from '../../domain/bounds.ts';
-import { TilewardenError } from '../../domain/errors.ts';
-import type { GridSet } from '../../domain/grid-set.ts';
 import { LAYER_ACCESS, type Layer, OUTSIDE_ANSWERS } from '../../domain/layer.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { writeJson } from '../../lib/write-json.ts';
@@ -14,19 +11,17 @@ import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../context.ts';
 import { snippetsFor } from '../pages/client-snippets.ts';
 import { contentResponse, jsonResponse } from '../response.ts';
-import { gridSetsOf } from '../services/layer-facts.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { entityTag } from './catalog-changes.ts';
 import { type OfTileSet, requestedTileSet } from './coverage.ts';
-import { bounds, count, texts, time, upstreamWords } from './values.ts';
+import { bounds, count, pair, texts, time, upstreamWords } from './values.ts';
 
 const zoomExpiry = z
   .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))
   .describe('By rising zoom; overrides the number beside it');
 
 const access = z.enum(LAYER_ACCESS);
-const pair = z.tuple([z.number(), z.number()]);
 
 export const layerFailure = z
   .object({ at: time, reason: z.string(), message: z.string(), upstream: upstreamWords })
@@ -107,30 +102,6 @@ export const clientListResponse = z.object({
   clients: z.array(z.object({ id: z.string(), client: z.string(), how: z.string(), text: z.string() })),
 });
 
-const gridSetLine = z.object({
-  name: z.string(),
-  aliases: texts,
-  description: z.string(),
-  srs: z.string(),
-  extent: bounds,
-  tileSize: pair,
-  levels: z.array(
-    z.object({
-      name: z.string(),
-      resolution: z.number(),
-      scaleDenominator: z.number(),
-      columns: count,
-      rows: count,
-    }),
-  ),
-});
-export const gridSetListResponse = z.object({ gridSets: z.array(gridSetLine) });
-export const gridSetResponse = gridSetLine.extend({
-  origin: z.enum(['program', 'file', 'database']).describe('Where it is declared'),
-  version: z.number().nullable().describe('Null: it cannot be changed here'),
-  document: z.unknown().describe('In the form of the configuration file; null: it comes with the program'),
-});
-
 export async function listLayers({ context }: Call, deps: ApiDeps) {
   const layers = await visibleLayers(context, await collectYielding(deps.catalog.layers()));
   const lines = await collectYielding(summaries(layers, deps));
@@ -169,22 +140,18 @@ export async function listClients(call: OfTileSet, { catalog }: ApiDeps) {
   return { base, clients: snippetsFor(await requestedTileSet(call, catalog), base) };
 }
 
-export async function showGridSet(call: Call<{ params: 'gridSet' }>, deps: ApiDeps) {
-  const gridSet = deps.catalog.gridSets.find(call.params.gridSet);
-  if (!gridSet) throw new TilewardenError('entry-unknown', 'There is no such grid set.');
-  return declared(call, 'grid-set', gridSet.name, gridSetDocument(gridSet), deps);
-}
-
-async function declared(call: Call, kind: EntryKind, name: string, shown: object, { editor }: ApiDeps) {
+/** With its declaration. */
+export async function declared(
+  call: Call,
+  kind: EntryKind,
+  name: string,
+  shown: object,
+  { editor }: ApiDeps,
+) {
   const entry = await editor.show(kind, name);
   const { origin = 'file', version = null, document = null } = entry ?? {};
   const tag = version === null ? [] : ['ETag', entityTag(version)];
   return jsonResponse({ ...shownTo(call, { ...shown, document }), origin, version }, tag);
-}
-
-export async function listGridSets({ context }: Call, { catalog }: ApiDeps) {
-  const layers = await visibleLayers(context, await collectYielding(catalog.layers()));
-  return { gridSets: gridSetsOf(layers).map(gridSetDocument) };
 }
 
 function stateDocument({ changedAt, failures, failuresSince, lastFailure }: LayerState) {
@@ -213,23 +180,5 @@ function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
     ...layerOffer(layer),
     metatile: [layer.metatile.columns, layer.metatile.rows],
     ...stateDocument(state),
-  };
-}
-
-function gridSetDocument(gridSet: GridSet) {
-  return {
-    name: gridSet.name,
-    aliases: gridSet.aliases,
-    description: gridSet.description,
-    srs: `EPSG:${gridSet.srs}`,
-    extent: coordsOf(gridSet.extent),
-    tileSize: [gridSet.tileWidth, gridSet.tileHeight],
-    levels: gridSet.levels.map(({ name, resolution, scaleDenominator, columns, rows }) => ({
-      name,
-      resolution,
-      scaleDenominator,
-      columns,
-      rows,
-    })),
   };
 }

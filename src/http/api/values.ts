@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Polygon } from '../../domain/bounds.ts';
+import { boundsOf, type Polygon } from '../../domain/bounds.ts';
 import { invalid } from '../../domain/errors.ts';
 import { HOST_CLOSED_REASONS } from '../../domain/upstream-status.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
@@ -42,6 +42,14 @@ export const bounds = z
   })
   .describe("minX, minY, maxX, maxY in the grid set's CRS");
 
+export const boundsInQuery = z
+  .string()
+  .transform((text) => text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part))))
+  .refine((numbers) => bounds.safeParse(numbers).success, {
+    error: 'must be four numbers, minX,minY,maxX,maxY with min not above max',
+  })
+  .transform((numbers) => boundsOf(bounds.parse(numbers)));
+
 export const AREA_CRS = ['EPSG:4326', 'grid-set'] as const;
 export const AREA_FIELDS = {
   area: geoJsonArea.exactOptional(),
@@ -55,6 +63,7 @@ export const AREA_FIELDS = {
 export const time = z.iso.datetime();
 export const count = z.number().describe('A whole number; beyond 2^53 its last digits are lost');
 export const texts = z.array(z.string());
+export const pair = z.tuple([z.number(), z.number()]);
 export const areaShown = z.object({
   type: z.literal('MultiPolygon'),
   coordinates: z.array(z.array(z.array(z.tuple([z.number(), z.number()])))),

@@ -42,7 +42,7 @@ export async function showLayer(call: OfLayer, { catalog, editor }: ApiDeps, for
   if (!bound) throw unknownLayer(name);
   await requireReadable(call.context, bound.layer);
   const entry = await editor.show('layer', bound.layer.name);
-  const { document, kept } = shownTo(call, { document: entry?.document, kept: keptIn(entry) });
+  const { document, kept } = shownTo(call, { document: entry?.effective, kept: keptIn(entry) });
   return documentResponse(writeGwcLayer(document, kept), format);
 }
 

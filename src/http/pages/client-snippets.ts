@@ -1,6 +1,5 @@
 import { coordsOf } from '../../domain/bounds.ts';
-import { boundsOfTile } from '../../domain/grid-set.ts';
-import type { GridSubset } from '../../domain/grid-subset.ts';
+import { type GridSubset, middleTileOf } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
@@ -220,12 +219,8 @@ function datasetOf(shown: ResolvedTileSet, capabilities: string, url: string): s
   );
 }
 
-/** The tile in the middle of the layer at its first zoom. */
 function curlOfTile({ subset, format }: ResolvedTileSet, at: Keyed, isOpen: boolean): string {
-  const { gridSet, zoomStart: z, extent } = subset;
-  const first = boundsOfTile(gridSet, z, 0, 0);
-  const x = Math.floor(((extent.minX + extent.maxX) / 2 - first.minX) / (first.maxX - first.minX));
-  const y = Math.floor((first.maxY - (extent.minY + extent.maxY) / 2) / (first.maxY - first.minY));
+  const { z, x, y } = middleTileOf(subset);
   const secret = isOpen ? '' : '-u NAME:PASSWORD ';
   return `curl -f ${secret}-o tile.${format.extensions[0]} ${shellWord(at(`${z}/${x}/${y}`))}`;
 }

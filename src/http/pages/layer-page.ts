@@ -1,6 +1,6 @@
 import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
 import { coordsOf } from '../../domain/bounds.ts';
-import type { GridSubset } from '../../domain/grid-subset.ts';
+import { type GridSubset, middleTileOf } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
@@ -112,14 +112,14 @@ function snippet({ id, client, how, text }: Snippet): Html {
 </section>`;
 }
 
-/** The first existing tile at the lowest zoom. */
+/** A tile that shows the layer. */
 function preview(layer: Layer, base: string, keyed: Keyed): Html {
-  const [{ gridSet, zoomStart, coverages }] = layer.gridSubsets;
+  const [subset] = layer.gridSubsets;
+  const { gridSet } = subset;
   const format = layer.formats.find(({ kind }) => kind === 'raster');
-  const first = coverages.findIndex((coverage) => coverage !== null);
-  const tile = coverages[first];
-  if (!format || !tile) return EMPTY;
-  const place = `${zoomStart + first}/${tile.minX}/${tile.minY}.${format.extensions[0]}`;
+  if (!format) return EMPTY;
+  const { z, x, y } = middleTileOf(subset);
+  const place = `${z}/${x}/${y}.${format.extensions[0]}`;
   const address = keyed(`${base}/tiles/${addressPart(layer.name)}/${addressPart(gridSet.name)}/${place}`);
   return html`<img class="preview" src="${address}" alt="A tile of the layer" width="${gridSet.tileWidth}" height="${gridSet.tileHeight}">`;
 }

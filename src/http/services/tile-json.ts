@@ -2,7 +2,7 @@ import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
 import { vectorLayersOf } from '../../catalog/vector-layers.ts';
 import { coordsOf } from '../../domain/bounds.ts';
 import type { Format } from '../../domain/format.ts';
-import type { GridSubset } from '../../domain/grid-subset.ts';
+import { type GridSubset, middleTileOf } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import { writeJson } from '../../lib/write-json.ts';
@@ -86,7 +86,7 @@ function documentOf(layer: Layer, subset: GridSubset): object {
     minzoom: subset.zoomStart,
     maxzoom: subset.zoomStop,
     bounds,
-    center: [middle(west, east), middle(south, north), subset.zoomStart],
+    center: [middle(west, east), middle(south, north), middleTileOf(subset).z],
   };
 }
 

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { type ApiResponse, type Problem, part, problemFrom, send } from '../api/client.ts';
 import { reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
@@ -26,6 +26,7 @@ import { addressOf, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { DeclarationEditor, saveLayer } from './declaration-editor.tsx';
 import type { Declaration } from './declaration-fields.tsx';
+import { MissingGridSets } from './missing-grid-sets.tsx';
 
 type Capabilities = ApiResponse<'POST /api/v1/import'>;
 
@@ -39,13 +40,16 @@ const STARTING_POINT: Declaration = {
   gridSets: ['EPSG:900913'],
 };
 
-/** `#/add`: a new layer; `#/add/NAME` changes one that was declared here, `#/add?copy=NAME` begins with another. */
+/**
+ * `#/add`: a new layer; `#/add/NAME` changes one that was declared here, `#/add?copy=NAME` begins with another,
+ * `#/add?url=ADDRESS` with the capabilities of a service.
+ */
 export default function Add() {
   const { item, query } = useRoute();
   const copy = query.get('copy');
   if (item !== '' || copy !== null)
     return <Existing key={item + copy} name={item || (copy ?? '')} isCopy={item === ''} />;
-  return <FromService />;
+  return <FromService key={query.get('url')} first={query.get('url') ?? ''} />;
 }
 
 function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
@@ -70,9 +74,9 @@ function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boole
   return <DeclarationEditor document={copy} version={null} />;
 }
 
-function FromService() {
+function FromService({ first }: { first: string }) {
   const action = useAction();
-  const [url, setUrl] = useState('');
+  const [url, setUrl] = useState(first);
   const [capabilities, setCapabilities] = useState<Capabilities | null>(null);
   const [selection, setSelection] = useState<Declaration | null>(null);
   const read = async () => {
@@ -80,6 +84,10 @@ function FromService() {
     setCapabilities(null);
     setCapabilities(await send<Capabilities>('POST', 'api/v1/import', { url }));
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the address of the page is read once
+  useEffect(() => {
+    if (first !== '') void action.run(read);
+  }, []);
   return (
     <>
       <PageHead
@@ -109,7 +117,13 @@ function FromService() {
           </Form>
         </Card>
         {capabilities && (
-          <Choices key={url} capabilities={capabilities} selection={selection} onChoose={setSelection} />
+          <Choices
+            key={url}
+            capabilities={capabilities}
+            selection={selection}
+            onChoose={setSelection}
+            onDeclared={() => action.run(read)}
+          />
         )}
         {selection && (
           <DeclarationEditor
@@ -159,6 +173,8 @@ function Choices(props: {
   capabilities: Capabilities;
   selection: Declaration | null;
   onChoose: (layer: Declaration) => void;
+  /** A grid set was declared: more can be chosen now. */
+  onDeclared: () => unknown;
 }) {
   const { capabilities, selection } = props;
   const [search, setSearch] = useState('');
@@ -177,7 +193,7 @@ function Choices(props: {
     <Card title={WORDS.found(countText(capabilities.layers.length))}>
       <div className="stack">
         <Input label={TEXTS.layers.search} type="search" value={search} onText={setSearch} />
-        {layers.length === 0 && <Empty>{TEXTS.layers.noMatch}</Empty>}
+        {layers.length === 0 && search !== '' && <Empty>{TEXTS.layers.noMatch}</Empty>}
         {layers.length > 1 && (
           <Check
             label={WORDS.chooseAll(countText(layers.length))}
@@ -211,6 +227,7 @@ function Choices(props: {
               <Button kind="plain service-layer" aria-pressed={isOpen} onClick={() => props.onChoose(layer)}>
                 <strong className="name">{String(layer.title ?? layer.name)}</strong>
                 <span className="small quiet">{layer.name}</span>
+                <span className="small quiet service-grids">{gridSetNames(layer).join(', ')}</span>
               </Button>
             </div>
           )}
@@ -220,9 +237,16 @@ function Choices(props: {
           layers={capabilities.layers.filter(({ name }) => marked.has(name))}
           onAdded={(name) => mark([name], false)}
         />
+        <MissingGridSets capabilities={capabilities} onDeclared={props.onDeclared} />
         <Report capabilities={capabilities} />
       </div>
     </Card>
+  );
+}
+
+function gridSetNames({ gridSets = [] }: Declaration): readonly string[] {
+  return (gridSets as readonly (string | { readonly name: string })[]).map((one) =>
+    typeof one === 'string' ? one : one.name,
   );
 }
 
@@ -266,18 +290,27 @@ function AddMany(props: {
   );
 }
 
+/** Of many layers the same is said: one line for all of them. */
 function Report({ capabilities }: { capabilities: Capabilities }) {
   const notes = capabilities.report.filter(({ fate }) => fate !== 'taken');
-  const lines = [...new Map(notes.map((line) => [JSON.stringify(line), line]))];
-  if (lines.length === 0) return null;
+  const groups = new Map<string, { readonly note: (typeof notes)[number]; readonly subjects: Set<string> }>();
+  for (const note of notes) {
+    const key = JSON.stringify([note.element, note.fate, note.what]);
+    const group = groups.get(key) ?? { note, subjects: new Set() };
+    groups.set(key, group);
+    group.subjects.add(note.subject);
+  }
+  if (groups.size === 0) return null;
+  const subjectText = ([first = '', ...others]: readonly string[]) =>
+    others.length === 0 ? first : `${first} ${TEXTS.upstreams.moreLayers(others.length)}`;
   return (
     <details>
-      <summary>{WORDS.report(countText(lines.length))}</summary>
+      <summary>{WORDS.report(countText(groups.size))}</summary>
       <Table
         label={WORDS.report('')}
         className="snug"
-        rows={lines.slice(0, MAX_REPORTED).map(([key, { subject, element, fate, what }]) => {
-          return [key, WORDS.fates[fate], subject, element, what];
+        rows={[...groups].slice(0, MAX_REPORTED).map(([key, { note, subjects }]) => {
+          return [key, WORDS.fates[note.fate], subjectText([...subjects]), note.element, note.what];
         })}
       />
     </details>

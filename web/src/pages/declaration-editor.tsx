@@ -92,7 +92,7 @@ export function DeclarationEditor(props: {
               <Input
                 label={TEXTS.layers.orders.name}
                 value={String(shown.title ?? '')}
-                onText={(title) => change({ title })}
+                onText={(title) => change({ title: title || undefined })}
               />
             </div>
             <DeclarationFields document={shown} faults={faults} onChange={change} />

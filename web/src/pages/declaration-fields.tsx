@@ -3,6 +3,7 @@ import { closestName } from '../../../src/lib/closest-name.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Button, Check, Choice, Suggestions, TextField } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
+import { GridSetForm } from './grid-set-form.tsx';
 import type { Faults } from './work-plan.ts';
 
 export type Declaration = Readonly<Record<string, unknown>> & { readonly name: string };
@@ -46,6 +47,7 @@ export function DeclarationFields(props: FieldsProps) {
       <Formats {...props} />
       <GridSets {...props} />
       <Filters {...props} />
+      <Serving {...props} />
     </>
   );
 }
@@ -121,7 +123,9 @@ function Formats({ document, onChange }: FieldsProps) {
 function GridSets({ document, faults, onChange }: FieldsProps) {
   const known = useResource<readonly string[]>('rest/gridsets.json');
   const [wanted, setWanted] = useState('');
+  const [declared, setDeclared] = useState<string | null>(null);
   const names = known.data ?? [];
+  const code = /^(?:EPSG:)?(\d{4,6})$/i.exec(wanted.trim())?.[1] ?? null;
   const unknown = wanted !== '' && !names.includes(wanted);
   const subsets = listOf<string | Subset>(document.gridSets).map((one) =>
     typeof one === 'string' ? { name: one } : one,
@@ -175,7 +179,24 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
         >
           {WORDS.addOne}
         </Button>
+        {unknown && code !== null && (
+          <Button kind="beside-fields" onClick={() => setDeclared(code)}>
+            {TEXTS.gridSets.declare(`EPSG:${code}`)}
+          </Button>
+        )}
       </div>
+      {declared !== null && (
+        <GridSetForm
+          key={declared}
+          wanted={{ srs: declared, degrees: null }}
+          onSaved={(name) => {
+            known.reload();
+            save([...subsets, { name }]);
+            setDeclared(null);
+            setWanted('');
+          }}
+        />
+      )}
     </fieldset>
   );
 }
@@ -203,6 +224,7 @@ function Filters({ document, faults, onChange }: FieldsProps) {
             />
             <TextField
               label={WORDS.usual}
+              placeholder={TILE_WORDS.emptyValue}
               value={String(filter.default ?? '')}
               error={faultOf('default')}
               onText={(text) => change(at, { default: text })}
@@ -237,6 +259,73 @@ function Filters({ document, faults, onChange }: FieldsProps) {
   );
 }
 
+const TILE_WORDS = TEXTS.serving;
+const EXPIRIES = [
+  ['expireCache', TILE_WORDS.expireCacheHelp],
+  ['expireClients', TILE_WORDS.expireClientsHelp],
+] as const;
+const METATILE = ['columns', 'rows'] as const;
+const DEFAULT_METATILE = 4;
+
+/** How tiles are fetched, how long they are kept and who may see them. An empty field is the default, and is not stored. */
+function Serving({ document, faults, onChange }: FieldsProps) {
+  const metatile = listOf<number | string>(document.metatile);
+  const number = (text: string) => (text.trim() === '' ? undefined : numberIn(text));
+  const changeMetatile = (at: number, text: string) => {
+    const sides = METATILE.map((_, side) => (side === at ? number(text) : metatile[side]));
+    const given = sides.map((side) => side ?? DEFAULT_METATILE);
+    onChange({ metatile: sides.every((side) => side === undefined) ? undefined : given });
+  };
+  return (
+    <fieldset className="stack">
+      <legend>{TILE_WORDS.title}</legend>
+      <div className="form-grid tops">
+        {METATILE.map((side, at) => (
+          <TextField
+            key={side}
+            label={TILE_WORDS[side]}
+            inputMode="numeric"
+            placeholder={String(DEFAULT_METATILE)}
+            value={metatile[at] ?? ''}
+            error={faultIn(faults, 'metatile')}
+            onText={(text) => changeMetatile(at, text)}
+          />
+        ))}
+        <TextField
+          label={TILE_WORDS.gutter}
+          inputMode="numeric"
+          placeholder="0"
+          value={String(document.gutter ?? '')}
+          error={faultIn(faults, 'gutter')}
+          onText={(text) => onChange({ gutter: number(text) })}
+        />
+        {EXPIRIES.map(([setting, help]) => {
+          const isByZoom = Array.isArray(document[setting]);
+          return (
+            <TextField
+              key={setting}
+              label={TILE_WORDS[setting]}
+              help={isByZoom ? TILE_WORDS.byZoom : help}
+              inputMode="numeric"
+              placeholder={isByZoom ? '' : '0'}
+              disabled={isByZoom}
+              value={isByZoom ? '' : String(document[setting] ?? '')}
+              error={faultIn(faults, setting)}
+              onText={(text) => onChange({ [setting]: number(text) })}
+            />
+          );
+        })}
+        <Choice
+          label={TILE_WORDS.access}
+          value={String(document.access ?? 'public')}
+          options={TILE_WORDS.accesses}
+          onChange={(access) => onChange({ access: access === 'public' ? undefined : access })}
+        />
+      </div>
+    </fieldset>
+  );
+}
+
 /** A list is typed with commas. Its text stays as it was typed for as long as it means the list. */
 function ValuesField(props: {
   kind: Kind;
@@ -247,7 +336,7 @@ function ValuesField(props: {
   const { kind, given, error, onChange } = props;
   const read = (text: string) => {
     if (kind === 'regex') return text;
-    const entries = text.split(',').map((one) => one.trim());
+    const entries = text.split(',').map((one) => (one.trim() === EMPTY ? '' : one.trim()));
     return kind === 'values' ? entries : entries.filter((one) => one !== '').map(numberIn);
   };
   const [typed, setTyped] = useState('');
@@ -256,7 +345,7 @@ function ValuesField(props: {
     <TextField
       label={kind === 'regex' ? WORDS.expression : WORDS.values}
       placeholder={kind === 'regex' ? '.*' : WORDS.valuesLike}
-      value={isTyped ? typed : [given ?? ''].flat().join(', ')}
+      value={isTyped ? typed : shownValues(given)}
       error={error}
       onText={(text) => {
         setTyped(text);
@@ -264,6 +353,14 @@ function ValuesField(props: {
       }}
     />
   );
+}
+
+/** An empty value among others, which a comma alone would not show. */
+const EMPTY = '""';
+
+function shownValues(given: unknown): string {
+  const values = [given ?? ''].flat();
+  return values.length === 1 ? String(values[0]) : values.map((one) => (one === '' ? EMPTY : one)).join(', ');
 }
 
 /** An invalid number stays a text: the server reports it. */

@@ -4,6 +4,7 @@ import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
 import { Copy, FoldedCopy, Loaded } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { TEXTS } from '../texts.ts';
+import { firstZooms } from './work-plan.ts';
 
 const WORDS = TEXTS.layer;
 
@@ -34,9 +35,9 @@ export function Addresses({ set }: { set: TileSet }) {
   );
 }
 
-/** The first few zooms: done in a moment. */
+/** Done in a moment. */
 function seedOf({ layer, gridSet, format, parameters }: TileSet): object {
-  const { zoomStart, zoomStop } = gridSet;
+  const [zoomStart, zoomStop] = firstZooms(gridSet);
   return {
     layer: layer.name,
     type: 'seed',
@@ -44,6 +45,6 @@ function seedOf({ layer, gridSet, format, parameters }: TileSet): object {
     format,
     parameters,
     zoomStart,
-    zoomStop: Math.min(zoomStop, zoomStart + 3),
+    zoomStop,
   };
 }

@@ -3,10 +3,12 @@ import type { ApiResponse } from '../api/client.ts';
 import { useTaskChanges } from '../api/task-feed.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText, percentText, sinceText } from '../format.ts';
+import { AddServer, isFirstRun } from '../parts/add-server.tsx';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { NoTasks, TaskLine, useAreaTexts } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
 import { conditionsOf, FAILED_LATELY, isOver, merged, searchOf } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { Warnings } from './overview-warnings.tsx';
@@ -37,6 +39,7 @@ export default function Overview() {
     <>
       <PageHead title={TEXTS.nav.overview} />
       <div className="grid">
+        <FirstRun />
         <Warnings usage={usage.data} series={series.data} hosts={hosts.data} failedTasks={failed} />
         <Card title={WORDS.disk} className="span-4">
           <Loaded resource={usage}>{(data) => <Disk usage={data} />}</Loaded>
@@ -73,6 +76,18 @@ export default function Overview() {
         </Card>
       </div>
     </>
+  );
+}
+
+function FirstRun() {
+  const isAdmin = may(useCaller(), 'admin');
+  const layers = useResource<readonly string[]>(isAdmin ? 'rest/layers.json' : null);
+  if (!isFirstRun(layers.data)) return null;
+  return (
+    <Card title={TEXTS.firstRun.title}>
+      <p className="quiet">{TEXTS.firstRun.help}</p>
+      <AddServer />
+    </Card>
   );
 }
 

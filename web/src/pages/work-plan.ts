@@ -1,8 +1,9 @@
+import { fittingZoom } from '../../../src/domain/fitting-zoom.ts';
 import { part } from '../api/client.ts';
 import { numberField, typedNumber } from '../format.ts';
 import { type Area, boundsIn, coordinateTexts, isWhole, shapeIn, WHOLE } from '../map/draw-area.ts';
 import { rectangleOf } from '../map/shapes.ts';
-import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
+import { type GridSetInfo, type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
 import { AREA_WORK, TASK_TYPES, type TaskRequest, type Work } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -38,7 +39,7 @@ export type ReadPlan =
   | { readonly request: null; readonly faults: Faults };
 
 const WORDS = TEXTS.seed;
-/** Levels that are proposed at first: few enough to be done in seconds. */
+/** Levels below the first that are proposed: few enough to be done in seconds. */
 const FIRST_LEVELS = 4;
 const DEFAULT_SHARE = 0.95;
 
@@ -71,7 +72,7 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   return { request: { ...what, zoomStart, zoomStop, threadCount, ...place }, faults };
 }
 
-/** Work on cached tiles begins with all zooms that have any, other work with the first few. */
+/** Work on cached tiles begins with all zooms that have any, other work with those that show the extent. */
 export function proposedZooms(
   { type, set, zoomsProposed }: Plan,
   cached: readonly { readonly z: number; readonly tiles: number }[],
@@ -81,8 +82,14 @@ export function proposedZooms(
   const held = cached.filter(({ tiles }) => tiles > 0).map(({ z }) => z);
   const [first, last] = worksOnCached(type)
     ? [held[0] ?? zoomStart, held.at(-1) ?? zoomStop]
-    : [zoomStart, Math.min(zoomStop, zoomStart + FIRST_LEVELS)];
+    : firstZooms(set.gridSet);
   return { zoomStart: String(first), zoomStop: String(last) };
+}
+
+/** The zoom at which the layer is seen as a whole, and a few more. */
+export function firstZooms(gridSet: GridSetInfo): readonly [first: number, last: number] {
+  const first = fittingZoom(gridSet);
+  return [first, Math.min(gridSet.zoomStop, first + FIRST_LEVELS)];
 }
 
 export function isTask(type: Work): boolean {
@@ -163,17 +170,17 @@ function combinationsOf({ formats, parameters }: LayerInfo) {
   );
 }
 
-/** Null for a layer without grid sets. Zooms that are not named are the first few, or `all`. */
+/** Null for a layer without grid sets. Zooms that are not named are those of `firstZooms`, or `all`. */
 export function planFrom(layer: LayerInfo, query: URLSearchParams, usual: Work, all = false): Plan | null {
   const set = tileSetFrom(layer, query);
   if (!set) return null;
   const { zoomStart, zoomStop } = set.gridSet;
-  const last = all ? zoomStop : Math.min(zoomStop, zoomStart + FIRST_LEVELS);
+  const [first, last] = all ? [zoomStart, zoomStop] : firstZooms(set.gridSet);
   return {
     set,
     type: AREA_WORK.find((type) => type === query.get('type')) ?? usual,
     area: areaFrom(query),
-    zoomStart: query.get('zoomStart') ?? String(zoomStart),
+    zoomStart: query.get('zoomStart') ?? String(first),
     zoomStop: query.get('zoomStop') ?? String(last),
     threadCount: query.get('threadCount') ?? '2',
     every: query.get('format') === '*',

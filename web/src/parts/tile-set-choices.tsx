@@ -60,7 +60,8 @@ function Parameter<Layer extends OfferedLayer>(
   };
   if (values) {
     const offered = values.includes(usual) ? values : [usual, ...values];
-    return <Choice label={name} value={value} options={offered} onChange={choose} />;
+    const options = offered.map((one) => [one, one || TEXTS.serving.emptyValue] as const);
+    return <Choice label={name} value={value} options={options} onChange={choose} />;
   }
   if (fault === undefined) {
     const leave = (event: KeyboardEvent<HTMLInputElement>) => {

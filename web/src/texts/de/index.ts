@@ -1,11 +1,13 @@
 import type { Texts } from '../../texts.ts';
 import { audit } from './audit.ts';
+import { gridSets } from './grid-sets.ts';
 import { layers, tilesText } from './layers.ts';
 import { operation } from './operation.ts';
 import { tasks } from './tasks.ts';
 
 const GERMAN: Texts = {
   ...layers,
+  ...gridSets,
   ...operation,
   ...tasks,
   product: 'Tilewarden',
@@ -61,6 +63,7 @@ const GERMAN: Texts = {
     overview: 'Übersicht',
     layers: 'Layer',
     add: 'Layer hinzufügen',
+    gridsets: 'Gridsets',
     seed: 'Seed und Truncate',
     tasks: 'Aufträge',
     schedules: 'Zeitpläne',

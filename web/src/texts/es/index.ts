@@ -1,11 +1,13 @@
 import type { Texts } from '../../texts.ts';
 import { audit } from './audit.ts';
+import { gridSets } from './grid-sets.ts';
 import { layers, tilesText } from './layers.ts';
 import { operation } from './operation.ts';
 import { tasks } from './tasks.ts';
 
 const SPANISH: Texts = {
   ...layers,
+  ...gridSets,
   ...operation,
   ...tasks,
   product: 'Tilewarden',
@@ -61,6 +63,7 @@ const SPANISH: Texts = {
     overview: 'Resumen',
     layers: 'Capas',
     add: 'Añadir capa',
+    gridsets: 'Gridsets',
     seed: 'Seed y truncate',
     tasks: 'Tareas',
     schedules: 'Programaciones',

@@ -1,11 +1,13 @@
 import type { Texts } from '../../texts.ts';
 import { audit } from './audit.ts';
+import { gridSets } from './grid-sets.ts';
 import { isOne, layers, tilesText } from './layers.ts';
 import { operation } from './operation.ts';
 import { tasks } from './tasks.ts';
 
 const FRENCH: Texts = {
   ...layers,
+  ...gridSets,
   ...operation,
   ...tasks,
   product: 'Tilewarden',
@@ -61,6 +63,7 @@ const FRENCH: Texts = {
     overview: 'Vue d’ensemble',
     layers: 'Couches',
     add: 'Ajouter une couche',
+    gridsets: 'Gridsets',
     seed: 'Seed et truncate',
     tasks: 'Tâches',
     schedules: 'Planifications',

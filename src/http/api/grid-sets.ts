@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import { type Bounds, coordsOf } from '../../domain/bounds.ts';
+import { invalid, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { outlineOf, tileEdgesOf } from '../../domain/grid-lines.ts';
+import { type GridSet, levelOf } from '../../domain/grid-set.ts';
+import { type GridSetProposal, proposeGridSets } from '../../domain/grid-set-proposals.ts';
+import { boundsFromWgs84, definitionOf, projectionOf } from '../../domain/projection.ts';
+import { sameSrs } from '../../domain/srs.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
+import { collectYielding } from '../../lib/yielding.ts';
+import { visibleLayers } from '../auth/layer-visibility.ts';
+import { gridSetsOf } from '../services/layer-facts.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { documentInQuery } from './imports.ts';
+import { declared } from './layers.ts';
+import { bounds, boundsInQuery, count, pair, texts, wholeNumber } from './values.ts';
+
+const origin = z.enum(['program', 'file', 'database']).describe('Where it is declared');
+
+const gridSetLine = z.object({
+  name: z.string(),
+  aliases: texts,
+  description: z.string(),
+  srs: z.string(),
+  extent: bounds,
+  tileSize: pair,
+  levels: z.array(
+    z.object({
+      name: z.string(),
+      resolution: z.number(),
+      scaleDenominator: z.number(),
+      columns: count,
+      rows: count,
+    }),
+  ),
+});
+
+export const gridSetListResponse = z.object({
+  gridSets: z.array(
+    gridSetLine.extend({
+      origin,
+      layerCount: count.describe('Layers that use it'),
+      layers: texts.describe('The first 20 of them'),
+    }),
+  ),
+});
+
+export const gridSetResponse = gridSetLine.extend({
+  origin,
+  version: z.number().nullable().describe('Null: it cannot be changed here'),
+  document: z.unknown().describe('In the form of the configuration file; null: it comes with the program'),
+});
+
+/** There may be thousands. */
+const NAMED_IN_ANSWER = 20;
+
+const degrees = boundsInQuery.exactOptional().describe('west,south,east,north in degrees');
+
+export const proposalsQuery = z.object({
+  srs: wholeNumber(1, 999_999).describe('EPSG code'),
+  projection: z.string().min(1).max(1000).exactOptional().describe('PROJ definition of the CRS'),
+  extent: boundsInQuery.exactOptional().describe('minX,minY,maxX,maxY of the data in units of the CRS'),
+  degrees,
+});
+
+export const proposalsResponse = z.object({
+  srs: z.string(),
+  known: z.boolean().describe('False: the CRS needs a PROJ definition to be placed on the earth'),
+  gridSets: texts.describe('Existing grid sets in this CRS'),
+  proposals: z
+    .array(
+      z.object({
+        country: z.string().nullable().describe('ISO 3166-1 alpha-2; null: computed from the extent'),
+        publisher: z.string().nullable(),
+        covers: z.boolean().describe('All of the extent is in it'),
+        document: z.looseObject({ name: z.string() }).describe('As POST /api/v1/gridsets takes it'),
+      }),
+    )
+    .describe('The best first; none: give an extent'),
+});
+
+export const gridPreviewQuery = z.object({
+  gridSet: z.string().exactOptional().describe('Name of an existing one'),
+  document: documentInQuery.exactOptional().describe('Or one as POST /api/v1/gridsets takes it'),
+  zoom: wholeNumber(0, 30).exactOptional(),
+  degrees: degrees.describe('west,south,east,north: where tiles are drawn when all of them are too many'),
+});
+
+const lines = z.array(z.array(pair)).nullable();
+
+export const gridPreviewResponse = gridSetLine.omit({ levels: true }).extend({
+  zooms: count,
+  resolution: z.number().describe('Of the zoom, in units of the CRS'),
+  columns: count,
+  rows: count,
+  outline: lines.describe('Lines of longitude and latitude; null: the CRS is not known'),
+  tiles: lines.describe('Edges of the tiles of the zoom; null: they are too many, or the CRS is not known'),
+});
+
+/** Those that layers use, and all that come from the configuration file or were declared over HTTP. */
+export async function listGridSets({ context }: Call, { catalog, editor }: ApiDeps) {
+  const layers = await visibleLayers(context, await collectYielding(catalog.layers()));
+  const users = new Map<string, string[]>();
+  for (const { name, gridSubsets } of layers) {
+    for (const { gridSet } of gridSubsets) getOrCreate(users, gridSet.name, (): string[] => []).push(name);
+  }
+  const originOf = ({ name }: GridSet) => editor.gridSetOrigin(name);
+  const used = gridSetsOf(layers);
+  const others = catalog.gridSets.gridSets.filter(
+    (gridSet) => !users.has(gridSet.name) && originOf(gridSet) !== 'program',
+  );
+  return {
+    gridSets: [...used, ...others].map((gridSet) => ({
+      ...gridSetDocument(gridSet),
+      origin: originOf(gridSet),
+      layerCount: users.get(gridSet.name)?.length ?? 0,
+      layers: (users.get(gridSet.name) ?? []).slice(0, NAMED_IN_ANSWER),
+    })),
+  };
+}
+
+export async function showGridSet(call: Call<{ params: 'gridSet' }>, deps: ApiDeps) {
+  const gridSet = existing(call.params.gridSet, deps);
+  return declared(call, 'grid-set', gridSet.name, gridSetDocument(gridSet), deps);
+}
+
+export function listProposals({ query }: Call<{ query: typeof proposalsQuery }>, { catalog }: ApiDeps) {
+  const { srs, projection = null } = query;
+  const extent = query.extent ?? (query.degrees ? inCrs(srs, projection, query.degrees) : null);
+  const proposals = checked(() =>
+    proposeGridSets({ srs, projection, extent, isTaken: (name) => catalog.gridSets.find(name) !== null }),
+  );
+  const alike = catalog.gridSets.gridSets.filter((gridSet) => sameSrs(gridSet.srs, srs));
+  return {
+    srs: `EPSG:${srs}`,
+    known: definitionOf({ srs, projection }) !== null,
+    gridSets: alike.map(({ name }) => name),
+    proposals: proposals.map(({ options, ...proposal }) => ({ ...proposal, document: documentOf(options) })),
+  };
+}
+
+export function previewGridSet({ query }: Call<{ query: typeof gridPreviewQuery }>, deps: ApiDeps) {
+  const { gridSet: name, document, zoom = 0 } = query;
+  if ((name === undefined) === (document === undefined))
+    throw invalid('Give gridSet or document, one of them.');
+  const gridSet = name === undefined ? deps.imports.previewGridSet(document) : existing(name, deps);
+  const { columns, rows, resolution } = checked(() => levelOf(gridSet, zoom));
+  const within = query.degrees ? inCrs(gridSet.srs, gridSet.projection, query.degrees) : null;
+  const { levels, ...shown } = gridSetDocument(gridSet);
+  const outline = outlineOf(gridSet);
+  const tiles = tileEdgesOf(gridSet, zoom, null) ?? (within && tileEdgesOf(gridSet, zoom, within));
+  return { ...shown, zooms: levels.length, resolution, columns, rows, outline, tiles };
+}
+
+function existing(name: string, { catalog }: ApiDeps): GridSet {
+  const gridSet = catalog.gridSets.find(name);
+  if (gridSet) return gridSet;
+  throw new TilewardenError('entry-unknown', 'There is no such grid set.');
+}
+
+function inCrs(srs: number, projection: string | null, box: Bounds): Bounds | null {
+  const known = checked(() => projectionOf({ srs, projection }));
+  return known && boundsFromWgs84(known, box);
+}
+
+/** A wrong definition in a request is the caller's mistake, not one of the configuration. */
+function checked<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw isTilewardenError(error) ? invalid(error.message) : error;
+  }
+}
+
+function documentOf({ extent, tileWidth = 256, tileHeight = 256, ...options }: GridSetProposal['options']) {
+  const tileSize = tileWidth === 256 && tileHeight === 256 ? {} : { tileSize: [tileWidth, tileHeight] };
+  return { ...options, extent: coordsOf(extent), ...tileSize };
+}
+
+function gridSetDocument(gridSet: GridSet) {
+  return {
+    name: gridSet.name,
+    aliases: gridSet.aliases,
+    description: gridSet.description,
+    srs: `EPSG:${gridSet.srs}`,
+    extent: coordsOf(gridSet.extent),
+    tileSize: [gridSet.tileWidth, gridSet.tileHeight],
+    levels: gridSet.levels.map(({ name, resolution, scaleDenominator, columns, rows }) => ({
+      name,
+      resolution,
+      scaleDenominator,
+      columns,
+      rows,
+    })),
+  };
+}

@@ -1,0 +1,201 @@
+import { useState } from 'react';
+import { type ApiResponse, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { coordinateText } from '../format.ts';
+import { LOCALE } from '../language.ts';
+import { boundsIn } from '../map/draw-area.ts';
+import { Button, Choice, Copy, Input, ProblemNotice, TextField } from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
+import { TEXTS } from '../texts.ts';
+import { GridPreview } from './grid-preview.tsx';
+
+type Proposals = ApiResponse<'GET /api/v1/gridset-proposals'>;
+type Proposal = Proposals['proposals'][number];
+
+const WORDS = TEXTS.gridSets;
+const MAX_ZOOMS = 31;
+const NOT_TYPED = ['', '', '', ''];
+const PATH = 'api/v1/gridsets';
+
+/** Where a grid set is wanted for. */
+export interface WantedGridSet {
+  /** EPSG code. */
+  readonly srs: string;
+  /** West, south, east, north of the data. */
+  readonly degrees: readonly number[] | null;
+}
+
+/** Declares a grid set: a national scheme, or one computed from the extent of the data. It may be part of another form. */
+export function GridSetForm(props: { wanted: WantedGridSet; onSaved: (name: string) => unknown }) {
+  const { wanted, onSaved } = props;
+  const [code, setCode] = useState(wanted.srs);
+  const [projection, setProjection] = useState('');
+  const [units, setUnits] = useState<'degrees' | 'crs'>(wanted.degrees ? 'degrees' : 'crs');
+  const [typed, setTyped] = useState(wanted.degrees?.map(coordinateText) ?? NOT_TYPED);
+  const [scheme, setScheme] = useState(0);
+  const [name, setName] = useState<string | null>(null);
+  const [zooms, setZooms] = useState<string | null>(null);
+  const action = useAction();
+  const srs = /^\s*(?:EPSG:)?(\d{1,6})\s*$/i.exec(code)?.[1] ?? null;
+  const isEmpty = typed.every((text) => text.trim() === '');
+  const bounds = boundsIn({ kind: 'bounds', typed });
+  const where = bounds && { [units === 'degrees' ? 'degrees' : 'extent']: bounds.join(',') };
+  const query = { srs: srs ?? '', ...where, ...(projection !== '' && { projection }) };
+  const offer = useResource<Proposals>(
+    srs === null ? null : `api/v1/gridset-proposals?${new URLSearchParams(query)}`,
+  );
+  const { data } = offer;
+  const proposal = data?.proposals[scheme] ?? data?.proposals[0] ?? null;
+  const draft = proposal && draftOf(proposal, name, zooms);
+  const save = async () => {
+    if (!draft) return;
+    await send('POST', PATH, draft.document);
+    await onSaved(draft.document.name);
+  };
+  const restart = () => {
+    setScheme(0);
+    setName(null);
+    setZooms(null);
+  };
+  return (
+    <div className="grid tops">
+      <div className="span-5 stack">
+        <TextField
+          label={WORDS.code}
+          inputMode="numeric"
+          value={code}
+          error={srs === null && code !== '' ? WORDS.badCode : null}
+          onText={(text) => {
+            setCode(text);
+            restart();
+          }}
+        />
+        {data && data.gridSets.length > 0 && (
+          <p className="small quiet">{WORDS.existing(data.gridSets.join(', '))}</p>
+        )}
+        {data && (!data.known || projection !== '') && (
+          <TextField
+            label={WORDS.projection}
+            help={data.known ? null : WORDS.unknownCode(srs ?? '')}
+            placeholder="+proj=utm +zone=32 +ellps=GRS80 +units=m"
+            value={projection}
+            onText={setProjection}
+          />
+        )}
+        <ExtentFields
+          crs={srs === null ? WORDS.crs : `EPSG:${srs}`}
+          units={units}
+          typed={typed}
+          error={!isEmpty && !bounds ? WORDS.badExtent : null}
+          onUnits={setUnits}
+          onTyped={(changed) => {
+            setTyped(changed);
+            setScheme(0);
+          }}
+        />
+        <ProblemNotice problem={offer.problem} />
+        {data && data.proposals.length === 0 && <p className="notice">{WORDS.needsExtent}</p>}
+        {draft && data && (
+          <>
+            <Choice
+              label={WORDS.scheme}
+              value={String(data.proposals.indexOf(draft.proposal))}
+              options={data.proposals.map((one, place) => [String(place), schemeText(one)])}
+              onChange={(place) => {
+                restart();
+                setScheme(Number(place));
+              }}
+            />
+            <div className="form-grid tops pairs">
+              <TextField label={TEXTS.name} value={draft.document.name} onText={setName} />
+              <TextField
+                label={WORDS.zooms}
+                help={WORDS.zoomsHelp}
+                type="number"
+                min={1}
+                max={MAX_ZOOMS}
+                value={zooms ?? String(draft.resolutions.length)}
+                onText={setZooms}
+              />
+            </div>
+            <ProblemNotice problem={action.problem} />
+            <div className="row">
+              <Button kind="primary" disabled={action.busy} onClick={() => action.run(save)}>
+                {WORDS.save}
+              </Button>
+            </div>
+            <Copy text={curl('POST', PATH, draft.document)} label={TEXTS.add.curl} />
+          </>
+        )}
+      </div>
+      <div className="span-7">
+        {draft && (
+          <GridPreview
+            ladder={draft}
+            query={{ document: JSON.stringify(draft.document) }}
+            degrees={units === 'degrees' ? bounds : null}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function ExtentFields(props: {
+  crs: string;
+  units: 'degrees' | 'crs';
+  typed: readonly string[];
+  error: string | null;
+  onUnits: (units: 'degrees' | 'crs') => void;
+  onTyped: (typed: string[]) => void;
+}) {
+  const { units, typed, error } = props;
+  return (
+    <>
+      <Choice
+        label={WORDS.units}
+        value={units}
+        options={{ degrees: WORDS.degrees, crs: props.crs }}
+        onChange={props.onUnits}
+      />
+      <fieldset>
+        <legend className="visually-hidden">{WORDS.extent}</legend>
+        <div className="form-grid pairs">
+          {TEXTS.seed.bounds[units === 'degrees' ? 'degrees' : 'grid-set'].map((label, place) => (
+            <Input
+              key={label}
+              label={label}
+              inputMode="decimal"
+              value={typed[place] ?? ''}
+              aria-invalid={error !== null}
+              onText={(text) => props.onTyped(typed.with(place, text))}
+            />
+          ))}
+        </div>
+        <span className={error === null ? 'small quiet' : 'small field-error'}>
+          {error ?? WORDS.wholeHelp}
+        </span>
+      </fieldset>
+    </>
+  );
+}
+
+function draftOf(proposal: Proposal, name: string | null, zooms: string | null) {
+  const given = proposal.document.resolutions as readonly number[];
+  const wanted = Number(zooms);
+  const count = Number.isInteger(wanted) && wanted >= 1 && wanted <= MAX_ZOOMS ? wanted : given.length;
+  const last = given.at(-1) ?? 1;
+  const resolutions = Array.from({ length: count }, (_, z) => given[z] ?? last / 2 ** (z - given.length + 1));
+  const document = { ...proposal.document, name: name ?? proposal.document.name, resolutions };
+  const extent = proposal.document.extent as readonly number[];
+  const tileSize = (proposal.document.tileSize ?? [256, 256]) as readonly number[];
+  return { proposal, document, resolutions, extent, tileSize };
+}
+
+function schemeText({ country, publisher, covers }: Proposal): string {
+  const { national, outside, computed } = WORDS.schemes;
+  if (country === null || publisher === null) return computed;
+  const land = new Intl.DisplayNames(LOCALE, { type: 'region' }).of(country) ?? country;
+  return (covers ? national : outside)(publisher, land);
+}

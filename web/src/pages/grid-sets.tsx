@@ -1,0 +1,209 @@
+import { type ApiResponse, part, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
+import { coordinateText, countText, resolutionText } from '../format.ts';
+import { ActionNotices, Card, Facts, LinkButton, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { curl } from '../parts/curl.ts';
+import { ConfirmButton } from '../parts/dialog.tsx';
+import { addressOf, goTo, useRoute } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+import { GridPreview } from './grid-preview.tsx';
+import { GridSetForm } from './grid-set-form.tsx';
+
+type Listed = ApiResponse<'GET /api/v1/gridsets'>['gridSets'][number];
+type Shown = ApiResponse<'GET /api/v1/gridsets/{gridSet}'>;
+
+const WORDS = TEXTS.gridSets;
+const MAX_NAMED = 5;
+
+/** `#/gridsets`: the list; `#/gridsets/NAME`: one of them; `#/gridsets?new=25832`: declares one for an EPSG code, if given. */
+export default function GridSets() {
+  const { item, query } = useRoute();
+  const code = query.get('new');
+  if (item !== '') return <GridSetPage key={item} name={item} />;
+  return code === null ? <GridSetList /> : <NewGridSet key={code} code={code} />;
+}
+
+function NewGridSet({ code }: { code: string }) {
+  return (
+    <>
+      <PageHead title={WORDS.addTitle} />
+      <Card>
+        <GridSetForm
+          wanted={{ srs: code, degrees: null }}
+          onSaved={(name) => goTo(addressOf('gridsets', name))}
+        />
+      </Card>
+    </>
+  );
+}
+
+function GridSetList() {
+  const listed = useApi('/api/v1/gridsets');
+  const names = useResource<readonly string[]>('rest/gridsets.json');
+  const isAdmin = may(useCaller(), 'admin');
+  const others = (known: readonly Listed[]) =>
+    names.data?.filter((name) => !known.some((one) => one.name === name)) ?? [];
+  return (
+    <>
+      <PageHead
+        title={TEXTS.nav.gridsets}
+        actions={
+          isAdmin && (
+            <LinkButton kind="primary" href={addressOf('gridsets', '', { new: '' })}>
+              {WORDS.add}
+            </LinkButton>
+          )
+        }
+      />
+      <p className="quiet">{WORDS.help}</p>
+      <Loaded resource={listed}>
+        {({ gridSets }) => (
+          <div className="stack">
+            <Card>
+              <Table
+                label={WORDS.list}
+                head={[
+                  ...[TEXTS.name, WORDS.crs, WORDS.zooms, WORDS.resolutions, WORDS.extent, WORDS.usedBy],
+                  WORDS.origin,
+                ]}
+                rows={gridSets.map(row)}
+              />
+            </Card>
+            <BuiltIn names={others(gridSets)} />
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function row({ name, description, srs, levels, extent, layers, layerCount, origin }: Listed) {
+  return [
+    name,
+    <div key="name">
+      <a href={addressOf('gridsets', name)}>{name}</a>
+      {description !== '' && <div className="small quiet">{description}</div>}
+    </div>,
+    srs,
+    `0–${levels.length - 1}`,
+    resolutionsText(levels),
+    <span key="extent" className="small">
+      {extentText(extent)}
+    </span>,
+    <Users key="layers" layers={layers} count={layerCount} />,
+    WORDS.origins[origin],
+  ] as const;
+}
+
+/** Most of them are zones of UTM. */
+function BuiltIn({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <details>
+      <summary>{WORDS.builtIn(countText(names.length))}</summary>
+      <div className="row small">
+        {names.map((name) => (
+          <a key={name} href={addressOf('gridsets', name)}>
+            {name}
+          </a>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function Users({ layers, count }: { layers: readonly string[]; count: number }) {
+  if (count === 0) return <span className="quiet">{WORDS.unused}</span>;
+  return (
+    <span className="small">
+      {layers.slice(0, MAX_NAMED).map((name, place) => (
+        <span key={name}>
+          {place > 0 && ', '}
+          <a href={addressOf('layers', name)}>{name}</a>
+        </span>
+      ))}
+      {count > MAX_NAMED && ` ${TEXTS.upstreams.moreLayers(count - MAX_NAMED)}`}
+    </span>
+  );
+}
+
+function GridSetPage({ name }: { name: string }) {
+  const gridSet = useResource<Shown>(`api/v1/gridsets/${part(name)}`);
+  const isAdmin = may(useCaller(), 'admin');
+  const isOwn = isAdmin && gridSet.data?.origin === 'database';
+  return (
+    <>
+      <PageHead title={name} actions={isOwn && <Remove name={name} />} />
+      <Loaded resource={gridSet}>
+        {(shown) => (
+          <div className="grid tops">
+            <Card className="span-5">
+              <Facts
+                of={[
+                  [WORDS.crs, shown.srs],
+                  [WORDS.extent, extentText(shown.extent)],
+                  [WORDS.tileSize, shown.tileSize.join(' × ')],
+                  [WORDS.resolutions, resolutionsText(shown.levels)],
+                  [WORDS.origin, WORDS.origins[shown.origin]],
+                ]}
+              />
+            </Card>
+            <Card title={WORDS.preview} className="span-7">
+              <GridPreview
+                query={{ gridSet: name }}
+                ladder={{ ...shown, resolutions: shown.levels.map(({ resolution }) => resolution) }}
+              />
+            </Card>
+            <Card title={WORDS.levels}>
+              <Table
+                label={WORDS.levels}
+                head={[WORDS.level, TEXTS.name, WORDS.resolutions, WORDS.scale, WORDS.size]}
+                numbers={3}
+                rows={shown.levels.map((level, z) => [
+                  z,
+                  String(z),
+                  level.name,
+                  resolutionText(level.resolution),
+                  countText(Math.round(level.scaleDenominator)),
+                  `${countText(level.columns)} × ${countText(level.rows)}`,
+                ])}
+              />
+            </Card>
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Remove({ name }: { name: string }) {
+  const action = useAction();
+  const remove = async () => {
+    await send('DELETE', `api/v1/gridsets/${part(name)}`);
+    goTo(addressOf('gridsets'));
+  };
+  return (
+    <>
+      <ActionNotices action={action} />
+      <ConfirmButton
+        action={action}
+        title={TEXTS.removeTitle(name)}
+        verb={TEXTS.remove}
+        text={WORDS.removeText}
+        command={curl('DELETE', `api/v1/gridsets/${part(name)}`)}
+        onConfirm={remove}
+      />
+    </>
+  );
+}
+
+function resolutionsText(levels: Listed['levels']): string {
+  const [first, last] = [levels[0]?.resolution ?? 0, levels.at(-1)?.resolution ?? 0];
+  return WORDS.resolution(resolutionText(first), resolutionText(last));
+}
+
+function extentText(extent: Listed['extent']): string {
+  return extent.map((edge) => coordinateText(Math.round(edge * 100) / 100)).join(', ');
+}

@@ -1,0 +1,88 @@
+import type { GRID_SET_TEXTS } from '../../grid-set-texts.ts';
+import type { Translated } from '../../texts.ts';
+
+export const gridSets: Translated<typeof GRID_SET_TEXTS> = {
+  gridSets: {
+    help: 'Ein Gridset ist ein CRS mit einer Ausdehnung und einer Leiter von Auflösungen. Layer bieten Kacheln in einem oder mehreren an.',
+    add: 'Gridset hinzufügen',
+    addTitle: 'Neues Gridset',
+    list: 'Liste der Gridsets',
+    crs: 'CRS',
+    zooms: 'Zoomstufen',
+    zoomsHelp: 'Stufen über das Schema hinaus halbieren dessen letzte Auflösung.',
+    resolutions: 'Auflösungen',
+    resolution: (from, to) => `${from} bis ${to}`,
+    extent: 'Ausdehnung',
+    tileSize: 'Kachelgröße',
+    usedBy: 'Verwendet von',
+    unused: 'keinem Layer',
+    origin: 'Herkunft',
+    origins: { program: 'eingebaut', file: 'Konfigurationsdatei', database: 'hier hinzugefügt' },
+    builtIn: (count) => `${count} weitere eingebaute Gridsets`,
+    levels: 'Stufen',
+    level: 'Stufe',
+    scale: 'Maßstab 1 :',
+    size: 'Spalten × Zeilen',
+    removeText: 'Ein Gridset, das ein Layer verwendet, kann nicht gelöscht werden.',
+    code: 'EPSG-Code',
+    badCode: 'Muss eine Zahl sein, z. B. 25832.',
+    unknownCode: (code) =>
+      `Der Server kennt EPSG:${code} nicht. Geben Sie die Definition in der Form von PROJ an, z. B. von epsg.io.`,
+    projection: 'PROJ-Definition',
+    existing: (names) => `In diesem CRS gibt es schon Gridsets: ${names}.`,
+    units: 'Ausdehnung der Daten in',
+    degrees: 'Grad (WGS 84)',
+    wholeHelp: 'Bei nationalen Schemata freiwillig.',
+    badExtent: 'Müssen vier Zahlen sein, das Minimum vor dem Maximum.',
+    needsExtent:
+      'Für dieses CRS ist kein Schema bekannt: Geben Sie die Ausdehnung der Daten ein, dann wird eines berechnet.',
+    scheme: 'Schema',
+    schemes: {
+      national: (publisher, country) => `${publisher}, ${country}`,
+      outside: (publisher, country) => `${publisher}, ${country} (deckt die Ausdehnung nicht ab)`,
+      computed: 'Zweierpotenzen, aus der Ausdehnung berechnet',
+    },
+    save: 'Gridset speichern',
+    preview: 'Vorschau',
+    previewMap: 'Karte des Gridsets: Pfeiltasten verschieben sie, Plus und Minus ändern die Zoomstufe',
+    previewZoom: 'Kacheln der Zoomstufe',
+    previewTiles: (columns, rows, resolution) =>
+      `${columns} × ${rows} Kacheln, ${resolution} Einheiten pro Pixel`,
+    tooMany: 'Diese Zoomstufe hat zu viele Kacheln, um sie zu zeichnen.',
+    noPlace: 'Das CRS ist nicht bekannt: Das Gridset kann nicht auf einer Karte gezeichnet werden.',
+    declare: (crs) => `Gridset für ${crs} anlegen…`,
+    missing: 'CRS ohne Gridset',
+    missingHelp: 'Legen Sie ein Gridset an, um Kacheln in einem davon anzubieten.',
+    missingMore: (count) => `${count} weitere`,
+    ofLayers: (count) => `${count} Layer`,
+    needed: (count) =>
+      count === '1' ? '1 Layer braucht ein Gridset' : `${count} Layer brauchen ein Gridset`,
+  },
+
+  firstRun: {
+    title: 'Ihren Kartenserver hinzufügen',
+    help: 'Bisher gibt es nur die eingebaute Weltkarte. Geben Sie die Adresse eines WMS oder WMTS an und wählen Sie aus seinen Layern.',
+    address: 'Adresse',
+  },
+
+  serving: {
+    title: 'Kacheln',
+    columns: 'Spalten der Metakachel',
+    rows: 'Zeilen der Metakachel',
+    gutter: 'Rand (Pixel)',
+    expireCache: 'Veralten im Cache nach (s)',
+    expireCacheHelp: '0: nie; -1: nicht gespeichert',
+    expireClients: 'Clients behalten sie (s)',
+    expireClientsHelp: '0: keine Angabe; -1: gar nicht',
+    byZoom: 'Nach Zoomstufe: siehe Einstellungen unten.',
+    access: 'Zugriff',
+    accesses: {
+      public: 'Öffentlich',
+      authenticated: 'Angemeldete Benutzer',
+      viewer: 'Betrachter',
+      operator: 'Operatoren',
+      admin: 'Administratoren',
+    },
+    emptyValue: '(Vorgabe)',
+  },
+};

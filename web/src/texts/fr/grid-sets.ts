@@ -1,0 +1,88 @@
+import type { GRID_SET_TEXTS } from '../../grid-set-texts.ts';
+import type { Translated } from '../../texts.ts';
+
+export const gridSets: Translated<typeof GRID_SET_TEXTS> = {
+  gridSets: {
+    help: 'Un gridset est un SCR avec une étendue et une échelle de résolutions. Les couches proposent des tuiles dans un ou plusieurs d’entre eux.',
+    add: 'Ajouter un gridset',
+    addTitle: 'Nouveau gridset',
+    list: 'Liste des gridsets',
+    crs: 'SCR',
+    zooms: 'Zooms',
+    zoomsHelp: 'Les zooms au-delà du schéma divisent par deux sa dernière résolution.',
+    resolutions: 'Résolutions',
+    resolution: (from, to) => `${from} à ${to}`,
+    extent: 'Étendue',
+    tileSize: 'Taille des tuiles',
+    usedBy: 'Utilisé par',
+    unused: 'aucune couche',
+    origin: 'Origine',
+    origins: { program: 'intégré', file: 'fichier de configuration', database: 'ajouté ici' },
+    builtIn: (count) => `${count} autres gridsets intégrés`,
+    levels: 'Niveaux',
+    level: 'Niveau',
+    scale: 'Échelle 1 :',
+    size: 'Colonnes × lignes',
+    removeText: 'Un gridset utilisé par une couche ne peut pas être supprimé.',
+    code: 'Code EPSG',
+    badCode: 'Doit être un nombre, par exemple 25832.',
+    unknownCode: (code) =>
+      `Le serveur ne connaît pas EPSG:${code}. Indiquez sa définition comme PROJ l’écrit, par exemple d’après epsg.io.`,
+    projection: 'Définition PROJ',
+    existing: (names) => `Il existe déjà des gridsets dans ce SCR : ${names}.`,
+    units: 'Étendue des données en',
+    degrees: 'Degrés (WGS 84)',
+    wholeHelp: 'Facultatif pour les schémas nationaux.',
+    badExtent: 'Doivent être quatre nombres, le minimum avant le maximum.',
+    needsExtent:
+      'Aucun schéma n’est connu pour ce SCR : saisissez l’étendue des données, et il en sera calculé un.',
+    scheme: 'Schéma',
+    schemes: {
+      national: (publisher, country) => `${publisher}, ${country}`,
+      outside: (publisher, country) => `${publisher}, ${country} (ne couvre pas l’étendue)`,
+      computed: 'Puissances de deux, calculées d’après l’étendue',
+    },
+    save: 'Enregistrer le gridset',
+    preview: 'Aperçu',
+    previewMap: 'Carte du gridset : les flèches la déplacent, plus et moins changent le zoom',
+    previewZoom: 'Tuiles du zoom',
+    previewTiles: (columns, rows, resolution) =>
+      `${columns} × ${rows} tuiles, ${resolution} unités par pixel`,
+    tooMany: 'Les tuiles de ce zoom sont trop nombreuses pour être dessinées.',
+    noPlace: 'Le SCR n’est pas connu : le gridset ne peut pas être dessiné sur une carte.',
+    declare: (crs) => `Déclarer un gridset pour ${crs}…`,
+    missing: 'SCR sans gridset',
+    missingHelp: 'Déclarez un gridset pour proposer des tuiles dans l’un d’eux.',
+    missingMore: (count) => `${count} de plus`,
+    ofLayers: (count) => (count === '1' ? '1 couche' : `${count} couches`),
+    needed: (count) =>
+      count === '1' ? '1 couche a besoin d’un gridset' : `${count} couches ont besoin d’un gridset`,
+  },
+
+  firstRun: {
+    title: 'Ajouter votre serveur cartographique',
+    help: 'Il n’y a pour l’instant que la carte du monde intégrée. Indiquez l’adresse d’un WMS ou WMTS, puis choisissez parmi ses couches.',
+    address: 'Adresse',
+  },
+
+  serving: {
+    title: 'Tuiles',
+    columns: 'Colonnes de la métatuile',
+    rows: 'Lignes de la métatuile',
+    gutter: 'Marge (pixels)',
+    expireCache: 'Expirent dans le cache après (s)',
+    expireCacheHelp: '0 : jamais ; -1 : non conservées',
+    expireClients: 'Les clients les gardent (s)',
+    expireClientsHelp: '0 : non précisé ; -1 : pas du tout',
+    byZoom: 'Par zoom : voir les réglages ci-dessous.',
+    access: 'Accès',
+    accesses: {
+      public: 'Public',
+      authenticated: 'Utilisateurs connectés',
+      viewer: 'Lecteurs',
+      operator: 'Opérateurs',
+      admin: 'Administrateurs',
+    },
+    emptyValue: '(par défaut)',
+  },
+};
