@@ -16,7 +16,7 @@ export async function estimateTask(planned: PlannedTask, earlier: readonly Task[
   const truncates = request.type === 'truncate';
   const cached = await countCached(
     planned,
-    truncates ? await setsToEmpty(tiles.bound.store, tiles, request.format) : [tiles.set],
+    truncates ? await setsToEmpty(tiles.bound.store, tiles, request) : [tiles.set],
   );
   const disk = (await tiles.bound.store.room?.()) ?? null;
   const known = { cachedTiles: BigInt(cached.tiles), cachedBytes: BigInt(cached.bytes) };

@@ -4,9 +4,9 @@ import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts
 import type { TilePlace } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
 import { effectOf, markTiles } from './mark-tiles.ts';
-import { gridSetsToEmpty } from './perform-step.ts';
+import { gridSetsToEmpty, partitionOf } from './perform-step.ts';
 import type { TaskStore } from './store/task-store.ts';
-import { EVERY_FORMAT, type Task, type TaskRequest } from './task.ts';
+import type { Task, TaskRequest } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
 
@@ -42,7 +42,7 @@ export function createTruncationMarks(options: TruncationMarksOptions) {
   async function raise(planned: Planned): Promise<Pick<TaskPlan, 'raised' | 'hidden'>> {
     const { bound } = planned.tiles;
     const places = await placesOfTask(planned);
-    const hide = effectOf(selectionOf(planned.request), 'hide', clock.now());
+    const hide = effectOf(partitionOf(planned.request), 'hide', clock.now());
     const effect = { ...hide, byTask: true } as const;
     const { raised, marked } = await markTiles(pipeline, bound, { places, effect });
     await forgottenByAll();
@@ -72,10 +72,6 @@ export function createTruncationMarks(options: TruncationMarksOptions) {
       closeMarksOfEnded(task).catch(failed);
     },
   };
-}
-
-function selectionOf({ format, parametersId }: TaskRequest) {
-  return format === EVERY_FORMAT ? {} : { formats: [format], parametersId };
 }
 
 /** Also of dense tiles. */
