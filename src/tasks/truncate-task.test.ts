@@ -184,13 +184,12 @@ describe('tiles of a truncate that has not removed them yet', () => {
   });
 
   it('tiles of a pending truncate are shown again when it is stopped', async () => {
-    const { service, truncate, outcome, removal, marksEnd } = await heldUp();
+    const { service, truncate, outcome, removal } = await heldUp();
     const truncation = await truncate();
     await until(() => removal.mock.calls.length > 0);
     await service.cancel({ ids: [truncation.id] }, 'me');
-    gate.open();
-    await marksEnd();
     expect(await outcome(2, 1, 1)).toBe('HIT');
+    gate.open();
   });
 
   it('tiles of a refused truncate stay as they are', async () => {

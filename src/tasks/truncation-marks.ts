@@ -55,22 +55,21 @@ export function createTruncationMarks(options: TruncationMarksOptions) {
     for (const [name, number] of Object.entries(raised)) await stores.get(name)?.closeMark(layer, number);
   }
 
-  async function closeMarksOfEnded({ id, request }: Task): Promise<void> {
-    const plan = await store.plan(id);
-    if (plan?.hidden !== undefined) await closeMarks(request.layer, plan);
+  /** Of a task that is done or stopped, if it truncates. */
+  async function ended({ id, request }: Task): Promise<void> {
+    if (request.type !== 'truncate') return;
+    try {
+      const plan = await store.plan(id);
+      if (plan?.hidden !== undefined) await closeMarks(request.layer, plan);
+    } catch (error) {
+      log.warn({ err: error, task: id }, 'could not close the mark of a truncation; retrying later');
+    }
   }
 
   return {
     raise,
     closeMarks,
-    /** Of every change of a task. */
-    changed(task: Task): void {
-      const hasEnded = task.outcome === 'ok' || task.outcome === 'stopped';
-      if (task.request.type !== 'truncate' || !hasEnded) return;
-      const failed = (error: unknown) =>
-        log.warn({ err: error, task: task.id }, 'could not close the mark of a truncation; retrying later');
-      closeMarksOfEnded(task).catch(failed);
-    },
+    ended,
   };
 }
 
