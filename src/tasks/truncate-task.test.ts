@@ -154,6 +154,21 @@ describe('tiles of a truncate that has not removed them yet', () => {
     expect(await outcome(1, 0, 0)).toBe('MISS');
   });
 
+  it('a truncate is accepted when every process and node has forgotten its tiles', async () => {
+    const forgotten = createGate();
+    const waiting = vi.fn(() => forgotten.opened);
+    const { truncate } = await heldUp({ forgottenByAll: waiting });
+    let isAccepted = false;
+    const accepted = truncate({ zoomStart: 1 }).then(() => {
+      isAccepted = true;
+    });
+    await until(() => waiting.mock.calls.length > 0);
+    expect(isAccepted).toBe(false);
+    forgotten.open();
+    await accepted;
+    gate.open();
+  });
+
   it('tiles of a pending truncate are made again on request, and not called stale', async () => {
     const { truncate, outcome, ended, harness } = await heldUp();
     const truncation = await truncate();

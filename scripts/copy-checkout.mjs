@@ -1,0 +1,21 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './steps.mjs';
+
+/** Stay from one run to the next. */
+const KEPT = ['node_modules', 'dist', '.build'];
+
+/** With changes that are not committed. Deleted files are removed from the copy too. */
+export function copyCheckout(checkout) {
+  mkdirSync(checkout, { recursive: true });
+  for (const name of readdirSync(checkout)) {
+    if (!KEPT.includes(name)) rmSync(join(checkout, name), { recursive: true });
+  }
+  const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
+  const { stdout } = spawnSync('git', list, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 });
+  for (const file of stdout.split('\0').slice(0, -1)) {
+    // A file that has been deleted is listed until the deletion is committed.
+    if (existsSync(join(root, file))) cpSync(join(root, file), join(checkout, file));
+  }
+}
