@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
@@ -199,10 +200,24 @@ describe('tiles of a truncate that has not removed them yet', () => {
   });
 
   it('tiles of a pending truncate are shown again when it is stopped', async () => {
-    const { service, truncate, outcome, removal } = await heldUp();
+    const { service, truncate, outcome, removal, harness } = await heldUp();
     const truncation = await truncate();
     await until(() => removal.mock.calls.length > 0);
-    await service.cancel({ ids: [truncation.id] }, 'me');
+    const closing = createGate();
+    const close = harness.store.closeMark.bind(harness.store);
+    const closeMark = vi.spyOn(harness.store, 'closeMark').mockImplementation(async (...mark) => {
+      await closing.opened;
+      return close(...mark);
+    });
+    let isAnswered = false;
+    const answer = service.cancel({ ids: [truncation.id] }, 'me').then(() => {
+      isAnswered = true;
+    });
+    await until(() => closeMark.mock.calls.length > 0);
+    for (let turn = 0; turn < 10; turn++) await setImmediate();
+    expect(isAnswered).toBe(false);
+    closing.open();
+    await answer;
     expect(await outcome(2, 1, 1)).toBe('HIT');
     gate.open();
   });
