@@ -96,8 +96,7 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
   const rects = new Map(levels.map(({ z, rect }) => [z, rect]));
   const selection = createSelection(rects, area);
   const { expected, zooms } = await lookAtPages(store, set, selection, pages);
-  if (zooms.length === 0)
-    throw new TilewardenError('request-invalid', 'No tile of this selection is cached.');
+  if (zooms.length === 0) throw nothingCached();
   const cached = { ...content, zoomStart: Math.min(...zooms), zoomStop: Math.max(...zooms) };
   const { layer, gridSet, format, parametersId } = set;
   const names = { layer, gridSet, format, parametersId };
@@ -117,11 +116,16 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
     }
     await copyChanged(options, pages, selection, writer, begun);
     tiles = writer.count();
+    if (tiles === 0) throw nothingCached();
     return { tiles, present, bytes: await writer.finish(options.vectorLayers ?? []) };
   } catch (error) {
     writer.close();
     throw error;
   }
+}
+
+function nothingCached(): TilewardenError {
+  return new TilewardenError('request-invalid', 'No tile of this selection is cached.');
 }
 
 /** Rounds of copying again: each is shorter than the one before, unless changes never end. */

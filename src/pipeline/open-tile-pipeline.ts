@@ -278,7 +278,7 @@ class Pipeline implements TilePipeline {
 
   async #find(tiles: ResolvedTileSet, tile: TileIndex, isAbsent: boolean): Promise<Look> {
     const found = isAbsent ? null : await this.#look(tiles, tile);
-    return found ?? (await this.#adopted.find(tiles, tile)) ?? found;
+    return found === null ? this.#adopted.find(tiles, tile) : found;
   }
 
   /** The client has its answer; the next one gets the result. */
