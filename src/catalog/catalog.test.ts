@@ -71,6 +71,32 @@ function open(layers: readonly LayerDeclaration<string>[]) {
 }
 
 describe('a catalog', () => {
+  it('a layer drawn from another is bound again with it, also by way of a third', () => {
+    type Source = { readonly type: string; readonly layer?: string };
+    const from = (name: string, below: string | null) => ({
+      ...declare(name),
+      source: (below ? { type: 'layer', layer: below } : { type: 'other' }) as Source,
+    });
+    const layers = [from('lower', null), from('upper', 'lower'), from('top', 'upper'), from('aside', null)];
+    const openSource = () => {
+      throw new Error('no source is opened here');
+    };
+    const stores = new Map([['default', store]]);
+    const catalog = openCatalog({
+      layers,
+      gridSets,
+      stores,
+      openSource,
+      clock: systemClock,
+      log: silentLogger,
+    });
+    const names = layers.map(({ name }) => name);
+    const before = names.map((name) => catalog.layer(name));
+    catalog.setLayer('lower', () => from('lower', null));
+    const isSame = names.map((name, at) => catalog.layer(name) === before[at]);
+    expect(isSame).toEqual([false, false, false, true]);
+  });
+
   it('the catalog joins a layer to its store and its source', () => {
     const { catalog } = open([declare('a')]);
     const bound = catalog.layer('a');

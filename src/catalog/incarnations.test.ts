@@ -22,6 +22,10 @@ function facets(source: string, defaults: string, grid: string): TileFacets {
   return { source, defaults, gridSets: new Map([['EPSG:900913', grid]]) };
 }
 
+function sourceDigest(source: object): string {
+  return facetsOf({ source, parameters: [], gridSets: ['EPSG:4326'] }, registry).source;
+}
+
 const few = fc.constantFrom('a', 'b', 'c');
 const change = fc.oneof(
   {
@@ -148,21 +152,33 @@ describe('incarnations', () => {
     expect(incarnationIn(record, declared, SET)).toBe('');
   });
 
-  it('a new password, user or time limit of a source changes nothing; a new address does', () => {
-    const source = {
-      type: 'wms',
-      url: 'http://maps.test/wms?token=1',
-      layers: 'a',
-      password: 'x',
-      timeoutSeconds: 5,
-    };
-    const of = (changed: object) =>
-      facetsOf({ source: { ...source, ...changed }, parameters: [], gridSets: ['EPSG:4326'] }, registry)
-        .source;
-    const before = of({});
-    expect(of({ password: 'y', username: 'u', timeoutSeconds: 9 })).toBe(before);
-    expect(of({ url: 'http://maps.test/wms?token=2' })).toBe(before);
-    expect(of({ url: 'http://other.test/wms?token=1' })).not.toBe(before);
-    expect(of({ layers: 'b' })).not.toBe(before);
+  it.each([
+    ['wms', { password: 'y', username: 'u', timeoutSeconds: 9 }],
+    ['wmts', { password: 'y', username: 'u', timeoutSeconds: 9 }],
+    ['archive', { password: 'y', username: 'u', timeoutSeconds: 9 }],
+    ['xyz', { password: 'y', username: 'u', timeoutSeconds: 9, keys: { k: '2' } }],
+  ])('options of a connection of type %s change no tile: %o', (type, changed) => {
+    const before = { type, url: 'http://maps.test/', password: 'x', timeoutSeconds: 5, keys: { k: '1' } };
+    const source = type === 'xyz' ? before : { ...before, keys: undefined };
+    expect(sourceDigest({ ...source, ...changed })).toBe(sourceDigest(source));
   });
+
+  it.each(['design', 'styleKey', 'author', 'compass', 'token', 'username', 'password'])(
+    'a new value of %s, in an address, a header or a vendor parameter, makes new tiles',
+    (name) => {
+      const source = (address: string, vendor: string, header: string) => ({
+        type: 'wms',
+        url: [`http://maps.test/wms?${name}=${address}`],
+        vendorParameters: { [name]: vendor },
+        headers: { [name]: header },
+      });
+      const digests = [
+        source('winter', 'winter', 'winter'),
+        source('summer', 'winter', 'winter'),
+        source('winter', 'summer', 'winter'),
+        source('winter', 'winter', 'summer'),
+      ].map(sourceDigest);
+      expect(new Set(digests).size).toBe(4);
+    },
+  );
 });

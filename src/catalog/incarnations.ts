@@ -27,8 +27,8 @@ import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { RETINA_SUFFIX } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
-import { hideSecrets, isSecretName } from '../lib/hide-secrets.ts';
 import { isRecord } from '../lib/value-path.ts';
+import { SOURCE_DRIVERS } from '../sources/drivers.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
 /** The fate of tiles that a change of the source makes doubtful. */
@@ -65,9 +65,6 @@ export const REMOVED: TileRecord = { source: [], defaults: [], gridSets: {} };
 export const REMEMBERED = 7 * 86_400_000;
 /** Declarations that find their tiles again. */
 const MAX_ENTRIES = 8;
-
-/** Options that affect how a server is reached, not what it draws. */
-const CONNECTION_OPTIONS: ReadonlySet<string> = new Set(['username', 'timeoutSeconds']);
 
 export function facetsOf(
   declaration: Pick<LayerDeclaration, 'source' | 'parameters' | 'gridSets'>,
@@ -275,17 +272,15 @@ export function geometryOf(gridSet: GridSet): string {
   });
 }
 
-/** A password that is replaced changes no picture. */
+/** All but the options that the driver marks. A name that looks like a secret is no mark: `design` contains `sig`. */
 function pictureOptions(source: unknown): unknown {
-  if (typeof source === 'string') return hideSecrets(source);
-  if (Array.isArray(source)) return source.map(pictureOptions);
   if (!isRecord(source)) return source;
-  const entries = Object.entries(source).filter(
-    ([name]) => !CONNECTION_OPTIONS.has(name) && !isSecretName(name),
-  );
-  return Object.fromEntries(entries.map(([name, value]) => [name, pictureOptions(value)]));
+  const driver = SOURCE_DRIVERS.find(({ type }) => type === source.type);
+  const connection: ReadonlySet<string> = new Set(driver?.connection);
+  return Object.fromEntries(Object.entries(source).filter(([name]) => !connection.has(name)));
 }
 
+/** One way: nothing of a key in an address can be read from it. */
 function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 }

@@ -1,27 +1,29 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
+import { createSkippingClock } from '../../test/fixtures/skipping-clock.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { systemClock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { createNodeChanges } from './node-changes.ts';
 import { openNodeRegistry } from './node-registry.ts';
 
 const quiet = { clock: systemClock, log: silentLogger };
 
-async function join(location: string, name: string) {
+async function join(location: string, name: string, clock: Clock = systemClock) {
   const database = await openDatabase({ location, ...quiet });
   whenOver(() => database.close());
   const self = { name, roles: ['serve'], version: '1.0' } as const;
   const registry = await openNodeRegistry({ database, instance: randomUUID(), self, ...quiet });
   whenOver(() => registry.close());
-  const changes = createNodeChanges({ database, registry, channels: [], staleMs: 0, ...quiet });
+  const changes = createNodeChanges({ database, registry, channels: [], staleMs: 300_000, ...quiet, clock });
   return { database, changes };
 }
 
-async function following(location: string, name: string) {
-  const node = await join(location, name);
+async function following(location: string, name: string, clock?: Clock) {
+  const node = await join(location, name, clock);
   let halted = Promise.resolve();
   let applied = 0;
   node.changes.onChange(async () => {
@@ -74,4 +76,22 @@ it('a change does not wait again for a node that has fallen silent', async () =>
   const begun = systemClock.monotonic();
   await a.changes.waitForAllNodes();
   expect(systemClock.monotonic() - begun).toBeLessThan(2500);
+});
+
+it.each([
+  ['runs', 100, true],
+  ['is stopped', 20_000, false],
+])('while a query is unanswered a node %s, %i ms at a time: it shows copies: %s', async (_, step, shows) => {
+  const clock = createSkippingClock();
+  const b = await following(await createPostgresDatabase(), 'b', clock);
+  expect(await b.changes.mayShow()).toBe(true);
+  b.halt(new Promise(() => {}));
+  for (let passed = 0; passed < 20_000; passed += step) {
+    clock.skip(step);
+    await setImmediate();
+  }
+  expect(b.changes.isCurrent()).toBe(false);
+  const shown = b.changes.mayShow();
+  clock.skip(step);
+  expect(await shown).toBe(shows);
 });

@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts';
 import { changeNumber, completedChanges } from '../db/numbers.ts';
-import { ifLate } from '../lib/clock.ts';
+import { type Clock, ifLate } from '../lib/clock.ts';
 import { orAborted } from '../lib/deferred.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
@@ -23,12 +23,23 @@ const WAITED_FOR = CURRENT_FOR + 1000;
 const INTERVAL = 2000;
 /** A database that takes longer to return changes counts as unreachable. */
 const TIMEOUT_MS = 3000;
-/** How long a reader waits for that query. */
-const READER_TIMEOUT_MS = 500;
+/** A node that did not run for this long cannot tell a failing database from its own absence. */
+const STOPPED_MS = 2000;
+const BEAT_MS = 500;
 const POLL = 100;
 /** A change was made; a node has applied it. */
 const CHANGED = 'node-news';
 const APPLIED = 'node-news-heard';
+
+interface Moment {
+  readonly monotonic: number;
+  readonly now: number;
+}
+
+const moment = (clock: Pick<Clock, 'monotonic' | 'now'>): Moment => ({
+  monotonic: clock.monotonic(),
+  now: clock.now(),
+});
 
 export type NodeChanges = ReturnType<typeof createNodeChanges>;
 
@@ -40,27 +51,43 @@ export function createNodeChanges(options: NodeChangesOptions) {
   let called = true;
   let polling: Promise<void> | null = null;
   let away = false;
-  /** When the latest successful query began, by both clocks: either may have stood still. */
-  let lastPoll = { monotonic: Number.NEGATIVE_INFINITY, now: Number.NEGATIVE_INFINITY };
+  /** When the latest successful query began. */
+  let lastPoll: Moment = { monotonic: Number.NEGATIVE_INFINITY, now: Number.NEGATIVE_INFINITY };
+  let lastBeat = moment(clock);
+  /** By the monotonic clock. */
+  let resumedAt = Number.NEGATIVE_INFINITY;
 
-  function age(): number {
-    return Math.max(clock.monotonic() - lastPoll.monotonic, clock.now() - lastPoll.now);
+  /** Milliseconds, by the clock that shows more: either may have stood still. */
+  function msSince({ monotonic, now }: Moment): number {
+    return Math.max(clock.monotonic() - monotonic, clock.now() - now);
+  }
+
+  /** Called on every timer and by every reader in doubt, so that whichever runs first after a stop notices it. */
+  function beat(): void {
+    if (msSince(lastBeat) > STOPPED_MS) resumedAt = clock.monotonic();
+    lastBeat = moment(clock);
+  }
+
+  function wasStoppedAfter({ monotonic }: Moment): boolean {
+    beat();
+    return resumedAt >= monotonic;
   }
 
   async function pollNow(): Promise<void> {
-    const begun = { monotonic: clock.monotonic(), now: clock.now() };
+    const begun = moment(clock);
     try {
       const late = new AbortController();
       const giveUp = () => late.abort(new Error(`The database has not answered within ${TIMEOUT_MS} ms.`));
       await ifLate(clock, TIMEOUT_MS, giveUp, () => orAborted(pollAll(begun), late.signal));
       away = false;
     } catch (error) {
-      away = true;
+      // A query that was under way during a stop fails for that reason alone.
+      away ||= !wasStoppedAfter(begun);
       throw error;
     }
   }
 
-  async function pollAll(begun: typeof lastPoll): Promise<void> {
+  async function pollAll(begun: Moment): Promise<void> {
     const wasCalled = called;
     called = false;
     const below = await completedChanges(database.query);
@@ -92,6 +119,7 @@ export function createNodeChanges(options: NodeChangesOptions) {
       isFollowing = true;
       const failure = 'changes of other nodes cannot be read';
       const polls = openRepeater(poll, { clock, log, pause: INTERVAL, failure });
+      const beats = openRepeater(beat, { clock, log, pause: BEAT_MS, failure });
       const wake = () => {
         called = true;
         polls.wake();
@@ -100,20 +128,24 @@ export function createNodeChanges(options: NodeChangesOptions) {
       return {
         async close() {
           for (const stop of stopListening) stop();
+          await beats.close();
           await polls.close();
         },
       };
     },
     /** Whether copies may be served without a query. */
-    isCurrent: (): boolean =>
-      clock.now() - lastPoll.now < CURRENT_FOR && clock.monotonic() - lastPoll.monotonic < CURRENT_FOR,
+    isCurrent: (): boolean => msSince(lastPoll) < CURRENT_FOR,
     isAway: (): boolean => away,
-    /** Queries if necessary. Copies may be served when they are current, or while the database is unreachable for at most `staleMs`. */
+    /**
+     * Queries if necessary. Copies may be served when they are current, or for at most `staleMs` while the database is
+     * unreachable, by a node that has been running since its latest query.
+     */
     async mayShow(): Promise<boolean> {
       if (!isFollowing) return false;
-      if (age() < CURRENT_FOR) return true;
-      if (!away) await Promise.race([poll().catch(() => {}), clock.sleep(READER_TIMEOUT_MS)]);
-      return age() < Math.max(CURRENT_FOR, staleMs);
+      if (msSince(lastPoll) < CURRENT_FOR) return true;
+      if (!away) await poll().catch(() => {});
+      if (msSince(lastPoll) < CURRENT_FOR) return true;
+      return away && !wasStoppedAfter(lastPoll) && msSince(lastPoll) < staleMs;
     },
     /** Resolves when every node has applied what was durable before the call, or serves no copies until it has queried again. */
     async waitForAllNodes(): Promise<void> {

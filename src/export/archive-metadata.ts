@@ -6,6 +6,7 @@ import type { Layer } from '../domain/layer.ts';
 import { projectionOf } from '../domain/projection.ts';
 import { isWebMercator } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
 import type { TileLayer } from './vector-layers.ts';
 
 /** As MBTiles 1.3 names them; PMTiles takes over the same. */
@@ -90,6 +91,10 @@ export interface ArchiveWriter {
    * that dies may lose what it has written last; what is there is whole.
    */
   put(tiles: readonly ExportedTile[]): void;
+  /** Takes the tiles of a page out again. True: also all that came behind it, so that they must be put again. */
+  forget(z: number, rect: TileRect): boolean;
+  /** Tiles that are in the file. */
+  count(): number;
   /** The file is whole and has its name. Answers its size in bytes. `described` are layers as in TileJSON, not checked. */
   finish(described: readonly unknown[]): Promise<number>;
   /** Leaves what was written for another attempt. */

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { findTile, PMTiles, zxyToTileId } from 'pmtiles';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fileSource } from '../../test/fixtures/archives.ts';
 import { type ExportedOrder, exportedPart } from '../../test/fixtures/exported-part.ts';
 import { layerNamed } from '../../test/fixtures/http-app.ts';
+import { whenOver } from '../../test/fixtures/when-over.ts';
 import type { Layer } from '../domain/layer.ts';
-import type { TileIndex } from '../domain/tile-key.ts';
+import { PAGE_SIZE, type TileIndex } from '../domain/tile-key.ts';
 import { rectOfTile } from '../domain/tile-rect.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { TileStore } from '../storage/tile-store.ts';
@@ -236,18 +237,60 @@ describe('an export', () => {
     },
   );
 
-  it('an export during which tiles are truncated does not end, and begins again', async () => {
-    let truncated = Promise.resolve();
-    const first = exportTo('a.mbtiles', {}, undefined, ({ tiles }) => {
-      if (tiles === SIDE * SIDE) truncated = truncate({ z: ZOOM, x: 0, y: 0 });
+  it.each(['a.mbtiles', 'a.pmtiles', 'a.gpkg'])(
+    'an export to %s copies pages again of which tiles are truncated while it runs, and no others',
+    async (name) => {
+      const read = vi.spyOn(store, 'pageWith');
+      whenOver(() => read.mockRestore());
+      const [gone, kept] = [
+        { z: ZOOM, x: 40, y: 40 },
+        { z: ZOOM, x: 41, y: 40 },
+      ];
+      let batches = 0;
+      const part = exportedPart(layer, { layer: 'world' });
+      const { tiles } = await exportTiles({
+        ...part,
+        store,
+        area: null,
+        target: join(folder, name),
+        signal: new AbortController().signal,
+        onProgress: () => {},
+        async admit() {
+          if (++batches === 4) await truncate(gone);
+        },
+      });
+      expect(tiles).toBe(SIDE * SIDE - 1);
+      expect(await store.get(part.set, kept)).not.toBeNull();
+      const pages = (SIDE / PAGE_SIZE) ** 2;
+      expect(read.mock.calls.length).toBeGreaterThan(pages);
+      if (name !== 'a.pmtiles') expect(read.mock.calls.length).toBe(pages + 1);
+      if (name === 'a.pmtiles') return;
+      const db = new Database(join(folder, name), { readonly: true });
+      const row = name === 'a.gpkg' ? gone.y : SIDE - 1 - gone.y;
+      const at = db
+        .prepare('SELECT count(*) FROM tiles WHERE tile_column IN (?, ?) AND tile_row = ?')
+        .pluck();
+      expect(at.get(gone.x, kept.x, row)).toBe(1);
+      db.close();
+    },
+  );
+
+  it('an export ends though changes are reported in its area all the time', async () => {
+    const { set, content } = exportedPart(layer, { layer: 'world' });
+    const spot = { gridSet: set.gridSet, z: ZOOM, rect: rectOfTile({ x: 3, y: 3 }) };
+    const { tiles } = await exportTiles({
+      set,
+      content,
+      store,
+      area: null,
+      target: join(folder, 'a.mbtiles'),
+      signal: new AbortController().signal,
+      onProgress: () => {},
+      async admit() {
+        await store.raiseGeneration('world', [spot]);
+      },
     });
-    await expect(first).rejects.toThrow(/truncated/);
-    await truncated;
-    const { target, tiles } = await exportTo('a.mbtiles');
-    expect(tiles).toBe(SIDE * SIDE - 1);
-    const db = new Database(target, { readonly: true });
-    expect(db.prepare('SELECT count(*) FROM map').pluck().get()).toBe(SIDE * SIDE - 1);
-    db.close();
+    expect(tiles).toBe(SIDE * SIDE);
   });
 
   it('an export refuses to replace a file, or to go on with a different one', async () => {

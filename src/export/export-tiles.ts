@@ -4,8 +4,15 @@ import type { Polygon } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { tileRangeOf } from '../domain/grid-subset.ts';
-import { PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
-import { blockAt, intersectRects, rectContains, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
+import { BLOCK_SIZE, PAGE_SIZE, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
+import {
+  blockAt,
+  intersectRects,
+  rectContains,
+  sizeOfRect,
+  type TileRect,
+  WHOLE_LEVEL,
+} from '../domain/tile-rect.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
@@ -17,7 +24,7 @@ import {
 } from './archive-metadata.ts';
 import { openGeopackageWriter } from './geopackage-writer.ts';
 import { openMbtilesWriter } from './mbtiles-writer.ts';
-import { openPageList, type PageList } from './page-list.ts';
+import { openPageList, type Page, type PageList } from './page-list.ts';
 import { openPmtilesWriter } from './pmtiles-writer.ts';
 import type { Purpose } from './staging.ts';
 import { packVectorTile } from './vector-layers.ts';
@@ -66,8 +73,8 @@ export interface ExportOptions {
 }
 
 /**
- * Copies what is cached into a file; nothing is fetched. An interrupted export goes on when it is started again, unless tiles
- * were truncated since it began. Throws `generation-stale` when they were truncated while it ran.
+ * Copies what is cached into a file; nothing is fetched. Pages with tiles that were truncated or reported as changed while it
+ * ran are copied again. An interrupted export goes on when it is started again, unless there were such tiles since it began.
  */
 export async function exportTiles(options: ExportOptions): Promise<ExportResult> {
   const { content, target } = options;
@@ -84,12 +91,12 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
   const { store, set, content, area, target, signal, onProgress } = options;
   const { subset, zoomStart, zoomStop, bounds } = content;
   const { levels } = tileRangeOf(subset, zoomStart, zoomStop, bounds);
+  const begun = await store.generation(set.layer);
   const since = await tilesSince(store, set, levels);
   const rects = new Map(levels.map(({ z, rect }) => [z, rect]));
   const selection = createSelection(rects, area);
   const { expected, zooms } = await lookAtPages(store, set, selection, pages);
-  if (zooms.length === 0)
-    throw new TilewardenError('request-invalid', 'No tile of this selection is cached.');
+  if (zooms.length === 0) throw nothingCached();
   const cached = { ...content, zoomStart: Math.min(...zooms), zoomStop: Math.max(...zooms) };
   const { layer, gridSet, format, parametersId } = set;
   const names = { layer, gridSet, format, parametersId };
@@ -97,7 +104,7 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
   const writer = open(target, cached, { what, since });
   let [tiles, present] = [0, 0];
   try {
-    for await (const batch of batchesOf(store, set, pages, selection)) {
+    for await (const batch of batchesOf(store, set, pages.inOrder(), selection)) {
       signal.throwIfAborted();
       await options.admit?.();
       const known = batch.filter((tile) => writer.has(tile)).length;
@@ -107,7 +114,9 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
       present += known;
       onProgress({ tiles, expected });
     }
-    if ((await tilesSince(store, set, levels)) !== since) throw truncated();
+    await copyChanged(options, pages, selection, writer, begun);
+    tiles = writer.count();
+    if (tiles === 0) throw nothingCached();
     return { tiles, present, bytes: await writer.finish(options.vectorLayers ?? []) };
   } catch (error) {
     writer.close();
@@ -115,9 +124,58 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
   }
 }
 
-function truncated(): TilewardenError {
-  const message = 'Tiles were truncated while they were exported; start the export again.';
-  return new TilewardenError('generation-stale', message);
+function nothingCached(): TilewardenError {
+  return new TilewardenError('request-invalid', 'No tile of this selection is cached.');
+}
+
+/** Rounds of copying again: each is shorter than the one before, unless changes never end. */
+const MAX_ROUNDS = 4;
+
+/** The file is as the cache was when the last round began, or later. */
+async function copyChanged(
+  { store, set, content, signal, admit }: ExportOptions,
+  pages: PageList,
+  selection: Selection,
+  writer: ArchiveWriter,
+  begun: number,
+): Promise<void> {
+  let before = begun;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const isChanged = createChangeLook(store, set, before);
+    before = await store.generation(set.layer);
+    const changed: Page[] = [];
+    let isBehind = false;
+    for (const page of pages.inOrder()) {
+      signal.throwIfAborted();
+      const here = blockAt(page.pageX, page.pageY, PAGE_SIZE);
+      if (!isBehind && !(await isChanged(page.z, here))) continue;
+      const rects: readonly TileRect[] = isBehind ? [] : selection({ z: page.z, x: here.minX, y: here.minY });
+      for (const rect of rects) isBehind = writer.forget(page.z, rect) || isBehind;
+      changed.push(page);
+    }
+    if (changed.length === 0) return;
+    for await (const batch of batchesOf(store, set, changed, selection)) {
+      signal.throwIfAborted();
+      await admit?.();
+      writer.put(await readAll(store, set, batch, content.format));
+    }
+  }
+}
+
+/** Whether tiles of a page were truncated or reported as changed after a generation: levels and blocks are looked at first. */
+function createChangeLook(store: TileStore, set: TileSetKey, after: number) {
+  const known = new RecentMap<string, boolean>(MAX_PAGES);
+  async function isLater(z: number, rect: TileRect): Promise<boolean> {
+    const name = `${z} ${rect.minX} ${rect.minY} ${rect.maxX}`;
+    const later =
+      known.get(name) ?? (await store.generation(set.layer, { gridSet: set.gridSet, z, rect })) > after;
+    known.set(name, later, 1);
+    return later;
+  }
+  return async (z: number, page: TileRect): Promise<boolean> => {
+    const block = blockAt(Math.floor(page.minX / BLOCK_SIZE), Math.floor(page.minY / BLOCK_SIZE), BLOCK_SIZE);
+    return (await isLater(z, WHOLE_LEVEL)) && (await isLater(z, block)) && (await isLater(z, page));
+  };
 }
 
 /** Throws `request-invalid` when such a file cannot hold the tiles. */
@@ -189,11 +247,11 @@ const BATCH = 1024;
 async function* batchesOf(
   store: TileStore,
   set: TileSetKey,
-  pages: PageList,
+  pages: Iterable<Page>,
   selection: Selection,
 ): AsyncGenerator<readonly TileIndex[]> {
   let batch: TileIndex[] = [];
-  for (const { z, pageX, pageY } of pages.inOrder()) {
+  for (const { z, pageX, pageY } of pages) {
     const page = blockAt(pageX, pageY, PAGE_SIZE);
     const rects = selection({ z, x: page.minX, y: page.minY });
     const there = await store.present(set, z, page, 0);

@@ -23,9 +23,17 @@ export function openGeopackageWriter(
   const put = db.transaction((tiles: readonly ExportedTile[]) => {
     for (const { z, x, y, bytes } of tiles) place.run(z, x, y, bytes);
   });
+  const forget = db.prepare(
+    'DELETE FROM tiles WHERE zoom_level = ? AND tile_column BETWEEN ? AND ? AND tile_row BETWEEN ? AND ?',
+  );
   return {
     has: ({ z, x, y }) => resumed && find.get(z, x, y) !== undefined,
     put,
+    forget(z, { minX, minY, maxX, maxY }) {
+      forget.run(z, minX, maxX, minY, maxY);
+      return false;
+    },
+    count: () => db.prepare<[], number>('SELECT count(*) FROM tiles').pluck().get() ?? 0,
     finish: async () => publishStaging(staging, target),
     close: () => void db.close(),
   };

@@ -35,6 +35,10 @@ export function openMbtilesWriter(target: string, content: ArchiveContent, purpo
     return lastInsertRowid;
   }
 
+  const forget = db.prepare(
+    'DELETE FROM map WHERE zoom_level = ? AND tile_column BETWEEN ? AND ? AND tile_row BETWEEN ? AND ?',
+  );
+  let hasForgotten = false;
   const layers = createLayerNotes(db);
   let unsaved = 0;
   function save(): void {
@@ -55,8 +59,15 @@ export function openMbtilesWriter(target: string, content: ArchiveContent, purpo
   return {
     has: ({ z, x, y }) => resumed && find.get(z, x, rowFromBelow(z, y)) !== undefined,
     put,
+    forget(z, { minX, minY, maxX, maxY }) {
+      forget.run(z, minX, maxX, rowFromBelow(z, maxY), rowFromBelow(z, minY));
+      hasForgotten = true;
+      return false;
+    },
+    count: () => db.prepare<[], number>('SELECT count(*) FROM map').pluck().get() ?? 0,
     async finish(described) {
       save();
+      if (hasForgotten) db.exec('DELETE FROM images WHERE tile_id NOT IN (SELECT tile_id FROM map)');
       if (archiveFormat(content) === 'pbf') tellLayers(db, describedLayers(described, layers));
       db.exec('DROP TABLE hashes');
       return publishStaging(staging, target);

@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, ftruncateSync, openSync, renameSync, statSync, wr
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { zxyToTileId } from 'pmtiles';
+import { tilesOfRect } from '../domain/tile-rect.ts';
 import {
   type ArchiveContent,
   type ArchiveWriter,
@@ -57,7 +58,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   ftruncateSync(data, TILES_AT + end);
 
   /**
-   * Removes the tiles from this id on, which an earlier attempt has written behind a tile that was missing then. Their
+   * Removes the tiles from this id on, which were written behind a tile that was missing then, or is no longer right. Their
    * bytes are behind all bytes that other tiles use.
    */
   function rewind(tileId: number): void {
@@ -68,6 +69,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
     // On the disk before their bytes are written over.
     db.pragma('wal_checkpoint(TRUNCATE)');
     end = endOfTiles.get() ?? 0;
+    lastId = lastPlace.get() ?? -1;
     ftruncateSync(data, TILES_AT + end);
   }
 
@@ -141,6 +143,11 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   return {
     has: ({ z, x, y }) => resumed && find.get(zxyToTileId(z, x, y)) !== undefined,
     put,
+    forget(z, rect) {
+      rewind(Math.min(...tilesOfRect(z, rect).map(({ x, y }) => zxyToTileId(z, x, y))));
+      return true;
+    },
+    count: () => db.prepare<[], number>('SELECT count(*) FROM places').pluck().get() ?? 0,
     async finish(described) {
       const tilesLength = end;
       const counts = await counted();

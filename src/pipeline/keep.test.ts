@@ -253,6 +253,22 @@ describe('a store that fails', () => {
     ]);
   });
 
+  it('a tile that a failing store has is not replaced when the store works again', async () => {
+    const harness = open({ settings: { memoryTierBytes: 0 } });
+    await harness.read(4, 5, 6);
+    await landed(harness);
+    harness.source.version = 2;
+    const { get } = harness.store;
+    harness.store.get = async () => {
+      throw broken();
+    };
+    expect((await harness.read(4, 5, 6)).outcome).toBe('BYPASS');
+    harness.store.get = get;
+    await landed(harness);
+    const { outcome, bytes } = await harness.read(4, 5, 6);
+    expect([outcome, await harness.shows(bytes, { z: 4, x: 5, y: 6 }, 1)]).toEqual(['HIT', true]);
+  });
+
   it('a full store does not keep an answer from going out, and warns once', async () => {
     const harness = open();
     const { putMany } = harness.store;

@@ -179,6 +179,7 @@ export class MetatileMaker {
   }
 
   #note(flight: Flight, answer: Picture, createdAt: number): void {
+    if (answer.kind === 'pixels' && answer.stale) flight.outdated = true;
     if (answer.kind !== 'encoded') return;
     flight.validator = answer.validator ?? null;
     flight.freshUntil = freshUntilOf(flight, answer.freshSeconds ?? null, createdAt);

@@ -70,6 +70,9 @@ interface Wanted {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Undefined: the store could not be read, and may have it. */
+type Look = StoredTile | null | undefined;
+
 /** A flight that turns back sends its readers to the store again; more often than this the store is inconsistent. */
 const MAX_LOOKS = 4;
 const UNREADABLE = 'The tile store cannot be read.';
@@ -236,7 +239,7 @@ class Pipeline implements TilePipeline {
     const { tiles, tile } = wanted;
     if (!mayAskSource(tiles)) return this.#readCached(wanted, isAbsent);
     const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile, isAbsent) : null;
-    if (!found) return this.#fly(wanted);
+    if (!found) return this.#fly(wanted, found === null);
     const { layer } = tiles.bound;
     const now = this.#clock.now();
     if (isFresh(tiles, tile.z, found, now)) return answerWith(found, 'HIT');
@@ -273,8 +276,9 @@ class Pipeline implements TilePipeline {
     return served ? answerWith(found, 'STALE') : null;
   }
 
-  async #find(tiles: ResolvedTileSet, tile: TileIndex, isAbsent: boolean): Promise<StoredTile | null> {
-    return (isAbsent ? null : await this.#look(tiles, tile)) ?? (await this.#adopted.find(tiles, tile));
+  async #find(tiles: ResolvedTileSet, tile: TileIndex, isAbsent: boolean): Promise<Look> {
+    const found = isAbsent ? null : await this.#look(tiles, tile);
+    return found === null ? this.#adopted.find(tiles, tile) : found;
   }
 
   /** The client has its answer; the next one gets the result. */
@@ -287,11 +291,11 @@ class Pipeline implements TilePipeline {
       .finally(() => this.#renewals--);
   }
 
-  /** If the store fails, the tile is made again, provided that the source may be queried. */
-  async #look(tiles: ResolvedTileSet, tile: TileIndex): Promise<StoredTile | null> {
+  /** If the store fails, the tile is made again without being stored, provided that the source may be queried. */
+  async #look(tiles: ResolvedTileSet, tile: TileIndex): Promise<Look> {
     const load = this.#tier.beginLoad(tiles.set, tile);
     const beside: FoundBeside[] = [];
-    let found: StoredTile | null = null;
+    let found: Look;
     try {
       found = await tiles.bound.store.get(tiles.set, tile, (other, stored) =>
         beside.push({ tile: other, stored }),
@@ -300,15 +304,15 @@ class Pipeline implements TilePipeline {
       this.#readFailed(tiles, error);
       if (!mayAskSource(tiles)) throw new TilewardenError('store-failed', UNREADABLE, { cause: error });
     } finally {
-      this.#tier.endLoad(load, found, beside);
+      this.#tier.endLoad(load, found ?? null, beside);
     }
     return found;
   }
 
-  async #fly(wanted: Wanted): Promise<CachedTile | null> {
+  async #fly(wanted: Wanted, mayStore = true): Promise<CachedTile | null> {
     const { tiles, tile, signal } = wanted;
     return this.#waiting.during(tiles, async () => {
-      const flight = await this.#joinOrStart(wanted);
+      const flight = await this.#joinOrStart(wanted, 'interactive', mayStore);
       // A tile made before its request is a hit, though it may not be stored yet.
       const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
       const made = await flight.tile(tile, signal);
@@ -320,19 +324,20 @@ class Pipeline implements TilePipeline {
 
   async #joinOrStart(
     { tiles, tile, signal }: Wanted,
-    priority: 'interactive' | 'task' = 'interactive',
+    priority: 'interactive' | 'task',
+    mayStore = true,
   ): Promise<Flight> {
     const kept = isKept(tiles, tile.z);
     // Tiles that are not kept are fetched one at a time: the others would be discarded.
     const metatile = metatileWith(tiles, tile, kept ? undefined : SINGLE_TILE);
-    const ticket = kept ? await this.#ticketFor(tiles, metatile) : null;
+    const ticket = kept && mayStore ? await this.#ticketFor(tiles, metatile) : null;
     signal?.throwIfAborted();
     const joined = this.#flights.find(tiles.set, metatile, ticket?.generation ?? null);
     if (joined) return joined;
     this.#flights.refuseIfFailing(tiles.set, metatile);
     const isThere = async () => {
       const found = await this.#look(tiles, tile);
-      return found !== null && this.#isFresh(tiles, tile.z, found);
+      return found != null && this.#isFresh(tiles, tile.z, found);
     };
     const plan = { tiles, metatile, ticket: ticket?.number ?? null, priority, madeBy: MADE_BY_REQUEST };
     return this.#flights.start(plan, isThere);
@@ -378,7 +383,7 @@ class Pipeline implements TilePipeline {
     return plan.ticket !== null && !this.#maker.isFailing(plan.tiles.bound.store);
   }
 
-  #isFresh(tiles: ResolvedTileSet, z: number, tile: Pick<StoredTile, 'createdAt' | 'freshUntil'>): boolean {
+  #isFresh(tiles: ResolvedTileSet, z: number, tile: StoredTile | CachedTile): boolean {
     return isFresh(tiles, z, tile, this.#clock.now());
   }
 

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
-import { openPipelineHarness, type PipelineHarness, until } from '../../test/fixtures/pipeline-harness.ts';
+import {
+  createGate,
+  openPipelineHarness,
+  type PipelineHarness,
+  until,
+} from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 
 /** The map's version is the number of truncations so far, from 1: an answer older than the last one is a fault. */
@@ -87,6 +92,26 @@ function ignoreFailures(error: unknown): void {
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+it('a reader does not join a flight with an earlier ticket than a truncation that only the store knows', async () => {
+  const harness = openPipelineHarness();
+  const gate = createGate();
+  const draw = harness.source.draw.bind(harness.source);
+  harness.source.answer = async (request) => {
+    const drawn = draw(request);
+    if (harness.source.version === 1) await gate.opened;
+    return drawn;
+  };
+  const early = harness.read(4, 5, 6);
+  await until(() => harness.source.requests.length === 1);
+  await harness.store.raiseGeneration('roads');
+  harness.source.version = 2;
+  const { bytes } = await harness.read(4, 5, 6);
+  expect(await harness.shows(bytes, { z: 4, x: 5, y: 6 }, 2)).toBe(true);
+  gate.open();
+  await early;
+  await harness.close();
+});
 
 describe('readers, renewals, truncations, failures and departures in any order', () => {
   it('no tile older than the last truncation is served or kept, whatever happens in any order', async () => {

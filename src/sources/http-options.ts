@@ -13,6 +13,9 @@ export function isOwnHeader(name: string): boolean {
 
 export const MAX_TIMEOUT_SECONDS = 600;
 
+/** Options of `httpOptions` that change no picture. Headers may: a server can choose language or style by them. */
+export const CONNECTION_OPTIONS = ['username', 'password', 'timeoutSeconds'] as const;
+
 let schemas: ReturnType<typeof makeHttpSchemas> | null = null;
 
 /** Shared by all drivers: building a schema costs as much start time as a hundred lines of code. */

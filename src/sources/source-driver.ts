@@ -11,6 +11,8 @@ export interface SourceDriver<Options = unknown> {
   readonly options: (kit: SchemaKit) => Zod.ZodType<Options>;
   /** Options that every account may see: none with a secret. Of `url` the query and the user are left out. */
   readonly shown: readonly OptionName<Options>[];
+  /** Options that change no picture: secrets, and limits of a connection. Tiles depend on all others. */
+  readonly connection: readonly OptionName<Options>[];
   /** `ready-made`: it has single tiles, in the size that they have. `resampled`: from those of another layer. */
   readonly pictures: 'drawn' | 'resampled' | 'ready-made';
   /** Whether it can send the caller's `Authorization` to its server. */

@@ -50,6 +50,8 @@ export type SourceResult =
       readonly pixels: Buffer;
       readonly width: number;
       readonly height: number;
+      /** Drawn from tiles that are no longer fresh: it is shown as stale, and not kept. */
+      readonly stale?: boolean;
     }
   | {
       /** An empty tile is the right one: transparent, or without features. */
@@ -114,6 +116,12 @@ export interface TileSource {
 /** RGBA, row by row, not premultiplied; of the grid set's tile size. */
 export type TilePixels = Buffer;
 
+export interface LayerTile {
+  readonly pixels: TilePixels;
+  /** No longer fresh. */
+  readonly stale: boolean;
+}
+
 /** Another layer of this server, as far as a source may look at it. */
 export interface ReadableLayer {
   readonly subsets: readonly GridSubset[];
@@ -122,7 +130,7 @@ export interface ReadableLayer {
     subset: GridSubset,
     tile: TileIndex,
     request: Pick<SourceRequest, 'parameters' | 'priority' | 'signal'>,
-  ): Promise<TilePixels>;
+  ): Promise<LayerTile>;
 }
 
 /** Null: there is no such layer, or it has no pictures. */

@@ -53,7 +53,7 @@ export async function estimateTask(
 /** Those that the layer reads, not those of former declarations. */
 async function setsOf({ request, tiles }: PlannedTask, every: boolean): Promise<readonly TileSetKey[]> {
   const { bound, set } = tiles;
-  if (request.type === 'truncate') return setsToEmpty(bound.store, tiles, request.format);
+  if (request.type === 'truncate') return setsToEmpty(bound.store, tiles, request);
   if (!every) return [set];
   const formats = bound.layer.formats.map(({ mediaType }) => mediaType);
   const sets: TileSetKey[] = [];

@@ -14,6 +14,7 @@ import { createTaskStore } from './store/task-store.ts';
 
 let fixture: TaskFixture;
 let marks: Marks;
+let forgottenByAll = async () => {};
 /** Milliseconds that its clock is ahead. */
 let later = 0;
 
@@ -34,7 +35,6 @@ function open(leads: boolean): Marks {
   const { bound } = fixture.harness.tiles;
   const catalog = { layer: () => bound, stores: () => new Map([['', fixture.harness.store]]) };
   const { pipeline } = fixture.harness;
-  const forgottenByAll = async () => {};
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later };
   const tools = { tasks: createTaskStore(fixture.database), clock, log: silentLogger };
   return openMarks({ catalog, pipeline, forgottenByAll, leads: () => leads, ...tools });
@@ -63,6 +63,22 @@ function halfOfTheMap() {
   ] as const;
   return { area: { polygons: [[ring]], crs: 'grid-set' as const } };
 }
+
+it('a mark is in force when every process and node has forgotten its tiles', async () => {
+  const gate = createGate();
+  const waiting = vi.fn(() => gate.opened);
+  forgottenByAll = waiting;
+  await seeded(false);
+  let isInForce = false;
+  const inForce = marks.markAll([{ layer: 'roads', selections: [{}], type: 'hide' }]).then(() => {
+    isInForce = true;
+  });
+  await vi.waitUntil(() => waiting.mock.calls.length > 0);
+  expect(isInForce).toBe(false);
+  gate.open();
+  await inForce;
+  forgottenByAll = async () => {};
+});
 
 it('a mark has tiles renewed before any of them was touched, and none outside its area', async () => {
   await seeded(false);

@@ -104,7 +104,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   // The notification of another node's task may be lost.
   await watch.subscribe(null, ({ task }) => {
     if (task.state === 'pending' || task.state === 'running') workforce.start?.();
-    marks.changed(task);
+    if (task.outcome === 'ok' || task.outcome === 'stopped') void marks.ended(task);
   });
   if ((await store.active(null)).length > 0) workforce.wake();
   // However many areas are being counted, one of them goes on in a turn of the event loop.
@@ -216,6 +216,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     async cancel(filter, by) {
       const stopped = await store.cancel(filter, `stopped by ${by}`, clock.now());
       for (const task of stopped) workforce.cancel(task.id);
+      for (const task of stopped) await marks.ended(task);
       return stopped;
     },
     async pause(id) {

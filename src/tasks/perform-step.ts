@@ -15,7 +15,7 @@ import { countCovered, coveredRects } from './area-cover.ts';
 import { type Counts, NO_COUNTS } from './store/lease.ts';
 import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
 import { type Exporter, type ExportWork, isStoreAway } from './task-export.ts';
-import { rectsOf } from './tile-selection.ts';
+import { rectsOf, selects } from './tile-selection.ts';
 
 export interface StepContext extends ExportWork {
   readonly pipeline: TilePipeline;
@@ -226,19 +226,21 @@ export function gridSetsToEmpty({ bound, set }: ResolvedTileSet): readonly strin
   return isOffered && dense !== null ? [set.gridSet, dense] : [set.gridSet];
 }
 
-/** Those of `format`, or all that are cached. */
+/** Also of former declarations: one that comes back would show their tiles again. */
 export async function setsToEmpty(
   store: TileStore,
-  tiles: ResolvedTileSet,
-  format: string,
+  { set: { layer, gridSet } }: ResolvedTileSet,
+  request: TaskRequest,
 ): Promise<readonly TileSetKey[]> {
-  const gridSets = gridSetsToEmpty(tiles);
-  if (format !== EVERY_FORMAT) return gridSets.map((gridSet) => ({ ...tiles.set, gridSet }));
+  const selection = { gridSets: [gridSet], ...partitionOf(request) };
   const cached: TileSetKey[] = [];
-  for await (const set of store.tileSets(tiles.set.layer)) {
-    if (gridSets.includes(set.gridSet)) cached.push(set);
-  }
+  for await (const set of store.tileSets(layer)) if (selects(selection, set)) cached.push(set);
   return cached;
+}
+
+/** The formats and parameters that a truncation means. */
+export function partitionOf({ format, parametersId }: TaskRequest) {
+  return format === EVERY_FORMAT ? {} : { formats: [format], parametersId };
 }
 
 /** Tiles stored after the truncation was accepted stay, however late this runs. */
@@ -250,7 +252,7 @@ async function removeFrom(
 ): Promise<StoreChange> {
   const edit = { type: 'remove', before: lease.plan.raised?.[name] } as const;
   let removed = NO_CHANGE;
-  for (const set of await setsToEmpty(store, tiles, lease.request.format)) {
+  for (const set of await setsToEmpty(store, tiles, lease.request)) {
     const rects = cover ? rectsOf(store, set, { ...step, cover }) : [step.rect];
     for await (const rect of rects) {
       removed = sumOfChanges([removed, await store.edit(set, step.z, rect, edit, signal)]);

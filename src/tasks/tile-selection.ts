@@ -68,7 +68,7 @@ export async function setsOf(
   return sets;
 }
 
-function selects(selection: TileSelection, set: TileSetKey): boolean {
+export function selects(selection: TileSelection, set: TileSetKey): boolean {
   const { gridSets, formats, parametersId } = selection;
   if (gridSets && !gridSets.some((name) => isMeantBy(name, set.gridSet))) return false;
   if (formats && !formats.includes(set.format)) return false;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
@@ -154,6 +155,21 @@ describe('tiles of a truncate that has not removed them yet', () => {
     expect(await outcome(1, 0, 0)).toBe('MISS');
   });
 
+  it('a truncate is accepted when every process and node has forgotten its tiles', async () => {
+    const forgotten = createGate();
+    const waiting = vi.fn(() => forgotten.opened);
+    const { truncate } = await heldUp({ forgottenByAll: waiting });
+    let isAccepted = false;
+    const accepted = truncate({ zoomStart: 1 }).then(() => {
+      isAccepted = true;
+    });
+    await until(() => waiting.mock.calls.length > 0);
+    expect(isAccepted).toBe(false);
+    forgotten.open();
+    await accepted;
+    gate.open();
+  });
+
   it('tiles of a pending truncate are made again on request, and not called stale', async () => {
     const { truncate, outcome, ended, harness } = await heldUp();
     const truncation = await truncate();
@@ -184,13 +200,26 @@ describe('tiles of a truncate that has not removed them yet', () => {
   });
 
   it('tiles of a pending truncate are shown again when it is stopped', async () => {
-    const { service, truncate, outcome, removal, marksEnd } = await heldUp();
+    const { service, truncate, outcome, removal, harness } = await heldUp();
     const truncation = await truncate();
     await until(() => removal.mock.calls.length > 0);
-    await service.cancel({ ids: [truncation.id] }, 'me');
-    gate.open();
-    await marksEnd();
+    const closing = createGate();
+    const close = harness.store.closeMark.bind(harness.store);
+    const closeMark = vi.spyOn(harness.store, 'closeMark').mockImplementation(async (...mark) => {
+      await closing.opened;
+      return close(...mark);
+    });
+    let isAnswered = false;
+    const answer = service.cancel({ ids: [truncation.id] }, 'me').then(() => {
+      isAnswered = true;
+    });
+    await until(() => closeMark.mock.calls.length > 0);
+    for (let turn = 0; turn < 10; turn++) await setImmediate();
+    expect(isAnswered).toBe(false);
+    closing.open();
+    await answer;
     expect(await outcome(2, 1, 1)).toBe('HIT');
+    gate.open();
   });
 
   it('tiles of a refused truncate stay as they are', async () => {

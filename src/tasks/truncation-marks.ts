@@ -4,9 +4,9 @@ import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts
 import type { TilePlace } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
 import { effectOf, markTiles } from './mark-tiles.ts';
-import { gridSetsToEmpty } from './perform-step.ts';
+import { gridSetsToEmpty, partitionOf } from './perform-step.ts';
 import type { TaskStore } from './store/task-store.ts';
-import { EVERY_FORMAT, type Task, type TaskRequest } from './task.ts';
+import type { Task, TaskRequest } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
 
@@ -42,7 +42,7 @@ export function createTruncationMarks(options: TruncationMarksOptions) {
   async function raise(planned: Planned): Promise<Pick<TaskPlan, 'raised' | 'hidden'>> {
     const { bound } = planned.tiles;
     const places = await placesOfTask(planned);
-    const hide = effectOf(selectionOf(planned.request), 'hide', clock.now());
+    const hide = effectOf(partitionOf(planned.request), 'hide', clock.now());
     const effect = { ...hide, byTask: true } as const;
     const { raised, marked } = await markTiles(pipeline, bound, { places, effect });
     await forgottenByAll();
@@ -55,27 +55,22 @@ export function createTruncationMarks(options: TruncationMarksOptions) {
     for (const [name, number] of Object.entries(raised)) await stores.get(name)?.closeMark(layer, number);
   }
 
-  async function closeMarksOfEnded({ id, request }: Task): Promise<void> {
-    const plan = await store.plan(id);
-    if (plan?.hidden !== undefined) await closeMarks(request.layer, plan);
+  /** Of a task that is done or stopped, if it truncates. */
+  async function ended({ id, request }: Task): Promise<void> {
+    if (request.type !== 'truncate') return;
+    try {
+      const plan = await store.plan(id);
+      if (plan?.hidden !== undefined) await closeMarks(request.layer, plan);
+    } catch (error) {
+      log.warn({ err: error, task: id }, 'could not close the mark of a truncation; retrying later');
+    }
   }
 
   return {
     raise,
     closeMarks,
-    /** Of every change of a task. */
-    changed(task: Task): void {
-      const hasEnded = task.outcome === 'ok' || task.outcome === 'stopped';
-      if (task.request.type !== 'truncate' || !hasEnded) return;
-      const failed = (error: unknown) =>
-        log.warn({ err: error, task: task.id }, 'could not close the mark of a truncation; retrying later');
-      closeMarksOfEnded(task).catch(failed);
-    },
+    ended,
   };
-}
-
-function selectionOf({ format, parametersId }: TaskRequest) {
-  return format === EVERY_FORMAT ? {} : { formats: [format], parametersId };
 }
 
 /** Also of dense tiles. */

@@ -293,6 +293,8 @@ function keepsGenerations(use: () => TileStore): void {
       expect(await shown(states)).toEqual([2, 9]);
       expect(await use().get(states, { z: 9, x: 1, y: 1 })).toBeNull();
       expect(await use().get(states, { z: 9, x: 2, y: 2 })).not.toBeNull();
+      expect(use().getNow?.(states, { z: 9, x: 1, y: 1 }) ?? null).toBeNull();
+      if (use().getNow) expect(use().getNow?.(states, { z: 9, x: 2, y: 2 })).toMatchObject({ createdAt: 1 });
       expect([await shown(jpeg), await shown(roads)]).toEqual([
         [1, 2, 9],
         [1, 2, 9],

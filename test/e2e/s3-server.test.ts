@@ -88,6 +88,30 @@ describe('a server with a store in S3', needs('s3'), () => {
     expect(metrics).not.toMatch(/store_request_failures_total\{store="default",operation="put"\} [1-9]/);
   });
 
+  it('no stored tile is replaced or removed because its bucket was absent for a moment', async () => {
+    await storeOneMetatile(server);
+    const { wms } = cluster;
+    const node = await openNode();
+    whenOver(() => {
+      proxy.mode = 'pass';
+      wms.reset();
+    });
+    wms.version = 2;
+    wms.answer = 'hang';
+    proxy.mode = 'no-bucket';
+    const asked = wms.requests.length;
+    const looking = look(node, HERE);
+    await eventually('its source is asked', () => wms.requests.length > asked);
+    proxy.mode = 'pass';
+    wms.release();
+    expect(await looking).toBe('BYPASS');
+    await node.untilStored();
+    await node.stop();
+    const later = await openNode();
+    expect(await later.expectTiles([HERE, BESIDE], { cache: 'HIT', version: 1 })).toBe(2);
+    await later.stop();
+  });
+
   it('the disk cache of S3 serves tiles after a restart without S3, but no truncated ones', async () => {
     await storeOneMetatile(server);
     const second = await openNode();

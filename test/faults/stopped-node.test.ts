@@ -1,8 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openCluster } from '../e2e/cluster.ts';
 import { type TaskServer, tilesOf } from '../e2e/task-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { inLength, isLong } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
+import { openDatabaseProxy } from '../fixtures/tcp-proxy.ts';
+import { whenOver } from '../fixtures/when-over.ts';
 
 async function leaderOf(server: TaskServer): Promise<string | undefined | null> {
   const answer = await server.request('GET', '/api/v1/nodes');
@@ -44,5 +48,43 @@ it(
     expect(await second.expectTiles(tilesOf(0, 3), { version: 2 })).toBe(85);
     expect(await second.task(id)).toMatchObject(all);
     await second.stop();
+  },
+);
+
+/** Rounds for each length of a stop. Milliseconds. */
+const ROUNDS = inLength(1, 25);
+const STOPS = isLong ? [6000, 20_000] : [6000];
+/** Milliseconds for which the database does not answer a node that wakes. */
+const OUTAGES = [0, 2000];
+
+it.each(STOPS.flatMap((stop) => OUTAGES.map((outage) => [stop, outage] as const)))(
+  'a node stopped for %i ms shows no tile truncated in the meantime; its database answers %i ms after it wakes',
+  needs('s3'),
+  async (stop, outage) => {
+    const cluster = await openCluster();
+    const proxy = await openDatabaseProxy(cluster.database);
+    whenOver(() => proxy.close());
+    const a = await cluster.serve({ name: 'a' });
+    const b = await cluster.serve({ name: 'b', database: proxy.address, expectedLog: /./ });
+    const tiles = [...tilesOf(0, 2)];
+    const truncate = '<truncateLayer><layerName>roads</layerName></truncateLayer>';
+    for (let round = 1; round <= ROUNDS; round++) {
+      await b.expectTiles(tiles, { version: round });
+      await b.untilStored();
+      process.kill(b.pid, 'SIGSTOP');
+      const stopped = pause(stop);
+      cluster.wms.version = round + 1;
+      expect((await a.request('POST', '/masstruncate', truncate, 'text/xml')).status).toBe(200);
+      await stopped;
+      proxy.block();
+      const answered = pause(outage).then(proxy.mend);
+      // These requests are waiting when it wakes.
+      const shown = b.expectTiles(tiles, { version: round + 1 });
+      process.kill(b.pid, 'SIGCONT');
+      expect(await shown).toBe(21);
+      await answered;
+    }
+    await b.stop();
+    await a.stop();
   },
 );

@@ -54,6 +54,18 @@ describe('a process that answers tiles', () => {
     expect(front.takePages()).toEqual([]);
   });
 
+  it('a tile process forgets the tiles of a place in every format, and no others', async () => {
+    const { front, tiles, looks } = open();
+    await front.read(tiles, TILE);
+    const place = { gridSet: tiles.set.gridSet, z: 3, rect: { minX: 0, minY: 0, maxX: 3, maxY: 1 } };
+    front.forget({ layer: 'world', places: [place] });
+    await front.read(tiles, TILE);
+    expect(looks.store).toBe(1);
+    front.forget({ layer: 'world', places: [{ ...place, rect: { ...place.rect, maxY: 2 } }] });
+    await front.read(tiles, TILE);
+    expect(looks.store).toBe(2);
+  });
+
   it('a tile process keeps the tile of the primary, unless it has to forget it before it arrives', async () => {
     const { front, tiles, looks, onItsWay } = open({ stored: false, outcome: 'HIT' });
     for (let i = 0; i < 2; i++) expect(await front.read(tiles, TILE)).toMatchObject({ outcome: 'HIT' });

@@ -1,3 +1,4 @@
+import { CONNECTION_OPTIONS } from '../http-options.ts';
 import type { SourceDriver } from '../source-driver.ts';
 import { archiveOffers, openArchiveSource } from './archive-source.ts';
 import { type ArchiveSourceOptions, archiveSourceOptions } from './archive-source-options.ts';
@@ -6,6 +7,7 @@ export const archiveDriver = {
   type: 'archive',
   options: archiveSourceOptions,
   shown: ['url', 'path'],
+  connection: CONNECTION_OPTIONS,
   pictures: 'ready-made',
   passesCredentials: false,
   queryable: false,

@@ -6,6 +6,7 @@ export const layerDriver = {
   type: 'layer',
   options: layerSourceOptions,
   shown: ['layer', 'gridSet'],
+  connection: [],
   pictures: 'resampled',
   passesCredentials: false,
   queryable: false,

@@ -56,7 +56,7 @@ function lower(subset: GridSubset, colour: Colour = smooth): Lower {
       asked.push(tile);
       const { z, x, y } = tile;
       const draw = () => paint(gridSet, boundsOfTile(gridSet, z, x, y), 256, 256, colour);
-      return getOrCreate(painted, `${gridSet.name} ${z}/${x}/${y}`, draw);
+      return { pixels: getOrCreate(painted, `${gridSet.name} ${z}/${x}/${y}`, draw), stale: false };
     },
   };
 }
@@ -130,7 +130,8 @@ describeTileSource('layer', {
         if (hanging)
           await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
         const bounds = boundsOfTile(gridSet, z, x, y);
-        return expectedImage({ srs: 4326, bounds, width: 256, height: 256 }).pixels;
+        const { pixels } = expectedImage({ srs: 4326, bounds, width: 256, height: 256 });
+        return { pixels, stale: false };
       },
     };
     const source = drawingFrom(layer);

@@ -55,8 +55,8 @@ async function drawFrom(
 ): Promise<SourceResult> {
   const plan = await planPicture(options, layer, request);
   if (!plan || plan.keys.size === 0) return { kind: 'nothing' };
-  await loadTiles(plan, layer, request);
-  return await paint(options, plan, request);
+  const stale = await loadTiles(plan, layer, request);
+  return { ...(await paint(options, plan, request)), stale };
 }
 
 /** Null if the picture does not touch the other layer. */
@@ -119,14 +119,19 @@ async function forEachCell(
   }
 }
 
-async function loadTiles(plan: Plan, layer: ReadableLayer, request: SourceRequest): Promise<void> {
+/** Whether one of them is stale. */
+async function loadTiles(plan: Plan, layer: ReadableLayer, request: SourceRequest): Promise<boolean> {
   const { sampler, subset, z } = plan;
   if (plan.keys.size > MAX_TILES) throw unfit('The picture needs too many tiles of the other layer.');
+  let stale = false;
   await withConcurrency(plan.keys, TILES_AT_ONCE, async (key) => {
     request.signal.throwIfAborted();
     const { x, y } = sampler.tileOfKey(key);
-    sampler.add({ x, y }, await layer.tile(subset, { z, x, y }, request).catch(asSourceFailure));
+    const tile = await layer.tile(subset, { z, x, y }, request).catch(asSourceFailure);
+    stale ||= tile.stale;
+    sampler.add({ x, y }, tile.pixels);
   });
+  return stale;
 }
 
 /** A failure of the other layer is a failure of this source. */
@@ -140,7 +145,7 @@ async function paint(
   { resampling }: LayerSourceOptions,
   { mesh, sampler, resolution }: Plan,
   { width, height, signal }: SourceRequest,
-): Promise<SourceResult> {
+) {
   const pixels = Buffer.alloc(4 * width * height);
   await forEachCell(mesh, resolution, (places, count, column, row) => {
     signal.throwIfAborted();
@@ -151,7 +156,7 @@ async function paint(
     }
     return true;
   });
-  return { kind: 'pixels', pixels, width, height };
+  return { kind: 'pixels' as const, pixels, width, height };
 }
 
 function unfit(message: string): TilewardenError {

@@ -1,3 +1,4 @@
+import { CONNECTION_OPTIONS } from '../http-options.ts';
 import type { SourceDriver } from '../source-driver.ts';
 import { openWmsSource } from './wms-source.ts';
 import { type WmsSourceOptions, wmsSourceOptions } from './wms-source-options.ts';
@@ -6,6 +7,7 @@ export const wmsDriver = {
   type: 'wms',
   options: wmsSourceOptions,
   shown: ['url', 'layers', 'styles', 'version'],
+  connection: CONNECTION_OPTIONS,
   pictures: 'drawn',
   passesCredentials: true,
   queryable: true,

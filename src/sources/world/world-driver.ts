@@ -6,6 +6,7 @@ export const worldDriver = {
   type: 'world',
   options: worldSourceOptions,
   shown: [],
+  connection: [],
   pictures: 'drawn',
   passesCredentials: false,
   queryable: false,

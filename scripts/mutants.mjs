@@ -1,0 +1,255 @@
+// Faults that the tests must notice, one line of code each: `line` is replaced by `fault` in `file`, and one of `tests` has to
+// fail. For npm run test:mutants. Lines about storage are about what every store promises.
+export const MUTANTS = [
+  // storage
+  {
+    file: 'src/storage/bundle/bundle-store.ts',
+    line: 'return stored ? open.shown(set, tile, stored, found.row.ticket) : undefined;',
+    fault: 'return stored ?? undefined;',
+    tests: ['src/storage/bundle/bundle-store.test.ts'],
+  },
+  {
+    file: 'src/storage/bundle/generations.ts',
+    line: "db.pragma('synchronous = FULL');",
+    fault: "db.pragma('synchronous = OFF');",
+    tests: ['src/storage/bundle/generations.test.ts'],
+  },
+  {
+    file: 'src/storage/open-marks.ts',
+    line: 'ticket < number &&',
+    fault: 'ticket <= number + 1 &&',
+    tests: ['src/storage/memory', 'src/tasks/truncate-task.test.ts'],
+  },
+  {
+    file: 'src/storage/open-marks.ts',
+    line: 'if (formats && !formats.includes(set.format)) return false;',
+    fault: '',
+    tests: ['src/storage/memory'],
+  },
+  {
+    file: 'src/storage/memory/memory-store.ts',
+    line: "throw new TilewardenError('generation-stale'",
+    fault: "if (z > 100) throw new TilewardenError('generation-stale'",
+    tests: ['src/storage/memory'],
+  },
+  // tasks
+  {
+    file: 'src/tasks/truncation-marks.ts',
+    line: 'await forgottenByAll();',
+    fault: '',
+    tests: ['src/tasks/truncate-task.test.ts'],
+  },
+  {
+    file: 'src/tasks/marks.ts',
+    line: 'await forgottenByAll();',
+    fault: '',
+    tests: ['src/tasks/marks.test.ts'],
+  },
+  {
+    file: 'src/tasks/open-task-service.ts',
+    line: 'for (const task of stopped) await marks.ended(task);',
+    fault: '',
+    tests: ['src/tasks/truncate-task.test.ts'],
+  },
+  {
+    file: 'src/tasks/perform-step.ts',
+    line: "const edit = { type: 'remove', before: lease.plan.raised?.[name] } as const;",
+    fault: "const edit = { type: 'remove' } as const;",
+    tests: ['src/tasks/truncate-task.test.ts'],
+  },
+  {
+    file: 'src/tasks/perform-step.ts',
+    line: 'for await (const set of store.tileSets(layer)) if (selects(selection, set)) cached.push(set);',
+    fault: 'cached.push({ layer, gridSet, format: request.format, parametersId: request.parametersId });',
+    tests: ['test/faults/older-pictures.test.ts'],
+  },
+  {
+    file: 'src/tasks/marks.ts',
+    line: 'if (!concerns(effect, set)) continue;',
+    fault: '',
+    tests: [
+      'src/tasks/marks.test.ts',
+      'src/tasks/invalidate-selection.test.ts',
+      'src/tasks/truncate-selection.test.ts',
+    ],
+  },
+  {
+    file: 'src/tasks/mark-tiles.ts',
+    line: 'pipeline.forgetPlaces(name, places ?? undefined, above);',
+    fault: '',
+    tests: ['src/tasks/marks.test.ts', 'src/tasks/truncate-task.test.ts'],
+  },
+  {
+    file: 'src/tasks/store/finish-task.ts',
+    line: "await query.deleteFrom('task_leases').where('task_id', '=', id).execute();",
+    fault: '',
+    tests: ['src/tasks/store/task-store.test.ts'],
+  },
+  {
+    file: 'src/tasks/mass-truncation.ts',
+    line: 'await removeOlder(store, layer, () => true, before);',
+    fault: '',
+    tests: ['src/tasks/mass-truncation.test.ts'],
+  },
+  // catalog
+  {
+    file: 'src/catalog/incarnations.ts',
+    line: 'return Object.fromEntries(Object.entries(source).filter(([name]) => !connection.has(name)));',
+    fault: 'return { ...source, vendorParameters: null };',
+    tests: ['src/catalog/incarnations.test.ts'],
+  },
+  {
+    file: 'src/catalog/incarnations.ts',
+    line: 'if (!source || !grid || !defaults) return null;',
+    fault: "if (!source || !grid || !defaults) return '';",
+    tests: ['src/catalog/incarnations.test.ts'],
+  },
+  {
+    file: 'src/catalog/incarnations.ts',
+    line: 'set.parametersId === null ? defaults.incarnation : FIRST_NAME,',
+    fault: 'FIRST_NAME,',
+    tests: ['src/catalog/incarnations.test.ts'],
+  },
+  {
+    file: 'src/catalog/catalog.ts',
+    line: 'for (const upper of uppers) unbind(upper);',
+    fault: '',
+    tests: ['src/catalog/catalog.test.ts'],
+  },
+  {
+    file: 'src/catalog/tile-records.ts',
+    line: 'if (!(await isReached(set, recordOf))) await store.dropTileSet(set);',
+    fault: 'await store.dropTileSet(set);',
+    tests: ['src/catalog/catalog-editor.test.ts', 'test/faults/declarations.test.ts'],
+  },
+  {
+    file: 'src/catalog/parameter-sets.ts',
+    line: 'if (!ids.has(set.parametersId) && ids.size >= most) throw tooMany(set, most);',
+    fault: '',
+    tests: ['src/catalog/parameter-sets.test.ts'],
+  },
+  // pipeline
+  {
+    file: 'src/pipeline/flights.ts',
+    line: 'if (generation !== null && (ticket === null || ticket < generation)) return null;',
+    fault: '',
+    tests: ['src/pipeline/races.test.ts'],
+  },
+  {
+    file: 'src/pipeline/metatile-maker.ts',
+    line: "if (answer.kind === 'pixels' && answer.stale) flight.outdated = true;",
+    fault: '',
+    tests: ['test/faults/older-pictures.test.ts'],
+  },
+  {
+    file: 'src/pipeline/metatile-maker.ts',
+    line: 'if (flight.outdated) throw outdated();',
+    fault: '',
+    tests: ['src/pipeline/races.test.ts', 'src/pipeline/keep.test.ts', 'src/pipeline/renew.test.ts'],
+  },
+  {
+    file: 'src/pipeline/memory-tier.ts',
+    line: 'if (rectContains(rect, load.tile.x, load.tile.y)) load.valid = false;',
+    fault: '',
+    tests: ['src/pipeline/memory-tier.test.ts'],
+  },
+  {
+    file: 'src/pipeline/memory-tier.ts',
+    line: 'for (const part of parts ? rectsIn(parts) : [rect]) this.drop(set, z, part);',
+    fault: '',
+    tests: ['src/pipeline/places.test.ts', 'src/http/hits/tile-front.test.ts'],
+  },
+  {
+    file: 'src/pipeline/freshness.ts',
+    line: 'if (isOutdated(tile)) return false;',
+    fault: '',
+    tests: ['src/pipeline/freshness.test.ts', 'src/tasks/marks.test.ts'],
+  },
+  {
+    file: 'src/http/hits/http-process.ts',
+    line: 'for (const place of places) tier.dropPlace(layer, place);',
+    fault: '',
+    tests: ['src/http/hits/tile-front.test.ts'],
+  },
+  // quota
+  {
+    file: 'src/quota/clean-up.ts',
+    line: 'if (isInUse(candidate.touchedAt, parts.clock.now())) continue;',
+    fault: '',
+    tests: ['src/quota/quota-service.test.ts'],
+  },
+  {
+    file: 'src/quota/eviction-queues.ts',
+    line: "return { rank: this.#policy === 'LRU' ? touchedAt : lastingFrequency(use), touchedAt };",
+    fault: 'return { rank: touchedAt, touchedAt };',
+    tests: ['src/quota/eviction-queue.test.ts'],
+  },
+  {
+    file: 'src/quota/quota-credit.ts',
+    line: 'const taken = credit.taken + granted;',
+    fault: 'const taken = credit.taken;',
+    tests: ['src/quota/quota-gate.test.ts'],
+  },
+  {
+    file: 'src/quota/quota-gate.ts',
+    line: 'if (this.#stopping.signal.aborted || clock.monotonic() > deadline) throw full();',
+    fault: 'if (this.#stopping.signal.aborted || clock.monotonic() > deadline) return;',
+    tests: ['src/quota/quota-gate.test.ts'],
+  },
+  {
+    file: 'src/quota/clean-up.ts',
+    line: 'for (const { block, ...page } of spared) queue.add(block, page);',
+    fault: '',
+    tests: ['src/quota/quota-service.test.ts', 'src/quota/eviction-queue.test.ts'],
+  },
+  // access
+  {
+    file: 'src/access/caller.ts',
+    line: "if (!pattern.includes('*')) return pattern === layer;",
+    fault: "if (!pattern.includes('*')) return layer.startsWith(pattern);",
+    tests: ['src/access/accounts.test.ts', 'test/security/policy-matrix.test.ts'],
+  },
+  {
+    file: 'src/access/session-store.ts',
+    line: 'if (!row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS) return null;',
+    fault: 'if (!row || now - row.seen_at > SESSION_IDLE_MS) return null;',
+    tests: ['src/access/accounts.test.ts'],
+  },
+  {
+    file: 'src/access/key-ring.ts',
+    line: 'if (key.expiresAt !== null && key.expiresAt <= this.#clock.now()) return false;',
+    fault: '',
+    tests: ['src/access/key-limits.test.ts', 'src/http/auth/reader-key.test.ts'],
+  },
+  {
+    file: 'src/access/claims.ts',
+    line: "const layers = layersClaim === null ? ['*'] : textsIn(claimAt(claims, layersClaim));",
+    fault: "const layers = ['*', ...textsIn(claimAt(claims, layersClaim ?? ''))];",
+    tests: ['src/http/api/oidc-login.test.ts'],
+  },
+  {
+    file: 'src/access/login-throttle.ts',
+    line: 'this.#pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** this.#pauses, MAX_PAUSE_MS);',
+    fault: 'this.#pausedUntil = now;',
+    tests: ['src/access/login-throttle.test.ts'],
+  },
+  // cluster
+  {
+    file: 'src/cluster/node-changes.ts',
+    line: 'return away && !wasStoppedAfter(lastPoll) && msSince(lastPoll) < staleMs;',
+    fault: 'return msSince(lastPoll) < staleMs;',
+    tests: ['src/cluster/node-changes.test.ts'],
+  },
+  {
+    file: 'src/cluster/node-changes.ts',
+    line: 'if (others.every((below) => below > since) || clock.monotonic() > deadline) return;',
+    fault: 'return;',
+    tests: ['src/cluster/node-changes.test.ts'],
+  },
+  {
+    file: 'src/cluster/leadership.ts',
+    line: 'if (now - beatAt > LEASE) return;',
+    fault: '',
+    tests: ['src/cluster/leadership.test.ts'],
+  },
+];
