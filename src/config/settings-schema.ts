@@ -4,6 +4,7 @@ import { changeFeedOptions } from '../changes/change-options.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
 import { scheduleBody } from '../http/api/schedule-document.ts';
+import { trimEndOf } from '../lib/scan-text.ts';
 import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
 import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
 import { notifySchema, purgeSchema } from './delivery-schemas.ts';
@@ -71,7 +72,7 @@ const serverSchema = z.strictObject({
     .string()
     .regex(PUBLIC_URL, 'must be an address such as https://maps.example.org, with a path but without a query')
     .refine((url) => URL.canParse(url), 'must be an address such as https://maps.example.org')
-    .transform((url) => url.replace(/\/+$/, ''))
+    .transform((url) => trimEndOf(url, /\//))
     .nullable()
     .default(null)
     .describe('Address of this server for clients; null: the one that each request names'),

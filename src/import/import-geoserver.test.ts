@@ -36,7 +36,12 @@ function read(global: string | null) {
     geowebcache: readXml(GRID_SETS),
     global: global === null ? null : readXml(global),
   };
-  const options = { folder: '/data/gwc', gridSets: builtInGridSets(), hasTiles: () => false, isThere: () => true };
+  const options = {
+    folder: '/data/gwc',
+    gridSets: builtInGridSets(),
+    hasTiles: () => false,
+    isThere: () => true,
+  };
   const imported = importGeoWebCache(geoServerAsGeoWebCache(folder, report), options, report);
   expect(checkImported(imported).refused).toEqual([]);
   return imported;

@@ -257,7 +257,7 @@ describe('the sources of mapproxy.yaml', () => {
 
   it.each([
     ["coverage: { datasource: 'PG: dbname=x', srs: 'EPSG:3857' }", 'has a coverage that cannot be read'],
-    ["http: { headers: { Key: '${KEY}' } }", 'has the variable ${KEY} in it'],
+    ['http: { headers: { Key: $KEY } }', 'has the variable $KEY in it'],
     ["supported_srs: ['EPSG:31467']", 'has none of the SRS of its grids in supported_srs'],
   ])('MapProxy layers whose source has %s are left out', (field, why) => {
     const { layer, reported } = read({ source: `${WMS}, ${field}` });
@@ -268,7 +268,7 @@ describe('the sources of mapproxy.yaml', () => {
   });
 
   it('MapProxy sources are asked for web mercator by the name that they know', () => {
-    const srs = (given: Given) => (read(given).layer?.source as { srs?: object }).srs;
+    const srs = (given: Given) => (read(given).layer?.source as { srs?: object } | undefined)?.srs;
     expect(srs({})).toEqual({ 900913: 'EPSG:900913' });
     expect(srs({ cache: 'grids: [GLOBAL_WEBMERCATOR]' })).toBeUndefined();
     expect(srs({ source: `${WMS}, supported_srs: ['EPSG:4326', 'EPSG:3857']` })).toBeUndefined();

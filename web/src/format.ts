@@ -144,7 +144,7 @@ export function coordinateText(value: number): string {
 /** Units per pixel, e.g. `4891.97` or `0.000000335276`. */
 export function resolutionText(value: number): string {
   const text = String(Number(value.toPrecision(6)));
-  return text.includes('e') ? value.toFixed(12).replace(/0+$/, '') : text;
+  return text.includes('e') ? value.toFixed(12).replace(/0{1,12}$/, '') : text;
 }
 
 /** Values where the server has them, otherwise the beginning of the id. */
