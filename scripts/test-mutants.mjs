@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { copyCheckout } from './copy-checkout.mjs';
 import { endWithNpm } from './end-with-npm.mjs';
 import { MUTANTS } from './mutants.mjs';
+import { started } from './started.mjs';
 import { root, runCommand, StepError, say } from './steps.mjs';
 
 const checkout = join(root, '.build', 'mutants', 'checkout');
@@ -61,7 +62,7 @@ async function runTests(tests, more = []) {
   rmSync(report, { force: true });
   const vitest = join('node_modules', 'vitest', 'vitest.mjs');
   const args = [vitest, 'run', '--reporter=json', `--outputFile.json=${report}`, ...more, ...tests];
-  const child = spawn(process.execPath, args, { cwd: checkout, stdio: ['ignore', 'ignore', 'ignore'] });
+  const child = await started(spawn(process.execPath, args, { cwd: checkout, stdio: 'ignore' }));
   const [status] = await once(child, 'close');
   const files = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
   const failed = files.flatMap(({ assertionResults }) =>

@@ -45,17 +45,21 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   const marks = open.use(
     openMarks({ catalog, pipeline, forgottenByAll, leads, tasks: tasksStored, clock, log }),
   );
+  const { records } = declarations;
+  const recordsChanged = async (changed: boolean) => {
+    if (!changed) return;
+    await declarations.refresh();
+    await membership.peers?.waitForAllNodes();
+  };
   const applier = createChangeApplier({
     catalog,
     marks,
     renew: (...selected) => selections.renew(...selected),
-    async retire(layer) {
-      if (!(await declarations.records.retire(layer))) return;
-      await declarations.refresh();
-      await membership.peers?.waitForAllNodes();
-    },
+    retire: async (layer) => recordsChanged(await records.retire(layer)),
   });
-  const above = open.use(openLayersAbove({ catalog, events, applier }));
+  const outdateFormer = async (layers: readonly string[]) =>
+    recordsChanged(await records.outdateFormer(layers));
+  const above = open.use(openLayersAbove({ catalog, events, applier, outdateFormer }));
   const flush = async (what: 'counts' | 'changes') => {
     if (what === 'counts') return following.flush(what);
     await deliveries.flush();

@@ -172,6 +172,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
       unbind(name);
     },
     record: (name: string): TileRecord | null => records.get(name) ?? null,
+    records: (): Iterable<readonly [layer: string, record: TileRecord]> => records,
     /** The identity of the layer's tiles. Set before the declaration that it describes. */
     setRecord(name: string, record: TileRecord): void {
       records.set(name, record);

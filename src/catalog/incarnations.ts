@@ -41,6 +41,8 @@ export interface TileFacets {
   readonly defaults: string;
   /** By the grid set's own name. */
   readonly gridSets: ReadonlyMap<string, string>;
+  /** The layer that it is drawn from; absent: another source. */
+  readonly below?: string | undefined;
 }
 
 interface FacetEntry {
@@ -55,6 +57,8 @@ interface FacetEntry {
 export interface TileRecord {
   readonly source: readonly FacetEntry[];
   readonly defaults: readonly FacetEntry[];
+  /** By the digest of a source that draws from another layer: the name of that layer. */
+  readonly below?: Readonly<Record<string, string>>;
   readonly gridSets: Readonly<Record<string, readonly FacetEntry[]>>;
 }
 
@@ -79,6 +83,7 @@ export function facetsOf(
     source: digestOf(pictureOptions(declaration.source)),
     defaults: digestOf(defaults.sort()),
     gridSets: new Map(gridSets.map((gridSet) => [gridSet.name, geometryOf(gridSet)])),
+    below: layerBelow(declaration.source)?.layer,
   };
 }
 
@@ -112,7 +117,25 @@ export function declaredIn(record: TileRecord | null, declared: Declared): TileR
     changed ||= entries !== known;
     gridSets[name] = entries;
   }
-  return record && !changed ? record : { source, defaults, gridSets };
+  return record && !changed ? record : { source, defaults, gridSets, ...belowOf(record, source, facets) };
+}
+
+function belowOf(
+  record: TileRecord | null,
+  source: readonly FacetEntry[],
+  facets: TileFacets,
+): Pick<TileRecord, 'below'> {
+  const below = { ...record?.below, ...(facets.below !== undefined && { [facets.source]: facets.below }) };
+  const kept = Object.entries(below).filter(([digest]) => source.some((entry) => entry.digest === digest));
+  return kept.length === 0 ? {} : { below: Object.fromEntries(kept) };
+}
+
+/** Tiles made until now do not belong to sources with these digests. */
+export function renumbered(record: TileRecord, digests: ReadonlySet<string>, fresh: number): TileRecord {
+  const source = record.source.map((entry) =>
+    digests.has(entry.digest) ? { ...entry, incarnation: nameFor(fresh, entry.digest) } : entry,
+  );
+  return { ...record, source };
 }
 
 function entriesAfter(
@@ -146,7 +169,7 @@ export function forgotten(record: TileRecord, before: number): TileRecord {
     source === record.source &&
     defaults === record.defaults &&
     gridSets.every(([name, list]) => list === record.gridSets[name]);
-  return same ? record : { source, defaults, gridSets: Object.fromEntries(gridSets) };
+  return same ? record : { ...record, source, defaults, gridSets: Object.fromEntries(gridSets) };
 }
 
 /**

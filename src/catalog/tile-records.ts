@@ -15,6 +15,7 @@ import {
   REMEMBERED,
   REMOVED,
   rebuiltRecord,
+  renumbered,
   splitIncarnation,
   type TileChoice,
   type TileFacets,
@@ -100,6 +101,24 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     return others.map(({ name }) => name);
   }
 
+  /** Digests of sources by layer. `changed` grows by the layers above. */
+  function formerAbove(changed: Set<string>): ReadonlyMap<string, ReadonlySet<string>> {
+    const former = new Map<string, Set<string>>();
+    for (let known = -1; known < changed.size; ) {
+      known = changed.size;
+      for (const [layer, { below = {} }] of catalog.records()) {
+        const digests = Object.keys(below).filter((digest) => changed.has(below[digest] ?? ''));
+        if (digests.length === 0) continue;
+        changed.add(layer);
+        const declaration = catalog.declaration(layer);
+        const used = declaration && facetsOf(declaration, catalog.gridSets).source;
+        const others = digests.filter((digest) => digest !== used);
+        if (others.length > 0) former.set(layer, new Set(others));
+      }
+    }
+    return former;
+  }
+
   async function forget(layer: string): Promise<void> {
     const shortened = (entry: CatalogEntry | null) => {
       const former = (entry?.document ?? null) as TileRecord | null;
@@ -153,6 +172,22 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
       if (!catalog.record(layer)?.source.length) return false;
       await entries.transaction((inside) => record(inside, layer, null, null, SERVER));
       return true;
+    },
+    /**
+     * The tiles of these layers have changed. Declarations that this server does not use now, and that are drawn from one of
+     * them, get new numbers: the change could not mark their tiles. Returns whether there are any.
+     */
+    async outdateFormer(layers: Iterable<string>): Promise<boolean> {
+      const former = formerAbove(new Set(layers));
+      for (const [layer, digests] of former) {
+        await entries.transaction(async (inside) => {
+          const record = (await inside.get('tiles', layer))?.document as TileRecord | undefined;
+          if (!record) return;
+          const document = renumbered(record, digests, await inside.fresh());
+          await inside.put({ kind: 'tiles', name: layer, document, changedBy: SERVER });
+        });
+      }
+      return former.size > 0;
     },
     /** Records the configuration file's declarations before they take effect. Returns the layers whose tiles change. */
     async declareFixed(

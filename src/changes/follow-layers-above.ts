@@ -23,21 +23,24 @@ interface FollowOptions {
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly events: TileEvents;
   readonly applier: Pick<ChangeApplier, 'hasAbove' | 'applyAbove'>;
+  /** For declarations of layers above that are not in use now, and may come back. */
+  readonly outdateFormer: (layers: readonly string[]) => Promise<void>;
 }
 
-export function openLayersAbove({ catalog, events, applier }: FollowOptions) {
+export function openLayersAbove({ catalog, events, applier, outdateFormer }: FollowOptions) {
   let waiting: Outdated[] = [];
   let running: Promise<void> | null = null;
 
   const close = events.subscribe((event) => {
     const outdated = outdatedBy(event);
-    if (outdated && applier.hasAbove(outdated.layer)) waiting.push(outdated);
+    if (outdated) waiting.push(outdated);
   });
 
   async function applyWaiting(): Promise<void> {
     for (let next = waiting[0]; next; next = waiting[0]) {
-      const layer = catalog.layer(next.layer)?.layer;
+      const layer = applier.hasAbove(next.layer) ? catalog.layer(next.layer)?.layer : null;
       if (layer) await applier.applyAbove(layer, placesIn(layer, next.places), next.action);
+      await outdateFormer([next.layer]);
       waiting = waiting.filter((one) => one !== next);
     }
   }

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { tile } from '../../test/contracts/tile-store-tools.ts';
 import { author } from '../../test/fixtures/author.ts';
 import { createSkippingClock } from '../../test/fixtures/skipping-clock.ts';
 import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixture.ts';
@@ -50,7 +51,8 @@ it.each(['seed', 'truncate'])(
     };
     const clock = createSkippingClock();
     fixture = await openTaskFixture({ store, serviceClock: clock });
-    const { service } = fixture;
+    const { service, harness } = fixture;
+    if (type === 'truncate') await working.putMany(harness.tiles.set, 2, [tile(1, 2, 'a', 100)], 1);
     const { id } = await service.create({ layer: 'roads', type, zoomStop: 2 }, author('me'));
     await expect.poll(async () => (await service.get(id))?.waitingFor?.reason).toBe('store-failed');
     expect(await service.get(id)).toMatchObject({ state: 'running', reason: 'The object store failed.' });

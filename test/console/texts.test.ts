@@ -9,7 +9,7 @@ import FRENCH from '../../web/src/texts/fr/index.ts';
 import { ENGLISH } from '../../web/src/texts.ts';
 
 const NAMES = [
-  'Tilewarden Node.js Gridset WMS WMTS MBTiles PMTiles GeoPackage Seed Reseed Truncate a,b,c',
+  'Proxy Tilewarden Node.js Gridset WMS WMTS MBTiles PMTiles GeoPackage Seed Reseed Truncate a,b,c',
   'd h min s B KiB MiB GiB TiB PiB N S E W z1–2 1/s 1:2',
 ].join(' ');
 /** Texts that are the same in English, without their spaces. */

@@ -127,8 +127,14 @@ const FORMS: Readonly<Record<string, FormUnderTest>> = {
     path: 'accounts',
     heading: 'Accounts',
     within: form('Add user'),
-    prepare: (within) => fill(within, { Name: 'olga', Password: PASSWORD, Layers: 'roads, wor*' }),
-    fields: { Name: NAME, Password: ['', 'short'], Layers: PATTERNS },
+    prepare: (within) =>
+      fill(within, {
+        Name: 'olga',
+        Password: PASSWORD,
+        'Password, repeated': PASSWORD,
+        Layers: 'roads, wor*',
+      }),
+    fields: { Name: NAME, Password: ['', 'short'], 'Password, repeated': ['', 'other'], Layers: PATTERNS },
     send: 'Add user',
   },
   'a new token': {
@@ -144,15 +150,24 @@ const FORMS: Readonly<Record<string, FormUnderTest>> = {
     heading: 'Accounts',
     within: (page) => page.getByRole('dialog'),
     prepare: (_within, page) => page.getByRole('button', { name: 'Edit mary' }).click(),
-    fields: { Layers: PATTERNS, 'New password': ['short'] },
+    fields: { Layers: PATTERNS, 'New password': ['short'], 'New password, repeated': ['other'] },
     send: 'Save',
   },
   'the own password': {
     path: 'accounts',
     heading: 'Accounts',
     within: card('Your password'),
-    prepare: (within) => fill(within, { 'Current password': 'some sentence', 'New password': PASSWORD }),
-    fields: { 'Current password': [''], 'New password': ['', 'short'] },
+    prepare: (within) =>
+      fill(within, {
+        'Current password': 'some sentence',
+        'New password': PASSWORD,
+        'New password, repeated': PASSWORD,
+      }),
+    fields: {
+      'Current password': [''],
+      'New password': ['', 'short'],
+      'New password, repeated': ['', 'other'],
+    },
     send: 'Change',
   },
   'a new key': {

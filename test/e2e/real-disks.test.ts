@@ -72,9 +72,12 @@ async function serveOn(folder: string, mount: string): Promise<DiskServer> {
 /** The lines for the administrator of a start that fails. */
 async function failedStart(mount: string): Promise<readonly string[]> {
   const data = temporaryFolder();
-  const serve = `exec ${process.execPath} dist/cli/main.js serve --port 0 --data ${data}`;
-  const command = ['-Urm', 'sh', '-c', `DATA=${data}; ${mount} && ${serve}`];
-  const server = spawn('unshare', command, { cwd: PROJECT, stdio: ['ignore', 'ignore', 'pipe'] });
+  const serve = [process.execPath, 'dist/cli/main.js', 'serve', '--port', '0', '--data', data];
+  const command = ['-Urm', 'sh', '-c', `${mount} && exec "$@"`, 'sh', ...serve];
+  const env = { ...process.env, DATA: data };
+  const server = await started(
+    spawn('unshare', command, { cwd: PROJECT, env, stdio: ['ignore', 'ignore', 'pipe'] }),
+  );
   const [output] = await Promise.all([text(server.stderr), once(server, 'exit')]);
   expect(server.exitCode).toBe(1);
   return output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
@@ -342,9 +345,13 @@ it(
 );
 
 it.each([
-  ['read-only', 'mount -t tmpfs -o ro tmpfs $DATA', /cannot be written: its disk is read-only, or this user/],
-  ['full from the beginning', 'mount -t tmpfs -o size=40k tmpfs $DATA', /is full: free some space/],
-  ['full after the tables', 'mount -t tmpfs -o size=600k tmpfs $DATA', /is full: free some space/],
+  [
+    'read-only',
+    'mount -t tmpfs -o ro tmpfs "$DATA"',
+    /cannot be written: its disk is read-only, or this user/,
+  ],
+  ['full from the beginning', 'mount -t tmpfs -o size=40k tmpfs "$DATA"', /is full: free some space/],
+  ['full after the tables', 'mount -t tmpfs -o size=600k tmpfs "$DATA"', /is full: free some space/],
 ])(
   'a data folder whose disk is %s is reported in one line',
   needs('namespaces'),

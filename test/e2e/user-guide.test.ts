@@ -93,7 +93,7 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     /^$/,
   ],
   [
-    'a part of a layer is truncated, in JSON with single quotes and a brace too many',
+    'a part of a layer is not truncated when the body names another, in JSON with single quotes and a brace too many',
     [
       '-XPOST',
       '-H',
@@ -102,8 +102,8 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
       "{'seedRequest':{'name':'topp:states','bounds':{'coords':{ 'double':['-124.0','22.0','66.0','72.0']}},'srs':{'number':4326},'zoomStart':1,'zoomStop':12,'format':'image\\/png','type':'truncate','threadCount':4}}}",
       `${HOST}/seed/nurc:Arc_Sample.json`,
     ],
-    200,
-    /^$/,
+    400,
+    /^name is "topp:states", the address names the layer "nurc:Arc_Sample"/,
   ],
   [
     'tasks of a layer are listed',

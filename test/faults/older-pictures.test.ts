@@ -114,3 +114,32 @@ it.each([{}, { format: 'image/png' }, { zoomStart: 0, zoomStop: 4 }])(
     expect(await shown('lower')).toBe('MISS 2');
   },
 );
+
+it.each(['truncate', 'invalidate'])(
+  'a layer that leaves the file during a %s below it, and returns, shows the new picture',
+  async (change) => {
+    const [bottom, middle, top] = [lower(), upper(), upper('top', 'upper')];
+    await start([bottom, middle, top]);
+    await cached('lower', 'upper', 'top');
+    await write([bottom]);
+    await call('POST', '/rest/reload', 'reload_configuration=1');
+    if (change === 'truncate') await call('POST', '/masstruncate', { truncateLayer: { layerName: 'lower' } });
+    else await call('POST', '/api/v1/layers/lower/invalidate', {});
+    wms.version = 2;
+    await write([bottom, middle, top]);
+    await call('POST', '/rest/reload', 'reload_configuration=1');
+    expect(await shown('lower')).toBe('MISS 2');
+    expect([await shown('upper'), await shown('top')]).toEqual(['MISS 2', 'MISS 2']);
+  },
+);
+
+it('a layer that had another source during a truncation below its former one shows the new picture', async () => {
+  await start([lower()]);
+  await call('POST', '/api/v1/layers', upper());
+  await cached('lower', 'upper');
+  await call('PUT', '/api/v1/layers/upper', { ...lower({ styles: 'blue' }), name: 'upper' });
+  await call('POST', '/masstruncate', { truncateLayer: { layerName: 'lower' } });
+  wms.version = 2;
+  await call('PUT', '/api/v1/layers/upper', upper());
+  expect(await shown('upper')).toBe('MISS 2');
+});

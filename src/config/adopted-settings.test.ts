@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type LoadedSettings, loadSettings, SettingsError, type SettingsInput } from './load-settings.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tilewarden-settings-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function load(yaml: string | null, input: Partial<SettingsInput> = {}): LoadedSettings {
+  if (yaml !== null) writeFileSync(join(folder, 'tilewarden.yaml'), yaml);
+  return loadSettings({ flags: {}, environment: {}, workingFolder: folder, ...input });
+}
+
+function problemsOf(yaml: string | null, input: Partial<SettingsInput> = {}): readonly string[] {
+  try {
+    load(yaml, input);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('adopted caches', () => {
+  const adopting = (adopt: string, store = 'bundle') => `
+stores: { default: { type: ${store} } }
+layers:
+  - name: topp:states
+    source: { type: wms, url: 'http://127.0.0.1:8090/wms', layers: states }
+    gridSets: [EPSG:900913]
+    adopt: ${adopt}
+`;
+
+  it('several adopted caches are found relative to the file', () => {
+    const { settings } = load(
+      `${adopting('[{ layout: geowebcache, folder: gwc }, { layout: mbtiles, file: /a.mbtiles }]')}adoptFolders: [old]`,
+    );
+    expect(settings.layers[0]?.adopt).toEqual([
+      { layout: 'geowebcache', folder: join(folder, 'gwc'), paths: 'default', gridSets: {}, within: null },
+      { layout: 'mbtiles', file: '/a.mbtiles', origin: 'sw', within: null },
+    ]);
+    expect(settings.adoptFolders).toEqual([join(folder, 'old')]);
+  });
+
+  it.each([
+    ['{ layout: geopackage, file: a.gpkg }', { file: 'a.gpkg' }],
+    ['{ layout: geopackage, folder: a }', { folder: 'a' }],
+    ['{ layout: arcgis-compact, folder: a }', { folder: 'a' }],
+    ['{ layout: mapproxy-sqlite, folder: a }', { folder: 'a' }],
+  ])('an adopted cache is found relative to the file: %s', (adopt, place) => {
+    const [adopted] = load(adopting(adopt)).settings.layers[0]?.adopt ?? [];
+    const absolute = Object.entries(place).map(([key, path]) => [key, join(folder, path)]);
+    expect(adopted).toMatchObject(Object.fromEntries(absolute));
+  });
+
+  it.each([
+    [
+      '{ layout: geowebcach, folder: a }',
+      /adopt.layout must be one of geowebcache, mapcache, mapproxy, mapproxy-sqlite, arcgis-compact, geopackage, tms/,
+    ],
+    ['{ layout: geowebcache }', /adopt.folder is missing/],
+    ['{ layout: mapproxy, folder: a, paths: hash }', /adopt.paths must be one of tc, mp, tms, reverse_tms/],
+    ['{ layout: geopackage, gridSet: EPSG:900913 }', /adopt needs either file or folder/],
+    ['{ layout: geopackage, file: a.gpkg, folder: a }', /adopt needs either file or folder/],
+    ['{ layout: arcgis-compact, folder: a, zoomOffset: 1.5 }', /adopt.zoomOffset/],
+    ['{ layout: tms, folder: a, paths: tc }', /adopt.paths is not a setting/],
+    [
+      '{ layout: tms, folder: a, gridSet: EPSG:4326 }',
+      /adopt.gridSet names the grid set EPSG:4326, which the layer does not offer/,
+    ],
+    [
+      '{ layout: geowebcache, folder: a, gridSets: { EPSG:4326: b } }',
+      /adopt.gridSets names the grid set EPSG:4326/,
+    ],
+  ])('adopted caches are refused when they are wrong: %s', (adopt, message) => {
+    expect(problemsOf(adopting(adopt)).join()).toMatch(message);
+  });
+
+  it('adopted caches are refused with a store that forgets truncations', () => {
+    expect(problemsOf(adopting('{ layout: tms, folder: a }', 'memory')).join()).toMatch(
+      /adopt needs a store that outlives a restart/,
+    );
+  });
+});
