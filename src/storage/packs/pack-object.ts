@@ -42,7 +42,12 @@ const MAGIC = Buffer.from('TWPACK1\n');
 /** Magic, length of the head, checksum of the head. */
 const FIXED = MAGIC.length + 8;
 
-export function writePackObject({ tiles, ...about }: PackObject): Buffer {
+export function writePackObject(object: PackObject): Buffer {
+  return Buffer.concat([writePackHead(object), ...object.tiles.map(({ bytes }) => bytes)]);
+}
+
+/** What comes before the bytes of the tiles. */
+export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   const head: Head = {
     ...about,
     tiles: tiles.map((tile) => [
@@ -61,7 +66,7 @@ export function writePackObject({ tiles, ...about }: PackObject): Buffer {
   MAGIC.copy(fixed);
   fixed.writeUInt32BE(text.length, MAGIC.length);
   fixed.writeUInt32BE(crc32(text), MAGIC.length + 4);
-  return Buffer.concat([fixed, text, ...tiles.map(({ bytes }) => bytes)]);
+  return Buffer.concat([fixed, text]);
 }
 
 /** What an object contains besides the bytes of its tiles. `start` is its beginning; null: it is no pack, or there is more to it. */
@@ -77,11 +82,17 @@ export function readPackHead(start: Buffer): PackHead | null {
   return { ...about, tiles: listed };
 }
 
+/** Where the bytes of the tiles begin; null: it is no pack. */
+export function headLength(start: Buffer): number | null {
+  if (start.length < FIXED || !start.subarray(0, MAGIC.length).equals(MAGIC)) return null;
+  return FIXED + start.readUInt32BE(MAGIC.length);
+}
+
 /** Null: not a pack, or a damaged one. Tiles with a wrong checksum are left out. */
 export function readPackObject(object: Buffer): PackObject | null {
   const head = readPackHead(object);
   if (!head) return null;
-  let at = FIXED + object.readUInt32BE(MAGIC.length);
+  let at = headLength(object) ?? 0;
   const tiles = head.tiles.flatMap(({ length, ...tile }) => {
     const part = object.subarray(at, at + length);
     at += length;
@@ -92,8 +103,9 @@ export function readPackObject(object: Buffer): PackObject | null {
 }
 
 function readHead(object: Buffer): Head | null {
-  if (object.length < FIXED || !object.subarray(0, MAGIC.length).equals(MAGIC)) return null;
-  const text = object.subarray(FIXED, FIXED + object.readUInt32BE(MAGIC.length));
+  const length = headLength(object);
+  if (length === null) return null;
+  const text = object.subarray(FIXED, length);
   if (crc32(text) !== object.readUInt32BE(MAGIC.length + 4)) return null;
   return JSON.parse(text.toString()) as Head;
 }
