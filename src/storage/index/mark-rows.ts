@@ -106,17 +106,17 @@ export function prepareMarks(db: IndexFile) {
     'SELECT id, open, effect FROM marks WHERE layer = ? AND key = ?',
   );
   const insert = db
-    .prepare<[string, number, number, string | null, string | null, string], number>(
+    .prepare<[string, number, number, number, string | null, string | null, string], number>(
       `INSERT INTO marks (layer, number, hides, open, effect, places, key)
-       VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6) RETURNING id`,
+       VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
     )
     .pluck();
   const insertPlace = db.prepare(
     'INSERT INTO mark_places (min_level, max_level, min_x, max_x, min_y, max_y, mark, grid_set, z, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const insertRaise = db.prepare<[number, number, string]>('INSERT INTO raises VALUES (?, ?, ?)');
-  const renumber = db.prepare<[number, string | null, number]>(
-    'UPDATE marks SET number = ?1, hides = ?1, effect = ?2 WHERE id = ?3',
+  const renumber = db.prepare<[number, number, string | null, number]>(
+    'UPDATE marks SET number = ?, hides = ?, effect = ? WHERE id = ?',
   );
   const placesOf = db.prepare<[number], string | null>('SELECT places FROM marks WHERE id = ?').pluck();
   const rowsAt = db.prepare<
@@ -164,7 +164,7 @@ export function prepareMarks(db: IndexFile) {
     const floors = alike.all(layer, '').filter(({ open }) => open === 0);
     for (const { id } of [...folded, ...floors]) forget(id);
     const floor = folded.at(-1)?.number;
-    if (floor !== undefined) insert.get(layer, floor, 0, null, null, '');
+    if (floor !== undefined) insert.get(layer, floor, floor, 0, null, null, '');
   }
 
   function raise({ layer, places, effect }: Raise): number {
@@ -178,11 +178,11 @@ export function prepareMarks(db: IndexFile) {
     const joined = effect && same.find((mark) => mark.open === 1 && isSameEffect(mark.effect, effect));
     const text = effect && JSON.stringify(effect);
     if (joined) {
-      renumber.run(number, JSON.stringify(withEarlier(joined.effect, effect)), joined.id);
+      renumber.run(number, number, JSON.stringify(withEarlier(joined.effect, effect)), joined.id);
       insertRaise.run(number, joined.id, JSON.stringify(effect));
       return number;
     }
-    const id = insert.get(name, number, effect ? 1 : 0, text, written, key) ?? 0;
+    const id = insert.get(name, number, number, effect ? 1 : 0, text, written, key) ?? 0;
     for (const { gridSet, z, rect, parts } of places ?? []) {
       const level = levelOf(layer, gridSet, z);
       const text = parts ? JSON.stringify([...parts]) : null;

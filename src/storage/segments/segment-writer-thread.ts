@@ -26,12 +26,18 @@ function doUpkeep(): void {
   upkeep = setTimeout(doUpkeep, pause);
 }
 
+/** Space is given back as soon as no command waits. */
+function wakeUpkeep(): void {
+  clearTimeout(upkeep);
+  upkeep = setTimeout(doUpkeep, 0);
+}
+
 function perform({ id, method, parameters }: WriterRequest): void {
   try {
     if (method === 'close') clearTimeout(upkeep);
     const work = writing[method] as (...parameters: readonly unknown[]) => unknown;
     reply({ id, result: work.apply(writing, [...parameters]) });
-    if (method === 'drop' || method === 'edit') upkeep.refresh();
+    if (method === 'drop') wakeUpkeep();
   } catch (error) {
     reply({ id, failure: errorCopier.write(storeFailure(error)) });
   }
