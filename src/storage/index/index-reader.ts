@@ -1,11 +1,12 @@
-import { PAGE_SIZE, type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
+import { type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
-import type { LevelUsage, PageFilter, PageUsage, StoreUsage } from '../store.ts';
+import { remembered } from '../../lib/get-or-create.ts';
+import type { LevelUsage, StoreUsage } from '../store.ts';
 import type { Ticket, TilePlace } from '../tile-store.ts';
 import { Directory, PACK_SIZE, packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
-import { PACKS_IN_BAND, PAGES_IN_BAND } from './schema.ts';
+import { PACKS_IN_BAND } from './schema.ts';
 
 /** A pack as it is shown at one moment; `x` and `y` count packs. */
 export interface ShownPack {
@@ -32,8 +33,6 @@ export interface PackRow {
   readonly detail: Buffer;
 }
 
-/** Rows of `pages` that are read together. */
-const PAGE_ROWS = 2000;
 /** Bands without a pack of the rectangle that are passed over in one call. */
 const BANDS = 64;
 
@@ -43,6 +42,13 @@ const MARKS_AT = `
   WHERE r.min_level = @level AND r.max_level = @level AND r.min_x <= @maxX AND r.max_x >= @minX AND r.min_y <= @maxY
     AND r.max_y >= @minY AND m.open = 1 AND m.layer = @layer AND r.grid_set = @gridSet AND r.z = @z
   UNION ALL SELECT hides, effect, NULL, NULL, NULL, NULL, NULL FROM marks WHERE layer = @layer AND open = 1 AND places IS NULL`;
+
+interface FoundPack {
+  readonly set: number;
+  readonly detail: Buffer | null;
+  /** Whether the layer has open marks. */
+  readonly marked: number;
+}
 
 type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
 
@@ -62,12 +68,10 @@ export class IndexReader {
   constructor(db: IndexFile) {
     this.#db = db;
     this.#version = db.prepare<[], number>('PRAGMA data_version').pluck();
-    this.#pack = db.prepare<object, { set: number; detail: Buffer | null; marks: string | null }>(`
-      SELECT s.id AS "set", p.detail, CASE WHEN EXISTS (SELECT 1 FROM marks WHERE layer = @layer AND open = 1) THEN
-        (SELECT json_group_array(json_array(number, effect, min_x, max_x, min_y, max_y, parts)) FROM (${MARKS_AT})) END AS marks
-      FROM tile_sets s
-      LEFT JOIN packs p ON p.tile_set = s.id AND p.z = @z AND p.band = @band AND p.x = @x AND p.y = @y
-      WHERE s.identity = @identity AND s.dropped_at IS NULL`);
+    this.#pack = db.prepare<[number, number, number, number, string], FoundPack>(`
+      SELECT s.id AS "set", p.detail, EXISTS (SELECT 1 FROM marks WHERE layer = s.layer AND open = 1) AS marked
+      FROM tile_sets s LEFT JOIN packs p ON p.tile_set = s.id AND p.z = ? AND p.band = ? AND p.x = ? AND p.y = ?
+      WHERE s.identity = ? AND s.dropped_at IS NULL`);
     this.#packsInBand = db.prepare<number[], PackRow>(`
       SELECT id, band, x, y, detail FROM packs WHERE tile_set = ? AND z = ? AND band = ? AND (x, y) > (?, ?) AND x BETWEEN ? AND ?
         AND y BETWEEN ? AND ? ORDER BY x, y LIMIT ?`);
@@ -109,31 +113,34 @@ export class IndexReader {
 
   /** The latest number of a mark. */
   generation(layer: string, place?: TilePlace): number {
-    const name = JSON.stringify(layer);
-    if (!place) return this.#generation.get(name) ?? 0;
+    const latest = this.#generation.get(JSON.stringify(layer)) ?? 0;
+    if (!place || latest === 0) return latest;
     const { gridSet, z, rect } = place;
     return this.#generationAt.get(placeParameters(layer, gridSet, z, rect)) ?? 0;
   }
 
+  /** Whether a mark of the place has a later number than the ticket. */
+  isOutdated({ layer, gridSet }: TileSetKey, z: number, rect: TileRect, ticket: number): boolean {
+    return this.generation(layer) > ticket && this.generation(layer, { gridSet, z, rect }) > ticket;
+  }
+
   /** The number of a tile set in use; null: it is not. */
   setRow(set: TileSetKey): number | null {
-    return this.#setRow.get(tileSetId(set)) ?? null;
+    return this.#setRow.get(identityOf(set)) ?? null;
   }
 
   /** The pack in this place with the marks of the same moment; null: there is none, or its row is damaged. */
   pack(set: TileSetKey, z: number, x: number, y: number): ShownPack | null {
-    const rect = blockAt(x, y, PACK_SIZE);
-    const row = this.#pack.get({
-      ...placeParameters(set.layer, set.gridSet, z, rect),
-      identity: tileSetId(set),
-      band: Math.floor(y / PACKS_IN_BAND),
-      x,
-      y,
-    });
-    const directory = row?.detail && Directory.read(row.detail, { set: row.set, z, x, y });
-    if (!row || !directory) return null;
-    const marks = row.marks === null ? [] : (JSON.parse(row.marks) as WrittenMark[]);
-    return { set: row.set, x, y, directory, marks: marksHere(marks.map(markRow), set, rect) };
+    const found = this.#find(set, z, x, y);
+    if (!found?.detail || found.marked === 0) return shown(found, z, x, y, []);
+    return this.#db.transaction(() => {
+      const marks = this.marks(set, z, blockAt(x, y, PACK_SIZE));
+      return shown(this.#find(set, z, x, y), z, x, y, marks);
+    })();
+  }
+
+  #find(set: TileSetKey, z: number, x: number, y: number): FoundPack | undefined {
+    return this.#pack.get(z, bandOf(y), x, y, identityOf(set));
   }
 
   /** Open marks over a rectangle. */
@@ -182,48 +189,21 @@ export class IndexReader {
       sweeping: sweeping ?? { files: 0, bytes: 0 },
     };
   }
-
-  /** Some pages after the row with this number, and in the order of the policy the first ones. */
-  pages(filter: PageFilter, after: number): readonly (PageUsage & { readonly id: number })[] {
-    const { set, layer, z, rect, first } = filter;
-    const page = (tile: number) => Math.floor(tile / PAGE_SIZE);
-    const parameters = {
-      ...(set && { identity: tileSetId(set) }),
-      ...(layer !== undefined && { layer: JSON.stringify(layer) }),
-      ...(z !== undefined && { z }),
-      ...(rect && {
-        minX: page(rect.minX),
-        maxX: page(rect.maxX),
-        minY: page(rect.minY),
-        maxY: page(rect.maxY),
-        minBand: Math.floor(page(rect.minY) / PAGES_IN_BAND),
-        maxBand: Math.floor(page(rect.maxY) / PAGES_IN_BAND),
-      }),
-    };
-    const conditions = [
-      'p.tiles > 0 AND s.dropped_at IS NULL',
-      first ? 'true' : `p.id > ${after}`,
-      set ? 's.identity = @identity' : 'true',
-      layer === undefined ? 'true' : 's.layer = @layer',
-      z === undefined ? 'true' : 'p.z = @z',
-      rect
-        ? 'p.band BETWEEN @minBand AND @maxBand AND p.x BETWEEN @minX AND @maxX AND p.y BETWEEN @minY AND @maxY'
-        : 'true',
-    ];
-    const order = first ? ORDERS[first] : 'p.id';
-    const rows = this.#db
-      .prepare<
-        object,
-        Omit<PageUsage, 'set'> & { readonly id: number; readonly identity: string }
-      >(`SELECT p.id, s.identity, p.z, p.x AS pageX, p.y AS pageY, p.tiles, p.bytes, p.written_at AS writtenAt,
-          p.touched_at AS touchedAt, p.rank FROM pages p JOIN tile_sets s ON s.id = p.tile_set
-        WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ${PAGE_ROWS}`)
-      .all(parameters);
-    return rows.map(({ identity, ...row }) => ({ set: tileSetOf(identity), ...row }));
-  }
 }
 
-const ORDERS = { LRU: 'p.touched_at', LFU: 'p.rank, p.touched_at' };
+/** Writing it takes longer than finding a pack. */
+const identityOf = remembered(tileSetId);
+
+function shown(
+  found: FoundPack | undefined,
+  z: number,
+  x: number,
+  y: number,
+  marks: readonly MarkHere[],
+): ShownPack | null {
+  const directory = found?.detail && Directory.read(found.detail, { set: found.set, z, x, y });
+  return found && directory ? { set: found.set, x, y, directory, marks } : null;
+}
 
 type Edges = [minX: number, maxX: number, minY: number, maxY: number];
 

@@ -9,6 +9,7 @@ import { isBusy, patiently, storeFailure } from '../index/index-failure.ts';
 import { openIndexFile } from '../index/index-file.ts';
 import { FIRST_PACK, IndexReader, type PackCursor } from '../index/index-reader.ts';
 import { readOpenMarks, shownBy } from '../index/mark-rows.ts';
+import { FIRST_PAGE, type PageCursor, type PageSlice, readPages } from '../index/page-rows.ts';
 import { ShownPacks } from '../index/shown-packs.ts';
 import type { PageFilter, PageUsage, Store, StoreUsage } from '../store.ts';
 import {
@@ -110,13 +111,11 @@ export async function openSegmentStore(
     })();
 
   async function* pagesOf(filter: PageFilter): AsyncGenerator<readonly PageUsage[]> {
-    for (let after = 0; ; ) {
-      const rows = await read(() => reader.pages(filter, after));
-      const last = rows.at(-1);
-      if (!last) return;
-      yield rows;
-      if (filter.first) return;
-      after = last.id;
+    for (let after: PageCursor | null = FIRST_PAGE; after; ) {
+      const from: PageCursor = after;
+      const { pages, next }: PageSlice = await read(() => readPages(db, filter, from));
+      if (pages.length > 0) yield pages;
+      after = next;
     }
   }
 

@@ -196,13 +196,13 @@ export class SegmentWriting {
     const refusal = this.#refusal(command.set, command.z, rect, command.ticket);
     if (refusal) return refusal;
     const set = this.#setFor(command.set);
-    const makings = new Map<string, Making>();
+    const shared = shareMakings();
     const packs = recordsOf(command).map((record) => {
       const places = this.#bytes.put(set, record);
       const tiles = record.tiles.map((tile, at) => {
         const { segment, offset, length } = places[at] as BytePlace;
         const { slot, checksum } = tile;
-        return { slot, checksum, segment, offset, length, making: shared(makings, makingOf(tile)) };
+        return { slot, checksum, segment, offset, length, making: shared(makingOf(tile)) };
       });
       return { x: record.x, y: record.y, tiles };
     });
@@ -258,14 +258,12 @@ export class SegmentWriting {
     if (refusal) throw refusal;
   }
 
-  #refusal(
-    { layer, gridSet }: TileSetKey,
-    z: number,
-    rect: TileRect,
-    ticket: number,
-  ): TilewardenError | null {
-    if (this.#reader.generation(layer, { gridSet, z, rect }) <= ticket) return null;
-    return new TilewardenError('generation-stale', `Layer ${layer} was truncated since this was fetched.`);
+  #refusal(set: TileSetKey, z: number, rect: TileRect, ticket: number): TilewardenError | null {
+    if (!this.#reader.isOutdated(set, z, rect, ticket)) return null;
+    return new TilewardenError(
+      'generation-stale',
+      `Layer ${set.layer} was truncated since this was fetched.`,
+    );
   }
 }
 
@@ -289,7 +287,7 @@ function editTiles(
   rect: TileRect,
   edit: TileEdit,
 ): { readonly tiles: readonly IndexedTile[]; readonly meant: StoreChange } {
-  const makings = new Map<string, Making>();
+  const shared = shareMakings();
   const meant = { tiles: 0, bytes: 0 };
   let isChanged = false;
   const after = tiles.flatMap((tile) => {
@@ -303,18 +301,24 @@ function editTiles(
     if (!next) meant.bytes += tile.length;
     if (!next) return [];
     const { ticket, createdAt, freshUntil, madeBy, validator } = next;
-    return { ...tile, making: shared(makings, { ticket, createdAt, freshUntil, madeBy, validator }) };
+    return { ...tile, making: shared({ ticket, createdAt, freshUntil, madeBy, validator }) };
   });
   return { tiles: isChanged ? after : tiles, meant };
 }
 
-/** The same object for the same values. */
-function shared(makings: Map<string, Making>, making: Making): Making {
-  const key = JSON.stringify(making);
-  const known = makings.get(key);
-  if (known) return known;
-  makings.set(key, making);
-  return making;
+/** The same object for the same values, which tiles that were made together have in a row. */
+function shareMakings(): (making: Making) => Making {
+  let last: Making | null = null;
+  return (making) => {
+    if (last && isSameMaking(last, making)) return last;
+    last = making;
+    return making;
+  };
+}
+
+function isSameMaking(a: Making, b: Making): boolean {
+  const isSameTime = a.createdAt === b.createdAt && a.freshUntil === b.freshUntil;
+  return isSameTime && a.ticket === b.ticket && a.madeBy === b.madeBy && a.validator === b.validator;
 }
 
 function isSamePlace(a: BytePlace, b: BytePlace): boolean {
