@@ -115,8 +115,10 @@ export function preparePackChanges(db: IndexFile) {
     return sumOfChanges([real, negated(sumOfChanges([page, added]))]);
   }
 
-  function finish({ live }: ChangeSums): void {
+  /** Whether a segment has lost tiles. */
+  function finish({ live }: ChangeSums): boolean {
     for (const [segment, bytes] of live) if (bytes !== 0) addLive.run(bytes, segment);
+    return [...live.values()].some((bytes) => bytes < 0);
   }
 
   return { rowOf, change, finish };

@@ -53,25 +53,26 @@ const MIN_DEAD_BYTES = 64 * 1024 ** 2;
 export class SegmentUpkeep {
   readonly #options: UpkeepOptions;
   #compaction: Compaction | null = null;
-  /** Whether there may be something to do. */
-  #isDue = true;
+  /** Milliseconds since 1970 from which there may be something to do. */
+  #dueAt = 0;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
   }
 
   wake(): void {
-    this.#isDue = true;
+    this.#dueAt = 0;
   }
 
   /** Returns the milliseconds until the next step. */
   step(): number {
-    if (!this.#isDue) return INTERVAL;
+    if (Date.now() < this.#dueAt) return INTERVAL;
     const swept = this.#sweep();
     if (swept !== null) return swept;
     this.#compaction ??= this.#claim();
     if (!this.#compaction) {
-      this.#isDue = false;
+      // By then segments of processes that died count as complete.
+      this.#dueAt = Date.now() + WRITER_GONE_AFTER;
       return INTERVAL;
     }
     this.#compact(this.#compaction);

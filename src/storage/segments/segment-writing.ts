@@ -120,8 +120,7 @@ export class SegmentWriting {
           );
           return meant;
         });
-        this.#changes.finish(sums);
-        if (edit.type === 'remove') this.#upkeep.wake();
+        if (this.#changes.finish(sums)) this.#upkeep.wake();
         return { ...sumOfChanges(done), next };
       }),
     );
@@ -221,7 +220,7 @@ export class SegmentWriting {
       const row = this.#changes.rowOf(position);
       return this.#changes.change(position, row, (before) => merged(before, tiles, ticket), sums);
     });
-    this.#changes.finish(sums);
+    if (this.#changes.finish(sums)) this.#upkeep.wake();
     return sumOfChanges(done);
   }
 
