@@ -2,9 +2,9 @@ import { existsSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { isNoRoom } from '../../lib/error-code.ts';
 
-const RESERVE_BYTES = 4 * 1024 ** 2;
+const RESERVE_BYTES = 2 * 1024 ** 2;
 /** Free bytes above which the reserve is made. */
-const PLENTY = 8 * RESERVE_BYTES;
+const PLENTY = 2 * RESERVE_BYTES;
 
 /** Room that was taken while there was some, so that tiles can be removed and marks be raised on a full disk. */
 export class Reserve {
@@ -14,6 +14,7 @@ export class Reserve {
   constructor(root: string) {
     this.#path = join(root, 'reserve');
     this.#making = join(root, 'reserve-making');
+    this.refill();
   }
 
   refill(): void {
