@@ -49,6 +49,7 @@ export type PutResult = StoreChange | TilewardenError;
 /** The writing half of a store in segments. It runs in its own thread, one command after another. */
 export class SegmentWriting {
   readonly #db: IndexFile;
+  readonly #running;
   readonly #reader: IndexReader;
   readonly #bytes: SegmentBytes;
   readonly #changes;
@@ -58,6 +59,7 @@ export class SegmentWriting {
 
   constructor({ root, sweepBytesPerSecond, segmentBytes }: WritingOptions) {
     this.#db = openIndexFile(root, { timeoutMs: WRITER_TIMEOUT_MS, checkpointPages: CHECKPOINT_PAGES });
+    this.#running = this.#db.transaction((work: () => unknown) => work());
     this.#reader = new IndexReader(this.#db);
     const writer = randomUUID();
     this.#bytes = new SegmentBytes(this.#db, root, writer, Date.now, segmentBytes);
@@ -85,7 +87,7 @@ export class SegmentWriting {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const puts = commands.map((command) => this.#prepare(command));
       const results = this.#transaction(() => {
-        const isThere = puts.every((put) => put instanceof TilewardenError || this.#isInUse(put));
+        const isThere = puts.every((put) => this.#isInUse(put));
         return isThere && this.#bytes.note() ? puts.map((put) => this.#name(put)) : null;
       });
       if (!results) continue;
@@ -185,15 +187,13 @@ export class SegmentWriting {
   }
 
   #transaction<T>(work: () => T): T {
-    return this.#db.transaction(work).immediate();
+    return this.#running.immediate(work) as T;
   }
 
   /** Its tiles are in segments, and no row names them yet. */
-  #prepare(command: PutCommand): PreparedPut | TilewardenError {
+  #prepare(command: PutCommand): PreparedPut {
     const rect = rectAround(command.slots);
     if (!rect) throw new RangeError('A put has at least one tile.');
-    const refusal = this.#refusal(command.set, command.z, rect, command.ticket);
-    if (refusal) return refusal;
     const set = this.#setFor(command.set);
     const shared = shareMakings();
     const packs = recordsOf(command).map((record) => {
@@ -208,9 +208,7 @@ export class SegmentWriting {
     return { command, rect, set, packs };
   }
 
-  #name(put: PreparedPut | TilewardenError): PutResult {
-    if (put instanceof TilewardenError) return put;
-    const { command, rect, set, packs } = put;
+  #name({ command, rect, set, packs }: PreparedPut): PutResult {
     const { z, ticket, at } = command;
     const refusal = this.#refusal(command.set, z, rect, ticket);
     if (refusal) return refusal;
