@@ -1,4 +1,4 @@
-import type { PackObject } from './packs/pack-object.ts';
+import type { PackObject } from './pack-object.ts';
 
 /** Where the bytes of a tile are. A place never comes to mean other bytes. */
 export interface BytePlace {

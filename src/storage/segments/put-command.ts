@@ -3,7 +3,7 @@ import type { TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { type Making, PACK_SIZE, packOf, slotOf } from '../index/directory.ts';
 import type { PackCursor } from '../index/index-reader.ts';
-import type { PackObject } from '../packs/pack-object.ts';
+import type { PackObject } from '../pack-object.ts';
 import type { StoreEdit } from '../store.ts';
 import type { StoreChange, TileWrite } from '../tile-store.ts';
 

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync } from 'node:fs';
 import type { BytePlace, TileBytes } from '../bytes.ts';
 import type { IndexFile } from '../index/index-file.ts';
-import { type PackObject, writePackHead } from '../packs/pack-object.ts';
+import { type PackObject, writePackHead } from '../pack-object.ts';
 import {
   append,
   createSegment,

@@ -154,7 +154,9 @@ it('a damaged row names nothing, and its page is counted right when tiles are st
   await first.putMany(set, 8, [tile(1, 1, 'one'), tile(2, 1, 'two'), tile(9, 9, 'beside')], 0);
   await closeAll();
   const db = new Database(join(root, 'index.sqlite'));
-  const rows = db.prepare<[], { id: number; detail: Buffer }>('SELECT id, detail FROM packs WHERE x = 0').all();
+  const rows = db
+    .prepare<[], { id: number; detail: Buffer }>('SELECT id, detail FROM packs WHERE x = 0')
+    .all();
   for (const { id, detail } of rows) {
     detail.writeUInt8(detail.readUInt8(60) ^ 1, 60);
     db.prepare('UPDATE packs SET detail = ? WHERE id = ?').run(detail, id);

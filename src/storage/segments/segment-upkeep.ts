@@ -3,13 +3,7 @@ import { tileSetOf } from '../../domain/tile-key.ts';
 import { Directory, type IndexedTile, PACK_SIZE, type PackPosition } from '../index/directory.ts';
 import { durably, type IndexFile } from '../index/index-file.ts';
 import type { ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
-import {
-  HEAD_BYTES,
-  headLength,
-  type PackHead,
-  type PackObject,
-  readPackHead,
-} from '../packs/pack-object.ts';
+import { HEAD_BYTES, headLength, type PackHead, type PackObject, readPackHead } from '../pack-object.ts';
 import { type SegmentBytes, WRITER_GONE_AFTER } from './segment-bytes.ts';
 import { removeSetFolder } from './segment-files.ts';
 

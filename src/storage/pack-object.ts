@@ -1,10 +1,27 @@
 import { crc32 } from 'node:zlib';
-import type { TileSetKey } from '../../domain/tile-key.ts';
-import type { PackedTile, PackPlace } from './pack-detail.ts';
+import type { TileMaker, TileSetKey } from '../domain/tile-key.ts';
 
-export interface ObjectTile extends Omit<PackedTile, 'object' | 'length'> {
-  readonly bytes: Buffer;
+/** A block of tiles; `x` and `y` count packs, not tiles. */
+export interface PackPlace {
+  readonly z: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+interface TileHead {
+  /** Counts the tiles of a pack row by row. */
+  readonly slot: number;
   readonly checksum: number;
+  readonly createdAt: number;
+  readonly freshUntil: number | null;
+  readonly madeBy: TileMaker;
+  readonly validator: string | null;
+  /** Of its writer; 0 for tiles of version 0.2. */
+  readonly ticket: number;
+}
+
+export interface ObjectTile extends TileHead {
+  readonly bytes: Buffer;
 }
 
 /** An object as it is written and read: the tiles of one block, and all that it takes to list them in an index again. */
@@ -20,7 +37,7 @@ export interface PackObject extends PackPlace {
 export const HEAD_BYTES = 16_384;
 
 export interface PackHead extends Omit<PackObject, 'tiles'> {
-  readonly tiles: readonly (Omit<PackedTile, 'object'> & Pick<ObjectTile, 'checksum'>)[];
+  readonly tiles: readonly (TileHead & { readonly length: number })[];
 }
 
 /** The header of a pack: its tile set and, for each tile, slot, length, checksum and making. */
