@@ -44,6 +44,24 @@ export async function patiently<T>(work: () => T, clock: Clock): Promise<T> {
   }
 }
 
+/** For `Atomics.wait`, which is never woken. */
+const NEVER = new Int32Array(new SharedArrayBuffer(4));
+/** Milliseconds. SQLite's own pauses grow to a hundred, while a transaction of another process takes less than one. */
+const LOCK_PAUSE = 0.3;
+
+/** The same for a thread that may block. `work` is begun again. */
+export function blockingly<T>(work: () => T): T {
+  const until = performance.now() + BUSY_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+      Atomics.wait(NEVER, 0, 0, LOCK_PAUSE);
+    }
+  }
+}
+
 function sqliteCode(error: unknown): string {
   return error instanceof Database.SqliteError ? error.code : '';
 }

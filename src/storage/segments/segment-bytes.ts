@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync } from 'node:fs';
 import type { BytePlace, TileBytes } from '../bytes.ts';
+import { blockingly } from '../index/index-failure.ts';
 import type { IndexFile } from '../index/index-file.ts';
 import { type PackObject, writePackHead } from '../pack-object.ts';
 import {
@@ -130,7 +131,8 @@ export class SegmentBytes implements TileBytes {
   close(): void {
     for (const set of [...this.#open.keys()]) this.leave(set);
     this.#reader.close();
-    this.#db.prepare<[string]>('UPDATE segments SET writer = NULL WHERE writer = ?').run(this.#writer);
+    const seal = this.#db.prepare<[string]>('UPDATE segments SET writer = NULL WHERE writer = ?');
+    blockingly(() => seal.run(this.#writer));
   }
 
   #leave(segment: Growth): void {
@@ -162,13 +164,14 @@ export class SegmentBytes implements TileBytes {
         'INSERT INTO segments (id, tile_set, writer, size, filled, live, written_at) VALUES (?, ?, ?, 0, 0, 0, ?) RETURNING id',
       )
       .pluck();
-    const number = insert.get(null, set, this.#writer, this.#clock()) ?? 0;
+    const number = blockingly(() => insert.get(null, set, this.#writer, this.#clock())) ?? 0;
     const created = createSegment(this.#root, set, number);
     if (created) return created;
     // The index is older than the files beside it.
-    this.#db.prepare<[number]>('DELETE FROM segments WHERE id = ?').run(number);
+    const remove = this.#db.prepare<[number]>('DELETE FROM segments WHERE id = ?');
+    blockingly(() => remove.run(number));
     const next = greatestSegment(this.#root) + 1;
-    insert.get(next, set, this.#writer, this.#clock());
+    blockingly(() => insert.get(next, set, this.#writer, this.#clock()));
     const later = createSegment(this.#root, set, next);
     if (!later) throw new Error('Another process created a segment with the same number.');
     return later;

@@ -5,6 +5,7 @@ import { rectAround, rectContains, type TileRect } from '../../domain/tile-rect.
 import type { BytePlace } from '../bytes.ts';
 import { edited, isMeant } from '../edit-tile.ts';
 import { type IndexedTile, type Making, packOf, slotOf, tileInPack } from '../index/directory.ts';
+import { blockingly } from '../index/index-failure.ts';
 import { durably, type IndexFile, openIndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import { prepareMarks } from '../index/mark-rows.ts';
@@ -17,8 +18,6 @@ import { Reserve } from './reserve.ts';
 import { SegmentBytes } from './segment-bytes.ts';
 import { SegmentUpkeep } from './segment-upkeep.ts';
 
-/** Milliseconds a command waits for writers of other processes. */
-const WRITER_TIMEOUT_MS = 15_000;
 /** Pages of the index's log after which the writer copies them into the file: 16 MiB. */
 const CHECKPOINT_PAGES = 4000;
 /** Packs that one transaction edits: some milliseconds. */
@@ -58,7 +57,8 @@ export class SegmentWriting {
   readonly #reserve: Reserve;
 
   constructor({ root, sweepBytesPerSecond, segmentBytes }: WritingOptions) {
-    this.#db = openIndexFile(root, { timeoutMs: WRITER_TIMEOUT_MS, checkpointPages: CHECKPOINT_PAGES });
+    const open = () => openIndexFile(root, { timeoutMs: 0, checkpointPages: CHECKPOINT_PAGES });
+    this.#db = blockingly(open);
     this.#running = this.#db.transaction((work: () => unknown) => work());
     this.#reader = new IndexReader(this.#db);
     const writer = randomUUID();
@@ -175,7 +175,7 @@ export class SegmentWriting {
   /** One step of what is done in the background. Returns the milliseconds until the next. */
   upkeep(): number {
     this.#reserve.refill();
-    return this.#upkeep.step();
+    return blockingly(() => this.#upkeep.step());
   }
 
   close(): void {
@@ -187,7 +187,7 @@ export class SegmentWriting {
   }
 
   #transaction<T>(work: () => T): T {
-    return this.#running.immediate(work) as T;
+    return blockingly(() => this.#running.immediate(work) as T);
   }
 
   /** Its tiles are in segments, and no row names them yet. */
@@ -232,11 +232,10 @@ export class SegmentWriting {
   #setFor(set: TileSetKey): number {
     const known = this.#reader.setRow(set);
     if (known !== null) return known;
-    this.#db
-      .prepare<[string, string]>(
-        'INSERT INTO tile_sets (layer, identity) VALUES (?, ?) ON CONFLICT (identity) WHERE dropped_at IS NULL DO NOTHING',
-      )
-      .run(JSON.stringify(set.layer), tileSetId(set));
+    const create = this.#db.prepare<[string, string]>(
+      'INSERT INTO tile_sets (layer, identity) VALUES (?, ?) ON CONFLICT (identity) WHERE dropped_at IS NULL DO NOTHING',
+    );
+    blockingly(() => create.run(JSON.stringify(set.layer), tileSetId(set)));
     return this.#setFor(set);
   }
 
