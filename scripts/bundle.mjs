@@ -20,6 +20,7 @@ const ENTRIES = [
   'raster/map-thread',
   'sources/world/drawing-thread',
   'storage/bundle/bundle-writer-thread',
+  'storage/segments/segment-writer-thread',
 ];
 
 /** Packages that load compiled code, or files relative to their own. */

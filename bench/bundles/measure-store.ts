@@ -1,6 +1,6 @@
-// A process that measures the bundle store of a checkout: `measure-store.ts CHECKOUT ROOT SIDE THIN fill|empty`. Prints one line
+// A process that measures the bundle store of a checkout: `measure-store.ts CHECKOUT ROOT SIDE THIN fill|empty [bundle|segments]`. Prints one line
 // of JSON: a `Figure` for each step.
-import { readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TileIndex } from '../../src/domain/tile-key.ts';
 import { blockAt } from '../../src/domain/tile-rect.ts';
@@ -9,6 +9,7 @@ import {
   createSyntheticTiles,
   hash,
   openBundles,
+  openSegments,
   squares,
   tileSet,
   writeTiles,
@@ -19,7 +20,7 @@ const METATILE = 4;
 const HITS = 20_000;
 const MAX_EVICTED = 300;
 
-const [checkout = '', root = '', denseSide, thinSide, phase] = process.argv.slice(2);
+const [checkout = '', root = '', denseSide, thinSide, phase, engine = 'bundle'] = process.argv.slice(2);
 const [side, thin] = [Number(denseSide), Number(thinSide)];
 const figures: Figure[] = [];
 
@@ -29,7 +30,7 @@ async function measure(
   count: number,
   work: (store: TileStore) => Promise<unknown>,
 ): Promise<void> {
-  const store = await openBundles(root, checkout);
+  const store = await (engine === 'bundle' ? openBundles : openSegments)(root, checkout);
   await store.raiseGeneration('none');
   const [before, start] = [process.cpuUsage(), performance.now()];
   await work(store);
@@ -47,27 +48,39 @@ async function readHits(store: TileStore, layer: string, tiles: readonly TileInd
   }
 }
 
-function addDiskUse(layer: string, tiles: number): void {
-  const names = readdirSync(join(root, 'layers'), { recursive: true, encoding: 'utf8' });
-  const entries = names
-    .filter((name) => name.startsWith(layer))
-    .map((name) => statSync(join(root, 'layers', name)));
-  const files = entries.filter((entry) => entry.isFile()).length;
+/** Files and bytes on disk, index and all. */
+function diskUse(): { readonly files: number; readonly bytes: number } {
+  const names = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  const entries = names.map((name) => statSync(join(root, name)));
   const bytes = entries.reduce((sum, { blocks }) => sum + blocks * 512, 0);
-  figures.push({ step: `${layer}: files for 10⁶ tiles`, processor: (files * 1e6) / tiles, wall: null });
-  figures.push({ step: `${layer}: bytes on disk a tile`, processor: bytes / tiles, wall: null });
+  return { files: entries.filter((entry) => entry.isFile()).length, bytes };
+}
+
+function addDiskUse(layer: string, tiles: number, before: ReturnType<typeof diskUse>): void {
+  const { files, bytes } = diskUse();
+  const each = (value: number) => value / tiles;
+  figures.push({
+    step: `${layer}: files for 10⁶ tiles`,
+    processor: each((files - before.files) * 1e6),
+    wall: null,
+  });
+  figures.push({ step: `${layer}: bytes on disk a tile`, processor: each(bytes - before.bytes), wall: null });
 }
 
 async function fill(): Promise<void> {
   const tileAt = createSyntheticTiles();
   const sparse = thinTiles(thin);
+  mkdirSync(root, { recursive: true });
+  const before = diskUse();
   await measure('dense: write, a tile', side ** 2, (store) =>
     writeTiles(store, 'dense', ZOOM, squares(side, METATILE)),
   );
+  addDiskUse('dense', side ** 2, before);
+  const between = diskUse();
   const singles = sparse.map(({ x, y }) => [tileAt(x, y)]);
   await measure('thin: write, a tile', sparse.length, (store) => writeTiles(store, 'thin', ZOOM, singles));
-  addDiskUse('dense', side ** 2);
-  addDiskUse('thin', sparse.length);
+  addDiskUse('thin', sparse.length, between);
+  await measure('usage', 1, async (store) => void (await collectSets(store)));
   await measure('open and list all blocks', 1, async (store) => {
     for await (const { content } of (await store.blocks(null)).blocks)
       if (!content) throw new Error('a block is empty');
@@ -79,6 +92,10 @@ async function fill(): Promise<void> {
   }));
   await measure('dense: hit in the store', HITS, (store) => readHits(store, 'dense', dense));
   await measure('thin: hit in the store', HITS, (store) => readHits(store, 'thin', sparse));
+}
+
+async function collectSets(store: TileStore): Promise<void> {
+  for await (const set of store.tileSets(null)) if (!set.layer) throw new Error('a tile set without a layer');
 }
 
 async function empty(): Promise<void> {

@@ -32,6 +32,20 @@ export async function openBundles(root: string, checkout = PROJECT): Promise<Til
   return openBundleStore({ type: 'bundle', ...options }, { root, log: silentLogger, clock: systemClock });
 }
 
+/** The store of one index and segments, of a checkout. */
+export async function openSegments(root: string, checkout = PROJECT): Promise<TileStore> {
+  mkdirSync(root, { recursive: true });
+  const load = (file: string) => import(pathToFileURL(join(checkout, 'src/storage', file)).href);
+  const { openSegmentStore } = (await load(
+    'segments/segment-store.ts',
+  )) as typeof import('../../src/storage/segments/segment-store.ts');
+  const { asTileStore } = (await load(
+    'as-tile-store.ts',
+  )) as typeof import('../../src/storage/as-tile-store.ts');
+  const options = { maxOpenSegments: 256, sweepBytesPerSecond: 2 ** 29 };
+  return asTileStore(await openSegmentStore(options, { root, log: silentLogger, clock: systemClock }));
+}
+
 /** Some batches concurrently. */
 export async function writeTiles(
   store: TileStore,

@@ -20,7 +20,7 @@ const SAME = {
   ],
   French: [
     FRENCH,
-    `${NAMES} Documentation Menu Position Console Action Quota Type Source Format Formats Expression Style Styles Version Export Exports Threads Minute minute zoom1 minutes Licence Purge Notification Zooms Public`,
+    `${NAMES} Documentation Menu Position Console Action Quota Type Source Format Formats Expression Style Styles Version Export Exports Threads Minute minute zoom1 minutes Licence Purge Notification Zooms Public Sessions`,
   ],
   Spanish: [SPANISH, `${NAMES} no Tokens Roles zoom1`],
 } as const;

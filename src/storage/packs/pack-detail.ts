@@ -1,4 +1,5 @@
 import type { TileMaker, TileSetKey } from '../../domain/tile-key.ts';
+import type { PackPlace } from '../pack-object.ts';
 import { readableName, readableSetName } from '../readable-name.ts';
 
 /** A tile's entry in the index. */
@@ -178,13 +179,6 @@ class DetailReader {
 interface IndexedSet {
   readonly id: number;
   readonly set: TileSetKey;
-}
-
-/** A block of tiles; `x` and `y` count packs, not tiles. */
-export interface PackPlace {
-  readonly z: number;
-  readonly x: number;
-  readonly y: number;
 }
 
 /** Bytes of the random part of a key: few enough to fit into a number exactly. */

@@ -2,12 +2,12 @@ import { type TileIndex, type TileSetKey, tileSetId } from '../../domain/tile-ke
 import { rectOfTile } from '../../domain/tile-rect.ts';
 import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { type PackObject, readPackObject } from '../pack-object.ts';
 import type { Outage, StoredTile } from '../tile-store.ts';
 import type { DiskTier, TileCopy } from './disk-tier.ts';
 import type { ObjectStore } from './object-store.ts';
 import { packKey } from './pack-detail.ts';
 import { askSoon, type PackIndex, type PackRow, type SetRow } from './pack-index.ts';
-import { type PackObject, readPackObject } from './pack-object.ts';
 import { type PlacedTile, tilesOf } from './plan-pack-change.ts';
 
 interface PackReaderOptions {

@@ -4,11 +4,11 @@ import { tileSetOf } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { openRepeater, type Repeater } from '../../lib/repeat.ts';
+import { HEAD_BYTES, type PackPlace, readPackHead } from '../pack-object.ts';
 import type { SweepingStatistics } from '../tile-store.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
-import { type PackPlace, type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
+import { type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
 import { askIndex, type PackIndex, type SetRow } from './pack-index.ts';
-import { HEAD_BYTES, readPackHead } from './pack-object.ts';
 
 interface PackSweeperOptions extends Env {
   readonly name: string;

@@ -5,11 +5,11 @@ import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectAround } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
+import { type ObjectTile, writePackObject } from '../pack-object.ts';
 import { NO_CHANGE, type StoreChange, type TileWrite } from '../tile-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { type PackedTile, packKey } from './pack-detail.ts';
 import type { PackChange, PackIndex, PackRow, SetRow } from './pack-index.ts';
-import { type ObjectTile, writePackObject } from './pack-object.ts';
 import { MAX_WRITE } from './pack-sweeper.ts';
 import { type PackEdit, planPackChange, slotOf } from './plan-pack-change.ts';
 

@@ -1,10 +1,27 @@
 import { crc32 } from 'node:zlib';
-import type { TileSetKey } from '../../domain/tile-key.ts';
-import type { PackedTile, PackPlace } from './pack-detail.ts';
+import type { TileMaker, TileSetKey } from '../domain/tile-key.ts';
 
-export interface ObjectTile extends Omit<PackedTile, 'object' | 'length'> {
-  readonly bytes: Buffer;
+/** A block of tiles; `x` and `y` count packs, not tiles. */
+export interface PackPlace {
+  readonly z: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+interface TileHead {
+  /** Counts the tiles of a pack row by row. */
+  readonly slot: number;
   readonly checksum: number;
+  readonly createdAt: number;
+  readonly freshUntil: number | null;
+  readonly madeBy: TileMaker;
+  readonly validator: string | null;
+  /** Of its writer; 0 for tiles of version 0.2. */
+  readonly ticket: number;
+}
+
+export interface ObjectTile extends TileHead {
+  readonly bytes: Buffer;
 }
 
 /** An object as it is written and read: the tiles of one block, and all that it takes to list them in an index again. */
@@ -20,7 +37,7 @@ export interface PackObject extends PackPlace {
 export const HEAD_BYTES = 16_384;
 
 export interface PackHead extends Omit<PackObject, 'tiles'> {
-  readonly tiles: readonly (Omit<PackedTile, 'object'> & Pick<ObjectTile, 'checksum'>)[];
+  readonly tiles: readonly (TileHead & { readonly length: number })[];
 }
 
 /** The header of a pack: its tile set and, for each tile, slot, length, checksum and making. */
@@ -42,7 +59,12 @@ const MAGIC = Buffer.from('TWPACK1\n');
 /** Magic, length of the head, checksum of the head. */
 const FIXED = MAGIC.length + 8;
 
-export function writePackObject({ tiles, ...about }: PackObject): Buffer {
+export function writePackObject(object: PackObject): Buffer {
+  return Buffer.concat([writePackHead(object), ...object.tiles.map(({ bytes }) => bytes)]);
+}
+
+/** What comes before the bytes of the tiles. */
+export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   const head: Head = {
     ...about,
     tiles: tiles.map((tile) => [
@@ -61,7 +83,7 @@ export function writePackObject({ tiles, ...about }: PackObject): Buffer {
   MAGIC.copy(fixed);
   fixed.writeUInt32BE(text.length, MAGIC.length);
   fixed.writeUInt32BE(crc32(text), MAGIC.length + 4);
-  return Buffer.concat([fixed, text, ...tiles.map(({ bytes }) => bytes)]);
+  return Buffer.concat([fixed, text]);
 }
 
 /** What an object contains besides the bytes of its tiles. `start` is its beginning; null: it is no pack, or there is more to it. */
@@ -77,11 +99,17 @@ export function readPackHead(start: Buffer): PackHead | null {
   return { ...about, tiles: listed };
 }
 
+/** Where the bytes of the tiles begin; null: it is no pack. */
+export function headLength(start: Buffer): number | null {
+  if (start.length < FIXED || !start.subarray(0, MAGIC.length).equals(MAGIC)) return null;
+  return FIXED + start.readUInt32BE(MAGIC.length);
+}
+
 /** Null: not a pack, or a damaged one. Tiles with a wrong checksum are left out. */
 export function readPackObject(object: Buffer): PackObject | null {
   const head = readPackHead(object);
   if (!head) return null;
-  let at = FIXED + object.readUInt32BE(MAGIC.length);
+  let at = headLength(object) ?? 0;
   const tiles = head.tiles.flatMap(({ length, ...tile }) => {
     const part = object.subarray(at, at + length);
     at += length;
@@ -92,8 +120,9 @@ export function readPackObject(object: Buffer): PackObject | null {
 }
 
 function readHead(object: Buffer): Head | null {
-  if (object.length < FIXED || !object.subarray(0, MAGIC.length).equals(MAGIC)) return null;
-  const text = object.subarray(FIXED, FIXED + object.readUInt32BE(MAGIC.length));
+  const length = headLength(object);
+  if (length === null) return null;
+  const text = object.subarray(FIXED, length);
   if (crc32(text) !== object.readUInt32BE(MAGIC.length + 4)) return null;
   return JSON.parse(text.toString()) as Head;
 }

@@ -1,0 +1,19 @@
+import type { PackObject } from './pack-object.ts';
+
+/** Where the bytes of a tile are. A place never comes to mean other bytes. */
+export interface BytePlace {
+  /** A file of the tile set, or an object. */
+  readonly segment: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** The bytes of tiles. The index decides which of them are shown, and names them only after they were put. */
+export interface TileBytes {
+  /** The places of a record's tiles, in their order. */
+  put(set: number, record: PackObject): readonly BytePlace[] | Promise<readonly BytePlace[]>;
+  /** Null: they are not there, or not all of them. */
+  get(set: number, place: BytePlace): Buffer | null | Promise<Buffer | null>;
+  /** No row names them any more. */
+  free(set: number, segments: readonly number[]): void | Promise<void>;
+}

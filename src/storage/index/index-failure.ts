@@ -1,0 +1,67 @@
+import Database from 'better-sqlite3';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isNoRoom } from '../../lib/error-code.ts';
+
+/** Milliseconds for which a caller waits for other processes, and between two tries. */
+const BUSY_TIMEOUT_MS = 15_000;
+const BUSY_PAUSE = 1;
+
+/** Another connection holds what this one needs, for the moment. */
+export function isBusy(error: unknown): boolean {
+  return sqliteCode(error).startsWith('SQLITE_BUSY');
+}
+
+/** The file is not, or no longer, an index. */
+export function isDamage(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT');
+}
+
+export function storeFailure(error: unknown): TilewardenError {
+  if (isTilewardenError(error)) return error;
+  if (isNoRoom(error))
+    return new TilewardenError('store-full', 'The disk of the tile store is full.', { cause: error });
+  if (isDamage(error)) {
+    const advice = 'Stop the server, and restore the index from a backup or run tilewarden rebuild-index.';
+    return new TilewardenError('store-failed', `The index of the tile store is damaged. ${advice}`, {
+      cause: error,
+    });
+  }
+  return new TilewardenError('store-failed', 'The tile store failed.', { cause: error });
+}
+
+/** Retries while another process holds what `work` needs, and yields the thread in between. */
+export async function patiently<T>(work: () => T, clock: Clock): Promise<T> {
+  const begun = clock.monotonic();
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || clock.monotonic() - begun > BUSY_TIMEOUT_MS) throw storeFailure(error);
+      await clock.sleep(BUSY_PAUSE);
+    }
+  }
+}
+
+/** For `Atomics.wait`, which is never woken. */
+const NEVER = new Int32Array(new SharedArrayBuffer(4));
+/** Milliseconds. SQLite's own pauses grow to a hundred, while a transaction of another process takes less than one. */
+const LOCK_PAUSE = 0.3;
+
+/** The same for a thread that may block. `work` is begun again. */
+export function blockingly<T>(work: () => T): T {
+  const until = performance.now() + BUSY_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+      Atomics.wait(NEVER, 0, 0, LOCK_PAUSE);
+    }
+  }
+}
+
+function sqliteCode(error: unknown): string {
+  return error instanceof Database.SqliteError ? error.code : '';
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { misconfigured } from '../../domain/errors.ts';
+import { hasCode } from '../../lib/error-code.ts';
+import { INDEX_VERSION, SCHEMA } from './schema.ts';
+
+export type IndexFile = Database.Database;
+
+interface IndexOptions {
+  /** How many milliseconds a call may block its thread. */
+  readonly timeoutMs: number;
+  /** Pages of the log after which a commit copies them into the file; 0: another connection does. */
+  readonly checkpointPages: number;
+}
+
+const NAME = 'index.sqlite';
+
+/** Creates it if there is none. A commit survives the end of the process, and a power cut only if it is made durable: see `durably`. */
+export function openIndexFile(root: string, { timeoutMs, checkpointPages }: IndexOptions): IndexFile {
+  const path = join(root, NAME);
+  if (!existsSync(path)) createIndexFile(root, path);
+  const db = new Database(path, { fileMustExist: true, timeout: timeoutMs });
+  try {
+    checkVersion(db, path);
+    db.pragma('synchronous = NORMAL');
+    db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Commits of `work` are on the disk when it returns, and with them all earlier ones of any process. */
+export function durably<T>(db: IndexFile, work: () => T): T {
+  db.pragma('synchronous = FULL');
+  try {
+    return work();
+  } finally {
+    db.pragma('synchronous = NORMAL');
+  }
+}
+
+function checkVersion(db: IndexFile, path: string): void {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  if (version === INDEX_VERSION) return;
+  throw misconfigured(
+    `${path} has version ${version} of the format, and this version of Tilewarden reads ${INDEX_VERSION}.`,
+  );
+}
+
+/** Whole from the first moment another process can see it. Of several processes that create it one succeeds. */
+function createIndexFile(root: string, path: string): void {
+  const making = join(root, `making-${randomUUID()}.sqlite`);
+  mkdirSync(root, { recursive: true });
+  try {
+    const db = new Database(making);
+    try {
+      db.pragma('synchronous = FULL');
+      db.exec(SCHEMA);
+    } finally {
+      db.close();
+    }
+    linkSync(making, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  } finally {
+    for (const end of ['', '-wal', '-shm']) rmSync(`${making}${end}`, { force: true });
+  }
+}
+
+/** Creations in the folder survive a power cut. Blocks its thread. */
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

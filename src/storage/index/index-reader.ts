@@ -1,0 +1,222 @@
+import { type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
+import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
+import { remembered } from '../../lib/get-or-create.ts';
+import type { LevelUsage, StoreUsage } from '../store.ts';
+import type { Ticket, TilePlace } from '../tile-store.ts';
+import { Directory, PACK_SIZE, packOf } from './directory.ts';
+import type { IndexFile } from './index-file.ts';
+import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
+import { PACKS_IN_BAND } from './schema.ts';
+
+/** A pack as it is shown at one moment; `x` and `y` count packs. */
+export interface ShownPack {
+  readonly set: number;
+  readonly x: number;
+  readonly y: number;
+  readonly directory: Directory;
+  readonly marks: readonly MarkHere[];
+}
+
+export interface PackCursor {
+  readonly band: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+export const FIRST_PACK: PackCursor = { band: -1, x: 0, y: 0 };
+
+export interface PackRow {
+  readonly id: number;
+  readonly band: number;
+  readonly x: number;
+  readonly y: number;
+  readonly detail: Buffer;
+}
+
+/** Bands without a pack of the rectangle that are passed over in one call. */
+const BANDS = 64;
+
+const MARKS_AT = `
+  SELECT m.hides AS number, m.effect, r.min_x, r.max_x, r.min_y, r.max_y, r.parts
+  FROM mark_places r JOIN marks m ON m.id = r.mark
+  WHERE r.min_level = @level AND r.max_level = @level AND r.min_x <= @maxX AND r.max_x >= @minX AND r.min_y <= @maxY
+    AND r.max_y >= @minY AND m.open = 1 AND m.layer = @layer AND r.grid_set = @gridSet AND r.z = @z
+  UNION ALL SELECT hides, effect, NULL, NULL, NULL, NULL, NULL FROM marks WHERE layer = @layer AND open = 1 AND places IS NULL`;
+
+interface FoundPack {
+  readonly set: number;
+  readonly detail: Buffer | null;
+  /** Whether the layer has open marks. */
+  readonly marked: number;
+}
+
+type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
+
+/** Reads one index. Every method is one statement, or as many as it says. */
+export class IndexReader {
+  readonly #db: IndexFile;
+  readonly #version;
+  readonly #pack;
+  readonly #packsInBand;
+  readonly #nextBand;
+  readonly #marksAt;
+  readonly #setRow;
+  readonly #generationAt;
+  readonly #generation;
+  readonly #nextTicket;
+
+  constructor(db: IndexFile) {
+    this.#db = db;
+    this.#version = db.prepare<[], number>('PRAGMA data_version').pluck();
+    this.#pack = db.prepare<[number, number, number, number, string], FoundPack>(`
+      SELECT s.id AS "set", p.detail, EXISTS (SELECT 1 FROM marks WHERE layer = s.layer AND open = 1) AS marked
+      FROM tile_sets s LEFT JOIN packs p ON p.tile_set = s.id AND p.z = ? AND p.band = ? AND p.x = ? AND p.y = ?
+      WHERE s.identity = ? AND s.dropped_at IS NULL`);
+    this.#packsInBand = db.prepare<number[], PackRow>(`
+      SELECT id, band, x, y, detail FROM packs WHERE tile_set = ? AND z = ? AND band = ? AND (x, y) > (?, ?) AND x BETWEEN ? AND ?
+        AND y BETWEEN ? AND ? ORDER BY x, y LIMIT ?`);
+    this.#nextBand = db
+      .prepare<[number, number, number], number | null>(
+        'SELECT min(band) FROM packs WHERE tile_set = ? AND z = ? AND band > ?',
+      )
+      .pluck();
+    this.#marksAt = db.prepare<object, WrittenMark>(MARKS_AT).raw();
+    this.#setRow = db
+      .prepare<[string], number>('SELECT id FROM tile_sets WHERE identity = ? AND dropped_at IS NULL')
+      .pluck();
+    this.#generationAt = db
+      .prepare<object, number | null>(`
+        SELECT max(number) FROM (
+          SELECT m.number FROM mark_places r JOIN marks m ON m.id = r.mark
+          WHERE r.min_level = @level AND r.max_level = @level AND r.min_x <= @maxX AND r.max_x >= @minX AND r.min_y <= @maxY
+            AND r.max_y >= @minY AND m.layer = @layer AND r.grid_set = @gridSet AND r.z = @z
+          UNION ALL SELECT number FROM marks WHERE layer = @layer AND places IS NULL)`)
+      .pluck();
+    this.#generation = db
+      .prepare<[string], number | null>('SELECT max(number) FROM marks WHERE layer = ?')
+      .pluck();
+    this.#nextTicket = db
+      .prepare<[], number>('UPDATE tickets SET last = last + 1 WHERE id = 1 RETURNING last')
+      .pluck();
+  }
+
+  /** Differs when another connection has committed since. */
+  version(): number {
+    return this.#version.get() ?? 0;
+  }
+
+  /** The only write of a reader. */
+  ticket(layer: string, place?: TilePlace): Ticket {
+    const number = this.#nextTicket.get() ?? 0;
+    return { number, generation: this.generation(layer, place) };
+  }
+
+  /** The latest number of a mark. */
+  generation(layer: string, place?: TilePlace): number {
+    const latest = this.#generation.get(JSON.stringify(layer)) ?? 0;
+    if (!place || latest === 0) return latest;
+    const { gridSet, z, rect } = place;
+    return this.#generationAt.get(placeParameters(layer, gridSet, z, rect)) ?? 0;
+  }
+
+  /** Whether a mark of the place has a later number than the ticket. */
+  isOutdated({ layer, gridSet }: TileSetKey, z: number, rect: TileRect, ticket: number): boolean {
+    return this.generation(layer) > ticket && this.generation(layer, { gridSet, z, rect }) > ticket;
+  }
+
+  /** The number of a tile set in use; null: it is not. */
+  setRow(set: TileSetKey): number | null {
+    return this.#setRow.get(identityOf(set)) ?? null;
+  }
+
+  /** The pack in this place with the marks of the same moment; null: there is none, or its row is damaged. */
+  pack(set: TileSetKey, z: number, x: number, y: number): ShownPack | null {
+    const found = this.#find(set, z, x, y);
+    if (!found?.detail || found.marked === 0) return shown(found, z, x, y, []);
+    return this.#db.transaction(() => {
+      const marks = this.marks(set, z, blockAt(x, y, PACK_SIZE));
+      return shown(this.#find(set, z, x, y), z, x, y, marks);
+    })();
+  }
+
+  #find(set: TileSetKey, z: number, x: number, y: number): FoundPack | undefined {
+    return this.#pack.get(z, bandOf(y), x, y, identityOf(set));
+  }
+
+  /** Open marks over a rectangle. */
+  marks(set: TileSetKey, z: number, rect: TileRect): readonly MarkHere[] {
+    const rows = this.#marksAt.all(placeParameters(set.layer, set.gridSet, z, rect));
+    return marksHere(rows.map(markRow), set, rect);
+  }
+
+  /** The next packs that touch `rect`, and where to go on; null: that were all. */
+  packsWithin(set: number, z: number, rect: TileRect, after: PackCursor, limit: number) {
+    const [minX, maxX, minY, maxY] = [rect.minX, rect.maxX, rect.minY, rect.maxY].map(packOf) as Edges;
+    const rows: PackRow[] = [];
+    let cursor: PackCursor | null = after.band < 0 ? this.#bandAfter(set, z, bandOf(minY) - 1, minX) : after;
+    for (let bands = 0; cursor && bands < BANDS && rows.length < limit; bands++) {
+      if (cursor.band > bandOf(maxY)) return { rows, next: null };
+      const { band, x, y } = cursor;
+      const count = limit - rows.length;
+      const found = this.#packsInBand.all(set, z, band, x, y, minX, maxX, minY, maxY, count);
+      rows.push(...found);
+      const last = found.at(-1);
+      cursor = last && found.length === count ? last : this.#bandAfter(set, z, band, minX);
+    }
+    return { rows, next: cursor };
+  }
+
+  #bandAfter(set: number, z: number, after: number, minX: number): PackCursor | null {
+    const band = this.#nextBand.get(set, z, after);
+    return typeof band === 'number' ? { band, x: minX, y: -1 } : null;
+  }
+
+  usage(): StoreUsage {
+    const levels = this.#db
+      .prepare<[], Omit<LevelUsage, 'set'> & { readonly identity: string }>(
+        `SELECT s.identity, u.z, u.tiles, u.bytes, u.pages, u.changed_at AS changedAt FROM usage u
+         JOIN tile_sets s ON s.id = u.tile_set WHERE s.dropped_at IS NULL AND u.tiles > 0`,
+      )
+      .all();
+    const sweeping = this.#db
+      .prepare<[], StoreUsage['sweeping']>(
+        `SELECT count(*) AS files, ifnull(sum(size), 0) AS bytes FROM segments
+         WHERE tile_set IN (SELECT id FROM tile_sets WHERE dropped_at IS NOT NULL)`,
+      )
+      .get();
+    return {
+      levels: levels.map(({ identity, ...level }) => ({ set: tileSetOf(identity), ...level })),
+      sweeping: sweeping ?? { files: 0, bytes: 0 },
+    };
+  }
+}
+
+/** Writing it takes longer than finding a pack. */
+const identityOf = remembered(tileSetId);
+
+function shown(
+  found: FoundPack | undefined,
+  z: number,
+  x: number,
+  y: number,
+  marks: readonly MarkHere[],
+): ShownPack | null {
+  const directory = found?.detail && Directory.read(found.detail, { set: found.set, z, x, y });
+  return found && directory ? { set: found.set, x, y, directory, marks } : null;
+}
+
+type Edges = [minX: number, maxX: number, minY: number, maxY: number];
+
+export function bandOf(y: number): number {
+  return Math.floor(y / PACKS_IN_BAND);
+}
+
+function placeParameters(layer: string, gridSet: string, z: number, rect: TileRect) {
+  const [minX, maxX, minY, maxY] = edgesOf(rect);
+  const names = { layer: JSON.stringify(layer), gridSet: JSON.stringify(gridSet) };
+  return { ...names, level: levelOf(layer, gridSet, z), z, minX, maxX, minY, maxY };
+}
+
+function markRow([number, effect, minX, maxX, minY, maxY, parts]: WrittenMark): MarkRow {
+  return { number, effect, rect: minX === null ? null : { minX, maxX, minY, maxY }, parts };
+}

@@ -1,0 +1,139 @@
+import { PAGE_SIZE } from '../../domain/tile-key.ts';
+import { NO_CHANGE, negated, type StoreChange, sumOfChanges } from '../tile-store.ts';
+import { Directory, type IndexedTile, PACK_SIZE, type PackPosition } from './directory.ts';
+import type { IndexFile } from './index-file.ts';
+import { bandOf } from './index-reader.ts';
+import { PAGES_IN_BAND } from './schema.ts';
+
+const PACKS_IN_PAGE = PAGE_SIZE / PACK_SIZE;
+/** Milliseconds to which the last use of a page is rounded: fewer changes of the order of eviction. */
+export const TOUCH_STEP = 10_000;
+
+/** What becomes of the tiles of a pack; the same array: nothing. */
+export type PackEdit = (tiles: readonly IndexedTile[]) => readonly IndexedTile[];
+
+export interface PackRow {
+  readonly id: number;
+  readonly detail: Buffer;
+}
+
+/** Of a change, which may have many packs. */
+export interface ChangeSums {
+  /** Bytes of tiles that each segment gained or lost. */
+  readonly live: Map<number, number>;
+  /** Milliseconds since 1970 if tiles were put; null: others were changed. */
+  readonly writtenAt: number | null;
+  /** Milliseconds since 1970; 0: nothing that a reader could notice. */
+  readonly changedAt: number;
+}
+
+/** Changes rows of packs and, with them, the sums of pages, tile sets and segments. All of it within a transaction of the caller. */
+export function preparePackChanges(db: IndexFile) {
+  const find = db.prepare<[number, number, number, number, number], PackRow>(
+    'SELECT id, detail FROM packs WHERE tile_set = ? AND z = ? AND band = ? AND x = ? AND y = ?',
+  );
+  const insert = db.prepare<[number, number, number, number, number, Buffer]>(
+    'INSERT INTO packs (tile_set, z, band, x, y, detail) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const update = db.prepare<[Buffer, number]>('UPDATE packs SET detail = ? WHERE id = ?');
+  const remove = db.prepare<[number]>('DELETE FROM packs WHERE id = ?');
+  const addToPage = db.prepare<number[], { readonly id: number; readonly tiles: number }>(
+    `INSERT INTO pages (tile_set, z, band, x, y, tiles, bytes, written_at, touched_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (tile_set, z, band, x, y) DO UPDATE SET tiles = tiles + excluded.tiles, bytes = bytes + excluded.bytes,
+       written_at = max(written_at, excluded.written_at), touched_at = max(touched_at, excluded.touched_at)
+     RETURNING id, tiles`,
+  );
+  const pageSums = db.prepare<number[], StoreChange>(
+    'SELECT tiles, bytes FROM pages WHERE tile_set = ? AND z = ? AND band = ? AND x = ? AND y = ?',
+  );
+  const removePage = db.prepare<[number]>('DELETE FROM pages WHERE id = ?');
+  const addToUsage = db.prepare<number[]>(
+    `INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (tile_set, z) DO UPDATE SET tiles = tiles + excluded.tiles,
+       bytes = bytes + excluded.bytes, pages = pages + excluded.pages, changed_at = max(changed_at, excluded.changed_at)`,
+  );
+  const addLive = db.prepare<[number, number]>('UPDATE segments SET live = live + ? WHERE id = ?');
+
+  /** With the number of pages that it added. */
+  function changePage(
+    { set, z, x, y }: PackPosition,
+    { tiles, bytes }: StoreChange,
+    writtenAt: number,
+  ): number {
+    const [pageX, pageY] = [Math.floor(x / PACKS_IN_PAGE), Math.floor(y / PACKS_IN_PAGE)];
+    const band = Math.floor(pageY / PAGES_IN_BAND);
+    const touchedAt = Math.floor(writtenAt / TOUCH_STEP) * TOUCH_STEP;
+    const page = addToPage.get(set, z, band, pageX, pageY, tiles, bytes, writtenAt, touchedAt);
+    if (page && page.tiles <= 0) {
+      removePage.run(page.id);
+      return -1;
+    }
+    return page?.tiles === tiles ? 1 : 0;
+  }
+
+  /** The row of a pack, for `change`. */
+  const rowOf = ({ set, z, x, y }: PackPosition): PackRow | null => find.get(set, z, bandOf(y), x, y) ?? null;
+
+  /** Returns what it adds; `finish` adds `live` to the segments. */
+  function change(
+    position: PackPosition,
+    row: PackRow | null,
+    edit: PackEdit,
+    sums: ChangeSums,
+  ): StoreChange {
+    const { set, z, x, y } = position;
+    const directory = row && Directory.read(row.detail, position);
+    const before = directory?.tiles() ?? [];
+    const after = edit(before);
+    if (after === before) return NO_CHANGE;
+    if (row && after.length === 0) remove.run(row.id);
+    else if (row) update.run(Directory.write(after, position), row.id);
+    else insert.run(set, z, bandOf(y), x, y, Directory.write(after, position));
+    const added = difference(before, after, sums.live);
+    const lost = row && !directory ? uncounted(position, added) : NO_CHANGE;
+    count(position, sumOfChanges([added, lost]), sums);
+    return added;
+  }
+
+  function count(position: PackPosition, added: StoreChange, { writtenAt, changedAt }: ChangeSums): void {
+    const isSame = added.tiles === 0 && added.bytes === 0 && writtenAt === null;
+    const pages = isSame ? 0 : changePage(position, added, writtenAt ?? 0);
+    addToUsage.run(position.set, position.z, added.tiles, added.bytes, pages, changedAt);
+  }
+
+  /** By how much the sums of the page are wrong because a damaged row was replaced. */
+  function uncounted({ set, z, x, y }: PackPosition, added: StoreChange): StoreChange {
+    const [left, top] = [x - (x % PACKS_IN_PAGE), y - (y % PACKS_IN_PAGE)];
+    let real: StoreChange = NO_CHANGE;
+    for (let at = 0; at < PACKS_IN_PAGE ** 2; at++) {
+      const there = { set, z, x: left + (at % PACKS_IN_PAGE), y: top + Math.floor(at / PACKS_IN_PAGE) };
+      const row = rowOf(there);
+      const tiles = (row && Directory.read(row.detail, there)?.tiles()) ?? [];
+      real = sumOfChanges([real, ...tiles.map(({ length }) => ({ tiles: 1, bytes: length }))]);
+    }
+    const pageY = top / PACKS_IN_PAGE;
+    const page = pageSums.get(set, z, Math.floor(pageY / PAGES_IN_BAND), left / PACKS_IN_PAGE, pageY);
+    return sumOfChanges([real, negated(sumOfChanges([page, added]))]);
+  }
+
+  /** Whether a segment has lost tiles. */
+  function finish({ live }: ChangeSums): boolean {
+    for (const [segment, bytes] of live) if (bytes !== 0) addLive.run(bytes, segment);
+    return [...live.values()].some((bytes) => bytes < 0);
+  }
+
+  return { rowOf, change, finish };
+}
+
+function difference(
+  before: readonly IndexedTile[],
+  after: readonly IndexedTile[],
+  live: Map<number, number>,
+): StoreChange {
+  const add = ({ segment }: IndexedTile, bytes: number) =>
+    live.set(segment, (live.get(segment) ?? 0) + bytes);
+  for (const tile of before) add(tile, -tile.length);
+  for (const tile of after) add(tile, tile.length);
+  const sum = (tiles: readonly IndexedTile[], sign: number) =>
+    sumOfChanges(tiles.map(({ length }) => ({ tiles: sign, bytes: sign * length })));
+  return sumOfChanges([sum(after, 1), sum(before, -1)]);
+}

@@ -1,0 +1,179 @@
+import { closeSync, fsyncSync } from 'node:fs';
+import type { BytePlace, TileBytes } from '../bytes.ts';
+import { blockingly } from '../index/index-failure.ts';
+import type { IndexFile } from '../index/index-file.ts';
+import { type PackObject, writePackHead } from '../pack-object.ts';
+import {
+  append,
+  createSegment,
+  greatestSegment,
+  type OpenSegment,
+  removeSegment,
+  SEGMENT_BYTES,
+  SegmentReader,
+} from './segment-files.ts';
+
+/** Segments of different tile sets that are open for appending. */
+const MAX_OPEN = 64;
+const MAX_READ = 16;
+/** Milliseconds without a write after which any process may regard a segment as complete. */
+export const WRITER_GONE_AFTER = 600_000;
+
+interface Growth extends OpenSegment {
+  /** Bytes of tiles that were appended since `noted`. */
+  filled: number;
+}
+
+/** The bytes of tiles in segments, for the one thread of a process that writes them. */
+export class SegmentBytes implements TileBytes {
+  readonly #db: IndexFile;
+  readonly #root: string;
+  readonly #writer: string;
+  readonly #clock: () => number;
+  readonly #maxBytes: number;
+  /** By tile set, the least recently used first. */
+  readonly #open = new Map<number, Growth>();
+  /** Those that were appended to, or are complete, since `noted`. */
+  readonly #changed = new Set<Growth>();
+  readonly #noting;
+  readonly #reader: SegmentReader;
+
+  /** `writer` names this thread, and no other thread or process at any time. */
+  constructor(db: IndexFile, root: string, writer: string, clock: () => number, maxBytes = SEGMENT_BYTES) {
+    this.#db = db;
+    this.#root = root;
+    this.#writer = writer;
+    this.#clock = clock;
+    this.#maxBytes = maxBytes;
+    this.#reader = new SegmentReader(root, MAX_READ);
+    this.#noting = db.prepare<[string | null, number, number, number, number, string]>(
+      'UPDATE segments SET writer = ?, size = ?, filled = filled + ?, written_at = ? WHERE id = ? AND writer = ?',
+    );
+  }
+
+  put(set: number, record: PackObject): readonly BytePlace[] {
+    const head = writePackHead(record);
+    const length = record.tiles.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    const segment = this.#segmentFor(set, head.length + length);
+    let offset = append(segment, [head, ...record.tiles.map(({ bytes }) => bytes)]) + head.length;
+    segment.filled += length;
+    return record.tiles.map(({ bytes }) => {
+      const place = { segment: segment.segment, offset, length: bytes.length };
+      offset += bytes.length;
+      return place;
+    });
+  }
+
+  get(set: number, place: BytePlace): Buffer | null {
+    return this.#reader.read(set, place, this.#clock());
+  }
+
+  readSome(set: number, segment: number, offset: number, length: number): Buffer {
+    return this.#reader.readSome(set, segment, offset, length, this.#clock());
+  }
+
+  free(set: number, segments: readonly number[]): void {
+    this.#reader.close();
+    for (const segment of segments) removeSegment(this.#root, set, segment);
+  }
+
+  /**
+   * Within the transaction that names what was put: notes how large the segments are; `noted` follows its commit. False:
+   * another process regards one of them as complete, and may be about to remove it, so the caller puts its tiles again.
+   */
+  note(): boolean {
+    for (const segment of this.#changed) {
+      const { size, filled } = segment;
+      const writer = this.#open.get(segment.set) === segment ? this.#writer : null;
+      const { changes } = this.#noting.run(
+        writer,
+        size,
+        filled,
+        this.#clock(),
+        segment.segment,
+        this.#writer,
+      );
+      if (changes > 0) continue;
+      this.#leave(segment);
+      return false;
+    }
+    return true;
+  }
+
+  noted(): void {
+    for (const segment of this.#changed) {
+      segment.filled = 0;
+      if (this.#open.get(segment.set) === segment) continue;
+      fsyncSync(segment.descriptor);
+      closeSync(segment.descriptor);
+    }
+    this.#changed.clear();
+  }
+
+  /** The tiles of the set that this thread has put are on the disk. */
+  sync(set: number): void {
+    const segment = this.#open.get(set);
+    if (segment) fsyncSync(segment.descriptor);
+  }
+
+  /** The tile set is no longer in use: its segment is closed. */
+  leave(set: number): void {
+    const segment = this.#open.get(set);
+    if (segment) this.#leave(segment);
+  }
+
+  /** The number of the segment that is appended to. */
+  segmentOf(set: number): number | null {
+    return this.#open.get(set)?.segment ?? null;
+  }
+
+  /** Other processes may compact them. */
+  close(): void {
+    for (const set of [...this.#open.keys()]) this.leave(set);
+    this.#reader.close();
+    const seal = this.#db.prepare<[string]>('UPDATE segments SET writer = NULL WHERE writer = ?');
+    blockingly(() => seal.run(this.#writer));
+  }
+
+  #leave(segment: Growth): void {
+    if (this.#open.get(segment.set) === segment) this.#open.delete(segment.set);
+    this.#changed.delete(segment);
+    closeSync(segment.descriptor);
+  }
+
+  /** One that is full is closed when its last tiles are named. */
+  #segmentFor(set: number, bytes: number): Growth {
+    const known = this.#open.get(set);
+    this.#open.delete(set);
+    const isFull = known && known.size > 0 && known.size + bytes > this.#maxBytes;
+    const segment = known && !isFull ? known : { ...this.#create(set), filled: 0 };
+    if (isFull) this.#changed.add(known);
+    for (const [other, oldest] of this.#open) {
+      if (this.#open.size < MAX_OPEN) break;
+      this.#open.delete(other);
+      this.#changed.add(oldest);
+    }
+    this.#open.set(set, segment);
+    this.#changed.add(segment);
+    return segment;
+  }
+
+  #create(set: number): OpenSegment {
+    const insert = this.#db
+      .prepare<[number | null, number, string, number], number>(
+        'INSERT INTO segments (id, tile_set, writer, size, filled, live, written_at) VALUES (?, ?, ?, 0, 0, 0, ?) RETURNING id',
+      )
+      .pluck();
+    const number = blockingly(() => insert.get(null, set, this.#writer, this.#clock())) ?? 0;
+    const created = createSegment(this.#root, set, number);
+    if (created) return created;
+    // The index is older than the files beside it.
+    const remove = this.#db.prepare<[number]>('DELETE FROM segments WHERE id = ?');
+    blockingly(() => remove.run(number));
+    const next = greatestSegment(this.#root) + 1;
+    blockingly(() => insert.get(next, set, this.#writer, this.#clock()));
+    const later = createSegment(this.#root, set, next);
+    if (!later) throw new Error('Another process created a segment with the same number.');
+    return later;
+  }
+}

@@ -1,0 +1,241 @@
+import { crc32 } from 'node:zlib';
+import { tileSetOf } from '../../domain/tile-key.ts';
+import { Directory, type IndexedTile, PACK_SIZE, type PackPosition } from '../index/directory.ts';
+import { durably, type IndexFile } from '../index/index-file.ts';
+import type { ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
+import { HEAD_BYTES, headLength, type PackHead, type PackObject, readPackHead } from '../pack-object.ts';
+import { type SegmentBytes, WRITER_GONE_AFTER } from './segment-bytes.ts';
+import { removeSetFolder } from './segment-files.ts';
+
+interface UpkeepOptions {
+  readonly db: IndexFile;
+  readonly root: string;
+  /** The name of this thread in the table of segments. */
+  readonly writer: string;
+  readonly bytes: SegmentBytes;
+  readonly changes: ReturnType<typeof preparePackChanges>;
+  readonly sweepBytesPerSecond: number;
+}
+
+interface SegmentRow {
+  readonly id: number;
+  readonly tile_set: number;
+  readonly size: number;
+}
+
+/** A segment whose tiles are moved to others, and how far that has come. */
+interface Compaction extends SegmentRow {
+  readonly identity: string;
+  offset: number;
+  /** Null: by the segment's own records; otherwise the packs after this row, because a record is damaged. */
+  scanned: number | null;
+}
+
+/** Milliseconds between looks for something to do. */
+const INTERVAL = 1000;
+/** Rows that one transaction removes, and bytes or packs that one step of a compaction goes through: some milliseconds. */
+const ROWS = 1000;
+const STEP_BYTES = 4 * 1024 ** 2;
+const STEP_PACKS = 500;
+/** Writers of other processes are in the way; more often than this is no coincidence. */
+const ATTEMPTS = 20;
+/** Segments are compacted where more than half is dead, and above this share of the store where most is. */
+const MAX_DEAD = 0.2;
+const MIN_DEAD_BYTES = 64 * 1024 ** 2;
+
+/** Gives the space of dropped tile sets and of removed tiles back, in small steps between the commands of the writer. */
+export class SegmentUpkeep {
+  readonly #options: UpkeepOptions;
+  #compaction: Compaction | null = null;
+  /** Milliseconds since 1970 from which there may be something to do. */
+  #dueAt = 0;
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+  }
+
+  wake(): void {
+    this.#dueAt = 0;
+  }
+
+  /** Returns the milliseconds until the next step. */
+  step(): number {
+    if (Date.now() < this.#dueAt) return INTERVAL;
+    const swept = this.#sweep();
+    if (swept !== null) return swept;
+    this.#compaction ??= this.#claim();
+    if (!this.#compaction) {
+      // By then segments of processes that died count as complete.
+      this.#dueAt = Date.now() + WRITER_GONE_AFTER;
+      return INTERVAL;
+    }
+    this.#compact(this.#compaction);
+    return 0;
+  }
+
+  /** One file, or some rows, of a dropped tile set; null: there is none. */
+  #sweep(): number | null {
+    const { db, root, bytes, sweepBytesPerSecond } = this.#options;
+    const set = db
+      .prepare<[], number>('SELECT id FROM tile_sets WHERE dropped_at IS NOT NULL LIMIT 1')
+      .pluck()
+      .get();
+    if (set === undefined) return null;
+    const segment = db
+      .prepare<[number], SegmentRow>('SELECT id, tile_set, size FROM segments WHERE tile_set = ? LIMIT 1')
+      .get(set);
+    if (segment) {
+      bytes.free(set, [segment.id]);
+      db.prepare<[number]>('DELETE FROM segments WHERE id = ?').run(segment.id);
+      return (segment.size / sweepBytesPerSecond) * 1000;
+    }
+    for (const table of ['packs', 'pages']) {
+      const rows = `SELECT id FROM ${table} WHERE tile_set = ? LIMIT ${ROWS}`;
+      const { changes } = db.prepare<[number]>(`DELETE FROM ${table} WHERE id IN (${rows})`).run(set);
+      if (changes > 0) return 0;
+    }
+    db.prepare<[number]>('DELETE FROM usage WHERE tile_set = ?').run(set);
+    removeSetFolder(root, set);
+    db.prepare<[number]>('DELETE FROM tile_sets WHERE id = ?').run(set);
+    return 0;
+  }
+
+  /** The segment that gives most back, if that is worth copying the rest; no other process touches it then. */
+  #claim(): Compaction | null {
+    const { db, writer } = this.#options;
+    const { filled, dead } = db
+      .prepare<[], { filled: number; dead: number }>(
+        'SELECT ifnull(sum(filled), 0) AS filled, ifnull(sum(filled - live), 0) AS dead FROM segments',
+      )
+      .get() ?? { filled: 0, dead: 0 };
+    const share = dead > MIN_DEAD_BYTES && dead > filled * MAX_DEAD ? 1 - MAX_DEAD : 0.5;
+    const now = Date.now();
+    const claimed = db
+      .prepare<[string, number, number, number, string], SegmentRow>(
+        `UPDATE segments SET writer = ?, written_at = ? WHERE id = (
+           SELECT id FROM segments WHERE filled > 0 AND live <= filled * ? AND (writer IS NULL OR written_at < ? OR writer = ?)
+             AND tile_set IN (SELECT id FROM tile_sets WHERE dropped_at IS NULL)
+             AND live < filled
+           ORDER BY CAST(live AS REAL) / filled LIMIT 1)
+         RETURNING id, tile_set, size`,
+      )
+      .get(writer, now, share, now - WRITER_GONE_AFTER, writer);
+    if (!claimed) return null;
+    const { bytes } = this.#options;
+    if (bytes.segmentOf(claimed.tile_set) === claimed.id) bytes.leave(claimed.tile_set);
+    const identity = db
+      .prepare<[number], string>('SELECT identity FROM tile_sets WHERE id = ?')
+      .pluck()
+      .get(claimed.tile_set);
+    return identity === undefined ? null : { ...claimed, identity, offset: 0, scanned: null };
+  }
+
+  #compact(compaction: Compaction): void {
+    const { db, bytes } = this.#options;
+    const isOver = compaction.scanned === null ? this.#followRecords(compaction) : this.#scan(compaction);
+    // Tiles that a power cut would have left alone are on the disk before their former place is removed.
+    bytes.sync(compaction.tile_set);
+    if (!isOver) return;
+    this.#compaction = null;
+    durably(db, () => db.prepare<[number]>('DELETE FROM segments WHERE id = ?').run(compaction.id));
+    bytes.free(compaction.tile_set, [compaction.id]);
+  }
+
+  /** Whether all packs were gone through. */
+  #followRecords(compaction: Compaction): boolean {
+    const end = compaction.offset + STEP_BYTES;
+    while (compaction.offset < end) {
+      const record = this.#recordAt(compaction);
+      if (record === 'end') return this.#liveBytes(compaction.id) <= 0 || this.#startScan(compaction);
+      if (record === 'damaged') return this.#startScan(compaction);
+      const { z, x, y } = record.head;
+      this.#move(compaction, { set: compaction.tile_set, z, x, y });
+      compaction.offset += record.length;
+    }
+    return false;
+  }
+
+  #startScan(compaction: Compaction): false {
+    compaction.scanned = 0;
+    return false;
+  }
+
+  #scan(compaction: Compaction): boolean {
+    const rows = this.#options.db
+      .prepare<[number, number], { id: number; z: number; x: number; y: number }>(
+        `SELECT id, z, x, y FROM packs WHERE tile_set = ? AND id > ? ORDER BY id LIMIT ${STEP_PACKS}`,
+      )
+      .all(compaction.tile_set, compaction.scanned ?? 0);
+    for (const { z, x, y } of rows) this.#move(compaction, { set: compaction.tile_set, z, x, y });
+    compaction.scanned = rows.at(-1)?.id ?? compaction.scanned;
+    return rows.length < STEP_PACKS;
+  }
+
+  #recordAt({ tile_set, id, offset }: Compaction): { head: PackHead; length: number } | 'end' | 'damaged' {
+    const { bytes } = this.#options;
+    let start = bytes.readSome(tile_set, id, offset, HEAD_BYTES);
+    if (start.length === 0) return 'end';
+    const length = headLength(start);
+    if (length === null) return 'damaged';
+    if (length > start.length) start = bytes.readSome(tile_set, id, offset, length);
+    const head = readPackHead(start);
+    if (!head) return 'damaged';
+    return { head, length: head.tiles.reduce((sum, tile) => sum + tile.length, length) };
+  }
+
+  /** Copies the tiles of a pack that are still named in the segment, and names the copies. */
+  #move(compaction: Compaction, position: PackPosition): void {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) if (this.#tryToMove(compaction, position)) return;
+    throw new Error('Segments are regarded as complete as often as they are written to.');
+  }
+
+  /** False: the segment of the copies was taken away by another process. */
+  #tryToMove({ id, identity }: Compaction, position: PackPosition): boolean {
+    const { db, bytes, changes } = this.#options;
+    const row = changes.rowOf(position);
+    const all = (row && Directory.read(row.detail, position)?.tiles()) ?? [];
+    const tiles = all.filter(({ segment }) => segment === id);
+    if (tiles.length === 0) return true;
+    const copies = tiles.flatMap((tile) => {
+      const content = bytes.get(position.set, tile);
+      return content && crc32(content) === tile.checksum ? [{ tile, content }] : [];
+    });
+    const places = copies.length > 0 ? bytes.put(position.set, recordOf(identity, position, copies)) : [];
+    const moved = new Map(copies.map(({ tile }, at) => [tile.slot, { tile, place: places[at] }]));
+    const replace = (tile: IndexedTile) => {
+      if (tile.segment !== id) return tile;
+      const copy = moved.get(tile.slot);
+      return copy?.place && copy.tile.offset === tile.offset ? { ...tile, ...copy.place } : [];
+    };
+    const name = db.transaction(() => {
+      if (!bytes.note()) return false;
+      const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: 0 };
+      changes.change(position, changes.rowOf(position), (present) => present.flatMap(replace), sums);
+      changes.finish(sums);
+      return true;
+    });
+    if (!name.immediate()) return false;
+    bytes.noted();
+    return true;
+  }
+
+  #liveBytes(segment: number): number {
+    const live = this.#options.db
+      .prepare<[number], number>('SELECT live FROM segments WHERE id = ?')
+      .pluck()
+      .get(segment);
+    return live ?? 0;
+  }
+}
+
+function recordOf(
+  identity: string,
+  { z, x, y }: PackPosition,
+  copies: readonly { readonly tile: IndexedTile; readonly content: Buffer }[],
+): PackObject {
+  const tiles = copies.map(({ tile, content }) => {
+    const { slot, checksum, making } = tile;
+    return { slot, checksum, ...making, bytes: content };
+  });
+  return { set: tileSetOf(identity), columns: PACK_SIZE, rows: PACK_SIZE, z, x, y, tiles };
+}

@@ -1,0 +1,322 @@
+import { randomUUID } from 'node:crypto';
+import { TilewardenError } from '../../domain/errors.ts';
+import { PAGE_SIZE, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { rectAround, rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import type { BytePlace } from '../bytes.ts';
+import { edited, isMeant } from '../edit-tile.ts';
+import { type IndexedTile, type Making, packOf, slotOf, tileInPack } from '../index/directory.ts';
+import { blockingly } from '../index/index-failure.ts';
+import { durably, type IndexFile, openIndexFile } from '../index/index-file.ts';
+import { IndexReader } from '../index/index-reader.ts';
+import { prepareMarks } from '../index/mark-rows.ts';
+import { type ChangeSums, preparePackChanges, TOUCH_STEP } from '../index/pack-changes.ts';
+import { PAGES_IN_BAND } from '../index/schema.ts';
+import type { MarkChange, StoreEdit } from '../store.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges, type TileEdit } from '../tile-store.ts';
+import { type EditCommand, type EditResult, makingOf, type PutCommand, recordsOf } from './put-command.ts';
+import { Reserve } from './reserve.ts';
+import { SegmentBytes } from './segment-bytes.ts';
+import { SegmentUpkeep } from './segment-upkeep.ts';
+
+/** Pages of the index's log after which the writer copies them into the file: 16 MiB. */
+const CHECKPOINT_PAGES = 4000;
+/** Packs that one transaction edits: some milliseconds. */
+const PACKS_IN_A_SLICE = 256;
+/** Tile sets are dropped, and segments regarded as complete, while they are written to; more often than this is no coincidence. */
+const ATTEMPTS = 20;
+
+interface WritingOptions {
+  readonly root: string;
+  readonly sweepBytesPerSecond: number;
+  readonly segmentBytes?: number;
+}
+
+/** Bytes that were put, and the rows that are to name them. */
+interface PreparedPut {
+  readonly command: PutCommand;
+  readonly rect: TileRect;
+  readonly set: number;
+  readonly packs: readonly {
+    readonly x: number;
+    readonly y: number;
+    readonly tiles: readonly IndexedTile[];
+  }[];
+}
+
+export type PutResult = StoreChange | TilewardenError;
+
+/** The writing half of a store in segments. It runs in its own thread, one command after another. */
+export class SegmentWriting {
+  readonly #db: IndexFile;
+  readonly #running;
+  readonly #reader: IndexReader;
+  readonly #bytes: SegmentBytes;
+  readonly #changes;
+  readonly #marks;
+  readonly #upkeep: SegmentUpkeep;
+  readonly #reserve: Reserve;
+
+  constructor({ root, sweepBytesPerSecond, segmentBytes }: WritingOptions) {
+    const open = () => openIndexFile(root, { timeoutMs: 0, checkpointPages: CHECKPOINT_PAGES });
+    this.#db = blockingly(open);
+    this.#running = this.#db.transaction((work: () => unknown) => work());
+    this.#reader = new IndexReader(this.#db);
+    const writer = randomUUID();
+    this.#bytes = new SegmentBytes(this.#db, root, writer, Date.now, segmentBytes);
+    this.#changes = preparePackChanges(this.#db);
+    this.#marks = prepareMarks(this.#db);
+    this.#upkeep = new SegmentUpkeep({
+      db: this.#db,
+      root,
+      writer,
+      bytes: this.#bytes,
+      changes: this.#changes,
+      sweepBytesPerSecond,
+    });
+    this.#reserve = new Reserve(root);
+  }
+
+  put(command: PutCommand): StoreChange {
+    const [result = NO_CHANGE] = this.putTogether([command]);
+    if (result instanceof TilewardenError) throw result;
+    return result;
+  }
+
+  /** In one transaction. A stale one is refused, and the others are stored. */
+  putTogether(commands: readonly PutCommand[]): readonly PutResult[] {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const puts = commands.map((command) => this.#prepare(command));
+      const results = this.#transaction(() => {
+        const isThere = puts.every((put) => this.#isInUse(put));
+        return isThere && this.#bytes.note() ? puts.map((put) => this.#name(put)) : null;
+      });
+      if (!results) continue;
+      this.#bytes.noted();
+      return results;
+    }
+    throw new Error('Tile sets are dropped as often as they are written to.');
+  }
+
+  /** The next slice of an edit, and where to go on. */
+  edit({ set, z, rect, edit, after, at }: EditCommand): EditResult {
+    return this.#reserve.use(() =>
+      this.#transaction(() => {
+        const id = this.#reader.setRow(set);
+        if (id === null) return { ...NO_CHANGE, next: null };
+        if (edit.type === 'use') return { tiles: this.#use(id, z, rect, edit), bytes: 0, next: null };
+        if (edit.type === 'confirm') this.#checkGeneration(set, z, rect, edit.ticket);
+        const { rows, next } = this.#reader.packsWithin(id, z, rect, after, PACKS_IN_A_SLICE);
+        const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: at };
+        const done = rows.map((row) => {
+          const position = { set: id, z, x: row.x, y: row.y };
+          let meant = NO_CHANGE;
+          this.#changes.change(
+            position,
+            row,
+            (tiles) => {
+              const result = editTiles(tiles, row, rect, edit);
+              meant = result.meant;
+              return result.tiles;
+            },
+            sums,
+          );
+          return meant;
+        });
+        if (this.#changes.finish(sums)) this.#upkeep.wake();
+        return { ...sumOfChanges(done), next };
+      }),
+    );
+  }
+
+  /** A tile whose bytes are damaged, unless it was replaced since. */
+  discard(set: TileSetKey, z: number, x: number, y: number, place: BytePlace): StoreChange {
+    return this.#transaction(() => {
+      const id = this.#reader.setRow(set);
+      if (id === null) return NO_CHANGE;
+      const position = { set: id, z, x: packOf(x), y: packOf(y) };
+      const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: 0 };
+      const slot = slotOf(x, y);
+      const isIt = (tile: IndexedTile) => tile.slot === slot && isSamePlace(tile, place);
+      const drop = (tiles: readonly IndexedTile[]) =>
+        tiles.some(isIt) ? tiles.filter((tile) => !isIt(tile)) : tiles;
+      const change = this.#changes.change(position, this.#changes.rowOf(position), drop, sums);
+      this.#changes.finish(sums);
+      return change;
+    });
+  }
+
+  /** On the disk when it returns. */
+  drop(layer: string, set: TileSetKey | null, now: number): void {
+    const only = set ? 'AND identity = ?' : '';
+    const drop = this.#db
+      .prepare<unknown[], number>(
+        `UPDATE tile_sets SET dropped_at = ? WHERE layer = ? AND dropped_at IS NULL ${only} RETURNING id`,
+      )
+      .pluck();
+    const parameters = [now, JSON.stringify(layer), ...(set ? [tileSetId(set)] : [])];
+    const dropped = this.#reserve.use(() =>
+      durably(this.#db, () => this.#transaction(() => drop.all(...parameters))),
+    );
+    for (const id of dropped) this.#bytes.leave(id);
+    this.#upkeep.wake();
+  }
+
+  /** On the disk when it returns. */
+  mark(change: MarkChange): readonly number[] {
+    if (change.type === 'close') {
+      this.#reserve.use(() => this.#transaction(() => change.numbers.forEach(this.#marks.close)));
+      return [];
+    }
+    return this.#reserve.use(() =>
+      durably(this.#db, () => this.#transaction(() => change.raises.map(this.#marks.raise))),
+    );
+  }
+
+  /** One step of what is done in the background. Returns the milliseconds until the next. */
+  upkeep(): number {
+    this.#reserve.refill();
+    return blockingly(() => this.#upkeep.step());
+  }
+
+  close(): void {
+    try {
+      this.#bytes.close();
+    } finally {
+      this.#db.close();
+    }
+  }
+
+  #transaction<T>(work: () => T): T {
+    return blockingly(() => this.#running.immediate(work) as T);
+  }
+
+  /** Its tiles are in segments, and no row names them yet. */
+  #prepare(command: PutCommand): PreparedPut {
+    const rect = rectAround(command.slots);
+    if (!rect) throw new RangeError('A put has at least one tile.');
+    const set = this.#setFor(command.set);
+    const shared = shareMakings();
+    const packs = recordsOf(command).map((record) => {
+      const places = this.#bytes.put(set, record);
+      const tiles = record.tiles.map((tile, at) => {
+        const { segment, offset, length } = places[at] as BytePlace;
+        const { slot, checksum } = tile;
+        return { slot, checksum, segment, offset, length, making: shared(makingOf(tile)) };
+      });
+      return { x: record.x, y: record.y, tiles };
+    });
+    return { command, rect, set, packs };
+  }
+
+  #name({ command, rect, set, packs }: PreparedPut): PutResult {
+    const { z, ticket, at } = command;
+    const refusal = this.#refusal(command.set, z, rect, ticket);
+    if (refusal) return refusal;
+    const sums: ChangeSums = { live: new Map(), writtenAt: at, changedAt: at };
+    const done = packs.map(({ x, y, tiles }) => {
+      const position = { set, z, x, y };
+      const row = this.#changes.rowOf(position);
+      return this.#changes.change(position, row, (before) => merged(before, tiles, ticket), sums);
+    });
+    if (this.#changes.finish(sums)) this.#upkeep.wake();
+    return sumOfChanges(done);
+  }
+
+  #isInUse({ command, set }: PreparedPut): boolean {
+    if (this.#reader.setRow(command.set) === set) return true;
+    this.#bytes.leave(set);
+    return false;
+  }
+
+  /** Creates it if it is not in use. */
+  #setFor(set: TileSetKey): number {
+    const known = this.#reader.setRow(set);
+    if (known !== null) return known;
+    const create = this.#db.prepare<[string, string]>(
+      'INSERT INTO tile_sets (layer, identity) VALUES (?, ?) ON CONFLICT (identity) WHERE dropped_at IS NULL DO NOTHING',
+    );
+    blockingly(() => create.run(JSON.stringify(set.layer), tileSetId(set)));
+    return this.#setFor(set);
+  }
+
+  #use(set: number, z: number, rect: TileRect, { at, rank }: Extract<StoreEdit, { type: 'use' }>): number {
+    const [x, y] = [Math.floor(rect.minX / PAGE_SIZE), Math.floor(rect.minY / PAGE_SIZE)];
+    return this.#db
+      .prepare(
+        `UPDATE pages SET touched_at = max(touched_at, ?), rank = ? WHERE tile_set = ? AND z = ? AND band = ? AND x = ? AND y = ?`,
+      )
+      .run(Math.floor(at / TOUCH_STEP) * TOUCH_STEP, rank, set, z, Math.floor(y / PAGES_IN_BAND), x, y)
+      .changes;
+  }
+
+  #checkGeneration(set: TileSetKey, z: number, rect: TileRect, ticket: number): void {
+    const refusal = this.#refusal(set, z, rect, ticket);
+    if (refusal) throw refusal;
+  }
+
+  #refusal(set: TileSetKey, z: number, rect: TileRect, ticket: number): TilewardenError | null {
+    if (!this.#reader.isOutdated(set, z, rect, ticket)) return null;
+    return new TilewardenError(
+      'generation-stale',
+      `Layer ${set.layer} was truncated since this was fetched.`,
+    );
+  }
+}
+
+/** With the tiles that were put, except where one with a later ticket is. */
+function merged(
+  before: readonly IndexedTile[],
+  put: readonly IndexedTile[],
+  ticket: number,
+): readonly IndexedTile[] {
+  const after = new Map(before.map((tile) => [tile.slot, tile]));
+  for (const tile of put) {
+    const present = after.get(tile.slot);
+    if (!present || present.making.ticket <= ticket) after.set(tile.slot, tile);
+  }
+  return [...after.values()];
+}
+
+function editTiles(
+  tiles: readonly IndexedTile[],
+  pack: { readonly x: number; readonly y: number },
+  rect: TileRect,
+  edit: TileEdit,
+): { readonly tiles: readonly IndexedTile[]; readonly meant: StoreChange } {
+  const shared = shareMakings();
+  const meant = { tiles: 0, bytes: 0 };
+  let isChanged = false;
+  const after = tiles.flatMap((tile) => {
+    const place = tileInPack(pack, tile.slot);
+    const whole = { ...tile.making, ...place };
+    if (!rectContains(rect, place.x, place.y) || !isMeant(whole, edit)) return tile;
+    meant.tiles += 1;
+    const next = edited(whole, edit);
+    if (next === whole) return tile;
+    isChanged = true;
+    if (!next) meant.bytes += tile.length;
+    if (!next) return [];
+    const { ticket, createdAt, freshUntil, madeBy, validator } = next;
+    return { ...tile, making: shared({ ticket, createdAt, freshUntil, madeBy, validator }) };
+  });
+  return { tiles: isChanged ? after : tiles, meant };
+}
+
+/** The same object for the same values, which tiles that were made together have in a row. */
+function shareMakings(): (making: Making) => Making {
+  let last: Making | null = null;
+  return (making) => {
+    if (last && isSameMaking(last, making)) return last;
+    last = making;
+    return making;
+  };
+}
+
+function isSameMaking(a: Making, b: Making): boolean {
+  const isSameTime = a.createdAt === b.createdAt && a.freshUntil === b.freshUntil;
+  return isSameTime && a.ticket === b.ticket && a.madeBy === b.madeBy && a.validator === b.validator;
+}
+
+function isSamePlace(a: BytePlace, b: BytePlace): boolean {
+  return a.segment === b.segment && a.offset === b.offset && a.length === b.length;
+}
