@@ -9,7 +9,7 @@ import {
   rmSync,
   writevSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { hasCode } from '../../lib/error-code.ts';
 import type { BytePlace } from '../bytes.ts';
 
@@ -51,7 +51,7 @@ export function createSegment(root: string, set: number, segment: number): OpenS
 export function greatestSegment(root: string): number {
   const numbers = existsSync(segmentsFolder(root))
     ? readdirSync(segmentsFolder(root), { recursive: true, encoding: 'utf8' }).map((name) =>
-        Number(/^(\d+)\.tiles$/.exec(name)?.[1] ?? 0),
+        Number(/^(\d+)\.tiles$/.exec(basename(name))?.[1] ?? 0),
       )
     : [];
   return numbers.reduce((most, number) => Math.max(most, number), 0);
