@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type TileSetKey, tileSetId } from '../../src/domain/tile-key.ts';
-import { packRects, rectContains, type TileRect } from '../../src/domain/tile-rect.ts';
+import { packRects, rectContains, type TileRect, WHOLE_LEVEL } from '../../src/domain/tile-rect.ts';
 import { type BlockContent, MARKS_KEPT, negated, type TileStore } from '../../src/storage/tile-store.ts';
 import { checkAgainstModel, storeCommands } from './tile-store-model.ts';
 import { collect, NOTHING, recount, sortedPages, tile, tilesIn } from './tile-store-tools.ts';
@@ -225,6 +225,13 @@ function keepsGenerations(use: () => TileStore): void {
       expect(second).toBeGreaterThan(first);
       expect(await use().generation(states.layer)).toBe(second);
       expect(await use().generation(roads.layer)).toBe(0);
+    });
+
+    it('the generation of a whole level is that of the latest change in it', async () => {
+      const level = { ...AT_ZOOM_3, rect: WHOLE_LEVEL };
+      expect(await use().generation(states.layer, level)).toBe(0);
+      const raised = await use().raiseGeneration(states.layer, [AT_ZOOM_3]);
+      expect(await use().generation(states.layer, level)).toBe(raised);
     });
 
     it('generations and tickets share one rising sequence', async () => {

@@ -11,6 +11,8 @@ import {
 } from '../tile-store.ts';
 import { askIndex, askSoon, LARGEST_INDEX, type PackIndex } from './pack-index.ts';
 
+const highest = (value: number) => Math.min(value, LARGEST_INDEX);
+
 /** Generations that all nodes share. When `raise` returns, every writer of the layer has ended or sees the new generation. */
 export function createPackGenerations(database: Database, store: string, index: PackIndex) {
   async function next(query: Statements, layer: string): Promise<number> {
@@ -40,7 +42,6 @@ export function createPackGenerations(database: Database, store: string, index: 
     places: readonly TilePlace[],
   ): Promise<void> {
     const rects = places.map(({ rect }) => rect);
-    const highest = (value: number) => Math.min(value, LARGEST_INDEX);
     await sql`insert into tile_marks
       select ${store}, ${layer}, ${number}, w.*, pg_current_xact_id()::text::bigint
       from unnest(${places.map(({ gridSet }) => JSON.stringify(gridSet))}::text[],
@@ -77,7 +78,7 @@ export function createPackGenerations(database: Database, store: string, index: 
     return sql`select max(number) from tile_marks
       where store = ${store} and layer = ${layer} and (grid_set is null or (
         grid_set = ${JSON.stringify(gridSet)} and z = ${z}
-        and min_x <= ${rect.maxX} and max_x >= ${rect.minX} and min_y <= ${rect.maxY} and max_y >= ${rect.minY}))`;
+        and min_x <= ${highest(rect.maxX)} and max_x >= ${rect.minX} and min_y <= ${highest(rect.maxY)} and max_y >= ${rect.minY}))`;
   }
 
   return {

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { started } from '../../../scripts/started.mjs';
 import { collect, recount, sortedPages, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
@@ -66,7 +67,7 @@ async function isCountedRight(store: TileStore): Promise<void> {
 }
 
 async function startWriter(): Promise<ChildProcess> {
-  const child = fork(script, [root], { execArgv: FROM_SOURCES });
+  const child = await started(fork(script, [root], { execArgv: FROM_SOURCES }));
   await once(child, 'message');
   return child;
 }
