@@ -26,7 +26,7 @@ const TOWNS = {
   BE: [4.3, 50.8, 4.5, 50.9],
 } as const;
 
-/** Columns and rows as the capabilities of the publishers have them. */
+/** Columns and rows; of IGN, GUGiK and PDOK as their documents have them. */
 const MATRICES: readonly (readonly [
   srs: number,
   publisher: string,

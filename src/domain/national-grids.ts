@@ -34,7 +34,7 @@ const GUGIK = [
 /** 1 : 7,741,440 at 96 dots per inch, as ArcGIS computes it. */
 const CUZK = 2048.260096520193;
 
-/** By the WMTS capabilities and documentation of their publishers. The first of several is the most common. */
+/** By capabilities, documentation and public clients of their publishers. The first of several is the most common. */
 // biome-ignore format: a table
 const ROWS: readonly Row[] = [
   [2056, 'CH', 'swisstopo', [2420000, 1030000, 2900000, 1350000], SWISSTOPO],
