@@ -4,8 +4,7 @@ import type { TileRect } from '../../domain/tile-rect.ts';
 import { type Making, PACK_SIZE, packOf, slotOf } from '../index/directory.ts';
 import type { PackCursor } from '../index/index-reader.ts';
 import type { PackObject } from '../pack-object.ts';
-import type { StoreEdit } from '../store.ts';
-import type { StoreChange, TileWrite } from '../tile-store.ts';
+import type { StoreChange, StoreEdit, TileWrite } from '../store.ts';
 
 /** Longer validators are not kept. */
 const MAX_VALIDATOR = 1000;

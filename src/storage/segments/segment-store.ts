@@ -20,7 +20,7 @@ import {
   sumOfChanges,
   type TileEntry,
   type TilePlace,
-} from '../tile-store.ts';
+} from '../store.ts';
 import { type EditCommand, type EditResult, packTiles } from './put-command.ts';
 import { SegmentReader } from './segment-files.ts';
 import { SegmentWriter } from './segment-writer.ts';

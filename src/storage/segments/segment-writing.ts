@@ -12,7 +12,7 @@ import { prepareMarks } from '../index/mark-rows.ts';
 import { type ChangeSums, preparePackChanges, TOUCH_STEP } from '../index/pack-changes.ts';
 import { PAGES_IN_BAND } from '../index/schema.ts';
 import type { MarkChange, StoreEdit } from '../store.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TileEdit } from '../tile-store.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges, type TileEdit } from '../store.ts';
 import { type EditCommand, type EditResult, makingOf, type PutCommand, recordsOf } from './put-command.ts';
 import { Reserve } from './reserve.ts';
 import { SegmentBytes } from './segment-bytes.ts';
