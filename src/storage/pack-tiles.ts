@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { type Making, PACK_SIZE, packOf, slotOf } from './index/directory.ts';
 import type { PackObject } from './pack-object.ts';
-import type { TileWrite } from './tile-store.ts';
+import type { TileWrite } from './store.ts';
 
 /** Longer validators are not kept. */
 const MAX_VALIDATOR = 1000;

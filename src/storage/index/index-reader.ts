@@ -1,8 +1,7 @@
 import { type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
 import { remembered } from '../../lib/get-or-create.ts';
-import type { LevelUsage, StoreUsage } from '../store.ts';
-import type { Ticket, TilePlace } from '../tile-store.ts';
+import type { LevelUsage, StoreUsage, Ticket, TilePlace } from '../store.ts';
 import { Directory, PACK_SIZE, packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';

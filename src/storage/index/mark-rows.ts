@@ -4,7 +4,7 @@ import type { TileSetKey } from '../../domain/tile-key.ts';
 import { packedTouch, rectContains, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
 import { concerns, readPlace, type WrittenPlace, writePlace } from '../open-marks.ts';
 import type { Raise } from '../store.ts';
-import { type MarkEffect, type OpenMark, outdatedSince, type TilePlace } from '../tile-store.ts';
+import { type MarkEffect, type OpenMark, outdatedSince, type TilePlace } from '../store.ts';
 import type { Making } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 

@@ -1,6 +1,6 @@
 import { rectContains, type TileRect } from '../../domain/tile-rect.ts';
 import { edited, isMeant } from '../edit-tile.ts';
-import type { StoreChange, TileEdit } from '../tile-store.ts';
+import type { StoreChange, TileEdit } from '../store.ts';
 import { type IndexedTile, type Making, tileInPack } from './directory.ts';
 
 /** With the tiles that were put, except where one with a later ticket is. */

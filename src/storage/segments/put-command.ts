@@ -2,8 +2,7 @@ import type { TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import type { PackCursor } from '../index/index-reader.ts';
 import type { PackedTiles } from '../pack-tiles.ts';
-import type { StoreEdit } from '../store.ts';
-import type { StoreChange } from '../tile-store.ts';
+import type { StoreChange, StoreEdit } from '../store.ts';
 
 export interface PutCommand extends PackedTiles {
   readonly set: TileSetKey;

@@ -21,7 +21,7 @@ import {
   sumOfChanges,
   type TileEntry,
   type TilePlace,
-} from '../tile-store.ts';
+} from '../store.ts';
 import type { EditCommand, EditResult } from './put-command.ts';
 import { SegmentReader } from './segment-files.ts';
 import { SegmentWriter } from './segment-writer.ts';

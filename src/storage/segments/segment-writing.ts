@@ -13,7 +13,7 @@ import { PAGES_IN_BAND } from '../index/schema.ts';
 import { editTiles, merged, shareMakings } from '../index/tile-edits.ts';
 import { makingOf, recordsOf } from '../pack-tiles.ts';
 import type { MarkChange, StoreEdit } from '../store.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges } from '../tile-store.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges } from '../store.ts';
 import type { EditCommand, EditResult, PutCommand } from './put-command.ts';
 import { Reserve } from './reserve.ts';
 import { SegmentBytes } from './segment-bytes.ts';
