@@ -204,14 +204,6 @@ export interface Schema {
   };
   /** Combinations of parameter values that may have stored tiles. */
   parameter_sets: { layer: string; id: string; noted_at: Time };
-  blank_areas: {
-    id: Generated<number>;
-    layer: string;
-    document: Json;
-    note: string;
-    created_by: string;
-    created_at: Time;
-  };
   /** Layers and grid sets that were declared over the network. */
   catalog_entries: {
     kind: string;

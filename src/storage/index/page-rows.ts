@@ -23,7 +23,7 @@ interface PageRow extends Omit<PageUsage, 'set'> {
 /** Rows that are read together: some milliseconds. */
 const PAGE_ROWS = 1000;
 /** The same in the order of eviction, where so many rows of so many tile sets are merged. */
-const MERGED_ROWS = 64;
+const MERGED_ROWS = 32;
 /** Milliseconds to which the last use of a page is rounded: fewer changes of the order of eviction. */
 const TOUCH_STEP = 10_000;
 
