@@ -11,7 +11,7 @@ import { whenOver } from '../../test/fixtures/when-over.ts';
 import type { Layer } from '../domain/layer.ts';
 import { PAGE_SIZE, type TileIndex } from '../domain/tile-key.ts';
 import { rectOfTile } from '../domain/tile-rect.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { type ExportProgress, exportTiles } from './export-tiles.ts';
 

@@ -11,7 +11,7 @@ import { exportedPart } from '../../test/fixtures/exported-part.ts';
 import { format, layerNamed } from '../../test/fixtures/http-app.ts';
 import { needs } from '../../test/fixtures/needs.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import { exportTiles } from './export-tiles.ts';
 
 const LAYER = layerNamed('roads', { formats: [format('application/vnd.mapbox-vector-tile')] });

@@ -11,7 +11,7 @@ import { formatOf } from '../domain/format.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { encodeImage } from '../raster/encode-image.ts';
 import type { OldCache } from '../sources/old-cache.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 
 const open = pipelineHarnesses();
 

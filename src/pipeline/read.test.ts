@@ -7,7 +7,7 @@ import {
   until,
 } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 
 const open = pipelineHarnesses();
 

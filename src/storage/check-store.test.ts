@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { TilewardenError } from '../domain/errors.ts';
 import { schemaKit } from '../lib/schemas.ts';
 import { checkStore } from './check-store.ts';
-import { createMemoryStore } from './memory/memory-store.ts';
-import { memoryStoreOptions } from './memory/memory-store-options.ts';
+import { createMemoryStore } from './segments/memory-store.ts';
+import { memoryStoreOptions } from './segments/memory-store-options.ts';
 
 const store = () => createMemoryStore(memoryStoreOptions(schemaKit).parse({ type: 'memory' }));
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { collect, tile, tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { copyTiles } from './copy-tiles.ts';
-import { createMemoryStore } from './memory/memory-store.ts';
+import { createMemoryStore } from './segments/memory-store.ts';
 import type { TileStore } from './tile-store.ts';
 
 const roads = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };

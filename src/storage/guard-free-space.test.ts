@@ -3,7 +3,7 @@ import { type LogEntry, recordingLogger } from '../../test/fixtures/http-app.ts'
 import { createManualClock } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { guardFreeSpace } from './guard-free-space.ts';
-import { createMemoryStore } from './memory/memory-store.ts';
+import { createMemoryStore } from './segments/memory-store.ts';
 import type { TileStore } from './tile-store.ts';
 
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };

@@ -10,7 +10,7 @@ import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { formatOf } from '../../domain/format.ts';
 import { exportTiles } from '../../export/export-tiles.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { createMemoryStore } from '../../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../../storage/segments/memory-store.ts';
 import type { OldCache } from '../old-cache.ts';
 import { openSqliteCache } from './open-sqlite-cache.ts';
 
