@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { raise } from '../../test/contracts/tile-store-tools.ts';
 import {
   createGate,
   layerWithDenseTiles,
@@ -30,8 +31,8 @@ function holding(harness: PipelineHarness) {
 }
 
 async function truncate(harness: PipelineHarness): Promise<void> {
-  await harness.store.raiseGeneration('roads');
-  await harness.store.dropLayer('roads');
+  await raise(harness.store, 'roads');
+  await harness.store.drop('roads', null);
   harness.pipeline.forgetLayer('roads');
 }
 
@@ -176,7 +177,7 @@ describe('a truncation', () => {
     const gate = holding(harness);
     const before = harness.read(4, 5, 6);
     await until(() => harness.source.requests.length === 1);
-    await harness.store.raiseGeneration('roads');
+    await raise(harness.store, 'roads');
     harness.source.version = 2;
     const after = harness.read(4, 5, 6);
     await until(() => harness.source.requests.length === 2);
@@ -229,7 +230,7 @@ describe('a truncation', () => {
     harness.emit({ type: 'deleted', set, z: 4, rect: { minX: 5, minY: 6, maxX: 5, maxY: 6 }, at: 0 });
     expect((await harness.read(4, 5, 6)).outcome).toBe('MISS');
     await landed(harness);
-    await harness.store.dropLayer('roads');
+    await harness.store.drop('roads', null);
     harness.emit({ type: 'layer-dropped', layer: 'roads', at: 0 });
     expect((await harness.read(4, 5, 6)).outcome).toBe('MISS');
   });

@@ -36,11 +36,11 @@ describe('a tile that is at hand', () => {
     const store = createMemoryStore({ type: 'memory' });
     let looks = 0;
     const stored = { createdAt: 0, checksum: 1, freshUntil: null, madeBy: null, bytes: Buffer.from('tile') };
-    const getNow = () => {
+    const get = () => {
       looks++;
       return stored;
     };
-    const harness = open({ store: { ...store, getNow } });
+    const harness = open({ store: { ...store, get: get as unknown as typeof store.get } });
     const first = harness.pipeline.read(harness.tiles, place);
     expect(first).toMatchObject({ outcome: 'HIT', bytes: stored.bytes });
     expect(harness.pipeline.read(harness.tiles, place)).toBe(first);
@@ -51,7 +51,8 @@ describe('a tile that is at hand', () => {
 
   it('a tile is read again if the store cannot answer synchronously', async () => {
     const store = createMemoryStore({ type: 'memory' });
-    const harness = open({ store: { ...store, getNow: () => undefined }, settings: { memoryTierBytes: 0 } });
+    const get: typeof store.get = async (...args) => store.get(...args);
+    const harness = open({ store: { ...store, get }, settings: { memoryTierBytes: 0 } });
     expect((await harness.read(4, 5, 6)).outcome).toBe('MISS');
     await until(() => harness.pipeline.status().flights === 0);
     expect((await harness.read(4, 5, 6)).outcome).toBe('HIT');

@@ -24,7 +24,7 @@ function openGuarded(changes: Partial<TileStore> = {}) {
       measure: async () => disk.room,
     },
   );
-  const put = () => store.putMany(SET, 3, [TILE], 0);
+  const put = () => store.put(SET, 3, [TILE], 0);
   return { clock, entries, disk, store, put };
 }
 
@@ -73,7 +73,7 @@ describe('a store whose disk is watched', () => {
   it('a store whose disk is watched waits a while after the disk has refused a tile', async () => {
     let tries = 0;
     const { clock, put } = openGuarded({
-      putMany: async () => {
+      put: async () => {
         tries++;
         if (tries === 1) throw new TilewardenError('store-full', 'full');
         return { tiles: 1, bytes: 4 };

@@ -1,4 +1,11 @@
-import { PAGE_SIZE, pageOf, type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import {
+  BLOCK_SIZE,
+  PAGE_SIZE,
+  pageOf,
+  type TileIndex,
+  type TileSetKey,
+  tileSetId,
+} from '../domain/tile-key.ts';
 import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
 import {
   NO_CHANGE,
@@ -27,6 +34,44 @@ export async function* pagesIn(
   filter: PageFilter,
 ): AsyncGenerator<PageUsage, undefined> {
   for await (const pages of store.usage(filter)) yield* pages;
+}
+
+/** Blocks of 128 × 128 tiles that have tiles in `rect`, with the sums of the pages that it touches. */
+export async function partsIn(
+  store: Pick<Store, 'usage'>,
+  set: TileSetKey,
+  z: number,
+  rect: TileRect,
+): Promise<readonly (StoreChange & { readonly rect: TileRect })[]> {
+  const blocks = new Map<string, StoreChange & { readonly rect: TileRect }>();
+  for await (const page of pagesIn(store, { set, z, rect })) {
+    const [x, y] = [blockOf(page.pageX), blockOf(page.pageY)];
+    const block = blockAt(x, y, BLOCK_SIZE);
+    const known = blocks.get(`${x} ${y}`);
+    blocks.set(`${x} ${y}`, { rect: intersectRects(block, rect) ?? block, ...sumOfChanges([known, page]) });
+  }
+  return [...blocks.values()];
+}
+
+function blockOf(page: number): number {
+  return Math.floor((page * PAGE_SIZE) / BLOCK_SIZE);
+}
+
+/** The sums of a tile set. */
+export async function amountInSet(store: Pick<Store, 'usage'>, set: TileSetKey): Promise<StoreChange> {
+  const { levels } = await store.usage();
+  return sumOfChanges(levels.filter((level) => tileSetId(level.set) === tileSetId(set)));
+}
+
+/** From a store of this machine without a promise. Undefined: it takes longer, or fails; `get` says which. */
+export function readNow(store: Store, set: TileSetKey, tile: TileIndex): StoredTile | null | undefined {
+  if (!store.isLocal) return undefined;
+  try {
+    const found = store.get(set, tile);
+    return found instanceof Promise ? void found.catch(() => null) : found;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What readers see, row by row. `rect` is at most 128 × 128 tiles. */
@@ -70,7 +115,7 @@ export async function validatorOf(
 }
 
 /** The stored tiles in `rect`; with `createdBefore` those that are older. Whole pages are not listed. */
-export async function countTiles(
+export async function countStored(
   store: Pick<Store, 'list' | 'usage'>,
   set: TileSetKey,
   z: number,

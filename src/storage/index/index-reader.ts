@@ -49,7 +49,8 @@ interface FoundPack {
   readonly marked: number;
 }
 
-type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
+/** A row of `MARKS_AT`. */
+export type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
 
 /** Reads one index. Every method is one statement, or as many as it says. */
 export class IndexReader {
@@ -216,6 +217,6 @@ function placeParameters(layer: string, gridSet: string, z: number, rect: TileRe
   return { ...names, level: levelOf(layer, gridSet, z), z, minX, maxX, minY, maxY };
 }
 
-function markRow([number, effect, minX, maxX, minY, maxY, parts]: WrittenMark): MarkRow {
+export function markRow([number, effect, minX, maxX, minY, maxY, parts]: WrittenMark): MarkRow {
   return { number, effect, rect: minX === null ? null : { minX, maxX, minY, maxY }, parts };
 }

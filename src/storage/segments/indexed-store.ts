@@ -11,6 +11,7 @@ import { FIRST_PACK, type IndexReader, type PackCursor } from '../index/index-re
 import { readOpenMarks, shownBy } from '../index/mark-rows.ts';
 import { FIRST_PAGE, type PageCursor, type PageSlice, readPages } from '../index/page-rows.ts';
 import { ShownPacks } from '../index/shown-packs.ts';
+import { packTiles } from '../pack-tiles.ts';
 import {
   NO_CHANGE,
   type OpenMark,
@@ -24,7 +25,7 @@ import {
   type TileEntry,
   type TilePlace,
 } from '../store.ts';
-import { type EditCommand, type EditResult, packTiles } from './put-command.ts';
+import type { EditCommand, EditResult } from './put-command.ts';
 import type { RunCommand } from './segment-writer.ts';
 
 interface IndexedStoreParts extends Env {
@@ -115,6 +116,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
   }
 
   return {
+    isLocal: true,
     get(set, tile) {
       try {
         const found = readNow(set, tile);
