@@ -210,8 +210,6 @@ export interface Schema {
     name: string;
     /** JSON; null: it has been removed. */
     document: string | null;
-    /** JSON: the parts that its form could not hold, for its author. */
-    aside: string | null;
     /** From the counter `catalog`, raised with every change. */
     version: number;
     /** JSON: tile sets that the change made wrong and that may still be there; null: none. */
