@@ -261,10 +261,10 @@ describe('an export', () => {
         },
       });
       expect(tiles).toBe(SIDE * SIDE - 1);
+      const reads = read.mock.calls.length;
       expect(await store.get(part.set, kept)).not.toBeNull();
-      const pages = (SIDE / PAGE_SIZE) ** 2;
-      expect(read.mock.calls.length).toBeGreaterThan(pages);
-      if (name !== 'a.pmtiles') expect(read.mock.calls.length).toBe(pages + 1);
+      expect(reads).toBeGreaterThan(SIDE ** 2);
+      if (name !== 'a.pmtiles') expect(reads).toBe(SIDE ** 2 + PAGE_SIZE ** 2 - 1);
       if (name === 'a.pmtiles') return;
       const db = new Database(join(folder, name), { readonly: true });
       const row = name === 'a.gpkg' ? gone.y : SIDE - 1 - gone.y;

@@ -221,7 +221,7 @@ describe('a seed', () => {
     const store = createMemoryStore({ type: 'memory' });
     const overtaken: typeof store = {
       ...store,
-      async putMany(set, z, tiles, ticket) {
+      async put(set, z, tiles, ticket) {
         if (ticket === 0) await raise(store, 'roads');
         return store.put(set, z, tiles, ticket);
       },

@@ -241,7 +241,7 @@ describe('a store that fails', () => {
 
   it('a failing store is left out when it can be neither read nor written', async () => {
     const harness = open();
-    for (const method of ['get', 'putMany', 'ticket'] as const) {
+    for (const method of ['get', 'put', 'ticket'] as const) {
       harness.store[method] = async () => {
         throw broken();
       };
@@ -272,8 +272,8 @@ describe('a store that fails', () => {
 
   it('a full store does not keep an answer from going out, and warns once', async () => {
     const harness = open();
-    const { putMany } = harness.store;
-    harness.store.putMany = async () => {
+    const { put } = harness.store;
+    harness.store.put = async () => {
       throw new TilewardenError('store-full', 'The disk is full.');
     };
     expect((await harness.read(4, 5, 6)).outcome).toBe('MISS');
@@ -284,7 +284,7 @@ describe('a store that fails', () => {
       'tiles could not be stored; they are served without being kept on disk',
     ]);
     expect((await harness.read(4, 5, 6)).outcome).toBe('HIT');
-    harness.store.putMany = putMany;
+    harness.store.put = put;
     await harness.read(4, 8, 8);
     await landed(harness);
     expect((await harness.read(4, 12, 12)).outcome).toBe('MISS');
@@ -316,11 +316,11 @@ describe('a store that is silent', () => {
     work: (harness: PipelineHarness) => Promise<void>,
   ): Promise<void> {
     const harness = open(settings);
-    const { putMany } = harness.store;
+    const { put } = harness.store;
     const gate = createGate();
-    harness.store.putMany = async (...args) => {
+    harness.store.put = async (...args) => {
       await gate.opened;
-      return await putMany(...args);
+      return await put(...args);
     };
     await work(harness).finally(gate.open);
     await landed(harness);

@@ -93,10 +93,10 @@ describe('reading a tile', () => {
   it('a missing tile is answered as soon as it is encoded, before the metatile is stored', async () => {
     const harness = open();
     const gate = createGate();
-    const { putMany } = harness.store;
-    harness.store.putMany = async (...args) => {
+    const { put } = harness.store;
+    harness.store.put = async (...args) => {
       await gate.opened;
-      return await putMany(...args);
+      return await put(...args);
     };
     const answer = await harness.read(4, 5, 6);
     expect(answer.outcome).toBe('MISS');
@@ -109,10 +109,10 @@ describe('reading a tile', () => {
   it('a metatile that is still being stored answers its other tiles', async () => {
     const harness = open();
     const gate = createGate();
-    const { putMany } = harness.store;
-    harness.store.putMany = async (...args) => {
+    const { put } = harness.store;
+    harness.store.put = async (...args) => {
       await gate.opened;
-      return await putMany(...args);
+      return await put(...args);
     };
     await harness.read(4, 5, 6);
     const neighbour = await harness.read(4, 4, 4);
@@ -124,10 +124,10 @@ describe('reading a tile', () => {
   it('a fetch waits when too many earlier ones of its source are still being stored', async () => {
     const harness = open({ settings: { maxFetchesPerSource: 1 } });
     const gate = createGate();
-    const { putMany } = harness.store;
-    harness.store.putMany = async (...args) => {
+    const { put } = harness.store;
+    harness.store.put = async (...args) => {
       await gate.opened;
-      return await putMany(...args);
+      return await put(...args);
     };
     await harness.read(4, 0, 0);
     let answered = false;

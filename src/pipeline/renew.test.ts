@@ -205,7 +205,7 @@ describe('renewing a metatile', () => {
     };
     await expect(harness.renew('missing', 4, 5, 6)).rejects.toMatchObject({ reason: 'html' });
     harness.source.answer = harness.source.draw;
-    harness.store.putMany = async () => {
+    harness.store.put = async () => {
       throw new TilewardenError('store-full', 'The disk is full.');
     };
     await expect(harness.renew('missing', 4, 5, 6)).rejects.toMatchObject({ code: 'store-full' });

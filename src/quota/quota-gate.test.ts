@@ -40,7 +40,7 @@ async function write(store: TileStore, place: number, layer = 'roads'): Promise<
     bytes: TILE_BYTES,
     createdAt: Date.now(),
   };
-  await store.putMany(fixture.set(layer), 9, [tile], 0);
+  await store.put(fixture.set(layer), 9, [tile], 0);
 }
 
 const MAX_WRITTEN = 40;
