@@ -1,7 +1,7 @@
 import { falseIfOutdated, TilewardenError } from '../domain/errors.ts';
 import { PAGE_SIZE } from '../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../domain/tile-rect.ts';
-import { countStored, pagesIn, presentTiles, readPage } from './read-tiles.ts';
+import { countStored, pagesIn, presentTiles, readPage, tileSetsIn } from './read-tiles.ts';
 import type { PageUsage, Store, TileWrite } from './store.ts';
 
 export interface CopyOptions {
@@ -32,10 +32,9 @@ const MAX_MAKING = 600_000;
  */
 export async function copyTiles({ from, to, layer, signal, onProgress }: CopyOptions): Promise<CopyResult> {
   const total = { tiles: 0, bytes: 0, present: 0 };
-  const pages = layer === null ? {} : { layer };
   let expected = 0;
-  for await (const { tiles } of pagesIn(from, pages)) expected += tiles;
-  for await (const page of pagesIn(from, pages)) {
+  for await (const { tiles } of pagesOf(from, layer)) expected += tiles;
+  for await (const page of pagesOf(from, layer)) {
     signal.throwIfAborted();
     const present = await isCopied(from, to, page);
     const copied = present ? page : await copyPage(from, to, page, signal);
@@ -45,6 +44,10 @@ export async function copyTiles({ from, to, layer, signal, onProgress }: CopyOpt
     onProgress({ tiles: total.tiles, expected });
   }
   return total;
+}
+
+async function* pagesOf(store: Store, layer: string | null): AsyncGenerator<PageUsage> {
+  for (const set of await tileSetsIn(store, layer)) yield* pagesIn(store, { set });
 }
 
 function rectOf({ pageX, pageY }: PageUsage): TileRect {

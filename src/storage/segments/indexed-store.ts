@@ -9,10 +9,11 @@ import { isBusy, patiently, storeFailure } from '../index/index-failure.ts';
 import type { IndexFile } from '../index/index-file.ts';
 import { FIRST_PACK, type IndexReader, type PackCursor } from '../index/index-reader.ts';
 import { readOpenMarks, shownBy } from '../index/mark-rows.ts';
-import { FIRST_PAGE, type PageCursor, type PageSlice, readPages } from '../index/page-rows.ts';
+import { type PageSlice, readPages } from '../index/page-rows.ts';
 import { ShownPacks } from '../index/shown-packs.ts';
 import { packTiles } from '../pack-tiles.ts';
 import {
+  type EvictionOrder,
   NO_CHANGE,
   type OpenMark,
   type PageFilter,
@@ -93,18 +94,21 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
       return { tiles, next };
     })();
 
-  async function* pagesOf(filter: PageFilter): AsyncGenerator<readonly PageUsage[]> {
-    for (let after: PageCursor | null = FIRST_PAGE; after; ) {
-      const from: PageCursor = after;
-      const { pages, next }: PageSlice = await read(() => readPages(db, filter, from));
-      if (pages.length > 0) yield pages;
-      after = next;
+  async function* pagesOf(filter: PageFilter | EvictionOrder): AsyncGenerator<readonly PageUsage[]> {
+    for (let slice: PageSlice = { pages: [], next: null }; ; ) {
+      const { next }: PageSlice = slice;
+      slice = await read(() => readPages(db, filter, next));
+      if (slice.pages.length > 0) yield slice.pages;
+      if (!slice.next) return;
+      await nextTurn();
     }
   }
 
   function usage(): Promise<StoreUsage>;
-  function usage(pages: PageFilter): AsyncIterable<readonly PageUsage[]>;
-  function usage(pages?: PageFilter): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
+  function usage(pages: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
+  function usage(
+    pages?: PageFilter | EvictionOrder,
+  ): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
     return pages ? pagesOf(pages) : read(() => reader.usage());
   }
 

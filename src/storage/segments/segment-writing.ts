@@ -1,5 +1,5 @@
 import { TilewardenError } from '../../domain/errors.ts';
-import { PAGE_SIZE, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
 import type { BytePlace, TileBytes } from '../bytes.ts';
 import { type IndexedTile, packOf, slotOf } from '../index/directory.ts';
@@ -7,13 +7,12 @@ import { blockingly } from '../index/index-failure.ts';
 import { durably, type IndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import { prepareMarks } from '../index/mark-rows.ts';
-import { type ChangeSums, preparePackChanges, TOUCH_STEP } from '../index/pack-changes.ts';
-import { PAGES_IN_BAND } from '../index/schema.ts';
+import { type ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
+import { prepareUses } from '../index/page-rows.ts';
 import { editTiles, merged, shareMakings } from '../index/tile-edits.ts';
 import type { PackObject } from '../pack-object.ts';
 import { makingOf, recordsOf } from '../pack-tiles.ts';
-import type { MarkChange, StoreEdit } from '../store.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges } from '../store.ts';
+import { type MarkChange, NO_CHANGE, type StoreChange, sumOfChanges } from '../store.ts';
 import type { EditCommand, EditResult, PutCommand } from './put-command.ts';
 
 /** Packs that one transaction edits: some milliseconds. */
@@ -64,6 +63,7 @@ export class SegmentWriting {
   readonly #reader: IndexReader;
   readonly #bytes: WritableBytes;
   readonly #changes;
+  readonly #uses;
   readonly #marks;
   readonly #upkeep: WritingParts['upkeep'];
   readonly #reserve: WritingParts['reserve'];
@@ -74,6 +74,7 @@ export class SegmentWriting {
     this.#reader = new IndexReader(db);
     this.#bytes = bytes;
     this.#changes = preparePackChanges(db);
+    this.#uses = prepareUses(db);
     this.#marks = prepareMarks(db);
     this.#upkeep = upkeep;
     this.#reserve = reserve;
@@ -106,7 +107,7 @@ export class SegmentWriting {
       this.#transaction(() => {
         const id = this.#reader.setRow(set);
         if (id === null) return { ...NO_CHANGE, next: null };
-        if (edit.type === 'use') return { tiles: this.#use(id, z, rect, edit), bytes: 0, next: null };
+        if (edit.type === 'use') return { tiles: this.#uses(id, z, edit.pages), bytes: 0, next: null };
         if (edit.type === 'confirm') this.#checkGeneration(set, z, rect, edit.ticket);
         const { rows, next } = this.#reader.packsWithin(id, z, rect, after, PACKS_IN_A_SLICE);
         const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: at };
@@ -240,16 +241,6 @@ export class SegmentWriting {
     );
     blockingly(() => create.run(JSON.stringify(set.layer), tileSetId(set)));
     return this.#setFor(set);
-  }
-
-  #use(set: number, z: number, rect: TileRect, { at, rank }: Extract<StoreEdit, { type: 'use' }>): number {
-    const [x, y] = [Math.floor(rect.minX / PAGE_SIZE), Math.floor(rect.minY / PAGE_SIZE)];
-    return this.#db
-      .prepare(
-        `UPDATE pages SET touched_at = max(touched_at, ?), rank = ? WHERE tile_set = ? AND z = ? AND band = ? AND x = ? AND y = ?`,
-      )
-      .run(Math.floor(at / TOUCH_STEP) * TOUCH_STEP, rank, set, z, Math.floor(y / PAGES_IN_BAND), x, y)
-      .changes;
   }
 
   #checkGeneration(set: TileSetKey, z: number, rect: TileRect, ticket: number): void {
