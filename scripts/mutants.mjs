@@ -27,7 +27,7 @@ export const MUTANTS = [
     tests: ['src/storage/memory'],
   },
   {
-    file: 'src/storage/memory/memory-store.ts',
+    file: 'src/storage/segments/memory-store.ts',
     line: "throw new TilewardenError('generation-stale'",
     fault: "if (z > 100) throw new TilewardenError('generation-stale'",
     tests: ['src/storage/memory'],
