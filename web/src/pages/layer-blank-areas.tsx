@@ -1,7 +1,7 @@
 import { type ApiBody, type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { agoText } from '../format.ts';
+import { agoText, fill, zoomsText } from '../format.ts';
 import { cornersOf } from '../map/draw-area.ts';
 import { Button, Card, FoldedCopy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
@@ -33,8 +33,8 @@ export function LayerBlankAreas({ layer }: { layer: string }) {
             {areas.map((one, at) => (
               <div className="row entry" key={one.id ?? `file ${at}`}>
                 <span>
-                  {one.gridSet ?? WORDS.allGridSets}, {TEXTS.exports.zooms(one.zoomStart, one.zoomStop)},{' '}
-                  {one.area ? WORDS.corners(cornersOf(one.area)) : WORDS.wholeLayer}
+                  {one.gridSet ?? WORDS.allGridSets}, {zoomsText(one.zoomStart, one.zoomStop)},{' '}
+                  {one.area ? fill(WORDS.corners, { count: cornersOf(one.area) }) : WORDS.wholeLayer}
                   <br />
                   <span className="small quiet">
                     {one.createdAt === null
@@ -54,11 +54,12 @@ export function LayerBlankAreas({ layer }: { layer: string }) {
                 )}
               </div>
             ))}
-            {suspects.length > 0 && <p>{WORDS.suspects(suspects.length)}</p>}
+            {suspects.length > 0 && <p>{fill(WORDS.suspects, { count: suspects.length })}</p>}
             {suspects.slice(0, MAX_SUSPECTS).map(({ gridSet, z, tiles, at, refused }) => (
               <div className="row entry" key={`${gridSet} ${tiles[0]}`}>
                 <span>
-                  {gridSet}, {TEXTS.exports.zooms(z, z)}, {WORDS.tiles(tiles.length, tiles[0] ?? '')}
+                  {gridSet}, {zoomsText(z, z)},{' '}
+                  {fill(WORDS.tiles, { count: tiles.length, first: tiles[0] ?? '' })}
                   <br />
                   <span className="small quiet">
                     {refused ? WORDS.refused : WORDS.kept} · {agoText(at)}

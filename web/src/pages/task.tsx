@@ -7,8 +7,9 @@ import {
   coordinateText,
   countText,
   durationText,
+  fill,
   percentText,
-  rateText,
+  tileRateText,
   timeText,
   valuesText,
 } from '../format.ts';
@@ -139,14 +140,14 @@ function ZoomBars({ zooms }: { zooms: Zooms }) {
       className="snug zoom-bars"
       rows={zooms.map(({ z, tiles, processed }) => [
         z,
-        WORDS.zoomRange(z, z),
+        `z ${z}`,
         <Bar
           key="bar"
           share={tiles === 0 ? 1 : processed / tiles}
-          label={WORDS.zoomRange(z, z)}
+          label={`z ${z}`}
           kind={processed === tiles ? 'done' : ''}
         />,
-        TEXTS.outOf(countText(processed), countText(tiles)),
+        fill(TEXTS.outOf, { some: countText(processed), all: countText(tiles) }),
       ])}
     />
   );
@@ -185,11 +186,11 @@ function Request({ task }: { task: Task }) {
         [TEXTS.layer.format, formatText(task)],
         [TEXTS.layer.parameters, valuesText(task.parameters) || null],
         [WORDS.zooms, `${task.zoomStart} – ${task.zoomStop}`],
-        [TEXTS.seed.area, task.area && TEXTS.blanks.corners(cornersIn(task.area))],
+        [TEXTS.seed.area, task.area && fill(TEXTS.blanks.corners, { count: cornersIn(task.area) })],
         [WORDS.bounds, task.bounds.map(coordinateText).join(', ')],
         [TEXTS.seed.byUse, task.share === null ? null : percentText(task.share)],
         [WORDS.threads, task.threadCount],
-        [WORDS.created, `${timeText(task.createdAt)} ${WORDS.by(task.createdBy)}`],
+        [WORDS.created, `${timeText(task.createdAt)} ${fill(WORDS.by, { name: task.createdBy })}`],
         [WORDS.started, task.startedAt && timeText(task.startedAt)],
         [WORDS.ended, task.endedAt && timeText(task.endedAt)],
         [TEXTS.seed.seconds, task.durationMs === null ? null : durationText(task.durationMs / 1000)],
@@ -218,7 +219,7 @@ function Rate({ task }: { task: Task }) {
           lines={[{ name: WORDS.ratePlot, values: rates.map(([, rate]) => rate) }]}
           times={rates.map(([time]) => time)}
           label={WORDS.ratePlot}
-          text={(rate) => WORDS.rate(rateText(rate))}
+          text={tileRateText}
         />
       )}
       {!running && rates.length === 0 && <Empty>{average ?? WORDS.notRunning}</Empty>}
@@ -230,9 +231,9 @@ function Rate({ task }: { task: Task }) {
 function averageText({ startedAt, endedAt, tilesProcessed }: Task): string | null {
   if (startedAt === null || endedAt === null) return null;
   const seconds = Math.max(1, (Date.parse(endedAt) - Date.parse(startedAt)) / 1000);
-  return WORDS.averageRate(
-    countText(tilesProcessed),
-    durationText(seconds),
-    rateText(tilesProcessed / seconds),
-  );
+  return fill(WORDS.averageRate, {
+    tiles: fill(TEXTS.overview.tiles, { count: tilesProcessed }),
+    time: durationText(seconds),
+    rate: tileRateText(tilesProcessed / seconds),
+  });
 }

@@ -6,9 +6,10 @@ import {
   coordinateText,
   countText,
   durationText,
+  fill,
   momentText,
   percentText,
-  rateText,
+  tileRateText,
   timeText,
   valuesText,
   withLocalTimes,
@@ -47,8 +48,11 @@ export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
 
 /** Of a truncation the tiles that were there: the others of its area are no work. */
 function progressText({ type, tilesProcessed, tilesTotal, counters }: Task): string {
-  if (type === 'truncate') return WORDS.deletedTiles(countText(counters.removed));
-  return WORDS.progress(countText(tilesProcessed), countText(tilesTotal), tilesTotal === 1);
+  if (type === 'truncate') return fill(WORDS.deletedTiles, { count: counters.removed });
+  return fill(WORDS.progress, {
+    done: countText(tilesProcessed),
+    count: tilesTotal,
+  });
 }
 
 export function TaskBar({ task }: { task: Task }) {
@@ -60,13 +64,13 @@ export function TaskBar({ task }: { task: Task }) {
       <Bar
         share={share}
         fault={tilesTotal === 0 ? 0 : counters.failed / tilesTotal}
-        label={TEXTS.labelled(task.layer, label)}
+        label={fill(TEXTS.labelled, { label: task.layer, value: label })}
         kind={isOver(task) ? 'done' : state}
       />
       <span className="small quiet">
         {percentText(share)} · {label}
         {counters.failed > 0 && (
-          <span className="bad"> · {WORDS.failedTiles(countText(counters.failed))}</span>
+          <span className="bad"> · {fill(WORDS.failedTiles, { count: counters.failed })}</span>
         )}
       </span>
     </div>
@@ -85,7 +89,8 @@ export function TaskLine(props: {
   onChoose?: (id: number, on: boolean) => void;
 }) {
   const { task, area, chosen = false, onChoose } = props;
-  const zooms = WORDS.zoomRange(task.zoomStart, task.zoomStop);
+  const { zoomStart, zoomStop } = task;
+  const zooms = zoomStart === zoomStop ? `z ${zoomStart}` : `z ${zoomStart}–${zoomStop}`;
   const parts = [zooms, area, task.gridSet, formatText(task), valuesText(task.parameters)];
   const where = parts.filter((text) => text !== '').join(' · ');
   return (
@@ -94,7 +99,7 @@ export function TaskLine(props: {
         {onChoose && (
           <input
             type="checkbox"
-            aria-label={WORDS.choose(task.id)}
+            aria-label={fill(WORDS.choose, { id: task.id })}
             checked={chosen}
             onChange={({ target }) => onChoose(task.id, target.checked)}
           />
@@ -103,7 +108,7 @@ export function TaskLine(props: {
           #{task.id}
         </a>
       </span>
-      <span className="cut" title={TEXTS.labelled(task.layer, where)}>
+      <span className="cut" title={fill(TEXTS.labelled, { label: task.layer, value: where })}>
         <strong>{WORDS.types[task.type]}</strong> {task.layer}
         <span className="cut small quiet block">{where}</span>
       </span>
@@ -119,7 +124,7 @@ export function TaskLine(props: {
         </span>
       </span>
       <span className="small quiet two-lines who-column">
-        {timeText(task.createdAt)} {WORDS.by(task.createdBy)}
+        {timeText(task.createdAt)} {fill(WORDS.by, { name: task.createdBy })}
       </span>
       {onChoose && <TaskButtons task={task} inRow />}
     </div>
@@ -132,7 +137,8 @@ export function TaskButtons({ task, inRow = false }: { task: Task; inRow?: boole
   const action = useAction();
   if (!mayWorkOn(caller, task.layer)) return inRow ? <span /> : null;
   const retry = () => taskRequest(task, 'retry').then(({ id }) => goTo(addressOf('tasks', String(id))));
-  const label = (text: string) => (inRow ? TEXTS.labelled(text, `#${task.id}`) : undefined);
+  const label = (text: string) =>
+    inRow ? fill(TEXTS.labelled, { label: text, value: `#${task.id}` }) : undefined;
   const button = (text: string, work: () => Promise<unknown>, kind = '', short = text) => (
     <Button kind={kind} aria-label={label(text)} disabled={action.busy} onClick={() => action.run(work)}>
       {inRow ? short : text}
@@ -146,7 +152,7 @@ export function TaskButtons({ task, inRow = false }: { task: Task; inRow?: boole
         <ConfirmButton
           action={action}
           label={label(WORDS.stop)}
-          title={WORDS.stopQuestion(`#${task.id}`)}
+          title={fill(WORDS.stopQuestion, { which: `#${task.id}` })}
           verb={WORDS.stop}
           text={`${WORDS.stopText} ${WORDS.stopTypes[task.type]}`}
           onConfirm={() => taskRequest(task, 'cancel')}
@@ -210,7 +216,7 @@ export function seedsAddress(layer: string): string {
 /** Those that fill what a truncation empties; null: there are none. */
 export function seedsText({ tasks }: Seeds): string | null {
   const seeds = tasks.filter(({ type }) => type === 'seed' || type === 'reseed').length;
-  return seeds === 0 ? null : WORDS.seedsGoOn(countText(seeds));
+  return seeds === 0 ? null : fill(WORDS.seedsGoOn, { count: seeds });
 }
 
 export function NoTasks({ text }: { text: string }) {
@@ -234,7 +240,7 @@ export function LayerLinks({ names }: { names: readonly string[] }) {
       {names.slice(0, MAX_LINKS).map((name) => (
         <span key={name}>{layerLink(name)}</span>
       ))}
-      {names.length > MAX_LINKS && TEXTS.upstreams.moreLayers(names.length - MAX_LINKS)}
+      {names.length > MAX_LINKS && fill(TEXTS.upstreams.moreLayers, { more: names.length - MAX_LINKS })}
     </span>
   );
 }
@@ -243,18 +249,20 @@ export function LayerLinks({ names }: { names: readonly string[] }) {
 export function pace(task: Task): string {
   const { state, reason, waitingFor, durationMs, secondsRemaining } = task;
   if (isOver(task)) {
-    const took = durationMs === null ? '' : WORDS.took(durationText(durationMs / 1000));
+    const took = durationMs === null ? '' : fill(WORDS.took, { time: durationText(durationMs / 1000) });
     return [took, withLocalTimes(reason ?? '')].filter((text) => text !== '').join(' · ');
   }
   if (waitingFor) return waitText(waitingFor);
   if (state !== 'running') return withLocalTimes(reason ?? '');
-  const rate = WORDS.rate(rateText(task.tilesPerSecond));
-  return secondsRemaining < 0 ? rate : `${rate} · ${WORDS.left(durationText(secondsRemaining))}`;
+  const rate = tileRateText(task.tilesPerSecond);
+  return secondsRemaining < 0
+    ? rate
+    : `${rate} · ${fill(WORDS.left, { time: durationText(secondsRemaining) })}`;
 }
 
 function waitText({ host, reason, until, text }: NonNullable<Task['waitingFor']>): string {
   if (host === null) return withLocalTimes(text);
   const why = TEXTS.upstreams.reasons[reason as keyof typeof TEXTS.upstreams.reasons] ?? reason;
-  if (reason === 'paused') return TEXTS.labelled(host, why);
-  return WORDS.waitingFor(host, why, momentText(until));
+  if (reason === 'paused') return fill(TEXTS.labelled, { label: host, value: why });
+  return fill(WORDS.waitingFor, { host, why, until: momentText(until) });
 }
