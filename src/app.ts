@@ -113,15 +113,13 @@ async function openResponses(
   open: ClosingStack,
 ) {
   const { services, pipeline, registry, stores, peers, flush, leads } = node;
-  const { database, events, limiter, blankAreas, tallies } = services;
-  const { counters, activity, blankSuspects } = tallies;
+  const { database, events, limiter, tallies } = services;
+  const { counters, activity } = tallies;
   const isAway = () => peers?.isAway() ?? false;
   const { file, format } = settings.server.accessLog;
   const accessLog = file === null ? null : open.use(openAccessLog({ file, format }, { clock, log }));
   return {
     ...(accessLog && { accessLog }),
-    blankAreas,
-    blankSuspects,
     isAway,
     flush,
     hostsNamedIn,

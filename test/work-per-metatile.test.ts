@@ -55,7 +55,7 @@ it('a JPEG metatile is cut into JPEG tiles without decoding', async () => {
     .toBuffer();
   const cutter = new MetatileCutter();
   const picture = { kind: 'encoded', bytes, mediaType: 'image/jpeg' } as const;
-  const { tiles } = await cutter.cut({ picture, grid: GRID, format: 'image/jpeg' });
+  const tiles = await cutter.cut({ picture, grid: GRID, format: 'image/jpeg' });
   expect(tiles).toHaveLength(16);
   expect(cutter.counts).toMatchObject({ decodes: 0, cutJpegs: 1, encodes: 16 });
 });

@@ -109,7 +109,6 @@ function declaration({ name, source, ...more }: Declared): LayerDeclaration<unkn
     updateSources: [],
     expireCache: 0,
     expireClients: 0,
-    blankIsRight: false,
   };
 }
 

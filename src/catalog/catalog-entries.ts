@@ -25,7 +25,6 @@ export interface CatalogEntry {
   readonly name: string;
   /** Null: it has been removed. */
   readonly document: unknown;
-  readonly aside: unknown;
   readonly version: number;
   /** Not null: the layer was removed, and these may still be there. */
   readonly leftovers: Leftovers | null;
@@ -36,7 +35,7 @@ export interface CatalogEntry {
 
 interface EntryChange
   extends Pick<CatalogEntry, 'kind' | 'name' | 'document' | 'changedBy'>,
-    Partial<Pick<CatalogEntry, 'aside' | 'leftovers'>> {
+    Partial<Pick<CatalogEntry, 'leftovers'>> {
   /** The expected current version; null: none; undefined: any. */
   readonly expected?: number | null;
 }
@@ -140,7 +139,7 @@ export function createCatalogEntries(
 const ROWS_AT_ONCE = 500;
 
 function rowAfter(
-  { kind, name, document, aside = null, leftovers = null, changedBy }: EntryChange,
+  { kind, name, document, leftovers = null, changedBy }: EntryChange,
   version: number,
   now: number,
 ): RowOf<'catalog_entries'> {
@@ -149,7 +148,6 @@ function rowAfter(
     kind,
     name,
     document: json(document),
-    aside: json(aside),
     version,
     drops: json(leftovers),
     changed_by: changedBy,
@@ -184,7 +182,6 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
     kind: row.kind as KeptKind,
     name: row.name,
     document: row.document === null ? null : JSON.parse(row.document),
-    aside: row.aside === null ? null : JSON.parse(row.aside),
     version: row.version,
     leftovers: row.drops === null ? null : leftoversOf(JSON.parse(row.drops)),
     changedBy: row.changed_by,
@@ -211,8 +208,6 @@ export const CATALOG_NEWS = messageKind<
 /** GeoWebCache's `global` document. */
 interface ServiceDocument {
   readonly service: ServiceDescription;
-  /** Settings of GeoWebCache's that mean nothing here and are only given back, by name. */
-  readonly remembered: Readonly<Record<string, string | number | boolean>>;
 }
 
 export type ServiceSettings = Awaited<ReturnType<typeof openServiceSettings>>;
@@ -240,6 +235,6 @@ export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 
 }
 
 function documentOf(stored: unknown): ServiceDocument {
-  const { service = {}, remembered = {} } = isRecord(stored) ? (stored as Partial<ServiceDocument>) : {};
-  return { service: { ...DEFAULT_SERVICE, ...service }, remembered };
+  const { service = {} } = isRecord(stored) ? (stored as Partial<ServiceDocument>) : {};
+  return { service: { ...DEFAULT_SERVICE, ...service } };
 }

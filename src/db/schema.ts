@@ -204,22 +204,12 @@ export interface Schema {
   };
   /** Combinations of parameter values that may have stored tiles. */
   parameter_sets: { layer: string; id: string; noted_at: Time };
-  blank_areas: {
-    id: Generated<number>;
-    layer: string;
-    document: Json;
-    note: string;
-    created_by: string;
-    created_at: Time;
-  };
   /** Layers and grid sets that were declared over the network. */
   catalog_entries: {
     kind: string;
     name: string;
     /** JSON; null: it has been removed. */
     document: string | null;
-    /** JSON: the parts that its form could not hold, for its author. */
-    aside: string | null;
     /** From the counter `catalog`, raised with every change. */
     version: number;
     /** JSON: tile sets that the change made wrong and that may still be there; null: none. */

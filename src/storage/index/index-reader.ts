@@ -1,8 +1,7 @@
 import { type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
 import { remembered } from '../../lib/get-or-create.ts';
-import type { LevelUsage, StoreUsage } from '../store.ts';
-import type { Ticket, TilePlace } from '../tile-store.ts';
+import type { LevelUsage, StoreUsage, Ticket, TilePlace } from '../store.ts';
 import { Directory, PACK_SIZE, packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
@@ -50,7 +49,8 @@ interface FoundPack {
   readonly marked: number;
 }
 
-type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
+/** A row of `MARKS_AT`. */
+export type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
 
 /** Reads one index. Every method is one statement, or as many as it says. */
 export class IndexReader {
@@ -217,6 +217,6 @@ function placeParameters(layer: string, gridSet: string, z: number, rect: TileRe
   return { ...names, level: levelOf(layer, gridSet, z), z, minX, maxX, minY, maxY };
 }
 
-function markRow([number, effect, minX, maxX, minY, maxY, parts]: WrittenMark): MarkRow {
+export function markRow([number, effect, minX, maxX, minY, maxY, parts]: WrittenMark): MarkRow {
   return { number, effect, rect: minX === null ? null : { minX, maxX, minY, maxY }, parts };
 }

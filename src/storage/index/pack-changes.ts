@@ -1,5 +1,5 @@
 import { PAGE_SIZE } from '../../domain/tile-key.ts';
-import { NO_CHANGE, negated, type StoreChange, sumOfChanges } from '../tile-store.ts';
+import { NO_CHANGE, negated, type StoreChange, sumOfChanges } from '../store.ts';
 import { Directory, type IndexedTile, PACK_SIZE, type PackPosition } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { bandOf } from './index-reader.ts';

@@ -11,6 +11,7 @@ import { FIRST_PACK, IndexReader, type PackCursor } from '../index/index-reader.
 import { readOpenMarks, shownBy } from '../index/mark-rows.ts';
 import { FIRST_PAGE, type PageCursor, type PageSlice, readPages } from '../index/page-rows.ts';
 import { ShownPacks } from '../index/shown-packs.ts';
+import { packTiles } from '../pack-tiles.ts';
 import type { PageFilter, PageUsage, Store, StoreUsage } from '../store.ts';
 import {
   NO_CHANGE,
@@ -20,8 +21,8 @@ import {
   sumOfChanges,
   type TileEntry,
   type TilePlace,
-} from '../tile-store.ts';
-import { type EditCommand, type EditResult, packTiles } from './put-command.ts';
+} from '../store.ts';
+import type { EditCommand, EditResult } from './put-command.ts';
 import { SegmentReader } from './segment-files.ts';
 import { SegmentWriter } from './segment-writer.ts';
 

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { TilewardenError } from '../../domain/errors.ts';
 import { PAGE_SIZE, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
-import { rectAround, rectContains, type TileRect } from '../../domain/tile-rect.ts';
+import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
 import type { BytePlace } from '../bytes.ts';
-import { edited, isMeant } from '../edit-tile.ts';
-import { type IndexedTile, type Making, packOf, slotOf, tileInPack } from '../index/directory.ts';
+import { type IndexedTile, packOf, slotOf } from '../index/directory.ts';
 import { blockingly } from '../index/index-failure.ts';
 import { durably, type IndexFile, openIndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import { prepareMarks } from '../index/mark-rows.ts';
 import { type ChangeSums, preparePackChanges, TOUCH_STEP } from '../index/pack-changes.ts';
 import { PAGES_IN_BAND } from '../index/schema.ts';
+import { editTiles, merged, shareMakings } from '../index/tile-edits.ts';
+import { makingOf, recordsOf } from '../pack-tiles.ts';
 import type { MarkChange, StoreEdit } from '../store.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TileEdit } from '../tile-store.ts';
-import { type EditCommand, type EditResult, makingOf, type PutCommand, recordsOf } from './put-command.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges } from '../store.ts';
+import type { EditCommand, EditResult, PutCommand } from './put-command.ts';
 import { Reserve } from './reserve.ts';
 import { SegmentBytes } from './segment-bytes.ts';
 import { SegmentUpkeep } from './segment-upkeep.ts';
@@ -261,60 +262,6 @@ export class SegmentWriting {
       `Layer ${set.layer} was truncated since this was fetched.`,
     );
   }
-}
-
-/** With the tiles that were put, except where one with a later ticket is. */
-function merged(
-  before: readonly IndexedTile[],
-  put: readonly IndexedTile[],
-  ticket: number,
-): readonly IndexedTile[] {
-  const after = new Map(before.map((tile) => [tile.slot, tile]));
-  for (const tile of put) {
-    const present = after.get(tile.slot);
-    if (!present || present.making.ticket <= ticket) after.set(tile.slot, tile);
-  }
-  return [...after.values()];
-}
-
-function editTiles(
-  tiles: readonly IndexedTile[],
-  pack: { readonly x: number; readonly y: number },
-  rect: TileRect,
-  edit: TileEdit,
-): { readonly tiles: readonly IndexedTile[]; readonly meant: StoreChange } {
-  const shared = shareMakings();
-  const meant = { tiles: 0, bytes: 0 };
-  let isChanged = false;
-  const after = tiles.flatMap((tile) => {
-    const place = tileInPack(pack, tile.slot);
-    const whole = { ...tile.making, ...place };
-    if (!rectContains(rect, place.x, place.y) || !isMeant(whole, edit)) return tile;
-    meant.tiles += 1;
-    const next = edited(whole, edit);
-    if (next === whole) return tile;
-    isChanged = true;
-    if (!next) meant.bytes += tile.length;
-    if (!next) return [];
-    const { ticket, createdAt, freshUntil, madeBy, validator } = next;
-    return { ...tile, making: shared({ ticket, createdAt, freshUntil, madeBy, validator }) };
-  });
-  return { tiles: isChanged ? after : tiles, meant };
-}
-
-/** The same object for the same values, which tiles that were made together have in a row. */
-function shareMakings(): (making: Making) => Making {
-  let last: Making | null = null;
-  return (making) => {
-    if (last && isSameMaking(last, making)) return last;
-    last = making;
-    return making;
-  };
-}
-
-function isSameMaking(a: Making, b: Making): boolean {
-  const isSameTime = a.createdAt === b.createdAt && a.freshUntil === b.freshUntil;
-  return isSameTime && a.ticket === b.ticket && a.madeBy === b.madeBy && a.validator === b.validator;
 }
 
 function isSamePlace(a: BytePlace, b: BytePlace): boolean {

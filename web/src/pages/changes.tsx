@@ -249,7 +249,7 @@ function RecentTable({ changes }: RecentChanges) {
         preciseTimeText(at),
         <LayerLinks key="layers" names={layers} />,
         <span key="area" className="mono">
-          {boxes?.map((box) => box.map(coordinateText).join(', ')).join('; ') ?? TEXTS.blanks.wholeLayer}
+          {boxes?.map((box) => box.map(coordinateText).join(', ')).join('; ') ?? WORDS.wholeLayer}
         </span>,
         countText(merged),
       ])}

@@ -186,7 +186,7 @@ function Request({ task }: { task: Task }) {
         [TEXTS.layer.format, formatText(task)],
         [TEXTS.layer.parameters, valuesText(task.parameters) || null],
         [WORDS.zooms, `${task.zoomStart} – ${task.zoomStop}`],
-        [TEXTS.seed.area, task.area && fill(TEXTS.blanks.corners, { count: cornersIn(task.area) })],
+        [TEXTS.seed.area, task.area && fill(WORDS.corners, { count: cornersIn(task.area) })],
         [WORDS.bounds, task.bounds.map(coordinateText).join(', ')],
         [TEXTS.seed.byUse, task.share === null ? null : percentText(task.share)],
         [WORDS.threads, task.threadCount],
