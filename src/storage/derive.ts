@@ -1,3 +1,4 @@
+import { addRanks } from '../domain/page-rank.ts';
 import {
   BLOCK_SIZE,
   PAGE_SIZE,
@@ -16,7 +17,15 @@ import {
 } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { maskOf, numberInBlock } from './page-mask.ts';
-import type { LevelUsage, PageFilter, PageUsage, Store, StoreUsage } from './store.ts';
+import type {
+  EvictionOrder,
+  LevelUsage,
+  PageFilter,
+  PageUsage,
+  Store,
+  StoreUsage,
+  UsedPage,
+} from './store.ts';
 import {
   type DerivedMethods,
   type DriverStore,
@@ -43,24 +52,25 @@ export function derive(driver: DriverStore): TileStore {
 
 /** The methods of `Store`, of drivers that do not have them yet. Uses of pages are kept in memory. */
 function storeMethods(driver: DriverStore & QuickerMethods): Omit<Store, 'get' | keyof StoreFacets> {
-  const uses = new Map<string, Pick<PageUsage, 'touchedAt' | 'rank'>>();
+  const uses = new Map<string, Omit<UsedPage, 'pageX' | 'pageY'>>();
 
-  async function* pages({ set: only, layer, ...filter }: PageFilter): AsyncGenerator<PageUsage> {
+  async function* pages({ set: only, ...filter }: PageFilter, layer?: string): AsyncGenerator<PageUsage> {
     for await (const set of driver.tileSets(only?.layer ?? layer ?? null)) {
       if (only && tileSetId(only) !== tileSetId(set)) continue;
       for await (const page of driver.pages(set)) {
         if (!isWithin(page, filter)) continue;
-        const use = uses.get(pageName(page)) ?? { touchedAt: 0, rank: null };
-        yield { ...page, ...use, touchedAt: Math.max(use.touchedAt, page.writtenAt) };
+        const use = uses.get(pageName(page)) ?? { hits: 0, usedAt: 0, rank: 0 };
+        yield { ...page, ...use, touchedAt: Math.max(use.usedAt, page.writtenAt) };
       }
     }
   }
 
-  async function* pagesInOrder(filter: PageFilter): AsyncGenerator<readonly PageUsage[]> {
+  async function* pagesInOrder(filter: PageFilter | EvictionOrder): AsyncGenerator<readonly PageUsage[]> {
     const all: PageUsage[] = [];
-    for await (const page of pages(filter)) all.push(page);
-    const rank = (page: PageUsage) => (filter.first === 'LFU' ? (page.rank ?? -Infinity) : 0);
-    if (filter.first) all.sort((a, b) => rank(a) - rank(b) || a.touchedAt - b.touchedAt);
+    const order = 'first' in filter ? filter : null;
+    for await (const page of pages('first' in filter ? {} : filter, order?.layer)) all.push(page);
+    const rank = (page: PageUsage) => (order?.first === 'LFU' ? page.rank : 0);
+    if (order) all.sort((a, b) => rank(a) - rank(b) || a.touchedAt - b.touchedAt);
     for (let at = 0; at < all.length; at += 1000) yield all.slice(at, at + 1000);
   }
 
@@ -78,8 +88,10 @@ function storeMethods(driver: DriverStore & QuickerMethods): Omit<Store, 'get' |
   }
 
   function usage(): Promise<StoreUsage>;
-  function usage(filter: PageFilter): AsyncIterable<readonly PageUsage[]>;
-  function usage(filter?: PageFilter): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
+  function usage(filter: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
+  function usage(
+    filter?: PageFilter | EvictionOrder,
+  ): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
     return filter ? pagesInOrder(filter) : levels();
   }
 
@@ -94,9 +106,13 @@ function storeMethods(driver: DriverStore & QuickerMethods): Omit<Store, 'get' |
     list: driver.list,
     async edit(set, z, rect, edit, signal) {
       if (edit.type !== 'use') return driver.edit(set, z, rect, edit, signal);
-      const page = { set, z, pageX: pageOf(rect.minX), pageY: pageOf(rect.minY) };
-      uses.set(pageName(page), { touchedAt: edit.at, rank: edit.rank });
-      return { tiles: 1, bytes: 0 };
+      for (const page of edit.pages) {
+        const name = pageName({ set, z, ...page });
+        const { hits, usedAt, rank } = uses.get(name) ?? { hits: 0, usedAt: 0, rank: 0 };
+        const latest = Math.max(usedAt, page.usedAt);
+        uses.set(name, { hits: hits + page.hits, usedAt: latest, rank: addRanks(rank, page.rank) });
+      }
+      return { tiles: edit.pages.length, bytes: 0 };
     },
     drop: driver.drop,
     ticket: driver.ticket,

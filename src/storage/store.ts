@@ -52,8 +52,8 @@ export interface Store extends StoreFacets {
   marks(): Promise<readonly OpenMark[]>;
   marks(layer: string, place?: TilePlace): Promise<number>;
   usage(): Promise<StoreUsage>;
-  /** The pages with tiles; with `first` those that go first by this policy. */
-  usage(pages: PageFilter): AsyncIterable<readonly PageUsage[]>;
+  /** Pages with tiles, some at a time. */
+  usage(pages: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
   close(): Promise<void>;
 }
 
@@ -61,8 +61,18 @@ export type BesideTile = (tile: TileIndex, stored: StoredTile) => void;
 
 export type StoreEdit =
   | TileEdit
-  /** The pages of the rectangle were requested: `rank` is what the policy goes by, see `PageUsage`. */
-  | { readonly type: 'use'; readonly at: number; readonly rank: number };
+  /** These pages were requested; `rect` surrounds them. Adds to what is known, and counts those with tiles. Some hundred at most. */
+  | { readonly type: 'use'; readonly pages: readonly UsedPage[] };
+
+export interface UsedPage {
+  readonly pageX: number;
+  readonly pageY: number;
+  readonly hits: number;
+  /** The latest of them. Milliseconds since 1970. */
+  readonly usedAt: number;
+  /** Of these hits: see `domain/page-rank.ts`. */
+  readonly rank: number;
+}
 
 export type MarkChange =
   | { readonly type: 'raise'; readonly raises: readonly Raise[] }
@@ -93,27 +103,30 @@ export interface LevelUsage extends StoreChange {
 
 export interface PageFilter {
   readonly set?: TileSetKey;
-  readonly layer?: string;
   readonly z?: number;
   readonly rect?: TileRect;
-  readonly first?: 'LRU' | 'LFU';
 }
 
-export interface PageUsage extends StoreChange {
+/** In the order in which pages go: by `touchedAt`, or by `rank` and then `touchedAt`. */
+export interface EvictionOrder {
+  readonly first: 'LRU' | 'LFU';
+  /** Left out: those of all layers. */
+  readonly layer?: string;
+}
+
+export interface PageUsage extends StoreChange, UsedPage {
   readonly set: TileSetKey;
   readonly z: number;
-  readonly pageX: number;
-  readonly pageY: number;
   /** When a tile was last put into it. Milliseconds since 1970. */
   readonly writtenAt: number;
-  /** When it was last written or requested. */
+  /** When it was last written or requested, to within ten seconds. */
   readonly touchedAt: number;
-  /** log₂ of its frequency plus the time of its last use ÷ half-life, which does not change with time; null: never requested. */
-  readonly rank: number | null;
 }
 
 /** Abilities of some stores. */
 export interface StoreFacets {
+  /** `get` reads from this machine, in microseconds and without a promise. */
+  readonly isLocal?: boolean;
   /**
    * Only drivers whose tiles other machines change have it. What was truncated, replaced, removed or marked stale since
    * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left
