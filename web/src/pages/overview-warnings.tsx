@@ -86,7 +86,8 @@ function upstreamWarnings(hosts: readonly Upstream[]): readonly Warning[] {
   const failing = hosts.filter(({ state }) => /failing|probing/.test(state));
   return failing.map(({ host, lastFailure, waitingUntil }) => {
     const pause = waitingUntil ? fill(WORDS.warnUpstreamPaused, { until: momentText(waitingUntil) }) : '';
-    const text = `${fill(WORDS.warnUpstream, { host, reason: lastFailure?.text ?? TEXTS.unknown })} ${pause}`.trim();
+    const text =
+      `${fill(WORDS.warnUpstream, { host, reason: lastFailure?.text ?? TEXTS.unknown })} ${pause}`.trim();
     return [text, WORDS.warnUpstreamDo, addressOf('upstreams')];
   });
 }

@@ -6,7 +6,7 @@ import { bytesText, countText, durationText, fill, percentText, sinceText } from
 import { AddServer, isFirstRun } from '../parts/add-server.tsx';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
-import { NoTasks, TaskLine, useAreaTexts } from '../parts/task-parts.tsx';
+import { NoTasks, TaskLine, useAreaTexts, useHostFailures } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { conditionsOf, FAILED_LATELY, isOver, merged, searchOf } from '../task-filter.ts';
@@ -35,6 +35,7 @@ export default function Overview() {
   const all = useMemo(() => merged(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
   const active = all.filter((task) => !isOver(task));
   const areaText = useAreaTexts();
+  const failures = useHostFailures(active);
   return (
     <>
       <PageHead title={TEXTS.nav.overview} />
@@ -57,7 +58,7 @@ export default function Overview() {
               <ul className="lines">
                 {active.map((task) => (
                   <li key={task.id}>
-                    <TaskLine task={task} area={areaText(task)} />
+                    <TaskLine task={task} area={areaText(task)} failures={failures} />
                   </li>
                 ))}
               </ul>

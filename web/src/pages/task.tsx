@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
 import type { ApiResponse } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
-import { useApi, useResource } from '../api/use-resource.ts';
+import { useResource } from '../api/use-resource.ts';
 import {
   bytesText,
   coordinateText,
@@ -26,6 +26,7 @@ import {
   shareOf,
   TaskBar,
   TaskButtons,
+  useHostFailures,
 } from '../parts/task-parts.tsx';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import { isOver } from '../task-filter.ts';
@@ -81,14 +82,14 @@ export function TaskPage({ id }: { id: string }) {
 
 function TaskDetails({ task, zooms }: { task: Task; zooms: Zooms | null }) {
   const caller = useCaller();
+  const failures = useHostFailures([task]);
   return (
     <div className="grid">
       <Card>
         <div className="stack tight">
           <TaskBar task={task} />
           <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>
-            {pace(task)}
-            {task.waitingFor?.host && <HostFailure host={task.waitingFor.host} />}
+            {pace(task, failures)}
           </p>
         </div>
       </Card>
@@ -151,13 +152,6 @@ function ZoomBars({ zooms }: { zooms: Zooms }) {
       ])}
     />
   );
-}
-
-/** Why the host of a waiting task fails. */
-function HostFailure({ host }: { host: string }) {
-  const hosts = useApi('/api/v1/upstreams', REFRESH_SECONDS).data?.upstreams;
-  const why = hosts?.find((one) => one.host === host)?.lastFailure?.text;
-  return why === undefined ? null : <span className="block">{why}</span>;
 }
 
 function TaskArea({ task }: { task: Task }) {

@@ -7,7 +7,7 @@ import { fill } from '../format.ts';
 import { ActionNotices, Button, Choice, Loaded, PageHead, ProblemNotice, tied } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
-import { NoTasks, TaskLine, taskRequest, useAreaTexts } from '../parts/task-parts.tsx';
+import { NoTasks, TaskLine, taskRequest, useAreaTexts, useHostFailures } from '../parts/task-parts.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { changeQuery, useRoute } from '../route.ts';
 import { may, mayWorkOn, useCaller } from '../session.tsx';
@@ -57,6 +57,7 @@ function TaskList() {
     return merged(listed, changes).filter((task) => fits(task, conditions));
   }, [resource.data, further, changes, conditions]);
   const areaText = useAreaTexts();
+  const failures = useHostFailures(tasks);
   const rows = tasks.map((task) => ({ task, area: areaText(task), on: chosen.has(task.id) }));
   const choose = (id: number, on: boolean) =>
     setChosen((before) => (on ? new Set([...before, id]) : new Set([...before].filter((one) => one !== id))));
@@ -87,7 +88,9 @@ function TaskList() {
         >
           {() => (
             <VirtualList items={rows} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ task }) => task.id}>
-              {({ task, area, on }) => <TaskLine task={task} area={area} chosen={on} onChoose={choose} />}
+              {({ task, area, on }) => (
+                <TaskLine task={task} area={area} failures={failures} chosen={on} onChoose={choose} />
+              )}
             </VirtualList>
           )}
         </Loaded>

@@ -1,7 +1,7 @@
 import { type ApiResponse, send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
-import { useApi } from '../api/use-resource.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
 import {
   coordinateText,
   countText,
@@ -85,10 +85,11 @@ export function formatText({ format }: Task): string {
 export function TaskLine(props: {
   task: Task;
   area: string;
+  failures: HostFailures;
   chosen?: boolean;
   onChoose?: (id: number, on: boolean) => void;
 }) {
-  const { task, area, chosen = false, onChoose } = props;
+  const { task, area, failures, chosen = false, onChoose } = props;
   const { zoomStart, zoomStop } = task;
   const zooms = zoomStart === zoomStop ? `z ${zoomStart}` : `z ${zoomStart}–${zoomStop}`;
   const parts = [zooms, area, task.gridSet, formatText(task), valuesText(task.parameters)];
@@ -119,8 +120,8 @@ export function TaskLine(props: {
         <TaskBar task={task} />
       </div>
       <span className="small quiet left-column">
-        <span className="two-lines" title={pace(task)}>
-          {pace(task)}
+        <span className="two-lines" title={pace(task, failures)}>
+          {pace(task, failures)}
         </span>
       </span>
       <span className="small quiet two-lines who-column">
@@ -232,6 +233,7 @@ export function layerLink(name: string) {
 }
 
 const MAX_LINKS = 20;
+const FAILURE_SECONDS = 10;
 
 export function LayerLinks({ names }: { names: readonly string[] }) {
   if (names.length === 0) return TEXTS.none;
@@ -245,14 +247,29 @@ export function LayerLinks({ names }: { names: readonly string[] }) {
   );
 }
 
-/** E.g. `120 tiles/s · 3 min left`, and when it is over how long it took. */
-export function pace(task: Task): string {
+/** The last failure of each upstream, by host. */
+type HostFailures = ReadonlyMap<string, string>;
+
+/** Read while one of the tasks waits for its upstream. */
+export function useHostFailures(tasks: readonly Task[]): HostFailures {
+  const waits = tasks.some(({ waitingFor }) => waitingFor?.host);
+  const { data } = useResource<ApiResponse<'GET /api/v1/upstreams'>>(
+    waits ? 'api/v1/upstreams' : null,
+    FAILURE_SECONDS,
+  );
+  return new Map(
+    data?.upstreams.flatMap(({ host, lastFailure }) => (lastFailure ? [[host, lastFailure.text]] : [])),
+  );
+}
+
+/** E.g. `120 tiles/s · 3 min left`, why it waits, or how long it took. */
+export function pace(task: Task, failures: HostFailures): string {
   const { state, reason, waitingFor, durationMs, secondsRemaining } = task;
   if (isOver(task)) {
     const took = durationMs === null ? '' : fill(WORDS.took, { time: durationText(durationMs / 1000) });
     return [took, withLocalTimes(reason ?? '')].filter((text) => text !== '').join(' · ');
   }
-  if (waitingFor) return waitText(waitingFor);
+  if (waitingFor) return waitText(waitingFor, failures);
   if (state !== 'running') return withLocalTimes(reason ?? '');
   const rate = tileRateText(task.tilesPerSecond);
   return secondsRemaining < 0
@@ -260,9 +277,11 @@ export function pace(task: Task): string {
     : `${rate} · ${fill(WORDS.left, { time: durationText(secondsRemaining) })}`;
 }
 
-function waitText({ host, reason, until, text }: NonNullable<Task['waitingFor']>): string {
+function waitText(wait: NonNullable<Task['waitingFor']>, failures: HostFailures): string {
+  const { host, reason, until, text } = wait;
   if (host === null) return withLocalTimes(text);
-  const why = TEXTS.upstreams.reasons[reason as keyof typeof TEXTS.upstreams.reasons] ?? reason;
+  const failure = reason === 'failing' ? failures.get(host) : undefined;
+  const why = failure ?? TEXTS.upstreams.reasons[reason as keyof typeof TEXTS.upstreams.reasons] ?? reason;
   if (reason === 'paused') return fill(TEXTS.labelled, { label: host, value: why });
   return fill(WORDS.waitingFor, { host, why, until: momentText(until) });
 }
