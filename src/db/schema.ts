@@ -212,7 +212,7 @@ export interface Schema {
     document: string | null;
     /** From the counter `catalog`, raised with every change. */
     version: number;
-    /** JSON: tile sets that the change made wrong and that may still be there; null: none. */
+    /** JSON of `Leftovers`; null: none. */
     drops: string | null;
     changed_by: string;
     changed_at: number;
@@ -274,10 +274,10 @@ export interface Schema {
     at: Time;
     /** JSON, with a newline at its end. */
     line: string;
-    /** Empty: anonymous; null: an entry of version 0.2. */
-    account: string | null;
-    /** 1 for changes of accounts, keys, layers, grid sets and the quota, and for entries of version 0.2. */
-    administrative: Generated<number>;
+    /** Empty: anonymous. */
+    account: string;
+    /** 1 for changes of accounts, keys, layers, grid sets and the quota. */
+    administrative: number;
   };
   /** Wrong passwords, for the throttles of all nodes. */
   login_failures: {
