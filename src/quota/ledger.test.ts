@@ -55,6 +55,13 @@ async function* toAsync<T>(items: Iterable<T>): AsyncGenerator<T> {
   yield* items;
 }
 
+async function* each<T>(items: AsyncIterable<T>, seen: () => void): AsyncGenerator<T> {
+  for await (const item of items) {
+    seen();
+    yield item;
+  }
+}
+
 describe('the ledger', () => {
   it('the ledger contains when the tiles of a layer last changed, and when all of them went', async () => {
     const before = Date.now() - 1000;
