@@ -309,6 +309,7 @@ class Pipeline implements TilePipeline {
       // A tile made before its request is a hit, though it may not be stored yet.
       const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
       const made = await flight.tile(tile, signal);
+      if (made && flight.warning !== null) return { ...answerWith(made, 'BYPASS'), warning: flight.warning };
       // The picture may be from before a change: neither clients nor CDNs may keep it.
       if (made && flight.outdated) return answerWith(made, 'STALE');
       return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');

@@ -27,6 +27,8 @@ export interface CachedTile extends Omit<StoredTile, 'madeBy'> {
   readonly outcome: CacheOutcome;
   /** Stretched from tiles of a lower zoom: never kept, and by clients only for seconds. */
   readonly standIn?: true;
+  /** As in `SourceResult`. */
+  readonly warning?: string;
 }
 
 export type RenewMode = 'missing' | 'all' | 'stale';
