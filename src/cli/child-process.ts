@@ -1,12 +1,15 @@
-/** Entry point of the child processes of servers and workers: `task-process` or `http-process`; see child-processes.ts. */
+/** Entry point of the child processes of servers and workers: `task-process` or `server-process`; see child-processes.ts. */
 import { existsSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
+import { readSettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import { settingsFrom } from '../config/settings-handover.ts';
+import { type SettingsHandover, servingSettingsFrom, settingsFrom } from '../config/settings-handover.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
+import { type ServerStart, startTaskProcess } from './child-processes.ts';
+import { settingsFor } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
 /** Hits come before seeding: the server gets ten times as much of a busy processor. */
@@ -21,9 +24,19 @@ async function openTaskProcess(settings: Settings, log: Logger) {
   return openTaskProcessApp(settings, own, process);
 }
 
-async function openHttpProcess(settings: Settings, log: Logger) {
-  const { openHttpProcessApp } = await import('../app/open-http-process-app.ts');
-  return openHttpProcessApp(settings, { log: log.child({ http: process.pid }), clock: systemClock }, process);
+async function openServerProcess(start: ServerStart, settings: Settings, log: Logger) {
+  const { openServerApp } = await import('../app/open-server-app.ts');
+  const { handover, configFile, flags, startedIn, first } = start;
+  const loaded = { settings, handover, configFile, shown: null, warnings: [] };
+  const file = readSettingsFile(() => settingsFor(flags, startedIn), loaded);
+  const forkWorker = () => startTaskProcess(file.current.handover);
+  const own = { log: log.child({ process: process.pid }), clock: systemClock, random: systemRandom };
+  return openServerApp(settings, { ...own, file, forkWorker }, process, first);
+}
+
+function servingSettings({ handover, adminPassword, port }: ServerStart): Settings {
+  const { server, access, ...settings } = servingSettingsFrom(handover);
+  return { ...settings, server: { ...server, port }, access: { ...access, adminPassword } };
 }
 
 function giveWay(): void {
@@ -38,12 +51,14 @@ async function live(): Promise<void> {
   // Ctrl-C reaches the whole group, and SIGHUP is for the server, which decides when a process ends.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
   hardenProcess();
-  const settings = settingsFrom(JSON.parse(await text(process.stdin)));
+  const start: SettingsHandover | ServerStart = JSON.parse(await text(process.stdin));
+  const settings = 'handover' in start ? servingSettings(start) : settingsFrom(start);
   const log = createLogger(settings.log.level);
   exitOnTheUnforeseen(log);
   moveTo(settings.data);
-  const open = process.argv[2] === 'http-process' ? openHttpProcess : openTaskProcess;
-  const app = await open(settings, log);
+  const app = await ('handover' in start
+    ? openServerProcess(start, settings, log)
+    : openTaskProcess(settings, log));
   await app.stopped;
   await app.close();
   process.removeAllListeners('disconnect');

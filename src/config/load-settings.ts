@@ -237,8 +237,8 @@ export class SettingsError extends TilewardenError {
 export type SettingsFile = ReturnType<typeof readSettingsFile>;
 
 /** Settings that can be read again while the server runs. */
-export function readSettingsFile(load: () => LoadedSettings) {
-  let current = load();
+export function readSettingsFile(load: () => LoadedSettings, first: LoadedSettings = load()) {
+  let current = first;
   return {
     get current() {
       return current;

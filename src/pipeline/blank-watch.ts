@@ -181,6 +181,10 @@ export class BlankSuspects {
     return [...this.#suspects.values()].filter(({ set, at }) => set.layer === layer && at > since).reverse();
   }
 
+  all(): readonly BlankSuspect[] {
+    return [...this.#suspects.values()];
+  }
+
   /** Entries since the last call, to be added up elsewhere. */
   take(): readonly BlankSuspect[] {
     const taken = [...this.#suspects.values()];

@@ -38,8 +38,6 @@ export interface DispatcherOptions {
   readonly limits: HttpLimits;
   /** Tells the request ids of this run from those of the last one. */
   readonly idPrefix: string;
-  /** In one of several processes: what another one answers. */
-  readonly elsewhere?: Elsewhere;
   /** With several processes or nodes: resolves when the others have reported their counts, or obey all changes. */
   readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
   /** The database does not answer: no request waits for it. */
@@ -49,12 +47,6 @@ export interface DispatcherOptions {
   readonly accessLog?: Pick<AccessLog, 'add'>;
 }
 
-interface Elsewhere {
-  takes(match: Match, method: string): boolean;
-  /** Rejects while nothing is answered yet. */
-  forward(request: IncomingMessage, response: ServerResponse): Promise<void>;
-}
-
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 /** How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer. */
@@ -62,7 +54,7 @@ const LINGER_MS = 1000;
 
 /** Takes each request past the checks to its handler, and the answer to the caller. */
 export function createDispatcher(options: DispatcherOptions) {
-  const { router, access, audit, trusts, log, limits, elsewhere, flush, accessLog } = options;
+  const { router, access, audit, trusts, log, limits, flush, accessLog } = options;
   const stopping = new AbortController();
   const send = createSender(streamSignal);
   let stopped = false;
@@ -138,10 +130,6 @@ export function createDispatcher(options: DispatcherOptions) {
 
   function take(request: IncomingMessage, response: ServerResponse): void {
     const { match, context } = matchOf(request);
-    if (elsewhere?.takes(match, request.method ?? '')) {
-      void forward(elsewhere, request, response, context, match);
-      return;
-    }
     if (match.role !== 'public' || !isReading(request)) {
       void answerAdmitted(request, response, context, match);
       return;
@@ -168,22 +156,6 @@ export function createDispatcher(options: DispatcherOptions) {
   ): Promise<void> {
     context.key = null;
     answerProblem(response, await keyGate?.refuse(key, response.req), context, match);
-  }
-
-  async function forward(
-    way: Elsewhere,
-    request: IncomingMessage,
-    response: ServerResponse,
-    context: Context,
-    match: Match,
-  ): Promise<void> {
-    response.once('finish', () => lingerOver(request));
-    try {
-      refuseMalformed(request, context);
-      await way.forward(request, response);
-    } catch (error) {
-      answerProblem(response, error, context, match);
-    }
   }
 
   /** For tiles: no promise unless the handler makes one. */

@@ -1,5 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import { cameByTls } from '../auth/peer.ts';
+import { isEncrypted } from '../auth/peer.ts';
 import type { Context } from '../context.ts';
 import { type Headers, isPrepared, type PreparedResponse, pairs, type Response } from '../response.ts';
 
@@ -49,7 +49,7 @@ export function createSender(
   return (response, answer, context, sharing) => {
     const { status, body } = answer;
     const toAll = sharing === 'anyone' && context.audience === 'all' && !context.followsAddress;
-    const byTls = cameByTls(response.req);
+    const byTls = isEncrypted(response.req.socket);
     if (toAll && !byTls && isPrepared(answer) && isTakenWhole(response, answer)) {
       outbox.whole(response, answer);
       return;
