@@ -124,7 +124,8 @@ function packagesOf(lockFile) {
 
 /** Null when it works, with the module that finds marks by place. In a process of its own: a failed load would stay failed in this one. */
 function nativeProblem() {
-  const program = "new (require('better-sqlite3'))(':memory:').exec('CREATE VIRTUAL TABLE t USING rtree_i32(id, a, b)').close()";
+  const program =
+    "new (require('better-sqlite3'))(':memory:').exec('CREATE VIRTUAL TABLE t USING rtree_i32(id, a, b)').close()";
   const { status, stderr } = spawnSync(process.execPath, ['-e', program], { cwd: root, encoding: 'utf8' });
   return status === 0 ? null : stderr;
 }

@@ -27,7 +27,7 @@ export const MUTANTS = [
     tests: ['src/storage/memory'],
   },
   {
-    file: 'src/storage/memory/memory-store.ts',
+    file: 'src/storage/segments/memory-store.ts',
     line: "throw new TilewardenError('generation-stale'",
     fault: "if (z > 100) throw new TilewardenError('generation-stale'",
     tests: ['src/storage/memory'],
@@ -211,8 +211,8 @@ export const MUTANTS = [
   },
   {
     file: 'src/access/session-store.ts',
-    line: 'if (!row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS) return null;',
-    fault: 'if (!row || now - row.seen_at > SESSION_IDLE_MS) return null;',
+    line: 'return row.seen_at >= now - SESSION_IDLE_MS && row.created_at >= now - SESSION_LIFE_MS;',
+    fault: 'return row.seen_at >= now - SESSION_IDLE_MS;',
     tests: ['src/access/accounts.test.ts'],
   },
   {

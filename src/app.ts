@@ -132,7 +132,7 @@ async function openResponses(
   open: ClosingStack,
 ) {
   const { services, pipeline, registry, stores, peers, flush, leads } = node;
-  const { database, events, limiter, blankAreas, tallies } = services;
+  const { database, events, limiter, tallies } = services;
   const { counters } = tallies;
   const { share } = figures;
   const status = () => pipeline.status();
@@ -149,7 +149,6 @@ async function openResponses(
   const accessLog = file === null ? null : open.use(openAccessLog({ file, format }, { clock, log }));
   return {
     ...(accessLog && { accessLog }),
-    blankAreas,
     ...shownActivity(tallies, share, node),
     isAway,
     flush: (what: 'counts' | 'changes') => (what === 'counts' ? figures.refresh() : flush()),
@@ -199,20 +198,12 @@ async function openResponses(
 
 /** What is remembered of layers in the memory of all processes. */
 function shownActivity(
-  { activity, blankSuspects }: TileServices['tallies'],
+  { activity }: TileServices['tallies'],
   share: ServerFigures['share'],
   node: Node,
 ) {
   const activityElsewhere = share('activity', () => activity.all());
-  const suspectsElsewhere = share('suspects', () => blankSuspects.all(), 'live');
   return {
-    blankSuspects: {
-      of: (layer: string) =>
-        [blankSuspects.of(layer), ...suspectsElsewhere()]
-          .flat()
-          .filter(({ set }) => set.layer === layer)
-          .sort((a, b) => b.at - a.at),
-    },
     layerState(name: string) {
       const others = activityElsewhere().flatMap((all) => all.filter(({ layer }) => layer === name));
       const state = others.reduce(mergeActivity, activity.of(name));

@@ -1,13 +1,6 @@
 import type { CutGrid } from './image.ts';
 import { createPixelWork } from './pixels.ts';
 
-interface CutJpeg {
-  /** Row by row; a number is the one colour of all pixels of a tile, as 0xAABBGGRR. */
-  readonly tiles: readonly (Buffer | number)[];
-  /** The colour of each pixel along the edges, without the gutter; until the next picture is cut. */
-  readonly edges: Readonly<Record<'top' | 'right' | 'bottom' | 'left', Uint32Array>>;
-}
-
 /** Pixels along a side of the groups of blocks that a file is made of. */
 const GROUP = 16;
 /** Of fixed-point numbers. */
@@ -26,8 +19,11 @@ export class JpegCutter {
     this.#ours = stepsOfQuality(quality);
   }
 
-  /** Null when the picture cannot be cut so: it is unusual or damaged, its tiles do not begin where groups do, or its gutter differs by side. */
-  cut(bytes: Buffer, grid: CutGrid): CutJpeg | null {
+  /**
+   * Row by row; a number is the one colour of all pixels of a tile, as 0xAABBGGRR. Null when the picture cannot be cut so: it is unusual or damaged, its tiles do not begin where groups do, or its
+   * gutter differs by side.
+   */
+  cut(bytes: Buffer, grid: CutGrid): (Buffer | number)[] | null {
     const { columns, rows, tileWidth, tileHeight } = grid;
     const { left: gutter, top, right, bottom } = grid.gutter;
     if ([top, right, bottom].some((side) => side !== gutter)) return null;
@@ -38,8 +34,7 @@ export class JpegCutter {
     const [across, down, frame] = [tileWidth / GROUP, tileHeight / GROUP, gutter / GROUP];
     if (this.#work.cutJpeg(jpeg.scan.length, columns, rows, across, down, frame) === 0) return null;
     const head = jpegHead(tileWidth, tileHeight, this.#stepsFor(jpeg));
-    const tiles = Array.from({ length: columns * rows }, (_, tile) => this.#tile(tile, head));
-    return { tiles, edges: this.#edges(width, height) };
+    return Array.from({ length: columns * rows }, (_, tile) => this.#tile(tile, head));
   }
 
   /** The coarser of both. */
@@ -82,17 +77,6 @@ export class JpegCutter {
     if (colour !== 0) return colour;
     const length = this.#work.layTile(tile);
     return Buffer.concat([head, this.#bytesAt(this.#work.JPEG_FILE.value, length)]);
-  }
-
-  #edges(width: number, height: number): CutJpeg['edges'] {
-    const { memory, JPEG_EDGES } = this.#work;
-    const lines = new Uint32Array(memory.buffer, JPEG_EDGES.value, 2 * (width + height));
-    return {
-      top: lines.subarray(0, width),
-      bottom: lines.subarray(width, 2 * width),
-      left: lines.subarray(2 * width, 2 * width + height),
-      right: lines.subarray(2 * width + height),
-    };
   }
 
   #bytesAt(at: number, length: number): Uint8Array {

@@ -104,7 +104,7 @@ export class Pixels {
 
 /** Where things lie in its memory; some of them move with what is reserved. */
 type Place = 'IMAGE' | 'PACKED' | 'FILE' | 'PALETTE' | JpegPlace;
-type JpegPlace = 'JPEG_INPUT' | 'JPEG_EDGES' | 'JPEG_FILE' | 'STEPS' | 'FACTORS';
+type JpegPlace = 'JPEG_INPUT' | 'JPEG_FILE' | 'STEPS' | 'FACTORS';
 
 /** What wasm/pixels.ts exports; its comments say what each does. */
 interface PixelWork extends Readonly<Record<Place, WebAssembly.Global>> {

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { createBlankAreas } from '../catalog/blank-areas.ts';
 import { type BoundLayer, openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
@@ -18,7 +17,6 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import { type Count, Counters } from '../lib/counters.ts';
 import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
-import { BlankSuspects } from '../pipeline/blank-watch.ts';
 import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
@@ -142,8 +140,6 @@ function openMaking(
   const parameterSets = open.use(openParameterSets({ database, events, clock, most: maxParameterSets }));
   const counters = new Counters(() => takeStoreRequests(stores));
   const activity = new LayerActivity(events, clock);
-  const blankAreas = createBlankAreas(database, clock);
-  const blankSuspects = new BlankSuspects(clock);
   const pipeline = open.use(
     openTilePipeline({
       cutter,
@@ -153,8 +149,6 @@ function openMaking(
       log,
       counters,
       onFailure: (layer, error) => activity.failed(layer, error),
-      blankAreas: (layer) => blankAreas.list(layer),
-      blankSuspects,
       parameterSets,
       settings: { memoryTierBytes },
       claims,
@@ -164,10 +158,9 @@ function openMaking(
     events,
     parameters,
     parameterSets,
-    blankAreas,
     pipeline,
     /** Counters that are summed over the processes of a node. */
-    tallies: { counters, activity, blankSuspects },
+    tallies: { counters, activity },
   };
 }
 

@@ -3,7 +3,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, type Layer } from '../domain/layer.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Logger } from '../lib/logger.ts';
-import { amountInSet } from '../storage/amount-in-set.ts';
+import { amountInSet, tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type StoreChange } from '../storage/tile-store.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type {
@@ -31,8 +31,6 @@ export interface ShownEntry {
   readonly document: unknown;
   /** The same with every default; null of a grid set. */
   readonly effective: unknown;
-  /** Fields that its form has no place for. */
-  readonly aside: unknown;
 }
 
 interface PlannedChange extends Pick<CatalogEntry, 'name' | 'document'> {
@@ -70,7 +68,6 @@ interface ChangeOptions {
   readonly by: string;
   /** Only says what would become of cached tiles. */
   readonly dryRun: boolean;
-  readonly aside?: unknown;
   /** The fate of tiles that show another source; null or absent: stale. */
   readonly tiles?: TileChoice | null;
 }
@@ -156,12 +153,12 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   async function write(
     inside: EntryTransaction,
     { kind, name, document, layers }: PlannedChange,
-    { expected, by, aside = null, tiles = null }: ChangeOptions,
+    { expected, by, tiles = null }: ChangeOptions,
   ): Promise<CatalogEntry> {
     for (const [layer, facets] of layers) await records.record(inside, layer, facets, tiles, by);
     const isRemoved = kind === 'layer' && document === null;
     const leftovers = isRemoved ? await options.belongings(inside.query) : null;
-    const change = { kind, name, document, aside, leftovers, changedBy: by };
+    const change = { kind, name, document, leftovers, changedBy: by };
     return inside.put(expected === undefined ? change : { ...change, expected });
   }
 
@@ -188,7 +185,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const judge = judgeOf(catalog, layers, choice);
     for (const layer of [...layers.keys(), ...above]) {
       for (const store of catalog.stores().values()) {
-        for await (const set of store.tileSets(layer)) {
+        for (const set of await tileSetsIn(store, layer)) {
           const own = judge(set);
           const fate = own === 'kept' && layers.has(layer) && !offers(set, store) ? 'orphaned' : own;
           if (fate)
@@ -270,11 +267,11 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       if (origin === 'database') {
         const entry = await living(kind, name);
         if (!entry) return null;
-        const { version, document, aside } = entry;
-        return { origin, version, document: reader.shown(document), effective, aside };
+        const { version, document } = entry;
+        return { origin, version, document: reader.shown(document), effective };
       }
       const document = full ?? options.gridSetDocuments().get(name) ?? null;
-      return { origin, version: null, document: reader.shown(document), effective, aside: null };
+      return { origin, version: null, document: reader.shown(document), effective };
     },
 
     async put(kind: EntryKind, input: unknown, change: ChangeOptions): Promise<EntryChanged> {

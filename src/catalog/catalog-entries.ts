@@ -16,8 +16,6 @@ type KeptKind = EntryKind | 'service' | 'tiles';
 export interface Leftovers {
   readonly task: number;
   readonly schedule: number;
-  /** Layers whose tiles version 0.2 was about to remove when it ended. */
-  readonly wrong?: readonly string[];
 }
 
 export interface CatalogEntry {
@@ -25,7 +23,6 @@ export interface CatalogEntry {
   readonly name: string;
   /** Null: it has been removed. */
   readonly document: unknown;
-  readonly aside: unknown;
   readonly version: number;
   /** Not null: the layer was removed, and these may still be there. */
   readonly leftovers: Leftovers | null;
@@ -36,7 +33,7 @@ export interface CatalogEntry {
 
 interface EntryChange
   extends Pick<CatalogEntry, 'kind' | 'name' | 'document' | 'changedBy'>,
-    Partial<Pick<CatalogEntry, 'aside' | 'leftovers'>> {
+    Partial<Pick<CatalogEntry, 'leftovers'>> {
   /** The expected current version; null: none; undefined: any. */
   readonly expected?: number | null;
 }
@@ -140,7 +137,7 @@ export function createCatalogEntries(
 const ROWS_AT_ONCE = 500;
 
 function rowAfter(
-  { kind, name, document, aside = null, leftovers = null, changedBy }: EntryChange,
+  { kind, name, document, leftovers = null, changedBy }: EntryChange,
   version: number,
   now: number,
 ): RowOf<'catalog_entries'> {
@@ -149,7 +146,6 @@ function rowAfter(
     kind,
     name,
     document: json(document),
-    aside: json(aside),
     version,
     drops: json(leftovers),
     changed_by: changedBy,
@@ -184,17 +180,11 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
     kind: row.kind as KeptKind,
     name: row.name,
     document: row.document === null ? null : JSON.parse(row.document),
-    aside: row.aside === null ? null : JSON.parse(row.aside),
     version: row.version,
-    leftovers: row.drops === null ? null : leftoversOf(JSON.parse(row.drops)),
+    leftovers: row.drops === null ? null : JSON.parse(row.drops),
     changedBy: row.changed_by,
     changedAt: row.changed_at,
   };
-}
-
-/** Version 0.2 listed tile sets to be dropped there. */
-function leftoversOf(drops: Leftovers | readonly { readonly layer: string }[]): Leftovers {
-  return 'task' in drops ? drops : { task: 0, schedule: 0, wrong: drops.map(({ layer }) => layer) };
 }
 
 /**
@@ -206,8 +196,6 @@ export const CATALOG_CHANGED = messageKind<unknown>('catalog-changed');
 /** GeoWebCache's `global` document. */
 interface ServiceDocument {
   readonly service: ServiceDescription;
-  /** Settings of GeoWebCache's that mean nothing here and are only given back, by name. */
-  readonly remembered: Readonly<Record<string, string | number | boolean>>;
 }
 
 export type ServiceSettings = Awaited<ReturnType<typeof openServiceSettings>>;
@@ -235,6 +223,6 @@ export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 
 }
 
 function documentOf(stored: unknown): ServiceDocument {
-  const { service = {}, remembered = {} } = isRecord(stored) ? (stored as Partial<ServiceDocument>) : {};
-  return { service: { ...DEFAULT_SERVICE, ...service }, remembered };
+  const { service = {} } = isRecord(stored) ? (stored as Partial<ServiceDocument>) : {};
+  return { service: { ...DEFAULT_SERVICE, ...service } };
 }

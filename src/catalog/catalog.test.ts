@@ -39,7 +39,6 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     attribution: '',
     outside: null,
     retina: false,
-    blankIsRight: false,
     fullWMS: false,
     queryable: false,
     infoFormats: [],

@@ -1,8 +1,6 @@
-import { type BlankArea, polygonOfBounds } from '../domain/blank-area.ts';
 import { boundsOf } from '../domain/bounds.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
-import { MAX_LEVELS } from '../domain/grid-set.ts';
 import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
 import { type Layer, type Legend, type UpdateSource, WGS_84, type ZoomExpiry } from '../domain/layer.ts';
@@ -49,7 +47,6 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetRegi
     staleIfErrorSeconds: declaration.staleIfError,
     expireClientsSeconds,
     expireClientsByZoom,
-    ...blankRules(declaration, gridSubsets),
     fullWms: declaration.fullWMS,
     infoFormats: declaration.queryable ? declaration.infoFormats : [],
     cacheBypass: declaration.cacheBypass,
@@ -85,32 +82,6 @@ function createLegend(legend: LayerDeclaration['legends'][number]): Legend {
 function expiryOf(declared: LayerDeclaration['expireCache']): readonly [number, readonly ZoomExpiry[]] {
   if (typeof declared === 'number') return [declared, []];
   return [0, declared.toSorted((a, b) => a.minZoom - b.minZoom)];
-}
-
-function blankRules(
-  { name, blankIsRight }: LayerDeclaration,
-  subsets: readonly GridSubset[],
-): Pick<Layer, 'blankIsRight' | 'blankAreas'> {
-  if (typeof blankIsRight === 'boolean') return { blankIsRight, blankAreas: [] };
-  return {
-    blankIsRight: false,
-    blankAreas: blankIsRight.map((area) => createBlankArea(name, area, subsets)),
-  };
-}
-
-type BlankAreaDeclaration = Exclude<LayerDeclaration['blankIsRight'], boolean>[number];
-
-function createBlankArea(
-  layer: string,
-  { gridSet, zoomStart = 0, zoomStop = MAX_LEVELS - 1, bounds }: BlankAreaDeclaration,
-  subsets: readonly GridSubset[],
-): BlankArea {
-  const known = subsets.flatMap((subset) => [subset.gridSet.name, ...subset.gridSet.aliases]);
-  if (gridSet !== undefined && !known.includes(gridSet)) {
-    throw misconfigured(`blankIsRight names grid set ${gridSet}, which layer ${layer} does not have.`);
-  }
-  const area = bounds ? { polygons: [polygonOfBounds(boundsOf(bounds))], crs: 'grid-set' as const } : null;
-  return { gridSet: gridSet ?? null, zoomStart, zoomStop, area };
 }
 
 function createFormat(mediaType: string): Format {

@@ -58,23 +58,6 @@ const gridSubsetSchema = z.union([
     }),
 ]);
 
-const MAX_BLANK_AREAS = 200;
-
-const blankAreaSchema = z.lazy(() =>
-  z
-    .strictObject({
-      gridSet: text.optional().describe('All grid sets when absent; needed with bounds'),
-      bounds: extentSchema.optional().describe("In the grid set's CRS; everywhere when absent"),
-      zoomStart: zoomSchema.optional(),
-      zoomStop: zoomSchema.optional(),
-    })
-    .refine(({ gridSet, bounds }) => gridSet !== undefined || bounds === undefined, {
-      error: 'must be given with bounds',
-      path: ['gridSet'],
-    })
-    .refine(isInOrder, WRONG_ORDER),
-);
-
 /** Seconds; a source that is down over a long weekend is not the end of the map. */
 const DEFAULT_STALE_IF_ERROR = 7 * 86_400;
 const secondsSchema = z.int().min(0);
@@ -205,12 +188,6 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
         'Seconds a client may keep a tile; 0: say nothing; -1: ask again each time. Or a list of { minZoom, seconds }',
       ),
     access: z.enum(LAYER_ACCESS).default('public').describe('Who may look at it'),
-    blankIsRight: z
-      .union([z.boolean(), z.array(blankAreaSchema).min(1).max(MAX_BLANK_AREAS)])
-      .default(false)
-      .describe(
-        'Blank tiles are kept as long as others, whatever lies beside them; or a list of where: { gridSet, bounds, zoomStart, zoomStop }',
-      ),
     retina: flag.describe('Tiles with twice the pixels too, at …@2x.png'),
     outside: z
       .enum(OUTSIDE_ANSWERS)

@@ -1,5 +1,4 @@
-import { polygonOfBounds } from '../domain/blank-area.ts';
-import type { Bounds, Polygon } from '../domain/bounds.ts';
+import { type Bounds, type Polygon, polygonOfBounds } from '../domain/bounds.ts';
 import { type Point, projectionOfSrs } from '../domain/projection.ts';
 import type { ChangedPlace } from './change.ts';
 

@@ -3,7 +3,7 @@
  * truncation or invalidation is acknowledged, the layers above are marked there.
  */
 import type { Catalog } from '../catalog/catalog.ts';
-import { polygonOfBounds } from '../domain/blank-area.ts';
+import { polygonOfBounds } from '../domain/bounds.ts';
 import { boundsOfRect, levelOf } from '../domain/grid-set.ts';
 import { findGridSubset, type Layer } from '../domain/layer.ts';
 import type { TileEvent, TileEvents } from '../domain/tile-events.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
-import { polygonOfBounds } from '../domain/blank-area.ts';
-import { boundsOfPoints } from '../domain/bounds.ts';
+import { boundsOfPoints, polygonOfBounds } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { tilesOfBounds } from '../domain/grid-set.ts';
 import { projectionOf, projectionOfSrs } from '../domain/projection.ts';

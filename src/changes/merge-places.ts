@@ -1,6 +1,11 @@
 /** Bursts become a few areas: far ones stay apart, and beyond a number of parts neighbours are merged. */
-import { polygonOfBounds } from '../domain/blank-area.ts';
-import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../domain/bounds.ts';
+import {
+  type Bounds,
+  boundsAround,
+  boundsOfPoints,
+  type Polygon,
+  polygonOfBounds,
+} from '../domain/bounds.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { createPace, type Pace } from '../lib/yielding.ts';
 import type { Change, ChangedPlace } from './change.ts';

@@ -2,8 +2,13 @@
  * Changed places in the CRS of a grid set. Never misses a tile: edges are followed to within a pixel of the deepest zoom,
  * and what cannot be converted becomes a box or the whole extent.
  */
-import { polygonOfBounds } from '../domain/blank-area.ts';
-import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../domain/bounds.ts';
+import {
+  type Bounds,
+  boundsAround,
+  boundsOfPoints,
+  type Polygon,
+  polygonOfBounds,
+} from '../domain/bounds.ts';
 import { type GridSet, METERS_PER_DEGREE } from '../domain/grid-set.ts';
 import { type Point, projectionOf, projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';

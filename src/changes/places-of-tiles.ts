@@ -1,5 +1,4 @@
-import { polygonOfBounds } from '../domain/blank-area.ts';
-import { expandBounds } from '../domain/bounds.ts';
+import { expandBounds, polygonOfBounds } from '../domain/bounds.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { DEEPEST_ZOOM } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';

@@ -1,4 +1,4 @@
-import { polygonOfBounds } from '../domain/blank-area.ts';
+import { polygonOfBounds } from '../domain/bounds.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import type { Change } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';

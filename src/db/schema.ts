@@ -204,25 +204,15 @@ export interface Schema {
   };
   /** Combinations of parameter values that may have stored tiles. */
   parameter_sets: { layer: string; id: string; noted_at: Time };
-  blank_areas: {
-    id: Generated<number>;
-    layer: string;
-    document: Json;
-    note: string;
-    created_by: string;
-    created_at: Time;
-  };
   /** Layers and grid sets that were declared over the network. */
   catalog_entries: {
     kind: string;
     name: string;
     /** JSON; null: it has been removed. */
     document: string | null;
-    /** JSON: the parts that its form could not hold, for its author. */
-    aside: string | null;
     /** From the counter `catalog`, raised with every change. */
     version: number;
-    /** JSON: tile sets that the change made wrong and that may still be there; null: none. */
+    /** JSON of `Leftovers`; null: none. */
     drops: string | null;
     changed_by: string;
     changed_at: number;
@@ -284,10 +274,10 @@ export interface Schema {
     at: Time;
     /** JSON, with a newline at its end. */
     line: string;
-    /** Empty: anonymous; null: an entry of version 0.2. */
-    account: string | null;
-    /** 1 for changes of accounts, keys, layers, grid sets and the quota, and for entries of version 0.2. */
-    administrative: Generated<number>;
+    /** Empty: anonymous. */
+    account: string;
+    /** 1 for changes of accounts, keys, layers, grid sets and the quota. */
+    administrative: number;
   };
   /** Wrong passwords, for the throttles of all nodes. */
   login_failures: {

@@ -85,3 +85,15 @@ export function polygonHolds(polygon: Polygon, x: number, y: number): boolean {
   }
   return inside;
 }
+
+export function polygonOfBounds({ minX, minY, maxX, maxY }: Bounds): Polygon {
+  return [
+    [
+      [minX, minY],
+      [maxX, minY],
+      [maxX, maxY],
+      [minX, maxY],
+      [minX, minY],
+    ],
+  ];
+}

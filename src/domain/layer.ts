@@ -1,4 +1,3 @@
-import type { BlankArea } from './blank-area.ts';
 import { shortened, TilewardenError } from './errors.ts';
 import { type Format, formatOf, formatOfExtension } from './format.ts';
 import type { GridSubset } from './grid-subset.ts';
@@ -108,10 +107,6 @@ export interface Layer {
   readonly outside: OutsideResponse | null;
   /** `parent`: the nearest cached tile above, stretched; else, as with `not-found`, none. */
   readonly onMiss: MissResponse;
-  /** Pictures of one colour are never suspect, whatever is next to them. */
-  readonly blankIsRight: boolean;
-  /** Neither are they here. */
-  readonly blankAreas: readonly BlankArea[];
   /** Pictures of any place and size are put together from its tiles. */
   readonly fullWms: boolean;
   /** With `cached=false` the source is queried, and nothing is kept. */

@@ -1,7 +1,7 @@
 import { CONTACT_FIELDS, DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { type DocumentNode, leaf, nodeOf, textList } from './document-node.ts';
-import { Aside, type ReadWarning, type Shape } from './kept-elements.ts';
+import { type ReadWarning, ReadWarnings, type Shape } from './read-warnings.ts';
 import {
   bodyProblem,
   booleanField,
@@ -13,19 +13,14 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
-type Remembered = Readonly<Record<string, string | number | boolean>>;
-
 export interface GlobalChange {
   /** Whole, where the body has any of it. */
   readonly service?: ServiceDescription;
-  /** Only those that the body has. */
-  readonly remembered: Remembered;
   readonly warnings: readonly ReadWarning[];
 }
 
 export interface GlobalDocument {
   readonly service: ServiceDescription;
-  readonly remembered: Remembered;
   readonly version: string;
   readonly identifier: string;
   readonly location: string;
@@ -55,7 +50,12 @@ const SHAPE: Shape = {
   identifier: null,
   location: null,
 };
-const DEFAULTS: Remembered = { runtimeStatsEnabled: true, wmtsCiteCompliant: false, backendTimeout: 120 };
+/** GeoWebCache's settings as it has them by default: shown, and not to be changed. */
+const DEFAULTS: Readonly<Record<string, string | number | boolean>> = {
+  runtimeStatsEnabled: true,
+  wmtsCiteCompliant: false,
+  backendTimeout: 120,
+};
 const FLAGS = ['runtimeStatsEnabled', 'fullWMS', 'wmtsCiteCompliant', 'cacheBypassAllowed'];
 /** The setting to use instead. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
@@ -78,19 +78,18 @@ export function readGlobal(
     if (element && textOf(element) !== value)
       throw bodyProblem(`Cannot modify read-only property "${name}"`, element.place);
   }
-  const aside = new Aside();
-  aside.keepStrays(root, SHAPE, {});
-  const remembered: Remembered = omitUndefined({
+  const warnings = new ReadWarnings();
+  warnings.ignoredOutside(root, SHAPE, {});
+  const given: typeof DEFAULTS = omitUndefined({
     ...Object.fromEntries(FLAGS.map((name) => [name, booleanField(root, name)])),
     lockProvider: textField(root, 'lockProvider'),
     backendTimeout: integerField(root, 'backendTimeout'),
   });
-  for (const name of Object.keys(remembered)) {
-    if (remembered[name] !== DEFAULTS[name])
-      aside.warn([name], `is kept without effect: ${WITHOUT_EFFECT[name]}`);
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== DEFAULTS[name]) warnings.ignored([name], WITHOUT_EFFECT[name]);
   }
   const information = onlyChild(root, 'serviceInformation');
-  return { ...(information && { service: serviceOf(information) }), remembered, warnings: aside.warnings };
+  return { ...(information && { service: serviceOf(information) }), warnings: warnings.all };
 }
 
 function serviceOf(information: WireElement): ServiceDescription {
@@ -115,14 +114,7 @@ function serviceOf(information: WireElement): ServiceDescription {
   };
 }
 
-export function writeGlobal({
-  service,
-  remembered,
-  version,
-  identifier,
-  location,
-}: GlobalDocument): DocumentNode {
-  const set = { ...DEFAULTS, ...remembered };
+export function writeGlobal({ service, version, identifier, location }: GlobalDocument): DocumentNode {
   const contact = Object.entries(service.contact).map(([name, text]) => leaf(name, text));
   return nodeOf('global', [
     nodeOf('serviceInformation', [
@@ -137,7 +129,7 @@ export function writeGlobal({
       leaf('fees', service.fees),
       leaf('accessConstraints', service.accessConstraints),
     ]),
-    ...Object.entries(set).map(([name, value]) => leaf(name, value)),
+    ...Object.entries(DEFAULTS).map(([name, value]) => leaf(name, value)),
     leaf('version', version),
     leaf('identifier', identifier),
     leaf('location', location),

@@ -2,8 +2,8 @@ import type { GridSet } from '../domain/grid-set.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { type DocumentNode, double, doubleList, leaf, nodeOf, textList } from './document-node.ts';
-import { Aside, type KeptElement, type Shape, valuesNamed, withKept } from './kept-elements.ts';
 import type { ReadDocument } from './read-layer.ts';
+import { ReadWarnings, type Shape, valuesNamed } from './read-warnings.ts';
 import {
   bodyProblem,
   booleanField,
@@ -31,8 +31,8 @@ export function readGwcGridSet(root: WireElement): ReadDocument {
   if (root.name !== 'gridSet') {
     throw bodyProblem(`The root must be gridSet, not "${root.name}"`, root.place);
   }
-  const aside = new Aside();
-  aside.keepStrays(root, SHAPE, {});
+  const warnings = new ReadWarnings();
+  warnings.ignoredOutside(root, SHAPE, {});
   const width = integerField(root, 'tileWidth') ?? DEFAULT_TILE_SIZE;
   const height = integerField(root, 'tileHeight') ?? DEFAULT_TILE_SIZE;
   const document = omitUndefined({
@@ -48,7 +48,7 @@ export function readGwcGridSet(root: WireElement): ReadDocument {
     alignTopLeft: booleanField(root, 'alignTopLeft'),
     yCoordinateFirst: booleanField(root, 'yCoordinateFirst') ?? false,
   });
-  return { document, kept: aside.kept, warnings: aside.warnings };
+  return { document, warnings: warnings.all };
 }
 
 function needed<T>(root: WireElement, name: string, value: T | undefined): T {
@@ -71,17 +71,13 @@ function ladderOf(root: WireElement): object {
 }
 
 /** `document`: as it was declared, where it was; scales stay scales. */
-export function writeGwcGridSet(
-  gridSet: GridSet,
-  document: unknown,
-  kept: readonly KeptElement[] = [],
-): DocumentNode {
+export function writeGwcGridSet(gridSet: GridSet, document: unknown): DocumentNode {
   const { extent } = gridSet;
   const coords = [extent.minX, extent.minY, extent.maxX, extent.maxY];
   const srs = leaf('number', gridSet.srs);
   const scales =
     isRecord(document) && Array.isArray(document.scaleDenominators) ? document.scaleDenominators : null;
-  const root = nodeOf('gridSet', [
+  return nodeOf('gridSet', [
     leaf('name', gridSet.name),
     leaf('description', gridSet.description || null),
     nodeOf('srs', [srs]),
@@ -105,5 +101,4 @@ export function writeGwcGridSet(
     leaf('tileWidth', gridSet.tileWidth),
     leaf('yCoordinateFirst', gridSet.yCoordinateFirst),
   ]);
-  return withKept(root, kept);
 }

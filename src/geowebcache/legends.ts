@@ -1,6 +1,6 @@
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { type DocumentNode, double, leaf, nodeOf } from './document-node.ts';
-import { type Shape, valuesNamed } from './kept-elements.ts';
+import { type Shape, valuesNamed } from './read-warnings.ts';
 import {
   attributeOf,
   bodyProblem,

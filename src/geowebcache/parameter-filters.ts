@@ -1,6 +1,6 @@
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { type DocumentNode, double, doubleList, leaf, nodeOf, textList } from './document-node.ts';
-import type { Aside, Shape } from './kept-elements.ts';
+import type { ReadWarnings, Shape } from './read-warnings.ts';
 import {
   bodyProblem,
   childrenNamed,
@@ -28,6 +28,9 @@ interface Filter {
 
 const COMMON = { key: null, defaultValue: null };
 export const STYLE_FILTER = 'styleParameterFilter';
+const STYLES = 'STYLES';
+/** A regular expression for every value. */
+const ANY = '.*';
 const NORMALIZE = { normalize: { case: null } };
 
 export const FILTER_SHAPES: Shape = {
@@ -38,25 +41,34 @@ export const FILTER_SHAPES: Shape = {
   [STYLE_FILTER]: null,
 };
 
-/** Filters of other kinds are kept by `Aside.keepStrays`. */
-export function readParameterFilters(root: WireElement, aside: Aside): readonly object[] | undefined {
+/** Filters of other kinds are reported by `ignoredOutside`. */
+export function readParameterFilters(
+  root: WireElement,
+  warnings: ReadWarnings,
+): readonly object[] | undefined {
   const filters = childrenNamed(root, 'parameterFilters').flatMap(({ children }) => children);
   const known = filters
     .filter(({ name }) => name in FILTER_SHAPES && name !== STYLE_FILTER)
-    .map((filter) => readFilter(filter, aside));
+    .map((filter) => readFilter(filter, warnings));
   const [style] = filters.filter(({ name }) => name === STYLE_FILTER);
-  const taken = style ? [...known, ...styleFilter(style, known, aside)] : known;
+  const taken = style ? [...known, ...styleFilter(style, known, warnings)] : known;
   return taken.length === 0 ? undefined : taken;
 }
 
 /** GeoServer's own: it takes the styles that GeoServer has, which some versions list. Otherwise the source says what it does not have. */
-function styleFilter(style: WireElement, others: readonly Filter[], aside: Aside): readonly Filter[] {
-  const name = textField(style, 'key') ?? 'STYLES';
+function styleFilter(
+  style: WireElement,
+  others: readonly Filter[],
+  warnings: ReadWarnings,
+): readonly Filter[] {
+  const name = textField(style, 'key') ?? STYLES;
   const there = others.some((other) => other.name.toUpperCase() === name.toUpperCase());
   const values = there ? [] : listedStyles(style);
   if (values.length > 0) return [{ name, default: '', values: ['', ...values] }];
-  aside.keep(['parameterFilters'], style, there ? 'is kept without effect' : 'takes any style');
-  return there ? [] : [{ name, ...readDefault(style), regex: '.*' }];
+  const path = ['parameterFilters', style.name];
+  if (there) warnings.ignored(path);
+  else warnings.changed(path, 'takes any style');
+  return there ? [] : [{ name, ...readDefault(style), regex: ANY }];
 }
 
 /** Empty for a filter with a default of its own, and where none is listed. */
@@ -67,7 +79,7 @@ function listedStyles(style: WireElement): readonly string[] {
   return hasDefault ? [] : [...new Set([own, ...available])].filter((name) => name !== '');
 }
 
-function readFilter(filter: WireElement, aside: Aside): Filter {
+function readFilter(filter: WireElement, warnings: ReadWarnings): Filter {
   const name = textField(filter, 'key');
   if (name === undefined) throw bodyProblem(`A ${filter.name} must have a key`, filter.place);
   const base = { name, ...readDefault(filter) };
@@ -75,11 +87,11 @@ function readFilter(filter: WireElement, aside: Aside): Filter {
     return { ...base, ...readNormalize(filter), values: stringValues(filter, base.default ?? '') };
   }
   if (filter.name === 'regexParameterFilter') {
-    return { ...base, ...readNormalize(filter), regex: textField(filter, 'regex') ?? '.*' };
+    return { ...base, ...readNormalize(filter), regex: textField(filter, 'regex') ?? ANY };
   }
   const float = filter.name === 'floatParameterFilter';
   const values = (entriesOf(filter, 'values', [float ? 'float' : 'int']) ?? []).map(numberOf);
-  const threshold = omitUndefined({ threshold: readThreshold(filter, aside) });
+  const threshold = omitUndefined({ threshold: readThreshold(filter, warnings) });
   return { ...base, [float ? 'floats' : 'integers']: values, ...threshold };
 }
 
@@ -89,10 +101,10 @@ function readDefault(filter: WireElement): { readonly default?: string } {
 }
 
 /** A threshold of 0 leaves only exact matches, which are always right. */
-function readThreshold(filter: WireElement, aside: Aside): number | undefined {
+function readThreshold(filter: WireElement, warnings: ReadWarnings): number | undefined {
   const threshold = numberField(filter, 'threshold');
   if (threshold === undefined || threshold > 0) return threshold;
-  aside.warn(['parameterFilters', filter.name, 'threshold'], `is ${threshold}; the default is used`);
+  warnings.changed(['parameterFilters', filter.name, 'threshold'], `is ${threshold}; the default is used`);
   return undefined;
 }
 
@@ -108,6 +120,7 @@ function readNormalize(filter: WireElement): { readonly normalize?: string } {
   return letters ? { normalize: letters.toLowerCase() } : {};
 }
 
+/** Any style is written as GeoServer's filter: its clients add one where they find none. */
 export function writeParameterFilters(filters: unknown): DocumentNode | null {
   if (!Array.isArray(filters) || filters.length === 0) return null;
   return nodeOf('parameterFilters', filters.map(writeFilter));
@@ -131,5 +144,6 @@ function writeFilter(filter: Filter): DocumentNode {
     const values = textList('values', 'string', filter.values.map(String));
     return nodeOf('stringParameterFilter', [...base, normalize, values]);
   }
-  return nodeOf('regexParameterFilter', [...base, normalize, leaf('regex', filter.regex ?? '.*')]);
+  if (filter.name === STYLES && filter.regex === ANY && !normalize) return nodeOf(STYLE_FILTER, base);
+  return nodeOf('regexParameterFilter', [...base, normalize, leaf('regex', filter.regex ?? ANY)]);
 }

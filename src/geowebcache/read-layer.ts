@@ -2,9 +2,9 @@ import { formatOf } from '../domain/format.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { readCacheExpiry, readClientExpiry } from './expiry.ts';
-import { Aside, type KeptElement, type ReadWarning, type Shape, valuesNamed } from './kept-elements.ts';
 import { LEGEND_SHAPE, readLegends } from './legends.ts';
 import { FILTER_SHAPES, readParameterFilters } from './parameter-filters.ts';
+import { type ReadWarning, ReadWarnings, type Shape, valuesNamed } from './read-warnings.ts';
 import { readUpdateSources } from './update-sources.ts';
 import {
   bodyProblem,
@@ -21,11 +21,10 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
-/** A document in the configuration file's form, and the elements without a place in it. */
+/** A document in the configuration file's form, and what became of elements without a place in it. */
 export interface ReadDocument {
   /** Not checked: the reader of the configuration file does that. */
   readonly document: Readonly<Record<string, unknown>>;
-  readonly kept: readonly KeptElement[];
   readonly warnings: readonly ReadWarning[];
 }
 
@@ -54,21 +53,21 @@ const SHAPE: Shape = {
   legends: LEGEND_SHAPE,
 };
 
-/** The effect that elements kept without effect would have had. */
+/** What to use instead, or why nothing is needed. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
-  formatModifiers: 'is kept without effect: set requestFormat of the source instead',
-  useETags: 'is kept without effect: every tile has an ETag',
-  errorMime: 'is kept without effect: the source is always asked for exceptions in XML',
-  hintsLevel: 'is kept without effect',
-  proxyUrl: 'is kept without effect: set HTTP_PROXY or HTTPS_PROXY in the environment of the server',
-  tiled: 'is kept without effect: write TILED=true into vendorParameters',
-  palette: 'is kept without effect: write PALETTE=… into vendorParameters',
-  cachePrefix: 'is kept without effect: the store says where tiles are kept',
-  metadataURLs: 'is kept without effect',
-  keywords: 'is kept without effect',
-  inMemoryCached: 'is kept without effect: memory holds the tiles that are asked for most',
-  autoCacheStyles: 'is kept without effect: list the styles in parameterFilters',
-  locale: 'is kept without effect: letters change their case as in Unicode',
+  formatModifiers: 'set requestFormat of the source instead',
+  useETags: 'every tile has an ETag',
+  errorMime: 'the source is always asked for exceptions in XML',
+  hintsLevel: '',
+  proxyUrl: 'set HTTP_PROXY or HTTPS_PROXY in the environment of the server',
+  tiled: 'write TILED=true into vendorParameters',
+  palette: 'write PALETTE=… into vendorParameters',
+  cachePrefix: 'the store says where tiles are kept',
+  metadataURLs: '',
+  keywords: '',
+  inMemoryCached: 'memory holds the tiles that are asked for most',
+  autoCacheStyles: 'list the styles in parameterFilters',
+  locale: 'letters change their case as in Unicode',
 };
 
 /** Fields of a declaration that GeoWebCache's document sets; others are left unchanged. */
@@ -98,8 +97,8 @@ export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument
   if (root.name !== 'wmsLayer' && !sourceless) {
     throw bodyProblem(`Only a wmsLayer with its wmsUrl can be declared, not "${root.name}"`, root.place);
   }
-  const aside = new Aside();
-  aside.keepStrays(root, SHAPE, WITHOUT_EFFECT);
+  const warnings = new ReadWarnings();
+  warnings.ignoredOutside(root, SHAPE, WITHOUT_EFFECT);
   const meta = onlyChild(root, 'metaInformation');
   const name = textField(root, 'name');
   if (name === undefined) throw bodyProblem('name is missing', root.place);
@@ -110,23 +109,23 @@ export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument
     transient: booleanField(root, 'transientLayer'),
     title: meta ? filledText(meta, 'title') : undefined,
     description: meta ? filledText(meta, 'description') : undefined,
-    source: sourceless ? undefined : readSource(root, name, aside),
-    formats: readFormats(root, aside),
+    source: sourceless ? undefined : readSource(root, name, warnings),
+    formats: readFormats(root, warnings),
     gridSets: readGridSubsets(root),
     metatile: readMetatile(root),
     gutter: integerField(root, 'gutter'),
-    parameters: readParameterFilters(root, aside),
+    parameters: readParameterFilters(root, warnings),
     store: filledText(root, 'blobStoreId'),
     ...readCacheExpiry(root),
     expireClients: readClientExpiry(root),
     cacheBypass: booleanField(root, 'cacheBypassAllowed'),
     queryable: booleanField(root, 'queryable'),
-    infoFormats: readInfoFormats(root, aside),
+    infoFormats: readInfoFormats(root, warnings),
     legends: readLegends(root, name),
-    requestFilters: readRequestFilters(root, aside),
-    updateSources: readUpdateSources(root, aside),
+    requestFilters: readRequestFilters(root, warnings),
+    updateSources: readUpdateSources(root, warnings),
   });
-  return { document, kept: aside.kept, warnings: aside.warnings };
+  return { document, warnings: warnings.all };
 }
 
 /** An empty element counts as absent. */
@@ -135,7 +134,7 @@ function filledText(parent: WireElement, name: string): string | undefined {
   return child && !child.nothing ? textOf(child) || undefined : undefined;
 }
 
-function readSource(root: WireElement, name: string, aside: Aside) {
+function readSource(root: WireElement, name: string, warnings: ReadWarnings) {
   const urls = entriesOf(root, 'wmsUrl', ['string']) ?? [];
   if (urls.length === 0) throw bodyProblem('wmsUrl is missing', root.place);
   const mode = choiceField(root, 'httpRequestMode', ['Get', 'FormPost']);
@@ -145,23 +144,23 @@ function readSource(root: WireElement, name: string, aside: Aside) {
     layers: filledText(root, 'wmsLayers') ?? name,
     styles: filledText(root, 'wmsStyles'),
     queryLayers: filledText(root, 'wmsQueryLayers'),
-    version: readVersion(root, aside),
+    version: readVersion(root, warnings),
     transparent: booleanField(root, 'transparent') ?? true,
     bgColor: filledText(root, 'bgColor'),
     vendorParameters: readVendorParameters(root),
     username: filledText(root, 'httpUsername'),
     password: filledText(root, 'httpPassword'),
-    timeoutSeconds: positive(root, 'backendTimeout', aside),
-    concurrency: positive(root, 'concurrency', aside),
+    timeoutSeconds: positive(root, 'backendTimeout', warnings),
+    concurrency: positive(root, 'concurrency', warnings),
     maxUrlLength: mode === 'FormPost' ? ALWAYS_BY_FORM : undefined,
   });
 }
 
 /** Versions with the same requests as 1.1.1 are requested by that number. */
-function readVersion(root: WireElement, aside: Aside): string | undefined {
+function readVersion(root: WireElement, warnings: ReadWarnings): string | undefined {
   const version = filledText(root, 'wmsVersion');
   if (version === undefined || version === '1.1.1' || version === '1.3.0') return version;
-  aside.warn(['wmsVersion'], `is ${version}; the source is asked by version 1.1.1`);
+  warnings.changed(['wmsVersion'], `is ${version}; the source is asked by version 1.1.1`);
   return '1.1.1';
 }
 
@@ -171,39 +170,35 @@ function readVendorParameters(root: WireElement): Record<string, string> | undef
 }
 
 /** 0 and less mean the default. */
-function positive(root: WireElement, name: string, aside: Aside): number | undefined {
+function positive(root: WireElement, name: string, warnings: ReadWarnings): number | undefined {
   const value = integerField(root, name);
   if (value === undefined || value > 0) return value;
-  aside.warn([name], `is ${value}; the default is used`);
+  warnings.changed([name], `is ${value}; the default is used`);
   return undefined;
 }
 
-function readFormats(root: WireElement, aside: Aside): readonly string[] {
+function readFormats(root: WireElement, warnings: ReadWarnings): readonly string[] {
   const entries = entriesOf(root, 'mimeFormats', ['string']) ?? [];
   if (entries.length === 0) return DEFAULT_FORMATS;
   const known = entries.flatMap((element) => {
     const format = formatOf(textOf(element));
     if (!format)
-      keepEntry(aside, 'mimeFormats', element, `${textOf(element)} is a format that is not served`);
+      warnings.ignored(['mimeFormats', 'string'], `${textOf(element)} is a format that is not served`);
     return format ? [format.mediaType] : [];
   });
   if (known.length > 0) return [...new Set(known)];
   throw bodyProblem('mimeFormats has no format that can be served', entries[0]?.place ?? root.place);
 }
 
-function readInfoFormats(root: WireElement, aside: Aside): readonly string[] | undefined {
+function readInfoFormats(root: WireElement, warnings: ReadWarnings): readonly string[] | undefined {
   const entries = entriesOf(root, 'infoMimeFormats', ['string']) ?? [];
   const known = entries.flatMap((element) => {
     const text = textOf(element);
     if ((INFO_FORMATS as readonly string[]).includes(text)) return [text];
-    keepEntry(aside, 'infoMimeFormats', element, `${text} is a format that is not served`);
+    warnings.ignored(['infoMimeFormats', 'string'], `${text} is a format that is not served`);
     return [];
   });
   return known.length === 0 ? undefined : known;
-}
-
-function keepEntry(aside: Aside, list: string, element: WireElement, what: string): void {
-  aside.keep([list], { ...element, name: 'string' }, what);
 }
 
 function readGridSubsets(root: WireElement): readonly object[] {
@@ -230,10 +225,10 @@ function readMetatile(root: WireElement): readonly number[] {
   throw bodyProblem('metaWidthHeight must have two numbers: columns, rows', entries[0]?.place ?? root.place);
 }
 
-function readRequestFilters(root: WireElement, aside: Aside): readonly object[] | undefined {
+function readRequestFilters(root: WireElement, warnings: ReadWarnings): readonly object[] | undefined {
   const filters = childrenNamed(root, 'requestFilters').flatMap(({ children }) => children);
   for (const filter of filters.filter(({ name }) => RASTER_FILTERS.includes(name))) {
-    aside.keep(['requestFilters'], filter, 'is kept without effect: tiles are not masked by a raster');
+    warnings.ignored(['requestFilters', filter.name], 'tiles are not masked by a raster');
   }
   const circular = filters.filter(({ name }) => name === 'circularExtentFilter');
   if (circular.length === 0) return undefined;

@@ -2,7 +2,7 @@ import { shortened } from '../domain/errors.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { type DocumentNode, leaf, nodeOf } from './document-node.ts';
-import type { Aside } from './kept-elements.ts';
+import type { ReadWarnings } from './read-warnings.ts';
 import {
   bodyProblem,
   childrenNamed,
@@ -24,43 +24,43 @@ const READ = ['feedUrl', 'gridSetId', 'pollInterval', 'operation'];
 const MAX_INTERVAL = 86_400;
 
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
-  maxMaskLevel: 'is kept without effect: the tiles concerned are exact at every zoom',
-  seedingThreads: 'is kept without effect: renewals are tasks like others',
-  format: 'is kept without effect: a change concerns tiles of all formats',
-  httpUsername: 'is kept without effect: the feed is read without a login',
+  maxMaskLevel: 'the tiles concerned are exact at every zoom',
+  seedingThreads: 'renewals are tasks like others',
+  format: 'a change concerns tiles of all formats',
+  httpUsername: 'the feed is read without a login',
+  httpPassword: 'the feed is read without a login',
 };
-const NOT_POLLED = 'is kept without effect: it has no pollInterval above 0, and is not polled';
+const UNKNOWN = 'it is not known here';
+const NOT_POLLED = 'it has no pollInterval above 0, and is not polled';
 
 /** The GeoRSS feeds of a layer. Throws `request-invalid`. */
-export function readUpdateSources(root: WireElement, aside: Aside): readonly object[] | undefined {
+export function readUpdateSources(root: WireElement, warnings: ReadWarnings): readonly object[] | undefined {
   const lists = childrenNamed(root, 'updateSources').map(({ children }) => children);
   for (const children of lists.filter((all) => all.some(({ name }) => name === FEED))) {
     const strays = children.filter(({ name }) => name !== FEED && !name.startsWith('@'));
-    for (const stray of strays) aside.keep(['updateSources'], stray, 'is not known here');
+    for (const { name } of strays) warnings.ignored(['updateSources', name], UNKNOWN);
   }
   const feeds = entriesOf(root, 'updateSources', [FEED]) ?? [];
-  const read = feeds.flatMap((feed) => readFeed(feed, aside));
+  const read = feeds.flatMap((feed) => readFeed(feed, warnings));
   return read.length === 0 ? undefined : read;
 }
 
-function readFeed(feed: WireElement, aside: Aside): readonly object[] {
+function readFeed(feed: WireElement, warnings: ReadWarnings): readonly object[] {
   const url = textField(feed, 'feedUrl');
   if (url === undefined) throw bodyProblem(`A ${FEED} must have a feedUrl`, feed.place);
   const interval = integerField(feed, 'pollInterval') ?? 0;
   const action = readAction(feed);
   const gridSet = textField(feed, 'gridSetId') || undefined;
-  const hasPassword = textField(feed, 'httpPassword') !== undefined;
-  if (hasPassword)
-    aside.warn(['updateSources', FEED, 'httpPassword'], 'is not kept: it would be shown again');
-  const children = feed.children.filter(({ name }) => name !== 'httpPassword');
+  const path = ['updateSources', FEED];
   if (interval <= 0) {
-    aside.keep(['updateSources'], { ...feed, children, name: FEED }, NOT_POLLED);
+    warnings.ignored(path, NOT_POLLED);
     return [];
   }
-  const path = ['updateSources', `${FEED}#${url}`];
-  if (interval > MAX_INTERVAL) aside.warn([...path, 'pollInterval'], `is read as ${MAX_INTERVAL}, a day`);
-  for (const child of children.filter(({ name }) => !READ.includes(name) && !name.startsWith('@'))) {
-    aside.keep(path, child, WITHOUT_EFFECT[child.name] ?? 'is not known here');
+  if (interval > MAX_INTERVAL)
+    warnings.changed([...path, 'pollInterval'], `is read as ${MAX_INTERVAL}, a day`);
+  for (const { name } of feed.children) {
+    if (!READ.includes(name) && !name.startsWith('@'))
+      warnings.ignored([...path, name], WITHOUT_EFFECT[name] ?? UNKNOWN);
   }
   return [omitUndefined({ url, gridSet, intervalSeconds: Math.min(interval, MAX_INTERVAL), action })];
 }

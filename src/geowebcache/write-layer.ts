@@ -1,7 +1,6 @@
 import { isRecord } from '../lib/value-path.ts';
 import { type DocumentNode, doubleList, leaf, listOf, nodeOf, textList } from './document-node.ts';
 import { writeExpiry } from './expiry.ts';
-import { type KeptElement, withKept } from './kept-elements.ts';
 import { writeLegends } from './legends.ts';
 import { writeParameterFilters } from './parameter-filters.ts';
 import { ALWAYS_BY_FORM } from './read-layer.ts';
@@ -10,15 +9,10 @@ import { writeUpdateSources } from './update-sources.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A layer's document in the configuration file's form, as the `wmsLayer` that GeoWebCache would show. */
-export function writeGwcLayer(document: unknown, kept: readonly KeptElement[] = []): DocumentNode {
+export function writeGwcLayer(document: unknown): DocumentNode {
   const layer = isRecord(document) ? document : {};
   const source = isRecord(layer.source) ? layer.source : {};
-  const root = nodeOf('wmsLayer', [
-    ...commonNodes(layer),
-    ...sourceNodes(source),
-    writeLegends(layer.legends),
-  ]);
-  return withKept(root, kept);
+  return nodeOf('wmsLayer', [...commonNodes(layer), ...sourceNodes(source), writeLegends(layer.legends)]);
 }
 
 function commonNodes(layer: Fields): readonly (DocumentNode | null)[] {

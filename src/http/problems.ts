@@ -14,7 +14,6 @@ const OWN = {
   'tile-not-stored': 404,
   'task-unknown': 404,
   'schedule-unknown': 404,
-  'blank-area-unknown': 404,
   'method-not-allowed': 405,
   'not-acceptable': 406,
   'request-timeout': 408,

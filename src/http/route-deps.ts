@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
 import type { Accounts } from '../access/open-accounts.ts';
-import type { BlankAreas } from '../catalog/blank-areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEditor } from '../catalog/catalog-editor.ts';
 import type { ServiceSettings } from '../catalog/catalog-entries.ts';
@@ -13,7 +12,6 @@ import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { UpstreamStatus } from '../domain/upstream-status.ts';
 import type { Env } from '../lib/env.ts';
-import type { BlankSuspects } from '../pipeline/blank-watch.ts';
 import type { LayerState } from '../pipeline/layer-activity.ts';
 import type { MapComposer } from '../pipeline/map-composer.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
@@ -42,8 +40,6 @@ export interface RouteDeps extends Env {
   readonly changes: Pick<ChangesService, 'list' | 'recent' | 'replay' | 'webhook'>;
   readonly massTruncation: MassTruncation;
   readonly selections: SelectionWork;
-  readonly blankAreas: BlankAreas;
-  readonly blankSuspects: Pick<BlankSuspects, 'of'>;
   readonly quota: QuotaService;
   /** Every `host:port` in the settings of a source. */
   readonly hostsNamedIn: (settings: unknown) => ReadonlySet<string>;

@@ -195,6 +195,19 @@ describe('a Host header', () => {
     },
   );
 
+  it.each(['Host: b', 'Host: a', 'HOST: b'])(
+    'a second Host header such as "%s" is a 400, on a connection with a valid one too',
+    async (second) => {
+      const server = await open();
+      for (const path of ['/tiles/world/0/0/0.png', '/healthz', '/api/v1/session']) {
+        const good = `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+        const bad = `GET ${path} HTTP/1.1\r\nHost: a\r\n${second}\r\nConnection: close\r\n\r\n`;
+        const answers = await conversation(server, good + bad);
+        expect(answers, path).toMatch(/HTTP\/1\.1 400 [\s\S]*The Host header may be sent once only\.\n$/);
+      }
+    },
+  );
+
   it.each(['localhost', 'maps.example.org:8080', '127.0.0.1', '[::1]:8080', 'my_host'])(
     'a Host header such as "%s" is accepted',
     async (host) => {

@@ -282,7 +282,9 @@ function attempted(
   const { element, unread } = recorded(given);
   try {
     const document = read(element);
-    for (const path of unread()) about.leftOut(path, 'is not known here');
+    const reported = document.warnings.filter(({ ignored }) => ignored).map(({ path }) => path.join('.'));
+    const isReported = (path: string) => reported.some((name) => path === name || path.startsWith(`${name}.`));
+    for (const path of unread()) if (!isReported(path)) about.leftOut(path, 'is not known here');
     return document;
   } catch (error) {
     if (!isTilewardenError(error)) throw error;
@@ -290,18 +292,13 @@ function attempted(
   }
 }
 
-/** What is kept aside has no effect here: there is nothing to keep it with. */
-function tell(about: SubjectReport, element: WireElement, { kept, warnings }: ReadDocument): void {
-  const aside = new Set(
-    kept.map(({ path, element: one }) =>
-      [...path, one.name].map((step) => step.replace(/#.*/s, '')).join('.'),
-    ),
-  );
-  const named = new Set(warnings.map((warning) => warning.element));
+function tell(about: SubjectReport, element: WireElement, { warnings }: ReadDocument): void {
+  const named = new Set(warnings.flatMap(({ path }) => (path.length === 1 ? path : [])));
   about.taken(...new Set(element.children.map(({ name }) => name).filter((name) => !named.has(name))));
-  for (const { element: path, what } of warnings) {
-    if (path === 'formatModifiers') continue;
-    if (aside.has(path)) about.leftOut(path, what.replace('is kept without effect', 'has no effect'));
-    else about.changed(path, what);
+  for (const { path, what, ignored } of warnings) {
+    const name = path.join('.');
+    if (name === 'formatModifiers') continue;
+    if (ignored) about.leftOut(name, what);
+    else about.changed(name, what);
   }
 }

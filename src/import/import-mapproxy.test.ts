@@ -289,6 +289,26 @@ describe('the sources of mapproxy.yaml', () => {
     expect(read({ source: `${TILES}, seed_only: true` }).layer).toMatchObject({ onMiss: 'not-found' });
   });
 
+  it('a source of type arcgis is one of ours', () => {
+    const url = 'http://maps.example.org/arcgis/rest/services/a/MapServer';
+    const source = `type: arcgis, req: { url: '${url}/export', layers: 'show:0,1', transparent: true, layerDefs: '0:a=1' }, opts: { featureinfo: true }`;
+    const { layer } = read({ source });
+    expect(layer).toMatchObject({
+      source: {
+        type: 'arcgis',
+        url,
+        layers: 'show:0,1',
+        transparent: true,
+        parameters: { layerDefs: '0:a=1' },
+      },
+      queryable: true,
+      infoFormats: ['application/json', 'text/html'],
+    });
+    expect(
+      read({ source: "type: arcgis, req: { url: 'http://maps.example.org/arcgis' }" }).layer,
+    ).toBeUndefined();
+  });
+
   it.each([
     ['tc_path', 'GLOBAL_MERCATOR', '{-tilecache}'],
     ['tc_path', 'GLOBAL_WEBMERCATOR', '{tilecache}'],

@@ -47,7 +47,11 @@ type ReadSource = (
   context: SourceContext,
 ) => Omit<ImportedSource, 'coverage' | 'forwarded'> | string;
 
-const READERS: Readonly<Record<string, ReadSource>> = { wms: wmsSource, tile: tileSource };
+const READERS: Readonly<Record<string, ReadSource>> = {
+  wms: wmsSource,
+  tile: tileSource,
+  arcgis: arcgisSource,
+};
 const COVERAGE = 'a bbox, or polygons in a file of WKT or GeoJSON, in an SRS with an EPSG code';
 /** MapProxy's words in addresses of tiles. */
 const PLACES: Readonly<Record<string, string>> = {
@@ -68,7 +72,7 @@ const VARIABLE = /\$\{\w+\}|\$[A-Za-z_]\w*/;
 export function importMapProxySource(source: TrackedTable, context: SourceContext): ImportedSource | string {
   const type = source.text('type') ?? 'nothing';
   const read = READERS[type];
-  if (!read) return `is of type ${type}; ${Object.keys(READERS).join(' and ')} are supported`;
+  if (!read) return `is of type ${type}; ${Object.keys(READERS).join(', ')} are supported`;
   const variable = VARIABLE.exec(source.allText())?.[0];
   if (variable !== undefined) return `has the variable ${variable} in it: write its value instead`;
   const imported = read(source, context);
@@ -119,6 +123,35 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
     layer: { ...offline(source), ...(queryable && { queryable }), ...(legend && { legends: [{}] }) },
   };
 }
+
+function arcgisSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
+  const request = source.table('req');
+  const options = source.table('opts');
+  const address = addressOf(request.text('url') ?? '');
+  const service = address?.url.replace(/\/export(?:Image)?\/?$/, '') ?? '';
+  if (!address || !/\/(?:MapServer|ImageServer)\/?$/.test(service))
+    return 'has no address in req.url that ends with MapServer or ImageServer';
+  const grids = gridsAskedFor(source, context);
+  if (grids.length === 0)
+    return 'has none of the SRS of its grids in supported_srs: maps are not reprojected';
+  if (options.flag('map') === false) return 'draws no maps: opts.map is false';
+  const { maxUrlLength, ...http } = httpFields(source, context) as { maxUrlLength?: number };
+  return {
+    source: omitUndefined({
+      type: 'arcgis',
+      url: service,
+      layers: request.text('layers'),
+      transparent: request.flag('transparent') === true ? true : undefined,
+      ...http,
+      ...credentialsOf(address),
+      parameters: vendorParametersIn(request),
+    }),
+    grids: grids.map(({ grid }) => ({ grid, zoomStop: grid.zoomStop })),
+    layer: { ...offline(source), ...(options.flag('featureinfo') === true && ARCGIS_INFO) },
+  };
+}
+
+const ARCGIS_INFO = { queryable: true, infoFormats: ['application/json', 'text/html'] };
 
 /** A name `wms:roads,rails` selects layers of the source `wms`, among those that it lists if it does. */
 function layersOf(request: TrackedTable, { selected }: SourceContext): string | undefined {

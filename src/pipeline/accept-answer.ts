@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { gutterAround, metatileImage } from '../domain/metatile.ts';
 import { refuseImage } from '../raster/check-structure.ts';
-import type { CutJob, CutMetatile, TileCutter } from '../raster/tile-cutter.ts';
+import type { CutJob, CutTile, TileCutter } from '../raster/tile-cutter.ts';
 import type { SourceRequest, SourceResult } from '../sources/tile-source.ts';
 import { acceptVectorTile } from './accept-vector-tile.ts';
 import type { FlightPlan } from './flight.ts';
@@ -36,7 +36,7 @@ export async function acceptResponse(
   plan: FlightPlan,
   answer: Picture,
   cutter: TileCutter,
-): Promise<CutMetatile> {
+): Promise<readonly CutTile[]> {
   const { tiles, metatile } = plan;
   if (tiles.format.kind === 'opaque') return await acceptOpaque(answer);
   const { gridSet } = tiles.subset;
@@ -56,10 +56,10 @@ function pictureOf(answer: Picture): CutJob['picture'] {
 }
 
 /** One colour: nothing. */
-async function acceptOpaque(answer: Picture): Promise<CutMetatile> {
+async function acceptOpaque(answer: Picture): Promise<readonly CutTile[]> {
   if (answer.kind === 'pixels') throw refuseImage('wrong-type');
   const bytes =
     answer.kind === 'nothing' ? Buffer.alloc(0) : await acceptVectorTile(answer.bytes, answer.mediaType);
   const colour = bytes.length === 0 ? 0 : null;
-  return { tiles: [{ bytes, colour, checksum: crc32(bytes) }], look: null };
+  return [{ bytes, colour, checksum: crc32(bytes) }];
 }

@@ -13,8 +13,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Counters } from '../lib/counters.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { jitter, type Random } from '../lib/random.ts';
-import type { TileChange } from '../storage/tile-store.ts';
-import type { BlankWatch } from './blank-watch.ts';
+import { RecentMap } from '../lib/recent-map.ts';
+import type { TileChange } from '../storage/store.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
 import type { RateLimitedWarning } from './rate-limited-warning.ts';
@@ -23,7 +23,6 @@ interface FlightsOptions {
   readonly maker: Pick<MetatileMaker, 'make'>;
   readonly failures: NegativeMemory;
   readonly counters: Pick<Counters, 'count'>;
-  readonly blanks: BlankWatch;
   readonly warn: RateLimitedWarning;
   readonly onFailure: FailureListener;
   /** Left out where no other node makes tiles. */
@@ -165,7 +164,7 @@ export class Flights {
     // A host that is left alone was not asked: there is nothing to remember, and nothing new to tell.
     if (isSourceFailure(error) && !hostClosedIn(error)) {
       const { layer } = tiles.set;
-      this.#options.blanks.sourceFailed(layer);
+      this.#options.failures.sourceFailed(layer);
       this.#options.warn(error, `the source of layer ${layer} failed: ${reasonOf(error)}`);
       if (!flight.outdated && !isOfOneCaller(flight))
         this.#options.failures.remember(flightKey(tiles.set, metatile), layer, error);
@@ -248,11 +247,15 @@ interface Failure {
 
 const MAX_FAILURES = 10_000;
 const SPREAD = 0.2;
+const MAX_LAYERS = 4096;
+/** Milliseconds after a failure in which a source may be overloaded. */
+const OVERLOAD_MS = 30_000;
 
-/** Failures that are answered again for a moment instead of asking the source again. */
+/** Failures that are answered again for a moment instead of asking the source again, and when sources failed last. */
 export class NegativeMemory {
   readonly #options: NegativeMemoryOptions;
   readonly #failures = new Map<string, Failure>();
+  readonly #failedAt = new RecentMap<string, number>(MAX_LAYERS);
 
   constructor(options: NegativeMemoryOptions) {
     this.#options = options;
@@ -264,6 +267,15 @@ export class NegativeMemory {
     if (failure.until > this.#options.clock.monotonic()) return failure;
     this.#failures.delete(key);
     return null;
+  }
+
+  sourceFailed(layer: string): void {
+    this.#failedAt.set(layer, this.#options.clock.monotonic(), 1);
+  }
+
+  hasJustFailed(layer: string): boolean {
+    const failedAt = this.#failedAt.get(layer);
+    return failedAt !== null && this.#options.clock.monotonic() - failedAt < OVERLOAD_MS;
   }
 
   remember(key: string, layer: string, error: unknown): void {

@@ -19,7 +19,7 @@ import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
 import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
 
-/** Beside the sixteen kinds in bad-answers.test.ts. */
+/** Beside the fifteen kinds in bad-answers.test.ts. */
 const BAD_ANSWERS: readonly MockResponse[] = [
   { status: 503, body: 'later' },
   { status: 204 },

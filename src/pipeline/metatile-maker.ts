@@ -15,12 +15,11 @@ import { getOrCreate } from '../lib/get-or-create.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { Turnstile } from '../lib/turnstile.ts';
-import { refuseImage } from '../raster/check-structure.ts';
-import type { CutMetatile, TileCutter } from '../raster/tile-cutter.ts';
+import type { CutTile, TileCutter } from '../raster/tile-cutter.ts';
 import type { SourceResult, TileSource } from '../sources/tile-source.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import { validatorOf } from '../storage/read-tiles.ts';
+import type { Store } from '../storage/store.ts';
 import { acceptResponse, type Picture, sourceRequestOf } from './accept-answer.ts';
-import type { BlankWatch } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import { isKept } from './freshness.ts';
 import type { MemoryTier } from './memory-tier.ts';
@@ -28,13 +27,17 @@ import type { PipelineSettings } from './pipeline-settings.ts';
 import type { RateLimitedWarning } from './rate-limited-warning.ts';
 
 interface MetatileMakerOptions
-  extends Pick<PipelineSettings, 'suspectMs' | 'flightDeadlineMs' | 'maxFetchesPerSource' | 'maxLandings'> {
+  extends Pick<
+    PipelineSettings,
+    'doubtfulBlankMs' | 'flightDeadlineMs' | 'maxFetchesPerSource' | 'maxLandings'
+  > {
   readonly clock: Clock;
   readonly events: TileEvents;
   readonly cutter: TileCutter;
   readonly tier: MemoryTier;
   readonly warn: RateLimitedWarning;
-  readonly blanks: BlankWatch;
+  /** Whether the layer's source has failed in the last half minute. */
+  readonly hasJustFailed: (layer: string) => boolean;
   readonly counters: Pick<Counters, 'count'>;
 }
 
@@ -59,8 +62,8 @@ export class MetatileMaker {
   readonly #options: MetatileMakerOptions;
   readonly #cuts: Semaphore;
   readonly #fetches = new WeakMap<TileSource, Semaphore>();
-  readonly #writes = new WeakMap<TileStore, Semaphore>();
-  readonly #failingStores = new WeakSet<TileStore>();
+  readonly #writes = new WeakMap<Store, Semaphore>();
+  readonly #failingStores = new WeakSet<Store>();
   /** A thousand concurrent refusals delay no cached tile. */
   readonly #turnstile = new Turnstile();
 
@@ -69,7 +72,7 @@ export class MetatileMaker {
     this.#cuts = new Semaphore(options.maxLandings);
   }
 
-  isFailing(store: TileStore): boolean {
+  isFailing(store: Store): boolean {
     return this.#failingStores.has(store);
   }
 
@@ -140,7 +143,7 @@ export class MetatileMaker {
   async #validatorOf({ plan }: Flight): Promise<string | null> {
     const { tiles, metatile, ticket } = plan;
     if (ticket === null) return null;
-    return tiles.bound.store.validatorOf(tiles.set, metatile.z, metatile.rect).catch(() => null);
+    return validatorOf(tiles.bound.store, tiles.set, metatile.z, metatile.rect).catch(() => null);
   }
 
   /** False: the confirmed tiles no longer exist. */
@@ -172,10 +175,10 @@ export class MetatileMaker {
   }
 
   async #cut(flight: Flight, answer: Picture, createdAt: number): Promise<void> {
-    const pictures = await acceptResponse(flight.plan, answer, this.#options.cutter);
+    const tiles = await acceptResponse(flight.plan, answer, this.#options.cutter);
     flight.signal.throwIfAborted();
-    await this.#judge(flight, pictures);
-    this.#handOut(flight, pictures, createdAt);
+    if (isBlank(tiles)) this.#limitBlank(flight);
+    this.#handOut(flight, tiles, createdAt);
   }
 
   #note(flight: Flight, answer: Picture, createdAt: number): void {
@@ -185,28 +188,17 @@ export class MetatileMaker {
     flight.freshUntil = freshUntilOf(flight, answer.freshSeconds ?? null, createdAt);
   }
 
-  /** An empty picture may be right, and then it is kept; where that is doubtful, not for long. */
-  async #judge(flight: Flight, { look }: CutMetatile): Promise<void> {
-    if (!look || flight.plan.tiles.bound.layer.passCredentials) return;
-    const verdict = await this.#options.blanks.judge(flight.plan, look);
-    if (verdict === 'refused') throw refuseImage('blank');
-    if (verdict === 'suspect') this.#suspect(flight);
+  /** Overloaded map servers fail, and send blank images in between. */
+  #limitBlank(flight: Flight): void {
+    const { counters, clock, doubtfulBlankMs, hasJustFailed } = this.#options;
+    const { layer } = flight.plan.tiles.set;
+    if (!hasJustFailed(layer)) return;
+    const until = clock.now() + doubtfulBlankMs;
+    flight.freshUntil = Math.min(flight.freshUntil ?? until, until);
+    counters.count('blanks_suspected_total', { layer });
   }
 
-  #suspect(flight: Flight): void {
-    const { counters, clock, suspectMs, warn } = this.#options;
-    const { set } = flight.plan.tiles;
-    const { z, rect } = flight.plan.metatile;
-    flight.freshUntil = clock.now() + suspectMs;
-    counters.count('blanks_suspected_total', { layer: set.layer });
-    const place = new Error(`at zoom ${z}, from ${rect.minX},${rect.minY} to ${rect.maxX},${rect.maxY}`);
-    warn(
-      refuseImage('blank', place),
-      `layer ${set.layer} has blank tiles beside others; its blank areas list them, and can accept them`,
-    );
-  }
-
-  #handOut(flight: Flight, { tiles }: CutMetatile, createdAt: number): void {
+  #handOut(flight: Flight, tiles: readonly CutTile[], createdAt: number): void {
     const { freshUntil, validator, plan } = flight;
     const { z, rect } = plan.metatile;
     const { madeBy } = plan;
@@ -250,14 +242,14 @@ export class MetatileMaker {
     const { z, rect } = metatile;
     const { store } = tiles.bound;
     const release = await this.#placeIn(store, flight);
-    const change = await store.putMany(tiles.set, z, flight.madeTiles(), ticket, lease).finally(release);
+    const change = await store.put(tiles.set, z, flight.madeTiles(), ticket, lease).finally(release);
     const at = this.#options.clock.now();
     const { set, selection } = tiles;
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
   }
 
   /** Throws `store-failed` when the others before it take too long: clients wait behind this flight for a fetch. */
-  async #placeIn(store: TileStore, flight: Flight): Promise<() => void> {
+  async #placeIn(store: Store, flight: Flight): Promise<() => void> {
     const { clock, maxLandings } = this.#options;
     const writes = getOrCreate(this.#writes, store, () => new Semaphore(maxLandings));
     const rank = rankOf(flight);
@@ -292,6 +284,12 @@ export class MetatileMaker {
     if (flight.outdated || flight.overtaken || !isKept(tiles, metatile.z)) return;
     for (const tile of copies) tier.put(tiles.set, tile, { ...tile, bytes: copyOf(tile.bytes) });
   }
+}
+
+/** All of it is of one colour. */
+function isBlank([first, ...others]: readonly CutTile[]): boolean {
+  const colour = first?.colour ?? null;
+  return colour !== null && others.every((tile) => tile.colour === colour);
 }
 
 /** Bytes of a server came with 200. */

@@ -1,5 +1,4 @@
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
-import type { BlankArea } from '../domain/blank-area.ts';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
@@ -11,9 +10,9 @@ import { Counters } from '../lib/counters.ts';
 import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
-import type { StoredTile, Ticket, TileChange, TilePlace } from '../storage/tile-store.ts';
+import { readNow } from '../storage/read-tiles.ts';
+import type { StoredTile, Ticket, TileChange, TilePlace } from '../storage/store.ts';
 import { AdoptedTiles } from './adopted-tiles.ts';
-import { BlankSuspects, BlankWatch, type BlankWatchOptions } from './blank-watch.ts';
 import type { Flight } from './flight.ts';
 import {
   type FailureListener,
@@ -55,8 +54,6 @@ interface TilePipelineOptions extends Env {
   readonly random: Random;
   readonly settings?: Partial<PipelineSettings>;
   readonly counters?: Pick<Counters, 'count'>;
-  readonly blankAreas?: BlankWatchOptions['areasOf'];
-  readonly blankSuspects?: BlankWatchOptions['suspects'];
   readonly onFailure?: FailureListener;
   readonly claims?: FlightClaims | undefined;
   /** Which combinations of parameter values may be stored; all of them when left out. */
@@ -84,7 +81,6 @@ export function openTilePipeline(options: TilePipelineOptions): TilePipeline {
 
 class Pipeline implements TilePipeline {
   readonly #clock: Clock;
-  readonly #blankAreas: BlankWatchOptions['areasOf'];
   readonly #events: TileEvents;
   readonly #counters: Pick<Counters, 'count'>;
   readonly #settings: PipelineSettings;
@@ -104,10 +100,8 @@ class Pipeline implements TilePipeline {
 
   constructor(options: TilePipelineOptions) {
     const { events, clock, random, log, settings, counters = new Counters(), onFailure = () => {} } = options;
-    const suspects = options.blankSuspects ?? new BlankSuspects(clock);
     this.#clock = clock;
     this.#parameterSets = options.parameterSets;
-    this.#blankAreas = options.blankAreas ?? (async () => []);
     this.#events = events;
     this.#counters = counters;
     this.#settings = { ...DEFAULT_PIPELINE_SETTINGS, ...settings };
@@ -115,19 +109,18 @@ class Pipeline implements TilePipeline {
     this.#waiting = new WaitingReads(maxWaitingReads, counters);
     this.#warn = createRateLimitedWarning(log, clock, warnIntervalMs);
     this.#tier = new MemoryTier(memoryTierBytes);
-    const blanks = new BlankWatch({ clock, suspects, areasOf: (layer) => this.#blankAreasOf(layer) });
+    const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
     this.#maker = new MetatileMaker({
       ...this.#settings,
       clock,
       events,
       tier: this.#tier,
       cutter: options.cutter,
-      blanks,
+      hasJustFailed: (layer) => failures.hasJustFailed(layer),
       counters,
       warn: this.#warn,
     });
-    const failures = new NegativeMemory({ clock, random, ttlMs: negativeTtlMs });
-    const reports = { counters, blanks, warn: this.#warn, onFailure };
+    const reports = { counters, warn: this.#warn, onFailure };
     this.#flights = new Flights({ maker: this.#maker, failures, ...reports, claims: options.claims });
     this.#passed = new PassedReads(this.#flights);
     this.#adopted = new AdoptedTiles({ clock, events, counters, warn: this.#warn });
@@ -218,8 +211,8 @@ class Pipeline implements TilePipeline {
   /** Synchronous, so that a tile found here cannot be dropped or replaced before it is held. */
   #loadNow(tiles: ResolvedTileSet, tile: TileIndex): CachedTile | null | undefined {
     const { store } = tiles.bound;
-    if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return undefined;
-    const found = store.getNow(tiles.set, tile);
+    if (!subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return undefined;
+    const found = readNow(store, tiles.set, tile);
     return found && this.#tier.put(tiles.set, tile, found);
   }
 
@@ -359,16 +352,6 @@ class Pipeline implements TilePipeline {
   async #mayStore({ set, bound }: ResolvedTileSet): Promise<boolean> {
     if (set.parametersId === null || !this.#parameterSets) return true;
     return this.#parameterSets.admit(set, bound.store);
-  }
-
-  /** Without an answer a suspect tile stays suspect. */
-  async #blankAreasOf(layer: string): Promise<readonly BlankArea[]> {
-    try {
-      return await this.#blankAreas(layer);
-    } catch (error) {
-      this.#warn(error, 'blank areas could not be read');
-      return [];
-    }
   }
 
   #readFailed(tiles: ResolvedTileSet, error: unknown): void {

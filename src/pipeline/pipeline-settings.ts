@@ -11,8 +11,8 @@ export const DEFAULT_PIPELINE_SETTINGS = {
   maxRenewals: 64,
   /** How long a failure is answered again without asking the source again. Milliseconds. */
   negativeTtlMs: 500,
-  /** How long a picture is kept that is empty where its neighbours are not. Milliseconds. */
-  suspectMs: 60_000,
+  /** How long a blank metatile is kept that comes soon after a failure of its source. Milliseconds. */
+  doubtfulBlankMs: 120_000,
   /** How long a source may take, waiting in line included. Milliseconds. */
   flightDeadlineMs: 60_000,
   /** The same warning about the store is not repeated within it. Milliseconds. */

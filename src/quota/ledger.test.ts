@@ -204,7 +204,7 @@ describe('the ledger', () => {
   it('the ledger sees what another process writes and drops', async () => {
     const ledger = openLedger();
     const other = await fixture.another();
-    await other.putMany(fixture.set('a'), 3, [{ x: 1, y: 1, bytes: Buffer.alloc(700), createdAt: 1 }], 0);
+    await other.put(fixture.set('a'), 3, [{ x: 1, y: 1, bytes: Buffer.alloc(700), createdAt: 1 }], 0);
     await ledger.refresh();
     expect(countsOf(ledger)).toEqual({ a: { tiles: 1, bytes: 700 } });
     await other.dropLayer('a');

@@ -3,7 +3,7 @@ import { openQuotaFixture, type QuotaFixture } from '../../test/fixtures/quota-f
 import { createTileEvents } from '../domain/tile-events.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { createQuotaCredit, EVERYTHING, type QuotaCredit, scopeOfLayer } from './quota-credit.ts';
 import { QuotaGate } from './quota-gate.ts';
@@ -40,7 +40,7 @@ async function write(store: TileStore, place: number, layer = 'roads'): Promise<
     bytes: TILE_BYTES,
     createdAt: Date.now(),
   };
-  await store.putMany(fixture.set(layer), 9, [tile], 0);
+  await store.put(fixture.set(layer), 9, [tile], 0);
 }
 
 const MAX_WRITTEN = 40;

@@ -48,19 +48,17 @@ export class QuotaGate {
 
   /** The same store, whose writes wait here. */
   guard(store: TileStore): TileStore {
-    return {
-      ...store,
-      putMany: async (set, z, tiles, generation, lease) => {
-        const bytes = tiles.reduce((sum, tile) => sum + tile.bytes.length * OVERHEAD + OVERHEAD_OF_A_TILE, 0);
-        await this.#admit(set.layer, bytes);
-        this.#onTheWay += bytes;
-        try {
-          return await store.putMany(set, z, tiles, generation, lease);
-        } finally {
-          this.#onTheWay -= bytes;
-        }
-      },
+    const put: TileStore['put'] = async (set, z, tiles, ticket, lease) => {
+      const bytes = tiles.reduce((sum, tile) => sum + tile.bytes.length * OVERHEAD + OVERHEAD_OF_A_TILE, 0);
+      await this.#admit(set.layer, bytes);
+      this.#onTheWay += bytes;
+      try {
+        return await store.put(set, z, tiles, ticket, lease);
+      } finally {
+        this.#onTheWay -= bytes;
+      }
     };
+    return { ...store, put, putMany: put };
   }
 
   /** Those who wait are refused. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import { createSweepingGauge } from './sweeping-gauge.ts';
 
 it('a store with much to sweep is measured in one part of a hundred of the time, and others each time', async () => {

@@ -62,8 +62,7 @@ type RefusalReason =
   | 'wrong-size'
   | 'truncated'
   | 'animated'
-  | 'oversized'
-  | 'blank';
+  | 'oversized';
 
 const MESSAGES: Readonly<Record<RefusalReason, string>> = {
   empty: 'The map source sent an empty answer.',
@@ -75,7 +74,6 @@ const MESSAGES: Readonly<Record<RefusalReason, string>> = {
   truncated: 'The map source sent a damaged or incomplete image.',
   animated: 'The map source sent an animated image.',
   oversized: 'The map source sent an image that is too large.',
-  blank: 'The map source sent a blank image where none is expected.',
 };
 
 /** `detail` is for the log, `text` for callers with a role: neither reaches the client of a tile. */

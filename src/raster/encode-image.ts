@@ -3,8 +3,8 @@ import { Pixels } from '../../packages/pixels/pixels.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { encodingOf, type Format } from '../domain/format.ts';
 import { imageLibrary } from './decode-image.ts';
-import { isOpaque } from './picture-look.ts';
 import { type ImagePart, type RasterImage, type Samples, samplesOf } from './raster-image.ts';
+import { isOpaque } from './single-colour.ts';
 
 const OPAQUE_GROUND = '#ffffff';
 

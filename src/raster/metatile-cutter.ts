@@ -9,7 +9,6 @@ import { checkType, limitsFor } from './accept-image.ts';
 import { type ImageMediaType, refuseImage } from './check-structure.ts';
 import { decodeImage, decodeSamples } from './decode-image.ts';
 import { encodeImage, encodePng, isPng, JPEG_QUALITY, MAX_HELD_BYTES, writePart } from './encode-image.ts';
-import { isOpaque, lookAlong, lookAt, singleColour, transparentColour, visible } from './picture-look.ts';
 import {
   type CutGrid,
   copyPart,
@@ -19,7 +18,8 @@ import {
   type Samples,
   samplesOf,
 } from './raster-image.ts';
-import type { CutJob, CutMetatile, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
+import { isOpaque, singleColour, transparentColour, visible } from './single-colour.ts';
+import type { CutJob, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
 
 const PIXEL_BYTES = 4;
 /** Bytes of tiles that are kept in case the same answer or the same pixels come again. */
@@ -37,15 +37,15 @@ type EncodedPicture = Extract<CutJob['picture'], { kind: 'encoded' }>;
 export class MetatileCutter implements TileCutter {
   #pixels = new Pixels();
   #jpegs: JpegCutter | null = null;
-  readonly #answers = new RecentMap<string, CutMetatile>(KEPT_ANSWERS);
+  readonly #answers = new RecentMap<string, readonly CutTile[]>(KEPT_ANSWERS);
   readonly #tiles = new RecentMap<string, CutTile>(KEPT_TILES);
   readonly #plainTiles = new RecentMap<string, Promise<CutTile>>(KEPT_COLOURS);
   readonly counts: CutterCounts = { decodes: 0, cutJpegs: 0, encodes: 0, knownResponses: 0, knownTiles: 0 };
 
-  async cut(job: CutJob): Promise<CutMetatile> {
+  async cut(job: CutJob): Promise<readonly CutTile[]> {
     const { picture } = job;
-    if (picture.kind === 'nothing') return { tiles: await this.#emptyTiles(job), look: null };
-    if (picture.kind === 'pixels') return { tiles: await this.#cutOwn(job, picture), look: null };
+    if (picture.kind === 'nothing') return await this.#emptyTiles(job);
+    if (picture.kind === 'pixels') return await this.#cutOwn(job, picture);
     const key = keyOf(job, picture);
     const known = this.#answers.get(key);
     if (known) {
@@ -53,7 +53,7 @@ export class MetatileCutter implements TileCutter {
       return known;
     }
     const result = await this.#cutResponse(job, picture);
-    this.#answers.set(key, result, weightOf(result.tiles));
+    this.#answers.set(key, result, weightOf(result));
     return result;
   }
 
@@ -75,7 +75,7 @@ export class MetatileCutter implements TileCutter {
     return await this.#encodeTiles(grid, format, pixels);
   }
 
-  async #cutResponse({ grid, format }: CutJob, { bytes, mediaType }: EncodedPicture): Promise<CutMetatile> {
+  async #cutResponse({ grid, format }: CutJob, { bytes, mediaType }: EncodedPicture): Promise<CutTile[]> {
     const imageType = checkType(bytes, mediaType);
     const isOneTile =
       grid.columns === 1 && grid.rows === 1 && Object.values(grid.gutter).every((side) => side === 0);
@@ -88,24 +88,21 @@ export class MetatileCutter implements TileCutter {
     if (isMadeHere(format)) return await this.#cutInMemory(grid, format, bytes, imageType, asItCame);
     const { width, height } = sizeOf(grid);
     const samples = await decodeSamples(bytes, limitsFor(width, height));
-    const look = lookAt(samples, grid.gutter);
-    if (asItCame) return { tiles: [tileOf(bytes, look.colour)], look };
-    return { tiles: await this.#writeTiles(grid, format, samples), look };
+    if (asItCame) return [tileAsItCame(bytes, samples)];
+    return await this.#writeTiles(grid, format, samples);
   }
 
-  async #cutJpeg(grid: CutGrid, bytes: Buffer): Promise<CutMetatile | null> {
+  async #cutJpeg(grid: CutGrid, bytes: Buffer): Promise<CutTile[] | null> {
     this.#jpegs ??= new JpegCutter(JPEG_QUALITY);
     const cut = this.#jpegs.cut(bytes, grid);
     if (!cut) return null;
     this.counts.cutJpegs++;
-    const [first] = cut.tiles;
-    const colour = typeof first === 'number' && cut.tiles.every((tile) => tile === first) ? first : null;
-    const tiles = cut.tiles.map((tile) => {
+    const tiles = cut.map((tile) => {
       if (typeof tile === 'number') return this.#plainTile(grid, 'image/jpeg', tile);
       this.counts.encodes++;
       return tileOf(tile, null);
     });
-    return { tiles: await Promise.all(tiles), look: lookAlong(colour, cut.edges) };
+    return await Promise.all(tiles);
   }
 
   /** Ordinary PNG is read here, in a third of the library's time; the library reads everything else. */
@@ -115,7 +112,7 @@ export class MetatileCutter implements TileCutter {
     bytes: Buffer,
     imageType: ImageMediaType,
     asItCame: boolean,
-  ): Promise<CutMetatile> {
+  ): Promise<CutTile[]> {
     const { width, height } = sizeOf(grid);
     const png = imageType === 'image/png' ? readOrdinaryPng(bytes, width, height) : null;
     if (!png || !this.#room().loadPng(png, grid.tileWidth, grid.tileHeight)) {
@@ -123,9 +120,8 @@ export class MetatileCutter implements TileCutter {
       this.#room().load(image, grid.tileWidth, grid.tileHeight);
     }
     // Nothing else runs between the loading and the end of the encoding: there is one memory for all.
-    const look = lookAt(this.#pixels.samples, grid.gutter);
-    if (asItCame) return { tiles: [tileOf(bytes, look.colour)], look };
-    return { tiles: await this.#encodeTiles(grid, format, this.#pixels), look };
+    if (asItCame) return [tileAsItCame(bytes, this.#pixels.samples)];
+    return await this.#encodeTiles(grid, format, this.#pixels);
   }
 
   #room(): Pixels {
@@ -209,6 +205,11 @@ async function encodePlainTile(
 async function writeWhole(samples: Samples, format: string): Promise<CutTile> {
   const { width, height } = samples;
   return tileOf(await writePart(samples, { left: 0, top: 0, width, height }, format), null);
+}
+
+function tileAsItCame(bytes: Buffer, samples: Samples): CutTile {
+  const { width, height } = samples;
+  return tileOf(bytes, singleColour(samples, { left: 0, top: 0, width, height }));
 }
 
 function tileOf(bytes: Buffer, colour: number | null): CutTile {

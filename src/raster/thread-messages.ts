@@ -1,6 +1,6 @@
 import { messageKind } from '../lib/channel.ts';
 import type { MapDrawing } from './draw-map.ts';
-import type { CutJob, CutMetatile, CutTile } from './tile-cutter.ts';
+import type { CutJob, CutTile } from './tile-cutter.ts';
 
 /** Pixels of our own are also in `bytes`, and so transferred; responses of servers are small enough to be copied. */
 export const CUT = messageKind<{ readonly job: CutJob; readonly bytes: Uint8Array | null }, PackedMetatile>(
@@ -25,7 +25,7 @@ interface PackedTiles {
   readonly lengths: readonly number[];
 }
 
-interface PackedMetatile extends PackedTiles, Pick<CutMetatile, 'look'> {
+interface PackedMetatile extends PackedTiles {
   readonly tiles: readonly Omit<CutTile, 'bytes'>[];
 }
 
@@ -49,12 +49,12 @@ export function unpackTiles({ bytes, lengths }: PackedTiles): readonly Buffer[] 
   });
 }
 
-export function packMetatile({ tiles, look }: CutMetatile): PackedMetatile {
+export function packMetatile(tiles: readonly CutTile[]): PackedMetatile {
   const rest = tiles.map(({ colour, checksum }) => ({ colour, checksum }));
-  return { ...packTiles(tiles.map(({ bytes }) => bytes)), tiles: rest, look };
+  return { ...packTiles(tiles.map(({ bytes }) => bytes)), tiles: rest };
 }
 
-export function unpackMetatile({ tiles, look, ...packed }: PackedMetatile): CutMetatile {
+export function unpackMetatile({ tiles, ...packed }: PackedMetatile): readonly CutTile[] {
   const all = unpackTiles(packed);
-  return { tiles: tiles.map((tile, i) => ({ ...tile, bytes: all[i] ?? Buffer.alloc(0) })), look };
+  return tiles.map((tile, i) => ({ ...tile, bytes: all[i] ?? Buffer.alloc(0) }));
 }

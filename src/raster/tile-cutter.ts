@@ -1,4 +1,3 @@
-import type { PictureLook } from './picture-look.ts';
 import type { CutGrid } from './raster-image.ts';
 
 export type Picture =
@@ -22,13 +21,6 @@ export interface CutTile {
   readonly checksum: number;
 }
 
-export interface CutMetatile {
-  /** Row by row. */
-  readonly tiles: readonly CutTile[];
-  /** The look of a server's picture; null for our own. */
-  readonly look: PictureLook | null;
-}
-
 /** How often each was done; tests check that nothing is done twice. */
 export interface CutterCounts {
   decodes: number;
@@ -44,6 +36,7 @@ export interface CutterCounts {
  * `source-bad-answer`.
  */
 export interface TileCutter {
-  cut(job: CutJob): Promise<CutMetatile>;
+  /** Row by row. */
+  cut(job: CutJob): Promise<readonly CutTile[]>;
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import type { z as Zod } from 'zod';
 import type { DriverSchemas } from '../lib/schemas.ts';
+import { arcgisDriver } from './arcgis/arcgis-source.ts';
 import { archiveDriver } from './archive/archive-driver.ts';
 import { layerDriver } from './layer/layer-driver.ts';
 import type { SourceDriver } from './source-driver.ts';
@@ -13,6 +14,7 @@ export const SOURCE_DRIVERS = [
   wmsDriver,
   wmtsDriver,
   xyzDriver,
+  arcgisDriver,
   archiveDriver,
   layerDriver,
   worldDriver,

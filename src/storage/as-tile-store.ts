@@ -9,7 +9,7 @@ import { type StoreChange, sumOfChanges, type TileStore } from './tile-store.ts'
 export function asTileStore(store: Store): TileStore {
   const raise = (layers: readonly string[]) =>
     store.mark({ type: 'raise', raises: layers.map((layer) => ({ layer, places: null, effect: null })) });
-  return derive({
+  const tileStore = derive({
     get: async (set, tile, beside) => store.get(set, tile, beside),
     putMany: store.put,
     list: store.list,
@@ -58,4 +58,15 @@ export function asTileStore(store: Store): TileStore {
       }
     },
   });
+  const { put, edit, mark, marks, usage } = store;
+  return {
+    ...tileStore,
+    isLocal: store.isLocal ?? false,
+    get: store.get as TileStore['get'],
+    put,
+    edit,
+    mark,
+    marks,
+    usage,
+  };
 }

@@ -1,3 +1,4 @@
+import { addRanks } from '../domain/page-rank.ts';
 import {
   BLOCK_SIZE,
   PAGE_SIZE,
@@ -16,25 +17,127 @@ import {
 } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { maskOf, numberInBlock } from './page-mask.ts';
+import type {
+  EvictionOrder,
+  LevelUsage,
+  PageFilter,
+  PageUsage,
+  Store,
+  StoreUsage,
+  UsedPage,
+} from './store.ts';
 import {
   type DerivedMethods,
   type DriverStore,
   NO_CHANGE,
+  type OpenMark,
   type PageStatistics,
   type QuickerMethods,
   type StoreBlock,
   type StoreChange,
   type StoredTile,
+  type StoreFacets,
   sumOfChanges,
   type TileEntry,
   type TilePart,
+  type TilePlace,
   type TileStore,
 } from './tile-store.ts';
 
 /** Derives the store that callers use from a driver. Reading a tile calls the driver itself. */
 export function derive(driver: DriverStore): TileStore {
   const quick = { ...slowerMethods(driver), ...driver };
-  return { ...derivedMethods(quick), ...quick };
+  return { ...derivedMethods(quick), ...quick, ...storeMethods(quick) };
+}
+
+/** The methods of `Store`, of drivers that do not have them yet. Uses of pages are kept in memory. */
+function storeMethods(driver: DriverStore & QuickerMethods): Omit<Store, 'get' | keyof StoreFacets> {
+  const uses = new Map<string, Omit<UsedPage, 'pageX' | 'pageY'>>();
+
+  async function* pages({ set: only, ...filter }: PageFilter, layer?: string): AsyncGenerator<PageUsage> {
+    for await (const set of driver.tileSets(only?.layer ?? layer ?? null)) {
+      if (only && tileSetId(only) !== tileSetId(set)) continue;
+      for await (const page of driver.pages(set)) {
+        if (!isWithin(page, filter)) continue;
+        const use = uses.get(pageName(page)) ?? { hits: 0, usedAt: 0, rank: 0 };
+        yield { ...page, ...use, touchedAt: Math.max(use.usedAt, page.writtenAt) };
+      }
+    }
+  }
+
+  async function* pagesInOrder(filter: PageFilter | EvictionOrder): AsyncGenerator<readonly PageUsage[]> {
+    const all: PageUsage[] = [];
+    const order = 'first' in filter ? filter : null;
+    for await (const page of pages('first' in filter ? {} : filter, order?.layer)) all.push(page);
+    const rank = (page: PageUsage) => (order?.first === 'LFU' ? page.rank : 0);
+    if (order) all.sort((a, b) => rank(a) - rank(b) || a.touchedAt - b.touchedAt);
+    for (let at = 0; at < all.length; at += 1000) yield all.slice(at, at + 1000);
+  }
+
+  async function levels(): Promise<StoreUsage> {
+    const found = new Map<string, LevelUsage>();
+    for await (const page of pages({})) {
+      const { set, z, writtenAt } = page;
+      const name = `${tileSetId(set)} ${z}`;
+      const known = found.get(name);
+      const changedAt = Math.max(known?.changedAt ?? 0, writtenAt);
+      const count = (known?.pages ?? 0) + 1;
+      found.set(name, { set, z, pages: count, changedAt, ...sumOfChanges([known, page]) });
+    }
+    return { levels: [...found.values()], sweeping: await driver.sweeping() };
+  }
+
+  function usage(): Promise<StoreUsage>;
+  function usage(filter: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
+  function usage(
+    filter?: PageFilter | EvictionOrder,
+  ): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
+    return filter ? pagesInOrder(filter) : levels();
+  }
+
+  function marks(): Promise<readonly OpenMark[]>;
+  function marks(layer: string, place?: TilePlace): Promise<number>;
+  function marks(layer?: string, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
+    return layer === undefined ? driver.openMarks() : driver.generation(layer, place);
+  }
+
+  return {
+    put: driver.putMany,
+    list: driver.list,
+    async edit(set, z, rect, edit, signal) {
+      if (edit.type !== 'use') return driver.edit(set, z, rect, edit, signal);
+      for (const page of edit.pages) {
+        const name = pageName({ set, z, ...page });
+        const { hits, usedAt, rank } = uses.get(name) ?? { hits: 0, usedAt: 0, rank: 0 };
+        const latest = Math.max(usedAt, page.usedAt);
+        uses.set(name, { hits: hits + page.hits, usedAt: latest, rank: addRanks(rank, page.rank) });
+      }
+      return { tiles: edit.pages.length, bytes: 0 };
+    },
+    drop: driver.drop,
+    ticket: driver.ticket,
+    async mark(change) {
+      const numbers: number[] = [];
+      if (change.type === 'close') for (const number of change.numbers) await driver.closeMark('', number);
+      else
+        for (const { layer, places, effect } of change.raises)
+          numbers.push(await driver.raiseGeneration(layer, places, effect ?? undefined));
+      return numbers;
+    },
+    marks,
+    usage,
+    close: driver.close,
+  };
+}
+
+function isWithin({ z, pageX, pageY }: PageStatistics, filter: PageFilter): boolean {
+  const { rect } = filter;
+  if (filter.z !== undefined && filter.z !== z) return false;
+  return !rect || intersectRects(blockAt(pageX, pageY, PAGE_SIZE), rect) !== null;
+}
+
+function pageName({ set, z, pageX, pageY }: Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>): string {
+  return `${tileSetId(set)} ${z} ${pageX} ${pageY}`;
 }
 
 function derivedMethods({ list, tileSets, drop }: DriverStore & QuickerMethods): DerivedMethods {

@@ -1,5 +1,5 @@
 import { packedTouch, rectOfTile } from '../domain/tile-rect.ts';
-import { outdatedSince, type StoredTile, type TileEdit } from './tile-store.ts';
+import { outdatedSince, type StoredTile, type TileEdit } from './store.ts';
 
 interface EditedTile extends Pick<StoredTile, 'createdAt' | 'freshUntil' | 'madeBy'> {
   readonly x: number;

@@ -1,13 +1,7 @@
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import { type PackedRects, packedTouch, packRects, rectOfTile } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
-import {
-  type MarkEffect,
-  type OpenMark,
-  outdatedSince,
-  type StoredTile,
-  type TilePlace,
-} from './tile-store.ts';
+import { type MarkEffect, type OpenMark, outdatedSince, type StoredTile, type TilePlace } from './store.ts';
 
 interface Mark {
   readonly number: number;

@@ -1,62 +1,21 @@
-import type { Readable } from 'node:stream';
-import type { TileIndex, TileMaker, TileSetKey } from '../domain/tile-key.ts';
-import type { PackedRects, TileRect } from '../domain/tile-rect.ts';
-import type { Count } from '../lib/counters.ts';
+import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+import type {
+  MarkEffect,
+  OpenMark,
+  Store,
+  StoreChange,
+  StoredTile,
+  StoreFacets,
+  SweepingStatistics,
+  Ticket,
+  TileEdit,
+  TileEntry,
+  TilePlace,
+  TileWrite,
+} from './store.ts';
 
-export interface StoredTile {
-  readonly bytes: Buffer;
-  /** Milliseconds since 1970. */
-  readonly createdAt: number;
-  /** CRC-32 of `bytes`, checked on read; also a tile's validator towards clients. */
-  readonly checksum: number;
-  /** Milliseconds since 1970 from which it counts as stale; null: its age alone decides. Negative: see `outdatedSince`. */
-  readonly freshUntil: number | null;
-  readonly madeBy: TileMaker;
-}
-
-export interface TileWrite {
-  readonly x: number;
-  readonly y: number;
-  readonly bytes: Buffer;
-  readonly createdAt: number;
-  /** As in `StoredTile`; null when left out. */
-  readonly freshUntil?: number | null;
-  /** The validator of this version at its server; default null. */
-  readonly validator?: string | null;
-  /** Null when left out. */
-  readonly madeBy?: TileMaker;
-}
-
-/**
- * `freshUntil` of a tile whose picture lacks a change that was made at `at`. Negative, so that it differs from the end of a
- * time to live: such a tile is shown only while its source fails.
- */
-export function outdatedSince(freshUntil: number | null, at: number): number {
-  if (freshUntil !== null && freshUntil < 0) return freshUntil;
-  return -Math.max(1, Math.min(freshUntil ?? at, at));
-}
-
-/** After minus before, so a deletion's figures are negative. Bytes are the sum of the tiles' lengths. */
-export interface StoreChange {
-  readonly tiles: number;
-  readonly bytes: number;
-}
-
-export const NO_CHANGE: StoreChange = { tiles: 0, bytes: 0 };
-
-export function sumOfChanges(changes: Iterable<StoreChange | null | undefined>): StoreChange {
-  const sum = { tiles: 0, bytes: 0 };
-  for (const change of changes) {
-    sum.tiles += change?.tiles ?? 0;
-    sum.bytes += change?.bytes ?? 0;
-  }
-  return sum;
-}
-
-/** Without a negative zero, which callers would see in an equality. */
-export function negated({ tiles, bytes }: StoreChange): StoreChange {
-  return { tiles: 0 - tiles, bytes: 0 - bytes };
-}
+export * from './store.ts';
 
 export interface PageStatistics {
   readonly set: TileSetKey;
@@ -104,53 +63,6 @@ export interface BlockContent {
   readonly changedAt: number;
 }
 
-export interface SweepingStatistics {
-  readonly files: number;
-  readonly bytes: number;
-}
-
-/** The state of an unreachable database, for holders of copies of its tiles. */
-export interface Outage {
-  /** The latest query failed. */
-  isAway(): boolean;
-  /** Whether copies may be shown without asking it. */
-  mayShow(): Promise<boolean>;
-}
-
-/** How a store's disk is off. */
-export interface StoreRoom {
-  readonly folder: string;
-  readonly freeBytes: number;
-  /** Of the disk's room or of its inodes, whichever is less. */
-  readonly freePercent: number;
-  /** Below this nothing is stored. */
-  readonly minFreePercent: number;
-  /** False: tiles are served but not stored, because the disk is nearly full or refused one a moment ago. */
-  readonly storing: boolean;
-}
-
-/** Whole files by name, beside the tiles. */
-export interface StoreFiles {
-  /** Takes over a file of this machine; no reader sees a part of it. */
-  put(name: string, path: string, signal: AbortSignal): Promise<void>;
-  /** From the first byte to the last one named; null: there is no such file. */
-  read(name: string, start: number, end: number): Promise<Readable | null>;
-  /** At least some of all, and of the unfinished ones. */
-  names(): Promise<readonly string[]>;
-  remove(names: readonly string[]): Promise<void>;
-}
-
-/** A tile without its picture. */
-export interface TileEntry extends TileIndex, Pick<StoredTile, 'createdAt'> {
-  /** Their number. */
-  readonly bytes: number;
-  /** As readers see it: see `OpenMark`. */
-  readonly freshUntil: number | null;
-  readonly validator: string | null;
-  /** An open mark keeps it from readers. */
-  readonly hidden: boolean;
-}
-
 /** A block of at most 128 × 128 tiles, or what a rectangle has of one, that has tiles. */
 export interface TilePart extends StoreChange {
   /** Its counts are those of the pages that this touches. */
@@ -159,81 +71,6 @@ export interface TilePart extends StoreChange {
 
 /** Raises of places that a store distinguishes for each layer. */
 export const MARKS_KEPT = 256;
-
-/**
- * What a raised generation means to readers until the tiles that it concerns have been removed or marked. `hide`: they
- * are not there. `outdate`: they count as marked stale.
- */
-export interface MarkEffect extends Pick<TileLimits, 'createdBefore'> {
-  readonly type: 'hide' | 'outdate';
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  /** Left out: all. */
-  readonly formats?: readonly string[];
-  /** Null: the default combination; left out: all. */
-  readonly parametersId?: string | null;
-  /** A task removes the tiles. The mark ends with it. */
-  readonly byTask?: true;
-}
-
-/** A raised generation that readers obey because the tiles concerned may still be stored. */
-export interface OpenMark {
-  readonly layer: string;
-  /** The generation. */
-  readonly number: number;
-  readonly effect: MarkEffect;
-  /** Null: the whole layer. */
-  readonly places: readonly TilePlace[] | null;
-}
-
-/** The place of a writer in the order of a store. It is taken before the source is queried. */
-export interface Ticket {
-  /** Greater than every ticket and every generation that the store gave out before, in any process or node. */
-  readonly number: number;
-  /** The generation of the place: a tile with an earlier ticket is outdated there. */
-  readonly generation: number;
-}
-
-/** A selection within a rectangle; an omitted field selects all. */
-export interface TileLimits {
-  /** Milliseconds since 1970. */
-  readonly createdBefore?: number | undefined;
-  /** Only tiles with an earlier ticket: those stored since that generation was raised stay. */
-  readonly before?: number | undefined;
-  /** Only tiles in one of these parts of the rectangle; they may overlap. */
-  readonly within?: PackedRects | undefined;
-}
-
-/** A change of tiles in a rectangle. */
-export type TileEdit =
-  | ({ readonly type: 'remove' } & TileLimits)
-  /** They are outdated since `at`: see `outdatedSince`. */
-  | ({ readonly type: 'outdate'; readonly at: number } & TileLimits)
-  /** They count as made at `createdAt` by `madeBy`; `ticket` as in `putMany`. */
-  | ({ readonly type: 'confirm'; readonly ticket: number } & Pick<
-      StoredTile,
-      'createdAt' | 'freshUntil' | 'madeBy'
-    >);
-
-/** Changes by other machines to the tiles of a store, for holders of copies. */
-export type TileChange =
-  /** The changes since are unknown: all copies are invalid. */
-  | { readonly kind: 'everything' }
-  | { readonly kind: 'layer'; readonly layer: string }
-  | { readonly kind: 'place'; readonly layer: string; readonly place: TilePlace }
-  | { readonly kind: 'tiles'; readonly set: TileSetKey; readonly z: number; readonly rect: TileRect };
-
-/** The database channel that announces truncations; see `TileStore.changesSince`. */
-export const TILE_NEWS = 'tile-news';
-
-/** A block of a zoom, in every format and for all parameters. */
-export interface TilePlace {
-  readonly gridSet: string;
-  readonly z: number;
-  readonly rect: TileRect;
-  /** For readers only these parts of `rect` are meant; left out: all of it. Some hundred at most. */
-  readonly parts?: PackedRects;
-}
 
 /**
  * The contract of a driver: stores tiles, and keeps their order. `derive.ts` makes of it the store that callers use. Every driver
@@ -251,7 +88,7 @@ export interface TilePlace {
  *
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
  */
-export interface DriverStore extends Partial<QuickerMethods>, StoreFacets {
+export interface DriverStore extends Partial<QuickerMethods>, OldFacets {
   /** `beside` receives other tiles that were read along with it, before this returns. */
   get(
     set: TileSetKey,
@@ -326,7 +163,7 @@ export interface QuickerMethods {
 }
 
 /** Abilities of some stores. */
-export interface StoreFacets {
+export interface OldFacets extends StoreFacets {
   /**
    * As `get`, but synchronous and without a failure. Undefined: it takes longer; use `get`. Only drivers have it
    * that read from this machine in microseconds.
@@ -339,22 +176,6 @@ export interface StoreFacets {
    * a bug. Drivers that keep no statistics have none to mend.
    */
   recount?(id: string): Promise<StoreChange>;
-  /**
-   * Only drivers whose tiles other machines change have it. What was truncated, replaced, removed or marked stale since
-   * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left
-   * out however late it became visible; what becomes visible during a call may be reported twice. A tile that was stored
-   * where there was none is not reported. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing
-   * else is, so a process that has copies calls again before they expire.
-   */
-  changesSince?(
-    since: string | null,
-  ): Promise<{ readonly changes: readonly TileChange[]; readonly cursor: string }>;
-  /** Only drivers that keep tiles on another server have it: requests since the last call, by `operation`. */
-  takeRequests?(): readonly Count[];
-  /** Only drivers have it whose stores several machines share. */
-  readonly files?: StoreFiles;
-  /** Absent for drivers without a disk; null while it is unknown. */
-  room?(): Promise<StoreRoom | null>;
 }
 
 /** For callers; made from the methods of a driver. */
@@ -377,5 +198,5 @@ export interface DerivedMethods {
   dropLayer(layer: string): Promise<void>;
 }
 
-/** A store as callers know it. */
-export type TileStore = DriverStore & QuickerMethods & DerivedMethods;
+/** A store as callers know it: the methods of `Store`, and those that it replaces. */
+export type TileStore = DriverStore & QuickerMethods & DerivedMethods & Store;

@@ -53,9 +53,9 @@ describe('telling that the map has changed', () => {
 
   it('an invalidation keeps tiles that were fetched before it from being stored', async () => {
     const { harness, selections } = await openSeeded({ zoomStop: 0 });
-    const generation = await harness.store.generation('roads');
+    const generation = await harness.store.marks('roads');
     await selections.invalidate('roads', {}, null);
-    const late = harness.store.putMany(harness.tiles.set, 3, [], generation);
+    const late = harness.store.put(harness.tiles.set, 3, [], generation);
     await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
   });
 
@@ -67,11 +67,11 @@ describe('telling that the map has changed', () => {
     const waiting = await service.create({ layer: 'roads', zoomStart: 0, zoomStop: 0 }, author('tester'));
     await service.pause(waiting.id);
     expect(await outcome(3, 0, 0)).toBe('HIT');
-    const generation = await harness.store.generation('roads');
+    const generation = await harness.store.marks('roads');
     const renewal = selections.invalidate('roads', {}, author('tester'));
     await expect(renewal).rejects.toMatchObject({ code: 'too-many-tasks' });
     expect(await outcome(3, 0, 0)).toBe('HIT');
-    expect(await harness.store.generation('roads')).toBe(generation);
+    expect(await harness.store.marks('roads')).toBe(generation);
     expect(await service.list({ states: ['pending', 'running'], limit: 10 })).toEqual([]);
   });
 

@@ -44,7 +44,7 @@ export interface Cluster {
 
 /** On a busy machine a response of the database may take longer than a node waits; it tries again. */
 const BUSY =
-  /could not read the changes of other nodes|the database cannot be reached; trying again|this node sends it one request at a time/;
+  /changes of other nodes cannot be read|the database cannot be reached; trying again|this node sends it one request at a time/;
 
 /** For one test, or in a hook for all tests of a file. */
 export async function openCluster(options: ClusterOptions = {}): Promise<Cluster> {

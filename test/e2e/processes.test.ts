@@ -410,8 +410,8 @@ describe('a server of which every process is killed in turn', () => {
     for (const victim of processesOf(server)) {
       await ask(server.url, path);
       process.kill(victim, 'SIGKILL');
-      wms.version += 1;
       const { body: old } = await askOn(new Agent(), path);
+      wms.version += 1;
       const box = JSON.stringify({ layer: 'map', type: 'truncate', zoomStart: 6, zoomStop: 6 });
       await eventually('the truncation is accepted', async () => {
         const { status } = await change('POST', '/api/v1/tasks', box);

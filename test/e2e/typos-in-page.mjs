@@ -77,6 +77,8 @@ window.typos = {
       for (const text of right === undefined ? [] : wrong) {
         sent.length = 0;
         const at = control();
+        // A password that is emptied takes its repetition along.
+        const before = fieldsIn(root).map((one) => [one, one.value]);
         type(at, text);
         await trySending(at, button);
         if (!(await until(() => faultAt(at) !== '', timeoutMs)))
@@ -85,6 +87,7 @@ window.typos = {
         if (sent.length > 0) missed.push(`${name}: ${JSON.stringify(text)} sent ${sent.join()}`);
         type(control(), right);
         at.blur();
+        for (const [one, value] of before) if (one.isConnected && one.value !== value) type(one, value);
         await until(() => control() && faultAt(control()) === '', timeoutMs);
       }
     }

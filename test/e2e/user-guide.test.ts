@@ -214,7 +214,7 @@ it('GeoNode adds its filter of styles to a layer once, and truncates the layer',
   expect(await curl(...XML, '--data-binary', changed, LAYER)).toMatchObject({ status: 200 });
   const again = (await curl(...XML, LAYER)).body;
   expect(again.match(/<styleParameterFilter>/g)).toHaveLength(1);
-  expect(again).toContain('<regexParameterFilter><key>STYLES</key>');
+  expect(again).not.toContain('<regexParameterFilter><key>STYLES</key>');
   expect(await curl(...XML, '--data-binary', again, LAYER)).toMatchObject({ status: 200 });
   expect((await curl(...XML, LAYER)).body).toBe(again);
   const truncate = '<truncateLayer><layerName>layer1</layerName></truncateLayer>';
@@ -324,15 +324,7 @@ function field(text: string): readonly string[] {
 }
 
 it('every request without the right password is refused', needs('curl'), async () => {
-  for (const path of [
-    'layers',
-    'layers/world.xml',
-    'gridsets',
-    'blobstores',
-    'global',
-    'bounds/world/EPSG:4326/java',
-    'statistics',
-  ]) {
+  for (const path of ['layers', 'layers/world.xml', 'gridsets', 'blobstores', 'global', 'statistics']) {
     expect((await fetch(`${server.url}/geowebcache/rest/${path}`)).status, path).toBe(401);
   }
   // Once: a wrong password costs a third of a second of processor.

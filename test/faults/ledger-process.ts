@@ -63,7 +63,7 @@ async function truncate(layer: string): Promise<void> {
 
 async function write(layer: string): Promise<void> {
   const set = { layer, gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
-  const generation = await store.generation(layer);
+  const generation = await store.marks(layer);
   const [left, top] = [Math.floor(Math.random() * 250), Math.floor(Math.random() * 250)];
   const tiles = Array.from({ length: 16 }, (_, at) => ({
     x: left + (at % 4),
@@ -71,7 +71,7 @@ async function write(layer: string): Promise<void> {
     bytes: Buffer.alloc(Math.floor(Math.random() * 12_000), `${generation};`),
     createdAt: generation,
   }));
-  await store.putMany(set, 9, tiles, generation).catch((error: unknown) => {
+  await store.put(set, 9, tiles, generation).catch((error: unknown) => {
     if (!isTilewardenError(error, 'generation-stale')) throw error;
   });
 }

@@ -48,7 +48,6 @@ async function everything(): Promise<object> {
     keys: await read('/api/v1/keys'),
     schedules: (await read('/api/v1/schedules')).schedules.map(partOf(Object.keys(TASK))),
     declared: [layers.length, (await read('/api/v1/layers')).layers.length],
-    blankAreas: (await read('/api/v1/layers/a/blank-areas')).areas.length,
   };
 }
 

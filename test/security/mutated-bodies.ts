@@ -141,10 +141,6 @@ const EXAMPLES: { readonly [Request in Tried]: Example<ApiBody<Request>> } = {
   'POST /api/v1/tasks/stop': { body: { layer: 'a', type: 'seed', state: ['paused'] } },
   'POST /api/v1/schedules': { body: SCHEDULE, undo: emptied('/api/v1/schedules', 'schedules', 'id') },
   'PUT /api/v1/schedules/{id}': { body: KEPT_SCHEDULE },
-  'POST /api/v1/layers/{layer}/blank-areas': {
-    body: { ...part, note: 'sea' },
-    undo: emptied('/api/v1/layers/a/blank-areas', 'areas', 'id'),
-  },
   'POST /api/v1/layers': layer,
   'PUT /api/v1/layers/{layer}': { ...layer, path: '/api/v1/layers/declared' },
   'POST /api/v1/gridsets': gridSet,

@@ -3,8 +3,8 @@ import type { Shape } from './map/shapes.ts';
 import { parameterWishes } from './map/tile-set.ts';
 
 export const TASK_TYPES = ['seed', 'reseed', 'truncate'] as const;
-/** Work on an area: the first ones are tasks, all but the last two can be scheduled. */
-export const AREA_WORK = [...TASK_TYPES, 'invalidate', 'blank', 'export'] as const;
+/** Work on an area: the first ones are tasks, all but the last can be scheduled. */
+export const AREA_WORK = [...TASK_TYPES, 'invalidate', 'export'] as const;
 export type Work = (typeof AREA_WORK)[number];
 
 type ScheduleBody = ApiBody<'POST /api/v1/schedules'>;

@@ -5,7 +5,6 @@ export const TASK_TEXTS = {
     reseed: 'Reseed: create all tiles again',
     truncate: 'Truncate: delete tiles',
     invalidate: 'Invalidate: mark cached tiles as stale',
-    blank: 'Blank area: accept blank tiles',
     export: 'Export: copy cached tiles to a file',
   },
 
@@ -147,8 +146,6 @@ export const TASK_TEXTS = {
     invalidated: (tiles: string) => `${tiles} tiles invalidated.`,
     means: {
       invalidate: 'They are served until the source has answered with a new one.',
-      blank:
-        'Blank tiles in this area and zoom range are cached as long as others. Listed on the layer’s page.',
       export: 'Nothing is fetched. Progress and download are on the layer’s page.',
     } as Partial<Record<string, string>>,
     emptyParameter: 'Enter a value.',
@@ -192,7 +189,6 @@ export const TASK_TEXTS = {
       reseed: 'Start',
       truncate: 'Truncate…',
       invalidate: 'Invalidate',
-      blank: 'Accept blank tiles',
       export: 'Export',
     },
     confirmTitle: 'Delete tiles',

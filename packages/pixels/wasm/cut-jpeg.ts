@@ -16,11 +16,9 @@ import {
   takeBlock,
   writtenTo,
 } from './jpeg-block';
-import { colourOf, layEdge } from './jpeg-edges';
 import { copyStuffed, takeStuffingOut } from './jpeg-stuffing';
 
-/** A group of blocks, 16 × 16 pixels: four of luma, one of each chroma. */
-const GROUP: i32 = 16;
+/** 16 × 16 pixels: four of luma, one of each chroma. */
 const BLOCKS_OF_GROUP: i32 = 6;
 /** Two bytes for each of the 64 numbers is more than any photograph takes. */
 const TILE_BYTES_PER_BLOCK: usize = 128;
@@ -28,12 +26,9 @@ const TILE_BYTES_PER_BLOCK: usize = 128;
 const MAX_BYTES_OF_GROUP: usize = 6 * 64 * 4;
 /** A damaged scan is noticed at the end of a row of groups. */
 const READ_BEYOND: usize = 65536;
-const BLOCKS: usize = memory.data(6 * 256, 16);
 
 export let JPEG_INPUT: usize = START;
 let states: usize = 0;
-/** Pixels along the four edges. */
-export let JPEG_EDGES: usize = 0;
 let output: usize = 0;
 let tileBytes: usize = 0;
 /** Where a tile's scan is laid whole. */
@@ -44,9 +39,7 @@ let bad: bool = false;
 export function reserveJpeg(inputBytes: usize, tiles: usize, tileWidth: usize, tileHeight: usize): bool {
   JPEG_INPUT = START;
   states = (JPEG_INPUT + inputBytes + MARGIN) & ~15;
-  JPEG_EDGES = states + tiles * STATE_BYTES;
-  // Four sides of at most all tiles in a row.
-  output = (JPEG_EDGES + 2 * tiles * (tileWidth + tileHeight) * 4 + MARGIN) & ~15;
+  output = (states + tiles * STATE_BYTES + MARGIN) & ~15;
   const groups = (tileWidth >> 4) * (tileHeight >> 4);
   tileBytes = groups * BLOCKS_OF_GROUP * TILE_BYTES_PER_BLOCK + (tileWidth >> 4) * MAX_BYTES_OF_GROUP;
   JPEG_FILE = output + tiles * tileBytes;
@@ -55,7 +48,7 @@ export function reserveJpeg(inputBytes: usize, tiles: usize, tileWidth: usize, t
 
 /**
  * Cuts the scan of a JPEG, so many bytes of the input, into the scans of its tiles, with coarser numbers where ours are.
- * No pixel is looked at but those along the edges. False when the scan is not perfect.
+ * No pixel is made of it. False when the scan is not perfect.
  */
 export function cutJpeg(length: i32, columns: i32, rows: i32, across: i32, down: i32, gutter: i32): bool {
   const plain = takeStuffingOut(JPEG_INPUT, length);
@@ -70,7 +63,7 @@ export function cutJpeg(length: i32, columns: i32, rows: i32, across: i32, down:
   for (let y = -gutter; y < height + gutter; y++) {
     passOver(gutter);
     if (y < 0 || y >= height) passOver(columns * across);
-    else takeRow(y, columns, across, down, height);
+    else takeRow(y, columns, across, down);
     passOver(gutter);
     if (bad || isBeyond(JPEG_INPUT + plain)) return false;
   }
@@ -79,21 +72,15 @@ export function cutJpeg(length: i32, columns: i32, rows: i32, across: i32, down:
 
 /** Groups that belong to no tile are read all the same: what comes behind them counts from them. */
 function passOver(groups: i32): void {
-  for (let i = 0; i < groups && !bad; i++) takeGroup(false, 0);
+  for (let i = 0; i < groups && !bad; i++) takeGroup(false);
 }
 
-function takeRow(y: i32, columns: i32, across: i32, down: i32, height: i32): void {
-  const width = columns * across;
+function takeRow(y: i32, columns: i32, across: i32, down: i32): void {
   for (let column = 0; column < columns && !bad; column++) {
     const tile = (y / down) * columns + column;
     if (y % down === 0) startTile(startOf(tile));
     else goOnWithTile(stateOf(tile));
-    for (let x = column * across; x < (column + 1) * across && !bad; x++) {
-      const isEdge = y === 0 || y === height - 1 || x === 0 || x === width - 1;
-      if (isEdge) memory.fill(BLOCKS, 0, 6 * 256);
-      takeGroup(true, isEdge ? BLOCKS : 0);
-      if (isEdge) layEdges(x, y, width, height);
-    }
+    for (let x = 0; x < across && !bad; x++) takeGroup(true);
     if (writtenTo() > startOf(tile) + tileBytes - <usize>across * MAX_BYTES_OF_GROUP) bad = true;
     leaveTile(stateOf(tile));
   }
@@ -129,20 +116,20 @@ function flatValue(state: usize, component: usize, table: usize): f32 {
   return (<f32>firstOf(state, component) * (load<f32>(STEPS + (table << 8)) / left)) / 8;
 }
 
-function takeGroup(isWritten: bool, kept: usize): void {
+function takeGroup(isWritten: bool): void {
   for (let block = 0; block < BLOCKS_OF_GROUP && !bad; block++) {
-    const place = kept === 0 ? 0 : kept + ((<usize>block) << 8);
-    if (!takeBlock(block < 4 ? 0 : block - 3, isWritten, place)) bad = true;
+    if (!takeBlock(block < 4 ? 0 : block - 3, isWritten)) bad = true;
   }
 }
 
-function layEdges(x: i32, y: i32, width: i32, height: i32): void {
-  const acrossBytes = (<usize>width * GROUP) << 2;
-  const downBytes = (<usize>height * GROUP) << 2;
-  const along = (<usize>x * GROUP) << 2;
-  const below = (<usize>y * GROUP) << 2;
-  if (y === 0) layEdge(BLOCKS, true, false, JPEG_EDGES + along);
-  if (y === height - 1) layEdge(BLOCKS, true, true, JPEG_EDGES + acrossBytes + along);
-  if (x === 0) layEdge(BLOCKS, false, false, JPEG_EDGES + 2 * acrossBytes + below);
-  if (x === width - 1) layEdge(BLOCKS, false, true, JPEG_EDGES + 2 * acrossBytes + downBytes + below);
+/** JFIF 1.02: from luma and chroma, each around zero. */
+function colourOf(luma: f32, blue: f32, red: f32): u32 {
+  const r = channel(luma + 1.402 * red);
+  const g = channel(luma - 0.344136 * blue - 0.714136 * red);
+  const b = channel(luma + 1.772 * blue);
+  return 0xff000000 | (b << 16) | (g << 8) | r;
+}
+
+function channel(value: f32): u32 {
+  return <u32>max<f32>(0, min<f32>(255, nearest<f32>(value + 128)));
 }

@@ -14,13 +14,6 @@ const HALF: u32 = (1 << 19) - 1;
 /** In the order of the file, luma then chroma: the step of its numbers as f32, and what becomes of one in the tiles. */
 export const STEPS: usize = memory.data(2 * 64 * 4, 16);
 export const FACTORS: usize = memory.data(2 * 64 * 4, 16);
-/** The place in its block of each number in the order of the file (ITU-T T.81, figure A.6). */
-const ORDER: usize = memory.data<u8>([
-  0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7,
-  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46,
-  53, 60, 61, 54, 47, 55, 62, 63,
-]);
-
 /** First numbers of the last blocks, by component: in the file, and in the tile that is being written. */
 const FIRSTS: usize = memory.data(3 * 4, 16);
 const TILE_FIRSTS: usize = memory.data(3 * 4, 16);
@@ -108,7 +101,7 @@ function put(value: u32, length: u32): void {
 }
 
 /** Reads a block and, unless it belongs to no tile, writes it with the tiles' steps; false for what cannot be. */
-export function takeBlock(component: usize, isWritten: bool, kept: usize): bool {
+export function takeBlock(component: usize, isWritten: bool): bool {
   const table: usize = component === 0 ? 0 : 1;
   refill();
   let entry = load<u32>(quickCodes(table) + ((<usize>(bits >> (64 - QUICK_BITS))) << 2));
@@ -121,9 +114,8 @@ export function takeBlock(component: usize, isWritten: bool, kept: usize): bool 
   const place = FIRSTS + (component << 2);
   const first = load<i32>(place) + signed(raw, size);
   store<i32>(place, first);
-  if (kept !== 0) store<f32>(kept, <f32>first * load<f32>(STEPS + (table << 8)));
   if (isWritten && !writeFirst(component, table, first)) return false;
-  return takeOthers(table, isWritten, kept);
+  return takeOthers(table, isWritten);
 }
 
 function refill(): void {
@@ -159,7 +151,7 @@ function writeFirst(component: usize, table: usize, first: i32): bool {
  * All numbers of a block but the first: they are most of a file. What is used at each turn is in variables of its own, and
  * there is next to nothing that a processor could guess wrong: a number that vanishes is written with no bits.
  */
-function takeOthers(table: usize, isWritten: bool, kept: usize): bool {
+function takeOthers(table: usize, isWritten: bool): bool {
   const quick = quickCodes(OTHERS + table);
   const codes = codesToWrite(OTHERS + table);
   const factors = FACTORS + (table << 8);
@@ -198,7 +190,6 @@ function takeOthers(table: usize, isWritten: bool, kept: usize): bool {
     // All ones for a negative number, which is written as its magnitude's opposite.
     const negative = (raw >> (size - 1)) - 1;
     const given = (raw ^ negative) & ((1 << size) - 1);
-    if (kept !== 0) keep(kept, table, k, <i32>((given ^ negative) - negative));
     zeros += run;
     const magnitude = (given * load<u32>(factors + (k << 2)) + HALF) >> POINT;
     for (; zeros > 15 && magnitude !== 0; zeros -= 16) {
@@ -234,9 +225,4 @@ function takeOthers(table: usize, isWritten: bool, kept: usize): bool {
   const code = load<u32>(codes + (END_OF_BLOCK << 2));
   if (last !== 63) put(code >> 8, code & 0xff);
   return wrong === 0;
-}
-
-function keep(block: usize, table: usize, k: u32, value: i32): void {
-  const place = block + ((<usize>load<u8>(ORDER + k)) << 2);
-  store<f32>(place, <f32>value * load<f32>(STEPS + (table << 8) + (k << 2)));
 }

@@ -6,7 +6,7 @@ import { inflate } from './inflate';
 
 export { FILE, IMAGE, PACKED, reserve } from './areas';
 export { colourAt, indexColours, PALETTE } from './colours';
-export { cutJpeg, JPEG_EDGES, JPEG_FILE, JPEG_INPUT, layTile, reserveJpeg, tileColour } from './cut-jpeg';
+export { cutJpeg, JPEG_FILE, JPEG_INPUT, layTile, reserveJpeg, tileColour } from './cut-jpeg';
 export { firstHalf, secondHalf } from './fingerprint';
 export { FACTORS, STEPS } from './jpeg-block';
 export { learnToRead, learnToWrite } from './jpeg-codes';

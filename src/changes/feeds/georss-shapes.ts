@@ -1,6 +1,11 @@
 /** The shapes of an entry: GeoRSS Simple, GML and W3C points. */
-import { polygonOfBounds } from '../../domain/blank-area.ts';
-import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../../domain/bounds.ts';
+import {
+  type Bounds,
+  boundsAround,
+  boundsOfPoints,
+  type Polygon,
+  polygonOfBounds,
+} from '../../domain/bounds.ts';
 import type { Point } from '../../domain/projection.ts';
 import { numberAtEnd } from '../../lib/scan-text.ts';
 import { descendantsOf, textIn, type XmlElement } from '../../lib/xml/xml-element.ts';

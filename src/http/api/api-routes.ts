@@ -3,7 +3,6 @@ import { changeBody } from '../../changes/feeds/read-change.ts';
 import * as accounts from './accounts.ts';
 import { route } from './api-route.ts';
 import * as audit from './audit.ts';
-import * as blank from './blank-areas.ts';
 import * as catalog from './catalog-changes.ts';
 import * as changes from './changes.ts';
 import * as coverage from './coverage.ts';
@@ -93,10 +92,6 @@ export const API_ROUTES = [
   route('POST /api/v1/layers/{layer}/invalidate', 'operator', 'Mark a selection of tiles as stale, or with dryRun count it',
     { query: selection.invalidateQuery, body: selection.invalidateBody, plainBody: 'Tiles as lines of z/x/y in web mercator, rows from the top', raw: true, answer: selection.invalidateResponse },
     selection.invalidate),
-  route('GET /api/v1/layers/{layer}/blank-areas', 'viewer', 'List areas where blank tiles are correct, and suspect blank tiles', { answer: blank.blankAreaListResponse }, blank.listBlankAreas),
-  route('POST /api/v1/layers/{layer}/blank-areas', 'operator', 'Declare an area where blank tiles are correct',
-    { body: blank.blankAreaBody, answer: blank.blankAreaResponse, status: 201 }, blank.addBlankArea),
-  route('DELETE /api/v1/layers/{layer}/blank-areas/{id}', 'operator', 'Remove such an area', { status: 204 }, blank.removeBlankArea),
 
   route('GET /api/v1/gridsets', 'viewer', 'List the grid sets that layers use, and those that do not come with the program', { answer: gridSets.gridSetListResponse }, gridSets.listGridSets),
   route('POST /api/v1/gridsets', 'admin', 'Declare a grid set', { ...declaring, status: 201 }, (call, deps) => catalog.create(call, 'grid-set', deps)),

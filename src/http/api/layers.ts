@@ -91,7 +91,6 @@ export const layerResponse = z.object({
   staleWhileRevalidateSeconds: z.number(),
   staleIfErrorSeconds: z.number(),
   outside: z.enum(OUTSIDE_ANSWERS).nullable(),
-  blankIsRight: z.boolean(),
   fullWms: z.boolean(),
   infoFormats: texts,
   ...layerState,

@@ -28,14 +28,14 @@ const HIGHEST_LIMIT = 500;
 type OneTask = Call<{ params: 'id' }>;
 
 export async function listTasks({ query, caller }: Call<{ query: typeof taskListQuery }>, deps: ApiDeps) {
-  const { before, after = before, limit: pageSize, ...fields } = query;
+  const { after, limit: pageSize, ...fields } = query;
   const limit = Math.min(Math.max(pageSize, 1), HIGHEST_LIMIT);
   const filter = taskFilterOf(fields);
   const page = { ...filter, limit, ...(after !== undefined && { afterId: after }) };
   const [rows, counts] = await Promise.all([deps.tasks.list(page), deps.tasks.count(filter)]);
   const next = rows.length === limit ? (rows.at(-1)?.id ?? null) : null;
   const tasks = await Promise.all(rows.map((task) => withEvictions(caller, task, deps)));
-  return { tasks, counts, nextAfter: next, nextBefore: next };
+  return { tasks, counts, nextAfter: next };
 }
 
 export async function createTask(call: Call<{ body: typeof taskBody }>, deps: ApiDeps) {

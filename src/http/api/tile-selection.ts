@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { boundLayer } from '../../catalog/catalog.ts';
-import { polygonOfBounds } from '../../domain/blank-area.ts';
-import { boundsOf, expandBounds } from '../../domain/bounds.ts';
+import { boundsOf, expandBounds, polygonOfBounds } from '../../domain/bounds.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
 import { boundsOfTile, type GridSet, levelOf } from '../../domain/grid-set.ts';
 import { everySubset, findGridSubset, formatOfLayer, gridSubsetOf, type Layer } from '../../domain/layer.ts';

@@ -55,7 +55,5 @@ export const GWC_ROUTES: readonly ApiRoute[] = [
     { GET: ['admin', resources.showStore], PUT: ['admin', resources.refuseChange], DELETE: ['admin', resources.refuseRemoval] }),
   ...resource('/rest/global', 'what the service says of itself', { GET: ['admin', resources.showGlobal], PUT: ['admin', resources.putGlobal] }),
   ...resource('/rest/statistics', 'how tiles were answered', { GET: ['viewer', resources.showStatistics] }),
-  route('GET /rest/bounds/{layer}/{gridSet}/{type}', 'viewer', 'The tiles of a layer at each zoom', text, layers.showBounds),
-  route('POST /rest/filter/{filter}/update/{type}', 'operator', 'Update a request filter', { ...text, bodyTypes: [...xmlTypes, 'application/zip'] }, layers.updateFilter),
   route('POST /rest/reload', 'admin', 'Read the configuration file again', form, resources.reloadConfiguration),
 ];

@@ -1,11 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ShownEntry } from '../../catalog/catalog-editor.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
-import { levelOf } from '../../domain/grid-set.ts';
-import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
-import { findGridSubset, type Layer } from '../../domain/layer.ts';
+import type { Layer } from '../../domain/layer.ts';
 import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
-import type { KeptElement, ReadWarning } from '../../geowebcache/kept-elements.ts';
 import { STYLE_FILTER } from '../../geowebcache/parameter-filters.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import {
@@ -14,6 +11,7 @@ import {
   readGwcLayer,
   SOURCE_FIELDS,
 } from '../../geowebcache/read-layer.ts';
+import type { ReadWarning } from '../../geowebcache/read-warnings.ts';
 import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { collectYielding } from '../../lib/yielding.ts';
@@ -23,7 +21,7 @@ import { removeNoted } from '../api/layer-removal.ts';
 import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../context.ts';
 import { headerText } from '../hits/tile-headers.ts';
-import { HttpProblem, statusOf } from '../problems.ts';
+import { HttpProblem } from '../problems.ts';
 import { type Headers, textResponse } from '../response.ts';
 import { documentResponse, listResponse, readRoot } from './representation.ts';
 
@@ -42,8 +40,7 @@ export async function showLayer(call: OfLayer, { catalog, editor }: ApiDeps, for
   if (!bound) throw unknownLayer(name);
   await requireReadable(call.context, bound.layer);
   const entry = await editor.show('layer', bound.layer.name);
-  const { document, kept } = shownTo(call, { document: entry?.effective, kept: keptIn(entry) });
-  return documentResponse(writeGwcLayer(document, kept), format);
+  return documentResponse(writeGwcLayer(shownTo(call, entry?.effective)), format);
 }
 
 export async function putLayer(call: OfLayer, deps: ApiDeps, format: DocumentFormat) {
@@ -69,7 +66,7 @@ async function save(
   { catalog, editor }: ApiDeps,
 ): Promise<readonly ReadWarning[]> {
   const former = await editor.show('layer', nameIn(call, catalog));
-  const options = { by: call.caller.name, dryRun: false, aside: read.kept };
+  const options = { by: call.caller.name, dryRun: false };
   call.note(changeNote(await editor.put('layer', merged(read.document, former), options)));
   return read.warnings;
 }
@@ -97,8 +94,9 @@ function readLayer(call: OfLayer, { catalog }: ApiDeps, format: DocumentFormat):
       'There is a mismatch between the name of the  layer in the submission and the URL you specified.',
     );
   }
-  const strays = read.kept.filter(({ path }) => path.length === 1 && path[0] === 'parameterFilters');
-  if (strays.some(({ element }) => element.name !== STYLE_FILTER)) {
+  const isUnknownFilter = ({ path: [list, name, ...inner], ignored }: ReadWarning) =>
+    ignored && list === 'parameterFilters' && inner.length === 0 && name !== STYLE_FILTER;
+  if (read.warnings.some(isUnknownFilter)) {
     throw invalid('parameterFilters contains an element that is not a known ParameterFilter');
   }
   return read;
@@ -130,74 +128,14 @@ function without(fields: Readonly<Record<string, unknown>>, names: readonly stri
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }
 
-export function keptIn(entry: ShownEntry | null): readonly KeptElement[] {
-  return Array.isArray(entry?.aside) ? entry.aside : [];
-}
-
 /** RFC 7234, 5.5.7: settings that were accepted but have no effect. */
 export function warningHeader(warnings: readonly ReadWarning[]): Headers {
   return warnings
     .slice(0, MAX_WARNINGS)
-    .flatMap(({ element, what }) => [
+    .flatMap(({ path, what }) => [
       'Warning',
-      `299 - "${headerText(`${element} ${what}`).replaceAll(/["\\]/g, "'")}"`,
+      `299 - "${headerText(`${path.join('.')} ${what}`).replaceAll(/["\\]/g, "'")}"`,
     ]);
-}
-
-/** `/rest/bounds/{layer}/{gridSet}/java`: the tiles of a layer at each zoom, as a Java array. */
-export async function showBounds(
-  { context, params: { layer, gridSet, type } }: Call<{ params: 'layer' | 'gridSet' | 'type' }>,
-  { catalog }: ApiDeps,
-) {
-  const bound = catalog.layer(layer) ?? catalog.layer(layer.replaceAll('+', ' '));
-  if (!bound) return layerRefused('layer-unknown', `Unknown layer: ${shortened(layer)}`);
-  await requireReadable(context, bound.layer);
-  const subset = findGridSubset(bound.layer, gridSet);
-  if (!subset) {
-    return layerRefused('layer-unknown', `${shortened(layer)} does not support ${shortened(gridSet)}`);
-  }
-  if (type.toLowerCase() === 'java') return textResponse(200, coverages(subset));
-  return layerRefused('request-invalid', `Unknown or missing format extension : ${shortened(type)}`);
-}
-
-const NAMES = { 'layer-unknown': 'NOT_FOUND', 'request-invalid': 'BAD_REQUEST' } as const;
-
-/** GeoWebCache's wording, which scripts match. */
-function layerRefused(code: keyof typeof NAMES, message: string) {
-  const status = statusOf(code);
-  const text = `org.geowebcache.rest.exception.RestException ${status} ${NAMES[code]}: ${message}`;
-  return textResponse(status, text, ['Cache-Control', 'no-store']);
-}
-
-/** `{{minX, minY, maxX, maxY, z}, …}`, rows from the bottom. */
-function coverages(subset: GridSubset): string {
-  const levels: string[] = [];
-  for (let z = subset.zoomStart; z <= subset.zoomStop; z++) {
-    const rect = coverageAt(subset, z);
-    if (!rect) continue;
-    const last = levelOf(subset.gridSet, z).rows - 1;
-    levels.push(`{${[rect.minX, last - rect.maxY, rect.maxX, last - rect.minY, z].join(', ')}}`);
-  }
-  return `{${levels.join(', ')}}`;
-}
-
-/** Values computed from the extent are always up to date. */
-export function updateFilter(
-  { params: { filter, type } }: Call<{ params: 'filter' | 'type' }>,
-  { catalog }: ApiDeps,
-) {
-  if (!isKnownFilter(filter, catalog)) {
-    throw invalid(
-      `No filter by the name ${shortened(filter)} was found. Raster filters are kept without effect, and need no update.`,
-    );
-  }
-  if (!/^(xml|zip)$/i.test(type)) throw invalid(`Unknow update type ${shortened(type)}`);
-  return textResponse(200, 'Filter update completed, no problems encountered.\n');
-}
-
-function isKnownFilter(name: string, catalog: Pick<Catalog, 'layers'>): boolean {
-  for (const { circularFilter } of catalog.layers()) if (circularFilter === name) return true;
-  return false;
 }
 
 type OfGridSet = Call<{ params: 'gridSet' }>;
@@ -215,14 +153,13 @@ export async function showGridSet(
   const gridSet = catalog.gridSets.find(params.gridSet);
   if (!gridSet) throw unknown('get', params.gridSet);
   const entry = await editor.show('grid-set', gridSet.name);
-  return documentResponse(writeGwcGridSet(gridSet, entry?.document, keptIn(entry)), format);
+  return documentResponse(writeGwcGridSet(gridSet, entry?.document), format);
 }
 
 /** Stored under the name in the body, as in GeoWebCache, whose user guide puts `EPSG:2163` to `gridSet1.xml`. */
 export async function putGridSet(call: OfGridSet, { editor }: ApiDeps, format: DocumentFormat) {
-  const { document, kept, warnings } = readGwcGridSet(readRoot(call.context, format));
-  const options = { by: call.caller.name, dryRun: false, aside: kept };
-  const change = await editor.put('grid-set', document, options);
+  const { document, warnings } = readGwcGridSet(readRoot(call.context, format));
+  const change = await editor.put('grid-set', document, { by: call.caller.name, dryRun: false });
   call.note(changeNote(change));
   return textResponse(change.created ? 201 : 200, '', warningHeader(warnings));
 }

@@ -68,9 +68,9 @@ export function showGlobal(_: Call, deps: ApiDeps, format: DocumentFormat) {
 
 export async function putGlobal({ context, caller, note }: Call, deps: ApiDeps, format: DocumentFormat) {
   const { service } = deps;
-  const { warnings, remembered, ...change } = readGlobal(readRoot(context, format), fixedOf(deps));
+  const { warnings, ...change } = readGlobal(readRoot(context, format), fixedOf(deps));
   const before = service.current;
-  await service.change({ ...change, remembered: { ...before.remembered, ...remembered } }, caller.name);
+  await service.change(change, caller.name);
   note({ target: 'global', before, after: service.current });
   return textResponse(200, '', warningHeader(warnings));
 }

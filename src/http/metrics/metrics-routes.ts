@@ -109,7 +109,10 @@ const COUNTERS: readonly Metric<readonly Count[]>[] = [
   counted(['flights_abandoned_total', 'layer'], 'Flights cancelled because all waiting requests had left'),
   counted(['flights_failed_total', 'layer', 'reason'], 'Flights that failed'),
   counted(['gate_refusals_total', 'layer', 'reason'], 'Source responses rejected as invalid'),
-  counted(['blanks_suspected_total', 'layer'], 'Suspect blank tiles, kept briefly'),
+  counted(
+    ['blanks_suspected_total', 'layer'],
+    'Blank metatiles soon after a failure of their source, cached briefly',
+  ),
   counted(['failures_repeated_total', 'layer', 'reason'], 'Requests answered with a recent failure'),
   counted(['reads_refused_total', 'layer'], 'Requests refused because too many wait'),
   counted(['tiles_adopted_total', 'layer'], 'Tiles read from the cache that a layer has adopted'),

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { sourceRequest } from '../../../test/contracts/tile-source.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { schemaKit } from '../../lib/schemas.ts';
-import { legendRequestUrl, mapRequestUrl, plainNumber } from './map-request.ts';
+import { plainNumber } from '../request-manners.ts';
+import { legendRequestUrl, mapRequestUrl } from './map-request.ts';
 import { wmsSourceOptions } from './wms-source-options.ts';
 
 function query(options: object, changes: Parameters<typeof sourceRequest>[0] = {}): URLSearchParams {

@@ -1,6 +1,6 @@
 import type { Bounds } from '../../domain/bounds.ts';
 import { formatOf } from '../../domain/format.ts';
-import { withQuery } from '../request-manners.ts';
+import { plainNumber, withQuery } from '../request-manners.ts';
 import type { InfoRequest, LegendRequest, SourceRequest } from '../tile-source.ts';
 import type { WmsSourceOptions } from './wms-source-options.ts';
 
@@ -128,17 +128,4 @@ function crsOf(options: WmsSourceOptions, { gridSet }: MapRequest): string {
 function printBounds({ minX, minY, maxX, maxY }: Bounds, yFirst: boolean): string {
   const numbers = yFirst ? [minY, minX, maxY, maxX] : [minX, minY, maxX, maxY];
   return numbers.map(plainNumber).join(',');
-}
-
-/** All digits that it takes to read the same number back, without an exponent: 1e-7 as 0.0000001. */
-export function plainNumber(value: number): string {
-  const text = String(value === 0 ? 0 : value);
-  const [mantissa = '', exponent] = text.split('e');
-  if (exponent === undefined) return text;
-  const sign = mantissa.startsWith('-') ? '-' : '';
-  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
-  const point = whole.length + Number(exponent);
-  const digits = whole + fraction;
-  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`;
-  return `${sign}${digits.slice(0, point).padEnd(point, '0')}${point < digits.length ? `.${digits.slice(point)}` : ''}`;
 }

@@ -1,8 +1,7 @@
 import { type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
-import { remembered } from '../../lib/get-or-create.ts';
-import type { LevelUsage, StoreUsage } from '../store.ts';
-import type { Ticket, TilePlace } from '../tile-store.ts';
+import { getOrCreate, remembered } from '../../lib/get-or-create.ts';
+import type { LevelUsage, StoreUsage, Ticket, TilePlace } from '../store.ts';
 import { Directory, PACK_SIZE, packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
@@ -50,7 +49,8 @@ interface FoundPack {
   readonly marked: number;
 }
 
-type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
+/** A row of `MARKS_AT`. */
+export type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
 
 /** Reads one index. Every method is one statement, or as many as it says. */
 export class IndexReader {
@@ -65,9 +65,10 @@ export class IndexReader {
   readonly #generation;
   readonly #nextTicket;
 
-  constructor(db: IndexFile) {
+  /** `version` is a number that differs when tiles or marks may have changed. By default: by another connection. */
+  constructor(db: IndexFile, version = 'PRAGMA data_version') {
     this.#db = db;
-    this.#version = db.prepare<[], number>('PRAGMA data_version').pluck();
+    this.#version = db.prepare<[], number>(version).pluck();
     this.#pack = db.prepare<[number, number, number, number, string], FoundPack>(`
       SELECT s.id AS "set", p.detail, EXISTS (SELECT 1 FROM marks WHERE layer = s.layer AND open = 1) AS marked
       FROM tile_sets s LEFT JOIN packs p ON p.tile_set = s.id AND p.z = ? AND p.band = ? AND p.x = ? AND p.y = ?
@@ -100,7 +101,6 @@ export class IndexReader {
       .pluck();
   }
 
-  /** Differs when another connection has committed since. */
   version(): number {
     return this.#version.get() ?? 0;
   }
@@ -172,11 +172,12 @@ export class IndexReader {
   }
 
   usage(): StoreUsage {
-    const levels = this.#db
-      .prepare<[], Omit<LevelUsage, 'set'> & { readonly identity: string }>(
-        `SELECT s.identity, u.z, u.tiles, u.bytes, u.pages, u.changed_at AS changedAt FROM usage u
+    const rows = this.#db
+      .prepare<[], LevelRow>(
+        `SELECT s.identity, u.z, u.tiles, u.bytes, u.pages, u.changed_at FROM usage u
          JOIN tile_sets s ON s.id = u.tile_set WHERE s.dropped_at IS NULL AND u.tiles > 0`,
       )
+      .raw()
       .all();
     const sweeping = this.#db
       .prepare<[], StoreUsage['sweeping']>(
@@ -185,10 +186,24 @@ export class IndexReader {
       )
       .get();
     return {
-      levels: levels.map(({ identity, ...level }) => ({ set: tileSetOf(identity), ...level })),
+      levels: levelsOf(rows),
       sweeping: sweeping ?? { files: 0, bytes: 0 },
     };
   }
+}
+
+type LevelRow = readonly [
+  identity: string,
+  ...[z: number, tiles: number, bytes: number, pages: number, changedAt: number],
+];
+
+/** A tile set has some twenty zooms. */
+function levelsOf(rows: readonly LevelRow[]): readonly LevelUsage[] {
+  const sets = new Map<string, TileSetKey>();
+  return rows.map(([identity, z, tiles, bytes, pages, changedAt]) => {
+    const set = getOrCreate(sets, identity, () => tileSetOf(identity));
+    return { set, z, tiles, bytes, pages, changedAt };
+  });
 }
 
 /** Writing it takes longer than finding a pack. */
@@ -217,6 +232,6 @@ function placeParameters(layer: string, gridSet: string, z: number, rect: TileRe
   return { ...names, level: levelOf(layer, gridSet, z), z, minX, maxX, minY, maxY };
 }
 
-function markRow([number, effect, minX, maxX, minY, maxY, parts]: WrittenMark): MarkRow {
+export function markRow([number, effect, minX, maxX, minY, maxY, parts]: WrittenMark): MarkRow {
   return { number, effect, rect: minX === null ? null : { minX, maxX, minY, maxY }, parts };
 }

@@ -4,13 +4,13 @@ import type { TileSetKey } from '../../domain/tile-key.ts';
 import { packedTouch, rectContains, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
 import { concerns, readPlace, type WrittenPlace, writePlace } from '../open-marks.ts';
 import type { Raise } from '../store.ts';
-import { type MarkEffect, type OpenMark, outdatedSince, type TilePlace } from '../tile-store.ts';
+import { type MarkEffect, type OpenMark, outdatedSince, type TilePlace } from '../store.ts';
 import type { Making } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 
 /** Closed marks that a layer keeps apart; see `fold`. */
-const MAX_CLOSED = 10_000;
-const FOLDED = 1000;
+export const MAX_CLOSED = 10_000;
+export const FOLDED = 1000;
 /** Coordinates of the R-tree have 32 bits. */
 const FAR = 2 ** 31 - 1;
 
@@ -95,6 +95,7 @@ interface MarkStateRow {
   readonly id: number;
   readonly open: number;
   readonly effect: string | null;
+  readonly number: number;
 }
 
 /** Raises and closes marks. All of it within a transaction of the caller. */
@@ -103,7 +104,7 @@ export function prepareMarks(db: IndexFile) {
     .prepare<[], number>('UPDATE tickets SET last = last + 1 WHERE id = 1 RETURNING last')
     .pluck();
   const alike = db.prepare<[string, string], MarkStateRow>(
-    'SELECT id, open, effect FROM marks WHERE layer = ? AND key = ?',
+    'SELECT id, open, effect, number FROM marks WHERE layer = ? AND key = ?',
   );
   const insert = db
     .prepare<[string, number, number, number, string | null, string | null, string], number>(
@@ -162,16 +163,16 @@ export function prepareMarks(db: IndexFile) {
     if ((closedCount.get(layer) ?? 0) <= MAX_CLOSED) return;
     const folded = earliest.all(layer);
     const floors = alike.all(layer, '').filter(({ open }) => open === 0);
-    for (const { id } of [...folded, ...floors]) forget(id);
-    const floor = folded.at(-1)?.number;
-    if (floor !== undefined) insert.get(layer, floor, floor, 0, null, null, '');
+    const gone = [...folded, ...floors];
+    for (const { id } of gone) forget(id);
+    const floor = Math.max(...gone.map(({ number }) => number));
+    if (gone.length > 0) insert.get(layer, floor, floor, 0, null, null, '');
   }
 
   function raise({ layer, places, effect }: Raise): number {
     const name = JSON.stringify(layer);
     const number = nextTicket.get() ?? 0;
-    const written = places && `[${places.map(writePlace).join()}]`;
-    const key = written === null ? '' : createHash('sha1').update(written).digest('base64');
+    const { written, key } = writePlaces(places);
     if (places === null) for (const id of closedOf.all(name)) forget(id);
     const same = alike.all(name, key);
     for (const { id, open } of same) if (open === 0) forget(id);
@@ -229,17 +230,28 @@ export function readOpenMarks(db: IndexFile): readonly OpenMark[] {
   }));
 }
 
-function readPlaces(text: string): readonly TilePlace[] {
+/** As text, and a key by which marks of the same places are found. */
+export function writePlaces(places: Raise['places']): {
+  readonly written: string | null;
+  readonly key: string;
+} {
+  if (!places) return { written: null, key: '' };
+  const written = `[${places.map(writePlace).join()}]`;
+  return { written, key: createHash('sha1').update(written).digest('base64') };
+}
+
+export function readPlaces(text: string): readonly TilePlace[] {
   return (JSON.parse(text) as WrittenPlace[]).map(readPlace);
 }
 
-function isSameEffect(text: string | null, { at: _, ...effect }: MarkEffect): boolean {
+/** Whether marks with these effects over the same places count as one. */
+export function isSameEffect(text: string | null, { at: _, ...effect }: MarkEffect): boolean {
   if (text === null) return false;
   const { at: __, ...other } = JSON.parse(text) as MarkEffect;
   return JSON.stringify(other) === JSON.stringify(effect);
 }
 
-function withEarlier(text: string | null, effect: MarkEffect): MarkEffect {
+export function withEarlier(text: string | null, effect: MarkEffect): MarkEffect {
   const { at } = text === null ? effect : (JSON.parse(text) as MarkEffect);
   return { ...effect, at: Math.min(at, effect.at) };
 }

@@ -1,13 +1,11 @@
 import { PAGE_SIZE } from '../../domain/tile-key.ts';
-import { NO_CHANGE, negated, type StoreChange, sumOfChanges } from '../tile-store.ts';
+import { NO_CHANGE, negated, type StoreChange, sumOfChanges } from '../store.ts';
 import { Directory, type IndexedTile, PACK_SIZE, type PackPosition } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { bandOf } from './index-reader.ts';
-import { PAGES_IN_BAND } from './schema.ts';
+import { bandOfPage, touchedAt } from './page-rows.ts';
 
 const PACKS_IN_PAGE = PAGE_SIZE / PACK_SIZE;
-/** Milliseconds to which the last use of a page is rounded: fewer changes of the order of eviction. */
-export const TOUCH_STEP = 10_000;
 
 /** What becomes of the tiles of a pack; the same array: nothing. */
 export type PackEdit = (tiles: readonly IndexedTile[]) => readonly IndexedTile[];
@@ -60,9 +58,8 @@ export function preparePackChanges(db: IndexFile) {
     writtenAt: number,
   ): number {
     const [pageX, pageY] = [Math.floor(x / PACKS_IN_PAGE), Math.floor(y / PACKS_IN_PAGE)];
-    const band = Math.floor(pageY / PAGES_IN_BAND);
-    const touchedAt = Math.floor(writtenAt / TOUCH_STEP) * TOUCH_STEP;
-    const page = addToPage.get(set, z, band, pageX, pageY, tiles, bytes, writtenAt, touchedAt);
+    const place = [set, z, bandOfPage(pageY), pageX, pageY];
+    const page = addToPage.get(...place, tiles, bytes, writtenAt, touchedAt(writtenAt));
     if (page && page.tiles <= 0) {
       removePage.run(page.id);
       return -1;
@@ -111,7 +108,7 @@ export function preparePackChanges(db: IndexFile) {
       real = sumOfChanges([real, ...tiles.map(({ length }) => ({ tiles: 1, bytes: length }))]);
     }
     const pageY = top / PACKS_IN_PAGE;
-    const page = pageSums.get(set, z, Math.floor(pageY / PAGES_IN_BAND), left / PACKS_IN_PAGE, pageY);
+    const page = pageSums.get(set, z, bandOfPage(pageY), left / PACKS_IN_PAGE, pageY);
     return sumOfChanges([real, negated(sumOfChanges([page, added]))]);
   }
 

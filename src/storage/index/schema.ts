@@ -29,10 +29,11 @@ export const SCHEMA = `
 
   CREATE TABLE pages (id INTEGER PRIMARY KEY, tile_set INTEGER NOT NULL, z INTEGER NOT NULL, band INTEGER NOT NULL,
     x INTEGER NOT NULL, y INTEGER NOT NULL, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL,
-    written_at INTEGER NOT NULL, touched_at INTEGER NOT NULL, rank REAL);
+    written_at INTEGER NOT NULL, touched_at INTEGER NOT NULL, hits INTEGER NOT NULL DEFAULT 0, used_at INTEGER NOT NULL DEFAULT 0,
+    rank REAL NOT NULL DEFAULT 0);
   CREATE UNIQUE INDEX pages_by_place ON pages (tile_set, z, band, x, y);
-  CREATE INDEX pages_lru ON pages (touched_at);
-  CREATE INDEX pages_lfu ON pages (rank, touched_at);
+  CREATE INDEX pages_lru ON pages (tile_set, touched_at, id);
+  CREATE INDEX pages_lfu ON pages (tile_set, rank, touched_at, id);
 
   CREATE TABLE usage (tile_set INTEGER NOT NULL, z INTEGER NOT NULL, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL,
     pages INTEGER NOT NULL, changed_at INTEGER NOT NULL, PRIMARY KEY (tile_set, z)) WITHOUT ROWID;

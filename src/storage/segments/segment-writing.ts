@@ -1,34 +1,45 @@
-import { randomUUID } from 'node:crypto';
 import { TilewardenError } from '../../domain/errors.ts';
-import { PAGE_SIZE, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
-import { rectAround, rectContains, type TileRect } from '../../domain/tile-rect.ts';
-import type { BytePlace } from '../bytes.ts';
-import { edited, isMeant } from '../edit-tile.ts';
-import { type IndexedTile, type Making, packOf, slotOf, tileInPack } from '../index/directory.ts';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
+import type { BytePlace, TileBytes } from '../bytes.ts';
+import { type IndexedTile, packOf, slotOf } from '../index/directory.ts';
 import { blockingly } from '../index/index-failure.ts';
-import { durably, type IndexFile, openIndexFile } from '../index/index-file.ts';
+import { durably, type IndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import { prepareMarks } from '../index/mark-rows.ts';
-import { type ChangeSums, preparePackChanges, TOUCH_STEP } from '../index/pack-changes.ts';
-import { PAGES_IN_BAND } from '../index/schema.ts';
-import type { MarkChange, StoreEdit } from '../store.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TileEdit } from '../tile-store.ts';
-import { type EditCommand, type EditResult, makingOf, type PutCommand, recordsOf } from './put-command.ts';
-import { Reserve } from './reserve.ts';
-import { SegmentBytes } from './segment-bytes.ts';
-import { SegmentUpkeep } from './segment-upkeep.ts';
+import { type ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
+import { prepareUses } from '../index/page-rows.ts';
+import { editTiles, merged, shareMakings } from '../index/tile-edits.ts';
+import type { PackObject } from '../pack-object.ts';
+import { makingOf, recordsOf } from '../pack-tiles.ts';
+import { type MarkChange, NO_CHANGE, type StoreChange, sumOfChanges } from '../store.ts';
+import type { EditCommand, EditResult, PutCommand } from './put-command.ts';
 
-/** Pages of the index's log after which the writer copies them into the file: 16 MiB. */
-const CHECKPOINT_PAGES = 4000;
 /** Packs that one transaction edits: some milliseconds. */
 const PACKS_IN_A_SLICE = 256;
 /** Tile sets are dropped, and segments regarded as complete, while they are written to; more often than this is no coincidence. */
 const ATTEMPTS = 20;
 
-interface WritingOptions {
-  readonly root: string;
-  readonly sweepBytesPerSecond: number;
-  readonly segmentBytes?: number;
+/** The bytes of tiles as they are written. */
+export interface WritableBytes extends TileBytes {
+  put(set: number, record: PackObject): readonly BytePlace[];
+  /**
+   * Within the transaction that names what was put; `noted` follows its commit. False: another process may be about to
+   * remove it, so the caller puts its tiles again.
+   */
+  note(): boolean;
+  noted(): void;
+  /** The tile set is no longer in use. */
+  leave(set: number): void;
+  close(): void;
+}
+
+export interface WritingParts {
+  readonly bytes: WritableBytes;
+  /** `wake`: there may be something to do. `step` does some of it, and returns the milliseconds until the next. */
+  readonly upkeep: { wake(): void; step(): number };
+  /** Room for changes that a full disk must not prevent. */
+  readonly reserve: { use<T>(work: () => T): T; refill(): void };
 }
 
 /** Bytes that were put, and the rows that are to name them. */
@@ -45,35 +56,28 @@ interface PreparedPut {
 
 export type PutResult = StoreChange | TilewardenError;
 
-/** The writing half of a store in segments. It runs in its own thread, one command after another. */
+/** The writing half of a store, one command after another. In segments it runs in its own thread. */
 export class SegmentWriting {
   readonly #db: IndexFile;
   readonly #running;
   readonly #reader: IndexReader;
-  readonly #bytes: SegmentBytes;
+  readonly #bytes: WritableBytes;
   readonly #changes;
+  readonly #uses;
   readonly #marks;
-  readonly #upkeep: SegmentUpkeep;
-  readonly #reserve: Reserve;
+  readonly #upkeep: WritingParts['upkeep'];
+  readonly #reserve: WritingParts['reserve'];
 
-  constructor({ root, sweepBytesPerSecond, segmentBytes }: WritingOptions) {
-    const open = () => openIndexFile(root, { timeoutMs: 0, checkpointPages: CHECKPOINT_PAGES });
-    this.#db = blockingly(open);
-    this.#running = this.#db.transaction((work: () => unknown) => work());
-    this.#reader = new IndexReader(this.#db);
-    const writer = randomUUID();
-    this.#bytes = new SegmentBytes(this.#db, root, writer, Date.now, segmentBytes);
-    this.#changes = preparePackChanges(this.#db);
-    this.#marks = prepareMarks(this.#db);
-    this.#upkeep = new SegmentUpkeep({
-      db: this.#db,
-      root,
-      writer,
-      bytes: this.#bytes,
-      changes: this.#changes,
-      sweepBytesPerSecond,
-    });
-    this.#reserve = new Reserve(root);
+  constructor(db: IndexFile, { bytes, upkeep, reserve }: WritingParts) {
+    this.#db = db;
+    this.#running = db.transaction((work: () => unknown) => work());
+    this.#reader = new IndexReader(db);
+    this.#bytes = bytes;
+    this.#changes = preparePackChanges(db);
+    this.#uses = prepareUses(db);
+    this.#marks = prepareMarks(db);
+    this.#upkeep = upkeep;
+    this.#reserve = reserve;
   }
 
   put(command: PutCommand): StoreChange {
@@ -103,7 +107,7 @@ export class SegmentWriting {
       this.#transaction(() => {
         const id = this.#reader.setRow(set);
         if (id === null) return { ...NO_CHANGE, next: null };
-        if (edit.type === 'use') return { tiles: this.#use(id, z, rect, edit), bytes: 0, next: null };
+        if (edit.type === 'use') return { tiles: this.#uses(id, z, edit.pages), bytes: 0, next: null };
         if (edit.type === 'confirm') this.#checkGeneration(set, z, rect, edit.ticket);
         const { rows, next } = this.#reader.packsWithin(id, z, rect, after, PACKS_IN_A_SLICE);
         const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: at };
@@ -239,16 +243,6 @@ export class SegmentWriting {
     return this.#setFor(set);
   }
 
-  #use(set: number, z: number, rect: TileRect, { at, rank }: Extract<StoreEdit, { type: 'use' }>): number {
-    const [x, y] = [Math.floor(rect.minX / PAGE_SIZE), Math.floor(rect.minY / PAGE_SIZE)];
-    return this.#db
-      .prepare(
-        `UPDATE pages SET touched_at = max(touched_at, ?), rank = ? WHERE tile_set = ? AND z = ? AND band = ? AND x = ? AND y = ?`,
-      )
-      .run(Math.floor(at / TOUCH_STEP) * TOUCH_STEP, rank, set, z, Math.floor(y / PAGES_IN_BAND), x, y)
-      .changes;
-  }
-
   #checkGeneration(set: TileSetKey, z: number, rect: TileRect, ticket: number): void {
     const refusal = this.#refusal(set, z, rect, ticket);
     if (refusal) throw refusal;
@@ -261,60 +255,6 @@ export class SegmentWriting {
       `Layer ${set.layer} was truncated since this was fetched.`,
     );
   }
-}
-
-/** With the tiles that were put, except where one with a later ticket is. */
-function merged(
-  before: readonly IndexedTile[],
-  put: readonly IndexedTile[],
-  ticket: number,
-): readonly IndexedTile[] {
-  const after = new Map(before.map((tile) => [tile.slot, tile]));
-  for (const tile of put) {
-    const present = after.get(tile.slot);
-    if (!present || present.making.ticket <= ticket) after.set(tile.slot, tile);
-  }
-  return [...after.values()];
-}
-
-function editTiles(
-  tiles: readonly IndexedTile[],
-  pack: { readonly x: number; readonly y: number },
-  rect: TileRect,
-  edit: TileEdit,
-): { readonly tiles: readonly IndexedTile[]; readonly meant: StoreChange } {
-  const shared = shareMakings();
-  const meant = { tiles: 0, bytes: 0 };
-  let isChanged = false;
-  const after = tiles.flatMap((tile) => {
-    const place = tileInPack(pack, tile.slot);
-    const whole = { ...tile.making, ...place };
-    if (!rectContains(rect, place.x, place.y) || !isMeant(whole, edit)) return tile;
-    meant.tiles += 1;
-    const next = edited(whole, edit);
-    if (next === whole) return tile;
-    isChanged = true;
-    if (!next) meant.bytes += tile.length;
-    if (!next) return [];
-    const { ticket, createdAt, freshUntil, madeBy, validator } = next;
-    return { ...tile, making: shared({ ticket, createdAt, freshUntil, madeBy, validator }) };
-  });
-  return { tiles: isChanged ? after : tiles, meant };
-}
-
-/** The same object for the same values, which tiles that were made together have in a row. */
-function shareMakings(): (making: Making) => Making {
-  let last: Making | null = null;
-  return (making) => {
-    if (last && isSameMaking(last, making)) return last;
-    last = making;
-    return making;
-  };
-}
-
-function isSameMaking(a: Making, b: Making): boolean {
-  const isSameTime = a.createdAt === b.createdAt && a.freshUntil === b.freshUntil;
-  return isSameTime && a.ticket === b.ticket && a.madeBy === b.madeBy && a.validator === b.validator;
 }
 
 function isSamePlace(a: BytePlace, b: BytePlace): boolean {

@@ -34,7 +34,6 @@ import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { Addresses } from './layer-addresses.tsx';
-import { LayerBlankAreas } from './layer-blank-areas.tsx';
 import { LayerExports } from './layer-exports.tsx';
 import { LayerMap } from './layer-map.tsx';
 
@@ -86,12 +85,7 @@ function Content(props: { layer: LayerInfo; usage: Resource<Usage>; onChanged: (
         <Card title={WORDS.source} className="span-5">
           <Facts of={namedFacts(WORDS.sourceNames, layer.source)} />
         </Card>
-        {works && (
-          <>
-            <LayerExports layer={layer.name} />
-            <LayerBlankAreas layer={layer.name} />
-          </>
-        )}
+        {works && <LayerExports layer={layer.name} />}
         <Card title={WORDS.settings}>
           <Settings layer={layer} />
         </Card>
@@ -165,7 +159,6 @@ function Settings({ layer }: { layer: LayerInfo }) {
     staleWhileRevalidateSeconds: expiryText(layer.staleWhileRevalidateSeconds, [], TEXTS.none),
     staleIfErrorSeconds: expiryText(layer.staleIfErrorSeconds, [], TEXTS.none),
     outside: layer.outside ?? WORDS.byStandard,
-    blankIsRight: yes(layer.blankIsRight),
     fullWms: yes(layer.fullWms),
     infoFormats: layer.infoFormats.join(', '),
   };

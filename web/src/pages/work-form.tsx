@@ -73,7 +73,7 @@ interface WorkProps {
   };
 }
 
-/** Work on an area of a layer, now or by a schedule: seed, truncate, invalidate, export, accept blank tiles. */
+/** Work on an area of a layer, now or by a schedule: seed, truncate, invalidate, export. */
 export function WorkForm(props: WorkProps) {
   const { fault, callsOf, saves } = props;
   const [plan, setPlan] = useState(props.first);
@@ -243,7 +243,7 @@ function PlanFields(props: {
             set={plan.set}
             onChange={changeSet}
             fault={props.parameterFault}
-            gridSetOnly={plan.every || plan.type === 'blank'}
+            gridSetOnly={plan.every}
           />
           {plan.type === 'export' && (
             <Choice label={WORDS.archive} options={WORDS.archives} {...fields.choice('archive')} />
@@ -273,7 +273,7 @@ function PlanFields(props: {
             {...fields.text('percent')}
           />
         )}
-        {!onlyOne && plan.type !== 'blank' && combinations > 1 && combinations <= MAX_COMBINATIONS && (
+        {!onlyOne && combinations > 1 && combinations <= MAX_COMBINATIONS && (
           <Check label={WORDS.every(combinations)} {...fields.check('every')} />
         )}
         <AreaFields
@@ -308,7 +308,7 @@ function Size(props: {
   const tiles = onCached ? cached.data?.tiles : data?.tiles;
   const isEmpty = data?.all === 0;
   // A seed may still renew tiles that have expired.
-  const canStart = onCached ? Boolean(tiles) : type === 'blank' || (tiles !== undefined && !isEmpty);
+  const canStart = onCached ? Boolean(tiles) : tiles !== undefined && !isEmpty;
   const isReady = allowed && (isSaved || canStart);
   const emptyText = isEmpty && plan.byUse ? WORDS.unused : WORDS.nothingToDo;
   const seeds = useResource<Seeds>(type === 'truncate' ? seedsAddress(set.layer.name) : null);

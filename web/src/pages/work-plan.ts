@@ -127,7 +127,6 @@ export function callsFor(request: TaskRequest, { set, every, archive }: Plan): r
   const { layer, type, gridSet, format, parameters } = request;
   const post = (path: string, body: object): Call => ({ method: 'POST', path, body });
   const ofLayer = `api/v1/layers/${part(layer)}`;
-  if (type === 'blank') return [post(`${ofLayer}/blank-areas`, { gridSet, ...whereOf(request) })];
   if (type === 'invalidate') return [post(`${ofLayer}/invalidate`, selectionOf(request, every))];
   if (type !== 'export') return [post('api/v1/tasks', taskBody(request, every))];
   const wanted = every ? combinationsOf(set.layer) : [{ format, parameters }];

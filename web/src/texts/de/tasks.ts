@@ -11,7 +11,6 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     reseed: 'Reseed: alle Kacheln neu erzeugen',
     truncate: 'Truncate: Kacheln löschen',
     invalidate: 'Invalidieren: Kacheln als veraltet markieren',
-    blank: 'Leeres Gebiet: leere Kacheln akzeptieren',
     export: 'Export: Kacheln in eine Datei kopieren',
   },
 
@@ -159,8 +158,6 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     invalidated: (tiles) => `${tilesText(tiles)} invalidiert.`,
     means: {
       invalidate: 'Sie werden ausgeliefert, bis die Quelle eine neue geliefert hat.',
-      blank:
-        'Leere Kacheln in diesem Gebiet und diesen Zoomstufen bleiben so lange im Cache wie andere. Sie stehen auf der Seite des Layers.',
       export: 'Es wird nichts abgerufen. Fortschritt und Download stehen auf der Seite des Layers.',
     },
     emptyParameter: 'Geben Sie einen Wert ein.',
@@ -204,7 +201,6 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
       reseed: 'Starten',
       truncate: 'Löschen…',
       invalidate: 'Invalidieren',
-      blank: 'Leere Kacheln akzeptieren',
       export: 'Exportieren',
     },
     confirmTitle: 'Kacheln löschen',

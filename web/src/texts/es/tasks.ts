@@ -11,7 +11,6 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     reseed: 'Reseed: volver a crear todas las teselas',
     truncate: 'Truncate: eliminar teselas',
     invalidate: 'Invalidar: marcar teselas como obsoletas',
-    blank: 'Área vacía: aceptar teselas vacías',
     export: 'Exportar: copiar teselas en caché a un archivo',
   },
 
@@ -157,8 +156,6 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     invalidated: (tiles) => `${tilesText(tiles)} ${tiles === '1' ? 'invalidada' : 'invalidadas'}.`,
     means: {
       invalidate: 'Se sirven hasta que el origen haya entregado una nueva.',
-      blank:
-        'Las teselas vacías de esta área y estos zooms permanecen en caché tanto como las demás. La lista está en la página de la capa.',
       export: 'No se obtiene nada del origen. El progreso y la descarga están en la página de la capa.',
     },
     emptyParameter: 'Introduzca un valor.',
@@ -200,7 +197,6 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
       reseed: 'Iniciar',
       truncate: 'Eliminar…',
       invalidate: 'Invalidar',
-      blank: 'Aceptar teselas vacías',
       export: 'Exportar',
     },
     confirmTitle: 'Eliminar teselas',

@@ -11,7 +11,6 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     reseed: 'Reseed : recréer toutes les tuiles',
     truncate: 'Truncate : supprimer des tuiles',
     invalidate: 'Invalider : marquer les tuiles comme périmées',
-    blank: 'Zone vide : accepter les tuiles vides',
     export: 'Exporter : copier les tuiles dans un fichier',
   },
 
@@ -157,8 +156,6 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
     invalidated: (tiles) => `${tilesText(tiles)} ${isOne(tiles) ? 'invalidée' : 'invalidées'}.`,
     means: {
       invalidate: 'Elles sont servies jusqu’à ce que la source en ait fourni de nouvelles.',
-      blank:
-        'Les tuiles vides de cette zone et de ces zooms restent en cache aussi longtemps que les autres. La liste est sur la page de la couche.',
       export: 'Rien n’est récupéré. L’avancement et le téléchargement sont sur la page de la couche.',
     },
     emptyParameter: 'Saisissez une valeur.',
@@ -200,7 +197,6 @@ export const tasks: Translated<typeof TASK_TEXTS> = {
       reseed: 'Démarrer',
       truncate: 'Supprimer…',
       invalidate: 'Invalider',
-      blank: 'Accepter les tuiles vides',
       export: 'Exporter',
     },
     confirmTitle: 'Supprimer les tuiles',

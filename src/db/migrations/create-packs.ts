@@ -1,5 +1,3 @@
-import { postgresStatements } from './statements.ts';
-
 /**
  * A tile set that is dropped and filled again has a new row; its packs have `columns` by `rows` tiles, and places of packs
  * count packs. `band` is `y` without its last five bits (packs) or three (pages), so that neighbours are close in the index.
@@ -184,5 +182,18 @@ begin
   return query select 'done', 0, 0, null::bytea;
 end $$`;
 
-/** The index of stores whose tiles are in an object store. */
-export const createPacks = postgresStatements(...TABLES, CHANGE_PACKS);
+/** Marks that readers of a store obey until the tiles concerned have been removed or marked themselves. */
+const OPEN_MARKS = [
+  `create table open_marks (
+     store text not null, layer text not null, number bigint not null, effect jsonb not null,
+     grid_set text, z smallint, place jsonb)`,
+  'create index open_marks_layer on open_marks (store, layer)',
+];
+
+/** The index of stores whose tiles are in an object store, in PostgreSQL. */
+export const CREATE_PACKS = [
+  ...TABLES,
+  CHANGE_PACKS,
+  'create sequence tile_tickets start with 2',
+  ...OPEN_MARKS,
+];

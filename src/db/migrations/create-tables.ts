@@ -1,9 +1,10 @@
-import { statements } from './statements.ts';
+import type { Columns } from './statements.ts';
 
-/** Every table, as of version 0.2. Once released it is never changed: later steps are in `steps.ts`. */
-export const createTables = statements(({ dialect, risingId, bigint, real }) => {
+/** Every table except those of packs, as of version 0.3. */
+export function createTables({ dialect, risingId, bigint, real }: Columns): readonly string[] {
   const columns = (type: string, ...names: readonly string[]) =>
     names.map((name) => `${name} ${type} not null`).join(', ');
+  const texts = (...names: readonly string[]) => names.map((name) => `${name} text`).join(', ');
   const belongsToTask = `task_id ${bigint} not null references tasks (id) on delete cascade`;
   return [
     `create table counters (name text primary key, value ${bigint} not null)`,
@@ -16,8 +17,7 @@ export const createTables = statements(({ dialect, risingId, bigint, real }) => 
     `create table tasks (
        id ${risingId},
        ${columns('text', 'state', 'layer', 'type', 'request', 'plan', 'error_samples', 'created_by')},
-       reason text,
-       idempotency_key text,
+       ${texts('outcome', 'reason', 'waiting', 'idempotency_key', 'account', 'key_digest', 'export_id', 'file')},
        ${columns(real, 'weight', 'fair_time')},
        ${columns(bigint, 'event_id', 'thread_count', 'express', 'piece_count', 'next_piece')},
        ${columns(bigint, 'tiles_total', 'tiles_processed', 'made', 'present', 'removed', 'blank', 'failed')},
@@ -27,9 +27,16 @@ export const createTables = statements(({ dialect, risingId, bigint, real }) => 
      )`,
     // Several changes may have one number.
     'create index tasks_by_event on tasks (event_id, id)',
-    'create unique index tasks_by_idempotency_key on tasks (idempotency_key)',
+    'create unique index tasks_by_idempotency_key on tasks (account, idempotency_key)',
+    'create unique index tasks_by_export_id on tasks (export_id)',
     'create index tasks_by_state_express_fair_time on tasks (state, express, fair_time)',
     'create index tasks_by_layer on tasks (layer)',
+    // For lists: each begins with one field and has their order.
+    'create index tasks_by_outcome on tasks (outcome, id)',
+    'create index tasks_by_type on tasks (type, id)',
+    'create index tasks_by_created_at on tasks (created_at, id)',
+    // Counts read this index alone.
+    'create index tasks_by_filter on tasks (state, outcome, type, layer, created_at)',
     `create table task_leases (
        ${belongsToTask},
        owner text,
@@ -56,6 +63,7 @@ export const createTables = statements(({ dialect, risingId, bigint, real }) => 
     `create table tokens (
        id ${risingId},
        ${columns('text', 'name', 'hash', 'role', 'layers', 'created_by')},
+       account text,
        created_at ${bigint} not null,
        expires_at ${bigint},
        last_used_at ${bigint}
@@ -67,6 +75,29 @@ export const createTables = statements(({ dialect, risingId, bigint, real }) => 
        ${columns(bigint, 'created_at', 'seen_at')}
      )`,
     'create index sessions_by_user_name on sessions (user_name)',
+    `create table oidc_sessions (
+       hash text primary key,
+       account text not null,
+       ${columns(bigint, 'created_at', 'seen_at')}
+     )`,
+    `create table external_accounts (
+       id ${risingId},
+       account text not null unique,
+       issuer text,
+       ${columns('text', 'subject', 'name', 'claims')},
+       claims_at ${bigint} not null
+     )`,
+    `create table reader_keys (
+       id ${risingId},
+       ${columns('text', 'name', 'hash', 'layers', 'created_by')},
+       origins text,
+       rate_per_second ${bigint},
+       requests_per_day ${bigint},
+       expires_at ${bigint},
+       last_used_at ${bigint},
+       ${columns(bigint, 'created_at', 'rate_at', 'used_day', 'used')}
+     )`,
+    'create unique index reader_keys_by_hash on reader_keys (hash)',
 
     `create table quota_configuration (id ${bigint} primary key, document text not null)`,
     `create table page_uses (
@@ -103,16 +134,14 @@ export const createTables = statements(({ dialect, risingId, bigint, real }) => 
     'create index schedule_runs_by_state on schedule_runs (state, schedule_id)',
 
     `create table parameter_values (id text primary key, document text not null, noted_at ${bigint} not null)`,
-    `create table blank_areas (
-       id ${risingId},
-       ${columns('text', 'layer', 'document', 'note', 'created_by')},
-       created_at ${bigint} not null
+    `create table parameter_sets (
+       ${columns('text', 'layer', 'id')},
+       noted_at ${bigint} not null,
+       primary key (layer, id)
      )`,
-    'create index blank_areas_by_layer on blank_areas (layer)',
     `create table catalog_entries (
        ${columns('text', 'kind', 'name')},
        document text,
-       aside text,
        version ${bigint} not null,
        drops text,
        changed_by text not null,
@@ -125,7 +154,7 @@ export const createTables = statements(({ dialect, risingId, bigint, real }) => 
        instance text primary key,
        address text,
        ${columns('text', 'name', 'roles', 'version')},
-       ${columns(bigint, 'started_at', 'seen_at', 'leader', 'heard_at')}
+       ${columns(bigint, 'started_at', 'seen_at', 'leader', 'heard_at', 'applied')}
      )`,
     `create table node_shares (
        ${columns('text', 'name', 'instance')},
@@ -137,12 +166,60 @@ export const createTables = statements(({ dialect, risingId, bigint, real }) => 
        instance text not null,
        expires_at ${bigint} not null
      )`,
-    `create table audit_entries (id ${risingId}, at ${bigint} not null, line text not null)`,
+    `create table host_news (
+       host text primary key,
+       ${columns('text', 'instance', 'news')},
+       until ${bigint} not null
+     )`,
+    `create table host_pauses (
+       host text primary key,
+       paused_by text not null,
+       paused_at ${bigint} not null
+     )`,
+    `create table audit_entries (
+       id ${risingId},
+       ${columns(bigint, 'at', 'administrative')},
+       ${columns('text', 'line', 'account')}
+     )`,
+    'create index audit_entries_by_account on audit_entries (administrative, account, id)',
+    'create index audit_entries_by_kind on audit_entries (administrative, id)',
     `create table login_failures (
        id ${risingId},
        at ${bigint} not null,
        ${columns('text', 'instance', 'source', 'account')}
      )`,
     'create index login_failures_by_at on login_failures (at)',
+
+    `create table change_feeds (
+       name text primary key,
+       state text not null,
+       last_at ${bigint},
+       last_error text,
+       newest ${bigint},
+       ${columns(bigint, 'received', 'applied', 'pending')}
+     )`,
+    `create table changes (
+       id ${risingId},
+       ${columns('text', 'feed', 'layers')},
+       ${columns(bigint, 'at', 'merged')},
+       ${texts('event_id', 'boxes')}
+     )`,
+    'create unique index changes_by_event on changes (feed, event_id)',
+    'create index changes_by_time on changes (at)',
+    `create table change_entries (
+       ${columns('text', 'feed', 'id')},
+       ${columns(bigint, 'at', 'seen_at')},
+       primary key (feed, id)
+     )`,
+    `create table deliveries (
+       number ${risingId},
+       id text not null unique,
+       ${columns('text', 'kind', 'name', 'state', 'payload')},
+       ${columns('integer', 'revision', 'attempts')},
+       last_error text,
+       ${columns(bigint, 'at', 'next_at', 'until')}
+     )`,
+    'create index deliveries_by_due on deliveries (state, kind, name, next_at)',
+    `create table reported_states (subject text primary key, at ${bigint} not null)`,
   ];
-});
+}

@@ -1,0 +1,62 @@
+import type { WireElement } from './wire-element.ts';
+
+export interface ReadWarning {
+  /** The element and those around it, below the root, e.g. `['requestFilters', 'wmsRasterFilter']`. */
+  readonly path: readonly string[];
+  readonly what: string;
+  /** Nothing of it is in the declaration. */
+  readonly ignored: boolean;
+}
+
+/** The elements that are read, by name; `null` for one that holds a value. */
+export interface Shape {
+  readonly [name: string]: Shape | null;
+}
+
+/** Elements that hold a value each, by their names with spaces between. */
+export function valuesNamed(names: string): Shape {
+  return Object.fromEntries(names.split(' ').map((name) => [name, null]));
+}
+
+/** What became of elements that have another effect than their document says, or none. */
+export class ReadWarnings {
+  readonly all: ReadWarning[] = [];
+
+  changed(path: readonly string[], what: string): void {
+    this.all.push({ path, what, ignored: false });
+  }
+
+  ignored(path: readonly string[], why = ''): void {
+    this.all.push({ path, what: why === '' ? 'has no effect' : `has no effect: ${why}`, ignored: true });
+  }
+
+  /** All elements outside the shape. `why`: the reasons by name; an element without one is unknown. */
+  ignoredOutside(
+    element: WireElement,
+    shape: Shape,
+    why: Readonly<Record<string, string>>,
+    path: readonly string[] = [],
+  ): void {
+    for (const child of element.children) {
+      if (child.name.startsWith('@') || child.name === '') continue;
+      const inner = shape[child.name];
+      const place = [...path, child.name];
+      if (inner === undefined) this.ignored(place, why[child.name] ?? 'it is not known here');
+      if (inner) this.#ignoredWithin(child, inner, why, place);
+    }
+  }
+
+  /** JSON may have the entries of a list without their names. */
+  #ignoredWithin(
+    element: WireElement,
+    shape: Shape,
+    why: Readonly<Record<string, string>>,
+    path: readonly string[],
+  ): void {
+    const [entry, ...others] = Object.entries(shape);
+    const [name, inner] = entry ?? [];
+    const bare = others.length === 0 && name && inner && !element.children.some((one) => one.name === name);
+    if (bare) this.ignoredOutside(element, inner, why, [...path, name]);
+    else this.ignoredOutside(element, shape, why, path);
+  }
+}
