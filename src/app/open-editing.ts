@@ -9,11 +9,12 @@ import { repeat } from '../lib/repeat.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import type { Membership } from './join-nodes.ts';
 import type { Declarations } from './open-declarations.ts';
-import type { ServerEnv } from './open-node.ts';
 import type { NodeServices } from './open-node-services.ts';
 import type { Work } from './open-work.ts';
 
-interface EditingParts extends Env, Pick<ServerEnv, 'supervisor'> {
+interface EditingParts extends Env {
+  /** Whether no other process of this server was running before. */
+  readonly isFirst: boolean;
   readonly services: NodeServices;
   readonly membership: Membership;
   readonly declarations: Declarations;
@@ -56,7 +57,7 @@ export async function openEditing(settings: Settings, parts: EditingParts, open:
       if (others.length < layerQuotas.length) await quota.settings.change({ layerQuotas: others });
     },
   });
-  await editor.finish(parts.supervisor?.first !== false && (await registry.list()).length <= 1);
+  await editor.finish(parts.isFirst && (await registry.list()).length <= 1);
   open.use(collectTiles(parts));
   return { editor, fileTaker: file.taker, service: shareService(parts) };
 }

@@ -43,6 +43,7 @@ export async function openNode(
   const { clock, log, supervisor } = env;
   const { data } = settings;
   const instance = randomUUID();
+  const isFirst = supervisor?.first ?? true;
   if (!supervisor) await openDataFolder(data, log, open);
   const feed = supervisor
     ? open.use(new ProcessFeed({ data, instance, onSilent: supervisor.end, clock, log }))
@@ -59,7 +60,7 @@ export async function openNode(
   const following = await followNodes({ stores, pipeline, events, peers, refreshCatalog, feed }, open);
   const parts = { ...env, services, membership, declarations, following };
   const { notifier, applyChanges, flush, exporter, ...work } = await openWork(settings, parts, open);
-  const { editor, fileTaker, service } = await openEditing(settings, { ...parts, work }, open);
+  const { editor, fileTaker, service } = await openEditing(settings, { ...parts, work, isFirst }, open);
   return {
     ...membership,
     services,

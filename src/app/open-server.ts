@@ -1,17 +1,10 @@
-import type { ChildProcess } from 'node:child_process';
 import { type App, openApp } from '../app.ts';
 import type { Settings } from '../config/settings.ts';
 import { probeAddress } from '../http/server.ts';
 import { typesOf } from '../storage/drivers.ts';
 import { explainingDataFaults } from './data-folder.ts';
 import { processCount } from './node-settings.ts';
-import type { ServerEnv } from './open-node.ts';
-import { openSupervisor } from './open-supervisor.ts';
-
-export interface ServerOptions extends Omit<ServerEnv, 'supervisor'> {
-  /** Starts one of several processes that answer on this port. `first`: after a start of the server. */
-  readonly forkServer: (port: number, first: boolean) => ChildProcess;
-}
+import { openSupervisor, type ServerOptions } from './open-supervisor.ts';
 
 export async function openServer(settings: Settings, env: ServerOptions): Promise<App> {
   const count = processCount(settings);

@@ -2,6 +2,7 @@
  * Several processes on one port: each is a server of its own on the same database and data folder, and answers every
  * request. Their parent holds the locks and the listening socket, and replaces what ends.
  */
+import type { ChildProcess } from 'node:child_process';
 import type { App } from '../app.ts';
 import { type LoadedSettings, withoutRestart } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
@@ -15,8 +16,13 @@ import { ifLate } from '../lib/clock.ts';
 import { openDataFolder } from './data-folder.ts';
 import { lockDatabase } from './join-nodes.ts';
 import { processCount, urlOf } from './node-settings.ts';
-import type { ServerOptions } from './open-server.ts';
+import type { ServerEnv } from './open-node.ts';
 import { opened } from './opened.ts';
+
+export interface ServerOptions extends Omit<ServerEnv, 'supervisor'> {
+  /** Starts one of several processes that answer on this port. `first`: after a start of the server. */
+  readonly forkServer: (port: number, first: boolean) => ChildProcess;
+}
 
 /** From a process: it listens, or why it does not. */
 export const STARTED = messageKind<{

@@ -2,14 +2,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { readSettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import { type SettingsHandover, servingSettingsFrom, settingsFrom } from '../config/settings-handover.ts';
+import { settingsFrom } from '../config/settings-handover.ts';
 import { systemClock } from '../lib/clock.ts';
-import { createLogger, type Logger } from '../lib/logger.ts';
+import { createLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { type ServerStart, startTaskProcess } from './child-processes.ts';
-import { settingsFor } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
 /** Hits come before seeding: the server gets ten times as much of a busy processor. */
@@ -17,26 +14,14 @@ const NICENESS = 10;
 /** On Linux each thread has its own; new threads inherit it. */
 const THREADS = '/proc/self/task';
 
-async function openTaskProcess(settings: Settings, log: Logger) {
+async function openTaskProcess(settings: Settings) {
+  const log = createLogger(settings.log.level);
+  exitOnTheUnforeseen(log);
+  moveTo(settings.data);
   giveWay();
   const { openTaskProcessApp } = await import('../app/open-task-process-app.ts');
   const own = { log: log.child({ worker: process.pid }), clock: systemClock, random: systemRandom };
   return openTaskProcessApp(settings, own, process);
-}
-
-async function openServerProcess(start: ServerStart, settings: Settings, log: Logger) {
-  const { openServerApp } = await import('../app/open-server-app.ts');
-  const { handover, configFile, flags, startedIn, first } = start;
-  const loaded = { settings, handover, configFile, shown: null, warnings: [] };
-  const file = readSettingsFile(() => settingsFor(flags, startedIn), loaded);
-  const forkWorker = () => startTaskProcess(file.current.handover);
-  const own = { log: log.child({ process: process.pid }), clock: systemClock, random: systemRandom };
-  return openServerApp(settings, { ...own, file, forkWorker }, process, first);
-}
-
-function servingSettings({ handover, adminPassword, port }: ServerStart): Settings {
-  const { server, access, ...settings } = servingSettingsFrom(handover);
-  return { ...settings, server: { ...server, port }, access: { ...access, adminPassword } };
 }
 
 function giveWay(): void {
@@ -51,14 +36,10 @@ async function live(): Promise<void> {
   // Ctrl-C reaches the whole group, and SIGHUP is for the server, which decides when a process ends.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
   hardenProcess();
-  const start: SettingsHandover | ServerStart = JSON.parse(await text(process.stdin));
-  const settings = 'handover' in start ? servingSettings(start) : settingsFrom(start);
-  const log = createLogger(settings.log.level);
-  exitOnTheUnforeseen(log);
-  moveTo(settings.data);
-  const app = await ('handover' in start
-    ? openServerProcess(start, settings, log)
-    : openTaskProcess(settings, log));
+  const start = JSON.parse(await text(process.stdin));
+  const app = await (process.argv[2] === 'server-process'
+    ? (await import('./server-process.ts')).openServerProcess(start)
+    : openTaskProcess(settingsFrom(start)));
   await app.stopped;
   await app.close();
   process.removeAllListeners('disconnect');

@@ -3,7 +3,6 @@ import type { Adoption } from '../sources/adopted/adopt-options.ts';
 import { placeOfAdoption } from '../sources/adopted/place-of-adoption.ts';
 import type { SourceSettings } from '../sources/drivers.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
-import { checkSettings } from './check-settings.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
@@ -22,11 +21,6 @@ export interface SettingsHandover {
 export function settingsFrom(handover: SettingsHandover): Settings {
   const { settings } = resolveSettings(handover.document);
   return completeSettings({ ...settings, schedules: [] }, handover);
-}
-
-/** The same for a process that answers: with schedules. */
-export function servingSettingsFrom(handover: SettingsHandover): Settings {
-  return completeSettings(checkSettings(handover.document).settings, handover);
 }
 
 export function completeSettings(

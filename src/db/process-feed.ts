@@ -16,9 +16,8 @@ import { deserialize, serialize } from 'node:v8';
 import BetterSqlite3 from 'better-sqlite3';
 import { createDeferred, type Deferred } from '../lib/deferred.ts';
 import type { Env } from '../lib/env.ts';
-import { isNoRoom } from '../lib/error-code.ts';
+import { errorCode, isNoRoom } from '../lib/error-code.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
-import { isBusy } from './migrate.ts';
 
 type Listener = (body: unknown) => void | Promise<void>;
 
@@ -323,7 +322,8 @@ export class ProcessFeed {
       try {
         return this.#database.transaction(work).immediate();
       } catch (error) {
-        if (!(isBusy(error) || isNoRoom(error)) || clock.monotonic() > deadline) throw error;
+        const isBusy = errorCode(error)?.startsWith('SQLITE_BUSY') ?? false;
+        if (!(isBusy || isNoRoom(error)) || clock.monotonic() > deadline) throw error;
       }
       await clock.sleep(RETRY_MS);
     }
