@@ -58,15 +58,5 @@ export function asTileStore(store: Store): TileStore {
       }
     },
   });
-  const { put, edit, mark, marks, usage } = store;
-  return {
-    ...tileStore,
-    isLocal: store.isLocal ?? false,
-    get: store.get as TileStore['get'],
-    put,
-    edit,
-    mark,
-    marks,
-    usage,
-  };
+  return { ...tileStore, ...store, isLocal: store.isLocal ?? false, get: store.get as TileStore['get'] };
 }

@@ -1,6 +1,6 @@
 import type { Migration } from 'kysely';
 import type { Dialect } from '../database.ts';
-import { CREATE_PACKS } from './create-packs.ts';
+import { CREATE_INDEX } from './create-index.ts';
 import { createTables } from './create-tables.ts';
 import { statements } from './statements.ts';
 
@@ -8,6 +8,6 @@ import { statements } from './statements.ts';
 export const STEPS: Readonly<Record<string, (dialect: Dialect) => Migration>> = {
   '0018-tables-of-0.3': statements((columns) => [
     ...createTables(columns),
-    ...(columns.dialect === 'postgres' ? CREATE_PACKS : []),
+    ...(columns.dialect === 'postgres' ? CREATE_INDEX : []),
   ]),
 };

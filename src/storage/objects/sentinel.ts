@@ -3,8 +3,9 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Env } from '../../lib/env.ts';
+import { askIndex } from '../index/postgres/ask-index.ts';
+import type { PackIndex } from '../index/postgres/pack-index.ts';
 import type { ObjectStore } from './object-store.ts';
-import { askIndex, type PackIndex } from './pack-index.ts';
 
 interface SentinelOptions {
   readonly bucket: Pick<ObjectStore, 'get' | 'put' | 'list'>;

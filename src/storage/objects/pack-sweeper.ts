@@ -4,26 +4,23 @@ import { tileSetOf } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { openRepeater, type Repeater } from '../../lib/repeat.ts';
+import { Directory, type PackPosition } from '../index/directory.ts';
+import type { PackIndex } from '../index/postgres/pack-index.ts';
 import { HEAD_BYTES, type PackPlace, readPackHead } from '../pack-object.ts';
-import type { SweepingStatistics } from '../tile-store.ts';
+import { type NumberedSet, type ObjectBytes, type ParsedKey, parseKey } from './object-bytes.ts';
 import type { ListedObject, ObjectStore } from './object-store.ts';
-import { type ParsedKey, packKey, parsePackKey, readPackDetail } from './pack-detail.ts';
-import { askIndex, type PackIndex, type SetRow } from './pack-index.ts';
 
 interface PackSweeperOptions extends Env {
   readonly name: string;
   readonly database: Database;
   readonly bucket: ObjectStore;
+  readonly bytes: Pick<ObjectBytes, 'key' | 'free'>;
   readonly prefix: string;
   readonly requestsPerSecond: number;
   readonly sweeps: () => boolean;
   readonly index: Pick<PackIndex, 'restore'>;
   /** Whether the objects were this database's from the first on; see `sentinel.ts`. */
   readonly listsAll: () => Promise<boolean>;
-}
-
-interface DroppedSet extends SetRow {
-  readonly identity: string;
 }
 
 interface DroppedPack extends PackPlace {
@@ -86,19 +83,6 @@ export class PackSweeper {
     this.#looks.wake();
   }
 
-  async statistics(): Promise<SweepingStatistics> {
-    const { database, name } = this.#options;
-    const left = sql<SweepingStatistics>`select
-      (select count(*) from packs p join tile_sets s on s.id = p.tile_set
-        where s.store = ${name} and s.dropped_at is not null and not s.swept)
-      + (select count(*) from pack_orphans o join tile_sets s on s.id = o.tile_set where s.store = ${name}) as files,
-      (select coalesce(sum(p.bytes), 0)::bigint from pack_pages p join tile_sets s on s.id = p.tile_set
-        where s.store = ${name} and s.dropped_at is not null and not s.swept)
-      + (select coalesce(sum(o.bytes), 0)::bigint from pack_orphans o join tile_sets s on s.id = o.tile_set
-        where s.store = ${name}) as bytes`;
-    return (await askIndex(() => left.execute(database.query))).rows[0] ?? { files: 0, bytes: 0 };
-  }
-
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#looks.close();
@@ -122,7 +106,7 @@ export class PackSweeper {
   async #forgetLeftPages(): Promise<void> {
     const { database, name } = this.#options;
     const sets = sql<{ id: number }>`select s.id from tile_sets s
-      join lateral (select from pack_pages p where p.tile_set = s.id limit 1) left_page on true
+      join lateral (select from pages p where p.tile_set = s.id limit 1) left_page on true
       where s.store = ${name} and s.swept`;
     for (const { id } of (await sets.execute(database.query)).rows) await this.#forgetPages(id);
   }
@@ -131,24 +115,23 @@ export class PackSweeper {
   async #forgetFuture(): Promise<void> {
     const { change } = this.#options.database;
     const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
-    await sql`update pack_pages set changed = 0, renewed = 0 where changed ${ahead} or renewed ${ahead}`.execute(
-      change,
-    );
-    await sql`update tile_marks set changed = 0 where changed ${ahead}`.execute(change);
+    await sql`update pages set renewed = 0 where renewed ${ahead}`.execute(change);
+    await sql`update marks set changed = 0 where changed ${ahead}`.execute(change);
     await sql`update tile_sets set dropped = 0 where dropped ${ahead}`.execute(change);
   }
 
   async #sweepDropped(): Promise<void> {
     const { database, name, clock } = this.#options;
-    const query = sql<DroppedSet>`select id, identity, columns, rows from tile_sets
+    const query = sql<{ id: number; identity: string }>`select id, identity from tile_sets
       where store = ${name} and dropped_at is not null and not swept order by dropped_at limit 100`;
-    for (const set of (await query.execute(database.query)).rows) await this.#sweepSet(set);
+    for (const { id, identity } of (await query.execute(database.query)).rows)
+      await this.#sweepSet({ id, set: tileSetOf(identity) });
     await sql`delete from tile_sets s where store = ${name} and swept and dropped_at < ${clock.now() - REMEMBERED}
-      and not exists (select from pack_orphans o where o.tile_set = s.id)`.execute(database.change);
+      and not exists (select from orphans o where o.tile_set = s.id)`.execute(database.change);
   }
 
   /** Rows are deleted after their objects: after a crash in between, removing them again does no harm. */
-  async #sweepSet(set: DroppedSet): Promise<void> {
+  async #sweepSet(set: NumberedSet): Promise<void> {
     const { database } = this.#options;
     for (let last: DroppedPack | null = null; !this.#stopping.signal.aborted; ) {
       const found: readonly DroppedPack[] = await this.#packsAfter(set.id, last);
@@ -167,13 +150,13 @@ export class PackSweeper {
   }
 
   async #forgetPages(set: number): Promise<void> {
+    const { change } = this.#options.database;
     for (let gone = PAGES; gone === PAGES && !this.#stopping.signal.aborted; ) {
-      const deleted = await sql`delete from pack_pages where ctid in (
-        select ctid from pack_pages where tile_set = ${set} limit ${PAGES})`.execute(
-        this.#options.database.change,
-      );
+      const deleted = await sql`delete from pages where ctid in (
+        select ctid from pages where tile_set = ${set} limit ${PAGES})`.execute(change);
       gone = Number(deleted.numAffectedRows ?? 0);
     }
+    await sql`delete from usage where tile_set = ${set}`.execute(change);
   }
 
   async #packsAfter(set: number, last: DroppedPack | null): Promise<DroppedPack[]> {
@@ -184,17 +167,16 @@ export class PackSweeper {
     return (await query.execute(this.#options.database.query)).rows;
   }
 
-  #keysOf({ id, identity, columns, rows }: DroppedSet, { detail, ...place }: DroppedPack): string[] {
-    const objects = new Set(readPackDetail(detail, columns * rows).map(({ object }) => object));
-    const set = tileSetOf(identity);
-    return [...objects].map((object) => packKey(this.#options.prefix, { id, set }, place, object));
+  #keysOf(set: NumberedSet, { detail, ...place }: DroppedPack): string[] {
+    const objects = objectsIn({ ...place, set: set.id }, detail) ?? [];
+    return [...objects].map((object) => this.#options.bytes.key(set, { ...place, object }));
   }
 
   /** A few at a time wait for others, unless their removal is requested. */
   async #sweepOrphans(now: boolean): Promise<void> {
-    const { database, name, clock, prefix } = this.#options;
+    const { database, name, clock, bytes } = this.#options;
     const query = sql<Orphan>`select o.id, o.object, o.tile_set as set, o.z, o.x, o.y, s.identity
-      from pack_orphans o join tile_sets s on s.id = o.tile_set
+      from orphans o join tile_sets s on s.id = o.tile_set
       where s.store = ${name} order by o.id limit ${BATCH}`;
     while (!this.#stopping.signal.aborted) {
       const orphans = (await query.execute(database.query)).rows;
@@ -207,10 +189,10 @@ export class PackSweeper {
       if (orphans.length === 0 || (few && !now && clock.monotonic() - this.#sweptAt < LINGER)) return;
       const unneeded = orphans.filter(({ object }, at) => !named.get(at)?.has(object));
       const keys = unneeded.map(({ object, set, identity, ...place }) =>
-        packKey(prefix, { id: set, set: tileSetOf(identity) }, place, object),
+        bytes.key({ id: set, set: tileSetOf(identity) }, { ...place, object }),
       );
       if (keys.length > 0) await this.#remove(keys);
-      await sql`delete from pack_orphans where id = any(${orphans.map(({ id }) => id)}::bigint[])`.execute(
+      await sql`delete from orphans where id = any(${orphans.map(({ id }) => id)}::bigint[])`.execute(
         database.change,
       );
       this.#sweptAt = clock.monotonic();
@@ -248,7 +230,7 @@ export class PackSweeper {
       const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
       const head = start && readPackHead(start);
       if (!head) continue;
-      await index.restore(id, head.set, head, clock.now());
+      await index.restore(id, head.set, clock.now());
       const { layer } = head.set;
       log.warn(
         { layer, set: id },
@@ -258,8 +240,8 @@ export class PackSweeper {
   }
 
   async #remove(keys: readonly string[]): Promise<void> {
-    const { bucket, clock, requestsPerSecond } = this.#options;
-    await bucket.remove(keys);
+    const { bytes, clock, requestsPerSecond } = this.#options;
+    await bytes.free(keys);
     await clock.sleep(1000 / requestsPerSecond, this.#stopping.signal).catch(() => {});
   }
 }
@@ -291,7 +273,7 @@ export async function findUnlisted(
   now: number,
 ): Promise<string[]> {
   const old = objects.flatMap(({ key, modifiedAt }) => {
-    const parsed = modifiedAt < now - QUARANTINE ? parsePackKey(prefix, key) : null;
+    const parsed = modifiedAt < now - QUARANTINE ? parseKey(prefix, key) : null;
     return parsed ? [{ key, ...parsed }] : [];
   });
   if (old.length === 0) return [];
@@ -306,7 +288,7 @@ async function unknownSets(
 ): Promise<ReadonlyMap<number, string>> {
   const found = new Map<number, string>();
   for (const { key, modifiedAt } of objects) {
-    const parsed = modifiedAt < clock.now() - QUARANTINE ? parsePackKey(prefix, key) : null;
+    const parsed = modifiedAt < clock.now() - QUARANTINE ? parseKey(prefix, key) : null;
     if (parsed) found.set(parsed.id, key);
   }
   if (found.size === 0) return found;
@@ -316,8 +298,8 @@ async function unknownSets(
 }
 
 /**
- * For each place the objects that its row names; none for tile sets that are not this store's, or were dropped at
- * `droppedBefore` or later.
+ * For each place the objects that its row names; nothing for tile sets that are not this store's, or were dropped at
+ * `droppedBefore` or later, and for rows that cannot be read.
  */
 async function objectsNamed(
   database: Database,
@@ -325,16 +307,23 @@ async function objectsNamed(
   places: readonly ParsedKey[],
   droppedBefore = Number.MAX_SAFE_INTEGER,
 ): Promise<ReadonlyMap<number, ReadonlySet<number>>> {
-  const query = sql<{ at: number; detail: Buffer | null; slots: number }>`
-    select w.at::int - 1 as at, p.detail, s.columns * s.rows as slots
+  const query = sql<{ at: number; detail: Buffer | null }>`select w.at::int - 1 as at, p.detail
     from unnest(${places.map(({ id }) => id)}::int[], ${places.map(({ z }) => z)}::smallint[],
       ${places.map(({ x }) => x)}::int[], ${places.map(({ y }) => y)}::int[]) with ordinality w (set, z, x, y, at)
     join tile_sets s on s.id = w.set and s.store = ${store} and coalesce(s.dropped_at, 0) < ${droppedBefore}
     left join packs p on p.tile_set = w.set and p.z = w.z and p.band = w.y >> 5 and p.x = w.x and p.y = w.y`;
   const { rows } = await query.execute(database.query);
-  return new Map(rows.map(({ at, detail, slots }) => [at, objectsIn(detail, slots)]));
+  return new Map(
+    rows.flatMap(({ at, detail }): [number, ReadonlySet<number>][] => {
+      const { id: set = 0, z = 0, x = 0, y = 0 } = places[at] ?? {};
+      const objects = detail ? objectsIn({ set, z, x, y }, detail) : new Set<number>();
+      return objects ? [[at, objects]] : [];
+    }),
+  );
 }
 
-function objectsIn(detail: Buffer | null, slots: number): ReadonlySet<number> {
-  return new Set(detail ? readPackDetail(detail, slots).map(({ object }) => object) : []);
+/** The objects that a row names; null: it is damaged, or a later version has written it. */
+function objectsIn(position: PackPosition, detail: Buffer): ReadonlySet<number> | null {
+  const directory = Directory.read(detail, position);
+  return directory && new Set(directory.tiles().map(({ segment }) => segment));
 }

@@ -2,12 +2,21 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { checkOrder, orderCommands } from '../../../test/contracts/tile-store-order.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
-import { describeOnObjectStore, metatile } from '../../../test/fixtures/pack-stores.ts';
+import {
+  describeOnMemoryObjects,
+  describeOnObjectStore,
+  describeOnObjectStores,
+  metatile,
+  type TestStores,
+} from '../../../test/fixtures/pack-stores.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describeOnObjectStore('a store of packs', (_, stores) => {
-  it('a store of packs shows the last change at every node, whatever is stored, removed and marked late', () =>
+const shown =
+  'a store of packs shows the last change at every node, whatever is stored, removed and marked late';
+
+function followsTheOrder(stores: () => TestStores, numRuns: number): void {
+  it(shown, () =>
     fc.assert(
       fc.asyncProperty(orderCommands, (commands) =>
         stores().using(async (first, name) => {
@@ -24,9 +33,20 @@ describeOnObjectStore('a store of packs', (_, stores) => {
           }
         }),
       ),
-      { numRuns: inLength(2, 500) },
-    ));
+      { numRuns },
+    ),
+  );
+}
 
+describeOnMemoryObjects('the index of packs', (_, stores) => {
+  followsTheOrder(stores, inLength(40, 3000));
+});
+
+describeOnObjectStores('the order of packs', (_, stores) => {
+  followsTheOrder(stores, inLength(2, 500));
+});
+
+describeOnObjectStore('a store of packs', (_, stores) => {
   it('a store of packs shows every node immediately what another has stored, replaced and truncated', () =>
     stores().using(async (one, name) => {
       const other = await stores().open(name);

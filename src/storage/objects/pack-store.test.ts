@@ -19,8 +19,8 @@ import { openDatabase } from '../../db/open-database.ts';
 import type { TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { PackIndex } from '../index/postgres/pack-index.ts';
 import { createMemoryStore } from '../segments/memory-store.ts';
-import { PackIndex } from './pack-index.ts';
 import { TILES_IN_A_TURN } from './pack-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
@@ -28,7 +28,7 @@ const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', param
 describeOnObjectStore('a store of packs', (_, stores) => {
   behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(2, 60) });
 
-  it('a new metatile is stored with one statement, and replaced with two', async () => {
+  it('a metatile is stored and replaced with one statement, and with two after another process', async () => {
     let statements = 0;
     const counting = (queries: Statements) =>
       new Proxy(queries, {
@@ -41,13 +41,21 @@ describeOnObjectStore('a store of packs', (_, stores) => {
     const { query, change } = stores().database;
     const database = { ...stores().database, query: counting(query), change: counting(change) };
     await stores().using(
-      async (store) => {
+      async (store, name) => {
         await store.putMany(set, 9, metatile(0, 0, 'first'), 0);
         statements = 0;
         await store.putMany(set, 9, metatile(4, 0, 'new'), 0);
         expect(statements).toBe(1);
         await store.putMany(set, 9, metatile(4, 0, 'again', 2), 0);
-        expect(statements).toBe(3);
+        expect(statements).toBe(2);
+        const other = await stores().open(name);
+        await other.putMany(set, 9, metatile(0, 4, 'other'), 0);
+        await other.close();
+        await store.putMany(set, 9, metatile(4, 4, 'last'), 0);
+        expect(statements).toBe(4);
+        expect(await store.count(set, 9, { minX: 0, minY: 0, maxX: 7, maxY: 7 })).toMatchObject({
+          tiles: 64,
+        });
       },
       { database, sweeps: () => false },
     );
@@ -64,16 +72,15 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       expect(lists()).toBe(before);
     }));
 
-  it('single tiles are stored in packs of one where tiles are made one by one', () =>
-    stores().using(
-      async (store) => {
-        const puts = requestsOf(store, 'put');
-        await store.putMany(set, 9, [tile(4, 4, 'a'), tile(5, 4, 'b')], 0);
-        expect(requestsOf(store, 'put')).toBe(puts + 2);
-        expect((await store.get(set, { z: 9, x: 5, y: 4 }))?.bytes.toString()).toBe('b');
-      },
-      { shapeOf: () => ({ columns: 1, rows: 1 }) },
-    ));
+  it('tiles that are stored together are one object for each pack of 8 × 8', () =>
+    stores().using(async (store) => {
+      const puts = requestsOf(store, 'put');
+      await store.putMany(set, 9, [tile(4, 4, 'a'), tile(5, 4, 'b')], 0);
+      expect(requestsOf(store, 'put')).toBe(puts + 1);
+      await store.putMany(set, 9, [tile(7, 4, 'c'), tile(8, 4, 'd')], 0);
+      expect(requestsOf(store, 'put')).toBe(puts + 3);
+      expect((await store.get(set, { z: 9, x: 8, y: 4 }))?.bytes.toString()).toBe('d');
+    }));
 
   it('a worker whose lease is lost stores nothing', () =>
     stores().using(async (store) => {
@@ -189,9 +196,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       onTestFinished(() => changes.mockRestore());
       expect(await store.edit(set, 9, area, { type: 'outdate', at: 5 })).toMatchObject({ tiles: 1024 });
       expect(await store.edit(set, 9, area, { type: 'remove' })).toEqual({ tiles: 1024, bytes: 1024 });
-      const sizes = changes.mock.calls.map(
-        ([{ setRow, packs }]) => packs.length * setRow.columns * setRow.rows,
-      );
+      const sizes = changes.mock.calls.map(([{ packs }]) => packs.length * 64);
       expect(sizes).toHaveLength(4);
       expect(Math.max(...sizes)).toBeLessThanOrEqual(TILES_IN_A_TURN);
       expect(await store.present(set, 9, area, 0)).toEqual([]);

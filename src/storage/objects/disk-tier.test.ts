@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -13,17 +14,18 @@ it('a copy that is replaced while it is read counts only by its own moment', asy
   const tier = new DiskTier({ copies, size: 1e9, clock: systemClock, log: silentLogger });
   const keep = async (text: string, object: number) => {
     const bytes = Buffer.from(text);
-    const times = { createdAt: object, freshUntil: null, madeBy: null, validator: null, ticket: 0 };
-    const tile = { x: 1, y: 2, slot: 0, object, length: bytes.length, ...times };
+    const making = { createdAt: object, freshUntil: null, madeBy: null, validator: null, ticket: 0 };
+    const place = { segment: object, offset: 0, length: bytes.length };
+    const tile = { x: 1, y: 2, slot: 0, checksum: crc32(bytes), ...place, making };
     tier.keep(set, 3, [{ tile, bytes }], tier.moment);
     const copy = () => memory.get(set, { z: 3, x: 1, y: 2 });
     await eventually('it is copied', copy, (found) => found?.madeBy === object);
   };
   await keep('before', 1);
   tier.forget([{ kind: 'layer', layer: 'roads' }]);
-  copies.validatorOf = async (...place) => {
+  copies.list = async function* (...place) {
     await keep('after', 2);
-    return memory.validatorOf(...place);
+    yield* memory.list(...place);
   };
   expect((await tier.getUnasked(set, 3, 1, 2))?.bytes.toString()).toBe('after');
   await tier.close();

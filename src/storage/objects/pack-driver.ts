@@ -1,3 +1,4 @@
+import { asTileStore } from '../as-tile-store.ts';
 import type { RebuildTools, StoreTools } from '../store-driver.ts';
 import type { TileStore } from '../tile-store.ts';
 import type { GuardTools } from './object-guard.ts';
@@ -20,7 +21,10 @@ export function packDriver<Options extends PackStoreOptions & { readonly type: s
       const copies = options.cache && !tools.readOnly ? await tools.openCopies() : null;
       try {
         const packs = await openPackStore(options, { ...tools, openBucket, copies });
-        return { ...packs, close: () => packs.close().then(() => copies?.close()) };
+        const close = () => packs.close().then(() => copies?.close());
+        // No tile is read without a query.
+        const { getNow: _, ...store } = asTileStore({ ...packs, close });
+        return store;
       } catch (error) {
         await copies?.close();
         throw error;

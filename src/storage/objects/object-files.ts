@@ -1,6 +1,6 @@
 import { open, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type { StoreFiles } from '../tile-store.ts';
+import type { StoreFiles } from '../store.ts';
 import type { ObjectStore } from './object-store.ts';
 
 /** Layers have a hash in the names of theirs. */

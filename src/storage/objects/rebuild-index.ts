@@ -3,15 +3,16 @@ import { tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import { HEAD_BYTES, type PackHead, readPackHead } from '../pack-object.ts';
+import { type IndexedTile, PACK_SIZE } from '../index/directory.ts';
+import { PackIndex } from '../index/postgres/pack-index.ts';
+import { HEAD_BYTES, headLength, readPackHead } from '../pack-object.ts';
+import { outdatedSince } from '../store.ts';
 import type { RebuildResult, RebuildTools } from '../store-driver.ts';
+import { ObjectBytes, type ParsedKey, parseKey } from './object-bytes.ts';
 import type { ListedObject, ObjectPage, ObjectStore } from './object-store.ts';
-import { type PackedTile, type ParsedKey, parsePackKey } from './pack-detail.ts';
-import { PackIndex, type SetRow } from './pack-index.ts';
 import { postgresOf } from './pack-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
-import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
-import type { PackEdit } from './plan-pack-change.ts';
+import { type PackEdit, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { sentinelKey } from './sentinel.ts';
 
 /** Tickets skipped with one statement. */
@@ -19,7 +20,7 @@ const TICKETS_ASIDE = 65_536;
 
 /**
  * Rebuilds the index in PostgreSQL from the bucket, after the loss of the database. Of several objects at one place the
- * latest tiles count. Tiles that were truncated or evicted but not yet removed from the bucket come back.
+ * latest tiles count. Tiles that were truncated or evicted but not yet removed from the bucket come back; all count as outdated.
  */
 export async function rebuildIndex(
   options: PackStoreOptions & { readonly type: string },
@@ -37,31 +38,30 @@ export async function rebuildIndex(
 
 /** Lists packs one by one. */
 function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackStoreOptions, clock: Clock) {
-  const unused = { randomObject: () => 0, shapeOf: () => ({ columns: 1, rows: 1 }) };
-  const writer = new PackWriter({ index, bucket, prefix, clock, ...unused });
-  const sets = new Map<string, Promise<SetRow>>();
+  const writer = new PackWriter({ index, bytes: new ObjectBytes(bucket, prefix), clock });
+  const sets = new Map<string, Promise<number>>();
   const counts = { packs: 0, tiles: 0, leftOut: 0 };
   let lastTicket = 0;
   let raising: Promise<void> = Promise.resolve();
 
   async function add(key: string, isLatest: (parsed: ParsedKey) => boolean): Promise<void> {
-    const parsed = parsePackKey(prefix, key);
-    const head = parsed && isLatest(parsed) ? await readHead(bucket, key) : null;
-    if (!parsed || !head) {
+    const parsed = parseKey(prefix, key);
+    const tiles = parsed && isLatest(parsed) ? await readTiles(bucket, key, parsed, clock.now()) : null;
+    if (!parsed || !tiles) {
       counts.leftOut++;
       return;
     }
-    const { set, z, x, y, tiles, columns, rows } = head;
-    const setRow = await getOrCreate(sets, tileSetId(set), async () => {
-      await index.restore(parsed.id, set, { columns, rows });
-      return { id: parsed.id, columns, rows };
+    const { set, z, x, y } = tiles.head;
+    const id = await getOrCreate(sets, tileSetId(set), async () => {
+      await index.restore(parsed.id, set);
+      return parsed.id;
     });
-    await ticketsAfter(Math.max(...tiles.map(({ ticket }) => ticket)));
-    const writtenAt = Math.max(...tiles.map(({ createdAt }) => createdAt));
-    const seen = [{ x, y, detail: null }];
-    await writer.change(set, setRow, z, seen, newest(parsed, tiles), { ...UNCONDITIONAL, writtenAt });
+    await ticketsAfter(Math.max(...tiles.listed.map(({ making }) => making.ticket)));
+    const writtenAt = Math.max(...tiles.listed.map(({ making }) => making.createdAt));
+    const conditions = { ...UNCONDITIONAL, writtenAt, changedAt: writtenAt };
+    await writer.change({ id, set, z }, [{ x, y, detail: null }], newest(tiles.listed), conditions);
     counts.packs++;
-    counts.tiles += tiles.length;
+    counts.tiles += tiles.listed.length;
   }
 
   /** Before a tile is listed: a truncation after an interrupted rebuild must be later than it. */
@@ -89,7 +89,7 @@ async function listPacks(
   const latest = new Map<string, number>();
   let expected = 0;
   for await (const { key } of objectsIn(bucket, prefix, signal)) {
-    const parsed = parsePackKey(prefix, key);
+    const parsed = parseKey(prefix, key);
     if (!parsed) continue;
     expected++;
     latest.set(folderOf(key), Math.max(parsed.id, latest.get(folderOf(key)) ?? 0));
@@ -125,28 +125,38 @@ async function* objectsIn(
   } while (next !== null);
 }
 
-async function readHead(bucket: ObjectStore, key: string): Promise<PackHead | null> {
+/**
+ * The tiles of an object as the index names them. They count as outdated: which of them were truncated was in the index that is lost.
+ * Null: it is no pack.
+ */
+async function readTiles(bucket: ObjectStore, key: string, { object: segment }: ParsedKey, now: number) {
   const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
-  const head = start && readPackHead(start);
-  if (head || !start || start.length < HEAD_BYTES) return head;
-  const whole = await bucket.get(key);
-  return whole && readPackHead(whole);
+  const isCut = start?.length === HEAD_BYTES && !readPackHead(start);
+  const bytes = isCut ? await bucket.get(key) : start;
+  const head = bytes && readPackHead(bytes);
+  if (!head || head.columns !== PACK_SIZE || head.rows !== PACK_SIZE || head.tiles.length === 0) return null;
+  let offset = headLength(bytes) ?? 0;
+  const listed = head.tiles.map(({ slot, length, checksum, ...making }): IndexedTile => {
+    offset += length;
+    const freshUntil = outdatedSince(making.freshUntil, now);
+    return { slot, segment, offset: offset - length, length, checksum, making: { ...making, freshUntil } };
+  });
+  return { head, listed };
 }
 
-function newest({ object }: ParsedKey, tiles: PackHead['tiles']): PackEdit {
+function newest(tiles: readonly IndexedTile[]): PackEdit {
   return (_, before) => {
-    const after = new Map<number, PackedTile>(before.map((tile) => [tile.slot, tile]));
+    const after = new Map(before.map((tile) => [tile.slot, tile]));
     for (const tile of tiles) {
       const present = after.get(tile.slot);
-      if (!present || isLater(tile, present)) after.set(tile.slot, { ...tile, object });
+      if (!present || isLater(tile, present)) after.set(tile.slot, tile);
     }
     return [...after.values()];
   };
 }
 
-/** Tiles of version 0.2 have no tickets. */
-function isLater(tile: Pick<PackedTile, 'ticket' | 'createdAt'>, than: PackedTile): boolean {
-  return tile.ticket === than.ticket ? tile.createdAt > than.createdAt : tile.ticket > than.ticket;
+function isLater({ making }: IndexedTile, { making: other }: IndexedTile): boolean {
+  return making.ticket === other.ticket ? making.createdAt > other.createdAt : making.ticket > other.ticket;
 }
 
 /** Layer and tile set, without the number. */

@@ -1,30 +1,33 @@
 import { randomBytes } from 'node:crypto';
-import { BLOCK_SIZE, pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
-import { blockAt, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
+import { NEVER_REQUESTED } from '../../domain/page-rank.ts';
+import { PAGE_SIZE, pageOf, type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { blockAt, rectOfTile } from '../../domain/tile-rect.ts';
 import type { Env } from '../../lib/env.ts';
 import { openRepeater, type Repeater } from '../../lib/repeat.ts';
-import type { BlockContent, StoredTile, TileChange, TileStore } from '../tile-store.ts';
-import type { PlacedTile } from './plan-pack-change.ts';
+import type { IndexedTile } from '../index/directory.ts';
+import type { PageUsage, Store, StoredTile, TileChange } from '../store.ts';
 
 export interface DiskTierOptions extends Env {
   /** Keeps the copies, and nothing else. Closing it is the caller's business. */
-  readonly copies: TileStore;
+  readonly copies: Store;
   /** Bytes. */
   readonly size: number;
 }
 
-/** A tile of the index with its bytes. */
+/** A tile of the index with its place. `making` is as readers see it: see `OpenMark`. */
+export interface ShownTile extends IndexedTile {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** With its bytes. */
 export interface TileCopy {
-  readonly tile: PlacedTile;
+  readonly tile: ShownTile;
   readonly bytes: Buffer;
 }
 
-interface KnownBlock extends Pick<BlockContent, 'set' | 'z' | 'diskBytes'> {
-  readonly rect: TileRect;
-}
-
 /** Milliseconds. */
-const LOOK_INTERVAL = 5000;
+const UPKEEP_INTERVAL = 5000;
 /** The share of the size that remains after an eviction. */
 const LEFT = 0.9;
 /** Packs waiting to be copied; further ones are dropped. */
@@ -37,33 +40,32 @@ const MAX_WAITING = 64;
  */
 export class DiskTier {
   readonly #options: DiskTierOptions;
-  readonly #blocks = new Map<string, KnownBlock>();
-  readonly #uses = new Map<string, number>();
+  /** Pages that were read since they were last reported to the copies. */
+  readonly #used = new Map<string, Pick<PageUsage, 'set' | 'z' | 'pageX' | 'pageY'>>();
   readonly #voids = new CopyVoids();
-  readonly #looks: Repeater;
+  readonly #upkeep: Repeater;
   /** Tells the copies of this process from those of earlier ones. */
   readonly #life = randomBytes(6).toString('hex');
-  #cursor: number | null = null;
   #waiting = 0;
   #copying: Promise<unknown> = Promise.resolve();
 
   constructor(options: DiskTierOptions) {
     this.#options = options;
-    const failure = 'the disk tier could not be looked at';
-    this.#looks = openRepeater((signal) => this.#look(signal), { ...options, pause: LOOK_INTERVAL, failure });
+    const failure = 'could not evict copies from the disk tier';
+    const pause = { pause: UPKEEP_INTERVAL, failure };
+    this.#upkeep = openRepeater((signal) => this.#keepSize(signal), { ...options, ...pause });
   }
 
   /** Null: it is not there, or of another object. */
-  async get(set: TileSetKey, z: number, tile: PlacedTile): Promise<StoredTile | null> {
+  async get(set: TileSetKey, z: number, tile: ShownTile): Promise<StoredTile | null> {
     const copy = await this.#read(set, z, tile.x, tile.y);
-    return copy?.madeBy === tile.object && copy.bytes.length === tile.length ? copy : null;
+    return copy?.madeBy === tile.segment && copy.checksum === tile.checksum ? copy : null;
   }
 
   /** While the index is unreachable. */
   async getUnasked(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
     // Before the copy: one that replaces it in the meantime is newer.
-    const validator = await this.#options.copies.validatorOf(set, z, rectOfTile({ x, y }));
-    const [life, moment] = validator?.split(' ') ?? [];
+    const [life, moment] = (await this.#validatorOf(set, z, x, y))?.split(' ') ?? [];
     if (life !== this.#life || !this.#voids.isUntouched(set, z, x, y, Number(moment))) return null;
     const copy = await this.#read(set, z, x, y);
     return copy && { ...copy, madeBy: null };
@@ -78,19 +80,19 @@ export class DiskTier {
   keep(set: TileSetKey, z: number, copies: readonly TileCopy[], moment: number): void {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting++;
-    const writes = copies.map(({ tile: { x, y, createdAt, freshUntil, object }, bytes }) => ({
+    const writes = copies.map(({ tile: { x, y, segment, making }, bytes }) => ({
       x,
       y,
       bytes,
-      createdAt,
-      freshUntil,
-      madeBy: object,
+      createdAt: making.createdAt,
+      freshUntil: making.freshUntil,
+      madeBy: segment,
       validator: `${this.#life} ${moment}`,
     }));
     const { copies: store, log } = this.#options;
     this.#copying = this.#copying
-      .then(() => store.generation(set.layer))
-      .then((generation) => store.putMany(set, z, writes, generation))
+      .then(() => store.marks(set.layer))
+      .then((generation) => store.put(set, z, writes, generation))
       .catch((error: unknown) => log.debug({ err: error }, 'tiles could not be copied to the disk tier'))
       .finally(() => this.#waiting--);
   }
@@ -101,48 +103,50 @@ export class DiskTier {
   }
 
   async close(): Promise<void> {
-    await this.#looks.close();
+    await this.#upkeep.close();
     await this.#copying;
   }
 
   async #read(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
-    const { copies, clock } = this.#options;
-    const copy = copies.getNow?.(set, { z, x, y }) ?? (await copies.get(set, { z, x, y }).catch(() => null));
-    if (copy) this.#uses.set(blockName(set, z, x, y), clock.now());
+    const copy = await Promise.resolve()
+      .then(() => this.#options.copies.get(set, { z, x, y }))
+      .catch(() => null);
+    if (!copy) return null;
+    this.#used.set(pageKey(set, z, x, y), { set, z, pageX: pageOf(x), pageY: pageOf(y) });
     return copy;
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
-    const { copies, size } = this.#options;
-    const changes = await copies.blocks(this.#cursor);
-    if (changes.complete) this.#blocks.clear();
-    for await (const { id, content } of changes.blocks) {
-      this.#blocks.delete(id);
-      if (content) this.#blocks.set(id, { ...content, rect: blockAt(content.x, content.y, BLOCK_SIZE) });
-    }
-    this.#cursor = changes.complete && changes.cursor === 0 ? null : changes.cursor;
-    const used = [...this.#blocks.values()].reduce((sum, { diskBytes }) => sum + diskBytes, 0);
-    if (used > size) await this.#evict(used - size * LEFT, signal);
+  async #validatorOf(set: TileSetKey, z: number, x: number, y: number): Promise<string | null> {
+    for await (const [tile] of this.#options.copies.list(set, z, rectOfTile({ x, y })))
+      return tile?.validator ?? null;
+    return null;
   }
 
-  /** Whole blocks, the least recently used first. */
+  /** Whole pages go, the least recently used first. */
+  async #keepSize(signal: AbortSignal): Promise<void> {
+    const { copies, size, clock } = this.#options;
+    const used = [...this.#used.values()];
+    this.#used.clear();
+    for (const { set, z, pageX, pageY } of used) {
+      const use = { pageX, pageY, hits: 1, usedAt: clock.now(), rank: NEVER_REQUESTED };
+      await copies.edit(set, z, blockAt(pageX, pageY, PAGE_SIZE), { type: 'use', pages: [use] });
+    }
+    const { levels } = await copies.usage();
+    const total = levels.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (total > size) await this.#evict(total - size * LEFT, signal);
+  }
+
   async #evict(bytes: number, signal: AbortSignal): Promise<void> {
     const { copies } = this.#options;
-    const usedAt = ({ set, z, rect }: KnownBlock) =>
-      this.#uses.get(blockName(set, z, rect.minX, rect.minY)) ?? 0;
     let left = bytes;
-    for (const [id, block] of [...this.#blocks].sort(([, a], [, b]) => usedAt(a) - usedAt(b))) {
-      if (left <= 0) return;
-      await copies.edit(block.set, block.z, block.rect, { type: 'remove' }, signal);
-      this.#blocks.delete(id);
-      this.#uses.delete(blockName(block.set, block.z, block.rect.minX, block.rect.minY));
-      left -= block.diskBytes;
+    for await (const pages of copies.usage({ first: 'LRU' })) {
+      for (const { set, z, pageX, pageY } of pages) {
+        if (left <= 0) return;
+        const rect = blockAt(pageX, pageY, PAGE_SIZE);
+        left -= (await copies.edit(set, z, rect, { type: 'remove' }, signal)).bytes;
+      }
     }
   }
-}
-
-function blockName(set: TileSetKey, z: number, x: number, y: number): string {
-  return `${tileSetId(set)} ${z} ${Math.floor(x / BLOCK_SIZE)} ${Math.floor(y / BLOCK_SIZE)}`;
 }
 
 /** Pages tracked change by change; if there are more, all copies made before are invalid. */
