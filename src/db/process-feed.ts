@@ -193,9 +193,12 @@ export class ProcessFeed {
     const question = { number: Number(lastInsertRowid), answered: createDeferred<void>() };
     this.#questions.add(question);
     this.#checkQuestions();
+    // A process that does not follow yet may ask.
+    const checking = setInterval(() => this.#checkQuestions(), POLL_MS);
     try {
       await this.#inTime(question);
     } finally {
+      clearInterval(checking);
       this.#questions.delete(question);
     }
   }
