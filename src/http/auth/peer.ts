@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import { BlockList, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { misconfigured } from '../../domain/errors.ts';
+import type { RequestHead } from '../request-head.ts';
 
 interface Peer {
   /** Of the client, or of the proxy in front of it. */
@@ -11,7 +11,7 @@ interface Peer {
   readonly secure: boolean;
 }
 
-export function peerOf({ socket }: IncomingMessage): Peer {
+export function peerOf({ socket }: Pick<RequestHead, 'socket'>): Peer {
   const { remoteAddress = '', localAddress = '127.0.0.1', localPort = 80 } = socket;
   return { address: withoutMapping(remoteAddress), localAddress, localPort, secure: isEncrypted(socket) };
 }
@@ -29,7 +29,7 @@ const PREFIX = /^(?:\/[\w.~-]+)+$/;
  * The address that the client used, with the prefix and without a closing slash: `https://maps.example/geowebcache`.
  * `X-Forwarded-*` counts only from a trusted proxy.
  */
-export function ownAddress(request: IncomingMessage, prefix: string, trusts: TrustsProxy): string {
+export function ownAddress(request: RequestHead, prefix: string, trusts: TrustsProxy): string {
   const peer = peerOf(request);
   const forwarded = trusts(peer.address) ? request.headers : {};
   const host = firstOf(forwarded['x-forwarded-host'], isHost) ?? hostOf(request, peer);
@@ -51,7 +51,7 @@ function firstOf(header: string | string[] | undefined, isGood: (text: string) =
   return first !== undefined && isGood(first) ? first : null;
 }
 
-function hostOf({ headers: { host = '' } }: IncomingMessage, { localAddress, localPort }: Peer): string {
+function hostOf({ headers: { host = '' } }: RequestHead, { localAddress, localPort }: Peer): string {
   if (isHost(host)) return host;
   return localAddress.includes(':') ? `[${localAddress}]:${localPort}` : `${localAddress}:${localPort}`;
 }
