@@ -262,7 +262,7 @@ export interface Schema {
     /** `host:port`. */
     host: string;
     instance: string;
-    /** JSON, see `sources/upstream/host-outage.ts`. */
+    /** JSON, see `sources/upstream/open-upstream-limiter.ts`. */
     news: string;
     /** Milliseconds since 1970 by the database's clock; invalid after that. */
     until: number;
