@@ -4,6 +4,7 @@ import { describeOnMemoryObjects, metatile } from '../../../../test/fixtures/pac
 import type { Statements } from '../../../db/database.ts';
 import { FOLDED, MAX_CLOSED } from '../mark-rows.ts';
 import { levelStart } from './mark-index.ts';
+import { PackIndex } from './pack-index.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const OPEN_MARKS = 10_000;
@@ -38,6 +39,7 @@ describeOnMemoryObjects('marks in PostgreSQL', (_, stores) => {
   it('closed marks beyond the limit become one for the layer, with the greatest number of those that go', () =>
     stores().using(async (store, name) => {
       await addMarks(stores().database.change, name, MAX_CLOSED, false);
+      await new PackIndex(stores().database, name).ticketsAfter(MAX_CLOSED);
       const elsewhere = { gridSet: set.gridSet, z: 9, rect: { minX: 0, minY: 0, maxX: 0, maxY: 0 } };
       expect(await store.marks('roads', elsewhere)).toBe(0);
       await store.mark({ type: 'raise', raises: [{ layer: 'roads', places: [], effect: null }] });
