@@ -60,7 +60,7 @@ const HOMES = [
   { library: 'kysely', home: '^src/(db|storage/(objects|index))/' },
   {
     library: 'better-sqlite3',
-    home: '^src/((db|storage/(bundle|index)|export)/|sources/sqlite-file\\.ts$)',
+    home: '^src/((db|storage/index|export)/|sources/sqlite-file\\.ts$)',
   },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: '@azure', home: '^src/storage/azure/' },

@@ -1,13 +1,10 @@
-import { cpSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
 import { openQuotaFixture, type QuotaFixture } from '../../test/fixtures/quota-fixture.ts';
 import { systemClock } from '../lib/clock.ts';
-import { BundleReader } from '../storage/bundle/bundle-reader.ts';
 import { maskOf, numberInBlock } from '../storage/page-mask.ts';
-import { sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { sumOfChanges } from '../storage/tile-store.ts';
 import { Ledger } from './ledger.ts';
 
 let fixture: QuotaFixture;
@@ -40,25 +37,6 @@ async function pageCountsOf(ledger: Ledger): Promise<Record<string, { tiles: num
   return layers;
 }
 
-/** A store that tells how many blocks it was made to read. */
-function counting(store: TileStore): { store: TileStore; reads: () => number } {
-  let reads = 0;
-  const counted: TileStore = {
-    ...store,
-    async blocks(since) {
-      const changes = await store.blocks(since);
-      return {
-        complete: changes.complete,
-        blocks: each(changes.blocks, () => reads++),
-        get cursor() {
-          return changes.cursor;
-        },
-      };
-    },
-  };
-  return { store: counted, reads: () => reads };
-}
-
 /** How often others had their turn. */
 async function turnsDuring(work: () => Promise<void>): Promise<number> {
   let turns = 0;
@@ -84,8 +62,6 @@ async function* each<T>(items: AsyncIterable<T>, seen: () => void): AsyncGenerat
   }
 }
 
-const EVERYTHING = { minX: 0, minY: 0, maxX: 2 ** 20, maxY: 2 ** 20 };
-
 describe('the ledger', () => {
   it('the ledger contains when the tiles of a layer last changed, and when all of them went', async () => {
     const before = Date.now() - 1000;
@@ -99,23 +75,6 @@ describe('the ledger', () => {
     await ledger.refresh();
     expect(ledger.changedAt('roads')).toBeGreaterThanOrEqual(changed);
     expect(ledger.changedAt('rivers')).toBeNull();
-  });
-
-  it('the ledger adds up the usage of bundles at rest without reading their page tables', async () => {
-    for (const layer of ['roads', 'rivers']) await fixture.put(fixture.set(layer), 3, 1, 1);
-    await fixture.reopen();
-    let read = 0;
-    const pagesIn: TileStore['pagesIn'] = (ids) => {
-      read += ids.length;
-      return fixture.store.pagesIn(ids);
-    };
-    const ledger = openLedger(new Map([['default', { ...fixture.store, pagesIn }]]));
-    await ledger.refresh();
-    expect(ledger.usage()).toMatchObject({ tiles: 2, layers: [{ name: 'rivers' }, { name: 'roads' }] });
-    expect(ledger.pages).toBe(2);
-    expect(read).toBe(0);
-    expect(await pageCountsOf(ledger)).toMatchObject({ roads: { tiles: 1 }, rivers: { tiles: 1 } });
-    expect(read).toBe(2);
   });
 
   it('the ledger yields while it reads, lists and forgets a tile set of many blocks', async () => {
@@ -210,64 +169,6 @@ describe('the ledger', () => {
     await other.dropLayer('a');
     await ledger.refresh();
     expect(countsOf(ledger)).toEqual({});
-  });
-
-  it('the ledger receives only changes, and opens no bundle without a writer', async () => {
-    for (const x of [0, 200, 400]) await fixture.put(fixture.set('a'), 9, x, 0);
-    await fixture.reopen();
-    const { store, reads } = counting(fixture.store);
-    const ledger = openLedger(new Map([['default', store]]));
-    const opened = vi.spyOn(BundleReader.prototype, 'read');
-    onTestFinished(() => opened.mockRestore());
-    await ledger.refresh();
-    expect(reads()).toBe(3);
-    expect(countsOf(ledger)).toEqual({ a: { tiles: 3, bytes: 30_000 } });
-    await ledger.refresh();
-    expect(reads()).toBe(3);
-    expect(opened).not.toHaveBeenCalled();
-    await fixture.put(fixture.set('a'), 9, 201, 0);
-    await ledger.refresh();
-    expect(reads()).toBe(4);
-    expect(opened).toHaveBeenCalledTimes(1);
-    expect(countsOf(ledger)).toEqual(await fixture.recount());
-  });
-
-  it('the ledger counts bundles that were added to the store or removed by hand, after a restart', async () => {
-    for (const x of [0, 200]) await fixture.put(fixture.set('a'), 9, x, 0);
-    await fixture.put(fixture.set('b'), 9, 0, 0, 500);
-    const layers = join(fixture.folder, 'store', 'layers');
-    await fixture.reopen(() => {
-      for (const name of readdirSync(layers)) {
-        if (name.startsWith('b-')) rmSync(join(layers, name), { recursive: true });
-        if (name.startsWith('a-')) cpSync(join(layers, name), join(layers, `${name}x`), { recursive: true });
-      }
-    });
-    const ledger = openLedger();
-    const counted = async () => {
-      await ledger.refresh();
-      return countsOf(ledger);
-    };
-    await expect.poll(counted).toEqual({ a: { tiles: 4, bytes: 40_000 } });
-  });
-
-  it("the ledger reports what the bundles take on disk, within 5 % of the file system's figure", async () => {
-    for (let y = 0; y < 12; y++)
-      for (let x = 0; x < 12; x++) await fixture.put(fixture.set('a'), 9, x * 3, y, 30_000 + x * 7000);
-    await fixture.store.edit(fixture.set('a'), 9, { ...EVERYTHING, minY: 8 }, { type: 'remove' });
-    const ledger = openLedger();
-    const layers = join(fixture.folder, 'store', 'layers');
-    // stat(2): blocks of 512 bytes.
-    const size = () =>
-      readdirSync(layers, { recursive: true, encoding: 'utf8' })
-        .map((path) => statSync(join(layers, path)).blocks * 512)
-        .reduce((sum, bytes) => sum + bytes);
-    await expect
-      .poll(async () => {
-        await ledger.refresh();
-        const { bytes } = ledger.usage();
-        return Math.abs(bytes / size() - 1);
-      })
-      .toBeLessThan(0.05);
   });
 
   it('the ledger adds up by layer, tile set and zoom', async () => {

@@ -7,15 +7,13 @@ import { started } from '../../scripts/started.mjs';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { schemaKit } from '../../src/lib/schemas.ts';
 import { loadEvictions } from '../../src/quota/evictions.ts';
 import { Ledger } from '../../src/quota/ledger.ts';
-import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
-import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import { sumOfChanges, type TileStore } from '../../src/storage/tile-store.ts';
 import { tilesIn } from '../contracts/tile-store-tools.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { FROM_SOURCES } from '../fixtures/from-sources.ts';
+import { openStoreIn } from '../fixtures/segment-store.ts';
 
 export interface LedgerLoopReport {
   readonly kills: number;
@@ -109,8 +107,7 @@ async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>
 }
 
 async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>) {
-  const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
-  const store = await openBundleStore(options, { root: join(folder, 'store'), ...tools });
+  const store = await openStoreIn(join(folder, 'store'));
   const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
   const ledger = new Ledger({ stores: new Map([['default', store]]), ...tools });
   try {
@@ -137,10 +134,7 @@ async function diskBytesWithoutIndex(folder: string): Promise<number> {
   mkdirSync(aside, { recursive: true });
   const indexFiles = (at: string) => readdirSync(at).filter((name) => name.startsWith('index.sqlite'));
   for (const name of indexFiles(root)) renameSync(join(root, name), join(aside, name));
-  const store = await openBundleStore(bundleStoreOptions(schemaKit).parse({ type: 'bundle' }), {
-    root,
-    ...tools,
-  });
+  const store = await openStoreIn(root);
   const ledger = new Ledger({ stores: new Map([['default', store]]), ...tools });
   await ledger.refresh();
   await store.close();

@@ -5,11 +5,9 @@ import { isTilewardenError } from '../../src/domain/errors.ts';
 import { createTileEvents } from '../../src/domain/tile-events.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { schemaKit } from '../../src/lib/schemas.ts';
 import { loadEvictions } from '../../src/quota/evictions.ts';
 import { openQuotaService } from '../../src/quota/quota-service.ts';
-import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
-import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
+import { openStoreIn } from '../fixtures/segment-store.ts';
 
 /**
  * Writes, overwrites, truncates and evicts until it is killed. The time of each tile is the generation it was made
@@ -22,10 +20,7 @@ const [folder = '', evicts] = process.argv.slice(2);
 const tools = { log: silentLogger, clock: systemClock };
 process.send?.('ready');
 await once(process, 'message');
-const store = await openBundleStore(bundleStoreOptions(schemaKit).parse({ type: 'bundle' }), {
-  root: join(folder, 'store'),
-  ...tools,
-});
+const store = await openStoreIn(join(folder, 'store'));
 const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
 const events = createTileEvents();
 const quota = await openQuotaService({ database, stores: new Map([['default', store]]), events, ...tools });

@@ -131,12 +131,12 @@ export async function openPackStore(
     return changed ? sumOfChanges(meant.values()) : NO_CHANGE;
   }
 
-  function usage(): Promise<StoreUsage>;
+  function usage(layer?: string): Promise<StoreUsage>;
   function usage(filter: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
   function usage(
-    filter?: PageFilter | EvictionOrder,
+    of?: string | PageFilter | EvictionOrder,
   ): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
-    return filter ? pages.pages(filter) : pages.usage();
+    return typeof of === 'object' ? pages.pages(of) : pages.usage(of);
   }
 
   function marks(): Promise<readonly OpenMark[]>;

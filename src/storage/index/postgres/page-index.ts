@@ -47,12 +47,13 @@ export class PageIndex {
     this.#store = store;
   }
 
-  async usage(): Promise<StoreUsage> {
+  async usage(layer?: string): Promise<StoreUsage> {
+    const isInLayer = layer === undefined ? sql`` : sql`and s.layer = ${JSON.stringify(layer)}`;
     const levels = await this.#rows(sql<Omit<LevelUsage, 'set'> & { readonly identity: string }>`
       select s.identity, u.z, sum(u.tiles)::bigint as tiles, sum(u.bytes)::bigint as bytes, sum(u.pages)::bigint as pages,
         max(u.changed_at) as "changedAt"
       from tile_sets s join usage u on u.tile_set = s.id
-      where s.store = ${this.#store} and s.dropped_at is null group by s.id, u.z having sum(u.tiles) > 0`);
+      where s.store = ${this.#store} and s.dropped_at is null ${isInLayer} group by s.id, u.z having sum(u.tiles) > 0`);
     const dropped = sql`(select id from tile_sets where store = ${this.#store} and dropped_at is not null and not swept)`;
     const orphans = sql`from orphans o join tile_sets s on s.id = o.tile_set where s.store = ${this.#store}`;
     const [sweeping] = await this.#rows(sql<StoreUsage['sweeping']>`select

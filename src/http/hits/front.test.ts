@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../test/fixtures/eventually.ts';
-import { LISTENING, testDeps, tileResponse } from '../../../test/fixtures/http-app.ts';
+import { LISTENING, type Read, testDeps, tileResponse } from '../../../test/fixtures/http-app.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { createDeferred } from '../../lib/deferred.ts';
 import { PEER_HEADER } from '../auth/peer.ts';
 import { openHttpServer } from '../http-app.ts';
-import type { HttpServer } from '../server.ts';
+import type { HttpServer, HttpServerOptions } from '../server.ts';
 
 const TILE = '/tiles/world/0/0/0.png';
 
@@ -19,13 +19,30 @@ afterEach(async () => {
   await server?.close();
 });
 
-async function open(bytes: Buffer, read = async () => tileResponse({ bytes })): Promise<Socket> {
-  server = await openHttpServer({ ...testDeps(), pipeline: { read } }, LISTENING);
-  const { port, host } = server.address;
+async function open(
+  bytes: Buffer,
+  read: Read = async () => tileResponse({ bytes }),
+  limits: HttpServerOptions['limits'] = {},
+): Promise<Socket> {
+  server = await openHttpServer({ ...testDeps(), pipeline: { read } }, { ...LISTENING, limits });
+  return connected();
+}
+
+async function connected(): Promise<Socket> {
+  const { port = 0, host = '' } = server?.address ?? {};
   const socket = connect(port, host);
   await once(socket, 'connect');
   return socket;
 }
+
+/** The next answer on a connection, which has come in one piece. */
+async function next(socket: Socket): Promise<string> {
+  const [chunk] = (await once(socket, 'data')) as [Buffer];
+  return chunk.toString('latin1');
+}
+
+/** `node:http` names the connection in every answer. */
+const BY_NODE = /\r\nConnection: /;
 
 /** What comes back until the connection ends. */
 async function rest(socket: Socket): Promise<string> {
@@ -143,5 +160,120 @@ describe('a tile that is there', () => {
     held.resolve();
     const url = server?.address.url ?? '';
     expect((await fetch(`${url}healthz`)).status).toBe(200);
+  });
+});
+
+describe('a connection', () => {
+  const FILE = Buffer.from('a tile');
+
+  it('tiles are answered without node:http, and everything else on the connection with it', async () => {
+    const socket = await open(FILE);
+    const answers: string[] = [];
+    for (const path of [TILE, `${TILE}?2`, '/healthz', TILE]) {
+      socket.write(get(path));
+      answers.push(await next(socket));
+    }
+    expect(answers.map((text) => [text.slice(9, 12), BY_NODE.test(text)])).toEqual([
+      ['200', false],
+      ['200', false],
+      ['200', true],
+      ['200', true],
+    ]);
+    socket.destroy();
+  });
+
+  it('headers that change between two requests count for the second', async () => {
+    const socket = await open(FILE);
+    const answers: string[] = [];
+    for (const header of ['', 'If-None-Match: *\r\n', '', 'Host: other\r\n']) {
+      socket.write(get(TILE, header));
+      answers.push((await next(socket)).slice(9, 12));
+    }
+    expect(answers).toEqual(['200', '304', '200', '400']);
+    socket.destroy();
+  });
+
+  it('a head that comes in two pieces is answered', async () => {
+    const socket = await open(FILE);
+    socket.write(get(TILE));
+    await next(socket);
+    socket.write(get(TILE).slice(0, 30));
+    // A request on another connection: the server has read the first piece.
+    expect((await fetch(`${server?.address.url}healthz`)).status).toBe(200);
+    socket.write(get(TILE).slice(30));
+    expect(await next(socket)).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+
+  it('a connection without a request is cut as one with half a request', async () => {
+    const socket = await open(FILE, undefined, { headersTimeout: 50, connectionsCheckingInterval: 50 });
+    expect(await rest(socket)).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it('a connection that had a tile is closed after the idle time', async () => {
+    const socket = await open(FILE, undefined, { idleTimeout: 50 });
+    socket.write(get(TILE));
+    expect(await rest(socket)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('a client that has closed its side gets its tile, unless that takes too long', async () => {
+    const held = createDeferred<void>();
+    const aborted = createDeferred<void>();
+    const read: Read = async (_tiles, { z }, signal) => {
+      signal?.addEventListener('abort', () => aborted.resolve());
+      if (z > 0) await held.promise;
+      return tileResponse({ bytes: FILE });
+    };
+    const socket = await open(FILE, read, { halfClosedTimeout: 50 });
+    socket.end(get(TILE));
+    expect(await rest(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n.*a tile$/s);
+    const waiting = await connected();
+    waiting.end(get('/tiles/world/1/0/0.png'));
+    expect(await rest(waiting)).toBe('');
+    await aborted.promise;
+    held.resolve();
+  });
+
+  it('a request that comes before the answer to a miss is answered after it', async () => {
+    const held = createDeferred<void>();
+    const read: Read = async (_tiles, { z }) => {
+      if (z > 0) await held.promise;
+      return tileResponse({ bytes: Buffer.from(`zoom ${z}`) });
+    };
+    const socket = await open(FILE, read);
+    socket.write(get('/tiles/world/1/0/0.png'));
+    expect((await fetch(`${server?.address.url}healthz`)).status).toBe(200);
+    socket.write(get(TILE) + get('/healthz', LAST));
+    expect((await fetch(`${server?.address.url}healthz`)).status).toBe(200);
+    held.resolve();
+    const text = await rest(socket);
+    expect([...text.matchAll(/zoom \d|^alive/gm)].map(([word]) => word)).toEqual([
+      'zoom 1',
+      'zoom 0',
+      'alive',
+    ]);
+  });
+
+  it('a stop answers what is under way and the next request, and closes idle connections', async () => {
+    const held = createDeferred<void>();
+    const read: Read = async (_tiles, { z }) => {
+      if (z > 0) await held.promise;
+      return tileResponse({ bytes: FILE });
+    };
+    const idle = await open(FILE, read, { farewell: 100 });
+    const [asking, waiting] = [await connected(), await connected()];
+    for (const socket of [idle, asking]) {
+      socket.write(get(TILE));
+      await next(socket);
+    }
+    waiting.write(get('/tiles/world/1/0/0.png'));
+    expect((await fetch(`${server?.address.url}healthz`)).status).toBe(200);
+    const closed = server?.close();
+    asking.write(get(TILE));
+    expect(await rest(asking)).toMatch(/\r\nConnection: close\r\n/);
+    held.resolve();
+    expect(await rest(waiting)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await rest(idle)).toBe('');
+    await closed;
   });
 });
