@@ -268,7 +268,11 @@ class History {
   async #read(process: number, layer: number, place: number): Promise<void> {
     const [pipeline, tile] = [this.#pipelines[process], PLACES[place]];
     if (!pipeline || !tile) throw new RangeError('no such tile');
-    const [own, below, declaration] = [this.#leastAt(layer, place), this.#leastAt(0, place), this.#declaration];
+    const [own, below, declaration] = [
+      this.#leastAt(layer, place),
+      this.#leastAt(0, place),
+      this.#declaration,
+    ];
     const shown = await shownBy(pipeline, this.#layer(process, layer), tile);
     expect(shown.declaration).toBe(declaration);
     expect(shown.version).toBeGreaterThanOrEqual(below);
