@@ -58,7 +58,7 @@ export type QuotaService = Awaited<ReturnType<typeof openQuotaService>>;
 
 export async function openQuotaService(options: QuotaServiceOptions) {
   const { database, stores, parameters: parameterStore, events, lead = leadAlone, clock, log } = options;
-  const shared = database.dialect === 'postgres';
+  const { shared } = database;
   const settings = createQuotaSettings(database);
   const history = createUsageHistory(database);
   const ledger = new Ledger({ stores, clock });
