@@ -3,6 +3,12 @@
 export const MUTANTS = [
   // storage
   {
+    file: 'src/storage/index/index-file.ts',
+    line: "db.pragma('synchronous = FULL');\n  try {\n    return work();",
+    fault: "db.pragma('synchronous = NORMAL');\n  try {\n    return work();",
+    tests: ['src/storage/segments/segment-writing.test.ts'],
+  },
+  {
     file: 'src/storage/segments/indexed-store.ts',
     line: 'const shown = pack.marks.length === 0 ? tile.making : shownBy(pack.marks, tile.making, x, y);',
     fault: 'const shown = tile.making;',
@@ -28,20 +34,14 @@ export const MUTANTS = [
   },
   // tasks
   {
-    file: 'src/tasks/truncation-marks.ts',
-    line: 'await forgottenByAll();',
+    file: 'src/removal/removals.ts',
+    line: 'await obeyedByAll();',
     fault: '',
-    tests: ['src/tasks/truncate-task.test.ts'],
-  },
-  {
-    file: 'src/tasks/marks.ts',
-    line: 'await forgottenByAll();',
-    fault: '',
-    tests: ['src/tasks/marks.test.ts'],
+    tests: ['src/removal/removals.test.ts', 'src/tasks/truncate-task.test.ts'],
   },
   {
     file: 'src/tasks/open-task-service.ts',
-    line: 'for (const task of stopped) await marks.ended(task);',
+    line: 'for (const task of stopped) await endMarks(task);',
     fault: '',
     tests: ['src/tasks/truncate-task.test.ts'],
   },
@@ -58,32 +58,28 @@ export const MUTANTS = [
     tests: ['test/faults/older-pictures.test.ts'],
   },
   {
-    file: 'src/tasks/marks.ts',
-    line: 'if (!concerns(effect, set)) continue;',
-    fault: '',
-    tests: [
-      'src/tasks/marks.test.ts',
-      'src/tasks/invalidate-selection.test.ts',
-      'src/tasks/truncate-selection.test.ts',
-    ],
+    file: 'src/removal/cleaner.ts',
+    line: 'if (set.layer !== layer || !concerns(effect, set)) continue;',
+    fault: 'if (set.layer !== layer) continue;',
+    tests: ['src/tasks/invalidate-selection.test.ts', 'src/tasks/truncate-selection.test.ts'],
   },
   {
-    file: 'src/tasks/mark-tiles.ts',
-    line: 'pipeline.forgetPlaces(name, places ?? undefined, above);',
+    file: 'src/removal/removals.ts',
+    line: 'pipeline.forgetPlaces(layer, places ?? undefined);',
+    fault: 'void places;',
+    tests: ['src/removal/removals.test.ts', 'src/tasks/truncate-task.test.ts'],
+  },
+  {
+    file: 'src/removal/removals.ts',
+    line: 'if (above.length > 0) await raise(above.map(({ removal }) => removal));',
     fault: '',
-    tests: ['src/tasks/marks.test.ts', 'src/tasks/truncate-task.test.ts'],
+    tests: ['src/removal/removals-model.test.ts'],
   },
   {
     file: 'src/tasks/store/finish-task.ts',
     line: "await query.deleteFrom('task_leases').where('task_id', '=', id).execute();",
     fault: '',
     tests: ['src/tasks/store/task-store.test.ts'],
-  },
-  {
-    file: 'src/tasks/mass-truncation.ts',
-    line: 'await removeOlder(store, layer, () => true, before);',
-    fault: '',
-    tests: ['src/tasks/mass-truncation.test.ts'],
   },
   // catalog
   {
@@ -157,7 +153,7 @@ export const MUTANTS = [
     file: 'src/pipeline/freshness.ts',
     line: 'if (isOutdated(tile)) return false;',
     fault: '',
-    tests: ['src/pipeline/freshness.test.ts', 'src/tasks/marks.test.ts'],
+    tests: ['src/pipeline/freshness.test.ts', 'src/removal/removals.test.ts'],
   },
   {
     file: 'src/db/process-feed.ts',

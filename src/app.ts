@@ -131,7 +131,7 @@ async function openResponses(
   { clock, log }: ServerEnv,
   open: ClosingStack,
 ) {
-  const { services, pipeline, registry, stores, peers, flush, leads } = node;
+  const { services, pipeline, registry, stores, peers, flush, replaced, leads } = node;
   const { database, events, limiter, tallies } = services;
   const { counters } = tallies;
   const { share } = figures;
@@ -166,7 +166,7 @@ async function openResponses(
     assets: await listPages(),
     imports: await openImports(services, pipeline, open),
     composer: createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock),
-    refresh: createTileRefresh({ pipeline, events, clock, flush }),
+    refresh: createTileRefresh({ pipeline, events, clock, flush, replaced }),
     about: { version: readVersion(), startedAt: clock.now(), proxies: shownProxies(settings.proxies) },
     metrics: {
       pipeline: { status: () => sumRecords([status(), ...statusElsewhere()]) },

@@ -20,7 +20,7 @@ export interface ConfigFileParts {
   readonly file: SettingsFile | null;
   readonly catalog: Pick<
     ChangeableCatalog<unknown>,
-    'layers' | 'gridSets' | 'layer' | 'layerNames' | 'declaration' | 'record'
+    'layers' | 'gridSets' | 'layerNames' | 'declaration' | 'version'
   >;
   /** In this process; returns the names of changed layers. */
   readonly apply: (settings: Settings) => Promise<readonly string[]>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Settings } from '../config/settings.ts';
+import { VISITS_PER_TURN } from '../domain/area-cover.ts';
 import { misconfigured } from '../domain/errors.ts';
 import type { ExportOptions, ExportResult } from '../export/export-tiles.ts';
 import { checkBody } from '../http/api/read-body.ts';
@@ -7,7 +8,6 @@ import { refuseUnknownNames, taskDraftOf } from '../http/api/task-document.ts';
 import { AREA_FIELDS } from '../http/api/values.ts';
 import type { Env } from '../lib/env.ts';
 import { createPace } from '../lib/yielding.ts';
-import { VISITS_PER_TURN } from '../tasks/area-cover.ts';
 import { planTask } from '../tasks/plan-task.ts';
 import { exportTo, partOf } from './exporter.ts';
 import { openCache } from './open-cache.ts';

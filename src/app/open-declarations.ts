@@ -44,7 +44,7 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
   async function outdate(layers: readonly string[]): Promise<void> {
     const all = layers.length > 0 ? [...layers, ...(await layersAbove(catalog, layers))] : [];
     for (const layer of all) {
-      events.emit({ type: 'outdated', layer, places: null, above: null, at: clock.now() });
+      events.emit({ type: 'outdated', layer, places: null, at: clock.now() });
     }
   }
 

@@ -3,9 +3,7 @@ import type { ServiceSettings } from '../catalog/catalog-entries.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { lastId } from '../db/numbers.ts';
-import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
-import { repeat } from '../lib/repeat.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import type { Membership } from './join-nodes.ts';
 import type { Declarations } from './open-declarations.ts';
@@ -21,13 +19,11 @@ interface EditingParts extends Env {
   readonly work: Pick<Work, 'tasks' | 'schedules' | 'quota'>;
 }
 
-/** Milliseconds between looks for tiles that no declaration reaches: a change removes its own. */
-const COLLECT_INTERVAL = 3_600_000;
 /** Channel: the configuration file was applied. */
 const CONFIG_FILE = 'config-file';
 
 /** Changes of declarations: over HTTP in all nodes, by the configuration file in this one. */
-export async function openEditing(settings: Settings, parts: EditingParts, open: ClosingStack) {
+export async function openEditing(settings: Settings, parts: EditingParts) {
   const { services, membership, declarations, work, log } = parts;
   const { peers, registry } = membership;
   const { tasks, schedules, quota } = work;
@@ -58,15 +54,7 @@ export async function openEditing(settings: Settings, parts: EditingParts, open:
     },
   });
   await editor.finish(parts.isFirst && (await registry.list()).length <= 1);
-  open.use(collectTiles(parts));
   return { editor, fileTaker: file.taker, service: shareService(parts) };
-}
-
-/** The node that leads removes tiles that no declaration reaches any more. */
-function collectTiles({ membership, declarations, clock, log }: EditingParts) {
-  const failure = 'tiles of former declarations could not be removed';
-  const pace = { clock, log, pause: COLLECT_INTERVAL, failure, pauseFirst: true } as const;
-  return membership.lead((signal) => repeat(() => declarations.records.collectAll(signal), pace, signal));
 }
 
 function shareService({ membership: { peers }, declarations: { service } }: EditingParts): ServiceSettings {

@@ -59,8 +59,12 @@ export async function openNode(
   const refreshCatalog = declarations.refresh;
   const following = await followNodes({ stores, pipeline, events, peers, refreshCatalog, feed }, open);
   const parts = { ...env, services, membership, declarations, following };
-  const { notifier, applyChanges, flush, exporter, ...work } = await openWork(settings, parts, open);
-  const { editor, fileTaker, service } = await openEditing(settings, { ...parts, work, isFirst }, open);
+  const { notifier, applyChanges, replaced, flush, exporter, ...work } = await openWork(
+    settings,
+    parts,
+    open,
+  );
+  const { editor, fileTaker, service } = await openEditing(settings, { ...parts, work, isFirst });
   return {
     ...membership,
     services,
@@ -68,6 +72,7 @@ export async function openNode(
     pipeline: following.pipeline,
     followKeys: following.followKeys,
     flush,
+    replaced,
     notifier,
     applyChanges,
     fileTaker,

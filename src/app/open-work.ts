@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { createChangeApplier } from '../changes/apply-changes.ts';
-import { openLayersAbove } from '../changes/follow-layers-above.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import { openQuotaService } from '../quota/quota-service.ts';
-import { openMarks } from '../tasks/marks.ts';
+import { MARKS_RAISED, openCleaner } from '../removal/cleaner.ts';
+import { createRemovals } from '../removal/removals.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
@@ -34,7 +34,7 @@ export type Work = Awaited<ReturnType<typeof openWork>>;
 export async function openWork(settings: Settings, parts: WorkParts, open: ClosingStack) {
   const { services, membership, declarations, following, clock, random, log } = parts;
   const { database, catalog, events, limiter, parameters, parameterSets } = services;
-  const { lead, leads } = membership;
+  const { lead } = membership;
   const { pipeline } = following;
   const stores = catalog.stores();
   const obeyed = () => following.flush();
@@ -42,28 +42,33 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   const { deliveries } = outgoing;
   const forgottenByAll = () => deliveries.flush();
   const tasksStored = createTaskStore(database);
-  const marks = open.use(
-    openMarks({ catalog, pipeline, forgottenByAll, leads, tasks: tasksStored, clock, log }),
-  );
   const { records } = declarations;
-  const recordsChanged = async (changed: boolean) => {
-    if (!changed) return;
-    await declarations.refresh();
-    await membership.peers?.waitForAllNodes();
-  };
-  const applier = createChangeApplier({
+  const removals = createRemovals({
     catalog,
-    marks,
-    renew: (...selected) => selections.renew(...selected),
-    retire: async (layer) => recordsChanged(await records.retire(layer)),
+    pipeline,
+    events,
+    obeyedByAll: forgottenByAll,
+    async outdateFormer(layers) {
+      if (!(await records.outdateFormer(layers))) return;
+      await declarations.refresh();
+      await membership.peers?.waitForAllNodes();
+    },
+    // The cleaner also looks from time to time.
+    raised: () => void database.notify(MARKS_RAISED).catch(() => {}),
+    clock,
   });
-  const outdateFormer = async (layers: readonly string[]) =>
-    recordsChanged(await records.outdateFormer(layers));
-  const above = open.use(openLayersAbove({ catalog, events, applier, outdateFormer }));
-  const flush = async () => {
-    await deliveries.flush();
-    await above.flush();
-  };
+  open.use(
+    openCleaner({
+      catalog,
+      database,
+      lead,
+      marksOfTasks: () => tasksStored.marksRaised(),
+      dropUnreachable: records.collectAll,
+      clock,
+      log,
+    }),
+  );
+  const flush = () => deliveries.flush();
   await declarations.outdate(declarations.redeclared);
   const exporter = await openExporter(settings, parts, open);
   const { onFull, scheduleFailed } = outgoing;
@@ -75,8 +80,8 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
       database,
       catalog,
       pipeline,
+      removals,
       exporter,
-      events,
       settings: taskSettings(settings),
       lead,
       ...(declarations.forkWorker && { forkWorker: declarations.forkWorker }),
@@ -92,23 +97,16 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   const selections = createSelectionWork({
     catalog,
     parameters,
-    pipeline,
+    removals,
     tasks,
-    events,
     usesOf: (page) => quota.frequencyOf(page),
-    clock,
   });
+  const applier = createChangeApplier({ catalog, removals, renew: selections.renew });
   const schedules = open.use(
     await openScheduleService({
       database,
       tasks,
-      selections: {
-        async invalidateDraft(draft) {
-          const marked = await selections.invalidateDraft(draft);
-          await flush();
-          return marked;
-        },
-      },
+      selections,
       declared: settings.schedules,
       lead,
       onFailed: scheduleFailed,
@@ -119,13 +117,14 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   return {
     tasks,
     schedules,
-    massTruncation: createMassTruncation({ catalog, parameters, tasks, events, clock }),
+    massTruncation: createMassTruncation({ catalog, parameters, removals, tasks }),
     selections,
     quota,
     exporter,
     deliveries,
     notifier: outgoing.notifier,
     applyChanges: applier.apply,
+    replaced: removals.replaced,
     flush,
   };
 }

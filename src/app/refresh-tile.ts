@@ -4,16 +4,18 @@ import type { Clock } from '../lib/clock.ts';
 import { isKept } from '../pipeline/freshness.ts';
 import { metatileWith } from '../pipeline/resolve-tile-set.ts';
 import type { CachedTile, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { Removals } from '../removal/removals.ts';
 
 interface RefreshParts {
   readonly pipeline: Pick<TilePipeline, 'read' | 'renew' | 'forget'>;
   readonly events: TileEvents;
   readonly clock: Clock;
   readonly flush: () => Promise<void>;
+  readonly replaced: Removals['replaced'];
 }
 
 /** Makes a tile now, with its metatile, and replaces the cached ones, here and in a CDN. */
-export function createTileRefresh({ pipeline, events, clock, flush }: RefreshParts) {
+export function createTileRefresh({ pipeline, events, clock, flush, replaced }: RefreshParts) {
   return async (tiles: ResolvedTileSet, index: TileIndex, signal: AbortSignal): Promise<CachedTile> => {
     const { z } = index;
     if (!isKept(tiles, z)) return pipeline.read(tiles, index, signal);
@@ -22,8 +24,9 @@ export function createTileRefresh({ pipeline, events, clock, flush }: RefreshPar
     pipeline.forget(tiles.set, z, metatile.rect);
     const { layer, gridSet } = tiles.set;
     const places = [{ gridSet, z, rect: metatile.rect }];
-    events.emit({ type: 'outdated', layer, places, above: 'invalidate', at: clock.now() });
+    events.emit({ type: 'outdated', layer, places, at: clock.now() });
     await flush();
+    await replaced(layer, places);
     return { ...(await pipeline.read(tiles, index, signal)), outcome: 'MISS' };
   };
 }

@@ -70,8 +70,8 @@ export function announceForgotten(
       pipeline.forgetLayer(layer);
       announce({ kind: 'layer', layer });
     },
-    forgetPlaces(layer, places, above) {
-      pipeline.forgetPlaces(layer, places, above);
+    forgetPlaces(layer, places) {
+      pipeline.forgetPlaces(layer, places);
       if (!places) announce({ kind: 'layer', layer });
       for (const place of places ?? []) announce({ kind: 'place', layer, place });
     },

@@ -22,7 +22,7 @@ import type { LayerDeclaration } from './layer-declaration.ts';
 
 export type Catalog = Pick<
   ChangeableCatalog<unknown>,
-  'layer' | 'layers' | 'layerNames' | 'gridSets' | 'stores' | 'version'
+  'layer' | 'layers' | 'layerNames' | 'gridSets' | 'stores' | 'version' | 'declaration' | 'record'
 >;
 
 /** Parsed when the layer is first used; null if it is invalid. */

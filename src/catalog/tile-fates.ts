@@ -1,4 +1,5 @@
 import type { TileSetKey } from '../domain/tile-key.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { collectYielding } from '../lib/yielding.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import {
@@ -16,7 +17,10 @@ import {
 /** The fate of cached tiles: right as they are, kept aside for the former source, gone, or out of reach. */
 export type Fate = 'kept' | 'stale' | 'truncated' | 'orphaned';
 
-type JudgedCatalog = Pick<ChangeableCatalog<unknown>, 'layer' | 'record' | 'layerNames' | 'declaration'>;
+type JudgedCatalog = Pick<
+  ChangeableCatalog<unknown>,
+  'layer' | 'record' | 'layerNames' | 'declaration' | 'version'
+>;
 
 /** In place of the number that the change will get. */
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
@@ -68,17 +72,37 @@ export function isRecorded(record: TileRecord | null, facets: TileFacets): boole
   );
 }
 
+const drawn = new WeakMap<
+  object,
+  { readonly version: number; readonly above: ReadonlyMap<string, readonly string[]> }
+>();
+
+/** The layers that are drawn from each layer. */
+export async function drawnFrom(
+  catalog: Pick<JudgedCatalog, 'layerNames' | 'declaration' | 'version'>,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { version } = catalog;
+  const known = drawn.get(catalog);
+  if (known?.version === version) return known.above;
+  function* sources(): Generator<readonly [upper: string, lower: string | undefined]> {
+    for (const upper of catalog.layerNames())
+      yield [upper, layerBelow(catalog.declaration(upper)?.source)?.layer];
+  }
+  const above = new Map<string, string[]>();
+  for (const [upper, lower] of await collectYielding(sources())) {
+    if (lower !== undefined) getOrCreate(above, lower, () => []).push(upper);
+  }
+  drawn.set(catalog, { version, above });
+  return above;
+}
+
 /** The layers that are drawn from these, also by way of others. */
 export async function layersAbove(
-  catalog: JudgedCatalog,
+  catalog: Pick<JudgedCatalog, 'layerNames' | 'declaration' | 'version'>,
   layers: readonly string[],
 ): Promise<readonly string[]> {
-  function* sources(): Generator<readonly [upper: string, lower: string | null]> {
-    for (const upper of catalog.layerNames())
-      yield [upper, layerBelow(catalog.declaration(upper)?.source)?.layer ?? null];
-  }
-  const drawn = (await collectYielding(sources())).filter(([, lower]) => lower !== null);
+  const above = await drawnFrom(catalog);
   const names = new Set(layers);
-  for (const lower of names) for (const [upper, from] of drawn) if (from === lower) names.add(upper);
+  for (const lower of names) for (const upper of above.get(lower) ?? []) names.add(upper);
   return [...names].filter((name) => !layers.includes(name));
 }

@@ -164,12 +164,6 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
   return {
     record,
     collect,
-    /** A layer that is declared again has none of the tiles made until now. Returns whether it could have had any. */
-    async retire(layer: string): Promise<boolean> {
-      if (!catalog.record(layer)?.source.length) return false;
-      await entries.transaction((inside) => record(inside, layer, null, null, SERVER));
-      return true;
-    },
     /**
      * The tiles of these layers have changed. Declarations that this server does not use now, and that are drawn from one of
      * them, get new numbers: the change could not mark their tiles. Returns whether there are any.

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { layerNamed } from '../../test/fixtures/http-app.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { TileSelection } from '../tasks/tile-selection.ts';
+import type { TileSelection } from '../removal/tile-selection.ts';
 import { createChangeApplier } from './apply-changes.ts';
 import { placeOfBounds } from './check-place.ts';
 
@@ -9,19 +9,9 @@ it('other work has a turn of the event loop for every hundred points of changed 
   const layer = layerNamed('roads');
   const marked: TileSelection[] = [];
   const { apply } = createChangeApplier({
-    catalog: {
-      version: 1,
-      layer: () => ({ layer }) as ReturnType<Catalog['layer']>,
-      layerNames: () => [layer.name],
-      declaration: () => ({ source: {} }),
-    },
-    marks: {
-      async markAll(marks) {
-        marked.push(...marks.flatMap(({ selections }) => selections));
-      },
-    },
-    renew: async () => {},
-    retire: async () => {},
+    catalog: { layer: () => ({ layer }) as ReturnType<Catalog['layer']>, record: () => null },
+    removals: { remove: async () => [] },
+    renew: async (_, selection) => void marked.push(selection),
   });
   const far = (i: number) => ({ x: -150 + (i % 4) * 90, y: -60 + Math.floor(i / 4) * 40 });
   const changes = Array.from({ length: 64 }, (_, i) => {
@@ -35,7 +25,7 @@ it('other work has a turn of the event loop for every hundred points of changed 
     counter = setImmediate(counting);
   };
   let counter = setImmediate(counting);
-  await apply({ name: 'edits', layers: [layer.name], action: 'invalidate', buffer: 16 }, changes);
+  await apply({ name: 'edits', layers: [layer.name], action: 'renew', buffer: 16 }, changes);
   clearImmediate(counter);
   const polygons = marked.reduce((sum, { area }) => sum + (area?.polygons.length ?? 0), 0);
   expect(polygons).toBe(2 * changes.length);

@@ -1,13 +1,6 @@
-import type { Polygon } from '../domain/bounds.ts';
+import type { ChangedPlace } from '../removal/place-in-grid-set.ts';
 
 export const CHANGE_ACTIONS = ['invalidate', 'renew', 'truncate'] as const;
-
-/** Where on earth something has changed. Points and lines are rings that enclose nothing. */
-export interface ChangedPlace {
-  /** EPSG code of a CRS that `projectionOfSrs` supports. */
-  readonly srs: number;
-  readonly polygons: readonly Polygon[];
-}
 
 export interface Change {
   /** Some of the feed's; null: all of them. */

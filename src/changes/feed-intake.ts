@@ -1,8 +1,9 @@
 import { boundsOfPoints, coordsOf } from '../domain/bounds.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
+import type { ChangedPlace } from '../removal/place-in-grid-set.ts';
 import type { ChangeApplier } from './apply-changes.ts';
-import type { Change, ChangedPlace, FeedState } from './change.ts';
+import type { Change, FeedState } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
 import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
 import { mergeChanges, mergePlaces } from './merge-places.ts';

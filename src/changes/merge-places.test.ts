@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
+import { coveredRects, createAreaCover, zoomGeometryOf } from '../domain/area-cover.ts';
 import { boundsOfPoints, polygonOfBounds } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { tilesOfBounds } from '../domain/grid-set.ts';
 import { projectionOf, projectionOfSrs } from '../domain/projection.ts';
-import { coveredRects, createAreaCover, zoomGeometryOf } from '../tasks/area-cover.ts';
+import { polygonsIn } from '../removal/place-in-grid-set.ts';
 import { placeOfBounds } from './check-place.ts';
 import { mergePlaces } from './merge-places.ts';
-import { polygonsIn } from './place-in-grid-set.ts';
 
 const box = (minX: number, minY: number, size = 0.001) =>
   placeOfBounds({ minX, minY, maxX: minX + size, maxY: minY + size }, 4326);

@@ -8,8 +8,9 @@ import {
 } from '../domain/bounds.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { createPace, type Pace } from '../lib/yielding.ts';
-import type { Change, ChangedPlace } from './change.ts';
-import { countPoints } from './place-in-grid-set.ts';
+import type { ChangedPlace } from '../removal/place-in-grid-set.ts';
+import { countPoints } from '../removal/place-in-grid-set.ts';
+import type { Change } from './change.ts';
 
 interface Part {
   readonly polygon: Polygon;

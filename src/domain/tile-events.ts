@@ -1,9 +1,6 @@
 import type { TileIndex, TileSetKey } from './tile-key.ts';
 import type { PackedRects, TileRect } from './tile-rect.ts';
 
-/** The effect on tiles drawn from tiles of another layer; null: they have events of their own. */
-export type TilesAbove = 'truncate' | 'invalidate' | null;
-
 /** Events of tiles, sent by the pipeline and by deletions to the counters of uses and bytes. */
 export type TileEvent =
   | {
@@ -48,7 +45,6 @@ export type TileEvent =
             readonly parts?: PackedRects;
           }[]
         | null;
-      readonly above: TilesAbove;
       readonly at: number;
     }
   | {

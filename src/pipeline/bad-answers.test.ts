@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMockTiles } from '../../test/fixtures/mock-tiles.ts';
 import { type MockResponse, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
-import { openPipelineHarness, type PipelineHarness, until } from '../../test/fixtures/pipeline-harness.ts';
+import {
+  openPipelineHarness,
+  type PipelineHarness,
+  pipelineHarnesses,
+  until,
+} from '../../test/fixtures/pipeline-harness.ts';
 import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { type Format, formatOf } from '../domain/format.ts';
@@ -119,4 +124,52 @@ describe.each(MODES)('in %s mode', (mode) => {
 it('the bad answers are 90', () => {
   expect(tally).toEqual({ asked: BAD_ANSWERS.length * MODES.length * FORMATS.length, cached: 0 });
   expect(tally.asked).toBe(90);
+});
+
+describe('an answer for another value of a dimension', () => {
+  const open = pipelineHarnesses();
+  const WARNING = '99 Nearest value used: time=2026-01-01T00:00:00.000Z ISO8601 (roads)';
+  const { z, x, y } = TILE;
+  let upstream: UpstreamClient;
+  let source: TileSource;
+
+  beforeAll(() => {
+    upstream = openTestUpstream();
+    source = openSource('metatile', formatOf('image/png') as Format, upstream);
+  });
+  afterAll(async () => {
+    await source.close();
+    await upstream.close();
+  });
+
+  /** The server warns from now on. */
+  async function warn(): Promise<void> {
+    const server = serverOf('metatile');
+    server.answer = 'good';
+    await open({ source }).read(z, x, y);
+    const good = await fetch(server.origin + (server.requests.at(-1)?.path ?? ''));
+    const headers = { 'content-type': 'image/png', warning: WARNING };
+    server.answer = { status: 200, headers, body: Buffer.from(await good.arrayBuffer()) };
+  }
+
+  it('an answer for another value of a dimension is shown with its warning, and not kept', async () => {
+    await warn();
+    const harness = open({ source });
+    for (const _ of [1, 2]) {
+      expect(await harness.read(z, x, y)).toMatchObject({ outcome: 'BYPASS', warning: WARNING });
+      expect(await isKept(harness)).toBe(false);
+    }
+    serverOf('metatile').answer = 'good';
+    expect(await harness.read(z, x, y)).toMatchObject({ outcome: 'MISS' });
+    expect(await harness.read(z, x, y)).toMatchObject({ outcome: 'HIT' });
+  });
+
+  it('an answer for another value of a dimension is a failure of a task', async () => {
+    await warn();
+    await expect(open({ source }).renew('all', z, x, y)).rejects.toMatchObject({
+      code: 'source-bad-answer',
+      reason: 'other-value',
+      upstream: { text: WARNING },
+    });
+  });
 });

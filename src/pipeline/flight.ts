@@ -48,6 +48,8 @@ export class Flight {
   /** Milliseconds since 1970 until which its tiles may be taken for right; null: as long as others. */
   freshUntil: number | null = null;
   validator: string | null = null;
+  /** As in `SourceResult`. */
+  warning: string | null = null;
   readonly #controller = new AbortController();
   readonly #tiles = new Map<number, MadeTile>();
   readonly #waiting = new Map<number, Deferred<MadeTile | null>>();

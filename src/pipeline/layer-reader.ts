@@ -37,11 +37,11 @@ function readableLayer(
         const metatile = metatileWith(tiles, tile);
         await pipeline.renew({ tiles, metatile, within: rectOfTile(tile), mode: 'missing', signal });
       }
-      const { bytes, standIn, outcome } = await pipeline.read(tiles, tile, signal);
+      const { bytes, standIn, outcome, warning } = await pipeline.read(tiles, tile, signal);
       if (standIn) throw notCached(tiles, tile);
       const size = { width: gridSet.tileWidth, height: gridSet.tileHeight };
       const { pixels } = await decodeImage(bytes, { maxPixels: size.width * size.height, size });
-      return { pixels, stale: outcome === 'STALE' };
+      return { pixels, stale: outcome === 'STALE' || warning !== undefined };
     },
   };
 }

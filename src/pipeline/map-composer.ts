@@ -131,6 +131,8 @@ interface MapOrigin {
   readonly zoom: number | null;
   /** Whether any of its tiles is one. */
   readonly standIn: boolean;
+  /** Of one of its tiles. */
+  readonly warning: string | null;
 }
 
 /** Worse ones first: a map is as its worst tile. */
@@ -143,12 +145,20 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
   let newest: number | null = null;
   let deepest: number | null = null;
   let stretched = false;
+  let said: string | null = null;
   // Each read listens, and the caller may listen too.
   setMaxListeners(2 * READS_AT_ONCE, signal);
 
   async function readTile(tiles: ResolvedTileSet, tile: TileIndex): Promise<Buffer> {
-    const { bytes, createdAt, outcome, standIn = false } = await pipeline.read(tiles, tile, signal);
+    const {
+      bytes,
+      createdAt,
+      outcome,
+      standIn = false,
+      warning = null,
+    } = await pipeline.read(tiles, tile, signal);
     stretched ||= standIn;
+    said ??= warning;
     outcomes.add(outcome);
     deepest = Math.max(deepest ?? tile.z, tile.z);
     newest = Math.max(newest ?? createdAt, createdAt);
@@ -158,7 +168,7 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
   return {
     summary(): MapOrigin {
       const outcome = OUTCOMES.find((one) => outcomes.has(one)) ?? null;
-      return { zoom: deepest, createdAt: newest, outcome, standIn: stretched };
+      return { zoom: deepest, createdAt: newest, outcome, standIn: stretched, warning: said };
     },
     /** From the left; `row` counts from the top of the plan. */
     async readRow(tiles: ResolvedTileSet, { z, rect }: MapPlan, row: number): Promise<readonly Buffer[]> {

@@ -15,6 +15,7 @@ import { getOrCreate } from '../lib/get-or-create.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { Turnstile } from '../lib/turnstile.ts';
+import { refuseImage } from '../raster/check-structure.ts';
 import type { CutTile, TileCutter } from '../raster/tile-cutter.ts';
 import type { SourceResult, TileSource } from '../sources/tile-source.ts';
 import { validatorOf } from '../storage/read-tiles.ts';
@@ -184,6 +185,8 @@ export class MetatileMaker {
   #note(flight: Flight, answer: Picture, createdAt: number): void {
     if (answer.kind === 'pixels' && answer.stale) flight.outdated = true;
     if (answer.kind !== 'encoded') return;
+    flight.warning = answer.warning ?? null;
+    if (flight.warning !== null) flight.outdated = true;
     flight.validator = answer.validator ?? null;
     flight.freshUntil = freshUntilOf(flight, answer.freshSeconds ?? null, createdAt);
   }
@@ -223,8 +226,11 @@ export class MetatileMaker {
   }
 
   async #keep(flight: Flight): Promise<void> {
-    const { tiles, ticket } = flight.plan;
+    const { plan } = flight;
+    const { tiles, ticket } = plan;
     flight.signal.throwIfAborted();
+    if (flight.warning !== null && plan.priority === 'task')
+      throw refuseImage('other-value', undefined, flight.warning);
     if (flight.outdated) throw outdated();
     if (ticket === null) return this.#keepInMemory(flight);
     try {

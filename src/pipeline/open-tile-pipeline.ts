@@ -2,7 +2,7 @@ import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
-import type { TileEvents, TilesAbove } from '../domain/tile-events.ts';
+import type { TileEvents } from '../domain/tile-events.ts';
 import { MADE_BY_REQUEST, type TileIndex, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -161,10 +161,10 @@ class Pipeline implements TilePipeline {
     this.#forget({ kind: 'layer', layer });
   }
 
-  forgetPlaces(layer: string, places?: readonly TilePlace[], above: TilesAbove = 'truncate'): void {
+  forgetPlaces(layer: string, places?: readonly TilePlace[]): void {
     if (!places) this.forgetLayer(layer);
     for (const place of places ?? []) this.#forget({ kind: 'place', layer, place });
-    this.#events.emit({ type: 'outdated', layer, places: places ?? null, above, at: this.#clock.now() });
+    this.#events.emit({ type: 'outdated', layer, places: places ?? null, at: this.#clock.now() });
   }
 
   #forget(change: KnownChange): void {
@@ -310,6 +310,7 @@ class Pipeline implements TilePipeline {
       // A tile made before its request is a hit, though it may not be stored yet.
       const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
       const made = await flight.tile(tile, signal);
+      if (made && flight.warning !== null) return { ...answerWith(made, 'BYPASS'), warning: flight.warning };
       // The picture may be from before a change: neither clients nor CDNs may keep it.
       if (made && flight.outdated) return answerWith(made, 'STALE');
       return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');

@@ -3,7 +3,6 @@ import type { Format } from '../domain/format.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import type { ParameterSelection } from '../domain/parameter-filter.ts';
-import type { TilesAbove } from '../domain/tile-events.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { StoredTile, TileChange, TilePlace } from '../storage/store.ts';
@@ -27,6 +26,8 @@ export interface CachedTile extends Omit<StoredTile, 'madeBy'> {
   readonly outcome: CacheOutcome;
   /** Stretched from tiles of a lower zoom: never kept, and by clients only for seconds. */
   readonly standIn?: true;
+  /** As in `SourceResult`. */
+  readonly warning?: string;
 }
 
 export type RenewMode = 'missing' | 'all' | 'stale';
@@ -107,9 +108,8 @@ export interface TilePipeline {
   forgetLayer(layer: string): void;
   /**
    * The same for places in every format and for all parameters, whatever a store lists; undefined: the whole layer.
-   * Tiles that are drawn from these are truncated unless `above` says otherwise.
    */
-  forgetPlaces(layer: string, places: readonly TilePlace[] | undefined, above?: TilesAbove): void;
+  forgetPlaces(layer: string, places: readonly TilePlace[] | undefined): void;
   /**
    * Another process or node has changed tiles in the store: memory drops them, and holds nothing that flights under way
    * bring. `outdate`: the exact places are known, and those flights are outdated as by `forget`.

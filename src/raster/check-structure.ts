@@ -62,7 +62,8 @@ type RefusalReason =
   | 'wrong-size'
   | 'truncated'
   | 'animated'
-  | 'oversized';
+  | 'oversized'
+  | 'other-value';
 
 const MESSAGES: Readonly<Record<RefusalReason, string>> = {
   empty: 'The map source sent an empty answer.',
@@ -74,6 +75,7 @@ const MESSAGES: Readonly<Record<RefusalReason, string>> = {
   truncated: 'The map source sent a damaged or incomplete image.',
   animated: 'The map source sent an animated image.',
   oversized: 'The map source sent an image that is too large.',
+  'other-value': 'The map source drew another value of a dimension than was asked for.',
 };
 
 /** `detail` is for the log, `text` for callers with a role: neither reaches the client of a tile. */

@@ -38,6 +38,8 @@ export type SourceResult =
       /** The freshness that the server promises; null or absent: none. */
       readonly freshSeconds?: number | null;
       readonly validator?: string | null;
+      /** The server drew another value of a dimension than it was asked for: it is shown with this header, and not kept. */
+      readonly warning?: string | null;
     }
   | {
       /** Only to a request with a validator: the existing tiles are current. */

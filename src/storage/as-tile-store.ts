@@ -4,7 +4,7 @@ import { getOrCreate } from '../lib/get-or-create.ts';
 import { derive } from './derive.ts';
 import { tileSetsIn } from './read-tiles.ts';
 import type { Store } from './store.ts';
-import { type StoreChange, sumOfChanges, type TileStore } from './tile-store.ts';
+import { type OpenMark, type StoreChange, sumOfChanges, type TileStore } from './tile-store.ts';
 
 /** A `Store` as callers know it until they use its ten methods themselves. */
 export function asTileStore(store: Store): TileStore {
@@ -23,7 +23,13 @@ export function asTileStore(store: Store): TileStore {
       const raises = [{ layer, places, effect: effect ?? null }];
       return (await store.mark({ type: 'raise', raises }))[0] ?? 0;
     },
-    openMarks: () => store.marks(),
+    async openMarks() {
+      const all: OpenMark[] = [];
+      for (let some = await store.marks(); some.length > 0; some = await store.marks(all.at(-1)?.number)) {
+        all.push(...some);
+      }
+      return all;
+    },
     closeMark: async (_, number) => void (await store.mark({ type: 'close', numbers: [number] })),
     close: store.close,
 

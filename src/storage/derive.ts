@@ -17,14 +17,15 @@ import {
 } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { maskOf, numberInBlock } from './page-mask.ts';
-import type {
-  EvictionOrder,
-  LevelUsage,
-  PageFilter,
-  PageUsage,
-  Store,
-  StoreUsage,
-  UsedPage,
+import {
+  type EvictionOrder,
+  type LevelUsage,
+  MARKS_AT_ONCE,
+  type PageFilter,
+  type PageUsage,
+  type Store,
+  type StoreUsage,
+  type UsedPage,
 } from './store.ts';
 import {
   type DerivedMethods,
@@ -95,10 +96,13 @@ function storeMethods(driver: DriverStore & QuickerMethods): Omit<Store, 'get' |
     return typeof filter === 'object' ? pagesInOrder(filter) : levels(filter);
   }
 
-  function marks(): Promise<readonly OpenMark[]>;
+  const openAfter = async (after: number) =>
+    (await driver.openMarks()).filter(({ number }) => number > after).slice(0, MARKS_AT_ONCE);
+
+  function marks(after?: number): Promise<readonly OpenMark[]>;
   function marks(layer: string, place?: TilePlace): Promise<number>;
-  function marks(layer?: string, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
-    return layer === undefined ? driver.openMarks() : driver.generation(layer, place);
+  function marks(of: string | number = 0, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
+    return typeof of === 'string' ? driver.generation(of, place) : openAfter(of);
   }
 
   return {

@@ -59,7 +59,10 @@ export class OpenMarks {
 const EVERYWHERE = '';
 
 /** Whether tiles of the set are meant. */
-export function concerns({ formats, parametersId }: MarkEffect, set: TileSetKey): boolean {
+export function concerns(
+  { formats, parametersId }: Pick<MarkEffect, 'formats' | 'parametersId'>,
+  set: TileSetKey,
+): boolean {
   if (formats && !formats.includes(set.format)) return false;
   return parametersId === undefined || parametersId === set.parametersId;
 }

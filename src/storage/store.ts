@@ -48,8 +48,11 @@ export interface Store extends StoreFacets {
   ticket(layer: string, place?: TilePlace): Promise<Ticket>;
   /** Raises marks, all or none, or closes them. Returns the numbers of raised ones. */
   mark(change: MarkChange): Promise<readonly number[]>;
-  /** Open marks, the earliest first; and the latest number of any mark of a layer, or of a place of it. */
-  marks(): Promise<readonly OpenMark[]>;
+  /**
+   * At most `MARKS_AT_ONCE` of the open marks with a later number than `after`, the earliest first; and the latest number of
+   * any mark of a layer, or of a place of it.
+   */
+  marks(after?: number): Promise<readonly OpenMark[]>;
   marks(layer: string, place?: TilePlace): Promise<number>;
   /** Of all layers, or of one. */
   usage(layer?: string): Promise<StoreUsage>;
@@ -57,6 +60,9 @@ export interface Store extends StoreFacets {
   usage(pages: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
   close(): Promise<void>;
 }
+
+/** Each is read in some ten microseconds. */
+export const MARKS_AT_ONCE = 256;
 
 export type BesideTile = (tile: TileIndex, stored: StoredTile) => void;
 

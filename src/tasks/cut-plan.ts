@@ -1,8 +1,8 @@
+import type { ZoomGeometry } from '../domain/area-cover.ts';
 import type { TileRangeLevel } from '../domain/grid-subset.ts';
 import type { MetatileSize } from '../domain/metatile.ts';
 import { BLOCK_SIZE, PAGE_SIZE } from '../domain/tile-key.ts';
 import { blockAt, countTiles, intersectRects, rectAround } from '../domain/tile-rect.ts';
-import type { ZoomGeometry } from './area-cover.ts';
 import { type PlanLevel, pieceCount, spanCount, type TaskPlan } from './task-plan.ts';
 
 export interface PagePlace {

@@ -1,6 +1,7 @@
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { countTiles, type TileRect } from '../domain/tile-rect.ts';
 import { freshSince } from '../pipeline/freshness.ts';
+import { rectsOf } from '../removal/tile-selection.ts';
 import { countStored, presentTiles, tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { expectedSizes } from './expected-sizes.ts';
@@ -9,7 +10,6 @@ import { makesTiles, type PlannedTask } from './plan-task.ts';
 import type { Task } from './task.ts';
 import { spanCount } from './task-plan.ts';
 import type { TaskEstimate, ZoomEstimate } from './task-service.ts';
-import { rectsOf } from './tile-selection.ts';
 
 /** Tiles that are looked at one by one for those that a seed renews; the others count by their share. */
 const MAX_EXAMINED = 100_000;

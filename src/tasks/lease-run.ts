@@ -1,3 +1,4 @@
+import { type AreaCover, countCovered } from '../domain/area-cover.ts';
 import { isTilewardenError, messageWithStatus } from '../domain/errors.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -6,22 +7,19 @@ import type { Env } from '../lib/env.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import type { RateLimitedWarning } from '../pipeline/rate-limited-warning.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
-import { type AreaCover, countCovered } from './area-cover.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
-import { gridSetsToEmpty, performStep, type StepContext, type StepPlace } from './perform-step.ts';
+import { performStep, type StepContext, type StepPlace } from './perform-step.ts';
 import type { ExportFigures, FailureReason, HostAway, Lease, Report, ReportResponse } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 import type { TaskWait } from './task.ts';
 import type { Exporter } from './task-export.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
 
-/** Tiles were replaced or removed in the store. */
+/** Tiles were replaced in the store. */
 export interface TilesChange {
-  /** With `EVERY_FORMAT`: any tile set of its layer. */
   readonly set: TileSetKey;
   readonly z: number;
   readonly rect: TileRect;
-  readonly removed: boolean;
 }
 
 /** Notifies every memory tier that may hold these tiles; resolves when they have dropped them. */
@@ -257,17 +255,9 @@ export class LeaseRun {
   }
 
   async #tellOfChanges({ changed }: TallySnapshot): Promise<void> {
-    const { request, plan } = this.lease;
-    if (plan.hidden) return;
-    const { type, format } = request;
-    const removed = type === 'truncate';
-    const gridSets = removed ? gridSetsToEmpty(this.#tiles) : [this.#tiles.set.gridSet];
-    for (const [z, rect] of changed) {
-      for (const gridSet of gridSets) {
-        const set = { ...this.#tiles.set, gridSet, format: removed ? format : this.#tiles.set.format };
-        await this.#options.tilesChanged({ set, z, rect, removed });
-      }
-    }
+    // No process has copies of what a truncation removes: its mark hides the tiles.
+    if (this.lease.request.type === 'truncate') return;
+    for (const [z, rect] of changed) await this.#options.tilesChanged({ set: this.#tiles.set, z, rect });
   }
 
   #reportOf({ doneSteps, counts, failures, retried }: TallySnapshot, intent: Report['intent']): Report {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { author } from '../../test/fixtures/author.ts';
 import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/pipeline-harness.ts';
@@ -145,17 +145,14 @@ it.each([
     const { fixture, store } = opened;
     const set = { ...fixture.harness.tiles.set, format: 'image/gif' };
     await fill(store, set);
-    const { raiseGeneration, raiseGenerations } = store;
-    const seed = async (number: number | undefined) => {
+    const { mark } = store;
+    vi.spyOn(store, 'mark').mockImplementation(async (change) => {
+      const numbers = await mark(change);
+      if (change.type === 'close') return numbers;
       const rect = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
       const ticket = await store.ticket('roads', { gridSet: set.gridSet, z: 1, rect });
       await store.put(set, 1, [{ ...TILE, bytes: Buffer.from('new') }], ticket.number);
-      return number;
-    };
-    Object.assign(store, {
-      raiseGeneration: async (...call: Parameters<typeof raiseGeneration>) =>
-        seed(await raiseGeneration(...call)),
-      raiseGenerations: async (layers: readonly string[]) => seed(await raiseGenerations?.(layers)),
+      return numbers;
     });
     await truncate(opened);
     expect((await store.get(set, { z: 1, x: 0, y: 0 }))?.bytes.toString()).toBe('new');
@@ -164,13 +161,13 @@ it.each([
 
 it('truncating everything clears many layers side by side, and a limited number at a time', async () => {
   const { store, truncation } = await openTruncationFixture();
-  const { dropLayer } = store;
+  const { drop } = store;
   let [now, most] = [0, 0];
   Object.assign(store, {
-    async dropLayer(layer: string) {
+    async drop(layer: string) {
       most = Math.max(most, ++now);
       await nextTurn();
-      await dropLayer(layer);
+      await drop(layer, null);
       now--;
     },
     async *layers() {
@@ -182,31 +179,13 @@ it('truncating everything clears many layers side by side, and a limited number 
   expect(most).toBeLessThanOrEqual(32);
 });
 
-it('truncating everything marks all layers in one step, or one by one if the disk has no room for all marks', async () => {
+it('truncating everything marks all layers in one transaction', async () => {
   const { fixture, store, truncation } = await openTruncationFixture();
-  const { set } = fixture.harness.tiles;
-  const steps: string[] = [];
-  const { raiseGeneration } = store;
-  let full = false;
-  Object.assign(store, {
-    async raiseGenerations(layers: readonly string[]) {
-      steps.push(layers.toSorted().join(' and '));
-      if (full) throw new TilewardenError('store-full', 'The disk of the tile store is full.');
-      return 1;
-    },
-    async raiseGeneration(layer: string) {
-      steps.push(layer);
-      return raiseGeneration(layer);
-    },
-  });
-  await fill(store, { ...set, layer: 'forgotten' });
+  await fill(store, { ...fixture.harness.tiles.set, layer: 'forgotten' });
+  const mark = vi.spyOn(store, 'mark');
   await truncation.truncateAll();
-  expect(steps).toEqual(['forgotten and roads']);
-  full = true;
-  await fill(store, { ...set, layer: 'forgotten' });
-  await truncation.truncateAll();
-  expect(steps.slice(1).toSorted()).toEqual(['forgotten', 'forgotten and roads', 'roads']);
-  expect(await setsOf(store, 'forgotten')).toEqual([]);
+  const raised = mark.mock.calls.flatMap(([change]) => (change.type === 'raise' ? [change.raises] : []));
+  expect(raised.map((raises) => raises.map(({ layer }) => layer).toSorted())).toEqual([['forgotten', 'roads']]);
 });
 
 it('truncating one combination of parameters clears it in all grid sets and formats', async () => {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
-import { type Catalog, storesOf } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
+import { VISITS_PER_TURN } from '../domain/area-cover.ts';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
-import type { TileEvents } from '../domain/tile-events.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
@@ -13,17 +13,20 @@ import { repeat } from '../lib/repeat.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import { createPace } from '../lib/yielding.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { placesToMark, withDense } from '../removal/mark-places.ts';
+import type { Removals } from '../removal/removals.ts';
+import type { TilePlace } from '../storage/tile-store.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
-import { VISITS_PER_TURN } from './area-cover.ts';
 import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
 import type { LeaseRunOptions, TilesChange } from './lease-run.ts';
 import type { UsedPages } from './pages-by-use.ts';
+import { partitionOf } from './perform-step.ts';
 import { makesTiles, type PlannedTask, planRetry, planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
 import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type NewTask, type TaskStore } from './store/task-store.ts';
-import { type Archive, type ArchiveOrder, EVERY_FORMAT, type Task } from './task.ts';
+import type { Archive, ArchiveOrder, Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { exportIdOf } from './task-export.ts';
@@ -31,7 +34,6 @@ import { coverOf, type TaskPlan } from './task-plan.ts';
 import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
-import { createTruncationMarks, placesOfPlan } from './truncation-marks.ts';
 import { openWorkerPool } from './workers/pool.ts';
 import { type ZoomProgress, zoomProgress } from './zoom-progress.ts';
 
@@ -42,8 +44,7 @@ interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporte
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly pipeline: TilePipeline;
-  /** Called with tiles that tasks have removed. */
-  readonly events: TileEvents;
+  readonly removals: Pick<Removals, 'begin' | 'close' | 'fence'>;
   readonly settings: TaskSettings;
   readonly lead?: Lead;
   /** Without it tasks run in this process. */
@@ -78,21 +79,13 @@ const HISTORY_INTERVAL = 600_000;
 const EARLIER_TASKS = 5;
 
 export async function openTaskService(options: TaskServiceOptions): Promise<OpenTaskService> {
-  const { database, catalog, settings, lead = leadAlone, clock, random, log } = options;
+  const { database, catalog, removals, settings, lead = leadAlone, clock, random, log } = options;
   const store = createTaskStore(database);
   const leases = createLeaseStore({ database, clock, random });
   // With SQLite this is the only server, so no lease can be held; elsewhere the reaper finds out.
   const adopt = async () => void (database.dialect === 'sqlite' && (await leases.adopt()));
   if (!database.shared) await adopt();
   await store.renumber();
-  const marks = createTruncationMarks({
-    catalog,
-    pipeline: options.pipeline,
-    store,
-    forgottenByAll: options.forgottenByAll ?? (async () => {}),
-    clock,
-    log,
-  });
   const watch = new TaskWatch({ database, store, clock, log }, await store.changeHorizon());
   const reaper = openLeaseReaper(leases, { clock, log });
   const forgetOld = () =>
@@ -114,7 +107,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   // The notification of another node's task may be lost.
   await watch.subscribe(null, ({ task }) => {
     if (task.state === 'pending' || task.state === 'running') workforce.start?.();
-    if (task.outcome === 'ok' || task.outcome === 'stopped') void marks.ended(task);
+    if (task.outcome === 'ok' || task.outcome === 'stopped') void endMarks(task);
   });
   if ((await store.active(null)).length > 0) workforce.wake();
   // However many areas are being counted, one of them goes on in a turn of the event loop.
@@ -146,27 +139,25 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       author,
       key: draft.key ?? null,
     };
-    const isTruncation = request.type === 'truncate';
-    const raised = isTruncation ? () => marks.raise({ ...planned, ...draft }) : () => raisedFor(planned);
-    return { task, isTruncation, raised };
+    return { task, draft };
   }
 
   async function createAll(drafts: readonly TaskDraft[], author: TaskAuthor): Promise<readonly Task[]> {
     const planned = await Promise.all(drafts.map((draft) => newTask(draft, author)));
     const earlier = await Promise.all(planned.map(({ task }) => store.byKey(author, task.key)));
     const added = planned.filter((_, index) => !earlier[index]);
-    if (added.some(({ isTruncation }) => isTruncation)) await room(author, added.length);
+    if (added.some(({ task }) => task.request.type === 'truncate')) await room(author, added.length);
     const created = [...(await raiseAndRecord(added))];
     return earlier.flatMap((task) => task ?? created.splice(0, 1));
   }
 
   async function raiseAndRecord(
-    added: readonly Awaited<ReturnType<typeof newTask>>[],
+    added: readonly { readonly task: NewTask; readonly draft: Pick<TaskDraft, 'buffer'> }[],
   ): Promise<readonly Task[]> {
     const newTasks: NewTask[] = [];
     try {
-      for (const { task, raised } of added) {
-        newTasks.push({ ...task, plan: { ...task.plan, ...(await raised()) } });
+      for (const { task, draft } of added) {
+        newTasks.push({ ...task, plan: { ...task.plan, ...(await raisedFor(task, draft)) } });
       }
       const tasks = await record(newTasks);
       for (const [index, { id }] of tasks.entries()) await closeUnlessKept(newTasks[index], id);
@@ -174,7 +165,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     } catch (error) {
       // Unless they were refused, the tasks may be recorded: an answer of the database can be lost.
       const refused = isTilewardenError(error) ? newTasks : [];
-      for (const { request, plan: unused } of refused) await marks.closeMarks(request.layer, unused);
+      for (const { plan: unused } of refused) await removals.close(unused.raised ?? {});
       throw error;
     }
   }
@@ -184,7 +175,43 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     if (!task?.key || task.request.type !== 'truncate') return;
     const recorded = await store.plan(id);
     if (isDeepStrictEqual(recorded?.raised, task.plan.raised)) return;
-    await marks.closeMarks(task.request.layer, task.plan);
+    await removals.close(task.plan.raised ?? {});
+  }
+
+  /** Of a truncation, before it is recorded: no reader sees its tiles from now on, however late it runs. */
+  async function raisedFor(
+    { request, plan }: Pick<NewTask, 'request' | 'plan'>,
+    { buffer }: Pick<TaskDraft, 'buffer'>,
+  ): Promise<Pick<TaskPlan, 'raised'>> {
+    const { layer, type, gridSet, area, bounds, zoomStart, zoomStop } = request;
+    const bound = catalog.layer(layer);
+    // Tiles of an adopted cache in the place of a reseed do not come back when the new tiles are evicted.
+    if (type === 'reseed' && bound?.declared?.adopt.length)
+      await removals.fence(layer, placesOfPlan(plan, gridSet));
+    if (type !== 'truncate') return {};
+    // A zoom of an area as readers compare it: see `mark-places.ts`.
+    const polygons = { polygons: area ?? [], crs: 'grid-set' as const };
+    const selection = {
+      gridSets: [gridSet],
+      bounds,
+      zoomStart,
+      zoomStop,
+      area: polygons,
+      ...(buffer && { buffer }),
+    };
+    const covered = area && bound ? await placesToMark(bound.layer, [selection]) : null;
+    const places = covered ?? placesOfPlan(plan, gridSet);
+    return { raised: await removals.begin({ layer, places, type: 'hide', ...partitionOf(request) }) };
+  }
+
+  /** Of a truncation that is done or was stopped. */
+  async function endMarks({ id, request }: Task): Promise<void> {
+    if (request.type !== 'truncate') return;
+    try {
+      await removals.close((await store.plan(id))?.raised ?? {});
+    } catch (error) {
+      log.warn({ err: error, task: id }, 'could not close the mark of a truncation; retrying later');
+    }
   }
 
   async function archiveOf(order: ArchiveOrder, { request, tiles, levels }: PlannedTask): Promise<Archive> {
@@ -226,7 +253,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     async cancel(filter, by) {
       const stopped = await store.cancel(filter, `stopped by ${by}`, clock.now());
       for (const task of stopped) workforce.cancel(task.id);
-      for (const task of stopped) await marks.ended(task);
+      for (const task of stopped) await endMarks(task);
       return stopped;
     },
     async pause(id) {
@@ -237,7 +264,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     resume: (id) => store.resume(id),
     async retryFailed(id, author) {
       const retry = await planRetry(store, id);
-      return retry && onlyOne(await record([{ ...retry, author, key: null }]));
+      return retry && onlyOne(await raiseAndRecord([{ task: { ...retry, author, key: null }, draft: {} }]));
     },
     async figures() {
       const { state: states, outcome: outcomes } = await store.count({});
@@ -273,14 +300,9 @@ function openLeadersWorkforce(lead: Lead, open: () => Promise<Workforce>): Workf
 }
 
 function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: LeaseStore): Workforce {
-  const { settings, forkWorker, database, pipeline, events, clock, random, log } = options;
-  const tilesChanged = async ({ set, z, rect, removed }: TilesChange) => {
-    const at = clock.now();
-    const isEvery = set.format === EVERY_FORMAT;
-    // The layers above obeyed when the truncation was accepted.
-    if (removed) pipeline.forgetPlaces(set.layer, [{ gridSet: set.gridSet, z, rect }], null);
-    else pipeline.forget(set, z, rect);
-    if (removed && !isEvery) events.emit({ type: 'deleted', set, z, rect, at });
+  const { settings, forkWorker, database, pipeline, clock, random, log } = options;
+  const tilesChanged = async ({ set, z, rect }: TilesChange) => {
+    pipeline.forget(set, z, rect);
     await options.forgottenByAll?.();
   };
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
@@ -307,9 +329,7 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
     pipeline,
     exporter: options.exporter ?? null,
     // The pipeline has applied its own changes already.
-    tilesChanged: async (change) => {
-      if (change.removed) await tilesChanged(change);
-    },
+    tilesChanged: async () => {},
     layer: (layer) => options.catalog.layer(layer),
     failTask: (id, reason) => store.fail(id, reason, clock.now()),
     clock,
@@ -317,15 +337,8 @@ function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: Le
   });
 }
 
-/** Tiles of an adopted cache in the place of a reseed do not come back when the new tiles are evicted. */
-async function raisedFor({ request, plan, tiles }: PlannedTask): Promise<Pick<TaskPlan, 'raised'>> {
-  if (request.type !== 'reseed' || !tiles.bound.declared?.adopt.length) return {};
-  const places = placesOfPlan(plan, tiles);
-  const raised: Record<string, number> = {};
-  for (const [name, store] of storesOf(tiles.bound)) {
-    raised[name] = await store.raiseGeneration(request.layer, places);
-  }
-  return { raised };
+function placesOfPlan({ levels }: TaskPlan, gridSet: string): readonly TilePlace[] {
+  return levels.flatMap(({ z, rect }) => withDense({ gridSet, z, rect }));
 }
 
 function onlyOne(tasks: readonly Task[]): Task {

@@ -1,8 +1,8 @@
 import { storesOf } from '../catalog/catalog.ts';
+import { countCovered, coveredRects } from '../domain/area-cover.ts';
 import { boundsAround } from '../domain/bounds.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { type Metatile, metatileAt } from '../domain/metatile.ts';
-import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import { type HostClosed, hostClosedIn, isHostAway } from '../domain/upstream-status.ts';
@@ -10,13 +10,12 @@ import type { Clock } from '../lib/clock.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { rectsOf, selects } from '../removal/tile-selection.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
-import { countCovered, coveredRects } from './area-cover.ts';
 import { type Counts, NO_COUNTS } from './store/lease.ts';
 import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
 import { type Exporter, type ExportWork, isStoreAway } from './task-export.ts';
-import { rectsOf, selects } from './tile-selection.ts';
 
 export interface StepContext extends ExportWork {
   readonly pipeline: TilePipeline;
@@ -218,13 +217,6 @@ export function addResults(a: RenewResult, b: RenewResult): RenewResult {
     bytes: a.bytes + b.bytes,
     upstreamRequests: a.upstreamRequests + b.upstreamRequests,
   };
-}
-
-/** The grid sets that a truncation means: also the tiles for dense screens, in the same places under the same numbers. */
-export function gridSetsToEmpty({ bound, set }: ResolvedTileSet): readonly string[] {
-  const dense = denseNameOf(set.gridSet);
-  const isOffered = bound.layer.retinaSubsets.some((subset) => subset.gridSet.name === dense);
-  return isOffered && dense !== null ? [set.gridSet, dense] : [set.gridSet];
 }
 
 /** Also of former declarations: one that comes back would show their tiles again. */

@@ -1,4 +1,6 @@
 import { type BoundLayer, boundLayer } from '../catalog/catalog.ts';
+import { type AreaCover, countInTurns, createAreaCover, zoomGeometryOf } from '../domain/area-cover.ts';
+import { areaIn } from '../domain/area-in-grid-set.ts';
 import {
   type Bounds,
   boundsOfPoints,
@@ -16,12 +18,10 @@ import type { Pace } from '../lib/yielding.ts';
 import { onlyForCallers } from '../pipeline/passed-reads.ts';
 import { metatileSizeOf, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
-import { type AreaCover, countInTurns, createAreaCover, zoomGeometryOf } from './area-cover.ts';
 import { cutExportPlan, cutSeedPlan, cutTruncatePlan, onlyPages, type PagePlace } from './cut-plan.ts';
 import { selectUsed, type UsedPages, useOrderOf } from './pages-by-use.ts';
 import type { NewTask, TaskStore } from './store/task-store.ts';
 import { EVERY_FORMAT, isFinal, type TaskRequest, type TaskType, WORK_TYPES } from './task.ts';
-import { areaIn } from './task-area.ts';
 import type { TaskDraft } from './task-draft.ts';
 import type { TaskPlan } from './task-plan.ts';
 
@@ -287,10 +287,8 @@ export async function planRetry(
   if (!task || !old || !isFinal(task.state)) return null;
   const failed = await store.givenUp(id, MAX_STEPS);
   if (failed.length === 0) return null;
-  // The mark hides more than the failed steps: it stays with the first task.
-  const { hidden: _, ...unmarked } = old;
   const plan: TaskPlan = {
-    ...unmarked,
+    ...old,
     levels: failed.map(({ z, rect }) => ({
       z,
       rect,

@@ -1,20 +1,20 @@
 import type { BoundLayer } from '../catalog/catalog.ts';
 import { partitionsOf } from '../catalog/parameter-partitions.ts';
 import type { ParameterStore } from '../catalog/parameter-store.ts';
-import type { Layer } from '../domain/layer.ts';
+import { findGridSubset, type Layer } from '../domain/layer.ts';
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import type { PageStatistics } from '../storage/tile-store.ts';
-import { MostUsedPages } from './pages-by-use.ts';
-import { MAX_PRIORITY } from './plan-task.ts';
-import type { TaskDraft } from './task-draft.ts';
 import {
   countSelected,
   type SelectedTiles,
   type StoredSet,
   setsOf,
   type TileSelection,
-} from './tile-selection.ts';
+} from '../removal/tile-selection.ts';
+import type { PageStatistics } from '../storage/tile-store.ts';
+import { MostUsedPages } from './pages-by-use.ts';
+import { MAX_PRIORITY } from './plan-task.ts';
+import type { TaskDraft } from './task-draft.ts';
 
 export interface RenewalOptions {
   readonly parameters: Pick<ParameterStore, 'values'>;
@@ -74,6 +74,7 @@ function renewalsOf(
     const values = set.parametersId === null ? new Map<string, string>() : named.get(set.parametersId);
     const [zoomStart, zoomStop] = [zooms[0], zooms.at(-1)];
     if (!values || zoomStart === undefined || zoomStop === undefined) return [];
+    if (!findGridSubset(layer, set.gridSet)) return [];
     const whole: TaskDraft = {
       layer: layer.name,
       type: 'seed',

@@ -1,5 +1,5 @@
-import type { Polygon } from '../domain/bounds.ts';
-import type { PixelBuffer } from './area-cover.ts';
+import type { PixelBuffer } from '../domain/area-cover.ts';
+import type { Area } from '../domain/area-in-grid-set.ts';
 import type { PagePlace, UsedPage } from './cut-plan.ts';
 import type { ArchiveOrder } from './task.ts';
 import type { TaskKey } from './task-author.ts';
@@ -23,7 +23,7 @@ export interface TaskDraft {
   readonly tileFailureRetryCount?: number;
   readonly tileFailureRetryWaitTime?: number;
   readonly totalFailuresBeforeAborting?: number;
-  readonly area?: { readonly polygons: readonly Polygon[]; readonly crs: 'grid-set' | 'EPSG:4326' };
+  readonly area?: Area;
   readonly buffer?: PixelBuffer;
   readonly onlyStale?: boolean;
   /** Only these pages, in this order. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { AreaCover } from '../domain/area-cover.ts';
 import { coordsOf } from '../domain/bounds.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
-import type { AreaCover } from './area-cover.ts';
 import type { ExportFigures, Lease } from './store/lease.ts';
 import type { ArchiveOrder, TaskRequest } from './task.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
+import { createAreaCover } from '../domain/area-cover.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import { createAreaCover } from './area-cover.ts';
 import { cutSeedPlan, cutTruncatePlan } from './cut-plan.ts';
 import { nextPiece, pieceAt, pieceCount, stepCount, stepsOf, type TaskPlan } from './task-plan.ts';
 

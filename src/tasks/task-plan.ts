@@ -1,5 +1,6 @@
+import { type AreaCover, createAreaCover, type ZoomGeometry } from '../domain/area-cover.ts';
 import { blockAt, intersectRects, type TileRect } from '../domain/tile-rect.ts';
-import { type AreaCover, createAreaCover, type ZoomGeometry } from './area-cover.ts';
+import type { RaisedMarks } from '../removal/removal.ts';
 import type { TaskRequest } from './task.ts';
 
 /**
@@ -13,13 +14,8 @@ export interface TaskPlan {
   readonly stepRows: number;
   /** Of the zooms of an area; null when the task has none. */
   readonly geometry: readonly ZoomGeometry[] | null;
-  /** The generations that a truncation raised when it was accepted, by store: later tiles are not removed. */
-  readonly raised?: Readonly<Record<string, number>>;
-  /**
-   * Of a truncation that `raised` marks of its own, which end with it: whether no reader sees its tiles since then, so
-   * that no process has copies of what it removes.
-   */
-  readonly hidden?: boolean;
+  /** The marks of a truncation, by store: later tiles are not removed. */
+  readonly raised?: RaisedMarks;
 }
 
 export interface PlanLevel {

@@ -133,7 +133,7 @@ describe('tiles of a truncate that has not removed them yet', () => {
     const marksEnd = () =>
       eventually(
         'no mark is open',
-        () => harness.store.openMarks(),
+        () => harness.store.marks(),
         (marks) => marks.length === 0,
       );
     const truncate = (more: object = {}) =>
@@ -204,10 +204,10 @@ describe('tiles of a truncate that has not removed them yet', () => {
     const truncation = await truncate();
     await until(() => removal.mock.calls.length > 0);
     const closing = createGate();
-    const close = harness.store.closeMark.bind(harness.store);
-    const closeMark = vi.spyOn(harness.store, 'closeMark').mockImplementation(async (...mark) => {
+    const close = harness.store.mark.bind(harness.store);
+    const closeMark = vi.spyOn(harness.store, 'mark').mockImplementation(async (change) => {
       await closing.opened;
-      return close(...mark);
+      return close(change);
     });
     let isAnswered = false;
     const answer = service.cancel({ ids: [truncation.id] }, 'me').then(() => {
@@ -227,7 +227,7 @@ describe('tiles of a truncate that has not removed them yet', () => {
     await truncate({ zoomStop: 0 });
     await expect(truncate()).rejects.toMatchObject({ code: 'too-many-tasks' });
     expect(await outcome(2, 1, 1)).toBe('HIT');
-    expect(await harness.store.openMarks()).toHaveLength(1);
+    expect(await harness.store.marks()).toHaveLength(1);
   });
 
   it('tiles of a truncate stay hidden when it is recorded and the answer of the database is lost', async () => {
@@ -281,9 +281,9 @@ describe('tiles of a truncate that has not removed them yet', () => {
     const retried = await service.retryFailed(failed.id, author('me'));
     expect(await ended(retried?.id ?? 0)).toMatchObject({ state: 'done' });
     // Ends are seen in their order: the mark of a later truncation is closed after that of the one before.
-    const [first] = await harness.store.openMarks();
+    const [first] = await harness.store.marks();
     await ended((await truncate({ zoomStart: 9, zoomStop: 9 })).id);
-    const latest = async () => (await harness.store.openMarks()).map(({ number }) => number);
+    const latest = async () => (await harness.store.marks()).map(({ number }) => number);
     await eventually(
       'the later mark is closed',
       latest,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { countCovered, createAreaCover, zoomGeometryOf } from '../domain/area-cover.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
-import { countCovered, createAreaCover, zoomGeometryOf } from './area-cover.ts';
 import { cutSeedPlan } from './cut-plan.ts';
 import { pieceAt, pieceCount, stepCount, stepsOf } from './task-plan.ts';
 import { zoomProgress } from './zoom-progress.ts';

@@ -1,6 +1,6 @@
+import { type AreaCover, countInTurns, VISITS_PER_TURN } from '../domain/area-cover.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { createPace } from '../lib/yielding.ts';
-import { type AreaCover, countInTurns, VISITS_PER_TURN } from './area-cover.ts';
 import { firstSteps, pieceAt, rectsBefore, type TaskPlan } from './task-plan.ts';
 
 export interface ZoomProgress {

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/db/open-database.ts';
-import { createTileEvents } from '../../src/domain/tile-events.ts';
 import { problemOf } from '../../src/http/problems.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/pipeline-settings.ts';
@@ -15,6 +14,7 @@ import { type OpenTaskService, openTaskService } from '../../src/tasks/open-task
 import { taskSettingsFor } from '../../src/tasks/task-service.ts';
 import { author } from '../fixtures/author.ts';
 import { openPipelineHarness, type PipelineHarness } from '../fixtures/pipeline-harness.ts';
+import { removalsOf } from '../fixtures/removals.ts';
 import { createVirtualClock, nextTurn, type VirtualClock } from '../fixtures/virtual-clock.ts';
 import type { Scenario } from './scenario.ts';
 import { createScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
@@ -161,11 +161,12 @@ class Stage {
       log,
       synced: false,
     });
+    const { store, pipeline, tiles } = this.#harness;
     const service = await openTaskService({
       database,
-      catalog: { layer: () => this.#harness.tiles.bound },
-      pipeline: this.#harness.pipeline,
-      events: createTileEvents(),
+      catalog: { layer: () => tiles.bound },
+      pipeline,
+      removals: removalsOf({ bound: tiles.bound, store, pipeline }),
       settings: { ...taskSettingsFor(2), workers: 0 },
       clock,
       random: () => 0.5,

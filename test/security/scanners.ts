@@ -203,15 +203,9 @@ const NO_CATALOG = { declaration: () => null, layerNames: () => [], gridSets: ne
 function applierOfChanges() {
   const layer = layerNamed('roads');
   const { apply } = createChangeApplier({
-    catalog: {
-      version: 1,
-      layer: () => ({ layer }) as never,
-      layerNames: () => [layer.name],
-      declaration: () => ({ source: {} }),
-    },
-    marks: { markAll: async () => {} },
+    catalog: { layer: () => ({ layer }) as never, record: () => null },
+    removals: { remove: async () => [] },
     renew: async () => {},
-    retire: async () => {},
   });
   return async (geoJson: string) => {
     const { place } = readChange(JSON.parse(geoJson), ['roads']);

@@ -32,11 +32,6 @@ export class PurgeKeys {
   /** Ignores events after which copies of tiles are still right. */
   addEvent(event: TileEvent, catalog: NamedCatalog): void {
     if (event.type === 'layer-dropped') this.add(event.layer, null);
-    if (event.type === 'deleted' && !event.evicted) {
-      const { set, z, rect } = event;
-      const layer = catalog.layer(set.layer)?.layer ?? null;
-      this.add(set.layer, placeKeys(layer, set, [set], z, rect));
-    }
     if (event.type !== 'outdated') return;
     if (!event.places) this.add(event.layer, null);
     const layer = catalog.layer(event.layer)?.layer ?? null;

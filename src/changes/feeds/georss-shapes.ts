@@ -10,8 +10,8 @@ import type { Point } from '../../domain/projection.ts';
 import { numberAtEnd } from '../../lib/scan-text.ts';
 import { descendantsOf, textIn, type XmlElement } from '../../lib/xml/xml-element.ts';
 import type { Pace } from '../../lib/yielding.ts';
+import { MAX_POINTS } from '../../removal/place-in-grid-set.ts';
 import { DEGREES, faultOfPoints, polygonOfLine } from '../check-place.ts';
-import { MAX_POINTS } from '../place-in-grid-set.ts';
 
 /** Throws an error that continues a sentence about the entry. `pace` counts characters. */
 export async function* shapesIn(entry: XmlElement, srs: number, pace: Pace): AsyncGenerator<Polygon> {

@@ -5,7 +5,8 @@ import { invalid, shortened } from '../../domain/errors.ts';
 import type { Point } from '../../domain/projection.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import type { Change, ChangedPlace } from '../change.ts';
+import type { ChangedPlace } from '../../removal/place-in-grid-set.ts';
+import type { Change } from '../change.ts';
 import { srsName, srsOf } from '../change-options.ts';
 import { DEGREES, faultOfBounds, faultOfPoints, placeOfBounds, polygonOfLine } from '../check-place.ts';
 

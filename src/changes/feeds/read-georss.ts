@@ -7,8 +7,8 @@ import type { Polygon } from '../../domain/bounds.ts';
 import { type KeepElement, readLongXml } from '../../lib/xml/read-xml.ts';
 import { childOf, textIn, type XmlElement } from '../../lib/xml/xml-element.ts';
 import { createPace, type Pace } from '../../lib/yielding.ts';
-import type { ChangedPlace } from '../change.ts';
-import { countPoints, MAX_POINTS, withinLimit } from '../place-in-grid-set.ts';
+import type { ChangedPlace } from '../../removal/place-in-grid-set.ts';
+import { countPoints, MAX_POINTS, withinLimit } from '../../removal/place-in-grid-set.ts';
 import { shapesIn } from './georss-shapes.ts';
 
 export interface GeoRssEntry {

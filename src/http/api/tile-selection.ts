@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { boundLayer } from '../../catalog/catalog.ts';
+import { type Area, areaIn } from '../../domain/area-in-grid-set.ts';
 import { boundsOf, expandBounds, polygonOfBounds } from '../../domain/bounds.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
 import { boundsOfTile, type GridSet, levelOf } from '../../domain/grid-set.ts';
@@ -8,9 +9,7 @@ import { refuseUnknownParameters, selectParameters } from '../../domain/paramete
 import { projectionOf } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import { type TileIndex, tileSetNames } from '../../domain/tile-key.ts';
-import { areaIn } from '../../tasks/task-area.ts';
-import type { TaskDraft } from '../../tasks/task-draft.ts';
-import type { SelectedTiles, TileSelection } from '../../tasks/tile-selection.ts';
+import type { SelectedTiles, TileSelection } from '../../removal/tile-selection.ts';
 import { mediaTypeOf } from '../auth/request-body.ts';
 import { authorIn, type Context } from '../context.ts';
 import type { ApiDeps, Call } from './api-route.ts';
@@ -123,7 +122,7 @@ export function tileLines(body: Buffer): readonly string[] {
     .filter((line) => line !== '');
 }
 
-export function areaOfTiles(layer: Layer, tiles: readonly string[]): NonNullable<TaskDraft['area']> {
+export function areaOfTiles(layer: Layer, tiles: readonly string[]): Area {
   const gridSet = layer.gridSubsets.find((subset) => isWebMercator(subset.gridSet))?.gridSet;
   const projection = gridSet && projectionOf(gridSet);
   if (!gridSet || !projection) {

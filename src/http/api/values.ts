@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { Area } from '../../domain/area-in-grid-set.ts';
 import { boundsOf, type Polygon } from '../../domain/bounds.ts';
 import { invalid } from '../../domain/errors.ts';
 import { HOST_CLOSED_REASONS } from '../../domain/upstream-status.ts';
-import type { TaskDraft } from '../../tasks/task-draft.ts';
 
 const ring = z.array(z.tuple([z.number(), z.number()], z.number())).min(3);
 const polygon = z.array(ring).min(1);
@@ -99,7 +99,7 @@ export const yesOrNo = z.stringbool({ truthy: ['true'], falsy: ['false'], error:
 
 export type AreaFields = z.output<z.ZodObject<typeof AREA_FIELDS>>;
 
-export function areaOf({ area, areaCrs }: AreaFields): TaskDraft['area'] {
+export function areaOf({ area, areaCrs }: AreaFields): Area | undefined {
   if (area) return { polygons: polygonsOf(area), crs: areaCrs ?? 'EPSG:4326' };
   if (areaCrs) throw invalid('areaCrs must come with area.');
   return undefined;

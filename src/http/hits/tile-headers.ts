@@ -164,10 +164,10 @@ class HeaderLines {
     return made;
   }
 
-  common(tiles: ResolvedTileSet, z: number, { outcome, standIn }: CachedTile): CommonHeaders {
-    if (outcome !== 'HIT' || standIn) return commonHeaders(tiles, z, outcome, standIn);
+  common(tiles: ResolvedTileSet, z: number, tile: CachedTile): CommonHeaders {
+    if (tile.outcome !== 'HIT' || tile.standIn) return commonHeaders(tiles, z, tile);
     const levels = getOrCreate(this.#ofSets, tiles, (): CommonHeaders[] => []);
-    levels[z] ??= commonHeaders(tiles, z, outcome);
+    levels[z] ??= commonHeaders(tiles, z, { outcome: 'HIT' });
     return levels[z];
   }
 }
@@ -175,11 +175,12 @@ class HeaderLines {
 function commonHeaders(
   tiles: ResolvedTileSet,
   z: number,
-  outcome: CacheOutcome,
-  standIn?: boolean,
+  { outcome, standIn, warning }: Pick<CachedTile, 'outcome' | 'standIn' | 'warning'>,
 ): CommonHeaders {
-  const lifetime = lifetimeOf(tiles, z, outcome, standIn);
-  const freshness = ['X-Cache', outcome, ...cacheControl(lifetime)];
+  // What was drawn for another value is asked for again: the right one may be there then.
+  const lifetime = lifetimeOf(tiles, z, warning === undefined ? outcome : 'STALE', standIn);
+  const said = warning === undefined ? [] : ['Warning', warning];
+  const freshness = ['X-Cache', outcome, ...said, ...cacheControl(lifetime)];
   const place = [...tileSetHeaders(tiles), 'geowebcache-cache-result', CACHE_RESULT[outcome]];
   const lines = joinHeaders([...place, ...SHARED_HEADERS, ...freshness]);
   return { lifetime, freshness, place, lines, bounds: createBoundsText(tiles.subset.gridSet, z) };

@@ -87,7 +87,7 @@ describe('the arcgis source', () => {
     [MAPS, `${MAPS}/export`],
     [`${MAPS}/`, `${MAPS}/export`],
     [IMAGES, `${IMAGES}/exportImage`],
-  ])('gets the picture of the right place from %s', async (path, asked) => {
+  ])('an ArcGIS source gets the picture of the right place from %s', async (path, asked) => {
     const request = sourceRequest();
     const answer = await open({}, path).fetch(request);
     if (answer.kind !== 'encoded') throw new Error('not encoded');
@@ -97,7 +97,7 @@ describe('the arcgis source', () => {
     expect(lastPath()).toBe(asked);
   });
 
-  it('sends its options, and parameters of the request by the names of the server', async () => {
+  it('an ArcGIS source sends its options, and parameters of the request by the names of the server', async () => {
     const options = {
       layers: 'show:0,2',
       transparent: true,
@@ -127,14 +127,14 @@ describe('the arcgis source', () => {
     expect(source.addressOf?.(request)).not.toContain('secret-1');
   });
 
-  it('asks for JPEG without transparency', async () => {
+  it('an ArcGIS source asks for JPEG without transparency', async () => {
     await open({ transparent: true }).fetch(sourceRequest({ format: formatOf('image/jpeg') as Format }));
     expect(lastQuery()).toMatchObject({ format: 'jpg', transparent: 'false' });
   });
 
   const pixel = { i: 256, j: 0, infoFormat: 'application/json', featureCount: 1 };
 
-  it('identifies at the centre of a pixel, among the layers that it shows', async () => {
+  it('an ArcGIS source identifies at the centre of a pixel, among the layers that it shows', async () => {
     mock.answer = { status: 200, headers: { 'content-type': 'text/plain' }, body: '{"results":[]}' };
     const request = sourceRequest();
     const answer = await open({ layers: 'show:0,2' }).featureInfo?.({ ...request, ...pixel });
@@ -148,7 +148,7 @@ describe('the arcgis source', () => {
     expect(query).toMatchObject({ layers: 'visible:0,2', sr: '3857', imageDisplay: '512,512,96', f: 'json' });
   });
 
-  it('refuses an error that comes with status 200, and formats that the server does not have', async () => {
+  it('an ArcGIS source refuses an error that comes with status 200, and formats that the server does not have', async () => {
     mock.answer = { status: 200, headers: { 'content-type': 'text/plain' }, body: '{"error":{"code":400}}' };
     const source = open({}, IMAGES);
     const request = { ...sourceRequest(), ...pixel };
@@ -162,7 +162,7 @@ describe('the arcgis source', () => {
   it.each([
     [{ url: 'http://host/arcgis/rest/services/roads' }, 'must end with /MapServer or /ImageServer'],
     [{ layers: '0,2' }, 'must be like show:0,2'],
-  ])('refuses %j', (options, message) => {
+  ])('an ArcGIS source refuses %j', (options, message) => {
     const settings = { type: 'arcgis', url: `http://host${MAPS}`, ...options };
     const result = arcgisDriver.options(schemaKit).safeParse(settings);
     expect(result.error?.issues[0]?.message).toContain(message);

@@ -88,6 +88,8 @@ export interface Freshness {
   readonly freshSeconds: number | null;
   /** An entity tag, or `@` with a date; null when it gives neither. */
   readonly validator: string | null;
+  /** As in `SourceResult`. */
+  readonly warning: string | null;
 }
 
 /** RFC 9110, 15.4.5. */
@@ -96,9 +98,12 @@ const MAX_VALIDATOR = 200;
 /** Seconds; longer lifetimes are capped. */
 const MAX_FRESH = 366 * 86_400;
 const DATE_MARK = '@';
+/** GeoServer's word for a default or nearest value of a dimension; what cannot be in a header of ours is left out. */
+const OTHER_VALUE = /^99[\x20-\x7e]{0,300}/;
 
 export function freshnessOf(headers: Headers, now: number): Freshness {
-  return { freshSeconds: remainingSeconds(headers, now), validator: validatorOf(headers) };
+  const warning = OTHER_VALUE.exec(textOf(headers.warning) ?? '')?.[0] ?? null;
+  return { freshSeconds: remainingSeconds(headers, now), validator: validatorOf(headers), warning };
 }
 
 /** RFC 9110, 13.1: request the response only if it has changed. */

@@ -17,16 +17,17 @@ const TEXT = /^text\/|xml$|json$/;
 
 /** `check` refuses anything but a picture of the requested kind. */
 export function serverResponse(
-  { status, bytes: sent, mediaType, secrets, freshSeconds, validator }: UpstreamResponse,
+  { status, bytes: sent, mediaType, secrets, ...freshness }: UpstreamResponse,
   check: (mediaType: string | null) => void,
 ): SourceResult {
+  const { freshSeconds, validator, warning } = freshness;
   if (status === NOT_MODIFIED) return { kind: 'unchanged', freshSeconds };
   check(mediaType);
   // An exception in place of a picture is shown in excerpts.
   const bytes = TEXT.test(mediaType ?? '')
     ? Buffer.from(hideValues(sent.toString('latin1'), secrets()), 'latin1')
     : sent;
-  return { kind: 'encoded', bytes, mediaType, freshSeconds, validator };
+  return { kind: 'encoded', bytes, mediaType, freshSeconds, validator, warning };
 }
 
 const HIDDEN = '***';

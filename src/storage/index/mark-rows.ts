@@ -3,8 +3,14 @@ import { crc32 } from 'node:zlib';
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import { packedTouch, rectContains, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
 import { concerns, readPlace, type WrittenPlace, writePlace } from '../open-marks.ts';
-import type { Raise } from '../store.ts';
-import { type MarkEffect, type OpenMark, outdatedSince, type TilePlace } from '../store.ts';
+import {
+  MARKS_AT_ONCE,
+  type MarkEffect,
+  type OpenMark,
+  outdatedSince,
+  type Raise,
+  type TilePlace,
+} from '../store.ts';
 import type { Making } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 
@@ -207,11 +213,11 @@ export function prepareMarks(db: IndexFile) {
   return { raise, close };
 }
 
-/** From earliest to latest. */
-export function readOpenMarks(db: IndexFile): readonly OpenMark[] {
+/** As `Store.marks`. */
+export function readOpenMarks(db: IndexFile, after: number): readonly OpenMark[] {
   const rows = db
     .prepare<
-      [],
+      [number, number],
       {
         readonly number: number;
         readonly layer: string;
@@ -219,9 +225,10 @@ export function readOpenMarks(db: IndexFile): readonly OpenMark[] {
         readonly places: string | null;
       }
     >(
-      'SELECT r.number, m.layer, r.effect, m.places FROM raises r JOIN marks m ON m.id = r.mark ORDER BY r.number',
+      `SELECT r.number, m.layer, r.effect, m.places FROM raises r JOIN marks m ON m.id = r.mark
+       WHERE r.number > ? ORDER BY r.number LIMIT ?`,
     )
-    .all();
+    .all(after, MARKS_AT_ONCE);
   return rows.map(({ number, layer, effect, places }) => ({
     number,
     layer: JSON.parse(layer) as string,

@@ -139,10 +139,10 @@ export async function openPackStore(
     return typeof of === 'object' ? pages.pages(of) : pages.usage(of);
   }
 
-  function marks(): Promise<readonly OpenMark[]>;
+  function marks(after?: number): Promise<readonly OpenMark[]>;
   function marks(layer: string, place?: TilePlace): Promise<number>;
-  function marks(layer?: string, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
-    return layer === undefined ? markIndex.openOnes() : markIndex.generation(layer, place);
+  function marks(of: string | number = 0, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
+    return typeof of === 'string' ? markIndex.generation(of, place) : markIndex.open(of);
   }
 
   return {

@@ -112,11 +112,12 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
     return typeof of === 'object' ? pagesOf(of) : read(() => reader.usage(of));
   }
 
-  function marks(): Promise<readonly OpenMark[]>;
+  function marks(after?: number): Promise<readonly OpenMark[]>;
   function marks(layer: string, place?: TilePlace): Promise<number>;
-  function marks(layer?: string, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
-    if (layer === undefined) return read(() => readOpenMarks(db));
-    return read(() => reader.generation(layer, place));
+  function marks(of: string | number = 0, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
+    return typeof of === 'string'
+      ? read(() => reader.generation(of, place))
+      : read(() => readOpenMarks(db, of));
   }
 
   return {

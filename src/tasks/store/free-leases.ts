@@ -1,7 +1,7 @@
 import type { Statements } from '../../db/database.ts';
 import { changeNumber } from '../../db/numbers.ts';
 import type { Schema } from '../../db/schema.ts';
-import { countCovered } from '../area-cover.ts';
+import { countCovered } from '../../domain/area-cover.ts';
 import { coverOf, pieceAt, stepCount, stepsOf } from '../task-plan.ts';
 import { finishIfComplete } from './finish-task.ts';
 import { createFailureRecord } from './record-failures.ts';

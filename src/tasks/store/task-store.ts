@@ -1,6 +1,7 @@
 import type { Database, Statements } from '../../db/database.ts';
 import { changeHorizon, changeNumber, dialectOf } from '../../db/numbers.ts';
 import { TilewardenError } from '../../domain/errors.ts';
+import type { RaisedMarks } from '../../removal/removal.ts';
 import {
   stateAfter,
   statesBefore,
@@ -159,11 +160,11 @@ export function createTaskStore(database: Database) {
       return row ? planOf(row) : null;
     },
 
-    /** Whether an unfinished task removes the tiles hidden by the mark `number` of a store. */
-    async isTruncating(layer: string, store: string, number: number): Promise<boolean> {
-      const tasks = query.selectFrom('tasks').select('plan').where('layer', '=', layer);
+    /** The marks of unfinished truncations. */
+    async marksRaised(): Promise<readonly RaisedMarks[]> {
+      const tasks = query.selectFrom('tasks').select('plan');
       const truncations = tasks.where('type', '=', 'truncate').where('state', 'in', UNFINISHED);
-      return (await truncations.execute()).some((row) => planOf(row).raised?.[store] === number);
+      return (await truncations.execute()).map((row) => planOf(row).raised ?? {});
     },
 
     async givenUp(id: number, limit: number): Promise<readonly FailedStep[]> {

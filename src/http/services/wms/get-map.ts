@@ -148,6 +148,7 @@ function mapResponse(context: Context, map: MapRequest, picture: ComposedMap, mo
     ...modified,
     'X-Cache',
     picture.outcome ?? 'BYPASS',
+    ...(picture.warning === null ? [] : ['Warning', picture.warning]),
     ...more,
     ...placeHeaders(map, picture),
   ];
@@ -160,7 +161,9 @@ function mapResponse(context: Context, map: MapRequest, picture: ComposedMap, mo
 }
 
 /** A composed map lasts as long as the shortest-lived of its layers. */
-function cacheControl({ layers }: MapRequest, { outcome, zoom, standIn }: ComposedMap, now: number): Headers {
+function cacheControl({ layers }: MapRequest, picture: ComposedMap, now: number): Headers {
+  const { zoom, standIn, warning } = picture;
+  const outcome = warning === null ? picture.outcome : 'STALE';
   const ages = layers.map(({ bound }) => clientSecondsAt(bound.layer, zoom ?? 0));
   const isPublic = layers.every(({ bound }) => isOpen(bound.layer));
   return lifetimeHeaders({ seconds: Math.min(...ages), outcome, isPublic, standIn }, now);

@@ -104,13 +104,6 @@ export class MarkIndex {
     }));
   }
 
-  async openOnes(): Promise<readonly OpenMark[]> {
-    const all: OpenMark[] = [];
-    for (let slice = await this.open(0); slice.length > 0; slice = await this.open(all.at(-1)?.number ?? 0))
-      all.push(...slice);
-    return all;
-  }
-
   #latest(layer: string, place?: TilePlace): RawBuilder<unknown> {
     const name = JSON.stringify(layer);
     if (!place) return sql`select max(number) from marks where store = ${this.#store} and layer = ${name}`;

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { combOf } from '../../test/fixtures/comb.ts';
 import { inLength } from '../../test/fixtures/length.ts';
-import type { Polygon } from '../domain/bounds.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
 import { countCovered, createAreaCover, MAX_VISITS, type ZoomGeometry } from './area-cover.ts';
+import type { Polygon } from './bounds.ts';
+import type { TileRect } from './tile-rect.ts';
 
 /** A tile is a unit square; row 0 lies between y = 0 and y = -1. */
 const unit = (rows: number, z = 0, size = 1): ZoomGeometry => ({

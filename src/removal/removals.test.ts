@@ -2,42 +2,67 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
 import { createGate } from '../../test/fixtures/pipeline-harness.ts';
+import { catalogOf } from '../../test/fixtures/removals.ts';
 import {
   openTaskFixture,
   type TaskFixture,
   type TaskFixtureOptions,
 } from '../../test/fixtures/task-fixture.ts';
+import { type Lead, leadAlone } from '../db/database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { type Marks, openMarks } from './marks.ts';
-import { createTaskStore } from './store/task-store.ts';
+import { createTaskStore } from '../tasks/store/task-store.ts';
+import { type Cleaner, MARKS_RAISED, openCleaner } from './cleaner.ts';
+import { placesToMark } from './mark-places.ts';
+import type { TileSelection } from './tile-selection.ts';
 
 let fixture: TaskFixture;
-let marks: Marks;
-let forgottenByAll = async () => {};
+let cleaner: Cleaner;
+let obeyedByAll = async () => {};
 /** Milliseconds that its clock is ahead. */
 let later = 0;
 
 afterEach(async () => {
-  await marks.close();
+  later = 0;
+  await cleaner.close();
   await fixture.close();
 });
 
+const follows: Lead = () => ({ async close() {} });
+
 async function seeded(leads: boolean, layer: TaskFixtureOptions['layer'] = {}): Promise<void> {
-  fixture = await openTaskFixture({ layer: { metatile: { columns: 1, rows: 1 }, ...layer } });
+  const forgottenByAll = () => obeyedByAll();
+  fixture = await openTaskFixture({ layer: { metatile: { columns: 1, rows: 1 }, ...layer }, forgottenByAll });
   const seed = await fixture.service.create({ layer: 'roads', zoomStart: 0, zoomStop: 3 }, author('tester'));
   await fixture.ended(seed.id);
-  marks = open(leads);
+  cleaner = open(leads ? leadAlone : follows);
 }
 
-/** `leads`: whether it also cleans up. */
-function open(leads: boolean): Marks {
-  const { bound } = fixture.harness.tiles;
-  const catalog = { layer: () => bound, stores: () => new Map([['', fixture.harness.store]]) };
-  const { pipeline } = fixture.harness;
-  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later };
-  const tools = { tasks: createTaskStore(fixture.database), clock, log: silentLogger };
-  return openMarks({ catalog, pipeline, forgottenByAll, leads: () => leads, ...tools });
+function open(lead: Lead): Cleaner {
+  const { store, tiles } = fixture.harness;
+  const clock = {
+    ...systemClock,
+    now: () => systemClock.now() + later,
+    monotonic: () => systemClock.monotonic() + later,
+  };
+  const tasks = createTaskStore(fixture.database);
+  return openCleaner({
+    catalog: catalogOf(tiles.bound, store),
+    database: fixture.database,
+    lead,
+    marksOfTasks: () => tasks.marksRaised(),
+    dropUnreachable: async () => {},
+    clock,
+    log: silentLogger,
+  });
+}
+
+async function remove(selection: TileSelection, type: 'hide' | 'outdate'): Promise<void> {
+  const { layer } = fixture.harness.tiles.bound;
+  await fixture.removals.remove([
+    { layer: layer.name, places: await placesToMark(layer, [selection]), type },
+  ]);
+  await fixture.database.notify(MARKS_RAISED);
 }
 
 const outcome = async (z: number, x: number, y: number) => (await fixture.harness.read(z, x, y)).outcome;
@@ -67,34 +92,34 @@ function halfOfTheMap() {
 it('a mark is in force when every process and node has forgotten its tiles', async () => {
   const gate = createGate();
   const waiting = vi.fn(() => gate.opened);
-  forgottenByAll = waiting;
+  obeyedByAll = waiting;
   await seeded(false);
   let isInForce = false;
-  const inForce = marks.markAll([{ layer: 'roads', selections: [{}], type: 'hide' }]).then(() => {
+  const inForce = remove({}, 'hide').then(() => {
     isInForce = true;
   });
   await vi.waitUntil(() => waiting.mock.calls.length > 0);
   expect(isInForce).toBe(false);
   gate.open();
   await inForce;
-  forgottenByAll = async () => {};
+  obeyedByAll = async () => {};
 });
 
 it('a mark has tiles renewed before any of them was touched, and none outside its area', async () => {
   await seeded(false);
-  await marks.markAll([{ layer: 'roads', selections: [halfOfTheMap()], type: 'outdate' }]);
+  await remove(halfOfTheMap(), 'outdate');
   fixture.harness.source.version = 2;
   expect(await outcome(3, 0, 0)).toBe('MISS');
   expect(await outcome(3, 0, 0)).toBe('HIT');
   expect(await outcome(3, 4, 4)).toBe('HIT');
   expect(await outcome(3, 7, 7)).toBe('HIT');
   expect(await outcome(0, 0, 0)).toBe('MISS');
-  expect(await fixture.harness.store.openMarks()).toHaveLength(1);
+  expect(await fixture.harness.store.marks()).toHaveLength(1);
 });
 
 it('a marked tile is shown while its source fails, and not while it is only being renewed', async () => {
   await seeded(false, { staleWhileRevalidateSeconds: 1000, staleIfErrorSeconds: 1000 });
-  await marks.markAll([{ layer: 'roads', selections: [{}], type: 'outdate' }]);
+  await remove({}, 'outdate');
   fixture.harness.source.version = 2;
   expect(await outcome(2, 1, 1)).toBe('MISS');
   fixture.harness.source.answer = () => Promise.reject(new Error('down'));
@@ -103,7 +128,7 @@ it('a marked tile is shown while its source fails, and not while it is only bein
 
 it('a truncation by a mark hides what is stored until it is stored again', async () => {
   await seeded(false);
-  await marks.markAll([{ layer: 'roads', selections: [{ zoomStart: 3 }], type: 'hide' }]);
+  await remove({ zoomStart: 3 }, 'hide');
   const { store, tiles } = fixture.harness;
   expect(await store.get(tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
   expect(await store.present(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 }, 0)).toEqual([]);
@@ -113,17 +138,15 @@ it('a truncation by a mark hides what is stored until it is stored again', async
 
 it('marks that a process has left behind are cleaned up by the next one that leads', async () => {
   await seeded(false);
-  await marks.markAll([{ layer: 'roads', selections: [{ zoomStart: 3 }], type: 'hide' }]);
+  await remove({ zoomStart: 3 }, 'hide');
   await storedAgain(3, 1, 1);
-  await marks.markAll([
-    { layer: 'roads', selections: [{ zoomStop: 2, ...halfOfTheMap() }], type: 'outdate' },
-  ]);
-  await marks.close();
-  marks = open(true);
+  await remove({ zoomStop: 2, ...halfOfTheMap() }, 'outdate');
+  await cleaner.close();
+  cleaner = open(leadAlone);
   const { store, tiles } = fixture.harness;
   await eventually(
     'the marks are closed',
-    () => store.openMarks(),
+    () => store.marks(),
     (open) => open.length === 0,
   );
   const left = await store.count(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 });
@@ -146,20 +169,21 @@ it('tiles that an unfinished truncation removes are left to it, and cleaned up w
   await cleanedUp();
   later = 120_000;
   await cleanedUp();
-  expect(await store.openMarks()).toHaveLength(1);
+  expect(await store.marks()).toHaveLength(1);
   await createTaskStore(fixture.database).fail(truncation.id, 'the disk is broken', 0);
   gate.open();
   removal.mockRestore();
+  later += 120_000;
   await cleanedUp();
-  expect(await store.openMarks()).toHaveLength(0);
+  expect(await store.marks()).toHaveLength(0);
   expect((await store.count(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 })).tiles).toBe(0);
 });
 
 /** A later mark has been closed, so the cleaner has seen all that are earlier. */
 async function cleanedUp(): Promise<void> {
   const latest = async () =>
-    Math.max(0, ...(await fixture.harness.store.openMarks()).map(({ number }) => number));
+    Math.max(0, ...(await fixture.harness.store.marks()).map(({ number }) => number));
   const before = await latest();
-  await marks.markAll([{ layer: 'roads', selections: [{ zoomStart: 3, zoomStop: 3 }], type: 'outdate' }]);
+  await remove({ zoomStart: 3, zoomStop: 3 }, 'outdate');
   await eventually('the mark is closed', latest, (number) => number <= before);
 }

@@ -1,4 +1,14 @@
 import { type BoundLayer, storesOf } from '../catalog/catalog.ts';
+import { plainName } from '../catalog/incarnations.ts';
+import {
+  type AreaCover,
+  coveredRects,
+  createAreaCover,
+  type PixelBuffer,
+  type ZoomGeometry,
+  zoomGeometryOf,
+} from '../domain/area-cover.ts';
+import { type Area, areaIn } from '../domain/area-in-grid-set.ts';
 import { type Bounds, boundsOfPoints, expandBounds } from '../domain/bounds.ts';
 import { invalid, shortened, type TilewardenError } from '../domain/errors.ts';
 import { type GridSet, tilesOfBounds } from '../domain/grid-set.ts';
@@ -8,16 +18,6 @@ import type { TileSetKey } from '../domain/tile-key.ts';
 import { DEEPEST_ZOOM, intersectRects, type TileRect, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import { countStored, partsIn, tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
-import {
-  type AreaCover,
-  coveredRects,
-  createAreaCover,
-  type PixelBuffer,
-  type ZoomGeometry,
-  zoomGeometryOf,
-} from './area-cover.ts';
-import { areaIn } from './task-area.ts';
-import type { TaskDraft } from './task-draft.ts';
 
 /** A selection of a layer's cached tiles; an omitted field selects all. */
 export interface TileSelection {
@@ -31,7 +31,7 @@ export interface TileSelection {
   /** In the CRS of each grid set; only for grid sets that the layer has. */
   readonly bounds?: Bounds;
   /** Narrows further; only for grid sets that the layer has. */
-  readonly area?: TaskDraft['area'];
+  readonly area?: Area;
   readonly buffer?: PixelBuffer;
   /** Tiles made before this time. Milliseconds since 1970. */
   readonly olderThan?: number;
@@ -127,7 +127,8 @@ export function* placesOf(
     }
     return;
   }
-  const gridSet = findGridSubset(layer, gridSetName)?.gridSet;
+  const gridSet = (findGridSubset(layer, gridSetName) ?? findGridSubset(layer, plainName(gridSetName)))
+    ?.gridSet;
   if (!gridSet) return;
   const polygons = areaIn(gridSet, area);
   const zooms = zoomsOf(gridSet, zoomStart, zoomStop, buffer);

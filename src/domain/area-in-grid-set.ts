@@ -1,9 +1,8 @@
-import type { Polygon } from '../domain/bounds.ts';
-import { invalid } from '../domain/errors.ts';
-import type { GridSet } from '../domain/grid-set.ts';
-import { type Point, projectionOfSrs } from '../domain/projection.ts';
-import { sameSrs } from '../domain/srs.ts';
-import type { TaskDraft } from './task-draft.ts';
+import type { Polygon } from './bounds.ts';
+import { invalid } from './errors.ts';
+import type { GridSet } from './grid-set.ts';
+import { type Point, projectionOfSrs } from './projection.ts';
+import { sameSrs } from './srs.ts';
 
 const MAX_POINTS = 10_000;
 const DEGREES = 4326;
@@ -11,8 +10,13 @@ const WEB_MERCATOR = 3857;
 /** Where web mercator ends. */
 const MAX_LATITUDE = 85.06;
 
-/** The draft's area in the grid set's CRS; null when it has none. */
-export function areaIn(gridSet: GridSet, area: TaskDraft['area']): readonly Polygon[] | null {
+export interface Area {
+  readonly polygons: readonly Polygon[];
+  readonly crs: 'grid-set' | 'EPSG:4326';
+}
+
+/** In the grid set's CRS; null: there is none. */
+export function areaIn(gridSet: GridSet, area: Area | undefined): readonly Polygon[] | null {
   if (!area) return null;
   checkArea(area.polygons);
   const convert = area.crs === 'grid-set' ? same : fromLonLat(gridSet);

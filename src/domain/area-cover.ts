@@ -1,8 +1,8 @@
-import type { Polygon } from '../domain/bounds.ts';
-import { type GridSet, levelOf } from '../domain/grid-set.ts';
-import { countTiles, type TileRect } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import type { Pace } from '../lib/yielding.ts';
+import type { Polygon } from './bounds.ts';
+import { type GridSet, levelOf } from './grid-set.ts';
+import { countTiles, type TileRect } from './tile-rect.ts';
 
 /** Rows of tiles that all have the same covered columns. */
 interface CoverBand {

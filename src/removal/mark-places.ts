@@ -1,13 +1,17 @@
+import type { TileRecord } from '../catalog/incarnations.ts';
+import { coveredRects } from '../domain/area-cover.ts';
+import { areaIn } from '../domain/area-in-grid-set.ts';
 import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../domain/bounds.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
-import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
+import { findGridSubset, type Layer } from '../domain/layer.ts';
+import { denseNameOf } from '../domain/retina.ts';
 import { packRects, type TileRect } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { createPace, type Pace } from '../lib/yielding.ts';
 import type { TilePlace } from '../storage/tile-store.ts';
-import { coveredRects } from './area-cover.ts';
-import { areaIn } from './task-area.ts';
-import { isMeantBy, placesOf, placesOfBoxes, type TileSelection } from './tile-selection.ts';
+import type { Removal } from './removal.ts';
+import { placesOf, placesOfBoxes, type TileSelection } from './tile-selection.ts';
 
 /** Rectangles of a zoom that readers compare with; neighbours of more are taken together. */
 const MAX_PARTS = 128;
@@ -15,6 +19,25 @@ const MAX_PARTS = 128;
 const BANDS_PER_PART = 8;
 /** Of boxes; each takes some microseconds. */
 const RECTS_PER_TURN = 40;
+
+/** Of a selection; where it names no grid sets, also of those that the layer had lately. */
+export async function removalOf(
+  layer: Layer,
+  record: TileRecord | null,
+  selection: TileSelection,
+  type: Removal['type'],
+): Promise<Removal> {
+  const { formats, parametersId, olderThan, zoomStart, zoomStop } = selection;
+  const gridSets = selection.gridSets ? [] : formerGridSets(layer, record);
+  const former = omitUndefined({ gridSets, zoomStart, zoomStop });
+  const places = await placesToMark(layer, [selection, former]);
+  return {
+    layer: layer.name,
+    places,
+    type,
+    ...omitUndefined({ formats, parametersId, createdBefore: olderThan }),
+  };
+}
 
 /** Where a mark applies, for readers; null: the whole layer. */
 export async function placesToMark(
@@ -25,7 +48,7 @@ export async function placesToMark(
   const places: TilePlace[] = [];
   const pace = createPace(RECTS_PER_TURN);
   for (const selection of selections) {
-    for (const gridSet of gridSetsOf(layer, selection)) {
+    for (const gridSet of selection.gridSets ?? layer.gridSubsets.map((subset) => subset.gridSet.name)) {
       const subset = findGridSubset(layer, gridSet);
       const polygons = subset && areaIn(subset.gridSet, selection.area);
       if (!polygons)
@@ -34,19 +57,22 @@ export async function placesToMark(
       else places.push(...(await placesOfArea(layer, subset, selection, polygons, pace)));
     }
   }
-  return places;
+  return places.flatMap(withDense);
 }
 
 function isEverywhere({ gridSets, zoomStart, zoomStop, bounds, area }: TileSelection): boolean {
   return [gridSets, zoomStart, zoomStop, bounds, area].every((narrowed) => narrowed === undefined);
 }
 
-/** Also those that the layer no longer has. */
-function gridSetsOf(layer: Layer, { gridSets }: TileSelection): readonly string[] {
-  const offered = everySubset(layer).map(({ gridSet }) => gridSet.name);
-  if (!gridSets) return offered;
-  const meant = offered.filter((name) => gridSets.some((one) => isMeantBy(one, name)));
-  return [...new Set([...gridSets, ...meant])];
+/** Tiles for dense screens have the same places, whether or not the layer still offers them. */
+export function withDense(place: TilePlace): readonly TilePlace[] {
+  const dense = denseNameOf(place.gridSet);
+  return dense === null ? [place] : [place, { ...place, gridSet: dense }];
+}
+
+/** Grid sets that the layer had lately: a declaration that comes back would show their tiles again. */
+export function formerGridSets(layer: Layer, record: TileRecord | null): readonly string[] {
+  return Object.keys(record?.gridSets ?? {}).filter((name) => !findGridSubset(layer, name));
 }
 
 /** Each polygon by itself: most are boxes, which are a rectangle of tiles at every zoom. */

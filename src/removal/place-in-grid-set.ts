@@ -13,7 +13,13 @@ import { type GridSet, METERS_PER_DEGREE } from '../domain/grid-set.ts';
 import { type Point, projectionOf, projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { Pace } from '../lib/yielding.ts';
-import type { ChangedPlace } from './change.ts';
+
+/** Where on earth something has changed. Points and lines are rings that enclose nothing. */
+export interface ChangedPlace {
+  /** EPSG code of a CRS that `projectionOfSrs` supports. */
+  readonly srs: number;
+  readonly polygons: readonly Polygon[];
+}
 
 export interface PlacedPolygons {
   readonly polygons: readonly Polygon[];
