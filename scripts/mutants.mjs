@@ -3,6 +3,12 @@
 export const MUTANTS = [
   // storage
   {
+    file: 'src/storage/index/index-file.ts',
+    line: "db.pragma('synchronous = FULL');\n  try {\n    return work();",
+    fault: "db.pragma('synchronous = NORMAL');\n  try {\n    return work();",
+    tests: ['src/storage/segments/segment-writing.test.ts'],
+  },
+  {
     file: 'src/storage/segments/indexed-store.ts',
     line: 'const shown = pack.marks.length === 0 ? tile.making : shownBy(pack.marks, tile.making, x, y);',
     fault: 'const shown = tile.making;',

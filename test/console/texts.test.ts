@@ -35,16 +35,16 @@ const KEYS = [...ENGLISH].map((entry) => [entry[0].split('\t'), entry] as const)
 describe.each(Object.entries(SAME))('web/locales/%s.json', (language, same) => {
   const translated = localeOf(language);
 
-  it('has every key of en.json in the same order, and no other', () => {
+  it('a translation has every key of en.json in the same order, and no other', () => {
     expect([...translated.keys()]).toEqual([...ENGLISH.keys()]);
   });
 
-  it('has the placeholders of en.json in every text', () => {
+  it('a translation has the placeholders of en.json in every text', () => {
     for (const [path, text] of translated)
       expect([path, ...placeholders(text)]).toEqual([path, ...placeholders(ENGLISH.get(path))]);
   });
 
-  it('has no text that was left in English', () => {
+  it('a translation has no text that was left in English', () => {
     const known = new Set(same.split(' '));
     const left = [...translated.values()].filter(
       (text, place) =>
@@ -73,16 +73,16 @@ describe('web/src', () => {
       ([, entry]) => entry,
     );
 
-  it('takes every visible text from the locales', () => {
+  it('the console takes every visible text from the locales', () => {
     expect(files.flatMap(ownTexts)).toEqual([]);
   });
 
-  it('uses every text of en.json', () => {
+  it('the console uses every text of en.json', () => {
     const used = new Set(uses.flatMap(textsOf).map(([path]) => path));
     expect([...ENGLISH.keys()].filter((path) => !used.has(path))).toEqual([]);
   });
 
-  it('gives every text the values for its placeholders', () => {
+  it('the console gives every text the values for its placeholders', () => {
     const faults = uses.flatMap((use) => {
       const texts = textsOf(use);
       const wanted = new Set(texts.flatMap(([, text]) => placeholders(text)));

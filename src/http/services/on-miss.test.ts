@@ -43,7 +43,7 @@ it('a composed map with a stretched tile is kept by clients for seconds only', a
   const composer = {
     ...createMapComposer({ read: hit }),
     compose: async () => {
-      const origin = { createdAt: 0, outcome: 'MISS' as const, zoom: 1, standIn: true };
+      const origin = { createdAt: 0, outcome: 'MISS' as const, zoom: 1, standIn: true, warning: null };
       return { bytes: Buffer.from('map'), digest: 'digest', ...origin };
     },
   };

@@ -17,6 +17,7 @@ import type { WritableBytes } from './segment-writing.ts';
 /** Segments of different tile sets that are open for appending. */
 const MAX_OPEN = 64;
 const MAX_READ = 16;
+const ATTEMPTS = 20;
 /** Milliseconds without a write after which any process may regard a segment as complete. */
 export const WRITER_GONE_AFTER = 600_000;
 
@@ -159,19 +160,20 @@ export class SegmentBytes implements WritableBytes {
   #create(set: number): OpenSegment {
     const insert = this.#db
       .prepare<[number | null, number, string, number], number>(
-        'INSERT INTO segments (id, tile_set, writer, size, filled, live, written_at) VALUES (?, ?, ?, 0, 0, 0, ?) RETURNING id',
+        'INSERT INTO segments (id, tile_set, writer, size, filled, live, written_at) VALUES (?, ?, ?, 0, 0, 0, ?) ON CONFLICT DO NOTHING RETURNING id',
       )
       .pluck();
-    const number = blockingly(() => insert.get(null, set, this.#writer, this.#clock())) ?? 0;
-    const created = createSegment(this.#root, set, number);
-    if (created) return created;
-    // The index is older than the files beside it.
     const remove = this.#db.prepare<[number]>('DELETE FROM segments WHERE id = ?');
-    blockingly(() => remove.run(number));
-    const next = greatestSegment(this.#root) + 1;
-    blockingly(() => insert.get(next, set, this.#writer, this.#clock()));
-    const later = createSegment(this.#root, set, next);
-    if (!later) throw new Error('Another process created a segment with the same number.');
-    return later;
+    let next: number | null = null;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const asked = next;
+      const number = blockingly(() => insert.get(asked, set, this.#writer, this.#clock())) ?? null;
+      const created = number === null ? null : createSegment(this.#root, set, number);
+      if (created) return created;
+      // The index is older than the files beside it, or another process was given the same number.
+      if (number !== null) blockingly(() => remove.run(number));
+      next = greatestSegment(this.#root) + 1;
+    }
+    throw new Error('Other processes create segments with the same numbers.');
   }
 }

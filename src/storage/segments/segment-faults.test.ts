@@ -191,6 +191,23 @@ it('a truncation takes effect after an index of earlier was restored', async () 
   expect(await store.edit(set, 8, all, { type: 'remove', before })).toMatchObject({ tiles: 2 });
 });
 
+it('two processes on an index of earlier store their tiles in segments of their own', async () => {
+  const first = await open();
+  await first.putMany(set, 8, [tile(1, 1, 'first')], 0);
+  await closeAll();
+  const backup = join(folder, 'earlier.sqlite');
+  cpSync(join(root, 'index.sqlite'), backup);
+  for (let round = 0; round < 3; round++) {
+    const later = await open();
+    await later.putMany(set, 8, [tile(1, 1, `later ${round}`)], 0);
+    await closeAll();
+  }
+  cpSync(backup, join(root, 'index.sqlite'));
+  const stores = await Promise.all([open(), open(), open()]);
+  await Promise.all(stores.map((store, x) => store.putMany(set, 8, [tile(x, 9, `of ${x}`)], 0)));
+  for (const x of [0, 1, 2]) expect(await contentAt(await open(), x, 9)).toBe(`of ${x}`);
+});
+
 it('marks of the same places are joined, and each is closed by itself', async () => {
   const store = await open();
   const at = { gridSet: set.gridSet, z: 8, rect: { minX: 0, minY: 0, maxX: 7, maxY: 7 } };

@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { packTiles } from '../pack-tiles.ts';
+import { openSegmentWriting } from './open-segment-writing.ts';
+
+const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+const tile = { x: 1, y: 2, bytes: Buffer.from('tile'), createdAt: 1 };
+
+it('a raised mark and a drop are synced when they return; tiles and closed marks are not', () => {
+  const root = mkdtempSync(join(tmpdir(), 'segment-writing-'));
+  const writing = openSegmentWriting({ root, sweepBytesPerSecond: 1 });
+  const pragma = vi.spyOn(Database.prototype, 'pragma');
+  onTestFinished(() => {
+    pragma.mockRestore();
+    writing.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  const levels = (work: () => unknown) => {
+    pragma.mockClear();
+    work();
+    return pragma.mock.calls.map(([text]) => text);
+  };
+  const synced = ['synchronous = FULL', 'synchronous = NORMAL'];
+  const raises = [{ layer: set.layer, places: null, effect: null }];
+  expect(levels(() => writing.mark({ type: 'raise', raises }))).toEqual(synced);
+  expect(levels(() => writing.drop(set.layer, null, 1))).toEqual(synced);
+  expect(levels(() => writing.put({ set, z: 3, ticket: 9, at: 1, ...packTiles([tile]) }))).toEqual([]);
+  expect(levels(() => writing.mark({ type: 'close', numbers: [1] }))).toEqual([]);
+});
