@@ -27,7 +27,7 @@ export const MUTANTS = [
     tests: ['src/storage/memory'],
   },
   {
-    file: 'src/storage/memory/memory-store.ts',
+    file: 'src/storage/segments/memory-store.ts',
     line: "throw new TilewardenError('generation-stale'",
     fault: "if (z > 100) throw new TilewardenError('generation-stale'",
     tests: ['src/storage/memory'],
@@ -174,20 +174,32 @@ export const MUTANTS = [
   // quota
   {
     file: 'src/quota/clean-up.ts',
-    line: 'if (isInUse(candidate.touchedAt, parts.clock.now())) continue;',
+    line: 'if (isInUse(page.writtenAt) || isInUse(page.usedAt)) continue;',
     fault: '',
     tests: ['src/quota/quota-service.test.ts'],
   },
   {
-    file: 'src/quota/eviction-queues.ts',
-    line: "return { rank: this.#policy === 'LRU' ? touchedAt : lastingFrequency(use), touchedAt };",
-    fault: 'return { rank: touchedAt, touchedAt };',
-    tests: ['src/quota/eviction-queue.test.ts'],
+    file: 'src/quota/clean-up.ts',
+    line: "if (policy === 'LFU' && a.rank !== b.rank) return a.rank < b.rank;",
+    fault: '',
+    tests: ['src/quota/quota-model.test.ts'],
   },
   {
-    file: 'src/quota/quota-credit.ts',
-    line: 'const taken = credit.taken + granted;',
-    fault: 'const taken = credit.taken;',
+    file: 'src/quota/clean-up.ts',
+    line: 'if (removed >= excess || signal.aborted || clock.monotonic() > until) break;',
+    fault: 'if (removed > excess || signal.aborted || clock.monotonic() > until) break;',
+    tests: ['src/quota/quota-model.test.ts'],
+  },
+  {
+    file: 'src/quota/enforce-quotas.ts',
+    line: 'await options.saveUses();',
+    fault: '',
+    tests: ['src/quota/quota-service.test.ts'],
+  },
+  {
+    file: 'src/quota/quota-gate.ts',
+    line: 'this.#addOnTheWay(layer, bytes);',
+    fault: '',
     tests: ['src/quota/quota-gate.test.ts'],
   },
   {
@@ -197,10 +209,10 @@ export const MUTANTS = [
     tests: ['src/quota/quota-gate.test.ts'],
   },
   {
-    file: 'src/quota/clean-up.ts',
-    line: 'for (const { block, ...page } of spared) queue.add(block, page);',
-    fault: '',
-    tests: ['src/quota/quota-service.test.ts', 'src/quota/eviction-queue.test.ts'],
+    file: 'src/storage/index/page-rows.ts',
+    line: 'rank = max(rank, ?) + log2(1 + pow(2, -abs(rank - ?)))',
+    fault: 'rank = max(rank, ?, ?)',
+    tests: ['src/storage/segments/segment-usage.test.ts'],
   },
   // access
   {
@@ -211,8 +223,8 @@ export const MUTANTS = [
   },
   {
     file: 'src/access/session-store.ts',
-    line: 'if (!row || now - row.seen_at > SESSION_IDLE_MS || now - row.created_at > SESSION_LIFE_MS) return null;',
-    fault: 'if (!row || now - row.seen_at > SESSION_IDLE_MS) return null;',
+    line: 'return row.seen_at >= now - SESSION_IDLE_MS && row.created_at >= now - SESSION_LIFE_MS;',
+    fault: 'return row.seen_at >= now - SESSION_IDLE_MS;',
     tests: ['src/access/accounts.test.ts'],
   },
   {

@@ -56,7 +56,7 @@ export async function writeTiles(
   const rest = batches[Symbol.iterator]();
   const write = async () => {
     for (let next = rest.next(); !next.done; next = rest.next())
-      await store.putMany(tileSet(layer), zoom, next.value, 0);
+      await store.put(tileSet(layer), zoom, next.value, 0);
   };
   await Promise.all(Array.from({ length: CONCURRENT_WRITES }, write));
 }

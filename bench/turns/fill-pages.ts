@@ -18,7 +18,7 @@ export async function fillPages(root: string, layer: string, pages: number): Pro
     bytes: Buffer.alloc(TILE_BYTES, page),
     createdAt: Date.now(),
   }));
-  await store.putMany(tileSet(layer), ZOOM, tiles, 0);
+  await store.put(tileSet(layer), ZOOM, tiles, 0);
   await store.close();
   const bundles = Math.max(1, Math.ceil(pages / PAGES_OF_A_BUNDLE));
   copyBundle(root, bundles);

@@ -8,6 +8,7 @@ import {
   refuseRows,
 } from '../../test/fixtures/accounts.ts';
 import type { Presented } from './authenticator.ts';
+import { mayWorkOn } from './caller.ts';
 import { SESSION_IDLE_MS, SESSION_LIFE_MS } from './session-store.ts';
 import { isKnownToAll, weaknessOf } from './user.ts';
 
@@ -183,6 +184,15 @@ describe('a token', () => {
     expect(await authenticator.authenticate(shows(`Bearer ${secret}`))).toEqual(caller);
     expect(await authenticator.authenticate(shows(`bearer  ${secret}`))).toEqual(caller);
     expect(await authenticator.authenticate(shows(basic('anything', secret)))).toEqual(caller);
+  });
+
+  it('a token works on the layers that it names, not on those whose names begin like them', async () => {
+    const { tokens, authenticator } = await openTestAccounts();
+    const { secret } = await tokens.create(CRON, 'admin');
+    const caller = await authenticator.authenticate(shows(`Bearer ${secret}`));
+    if (!caller) throw new Error('it was not let in');
+    const layers = ['a', 'b', 'bc', 'ab', 'a*', 'A', ''].filter((layer) => mayWorkOn(caller, layer));
+    expect(layers).toEqual(['a', 'b', 'bc']);
   });
 
   it('a token is stored nowhere', async () => {

@@ -33,6 +33,20 @@ async function open(limits: Partial<ReaderKeyDraft>, address?: string) {
 }
 
 describe('limits of keys', () => {
+  it('a key is found until it expires, in a process that has looked it up before too', async () => {
+    const clock = createHeldClock();
+    const { readerKeys } = await openTestAccounts(clock);
+    const expiresAt = clock.now() + 1000;
+    const { secret } = await readerKeys.create({ ...DRAFT, expiresAt }, 'anna');
+    const { ring } = readerKeys;
+    const found = ring.find(secret);
+    if (!found) throw new Error('the key is not found');
+    clock.advance(999);
+    expect([ring.find(secret), ring.isValid(found)]).toEqual([found, true]);
+    clock.advance(1);
+    expect([ring.find(secret), ring.isValid(found)]).toEqual([null, false]);
+  });
+
   it('the rate of a key counts over all processes and refills with time', async () => {
     const { clock, answered } = await open({ ratePerSecond: 10 });
     expect(await answered(40)).toBe(10);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { beforeEach, expect, it } from 'vitest';
+import { raise } from '../../test/contracts/tile-store-tools.ts';
 import { temporaryFolder } from '../../test/e2e/server.ts';
 import { author } from '../../test/fixtures/author.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
@@ -49,14 +50,14 @@ async function openFixture(
   const { store, tiles } = fixture.harness;
   if (files) Object.assign(tiles.bound.store, { files });
   for (const x of [0, 1])
-    await store.putMany(tiles.set, 1, [{ x, y: 0, bytes: Buffer.from(`${x}`), createdAt: 1 }], 0);
+    await store.put(tiles.set, 1, [{ x, y: 0, bytes: Buffer.from(`${x}`), createdAt: 1 }], 0);
   return fixture;
 }
 
 async function truncateFirst({ harness }: TaskFixture): Promise<void> {
   const { set } = harness.tiles;
   const rect = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
-  await harness.store.raiseGeneration(set.layer, [{ gridSet: set.gridSet, z: 1, rect }]);
+  await raise(harness.store, set.layer, [{ gridSet: set.gridSet, z: 1, rect }]);
   await harness.store.edit(set, 1, rect, { type: 'remove' });
 }
 

@@ -22,7 +22,7 @@ import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
-import { createQuotaCredit } from '../quota/quota-credit.ts';
+import { createQuotaSettings } from '../quota/quota-configuration.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import { withOldCaches } from '../sources/adopted/old-caches.ts';
@@ -64,9 +64,10 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
   open: ClosingStack,
 ) {
   const { database, limiter, clock, log } = parts;
-  const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...parts.atTheGate });
   const shapeOf = (set: TileSetKey) => metatileSizeFor(catalog.layer(set.layer), set);
   const opened = await openStores(settings, { ...parts, readOnly: false, shapeOf }, open);
+  const quota = createQuotaSettings(database);
+  const gate = new QuotaGate({ settings: quota, stores: opened, clock, log, ...parts.atTheGate });
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
   const privateAdvice = createPrivateAdvice(() => configPathOf(settings, parts.file));
   const hosts = createHostRules(settings, privateAdvice);

@@ -96,7 +96,6 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
     pipeline,
     tasks,
     events,
-    usesOf: (page) => quota.frequencyOf(page),
     clock,
   });
   const schedules = open.use(

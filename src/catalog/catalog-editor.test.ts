@@ -9,7 +9,7 @@ import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 import { boundLayer, openCatalog, tileSetIn } from './catalog.ts';
 import { createCatalogEditor } from './catalog-editor.ts';

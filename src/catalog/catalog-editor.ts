@@ -3,7 +3,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, type Layer } from '../domain/layer.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Logger } from '../lib/logger.ts';
-import { amountInSet } from '../storage/amount-in-set.ts';
+import { amountInSet, tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type StoreChange } from '../storage/tile-store.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type {
@@ -185,7 +185,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const judge = judgeOf(catalog, layers, choice);
     for (const layer of [...layers.keys(), ...above]) {
       for (const store of catalog.stores().values()) {
-        for await (const set of store.tileSets(layer)) {
+        for (const set of await tileSetsIn(store, layer)) {
           const own = judge(set);
           const fate = own === 'kept' && layers.has(layer) && !offers(set, store) ? 'orphaned' : own;
           if (fate)

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openQuotaFixture, type QuotaFixture } from '../../test/fixtures/quota-fixture.ts';
 import { createTileEvents, type TileEvents } from '../domain/tile-events.ts';
 import { systemClock } from '../lib/clock.ts';
+import type { Store } from '../storage/store.ts';
 import { openParameterSets } from './parameter-sets.ts';
 
 let fixture: QuotaFixture;
@@ -42,12 +43,11 @@ it('many requests at the same time look into the store once', async () => {
     most: 3,
   });
   let looks = 0;
-  const store = {
-    tileSets: (layer: string) => {
-      looks++;
-      return fixture.store.tileSets(layer);
-    },
-  };
+  const usage = (() => {
+    looks++;
+    return fixture.store.usage();
+  }) as Store['usage'];
+  const store = { usage };
   const asked = Array.from({ length: 100 }, (_, n) => ({
     ...fixture.set('roads'),
     parametersId: `value-${n}`,
@@ -63,7 +63,7 @@ it('a truncation makes room for other combinations', async () => {
   expect(await admit('a')).toBe(true);
   await fixture.put(setOf('a'), 3, 1, 1);
   expect(await admit('b')).toBe(false);
-  await fixture.store.dropLayer('roads');
+  await fixture.store.drop('roads', null);
   events.emit({ type: 'layer-dropped', layer: 'roads', at: Date.now() });
   expect(await admit('b')).toBe(true);
 });

@@ -4,7 +4,8 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import { tileSetsIn } from '../storage/read-tiles.ts';
+import type { Store } from '../storage/store.ts';
 
 interface ParameterSetsOptions {
   readonly database: Database;
@@ -14,7 +15,7 @@ interface ParameterSetsOptions {
   readonly most: number;
 }
 
-type ListedStore = Pick<TileStore, 'tileSets'>;
+type ListedStore = Pick<Store, 'usage'>;
 
 /** Milliseconds. */
 const KNOWN_FOR = 60_000;
@@ -47,7 +48,7 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
 
   async function read(layer: string, store: ListedStore): Promise<KnownSets> {
     const stored = new Set<string>();
-    for await (const { parametersId } of store.tileSets(layer))
+    for (const { parametersId } of await tileSetsIn(store, layer))
       if (parametersId !== null) stored.add(parametersId);
     const before = Math.max(clock.now() - GRACE, droppedAt.get(layer) ?? 0);
     const ids = await database.transaction('parameter-sets', (query) =>

@@ -95,7 +95,6 @@ export function failureText(reason: string): string {
 const FAILURES: Readonly<Record<string, string>> = {
   connection: 'no connection',
   timeout: 'no answer in time',
-  silent: 'no answer',
 };
 
 /** Reports every host that was used or looked up since the start, or is paused. */

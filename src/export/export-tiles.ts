@@ -14,7 +14,8 @@ import {
   WHOLE_LEVEL,
 } from '../domain/tile-rect.ts';
 import { RecentMap } from '../lib/recent-map.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import { pagesIn, presentTiles, readPage } from '../storage/read-tiles.ts';
+import type { Store } from '../storage/store.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
 import {
   type ArchiveContent,
@@ -57,7 +58,7 @@ export interface ExportArea {
 }
 
 export interface ExportOptions {
-  readonly store: TileStore;
+  readonly store: Store;
   readonly set: TileSetKey;
   readonly content: ArchiveContent;
   /** Narrows the bounds. */
@@ -91,7 +92,7 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
   const { store, set, content, area, target, signal, onProgress } = options;
   const { subset, zoomStart, zoomStop, bounds } = content;
   const { levels } = tileRangeOf(subset, zoomStart, zoomStop, bounds);
-  const begun = await store.generation(set.layer);
+  const begun = await store.marks(set.layer);
   const since = await tilesSince(store, set, levels);
   const rects = new Map(levels.map(({ z, rect }) => [z, rect]));
   const selection = createSelection(rects, area);
@@ -142,7 +143,7 @@ async function copyChanged(
   let before = begun;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const isChanged = createChangeLook(store, set, before);
-    before = await store.generation(set.layer);
+    before = await store.marks(set.layer);
     const changed: Page[] = [];
     let isBehind = false;
     for (const page of pages.inOrder()) {
@@ -163,12 +164,12 @@ async function copyChanged(
 }
 
 /** Whether tiles of a page were truncated or reported as changed after a generation: levels and blocks are looked at first. */
-function createChangeLook(store: TileStore, set: TileSetKey, after: number) {
+function createChangeLook(store: Store, set: TileSetKey, after: number) {
   const known = new RecentMap<string, boolean>(MAX_PAGES);
   async function isLater(z: number, rect: TileRect): Promise<boolean> {
     const name = `${z} ${rect.minX} ${rect.minY} ${rect.maxX}`;
     const later =
-      known.get(name) ?? (await store.generation(set.layer, { gridSet: set.gridSet, z, rect })) > after;
+      known.get(name) ?? (await store.marks(set.layer, { gridSet: set.gridSet, z, rect })) > after;
     known.set(name, later, 1);
     return later;
   }
@@ -217,21 +218,21 @@ function createSelection(rects: ReadonlyMap<number, TileRect>, area: ExportArea 
 }
 
 async function lookAtPages(
-  store: TileStore,
+  store: Store,
   set: TileSetKey,
   selection: Selection,
   pages: PageList,
 ): Promise<{ readonly expected: number; readonly zooms: readonly number[] }> {
   const zooms = new Set<number>();
   let expected = 0;
-  for await (const { z, pageX, pageY, tiles } of store.pages(set)) {
+  for await (const { z, pageX, pageY, tiles } of pagesIn(store, { set })) {
     const rects = selection({ z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
     if (rects.length === 0) continue;
     const page = blockAt(pageX, pageY, PAGE_SIZE);
     const isWhole = rects.reduce((sum, rect) => sum + sizeOfRect(rect), 0) === sizeOfRect(page);
     const count = isWhole
       ? tiles
-      : (await store.present(set, z, page, 0)).filter(({ x, y }) => isIn(rects, x, y)).length;
+      : (await presentTiles(store, set, z, page, 0)).filter(({ x, y }) => isIn(rects, x, y)).length;
     if (count === 0) continue;
     zooms.add(z);
     pages.add({ z, pageX, pageY });
@@ -245,7 +246,7 @@ const BATCH = 1024;
 
 /** Whole pages in their order. */
 async function* batchesOf(
-  store: TileStore,
+  store: Store,
   set: TileSetKey,
   pages: Iterable<Page>,
   selection: Selection,
@@ -254,7 +255,7 @@ async function* batchesOf(
   for (const { z, pageX, pageY } of pages) {
     const page = blockAt(pageX, pageY, PAGE_SIZE);
     const rects = selection({ z, x: page.minX, y: page.minY });
-    const there = await store.present(set, z, page, 0);
+    const there = await presentTiles(store, set, z, page, 0);
     batch.push(...there.filter(({ x, y }) => isIn(rects, x, y)).map(({ x, y }) => ({ z, x, y })));
     if (batch.length < BATCH) continue;
     yield batch;
@@ -265,7 +266,7 @@ async function* batchesOf(
 
 /** Tiles that have gone since they were listed, or are damaged, are left out. */
 async function readAll(
-  store: TileStore,
+  store: Store,
   set: TileSetKey,
   places: readonly TileIndex[],
   format: Format,
@@ -276,7 +277,7 @@ async function readAll(
     const { z, x, y } = place;
     const name = `${z}/${Math.floor(x / PAGE_SIZE)}/${Math.floor(y / PAGE_SIZE)}`;
     if (page.name !== name) {
-      const tiles = await store.pageWith(set, place);
+      const tiles = await readPage(store, set, place);
       page = { name, tiles: new Map(tiles.map((tile) => [`${tile.x}/${tile.y}`, tile])) };
     }
     const tile = page.tiles.get(`${x}/${y}`);

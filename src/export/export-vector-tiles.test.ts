@@ -11,7 +11,7 @@ import { exportedPart } from '../../test/fixtures/exported-part.ts';
 import { format, layerNamed } from '../../test/fixtures/http-app.ts';
 import { needs } from '../../test/fixtures/needs.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import { exportTiles } from './export-tiles.ts';
 
 const LAYER = layerNamed('roads', { formats: [format('application/vnd.mapbox-vector-tile')] });
@@ -33,10 +33,10 @@ async function exportTo(
 ): Promise<string> {
   const store = createMemoryStore({ type: 'memory' });
   const { set, content } = exportedPart(LAYER, { layer: 'roads' });
-  const generation = await store.generation('roads');
+  const generation = await store.marks('roads');
   const write = (x: number, y: number, bytes: Buffer) => ({ x, y, bytes, createdAt: 1 });
-  await store.putMany(set, 1, [write(0, 0, ROADS), write(1, 0, Buffer.alloc(0))], generation);
-  await store.putMany(set, 2, [write(3, 3, gzipSync(LAKES)), write(0, 0, ROADS)], generation);
+  await store.put(set, 1, [write(0, 0, ROADS), write(1, 0, Buffer.alloc(0))], generation);
+  await store.put(set, 2, [write(3, 3, gzipSync(LAKES)), write(0, 0, ROADS)], generation);
   const target = join(folder, name);
   const { signal } = new AbortController();
   await exportTiles({ store, set, content, area: null, target, vectorLayers, signal, onProgress });
@@ -113,7 +113,7 @@ describe('an export of pictures', () => {
     const store = createMemoryStore({ type: 'memory' });
     const { set, content } = exportedPart(pictures, { layer: 'world' });
     const tile = { x: 0, y: 0, bytes: Buffer.from('a picture'), createdAt: 1 };
-    await store.putMany(set, 0, [tile], await store.generation('world'));
+    await store.put(set, 0, [tile], await store.marks('world'));
     const target = join(folder, 'a.mbtiles');
     const watched = { signal: new AbortController().signal, onProgress: () => {} };
     await exportTiles({ store, set, content, area: null, target, vectorLayers: [], ...watched });

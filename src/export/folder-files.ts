@@ -1,7 +1,7 @@
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../lib/error-code.ts';
-import type { StoreFiles } from '../storage/tile-store.ts';
+import type { StoreFiles } from '../storage/store.ts';
 
 /** Files of a machine that shares its stores with no other. */
 export function createFolderFiles(folder: string): StoreFiles {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { raise } from '../../test/contracts/tile-store-tools.ts';
 import {
   type PipelineHarness,
   pipelineHarnesses,
@@ -11,7 +12,7 @@ import { formatOf } from '../domain/format.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { encodeImage } from '../raster/encode-image.ts';
 import type { OldCache } from '../sources/old-cache.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 
 const open = pipelineHarnesses();
 
@@ -139,7 +140,7 @@ describe('a tile that only the adopted cache has', () => {
     const cache = oldCache(['3/5/2', PNG], ['3/1/1', PNG]);
     const harness = open({ oldCache: cache });
     const place = { gridSet: harness.tiles.set.gridSet, z: 3, rect: { minX: 4, minY: 0, maxX: 7, maxY: 7 } };
-    await harness.store.raiseGeneration('roads', [place]);
+    await raise(harness.store, 'roads', [place]);
     expect((await harness.read(3, 5, 2)).outcome).toBe('MISS');
     expect((await harness.read(3, 1, 1)).outcome).toBe('HIT');
     expect(cache.asked).toEqual([{ z: 3, x: 1, y: 1 }]);
@@ -150,7 +151,7 @@ describe('a tile that only the adopted cache has', () => {
   it('an adopted tile is not stored by a copy that a truncation has overtaken', async () => {
     const harness = open({ oldCache: oldCache(['3/5/2', PNG]) });
     await harness.read(3, 5, 2);
-    await harness.store.raiseGeneration('roads');
+    await raise(harness.store, 'roads');
     await harness.close();
     expect(await stored(harness, 3, 5, 2)).toBe(false);
     expect(harness.warnings).toEqual([]);
@@ -220,9 +221,9 @@ describe('a seed', () => {
     const store = createMemoryStore({ type: 'memory' });
     const overtaken: typeof store = {
       ...store,
-      async putMany(set, z, tiles, ticket) {
-        if (ticket === 0) await store.raiseGeneration('roads');
-        return store.putMany(set, z, tiles, ticket);
+      async put(set, z, tiles, ticket) {
+        if (ticket === 0) await raise(store, 'roads');
+        return store.put(set, z, tiles, ticket);
       },
     };
     const harness = open({ oldCache: oldCache(...block), store: overtaken });

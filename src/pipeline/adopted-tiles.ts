@@ -9,7 +9,7 @@ import type { Counters } from '../lib/counters.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { recogniseImage } from '../raster/check-structure.ts';
 import { decodeSamples } from '../raster/decode-image.ts';
-import type { StoredTile } from '../storage/tile-store.ts';
+import type { StoredTile } from '../storage/store.ts';
 import { acceptVectorTile } from './accept-vector-tile.ts';
 import { isFresh } from './freshness.ts';
 import type { RateLimitedWarning } from './rate-limited-warning.ts';
@@ -87,7 +87,7 @@ export class AdoptedTiles {
 
   async #isUntouched({ bound, set }: ResolvedTileSet, tile: TileIndex): Promise<boolean> {
     const place = { gridSet: set.gridSet, z: tile.z, rect: rectOfTile(tile) };
-    return (await bound.store.generation(set.layer, place)) === UNTOUCHED;
+    return (await bound.store.marks(set.layer, place)) === UNTOUCHED;
   }
 
   async #read(tiles: ResolvedTileSet, tile: TileIndex): Promise<Copy | null> {
@@ -144,7 +144,7 @@ export class AdoptedTiles {
     const [first] = copies;
     if (!rect || !first) return;
     const { z } = first;
-    const change = await bound.store.putMany(set, z, copies, UNTOUCHED);
+    const change = await bound.store.put(set, z, copies, UNTOUCHED);
     const at = this.#options.clock.now();
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { layerNamed } from '../../test/fixtures/http-app.ts';
 import type { InfoRequest, InfoResponse, TileSource } from '../sources/tile-source.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import { askFeatureInfo, type FeatureInfoRequest } from './feature-info.ts';
 import { resolveTileSet } from './resolve-tile-set.ts';
 

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Metatile } from '../domain/metatile.ts';
 import type { TileIndex, TileMaker } from '../domain/tile-key.ts';
 import { createDeferred, type Deferred, orAborted } from '../lib/deferred.ts';
-import type { StoredTile } from '../storage/tile-store.ts';
+import type { StoredTile } from '../storage/store.ts';
 import type { RenewRequest, ResolvedTileSet } from './tile-pipeline.ts';
 
 interface MadeTile extends StoredTile, TileIndex {

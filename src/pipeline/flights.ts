@@ -14,7 +14,7 @@ import type { Counters } from '../lib/counters.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { jitter, type Random } from '../lib/random.ts';
 import { RecentMap } from '../lib/recent-map.ts';
-import type { TileChange } from '../storage/tile-store.ts';
+import type { TileChange } from '../storage/store.ts';
 import { Flight, type FlightPlan } from './flight.ts';
 import type { MetatileMaker } from './metatile-maker.ts';
 import type { RateLimitedWarning } from './rate-limited-warning.ts';

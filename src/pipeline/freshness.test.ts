@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { raise } from '../../test/contracts/tile-store-tools.ts';
 import { type PipelineHarness, pipelineHarnesses } from '../../test/fixtures/pipeline-harness.ts';
 import { encodeImage } from '../raster/encode-image.ts';
 import type { SourceResult } from '../sources/tile-source.ts';
@@ -130,8 +131,8 @@ describe('what a server says of its answers', () => {
     const { answer } = harness.source;
     harness.source.answer = async (request, attempt) => {
       if (request.validator === null) return answer(request, attempt);
-      await harness.store.raiseGeneration('roads');
-      await harness.store.dropLayer('roads');
+      await raise(harness.store, 'roads');
+      await harness.store.drop('roads', null);
       return { kind: 'unchanged', freshSeconds: null };
     };
     const again = await harness.read(3, 1, 1);

@@ -1,5 +1,5 @@
 import { cacheSecondsAt, type Layer, NOT_KEPT } from '../domain/layer.ts';
-import type { StoredTile } from '../storage/tile-store.ts';
+import type { StoredTile } from '../storage/store.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
 type TileTimes = Pick<StoredTile, 'createdAt' | 'freshUntil'>;

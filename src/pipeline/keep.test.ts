@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { raise } from '../../test/contracts/tile-store-tools.ts';
 import {
   createGate,
   layerWithDenseTiles,
@@ -30,8 +31,8 @@ function holding(harness: PipelineHarness) {
 }
 
 async function truncate(harness: PipelineHarness): Promise<void> {
-  await harness.store.raiseGeneration('roads');
-  await harness.store.dropLayer('roads');
+  await raise(harness.store, 'roads');
+  await harness.store.drop('roads', null);
   harness.pipeline.forgetLayer('roads');
 }
 
@@ -176,7 +177,7 @@ describe('a truncation', () => {
     const gate = holding(harness);
     const before = harness.read(4, 5, 6);
     await until(() => harness.source.requests.length === 1);
-    await harness.store.raiseGeneration('roads');
+    await raise(harness.store, 'roads');
     harness.source.version = 2;
     const after = harness.read(4, 5, 6);
     await until(() => harness.source.requests.length === 2);
@@ -229,7 +230,7 @@ describe('a truncation', () => {
     harness.emit({ type: 'deleted', set, z: 4, rect: { minX: 5, minY: 6, maxX: 5, maxY: 6 }, at: 0 });
     expect((await harness.read(4, 5, 6)).outcome).toBe('MISS');
     await landed(harness);
-    await harness.store.dropLayer('roads');
+    await harness.store.drop('roads', null);
     harness.emit({ type: 'layer-dropped', layer: 'roads', at: 0 });
     expect((await harness.read(4, 5, 6)).outcome).toBe('MISS');
   });
@@ -240,7 +241,7 @@ describe('a store that fails', () => {
 
   it('a failing store is left out when it can be neither read nor written', async () => {
     const harness = open();
-    for (const method of ['get', 'putMany', 'ticket'] as const) {
+    for (const method of ['get', 'put', 'ticket'] as const) {
       harness.store[method] = async () => {
         throw broken();
       };
@@ -271,8 +272,8 @@ describe('a store that fails', () => {
 
   it('a full store does not keep an answer from going out, and warns once', async () => {
     const harness = open();
-    const { putMany } = harness.store;
-    harness.store.putMany = async () => {
+    const { put } = harness.store;
+    harness.store.put = async () => {
       throw new TilewardenError('store-full', 'The disk is full.');
     };
     expect((await harness.read(4, 5, 6)).outcome).toBe('MISS');
@@ -283,7 +284,7 @@ describe('a store that fails', () => {
       'tiles could not be stored; they are served without being kept on disk',
     ]);
     expect((await harness.read(4, 5, 6)).outcome).toBe('HIT');
-    harness.store.putMany = putMany;
+    harness.store.put = put;
     await harness.read(4, 8, 8);
     await landed(harness);
     expect((await harness.read(4, 12, 12)).outcome).toBe('MISS');
@@ -315,11 +316,11 @@ describe('a store that is silent', () => {
     work: (harness: PipelineHarness) => Promise<void>,
   ): Promise<void> {
     const harness = open(settings);
-    const { putMany } = harness.store;
+    const { put } = harness.store;
     const gate = createGate();
-    harness.store.putMany = async (...args) => {
+    harness.store.put = async (...args) => {
       await gate.opened;
-      return await putMany(...args);
+      return await put(...args);
     };
     await work(harness).finally(gate.open);
     await landed(harness);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import type { StoredTile } from '../storage/tile-store.ts';
+import type { StoredTile } from '../storage/store.ts';
 import { MemoryTier } from './memory-tier.ts';
 
 const set: TileSetKey = { layer: 'a', gridSet: 'g', format: 'image/png', parametersId: null };

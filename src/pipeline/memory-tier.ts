@@ -1,7 +1,7 @@
 import { type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
 import { rectContains, rectOfTile, rectsIn, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
-import type { StoredTile, TilePlace } from '../storage/tile-store.ts';
+import type { StoredTile, TilePlace } from '../storage/store.ts';
 import type { CachedTile } from './tile-pipeline.ts';
 
 /** What an entry costs besides its bytes: the objects around them and the head of its answer, rounded up. */

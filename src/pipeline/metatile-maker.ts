@@ -17,7 +17,8 @@ import { Semaphore } from '../lib/semaphore.ts';
 import { Turnstile } from '../lib/turnstile.ts';
 import type { CutTile, TileCutter } from '../raster/tile-cutter.ts';
 import type { SourceResult, TileSource } from '../sources/tile-source.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import { validatorOf } from '../storage/read-tiles.ts';
+import type { Store } from '../storage/store.ts';
 import { acceptResponse, type Picture, sourceRequestOf } from './accept-answer.ts';
 import type { Flight } from './flight.ts';
 import { isKept } from './freshness.ts';
@@ -61,8 +62,8 @@ export class MetatileMaker {
   readonly #options: MetatileMakerOptions;
   readonly #cuts: Semaphore;
   readonly #fetches = new WeakMap<TileSource, Semaphore>();
-  readonly #writes = new WeakMap<TileStore, Semaphore>();
-  readonly #failingStores = new WeakSet<TileStore>();
+  readonly #writes = new WeakMap<Store, Semaphore>();
+  readonly #failingStores = new WeakSet<Store>();
   /** A thousand concurrent refusals delay no cached tile. */
   readonly #turnstile = new Turnstile();
 
@@ -71,7 +72,7 @@ export class MetatileMaker {
     this.#cuts = new Semaphore(options.maxLandings);
   }
 
-  isFailing(store: TileStore): boolean {
+  isFailing(store: Store): boolean {
     return this.#failingStores.has(store);
   }
 
@@ -142,7 +143,7 @@ export class MetatileMaker {
   async #validatorOf({ plan }: Flight): Promise<string | null> {
     const { tiles, metatile, ticket } = plan;
     if (ticket === null) return null;
-    return tiles.bound.store.validatorOf(tiles.set, metatile.z, metatile.rect).catch(() => null);
+    return validatorOf(tiles.bound.store, tiles.set, metatile.z, metatile.rect).catch(() => null);
   }
 
   /** False: the confirmed tiles no longer exist. */
@@ -241,14 +242,14 @@ export class MetatileMaker {
     const { z, rect } = metatile;
     const { store } = tiles.bound;
     const release = await this.#placeIn(store, flight);
-    const change = await store.putMany(tiles.set, z, flight.madeTiles(), ticket, lease).finally(release);
+    const change = await store.put(tiles.set, z, flight.madeTiles(), ticket, lease).finally(release);
     const at = this.#options.clock.now();
     const { set, selection } = tiles;
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
   }
 
   /** Throws `store-failed` when the others before it take too long: clients wait behind this flight for a fetch. */
-  async #placeIn(store: TileStore, flight: Flight): Promise<() => void> {
+  async #placeIn(store: Store, flight: Flight): Promise<() => void> {
     const { clock, maxLandings } = this.#options;
     const writes = getOrCreate(this.#writes, store, () => new Semaphore(maxLandings));
     const rank = rankOf(flight);

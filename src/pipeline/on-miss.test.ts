@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { acceptImage } from '../../test/fixtures/accept-image.ts';
 import { type PipelineHarness, pipelineHarnesses, TILE_SIZE } from '../../test/fixtures/pipeline-harness.ts';
 import { formatOf } from '../domain/format.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import { createLayerReader } from './layer-reader.ts';
 import { createMapComposer } from './map-composer.ts';
 

@@ -10,7 +10,8 @@ import { Counters } from '../lib/counters.ts';
 import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
-import type { StoredTile, Ticket, TileChange, TilePlace } from '../storage/tile-store.ts';
+import { readNow } from '../storage/read-tiles.ts';
+import type { StoredTile, Ticket, TileChange, TilePlace } from '../storage/store.ts';
 import { AdoptedTiles } from './adopted-tiles.ts';
 import type { Flight } from './flight.ts';
 import {
@@ -209,8 +210,8 @@ class Pipeline implements TilePipeline {
   /** Synchronous, so that a tile found here cannot be dropped or replaced before it is held. */
   #loadNow(tiles: ResolvedTileSet, tile: TileIndex): CachedTile | null | undefined {
     const { store } = tiles.bound;
-    if (!store.getNow || !subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return undefined;
-    const found = store.getNow(tiles.set, tile);
+    if (!subsetContains(tiles.subset, tile.z, tile.x, tile.y)) return undefined;
+    const found = readNow(store, tiles.set, tile);
     return found && this.#tier.put(tiles.set, tile, found);
   }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { raise } from '../../test/contracts/tile-store-tools.ts';
 import { inLength } from '../../test/fixtures/length.ts';
 import {
   createGate,
@@ -43,8 +44,8 @@ class RaceModel {
   }
 
   async truncate(): Promise<void> {
-    await this.harness.store.raiseGeneration('roads');
-    await this.harness.store.dropLayer('roads');
+    await raise(this.harness.store, 'roads');
+    await this.harness.store.drop('roads', null);
     this.harness.source.version++;
     this.harness.pipeline.forgetLayer('roads');
   }
@@ -104,7 +105,7 @@ it('a reader does not join a flight with an earlier ticket than a truncation tha
   };
   const early = harness.read(4, 5, 6);
   await until(() => harness.source.requests.length === 1);
-  await harness.store.raiseGeneration('roads');
+  await raise(harness.store, 'roads');
   harness.source.version = 2;
   const { bytes } = await harness.read(4, 5, 6);
   expect(await harness.shows(bytes, { z: 4, x: 5, y: 6 }, 2)).toBe(true);

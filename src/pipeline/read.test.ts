@@ -7,7 +7,7 @@ import {
   until,
 } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 
 const open = pipelineHarnesses();
 
@@ -36,11 +36,11 @@ describe('a tile that is at hand', () => {
     const store = createMemoryStore({ type: 'memory' });
     let looks = 0;
     const stored = { createdAt: 0, checksum: 1, freshUntil: null, madeBy: null, bytes: Buffer.from('tile') };
-    const getNow = () => {
+    const get = () => {
       looks++;
       return stored;
     };
-    const harness = open({ store: { ...store, getNow } });
+    const harness = open({ store: { ...store, get: get as unknown as typeof store.get } });
     const first = harness.pipeline.read(harness.tiles, place);
     expect(first).toMatchObject({ outcome: 'HIT', bytes: stored.bytes });
     expect(harness.pipeline.read(harness.tiles, place)).toBe(first);
@@ -51,7 +51,8 @@ describe('a tile that is at hand', () => {
 
   it('a tile is read again if the store cannot answer synchronously', async () => {
     const store = createMemoryStore({ type: 'memory' });
-    const harness = open({ store: { ...store, getNow: () => undefined }, settings: { memoryTierBytes: 0 } });
+    const get: typeof store.get = async (...args) => store.get(...args);
+    const harness = open({ store: { ...store, get }, settings: { memoryTierBytes: 0 } });
     expect((await harness.read(4, 5, 6)).outcome).toBe('MISS');
     await until(() => harness.pipeline.status().flights === 0);
     expect((await harness.read(4, 5, 6)).outcome).toBe('HIT');
@@ -92,10 +93,10 @@ describe('reading a tile', () => {
   it('a missing tile is answered as soon as it is encoded, before the metatile is stored', async () => {
     const harness = open();
     const gate = createGate();
-    const { putMany } = harness.store;
-    harness.store.putMany = async (...args) => {
+    const { put } = harness.store;
+    harness.store.put = async (...args) => {
       await gate.opened;
-      return await putMany(...args);
+      return await put(...args);
     };
     const answer = await harness.read(4, 5, 6);
     expect(answer.outcome).toBe('MISS');
@@ -108,10 +109,10 @@ describe('reading a tile', () => {
   it('a metatile that is still being stored answers its other tiles', async () => {
     const harness = open();
     const gate = createGate();
-    const { putMany } = harness.store;
-    harness.store.putMany = async (...args) => {
+    const { put } = harness.store;
+    harness.store.put = async (...args) => {
       await gate.opened;
-      return await putMany(...args);
+      return await put(...args);
     };
     await harness.read(4, 5, 6);
     const neighbour = await harness.read(4, 4, 4);
@@ -123,10 +124,10 @@ describe('reading a tile', () => {
   it('a fetch waits when too many earlier ones of its source are still being stored', async () => {
     const harness = open({ settings: { maxFetchesPerSource: 1 } });
     const gate = createGate();
-    const { putMany } = harness.store;
-    harness.store.putMany = async (...args) => {
+    const { put } = harness.store;
+    harness.store.put = async (...args) => {
       await gate.opened;
-      return await putMany(...args);
+      return await put(...args);
     };
     await harness.read(4, 0, 0);
     let answered = false;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { raise } from '../../test/contracts/tile-store-tools.ts';
 import {
   createGate,
   type PipelineHarness,
@@ -180,7 +181,7 @@ describe('renewing a metatile', () => {
     harness.source.answer = async (request, number) => {
       const answer = harness.source.draw(request);
       harness.source.version = 2;
-      if (number === 0) await harness.store.raiseGeneration('roads');
+      if (number === 0) await raise(harness.store, 'roads');
       return answer;
     };
     expect(await harness.renew('all', 4, 5, 6)).toMatchObject({ made: 16, upstreamRequests: 2 });
@@ -190,7 +191,7 @@ describe('renewing a metatile', () => {
   it('renewing a metatile gives up when truncations never end', async () => {
     const harness = open();
     harness.source.answer = async (request) => {
-      await harness.store.raiseGeneration('roads');
+      await raise(harness.store, 'roads');
       return harness.source.draw(request);
     };
     await expect(harness.renew('all', 4, 5, 6)).rejects.toMatchObject({ code: 'generation-stale' });
@@ -204,7 +205,7 @@ describe('renewing a metatile', () => {
     };
     await expect(harness.renew('missing', 4, 5, 6)).rejects.toMatchObject({ reason: 'html' });
     harness.source.answer = harness.source.draw;
-    harness.store.putMany = async () => {
+    harness.store.put = async () => {
       throw new TilewardenError('store-full', 'The disk is full.');
     };
     await expect(harness.renew('missing', 4, 5, 6)).rejects.toMatchObject({ code: 'store-full' });

@@ -3,6 +3,7 @@ import { falseIfOutdated, TilewardenError } from '../domain/errors.ts';
 import { MADE_BY_REQUEST, type TileIndex } from '../domain/tile-key.ts';
 import { intersectRects, rectContains, sizeOfRect, type TileRect, tilesOfRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import { presentTiles } from '../storage/read-tiles.ts';
 import type { AdoptedTiles } from './adopted-tiles.ts';
 import type { Flight } from './flight.ts';
 import type { Flights } from './flights.ts';
@@ -72,7 +73,7 @@ export function createRenewer(
   async function presentIn({ tiles, metatile, within }: RenewRequest): Promise<Set<string>> {
     const now = clock.now();
     const since = freshSince(tiles.bound.layer, metatile.z, now);
-    const present = await tiles.bound.store.present(tiles.set, metatile.z, within, since, now);
+    const present = await presentTiles(tiles.bound.store, tiles.set, metatile.z, within, since, now);
     return new Set(present.map(tileText));
   }
 
@@ -94,7 +95,7 @@ export function createRenewer(
 }
 
 async function hasMore({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {
-  const there = await tiles.bound.store.present(tiles.set, metatile.z, within, 0);
+  const there = await presentTiles(tiles.bound.store, tiles.set, metatile.z, within, 0);
   return there.length > fresh;
 }
 

@@ -6,7 +6,7 @@ import type { ParameterSelection } from '../domain/parameter-filter.ts';
 import type { TilesAbove } from '../domain/tile-events.ts';
 import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import type { StoredTile, TileChange, TilePlace } from '../storage/tile-store.ts';
+import type { StoredTile, TileChange, TilePlace } from '../storage/store.ts';
 
 /** A tile set with the live things that make and keep its tiles. */
 export interface ResolvedTileSet {

@@ -25,6 +25,13 @@ interface Candidate extends PageUsage {
   readonly store: Pick<Store, 'edit'>;
 }
 
+interface CleanUpPlan {
+  /** Bytes to remove. */
+  readonly excess: number;
+  /** Milliseconds since 1970; uses up to then are known to the stores. */
+  readonly begunAt: number;
+}
+
 /** Milliseconds after which a clean-up comes back, so that waiting writers learn of the room there is. */
 const TURN = 250;
 /** Milliseconds for which a page counts as in use. */
@@ -36,7 +43,7 @@ const IN_USE = 1000;
  */
 export async function cleanUp(
   { layer, policy }: Pick<QuotaScope, 'layer' | 'policy'>,
-  excess: number,
+  { excess, begunAt }: CleanUpPlan,
   { stores, events, clock }: CleanUpParts,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Evicted>> {
@@ -46,7 +53,8 @@ export async function cleanUp(
   for await (const { store, set, z, pageX, pageY, ...page } of candidates(stores, policy, layer)) {
     if (removed >= excess || signal.aborted || clock.monotonic() > until) break;
     const now = clock.now();
-    if (isInUse(page.writtenAt, now) || isInUse(page.usedAt, now)) continue;
+    const isInUse = (at: number) => at > begunAt - IN_USE && at <= now + IN_USE;
+    if (isInUse(page.writtenAt) || isInUse(page.usedAt)) continue;
     const rect = blockAt(pageX, pageY, PAGE_SIZE);
     const { tiles, bytes } = await store.edit(set, z, rect, { type: 'remove' });
     if (tiles === 0) continue;
@@ -55,11 +63,6 @@ export async function cleanUp(
     removed += bytes;
   }
   return evicted;
-}
-
-/** Of a clock that was put back nothing follows. */
-function isInUse(at: number, now: number): boolean {
-  return Math.abs(now - at) < IN_USE;
 }
 
 /** Those that go first, of all stores together. */

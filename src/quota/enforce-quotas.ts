@@ -23,6 +23,13 @@ interface EnforcerOptions extends CleanUpParts {
   readonly log: Logger;
 }
 
+interface Enforced {
+  /** Whether pages were. */
+  readonly removed: boolean;
+  /** Whether usage is still above a quota. */
+  readonly over: boolean;
+}
+
 /** Milliseconds between looks at the usage; what grows faster than the clean-up period allows is met earlier. */
 const WATCH_INTERVAL = 250;
 /** The same above a quota, where writers may wait. */
@@ -49,11 +56,10 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
   /** Milliseconds that the last look took. */
   let took = 0;
 
-  /** Whether pages were removed, and whether usage is still above a quota. */
   async function enforce(
     configuration: QuotaConfiguration,
     thoroughly: boolean,
-  ): Promise<{ readonly removed: boolean; readonly over: boolean }> {
+  ): Promise<Enforced> {
     const turns = new Semaphore(configuration.maxConcurrentCleanUps);
     const keep = (used: UsedBytes) => (scope: QuotaScope) =>
       turns.during(() => keepWithin(scope, used(scope.layer), thoroughly), signal);
@@ -77,8 +83,9 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
     const slack = thoroughly ? 0 : EARLY * toleratedAbove(scope);
     if (used <= scope.limit + slack) return false;
     options.onFull?.(scope);
+    const plan = { excess: used - targetOf(scope, used), begunAt: clock.now() };
     await options.saveUses();
-    const evicted = await cleanUp(scope, used - targetOf(scope, used), options, signal);
+    const evicted = await cleanUp(scope, plan, options, signal);
     if (evicted.size === 0) return false;
     await evictions.add(evicted, clock.now());
     log.info({ ...sumOf(evicted), policy: scope.policy }, 'removed tiles to keep a quota');
@@ -109,10 +116,9 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
           cleanedAt = clock.monotonic();
           wake = new AbortController();
         }
-        const { removed, over } = configuration.enabled
-          ? await enforce(configuration, due || unfinished)
-          : { removed: false, over: false };
-        unfinished = over && (due || unfinished);
+        const thoroughly: boolean = due || unfinished;
+        const { removed, over }: Enforced = configuration.enabled ? await enforce(configuration, thoroughly) : IDLE;
+        unfinished = over && thoroughly;
         if (!removed || !over) await pause(configuration, over);
       } catch (error) {
         if (signal.aborted) return;
@@ -122,6 +128,8 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
     }
   }
 }
+
+const IDLE: Enforced = { removed: false, over: false };
 
 /** The usage to go down to. */
 function targetOf(scope: QuotaScope, used: number): number {

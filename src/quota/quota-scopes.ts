@@ -53,7 +53,11 @@ export interface QuotaRoom {
 }
 
 /** Null when quotas are not enforced. */
-export function quotaRoom(name: string, configuration: QuotaConfiguration, used: UsedBytes): QuotaRoom | null {
+export function quotaRoom(
+  name: string,
+  configuration: QuotaConfiguration,
+  used: UsedBytes,
+): QuotaRoom | null {
   const rooms = scopesOf(configuration)
     .filter(({ layer }) => layer === null || layer === name)
     .map(({ layer, limit }): QuotaRoom => {

@@ -62,7 +62,12 @@ export async function openQuotaService(options: QuotaServiceOptions) {
   const unsubscribe = events.subscribe((event) => {
     if (event.type === 'served') uses.count(event.set, event.tile, event.at, event.times);
   });
-  const save = () => saveUses(uses, stores);
+  let saved: Promise<void> = Promise.resolve();
+  /** Of two calls the second one also waits for what the first has taken. */
+  const save = () => {
+    saved = saved.catch(() => undefined).then(() => saveUses(uses, stores));
+    return saved;
+  };
   const saving = openRepeater(save, {
     clock,
     log,

@@ -59,5 +59,14 @@ export function asTileStore(store: Store): TileStore {
     },
   });
   const { put, edit, mark, marks, usage } = store;
-  return { ...tileStore, put, edit, mark, marks, usage };
+  return {
+    ...tileStore,
+    isLocal: store.isLocal ?? false,
+    get: store.get as TileStore['get'],
+    put,
+    edit,
+    mark,
+    marks,
+    usage,
+  };
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { TilewardenError } from '../domain/errors.ts';
 import { schemaKit } from '../lib/schemas.ts';
 import { checkStore } from './check-store.ts';
-import { createMemoryStore } from './memory/memory-store.ts';
-import { memoryStoreOptions } from './memory/memory-store-options.ts';
+import { createMemoryStore } from './segments/memory-store.ts';
+import { memoryStoreOptions } from './segments/memory-store-options.ts';
+import type { Store } from './store.ts';
 
 const store = () => createMemoryStore(memoryStoreOptions(schemaKit).parse({ type: 'memory' }));
 
@@ -12,15 +13,13 @@ describe('checking a store', () => {
     const sound = store();
     await checkStore(sound);
     await checkStore(sound);
-    const layers: string[] = [];
-    for await (const layer of sound.layers()) layers.push(layer);
-    expect(layers).toEqual([]);
+    expect((await sound.usage()).levels).toEqual([]);
   });
 
   it('a store check passes on a full disk, because tiles are still served', async () => {
     const full = {
       ...store(),
-      raiseGeneration: () => Promise.reject(new TilewardenError('store-full', 'The disk is full.')),
+      mark: () => Promise.reject(new TilewardenError('store-full', 'The disk is full.')),
     };
     await expect(checkStore(full)).resolves.toBeUndefined();
   });
@@ -28,13 +27,13 @@ describe('checking a store', () => {
   it('a store check fails when writing fails', async () => {
     const broken = {
       ...store(),
-      raiseGeneration: () => Promise.reject(new TilewardenError('store-failed', 'The tile store failed.')),
+      mark: () => Promise.reject(new TilewardenError('store-failed', 'The tile store failed.')),
     };
     await expect(checkStore(broken)).rejects.toMatchObject({ code: 'store-failed' });
   });
 
   it('a store check fails when the written tile cannot be read back', async () => {
-    const forgetful = { ...store(), generation: async () => 0 };
+    const forgetful = { ...store(), marks: (async () => 0) as unknown as Store['marks'] };
     await expect(checkStore(forgetful)).rejects.toMatchObject({ code: 'store-failed' });
   });
 });

@@ -1,19 +1,20 @@
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import type { TileStore } from './tile-store.ts';
+import type { Store } from './store.ts';
 
 /** No layer can be called so: its generation belongs to the check alone. */
 const CANARY = '';
 
 /** Writes durably and reads back. A full disk is no failure: tiles are then served without being stored. */
-export async function checkStore(store: TileStore): Promise<void> {
+export async function checkStore(store: Store): Promise<void> {
   const written = await raise(store);
-  if (written === null || (await store.generation(CANARY)) >= written) return;
+  if (written === null || (await store.marks(CANARY)) >= written) return;
   throw new TilewardenError('store-failed', 'The tile store does not read back what was written.');
 }
 
-async function raise(store: TileStore): Promise<number | null> {
+async function raise(store: Store): Promise<number | null> {
   try {
-    return await store.raiseGeneration(CANARY);
+    const raises = [{ layer: CANARY, places: null, effect: null }];
+    return (await store.mark({ type: 'raise', raises }))[0] ?? null;
   } catch (error) {
     if (isTilewardenError(error, 'store-full')) return null;
     throw error;

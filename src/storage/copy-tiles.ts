@@ -1,11 +1,12 @@
 import { falseIfOutdated, TilewardenError } from '../domain/errors.ts';
 import { PAGE_SIZE } from '../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../domain/tile-rect.ts';
-import type { PageStatistics, TileStore, TileWrite } from './tile-store.ts';
+import { countStored, pagesIn, presentTiles, readPage, tileSetsIn } from './read-tiles.ts';
+import type { PageUsage, Store, TileWrite } from './store.ts';
 
 export interface CopyOptions {
-  readonly from: TileStore;
-  readonly to: TileStore;
+  readonly from: Store;
+  readonly to: Store;
   /** Null: all layers that have tiles. */
   readonly layer: string | null;
   readonly signal: AbortSignal;
@@ -45,34 +46,32 @@ export async function copyTiles({ from, to, layer, signal, onProgress }: CopyOpt
   return total;
 }
 
-async function* pagesOf(store: TileStore, layer: string | null): AsyncGenerator<PageStatistics> {
-  for await (const name of layer === null ? store.layers() : [layer]) {
-    for await (const set of store.tileSets(name)) yield* store.pages(set);
-  }
+async function* pagesOf(store: Store, layer: string | null): AsyncGenerator<PageUsage> {
+  for (const set of await tileSetsIn(store, layer)) yield* pagesIn(store, { set });
 }
 
-function rectOf({ pageX, pageY }: PageStatistics): TileRect {
+function rectOf({ pageX, pageY }: PageUsage): TileRect {
   return blockAt(pageX, pageY, PAGE_SIZE);
 }
 
 /** As many tiles and bytes, and as many that are as recent as the last write: copies keep their age. */
-async function isCopied(from: TileStore, to: TileStore, page: PageStatistics): Promise<boolean> {
+async function isCopied(from: Store, to: Store, page: PageUsage): Promise<boolean> {
   const { set, z, tiles, bytes, writtenAt } = page;
-  const there = await to.count(set, z, rectOf(page));
+  const there = await countStored(to, set, z, rectOf(page));
   if (there.tiles !== tiles || there.bytes !== bytes) return false;
-  const recent = (store: TileStore) => store.present(set, z, rectOf(page), writtenAt - MAX_MAKING);
+  const recent = (store: Store) => presentTiles(store, set, z, rectOf(page), writtenAt - MAX_MAKING);
   const [ours, theirs] = await Promise.all([recent(from), recent(to)]);
   return ours.length === theirs.length;
 }
 
-async function copyPage(from: TileStore, to: TileStore, page: PageStatistics, signal: AbortSignal) {
+async function copyPage(from: Store, to: Store, page: PageUsage, signal: AbortSignal) {
   const { set, z } = page;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     signal.throwIfAborted();
     // Noted before anything is read, so that tiles truncated in between are not written.
-    const generation = await to.generation(set.layer, { gridSet: set.gridSet, z, rect: rectOf(page) });
-    const tiles = await readPage(from, page);
-    const stored = await to.putMany(set, z, tiles, generation).catch(falseIfOutdated);
+    const generation = await to.marks(set.layer, { gridSet: set.gridSet, z, rect: rectOf(page) });
+    const tiles = await writesOf(from, page);
+    const stored = await to.put(set, z, tiles, generation).catch(falseIfOutdated);
     if (stored && (await isSame(to, page, tiles))) {
       return { tiles: tiles.length, bytes: tiles.reduce((sum, { bytes }) => sum + bytes.length, 0) };
     }
@@ -81,16 +80,16 @@ async function copyPage(from: TileStore, to: TileStore, page: PageStatistics, si
   throw new TilewardenError('store-failed', `The copy of a page is not what was copied: ${place}.`);
 }
 
-async function readPage(store: TileStore, { set, z, pageX, pageY }: PageStatistics): Promise<TileWrite[]> {
-  const found = await store.pageWith(set, { z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
+async function writesOf(store: Store, { set, z, pageX, pageY }: PageUsage): Promise<TileWrite[]> {
+  const found = await readPage(store, set, { z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
   return found.map(({ x, y, bytes, createdAt, freshUntil, madeBy }) => {
     return { x, y, bytes, createdAt, freshUntil, madeBy };
   });
 }
 
 /** Whether each tile is there, or one that is newer. */
-async function isSame(store: TileStore, page: PageStatistics, tiles: readonly TileWrite[]): Promise<boolean> {
-  const found = new Map((await readPage(store, page)).map((tile) => [`${tile.x} ${tile.y}`, tile]));
+async function isSame(store: Store, page: PageUsage, tiles: readonly TileWrite[]): Promise<boolean> {
+  const found = new Map((await writesOf(store, page)).map((tile) => [`${tile.x} ${tile.y}`, tile]));
   return tiles.every(({ x, y, bytes, createdAt }) => {
     const tile = found.get(`${x} ${y}`);
     return tile !== undefined && (tile.bytes.equals(bytes) || tile.createdAt > createdAt);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { derive } from './derive.ts';
-import { createMemoryStore } from './memory/memory-store.ts';
+import { createMemoryStore } from './segments/memory-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
 

@@ -1,21 +1,21 @@
 import type { z as Zod } from 'zod';
 import type { DriverSchemas } from '../lib/schemas.ts';
 import { azureDriver } from './azure/azure-driver.ts';
-import { bundleDriver } from './bundle/bundle-driver.ts';
-import { memoryDriver } from './memory/memory-driver.ts';
 import { s3Driver } from './s3/s3-driver.ts';
+import { memoryDriver } from './segments/memory-driver.ts';
+import { segmentsDriver } from './segments/segments-driver.ts';
 import type { StoreDriver, StoreTools } from './store-driver.ts';
 import type { TileStore } from './tile-store.ts';
 
 /** Every kind of store there is; no other file names one. */
-export const STORE_DRIVERS = [bundleDriver, memoryDriver, s3Driver, azureDriver] as const;
+export const STORE_DRIVERS = [segmentsDriver, memoryDriver, s3Driver, azureDriver] as const;
 
 /** The schemas of the options, in the order of the drivers. */
 export type StoreSchemas = DriverSchemas<typeof STORE_DRIVERS>;
 export type StoreSettings = Zod.output<StoreSchemas[number]>;
 
 export function driverOf({ type }: Pick<StoreSettings, 'type'>): StoreDriver<StoreSettings> {
-  return STORE_DRIVERS.find((driver) => driver.type === type) ?? bundleDriver;
+  return STORE_DRIVERS.find((driver) => driver.type === type) ?? segmentsDriver;
 }
 
 /** Types of stores with these places, for messages. */
@@ -32,7 +32,7 @@ export async function openStore(
     ...tools,
     async openCopies() {
       const { schemaKit } = await import('../lib/schemas.ts');
-      return bundleDriver.open(bundleDriver.options(schemaKit).parse({ type: 'bundle' }), all);
+      return segmentsDriver.open(segmentsDriver.options(schemaKit).parse({ type: 'bundle' }), all);
     },
   };
   // Nothing is ever in it, so that every tile is read by the process that has the database.

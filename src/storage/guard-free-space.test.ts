@@ -3,7 +3,7 @@ import { type LogEntry, recordingLogger } from '../../test/fixtures/http-app.ts'
 import { createManualClock } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { guardFreeSpace } from './guard-free-space.ts';
-import { createMemoryStore } from './memory/memory-store.ts';
+import { createMemoryStore } from './segments/memory-store.ts';
 import type { TileStore } from './tile-store.ts';
 
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
@@ -24,7 +24,7 @@ function openGuarded(changes: Partial<TileStore> = {}) {
       measure: async () => disk.room,
     },
   );
-  const put = () => store.putMany(SET, 3, [TILE], 0);
+  const put = () => store.put(SET, 3, [TILE], 0);
   return { clock, entries, disk, store, put };
 }
 
@@ -73,7 +73,7 @@ describe('a store whose disk is watched', () => {
   it('a store whose disk is watched waits a while after the disk has refused a tile', async () => {
     let tries = 0;
     const { clock, put } = openGuarded({
-      putMany: async () => {
+      put: async () => {
         tries++;
         if (tries === 1) throw new TilewardenError('store-full', 'full');
         return { tiles: 1, bytes: 4 };

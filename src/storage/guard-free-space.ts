@@ -1,7 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { Env } from '../lib/env.ts';
-import type { StoreRoom, TileStore } from './tile-store.ts';
+import type { Store, StoreRoom } from './store.ts';
+import type { TileStore } from './tile-store.ts';
 
 /** Statistics of a file system. */
 interface DiskRoom {
@@ -85,29 +86,23 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
     if (!short) log.info(details, `The disk of ${root} has space again; tiles are stored.`);
   }
 
-  return {
-    ...store,
-    room,
-    async putMany(set, z, tiles, generation, lease) {
-      const short = await isShort();
-      if (short) {
-        tell(true);
-        throw new TilewardenError('store-full', shortage());
-      }
-      try {
-        const change = await store.putMany(set, z, tiles, generation, lease);
-        tell(false);
-        return change;
-      } catch (error) {
-        if (isTilewardenError(error, 'store-full')) {
-          refusedAt = clock.monotonic();
-          tell(true);
-          throw new TilewardenError('store-full', shortage(), { cause: error });
-        }
-        throw error;
-      }
-    },
+  const put: Store['put'] = async (set, z, tiles, ticket, lease) => {
+    if (await isShort()) {
+      tell(true);
+      throw new TilewardenError('store-full', shortage());
+    }
+    try {
+      const change = await store.put(set, z, tiles, ticket, lease);
+      tell(false);
+      return change;
+    } catch (error) {
+      if (!isTilewardenError(error, 'store-full')) throw error;
+      refusedAt = clock.monotonic();
+      tell(true);
+      throw new TilewardenError('store-full', shortage(), { cause: error });
+    }
   };
+  return { ...store, room, put, putMany: put };
 }
 
 function freePercent({ blocks, bavail, files, ffree }: DiskRoom): number {

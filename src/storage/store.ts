@@ -125,6 +125,8 @@ export interface PageUsage extends StoreChange, UsedPage {
 
 /** Abilities of some stores. */
 export interface StoreFacets {
+  /** `get` reads from this machine, in microseconds and without a promise. */
+  readonly isLocal?: boolean;
   /**
    * Only drivers whose tiles other machines change have it. What was truncated, replaced, removed or marked stale since
    * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left

@@ -1,6 +1,7 @@
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { countTiles, type TileRect } from '../domain/tile-rect.ts';
 import { freshSince } from '../pipeline/freshness.ts';
+import { countStored, presentTiles, tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { expectedSizes } from './expected-sizes.ts';
 import { setsToEmpty } from './perform-step.ts';
@@ -57,7 +58,7 @@ async function setsOf({ request, tiles }: PlannedTask, every: boolean): Promise<
   if (!every) return [set];
   const formats = bound.layer.formats.map(({ mediaType }) => mediaType);
   const sets: TileSetKey[] = [];
-  for await (const one of bound.store.tileSets(set.layer)) {
+  for (const one of await tileSetsIn(bound.store, set.layer)) {
     const isRead = !bound.incarnation || bound.incarnation(one) === (one.incarnation ?? '');
     if (one.gridSet === set.gridSet && formats.includes(one.format) && isRead) sets.push(one);
   }
@@ -115,10 +116,10 @@ async function countCached(
   let counted = NO_CHANGE;
   let [examined, stale] = [0, 0];
   for await (const rect of rects) {
-    const here = await store.count(set, z, rect);
+    const here = await countStored(store, set, z, rect);
     counted = sumOfChanges([counted, here]);
     if (!freshness || here.tiles === 0 || examined >= freshness.examined) continue;
-    const fresh = await store.present(set, z, rect, freshness.since, freshness.now);
+    const fresh = await presentTiles(store, set, z, rect, freshness.since, freshness.now);
     examined += here.tiles;
     stale += Math.max(0, here.tiles - fresh.length);
   }

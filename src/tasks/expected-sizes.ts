@@ -1,14 +1,11 @@
-import type { TileSetKey } from '../domain/tile-key.ts';
-import { WHOLE_LEVEL } from '../domain/tile-rect.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import { type LevelUsage, type Store, type StoreChange, sumOfChanges } from '../storage/store.ts';
 import type { TaskEstimate, ZoomEstimate } from './task-service.ts';
 
 /** Tiles of a zoom whose mean size is that of the others. */
 const ENOUGH_SAMPLES = 32;
 /** A tile without a picture: at a zoom that has no samples all may be such. */
 const BLANK_TILE_BYTES = 300;
-const SAMPLED_PARTS = 16;
-const SAMPLED_PAGES = 256;
 
 interface Mean {
   readonly z: number;
@@ -18,7 +15,7 @@ interface Mean {
 
 /** The size of all tiles, and a range of what is added to the stored ones. Null: nothing is stored to go by. */
 export async function expectedSizes(
-  store: TileStore,
+  store: Store,
   sets: readonly TileSetKey[],
   zooms: readonly ZoomEstimate[],
 ): Promise<Pick<TaskEstimate, 'bytes' | 'addedBytes'>> {
@@ -45,7 +42,7 @@ export async function expectedSizes(
 
 /** From the tiles of the request, or else from others of the same zoom. */
 async function meansOf(
-  store: TileStore,
+  store: Store,
   sets: readonly TileSetKey[],
   zooms: readonly ZoomEstimate[],
 ): Promise<readonly Mean[]> {
@@ -60,25 +57,17 @@ async function meansOf(
   return means;
 }
 
-async function sampleOf(store: TileStore, sets: readonly TileSetKey[], z: number): Promise<StoreChange> {
-  const parts: StoreChange[] = [];
-  for (const set of sets) {
-    for await (const part of store.parts(set, z, WHOLE_LEVEL)) {
-      if (parts.push(part) >= SAMPLED_PARTS) return sumOfChanges(parts);
-    }
-  }
-  return sumOfChanges(parts);
+async function sampleOf(store: Store, sets: readonly TileSetKey[], z: number): Promise<StoreChange> {
+  return sumOfChanges((await levelsOf(store, sets)).filter((level) => level.z === z));
 }
 
 /** Of zooms that the request does not have. */
-async function meansElsewhere(store: TileStore, sets: readonly TileSetKey[]): Promise<readonly Mean[]> {
-  const byZoom = new Map<number, StoreChange>();
-  let pages = 0;
-  for (const set of sets) {
-    for await (const page of store.pages(set)) {
-      byZoom.set(page.z, sumOfChanges([byZoom.get(page.z) ?? NO_CHANGE, page]));
-      if (++pages >= SAMPLED_PAGES) break;
-    }
-  }
-  return Array.from(byZoom, ([z, { tiles, bytes }]) => ({ z, bytes: bytes / tiles, isSure: false }));
+async function meansElsewhere(store: Store, sets: readonly TileSetKey[]): Promise<readonly Mean[]> {
+  const levels = await levelsOf(store, sets);
+  return levels.map(({ z, tiles, bytes }) => ({ z, bytes: bytes / tiles, isSure: false }));
+}
+
+async function levelsOf(store: Store, sets: readonly TileSetKey[]): Promise<readonly LevelUsage[]> {
+  const ids = new Set(sets.map(tileSetId));
+  return (await store.usage()).levels.filter(({ set }) => ids.has(tileSetId(set)));
 }

@@ -68,7 +68,7 @@ describe('truncating a layer', () => {
     async (what) => {
       const { fixture, store, selections } = await openTruncationFixture();
       const { harness } = fixture;
-      store.putMany = () => Promise.reject(new TilewardenError('store-full', 'The disk is full.'));
+      store.put = () => Promise.reject(new TilewardenError('store-full', 'The disk is full.'));
       const tile = { z: 2, x: 0, y: 0 };
       await harness.read(2, 0, 0);
       await expect.poll(async () => (await harness.read(2, 0, 0)).outcome).toBe('HIT');
@@ -149,7 +149,7 @@ it.each([
     const seed = async (number: number | undefined) => {
       const rect = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
       const ticket = await store.ticket('roads', { gridSet: set.gridSet, z: 1, rect });
-      await store.putMany(set, 1, [{ ...TILE, bytes: Buffer.from('new') }], ticket.number);
+      await store.put(set, 1, [{ ...TILE, bytes: Buffer.from('new') }], ticket.number);
       return number;
     };
     Object.assign(store, {

@@ -10,6 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import { tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import { countCovered, coveredRects } from './area-cover.ts';
 import { type Counts, NO_COUNTS } from './store/lease.ts';
@@ -233,9 +234,7 @@ export async function setsToEmpty(
   request: TaskRequest,
 ): Promise<readonly TileSetKey[]> {
   const selection = { gridSets: [gridSet], ...partitionOf(request) };
-  const cached: TileSetKey[] = [];
-  for await (const set of store.tileSets(layer)) if (selects(selection, set)) cached.push(set);
-  return cached;
+  return (await tileSetsIn(store, layer)).filter((set) => selects(selection, set));
 }
 
 /** The formats and parameters that a truncation means. */

@@ -10,7 +10,7 @@ import { createGridSubset } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
 import { createParameterFilter } from '../domain/parameter-filter.ts';
 import type { Pace } from '../lib/yielding.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import { MAX_VISITS, VISITS_PER_TURN } from './area-cover.ts';
 import { planTask } from './plan-task.ts';
 import type { TaskDraft } from './task-draft.ts';

@@ -4,7 +4,7 @@ import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import { amountInSet } from '../storage/amount-in-set.ts';
+import { amountInSet } from '../storage/read-tiles.ts';
 import { NO_CHANGE, sumOfChanges } from '../storage/tile-store.ts';
 import { placesToMark } from './mark-places.ts';
 import { effectOf, markTiles } from './mark-tiles.ts';
@@ -86,7 +86,7 @@ export function createSelectionWork(options: SelectionWorkOptions) {
   async function dropWhole(stored: StoredSet): Promise<SelectedTiles> {
     const counted = await countWhole(stored);
     const { store, set } = stored;
-    await store.dropTileSet(set);
+    await store.drop(set.layer, set);
     events.emit({ type: 'layer-dropped', layer: set.layer, at: clock.now() });
     return counted;
   }

@@ -14,10 +14,10 @@ it('a task requests more from upstream while earlier tiles are being stored, but
   fixture = await openTaskFixture({ tasks: { maxThreads: 1 } });
   const { harness, service, ended } = fixture;
   const gate = createGate();
-  const { putMany } = harness.store;
-  harness.store.putMany = async (...args) => {
+  const { put } = harness.store;
+  harness.store.put = async (...args) => {
     await gate.opened;
-    return await putMany(...args);
+    return await put(...args);
   };
   let atOnce = 0;
   let most = 0;

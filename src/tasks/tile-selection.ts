@@ -6,6 +6,7 @@ import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { DEEPEST_ZOOM, intersectRects, type TileRect, WHOLE_LEVEL } from '../domain/tile-rect.ts';
+import { countStored, partsIn, tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
 import {
   type AreaCover,
@@ -61,7 +62,7 @@ export async function setsOf(
 ): Promise<readonly StoredSet[]> {
   const sets: StoredSet[] = [];
   for (const [name, store] of storesOf(bound)) {
-    for await (const set of store.tileSets(bound.layer.name)) {
+    for (const set of await tileSetsIn(store, bound.layer.name)) {
       if (selects(selection, set)) sets.push({ name, store, set });
     }
   }
@@ -181,7 +182,7 @@ export async function* rectsOf(
   set: TileSetKey,
   { z, rect, cover }: SelectedPlace,
 ): AsyncGenerator<TileRect> {
-  for await (const part of store.parts(set, z, rect)) yield* coveredRects(cover, z, part.rect);
+  for (const part of await partsIn(store, set, z, rect)) yield* coveredRects(cover, z, part.rect);
 }
 
 /** By the store's indexes; nothing is listed. `seen` is called with blocks that have tiles. */
@@ -195,7 +196,7 @@ export async function countSelected(
   let counted = NO_CHANGE;
   for (const place of placesOf(layer, set.gridSet, selection)) {
     for await (const rect of rectsOf(store, set, place)) {
-      const here = await store.count(set, place.z, rect, selection.olderThan);
+      const here = await countStored(store, set, place.z, rect, selection.olderThan);
       if (here.tiles > 0) seen(place.z, rect);
       counted = sumOfChanges([counted, here]);
     }

@@ -9,8 +9,8 @@ describe('truncating a selection', () => {
     const { set } = opened.fixture.harness.tiles;
     const jpeg = { ...set, format: 'image/jpeg' };
     const tiles = [0, 15, 16, 40].map((x) => ({ x, y: 3, bytes: Buffer.alloc(100), createdAt: 1000 + x }));
-    for (const key of [set, jpeg]) await opened.store.putMany(key, 6, tiles, 0);
-    await opened.store.putMany(set, 7, tiles, 0);
+    for (const key of [set, jpeg]) await opened.store.put(key, 6, tiles, 0);
+    await opened.store.put(set, 7, tiles, 0);
     return { ...opened, set, jpeg };
   }
 
@@ -63,7 +63,7 @@ describe('truncating a selection', () => {
       (await store.present(set, z, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0)).map(({ x }) => x);
     expect(await left(6)).toEqual([16, 40]);
     expect(await left(7)).toEqual([0, 15, 16, 40]);
-    expect(await store.generation('roads')).toBe(1);
+    expect(await store.marks('roads')).toBe(1);
   });
 
   it('truncating a selection looks only where it selects: nothing of the tile set is listed, and flights elsewhere go on', async () => {
@@ -80,8 +80,8 @@ describe('truncating a selection', () => {
       expect(found.reduce((sum, { tiles }) => sum + tiles, 0)).toBe(3);
     }
     const elsewhere = { ...TILE, x: 60, y: 3 };
-    expect(await store.putMany(set, 6, [elsewhere], 0)).toMatchObject({ tiles: 1 });
-    const within = store.putMany(set, 6, [{ ...TILE, x: 0, y: 3 }], 0);
+    expect(await store.put(set, 6, [elsewhere], 0)).toMatchObject({ tiles: 1 });
+    const within = store.put(set, 6, [{ ...TILE, x: 0, y: 3 }], 0);
     await expect(within).rejects.toMatchObject({ code: 'generation-stale' });
   });
 

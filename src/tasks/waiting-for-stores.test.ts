@@ -7,7 +7,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { guardFreeSpace } from '../storage/guard-free-space.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../storage/segments/memory-store.ts';
 
 let fixture: TaskFixture | null = null;
 afterEach(() => fixture?.close());

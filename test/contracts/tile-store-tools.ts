@@ -1,4 +1,5 @@
 import { pageOf, type TileSetKey } from '../../src/domain/tile-key.ts';
+import type { Raise, Store } from '../../src/storage/store.ts';
 import type {
   PageStatistics,
   StoreChange,
@@ -11,6 +12,16 @@ export const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 
 export function tile(x: number, y: number, content: string, createdAt = 1): TileWrite {
   return { x, y, bytes: Buffer.from(content), createdAt };
+}
+
+/** Returns the number. */
+export async function raise(
+  store: Pick<Store, 'mark'>,
+  layer: string,
+  places: Raise['places'] = null,
+  effect: Raise['effect'] = null,
+): Promise<number> {
+  return (await store.mark({ type: 'raise', raises: [{ layer, places, effect }] }))[0] ?? 0;
 }
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {

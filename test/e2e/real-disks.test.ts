@@ -281,7 +281,7 @@ async function fillStore(root: string): Promise<void> {
   const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
   const set = { layer: 'world', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
   const tile = { x: 0, y: 0, bytes: Buffer.alloc(100, 7), createdAt: Date.now() };
-  for (const z of ZOOMS) await store.putMany(set, z, [tile], 0);
+  for (const z of ZOOMS) await store.put(set, z, [tile], 0);
   await store.close();
 }
 

@@ -181,7 +181,7 @@ class Stage {
   /** With pictures of the upstream, without requests to it. */
   async #fillCache(): Promise<void> {
     const { store, tiles } = this.#harness;
-    const generation = await store.generation(tiles.set.layer);
+    const generation = await store.marks(tiles.set.layer);
     const row = Array.from({ length: SEEN_TILES }, (_, x) => ({
       z: ZOOM,
       x,
@@ -191,7 +191,7 @@ class Stage {
       checksum: x,
       blank: false,
     }));
-    await store.putMany(tiles.set, ZOOM, row, generation);
+    await store.put(tiles.set, ZOOM, row, generation);
   }
 
   async #until(moment: number): Promise<void> {

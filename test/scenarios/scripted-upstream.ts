@@ -61,18 +61,15 @@ export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools)
     }
   }
 
-  /** Null: the place was taken back. */
-  async function visit(request: SourceRequest, again: boolean): Promise<SourceResult | null> {
-    const permit = await limiter.acquire(host, request.priority, request.signal, again);
+  async function visit(request: SourceRequest): Promise<SourceResult> {
+    const permit = await limiter.acquire(host, request.priority, request.signal);
     const begunAt = clock.monotonic();
-    const signal = AbortSignal.any([request.signal, permit.revoked]);
     try {
-      const answer = await ask({ ...request, signal });
+      const answer = await ask(request);
       permit.end(endOf(null, clock.monotonic() - begunAt));
       return answer;
     } catch (error) {
       permit.end(endOf(error, clock.monotonic() - begunAt));
-      if (permit.revoked.aborted) return null;
       throw error;
     }
   }
@@ -87,12 +84,7 @@ export function createScriptedUpstream(scenario: Scenario, tools: UpstreamTools)
     },
     source: {
       maxMetatile: null,
-      async fetch(request) {
-        for (let again = false; ; again = true) {
-          const answer = await visit(request, again);
-          if (answer) return answer;
-        }
-      },
+      fetch: visit,
       async close() {},
     },
   };

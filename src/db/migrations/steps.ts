@@ -205,4 +205,6 @@ export const STEPS: Readonly<Record<string, (dialect: Dialect) => Migration>> = 
     'create index audit_entries_by_account on audit_entries (administrative, account, id)',
     'create index audit_entries_by_kind on audit_entries (administrative, id)',
   ]),
+  /** Stores keep the uses of their pages, and writers read the usage themselves. */
+  '0020-uses-in-stores': statements(() => ['drop table page_uses', 'drop table quota_credit']),
 };

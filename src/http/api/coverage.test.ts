@@ -81,7 +81,7 @@ describe('what is cached', () => {
     const now = Date.now();
     const set = fixture.set('world');
     const write = { x: 3, y: 0, bytes: Buffer.from('old'), createdAt: now - 8 * 86_400_000 };
-    await fixture.store.putMany(set, 2, [write], 0);
+    await fixture.store.put(set, 2, [write], 0);
     await fixture.put(set, 2, 1, 1);
     const { body } = await get('coverage/EPSG:900913/2');
     const coverage = coverageResponse.parse(body);
@@ -112,13 +112,8 @@ describe('what is cached', () => {
       createdAt: Date.now() - age,
     });
     // Tiles of this layer expire after a minute.
-    await fixture.store.putMany(set, 5, [tile(1, 0), tile(2, 3_600_000)], 0);
-    await fixture.store.putMany(
-      set,
-      11,
-      [tile(0, 3_600_000), tile(16, 0), tile(32, 0), tile(33, 3_600_000)],
-      0,
-    );
+    await fixture.store.put(set, 5, [tile(1, 0), tile(2, 3_600_000)], 0);
+    await fixture.store.put(set, 11, [tile(0, 3_600_000), tile(16, 0), tile(32, 0), tile(33, 3_600_000)], 0);
     const near = coverageResponse.parse((await get('coverage/EPSG:900913/5?shows=state')).body);
     expect(near).toMatchObject({ shows: 'state', exact: true, runs: [0, 1, 3, 1, 1, 1, 0, 1021] });
     await fixture.store.edit(
@@ -165,7 +160,7 @@ describe('a tile', () => {
   it('a tile is shown with all its details, and the request makes none', async () => {
     const set = fixture.set('world');
     const createdAt = Date.now() - 120_000;
-    await fixture.store.putMany(set, 6, [{ x: 1, y: 2, bytes: Buffer.from('tile'), createdAt }], 0);
+    await fixture.store.put(set, 6, [{ x: 1, y: 2, bytes: Buffer.from('tile'), createdAt }], 0);
     events.emit({ type: 'served', set, tile: { z: 6, x: 1, y: 2 }, at: Date.now() });
     const { body } = await get('tiles/EPSG:900913/6/1/2?format=png');
     expect(tileResponse.parse(body)).toMatchObject({
@@ -189,7 +184,7 @@ describe('who made a tile', () => {
   async function makerOf(madeBy: number | null, createdAt: number) {
     await fixture.store.dropTileSet(fixture.set('world'));
     const write = { x: 1, y: 2, bytes: Buffer.from('tile'), createdAt, madeBy };
-    await fixture.store.putMany(fixture.set('world'), 6, [write], 0);
+    await fixture.store.put(fixture.set('world'), 6, [write], 0);
     return tileResponse.parse((await get('tiles/EPSG:900913/6/1/2')).body).stored?.madeBy;
   }
 

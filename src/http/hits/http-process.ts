@@ -14,7 +14,7 @@ import type { Env } from '../../lib/env.ts';
 import { isFresh } from '../../pipeline/freshness.ts';
 import { MemoryTier } from '../../pipeline/memory-tier.ts';
 import type { CachedTile, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
-import { type PageName, type PageUse, PageUses } from '../../quota/page-uses.ts';
+import { PageUses } from '../../quota/page-uses.ts';
 import type { AccessLog } from '../access-log.ts';
 import type { Access, ProxyHeaderNames } from '../auth/access.ts';
 import { PEER_HEADER, peerOf } from '../auth/peer.ts';
@@ -264,7 +264,7 @@ interface TileFront extends Pick<TilePipeline, 'read'> {
 /** A pipeline that answers fresh tiles from memory or the store, and forwards the others to the primary. */
 export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOptions): TileFront {
   const tier = new MemoryTier(memoryTierBytes);
-  let uses = new PageUses();
+  const uses = new PageUses();
 
   function load(tiles: ResolvedTileSet, tile: TileIndex, now: number): CachedTile | null {
     const { store } = tiles.bound;
@@ -309,13 +309,12 @@ export function createTileFront({ memoryTierBytes, ask, clock }: TileFrontOption
       for (const place of places) tier.dropPlace(layer, place);
     },
     takePages() {
-      const taken = uses.takeUnsaved(Number.POSITIVE_INFINITY);
-      uses = new PageUses();
-      return taken.map(pageServed);
+      return uses.take().flatMap(({ set, z, pages }) =>
+        pages.map(({ pageX, pageY, hits, usedAt }): PageServed => {
+          const tile = { z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE };
+          return { set, tile, times: hits, at: usedAt };
+        }),
+      );
     },
   };
-}
-
-function pageServed({ set, z, pageX, pageY, hits, lastUsedAt }: PageName & PageUse): PageServed {
-  return { set, tile: { z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE }, times: hits, at: lastUsedAt };
 }

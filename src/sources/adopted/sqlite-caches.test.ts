@@ -10,7 +10,7 @@ import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { formatOf } from '../../domain/format.ts';
 import { exportTiles } from '../../export/export-tiles.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { createMemoryStore } from '../../storage/memory/memory-store.ts';
+import { createMemoryStore } from '../../storage/segments/memory-store.ts';
 import type { OldCache } from '../old-cache.ts';
 import { openSqliteCache } from './open-sqlite-cache.ts';
 
@@ -194,7 +194,7 @@ describe('an adopted GeoPackage', () => {
       [1, 0, 0],
       [3, 5, 2],
     ] as const) {
-      await store.putMany(set, z, [{ x, y, bytes: TILE, createdAt: 1 }], await store.generation('states'));
+      await store.put(set, z, [{ x, y, bytes: TILE, createdAt: 1 }], await store.marks('states'));
     }
     const watched = { signal: new AbortController().signal, onProgress: () => {} };
     await exportTiles({ store, set, content, area: null, target: join(folder, name), ...watched });

@@ -48,11 +48,6 @@ export class HostFigures {
     this.#lastFailure = { at: this.#clock.now(), reason };
   }
 
-  /** Milliseconds that nearly all of the latest answers took at most; null while there are none. */
-  usualMs(): number | null {
-    return this.#latency()?.p95 ?? null;
-  }
-
   report(): Pick<
     UpstreamStatus,
     'requestsPerSecond' | 'latency' | 'requests' | 'refused' | 'answerSeconds' | 'errors' | 'lastFailure'

@@ -131,32 +131,27 @@ describe('the limiter of a host', () => {
     expect(status().breaker).toBe('closed');
   });
 
-  it.each([false, true])(
-    'a host limiter sends a silent host no more requests than other nodes leave to it, adaptive %s',
-    async (adaptive) => {
-      const { acquire, clock, status, limiter } = open({ limits: { concurrency: 8, adaptive }, share: 2 });
-      const waiting = [acquire(), acquire(), acquire(), acquire()];
-      for (const one of waiting) one.catch(() => {});
-      await clock.runUntil(() => status().errors.silent === 1, 20_000);
-      expect(status().inFlight).toBe(2);
-      const closed = limiter.close();
-      await clock.run(20_000);
-      await closed;
-    },
-  );
-
-  it("a host limiter keeps to the host's Retry-After though a probe has an answer", async () => {
-    const { acquire, refusal, clock } = open({ limits: { concurrency: 2 } });
-    (await acquire()).end(ANSWERED);
-    const silent = await acquire();
+  it("a host limiter keeps to the host's Retry-After though a request sent before is answered", async () => {
+    const { acquire, refusal } = open({ limits: { concurrency: 2 } });
+    const first = await acquire();
     const other = await acquire();
-    const waiting = acquire();
-    await clock.run(1500);
-    const probe = await waiting;
-    expect(silent.revoked.aborted).toBe(true);
     other.end(TOO_MUCH);
-    probe.end(ANSWERED);
+    first.end(ANSWERED);
     expect(await refusal()).toMatchObject({ reason: 'retry-after', retryAfterSeconds: 30 });
+  });
+
+  it('a host limiter sends one probe to a host whose requests have timed out, and none before it ends', async () => {
+    const { acquire, refusal, clock, status } = open({ limits: { concurrency: 3 } });
+    const hanging = [await acquire(), await acquire(), await acquire()];
+    for (const permit of hanging) permit.end({ ...DOWN, reason: 'timeout', ms: 15_000 });
+    expect(status().breaker).toBe('open');
+    await clock.run(501);
+    const probe = await acquire();
+    await clock.run(14_000);
+    expect((await refusal()).reason).toBe('failing');
+    probe.end(ANSWERED);
+    (await acquire()).end(ANSWERED);
+    expect(status()).toMatchObject({ breaker: 'closed', inFlight: 0 });
   });
 
   it('a host limiter refuses waiting requests when the host begins to fail', async () => {

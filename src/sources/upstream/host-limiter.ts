@@ -19,7 +19,6 @@ import { busyRefusal, closedRefusal, closingOf, PAUSED_RETRY_MS, stoppingRefusal
 import { HostShare, type HostShares } from './host-share.ts';
 import { linkAbort } from './linked-abort.ts';
 import type { RateTicket, RateWindow } from './rate-window.ts';
-import { SilenceWatch, silenceOf } from './silence-watch.ts';
 import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
 import type { UpstreamOptions } from './upstream-options-for.ts';
 import { WaitingLine } from './waiting-line.ts';
@@ -42,17 +41,12 @@ interface HostLimiterOptions extends Env {
 interface Ticket {
   readonly begunAt: number;
   readonly crowded: boolean;
-  probe: boolean;
+  readonly probe: boolean;
   readonly rate: RateTicket | null;
-  /** It had a place before that was taken back. */
-  readonly again: boolean;
-  readonly revocation: AbortController;
   ended: boolean;
 }
 
 const PRIORITIES = ['interactive', 'task'] as const;
-/** Outcomes that show that the host responds. */
-const SPOKEN: readonly RequestEnd['kind'][] = ['answered', 'refused', 'overloaded'];
 
 /**
  * Admits requests to one host: so many concurrently, so many a second, so many a day, at the hours that suit it,
@@ -69,11 +63,8 @@ export class HostLimiter {
   #quiet: DailyHours;
   #budget: DailyBudget | null = null;
   readonly #share: HostShare | null;
-  readonly #silence = new SilenceWatch<Ticket>();
-  readonly #closing = new AbortController();
   #inFlight = 0;
   #pause: HostPause | null = null;
-  #listening = false;
   /** Ends the sleep until the next request may begin, or until a pause is over. */
   #alarm = new AbortController();
 
@@ -116,13 +107,13 @@ export class HostLimiter {
     this.#budget = budgetOf(this.#limits, { host, budgets, clock, log, refilled: () => this.#serve() });
   }
 
-  async acquire(priority: UpstreamPriority, signal: AbortSignal, again = false): Promise<Permit> {
+  async acquire(priority: UpstreamPriority, signal: AbortSignal): Promise<Permit> {
     signal.throwIfAborted();
     const closing = this.#closedFor(priority);
     if (closing) throw this.#closed(closing);
     if (this.#line.count(priority) >= this.#options.maxWaiting) throw this.#busy();
     const link = linkAbort(signal);
-    const entering = this.#line.join(priority, link.signal, again);
+    const entering = this.#line.join(priority, link.signal);
     this.#share?.want();
     this.#serve();
     const { clock, maxInteractiveWaitMs: most } = this.#options;
@@ -189,7 +180,6 @@ export class HostLimiter {
 
   async close(): Promise<void> {
     this.#alarm.abort();
-    this.#closing.abort();
     for (const priority of PRIORITIES) this.#line.refuseAll(priority, stoppingRefusal);
     await this.#share?.close();
     await this.#budget?.close();
@@ -216,10 +206,7 @@ export class HostLimiter {
     this.#alarm.abort();
     for (const priority of PRIORITIES) this.#refuseIfClosed(priority);
     for (let next = this.#line.first(); next; next = this.#line.first()) {
-      if (this.#inFlight >= this.#limit && !this.#maySendSilenceProbe(next.priority)) {
-        if (next.priority === 'interactive') this.#listenForSilence();
-        return;
-      }
+      if (this.#inFlight >= this.#limit) return;
       const delay = this.#rate?.delayAt(this.#options.clock.monotonic()) ?? 0;
       if (delay > 0) {
         this.#wakeIn(delay);
@@ -235,7 +222,7 @@ export class HostLimiter {
         if (this.#budget.closedUntil() === null) return;
         continue;
       }
-      next.admit(this.#begin(next.again));
+      next.admit(this.#begin());
     }
   }
 
@@ -253,10 +240,7 @@ export class HostLimiter {
     );
   }
 
-  #begin(again: boolean): Permit {
-    const isSilenceProbe = this.#needsSilenceProbe() && this.#maySendSilenceProbe('interactive');
-    const giving = isSilenceProbe ? this.#silence.givesWay(this.#most) : null;
-    if (giving) this.#revoke(giving, this.#breaker.state === 'closed' ? 'failed' : 'left');
+  #begin(): Permit {
     const begunAt = this.#options.clock.monotonic();
     this.#inFlight++;
     const ticket: Ticket = {
@@ -264,35 +248,26 @@ export class HostLimiter {
       crowded: this.#inFlight >= this.#limit,
       rate: this.#rate?.begin(begunAt) ?? null,
       probe: this.#breaker.begin(),
-      again,
-      revocation: new AbortController(),
       ended: false,
     };
-    this.#silence.begun(ticket, isSilenceProbe);
     this.#figures.begun();
-    const end = (how: RequestEnd) => {
-      if (this.#end(ticket, how)) this.#serve();
-    };
-    return { end, revoked: ticket.revocation.signal };
+    return { end: (how) => this.#end(ticket, how) };
   }
 
-  /** False: it had ended before. */
-  #end(ticket: Ticket, end: RequestEnd): boolean {
-    if (ticket.ended) return false;
+  #end(ticket: Ticket, end: RequestEnd): void {
+    if (ticket.ended) return;
     ticket.ended = true;
     const before = this.#breaker.state;
     const outage = this.#breaker.outage;
     const now = this.#options.clock.monotonic();
-    const isSilenceProbe = this.#silence.isProbe(ticket);
     this.#inFlight--;
-    this.#silence.ended(ticket, SPOKEN.includes(end.kind) ? now : null);
     ticket.rate?.end(now);
     this.#figures.ended(end);
-    this.#learn(ticket, end, isSilenceProbe);
+    this.#learn(ticket, end);
     const after = this.#breaker.state;
     if (before !== after) this.#tell(after);
     this.#reportOutage(outage, before !== 'closed' && after === 'closed');
-    return true;
+    this.#serve();
   }
 
   #reportOutage(before: HostOutage | null, isBack: boolean): void {
@@ -302,8 +277,7 @@ export class HostLimiter {
     if (outage && (!before || outage.taskMs > before.taskMs)) reportOutage?.(host, outage);
   }
 
-  #learn(ticket: Ticket, { kind, ms, retryAfterMs, reason }: RequestEnd, isSilenceProbe: boolean): void {
-    const { begunAt, crowded, probe } = ticket;
+  #learn({ begunAt, crowded, probe }: Ticket, { kind, ms, retryAfterMs, reason }: RequestEnd): void {
     if (kind === 'left') {
       this.#breaker.abandoned(probe);
       return;
@@ -313,57 +287,9 @@ export class HostLimiter {
       this.#breaker.failed(probe, { ms, retryAfterMs, reason });
       return;
     }
-    if (isSilenceProbe || probe) this.#welcomeBack();
-    this.#breaker.succeeded(probe || (isSilenceProbe && this.#breaker.failing));
+    if (probe) this.#places.restart();
+    this.#breaker.succeeded(probe);
     if (kind === 'answered') this.#places.observe({ ms, begunAt, crowded });
-  }
-
-  /** Requests sent during the silence will hardly be answered: they are sent again, once. */
-  #welcomeBack(): void {
-    if (this.#breaker.state !== 'closed') this.#places.restart();
-    const silentFor = silenceOf(this.#figures.usualMs());
-    for (const ticket of this.#silence.all()) {
-      ticket.probe = false;
-      const age = this.#options.clock.monotonic() - ticket.begunAt;
-      if (!ticket.again && age >= silentFor) this.#revoke(ticket, 'left');
-    }
-  }
-
-  /** Its holder is notified, and queues again. */
-  #revoke(ticket: Ticket, kind: 'failed' | 'left'): void {
-    const ms = this.#options.clock.monotonic() - ticket.begunAt;
-    this.#end(ticket, { kind, reason: 'silent', ms, retryAfterMs: null });
-    ticket.revocation.abort(new Error(`${this.#options.host} has been silent for too long`));
-  }
-
-  #needsSilenceProbe(): boolean {
-    return this.#inFlight >= this.#limit || this.#breaker.probing;
-  }
-
-  /** Only interactive requests probe a silent host; tasks can wait. */
-  #maySendSilenceProbe(priority: UpstreamPriority): boolean {
-    return priority === 'interactive' && this.#limit > 0 && this.#silenceProbeDelay() === 0;
-  }
-
-  #silenceProbeDelay(): number {
-    const { clock } = this.#options;
-    return this.#silence.delayAt(clock.monotonic(), {
-      failing: this.#breaker.state !== 'closed',
-      most: this.#most,
-      usualMs: () => this.#figures.usualMs(),
-    });
-  }
-
-  /** Interactive requests queue while all slots are taken: one timer for all of them. */
-  #listenForSilence(): void {
-    const delay = this.#silenceProbeDelay();
-    if (this.#listening || !Number.isFinite(delay)) return;
-    this.#listening = true;
-    const serve = () => {
-      this.#listening = false;
-      this.#serve();
-    };
-    this.#options.clock.sleep(Math.ceil(delay), this.#closing.signal).then(serve, () => undefined);
   }
 
   #tell(state: UpstreamStatus['breaker']): void {
@@ -375,8 +301,7 @@ export class HostLimiter {
     const { clock } = this.#options;
     if (this.#pause) return { reason: 'paused', until: clock.now() + PAUSED_RETRY_MS };
     const broken = this.#breaker.closedFor(priority);
-    const isSilenceProbe = this.#breaker.probing && this.#maySendSilenceProbe(priority);
-    if (broken && !isSilenceProbe) return closingOf(broken, (moment) => this.#wallTime(moment));
+    if (broken) return closingOf(broken, (moment) => this.#wallTime(moment));
     const quietUntil =
       priority === 'task' || this.#limits.quietFor === 'all' ? this.#quiet.until(clock.now()) : null;
     if (quietUntil !== null) return { reason: 'quiet-hours', until: quietUntil };

@@ -80,23 +80,4 @@ describe('the line between a worker and the limiter', () => {
       closing: { until: Date.parse('2026-11-15T22:00:00Z') },
     });
   });
-
-  it('a worker gives its place up when the host has been silent for long and a probe is sent', async () => {
-    const { limiter, clock, hire, flush, status } = open({ concurrency: 1 });
-    const { line } = hire();
-    const entering = line.acquire(HOST, 'task', never);
-    await flush();
-    const held = await entering;
-    const probe = limiter.acquire(HOST, 'interactive', never);
-    await clock.run(4000);
-    expect(held.revoked.aborted).toBe(false);
-    await clock.run(2000);
-    await flush();
-    expect(held.revoked.aborted).toBe(true);
-    held.end(ANSWERED);
-    await flush();
-    expect(status()).toMatchObject({ inFlight: 1, errors: { silent: 1 } });
-    (await probe).end(ANSWERED);
-    expect(status()).toMatchObject({ inFlight: 0, breaker: 'closed' });
-  });
 });

@@ -6,43 +6,27 @@ interface Acquisition {
   readonly id: number;
   readonly host: string;
   readonly priority: UpstreamPriority;
-  readonly again: boolean;
 }
 
 const ACQUIRE = messageKind<Acquisition>('limiter-acquire');
 const END = messageKind<{ readonly id: number; readonly end: RequestEnd }>('limiter-end');
-/** The place is revoked; its end is not reported. */
-const REVOKED = messageKind<{ readonly id: number }>('limiter-revoked');
 
 const LEFT: RequestEnd = { kind: 'left', reason: null, ms: 0, retryAfterMs: null };
 
 /** The limiter as a worker sees it: each request asks the server first. */
 export function openLimiterChannel(channel: Channel): UpstreamLimiter {
-  const held = new Map<number, AbortController>();
   let requests = 0;
-  channel.handle(REVOKED, ({ id }) => held.get(id)?.abort());
-
-  function hold(id: number): Permit {
-    const revocation = new AbortController();
-    held.set(id, revocation);
-    const end = (how: RequestEnd) => {
-      held.delete(id);
-      if (!revocation.signal.aborted) channel.tell(END, { id, end: how });
-    };
-    return { end, revoked: revocation.signal };
-  }
-
   return {
-    async acquire(host, priority, signal, again = false) {
+    async acquire(host, priority, signal) {
       const id = ++requests;
       try {
-        await channel.ask(ACQUIRE, { id, host, priority, again }, signal);
+        await channel.ask(ACQUIRE, { id, host, priority }, signal);
       } catch (error) {
         // It may have been admitted in the meantime; this side cannot know.
         if (signal.aborted) channel.tell(END, { id, end: LEFT });
         throw error;
       }
-      return hold(id);
+      return { end: (end) => channel.tell(END, { id, end }) };
     },
   };
 }
@@ -51,13 +35,12 @@ export function openLimiterChannel(channel: Channel): UpstreamLimiter {
 export function serveLimiter(limiter: UpstreamLimiter, channel: Channel): void {
   const permits = new Map<number, Permit>();
 
-  channel.handle(ACQUIRE, async ({ id, host, priority, again }, signal) => {
-    const permit = await limiter.acquire(host, priority, signal, again).catch((error: unknown) => {
+  channel.handle(ACQUIRE, async ({ id, host, priority }, signal) => {
+    const permit = await limiter.acquire(host, priority, signal).catch((error: unknown) => {
       throw isTilewardenError(error) ? error : limiterRefusal(error);
     });
     if (signal.aborted || channel.closed.aborted) return permit.end(LEFT);
     permits.set(id, permit);
-    permit.revoked.addEventListener('abort', () => revoke(id), { once: true });
   });
   channel.handle(END, ({ id, end }) => {
     permits.get(id)?.end(end);
@@ -67,11 +50,6 @@ export function serveLimiter(limiter: UpstreamLimiter, channel: Channel): void {
     for (const permit of permits.values()) permit.end(LEFT);
     permits.clear();
   });
-
-  function revoke(id: number): void {
-    permits.delete(id);
-    channel.tell(REVOKED, { id });
-  }
 }
 
 function limiterRefusal(cause: unknown): TilewardenError {

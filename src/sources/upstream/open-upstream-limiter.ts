@@ -99,8 +99,8 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
         if (!isDeepStrictEqual(limits, upstreamOptionsFor(former, host))) limiter.setLimits(limits);
       }
     },
-    acquire: ((host, priority, signal, again) =>
-      limiterOf(host).acquire(priority, signal, again)) as UpstreamLimiter['acquire'],
+    acquire: ((host, priority, signal) =>
+      limiterOf(host).acquire(priority, signal)) as UpstreamLimiter['acquire'],
     report: (): readonly UpstreamStatus[] => [...hosts.values()].map((limiter) => limiter.status()),
     status: (host: string): UpstreamStatus => limiterOf(host).status(),
     /** Resolves when recorded pauses are obeyed here. */

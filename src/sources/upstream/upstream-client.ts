@@ -179,48 +179,31 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     };
   }
 
-  /** Null: the place was revoked, because the host has been silent for long. */
-  async function visit(
-    host: Host,
-    request: UpstreamRequest,
-    signal: AbortSignal,
-    time: { readonly ms: number; readonly again: boolean },
-  ): Promise<UpstreamResponse | null> {
-    const permit = await limiter.acquire(host.name, request.priority, signal, time.again);
-    request.sent?.();
-    const begunAt = options.clock.monotonic();
-    const elapsed = () => options.clock.monotonic() - begunAt;
-    const stop = linkAbort(signal, permit.revoked);
-    try {
-      const late = () => stop.abort(timedOut(`${host.name} did not finish its answer in time`));
-      const answer = await ifLate(options.clock, time.ms, late, () => ask(host, request, stop.signal));
-      permit.end(endOf(null, elapsed()));
-      return answer;
-    } catch (error) {
-      const failure = stop.signal.aborted ? stop.signal.reason : error;
-      permit.end(endOf(failure, elapsed()));
-      if (permit.revoked.aborted && !signal.aborted) return null;
-      options.log.debug({ upstream: host.name, err: failure }, 'an upstream request failed');
-      throw failure;
-    } finally {
-      stop.release();
-    }
-  }
-
-  /** A request whose place was revoked queues again, until its timeout. */
   async function enterAndAsk(
     request: UpstreamRequest,
     own: HostSet | null,
     signal: AbortSignal,
   ): Promise<UpstreamResponse> {
     const host = hostOf(request.url, own);
-    const whole = request.timeoutMs ?? limits.totalMs;
-    const until = options.clock.monotonic() + whole;
-    for (let ms = whole, again = false; ms > 0; ms = until - options.clock.monotonic(), again = true) {
-      const answer = await visit(host, request, signal, { ms, again });
-      if (answer) return answer;
+    const permit = await limiter.acquire(host.name, request.priority, signal);
+    request.sent?.();
+    const begunAt = options.clock.monotonic();
+    const elapsed = () => options.clock.monotonic() - begunAt;
+    const stop = linkAbort(signal);
+    try {
+      const late = () => stop.abort(timedOut(`${host.name} did not finish its answer in time`));
+      const most = request.timeoutMs ?? limits.totalMs;
+      const answer = await ifLate(options.clock, most, late, () => ask(host, request, stop.signal));
+      permit.end(endOf(null, elapsed()));
+      return answer;
+    } catch (error) {
+      const failure = stop.signal.aborted ? stop.signal.reason : error;
+      permit.end(endOf(failure, elapsed()));
+      options.log.debug({ upstream: host.name, err: failure }, 'an upstream request failed');
+      throw failure;
+    } finally {
+      stop.release();
     }
-    throw timedOut(`${host.name} has been silent for too long`);
   }
 
   const get = (request: UpstreamRequest, own: HostSet | null): Promise<UpstreamResponse> =>

@@ -15,11 +15,6 @@ export interface RequestEnd {
 }
 
 export interface Permit {
-  /**
-   * Aborts when the place is taken back: the host has long said nothing, and another is sent to see whether it speaks
-   * again. Its holder may queue again.
-   */
-  readonly revoked: AbortSignal;
   /** Releases the slot; further calls have no effect. */
   end(end: RequestEnd): void;
 }
@@ -30,6 +25,6 @@ export interface Permit {
  * cause is a `HostClosed`.
  */
 export interface UpstreamLimiter {
-  /** `host` is `name:port`; `again`: a place that it had was taken back. */
-  acquire(host: string, priority: UpstreamPriority, signal: AbortSignal, again?: boolean): Promise<Permit>;
+  /** `host` is `name:port`. */
+  acquire(host: string, priority: UpstreamPriority, signal: AbortSignal): Promise<Permit>;
 }

@@ -2,7 +2,6 @@ import type { Permit, UpstreamPriority } from './upstream-limiter.ts';
 
 export interface Waiter {
   readonly priority: UpstreamPriority;
-  readonly again: boolean;
   readonly admit: (permit: Permit) => void;
   readonly refuse: (error: unknown) => void;
 }
@@ -26,7 +25,7 @@ export class WaitingLine {
   }
 
   /** Resolves when it is admitted; leaves with the signal's reason. */
-  join(priority: UpstreamPriority, signal: AbortSignal, again: boolean): Promise<Permit> {
+  join(priority: UpstreamPriority, signal: AbortSignal): Promise<Permit> {
     return new Promise((resolve, reject) => {
       const leave = () => waiter.refuse(signal.reason);
       const left = <Result>(settle: (result: Result) => void) => {
@@ -36,7 +35,7 @@ export class WaitingLine {
           settle(result);
         };
       };
-      const waiter: Waiter = { priority, again, admit: left<Permit>(resolve), refuse: left(reject) };
+      const waiter: Waiter = { priority, admit: left<Permit>(resolve), refuse: left(reject) };
       this.#waiters[priority].add(waiter);
       signal.addEventListener('abort', leave, { once: true });
     });

@@ -12,6 +12,10 @@ export function isBusy(error: unknown): boolean {
   return sqliteCode(error).startsWith('SQLITE_BUSY');
 }
 
+export function isRefusedByTrigger(error: unknown): boolean {
+  return sqliteCode(error) === 'SQLITE_CONSTRAINT_TRIGGER';
+}
+
 /** The file is not, or no longer, an index. */
 export function isDamage(error: unknown): boolean {
   const code = sqliteCode(error);

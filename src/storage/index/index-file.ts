@@ -33,6 +33,13 @@ export function openIndexFile(root: string, { timeoutMs, checkpointPages }: Inde
   }
 }
 
+/** Of this process alone, until it is closed. */
+export function createMemoryIndex(): IndexFile {
+  const db = new Database(':memory:');
+  db.exec(SCHEMA);
+  return db;
+}
+
 /** Commits of `work` are on the disk when it returns, and with them all earlier ones of any process. */
 export function durably<T>(db: IndexFile, work: () => T): T {
   db.pragma('synchronous = FULL');

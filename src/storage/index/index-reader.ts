@@ -65,9 +65,10 @@ export class IndexReader {
   readonly #generation;
   readonly #nextTicket;
 
-  constructor(db: IndexFile) {
+  /** `version` is a number that differs when tiles or marks may have changed. By default: by another connection. */
+  constructor(db: IndexFile, version = 'PRAGMA data_version') {
     this.#db = db;
-    this.#version = db.prepare<[], number>('PRAGMA data_version').pluck();
+    this.#version = db.prepare<[], number>(version).pluck();
     this.#pack = db.prepare<[number, number, number, number, string], FoundPack>(`
       SELECT s.id AS "set", p.detail, EXISTS (SELECT 1 FROM marks WHERE layer = s.layer AND open = 1) AS marked
       FROM tile_sets s LEFT JOIN packs p ON p.tile_set = s.id AND p.z = ? AND p.band = ? AND p.x = ? AND p.y = ?
@@ -100,7 +101,6 @@ export class IndexReader {
       .pluck();
   }
 
-  /** Differs when another connection has committed since. */
   version(): number {
     return this.#version.get() ?? 0;
   }

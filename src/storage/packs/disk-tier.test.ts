@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createMemoryStore } from '../memory/memory-store.ts';
+import { createMemoryStore } from '../segments/memory-store.ts';
 import { DiskTier } from './disk-tier.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };

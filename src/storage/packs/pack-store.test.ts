@@ -19,7 +19,7 @@ import { openDatabase } from '../../db/open-database.ts';
 import type { TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createMemoryStore } from '../memory/memory-store.ts';
+import { createMemoryStore } from '../segments/memory-store.ts';
 import { PackIndex } from './pack-index.ts';
 import { TILES_IN_A_TURN } from './pack-store.ts';
 

@@ -16,7 +16,7 @@ import type { TilewardenError } from '../../domain/errors.ts';
 import { tileSetId } from '../../domain/tile-key.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { copyTiles } from '../copy-tiles.ts';
-import { createMemoryStore } from '../memory/memory-store.ts';
+import { createMemoryStore } from '../segments/memory-store.ts';
 import { PackIndex } from './pack-index.ts';
 import { findUnlisted } from './pack-sweeper.ts';
 import { createSentinel } from './sentinel.ts';

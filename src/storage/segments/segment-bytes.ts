@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync } from 'node:fs';
-import type { BytePlace, TileBytes } from '../bytes.ts';
+import type { BytePlace } from '../bytes.ts';
 import { blockingly } from '../index/index-failure.ts';
 import type { IndexFile } from '../index/index-file.ts';
 import { type PackObject, writePackHead } from '../pack-object.ts';
@@ -12,6 +12,7 @@ import {
   SEGMENT_BYTES,
   SegmentReader,
 } from './segment-files.ts';
+import type { WritableBytes } from './segment-writing.ts';
 
 /** Segments of different tile sets that are open for appending. */
 const MAX_OPEN = 64;
@@ -25,7 +26,7 @@ interface Growth extends OpenSegment {
 }
 
 /** The bytes of tiles in segments, for the one thread of a process that writes them. */
-export class SegmentBytes implements TileBytes {
+export class SegmentBytes implements WritableBytes {
   readonly #db: IndexFile;
   readonly #root: string;
   readonly #writer: string;
@@ -77,10 +78,7 @@ export class SegmentBytes implements TileBytes {
     for (const segment of segments) removeSegment(this.#root, set, segment);
   }
 
-  /**
-   * Within the transaction that names what was put: notes how large the segments are; `noted` follows its commit. False:
-   * another process regards one of them as complete, and may be about to remove it, so the caller puts its tiles again.
-   */
+  /** How large the segments are. False: another process regards one of them as complete. */
   note(): boolean {
     for (const segment of this.#changed) {
       const { size, filled } = segment;

@@ -2,9 +2,9 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { errorCopier } from '../../domain/error-copier.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { storeFailure } from '../index/index-failure.ts';
+import { openSegmentWriting, type WriterData } from './open-segment-writing.ts';
 import type { PutCommand } from './put-command.ts';
-import type { WriterData, WriterRequest, WriterResponse } from './segment-writer.ts';
-import { SegmentWriting } from './segment-writing.ts';
+import type { WriterRequest, WriterResponse } from './segment-writer.ts';
 
 /** Milliseconds until upkeep is tried again after a failure. */
 const UPKEEP_PAUSE = 10_000;
@@ -12,7 +12,7 @@ const UPKEEP_PAUSE = 10_000;
 const port = parentPort;
 if (!port) throw new Error('This file is a thread of the tile store.');
 
-const writing = new SegmentWriting(workerData as WriterData);
+const writing = openSegmentWriting(workerData as WriterData);
 const reply = (response: WriterResponse) => port.postMessage(response);
 let upkeep = setTimeout(doUpkeep, 0);
 

@@ -4,16 +4,18 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
+import type { WriterData } from './open-segment-writing.ts';
 import type { SegmentWriting } from './segment-writing.ts';
 
 /** The commands of the thread. */
 type Method = Exclude<keyof SegmentWriting, 'upkeep' | 'putTogether'>;
 
-export interface WriterData {
-  readonly root: string;
-  readonly sweepBytesPerSecond: number;
-  readonly segmentBytes?: number;
-}
+/** Runs a command where tiles are written. `transfer` is handed over without a copy, if it is another thread. */
+export type RunCommand = <M extends Method>(
+  method: M,
+  parameters: Parameters<SegmentWriting[M]>,
+  transfer?: readonly ArrayBuffer[],
+) => Promise<ReturnType<SegmentWriting[M]>>;
 
 export interface WriterRequest {
   readonly id: number;

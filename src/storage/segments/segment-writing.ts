@@ -1,34 +1,45 @@
-import { randomUUID } from 'node:crypto';
 import { TilewardenError } from '../../domain/errors.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
-import type { BytePlace } from '../bytes.ts';
+import type { BytePlace, TileBytes } from '../bytes.ts';
 import { type IndexedTile, packOf, slotOf } from '../index/directory.ts';
 import { blockingly } from '../index/index-failure.ts';
-import { durably, type IndexFile, openIndexFile } from '../index/index-file.ts';
+import { durably, type IndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import { prepareMarks } from '../index/mark-rows.ts';
 import { type ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
 import { prepareUses } from '../index/page-rows.ts';
 import { editTiles, merged, shareMakings } from '../index/tile-edits.ts';
+import type { PackObject } from '../pack-object.ts';
 import { makingOf, recordsOf } from '../pack-tiles.ts';
 import { type MarkChange, NO_CHANGE, type StoreChange, sumOfChanges } from '../store.ts';
 import type { EditCommand, EditResult, PutCommand } from './put-command.ts';
-import { Reserve } from './reserve.ts';
-import { SegmentBytes } from './segment-bytes.ts';
-import { SegmentUpkeep } from './segment-upkeep.ts';
 
-/** Pages of the index's log after which the writer copies them into the file: 16 MiB. */
-const CHECKPOINT_PAGES = 4000;
 /** Packs that one transaction edits: some milliseconds. */
 const PACKS_IN_A_SLICE = 256;
 /** Tile sets are dropped, and segments regarded as complete, while they are written to; more often than this is no coincidence. */
 const ATTEMPTS = 20;
 
-interface WritingOptions {
-  readonly root: string;
-  readonly sweepBytesPerSecond: number;
-  readonly segmentBytes?: number;
+/** The bytes of tiles as they are written. */
+export interface WritableBytes extends TileBytes {
+  put(set: number, record: PackObject): readonly BytePlace[];
+  /**
+   * Within the transaction that names what was put; `noted` follows its commit. False: another process may be about to
+   * remove it, so the caller puts its tiles again.
+   */
+  note(): boolean;
+  noted(): void;
+  /** The tile set is no longer in use. */
+  leave(set: number): void;
+  close(): void;
+}
+
+export interface WritingParts {
+  readonly bytes: WritableBytes;
+  /** `wake`: there may be something to do. `step` does some of it, and returns the milliseconds until the next. */
+  readonly upkeep: { wake(): void; step(): number };
+  /** Room for changes that a full disk must not prevent. */
+  readonly reserve: { use<T>(work: () => T): T; refill(): void };
 }
 
 /** Bytes that were put, and the rows that are to name them. */
@@ -45,37 +56,28 @@ interface PreparedPut {
 
 export type PutResult = StoreChange | TilewardenError;
 
-/** The writing half of a store in segments. It runs in its own thread, one command after another. */
+/** The writing half of a store, one command after another. In segments it runs in its own thread. */
 export class SegmentWriting {
   readonly #db: IndexFile;
   readonly #running;
   readonly #reader: IndexReader;
-  readonly #bytes: SegmentBytes;
+  readonly #bytes: WritableBytes;
   readonly #changes;
   readonly #uses;
   readonly #marks;
-  readonly #upkeep: SegmentUpkeep;
-  readonly #reserve: Reserve;
+  readonly #upkeep: WritingParts['upkeep'];
+  readonly #reserve: WritingParts['reserve'];
 
-  constructor({ root, sweepBytesPerSecond, segmentBytes }: WritingOptions) {
-    const open = () => openIndexFile(root, { timeoutMs: 0, checkpointPages: CHECKPOINT_PAGES });
-    this.#db = blockingly(open);
-    this.#running = this.#db.transaction((work: () => unknown) => work());
-    this.#reader = new IndexReader(this.#db);
-    const writer = randomUUID();
-    this.#bytes = new SegmentBytes(this.#db, root, writer, Date.now, segmentBytes);
-    this.#changes = preparePackChanges(this.#db);
-    this.#uses = prepareUses(this.#db);
-    this.#marks = prepareMarks(this.#db);
-    this.#upkeep = new SegmentUpkeep({
-      db: this.#db,
-      root,
-      writer,
-      bytes: this.#bytes,
-      changes: this.#changes,
-      sweepBytesPerSecond,
-    });
-    this.#reserve = new Reserve(root);
+  constructor(db: IndexFile, { bytes, upkeep, reserve }: WritingParts) {
+    this.#db = db;
+    this.#running = db.transaction((work: () => unknown) => work());
+    this.#reader = new IndexReader(db);
+    this.#bytes = bytes;
+    this.#changes = preparePackChanges(db);
+    this.#uses = prepareUses(db);
+    this.#marks = prepareMarks(db);
+    this.#upkeep = upkeep;
+    this.#reserve = reserve;
   }
 
   put(command: PutCommand): StoreChange {

@@ -1,0 +1,167 @@
+import {
+  BLOCK_SIZE,
+  PAGE_SIZE,
+  pageOf,
+  type TileIndex,
+  type TileSetKey,
+  tileSetId,
+} from '../domain/tile-key.ts';
+import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
+import {
+  NO_CHANGE,
+  type PageFilter,
+  type PageUsage,
+  type Store,
+  type StoreChange,
+  type StoredTile,
+  sumOfChanges,
+  type TileEntry,
+} from './store.ts';
+
+/** Those with tiles of a layer, or of all layers, whether or not the layer is still declared. */
+export async function tileSetsIn(
+  store: Pick<Store, 'usage'>,
+  layer: string | null,
+): Promise<readonly TileSetKey[]> {
+  const { levels } = await store.usage();
+  const sets = new Map(levels.map(({ set }) => [tileSetId(set), set]));
+  return [...sets.values()].filter((set) => layer === null || set.layer === layer);
+}
+
+/** One by one. */
+export async function* pagesIn(
+  store: Pick<Store, 'usage'>,
+  filter: PageFilter,
+): AsyncGenerator<PageUsage, undefined> {
+  for await (const pages of store.usage(filter)) yield* pages;
+}
+
+/** Blocks of 128 × 128 tiles that have tiles in `rect`, with the sums of the pages that it touches. */
+export async function partsIn(
+  store: Pick<Store, 'usage'>,
+  set: TileSetKey,
+  z: number,
+  rect: TileRect,
+): Promise<readonly (StoreChange & { readonly rect: TileRect })[]> {
+  const blocks = new Map<string, StoreChange & { readonly rect: TileRect }>();
+  for await (const page of pagesIn(store, { set, z, rect })) {
+    const [x, y] = [blockOf(page.pageX), blockOf(page.pageY)];
+    const block = blockAt(x, y, BLOCK_SIZE);
+    const known = blocks.get(`${x} ${y}`);
+    blocks.set(`${x} ${y}`, { rect: intersectRects(block, rect) ?? block, ...sumOfChanges([known, page]) });
+  }
+  return [...blocks.values()];
+}
+
+function blockOf(page: number): number {
+  return Math.floor((page * PAGE_SIZE) / BLOCK_SIZE);
+}
+
+/** The sums of a tile set. */
+export async function amountInSet(store: Pick<Store, 'usage'>, set: TileSetKey): Promise<StoreChange> {
+  const { levels } = await store.usage();
+  return sumOfChanges(levels.filter((level) => tileSetId(level.set) === tileSetId(set)));
+}
+
+/** From a store of this machine without a promise. Undefined: it takes longer, or fails; `get` says which. */
+export function readNow(store: Store, set: TileSetKey, tile: TileIndex): StoredTile | null | undefined {
+  if (!store.isLocal) return undefined;
+  try {
+    const found = store.get(set, tile);
+    return found instanceof Promise ? void found.catch(() => null) : found;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What readers see, row by row. `rect` is at most 128 × 128 tiles. */
+export async function shownTiles(
+  store: Pick<Store, 'list'>,
+  set: TileSetKey,
+  z: number,
+  rect: TileRect,
+): Promise<readonly TileEntry[]> {
+  const shown: TileEntry[] = [];
+  for await (const tiles of store.list(set, z, rect)) shown.push(...tiles.filter(({ hidden }) => !hidden));
+  return shown.sort((a, b) => a.y - b.y || a.x - b.x);
+}
+
+/** Tiles that readers see and that were created at `createdSince` or later; with `freshAt` those whose `freshUntil` is later. */
+export async function presentTiles(
+  store: Pick<Store, 'list'>,
+  set: TileSetKey,
+  z: number,
+  rect: TileRect,
+  createdSince: number,
+  freshAt = Number.NEGATIVE_INFINITY,
+): Promise<readonly TileIndex[]> {
+  const shown = await shownTiles(store, set, z, rect);
+  return shown.flatMap(({ x, y, createdAt, freshUntil }) =>
+    createdAt >= createdSince && (freshUntil ?? Infinity) > freshAt ? { z, x, y } : [],
+  );
+}
+
+/** The validator that all tiles of `rect` have; null when one is missing or has another. */
+export async function validatorOf(
+  store: Pick<Store, 'list'>,
+  set: TileSetKey,
+  z: number,
+  rect: TileRect,
+): Promise<string | null> {
+  const shown = await shownTiles(store, set, z, rect);
+  const validator = shown[0]?.validator ?? null;
+  const same = shown.every((tile) => tile.validator === validator);
+  return same && shown.length === sizeOfRect(rect) ? validator : null;
+}
+
+/** The stored tiles in `rect`; with `createdBefore` those that are older. Whole pages are not listed. */
+export async function countStored(
+  store: Pick<Store, 'list' | 'usage'>,
+  set: TileSetKey,
+  z: number,
+  rect: TileRect,
+  createdBefore = Infinity,
+): Promise<StoreChange> {
+  let total = NO_CHANGE;
+  for await (const page of pagesIn(store, { set, z, rect })) {
+    const whole = blockAt(page.pageX, page.pageY, PAGE_SIZE);
+    const part = intersectRects(whole, rect) ?? whole;
+    const isCounted = createdBefore === Infinity && sizeOfRect(part) === sizeOfRect(whole);
+    total = sumOfChanges([total, isCounted ? page : await amountOf(store.list(set, z, part), createdBefore)]);
+  }
+  return total;
+}
+
+/** Every whole tile of the page that holds this one, row by row. */
+export async function readPage(
+  store: Pick<Store, 'list' | 'get'>,
+  set: TileSetKey,
+  { z, x, y }: TileIndex,
+): Promise<readonly (TileIndex & StoredTile)[]> {
+  const places = await shownTiles(store, set, z, blockAt(pageOf(x), pageOf(y), PAGE_SIZE));
+  const found = new Map<string, StoredTile | null>();
+  for (const place of places) {
+    const beside = (other: TileIndex, stored: StoredTile) => found.set(`${other.x} ${other.y}`, stored);
+    const name = `${place.x} ${place.y}`;
+    if (!found.has(name)) found.set(name, await store.get(set, { z, x: place.x, y: place.y }, beside));
+  }
+  return places.flatMap((place) => {
+    const stored = found.get(`${place.x} ${place.y}`);
+    return stored ? [{ z, x: place.x, y: place.y, ...stored }] : [];
+  });
+}
+
+async function amountOf(
+  slices: AsyncIterable<readonly TileEntry[]>,
+  createdBefore: number,
+): Promise<StoreChange> {
+  const sum = { tiles: 0, bytes: 0 };
+  for await (const tiles of slices) {
+    for (const { createdAt, bytes } of tiles) {
+      if (createdAt >= createdBefore) continue;
+      sum.tiles += 1;
+      sum.bytes += bytes;
+    }
+  }
+  return sum;
+}

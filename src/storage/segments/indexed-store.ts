@@ -1,0 +1,178 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
+import { blockAt, rectContains, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
+import type { Env } from '../../lib/env.ts';
+import type { BytePlace } from '../bytes.ts';
+import { Directory, type IndexedTile, PACK_SIZE, packOf, slotOf, tileInPack } from '../index/directory.ts';
+import { isBusy, patiently, storeFailure } from '../index/index-failure.ts';
+import type { IndexFile } from '../index/index-file.ts';
+import { FIRST_PACK, type IndexReader, type PackCursor } from '../index/index-reader.ts';
+import { readOpenMarks, shownBy } from '../index/mark-rows.ts';
+import { type PageSlice, readPages } from '../index/page-rows.ts';
+import { ShownPacks } from '../index/shown-packs.ts';
+import { packTiles } from '../pack-tiles.ts';
+import {
+  type EvictionOrder,
+  NO_CHANGE,
+  type OpenMark,
+  type PageFilter,
+  type PageUsage,
+  type Store,
+  type StoreChange,
+  type StoredTile,
+  type StoreUsage,
+  sumOfChanges,
+  type TileEntry,
+  type TilePlace,
+} from '../store.ts';
+import type { EditCommand, EditResult } from './put-command.ts';
+import type { RunCommand } from './segment-writer.ts';
+
+interface IndexedStoreParts extends Env {
+  readonly db: IndexFile;
+  readonly reader: IndexReader;
+  /** Null: they are not there, or not all of them. */
+  readonly readBytes: (set: number, place: BytePlace) => Buffer | null;
+  readonly run: RunCommand;
+  /** Commands are about to follow. */
+  readonly start: () => void;
+}
+
+/** Packs that are listed in one turn of the event loop: a thousand tiles. */
+const PACKS_IN_A_TURN = 16;
+
+/** The reading half of a store: what the index shows. Changes are commands to the writing half. */
+export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close'> {
+  const { db, reader, readBytes, run, start, clock, log } = parts;
+  const packs = new ShownPacks(reader);
+  const read = <T>(work: () => T): Promise<T> => patiently(work, clock);
+
+  /** Null: the index names none, or a mark hides it. */
+  function readNow(set: TileSetKey, { z, x, y }: TileIndex): FoundTile | null {
+    const pack = packs.find(set, z, packOf(x), packOf(y));
+    const tile = pack?.directory.find(slotOf(x, y));
+    if (!pack || !tile) return null;
+    const shown = pack.marks.length === 0 ? tile.making : shownBy(pack.marks, tile.making, x, y);
+    if (!shown) return null;
+    const bytes = readBytes(pack.set, tile);
+    if (!bytes || crc32(bytes) !== tile.checksum) return { tile, stored: null };
+    const { createdAt, freshUntil, madeBy } = shown;
+    return { tile, stored: { bytes, checksum: tile.checksum, createdAt, freshUntil, madeBy } };
+  }
+
+  /** A segment may have been compacted between the look at its row and that at its bytes. */
+  async function readAgain(set: TileSetKey, tile: TileIndex): Promise<StoredTile | null> {
+    const found = await read(() => readNow(set, tile));
+    if (!found || found.stored) return found?.stored ?? null;
+    const { segment, offset, length } = found.tile;
+    const place = { segment, offset, length };
+    const removed = await run('discard', [set, tile.z, tile.x, tile.y, place]);
+    if (removed.tiles === 0) return (await read(() => readNow(set, tile)))?.stored ?? null;
+    log.warn({ ...tile, layer: set.layer, ...place }, 'removed a damaged tile; it will be created again');
+    return null;
+  }
+
+  /** In a transaction, so that tiles and marks are those of one moment. */
+  const slice = (set: TileSetKey, z: number, rect: TileRect, after: PackCursor) =>
+    db.transaction(() => {
+      const id = reader.setRow(set);
+      if (id === null) return { tiles: [], next: null };
+      const { rows, next } = reader.packsWithin(id, z, rect, after, PACKS_IN_A_TURN);
+      const tiles = rows.flatMap((row) => {
+        const marks = reader.marks(set, z, blockAt(row.x, row.y, PACK_SIZE));
+        const directory = Directory.read(row.detail, { set: id, z, x: row.x, y: row.y });
+        return (directory?.tiles() ?? []).flatMap((tile): TileEntry[] => {
+          const { x, y } = tileInPack(row, tile.slot);
+          if (!rectContains(rect, x, y)) return [];
+          const shown = shownBy(marks, tile.making, x, y);
+          const { createdAt, validator } = tile.making;
+          const { freshUntil } = shown ?? tile.making;
+          return [{ z, x, y, bytes: tile.length, createdAt, freshUntil, validator, hidden: !shown }];
+        });
+      });
+      return { tiles, next };
+    })();
+
+  async function* pagesOf(filter: PageFilter | EvictionOrder): AsyncGenerator<readonly PageUsage[]> {
+    for (let slice: PageSlice = { pages: [], next: null }; ; ) {
+      const { next }: PageSlice = slice;
+      slice = await read(() => readPages(db, filter, next));
+      if (slice.pages.length > 0) yield slice.pages;
+      if (!slice.next) return;
+      await nextTurn();
+    }
+  }
+
+  function usage(): Promise<StoreUsage>;
+  function usage(pages: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
+  function usage(
+    pages?: PageFilter | EvictionOrder,
+  ): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
+    return pages ? pagesOf(pages) : read(() => reader.usage());
+  }
+
+  function marks(): Promise<readonly OpenMark[]>;
+  function marks(layer: string, place?: TilePlace): Promise<number>;
+  function marks(layer?: string, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
+    if (layer === undefined) return read(() => readOpenMarks(db));
+    return read(() => reader.generation(layer, place));
+  }
+
+  return {
+    isLocal: true,
+    get(set, tile) {
+      try {
+        const found = readNow(set, tile);
+        return found?.stored === null ? readAgain(set, tile) : (found?.stored ?? null);
+      } catch (error) {
+        if (isBusy(error)) return readAgain(set, tile);
+        throw storeFailure(error);
+      }
+    },
+
+    async put(set, z, tiles, ticket) {
+      if (tiles.length === 0) return NO_CHANGE;
+      const { slots, bytes } = packTiles(tiles);
+      return run('put', [{ set, z, ticket, at: clock.now(), slots, bytes }], [bytes.buffer]);
+    },
+
+    async *list(set, z, rect = WHOLE_LEVEL) {
+      let after: PackCursor | null = FIRST_PACK;
+      while (after) {
+        const from: PackCursor = after;
+        const { tiles, next } = await read(() => slice(set, z, rect, from));
+        if (tiles.length > 0) yield tiles;
+        after = next;
+        if (next) await nextTurn();
+      }
+    },
+
+    async edit(set, z, rect, edit, signal) {
+      const done: StoreChange[] = [];
+      for (let after: PackCursor | null = FIRST_PACK; after; ) {
+        signal?.throwIfAborted();
+        const command: EditCommand = { set, z, rect, edit, after, at: clock.now() };
+        const { next, tiles, bytes }: EditResult = await run('edit', [command]);
+        done.push({ tiles, bytes });
+        after = next;
+      }
+      return sumOfChanges(done);
+    },
+
+    drop: (layer, set) => run('drop', [layer, set, clock.now()]),
+    ticket(layer, place) {
+      start();
+      return read(() => reader.ticket(layer, place));
+    },
+    mark: (change) => run('mark', [change]),
+    marks,
+    usage,
+  };
+}
+
+interface FoundTile {
+  readonly tile: IndexedTile;
+  /** Null: its bytes are not what the index says. */
+  readonly stored: StoredTile | null;
+}

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import { blockingly } from '../index/index-failure.ts';
+import { openIndexFile } from '../index/index-file.ts';
+import { preparePackChanges } from '../index/pack-changes.ts';
+import { Reserve } from './reserve.ts';
+import { SegmentBytes } from './segment-bytes.ts';
+import { SegmentUpkeep } from './segment-upkeep.ts';
+import { SegmentWriting } from './segment-writing.ts';
+
+export interface WriterData {
+  readonly root: string;
+  readonly sweepBytesPerSecond: number;
+  readonly segmentBytes?: number;
+}
+
+/** Pages of the index's log after which the writer copies them into the file: 16 MiB. */
+const CHECKPOINT_PAGES = 4000;
+
+export function openSegmentWriting({ root, sweepBytesPerSecond, segmentBytes }: WriterData): SegmentWriting {
+  const db = blockingly(() => openIndexFile(root, { timeoutMs: 0, checkpointPages: CHECKPOINT_PAGES }));
+  const writer = randomUUID();
+  const bytes = new SegmentBytes(db, root, writer, Date.now, segmentBytes);
+  const changes = preparePackChanges(db);
+  const upkeep = new SegmentUpkeep({ db, root, writer, bytes, changes, sweepBytesPerSecond });
+  return new SegmentWriting(db, { bytes, upkeep, reserve: new Reserve(root) });
+}
