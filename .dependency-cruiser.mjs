@@ -57,10 +57,10 @@ const DRIVERS = { storage: driversIn('storage'), sources: driversIn('sources') }
 const HOMES = [
   { library: 'sharp', home: '^src/raster/' },
   { library: 'pg', home: '^src/db/' },
-  { library: 'kysely', home: '^src/(db|storage/packs)/' },
+  { library: 'kysely', home: '^src/(db|storage/(objects|index))/' },
   {
     library: 'better-sqlite3',
-    home: '^src/((db|storage/(bundle|index)|export)/|sources/sqlite-file\\.ts$)',
+    home: '^src/((db|storage/index|export)/|sources/sqlite-file\\.ts$)',
   },
   { library: '@aws-sdk', home: '^src/storage/s3/' },
   { library: '@azure', home: '^src/storage/azure/' },
@@ -68,7 +68,7 @@ const HOMES = [
   { library: 'openid-client', home: '^src/access/' },
   { library: 'proj4', home: '^src/domain/projection\\.ts$' },
   { library: 'prom-client', home: '^src/http/metrics/' },
-  { library: 'undici', home: '^src/(sources|storage/(packs|s3|azure))/' },
+  { library: 'undici', home: '^src/(sources|storage/(objects|s3|azure))/' },
   { library: 'pmtiles', home: '^src/(sources/archive|export)/' },
   { library: '@napi-rs/canvas', home: '^src/sources/world/' },
   { library: 'topojson-client', home: '^src/sources/world/' },
@@ -133,9 +133,9 @@ export default {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: `^src/storage/(drivers\\.ts$|${[...DRIVERS.storage, 'packs'].join('|')})|${TESTS}`,
+        pathNot: `^src/storage/(drivers\\.ts$|${[...DRIVERS.storage, 'objects'].join('|')})|${TESTS}`,
       },
-      to: { path: `^src/storage/(${[...DRIVERS.storage, 'packs'].join('|')})/` },
+      to: { path: `^src/storage/(${[...DRIVERS.storage, 'objects'].join('|')})/` },
     },
     {
       name: 'sources-are-named-in-drivers',

@@ -19,7 +19,6 @@ const ENTRIES = [
   'raster/cutter-thread',
   'raster/map-thread',
   'sources/world/drawing-thread',
-  'storage/bundle/bundle-writer-thread',
   'storage/segments/segment-writer-thread',
 ];
 

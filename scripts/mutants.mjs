@@ -3,16 +3,10 @@
 export const MUTANTS = [
   // storage
   {
-    file: 'src/storage/bundle/bundle-store.ts',
-    line: 'return stored ? open.shown(set, tile, stored, found.row.ticket) : undefined;',
-    fault: 'return stored ?? undefined;',
-    tests: ['src/storage/bundle/bundle-store.test.ts'],
-  },
-  {
-    file: 'src/storage/bundle/generations.ts',
-    line: "db.pragma('synchronous = FULL');",
-    fault: "db.pragma('synchronous = OFF');",
-    tests: ['src/storage/bundle/generations.test.ts'],
+    file: 'src/storage/segments/indexed-store.ts',
+    line: 'const shown = pack.marks.length === 0 ? tile.making : shownBy(pack.marks, tile.making, x, y);',
+    fault: 'const shown = tile.making;',
+    tests: ['src/storage/segments/segment-store.test.ts'],
   },
   {
     file: 'src/storage/open-marks.ts',

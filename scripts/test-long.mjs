@@ -16,6 +16,11 @@ const PARTS = [
     'fifty runs of three nodes under load while everything around them breaks',
   ],
   ['test/security/mutated-requests.test.ts', 12, 'a hundred thousand mutated requests'],
+  [
+    'test/security/front.test.ts',
+    60,
+    'a million conversations with the front for tiles and with node:http alone',
+  ],
   ['test/security/mutated-bodies.test.ts', 8, 'three hundred slips in the body of every changing route'],
   ['test/security/hostile-bodies.test.ts', 2, 'every hostile body on every path in every type'],
   ['test/security/policy-matrix.test.ts', 1, 'every caller with every method on every path'],

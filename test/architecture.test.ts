@@ -135,7 +135,7 @@ describe('the source tree', () => {
     const contracts = [
       'storage/tile-store',
       'storage/store-driver',
-      'storage/packs/object-store',
+      'storage/objects/object-store',
       'sources/tile-source',
     ];
     const asked = contracts.flatMap((name) =>

@@ -2,9 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { load as parse } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { checkSettings } from '../src/config/check-settings.ts';
-import { sourceSchema } from '../src/config/driver-schemas.ts';
 import { revealSecrets } from '../src/config/secrets.ts';
-import { settingsSchema } from '../src/config/settings-schema.ts';
+import { settingsSchema, sourceSchema } from '../src/config/settings-schema.ts';
 
 const folder = new URL('../docs/sources/', import.meta.url);
 const pages = readdirSync(folder).filter((name) => name.endsWith('.md'));

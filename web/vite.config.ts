@@ -3,7 +3,7 @@ import { defineConfig } from 'vite';
 import { licences } from './licences.ts';
 
 const COMMON =
-  /node_modules\/(react|react-dom|scheduler)\/|web\/src\/(api|parts)\/|web\/src\/(console|format|login|route|session|shell|sidebar|texts)\.tsx?$/;
+  /node_modules\/(react|react-dom|scheduler)\/|web\/locales\/en\.json$|web\/src\/(api|parts)\/|web\/src\/(console|format|login|route|session|shell|sidebar|texts)\.tsx?$/;
 
 export default defineConfig({
   plugins: [react()],

@@ -4,12 +4,11 @@ import { KeyObject, verify } from 'node:crypto';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createOidcProvider } from '../../src/access/oidc-provider.ts';
-import { createReaderKeyStore } from '../../src/access/reader-key-store.ts';
-import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { type Contestant, compete, tileNames, writeTileList } from '../harness/load.ts';
 import { readOptions } from '../harness/options.ts';
+import { createReaderKey } from '../harness/reader-key.ts';
 import { quantile, say, temporaryFolder } from '../harness/report.ts';
 import { contestantOf, startServer } from '../harness/server.ts';
 
@@ -94,20 +93,8 @@ async function start(
   const data = join(folder, name.replaceAll(' ', '-'), 'data');
   const first = await startServer({ data, flags: ['--port', '0'] });
   await first.stop();
-  const query = limits === null ? '' : `?key=${await createKeys(data, otherKeys, limits)}`;
+  const query = limits === null ? '' : `?key=${await createReaderKey(data, otherKeys, limits)}`;
   const names = tileNames(ZOOM).map((tile) => `${tile}${query}`);
   const tiles = writeTileList(join(data, '..', 'tiles.txt'), names);
   return contestantOf(await startServer({ data, flags: ['--port', '0', ...flags] }), name, tiles);
-}
-
-async function createKeys(data: string, others: number, limits: object): Promise<string> {
-  const location = join(data, 'tilewarden.db');
-  const database = await openDatabase({ location, clock: systemClock, log: silentLogger });
-  const store = createReaderKeyStore(database, systemClock);
-  const none = { origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
-  const draft = { name: 'bench', layers: ['world'], ...none };
-  for (let i = 0; i < others; i++) await store.create(draft, 'bench');
-  const { secret } = await store.create({ ...draft, ...limits }, 'bench');
-  await database.close();
-  return secret;
 }

@@ -1,15 +1,14 @@
-// A process that measures the bundle store of a checkout: `measure-store.ts CHECKOUT ROOT SIDE THIN fill|empty [bundle|segments]`. Prints one line
-// of JSON: a `Figure` for each step.
+// A process that measures the store of a checkout: `measure-store.ts CHECKOUT ROOT SIDE THIN fill|empty`. Prints one line of JSON: a `Figure` for each step.
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TileIndex } from '../../src/domain/tile-key.ts';
 import { blockAt } from '../../src/domain/tile-rect.ts';
-import type { TileStore } from '../../src/storage/tile-store.ts';
+import { readNow } from '../../src/storage/read-tiles.ts';
+import type { Raise, Store } from '../../src/storage/store.ts';
 import {
   createSyntheticTiles,
   hash,
-  openBundles,
-  openSegments,
+  openTiles,
   squares,
   tileSet,
   writeTiles,
@@ -20,18 +19,14 @@ const METATILE = 4;
 const HITS = 20_000;
 const MAX_EVICTED = 300;
 
-const [checkout = '', root = '', denseSide, thinSide, phase, engine = 'bundle'] = process.argv.slice(2);
+const [checkout = '', root = '', denseSide, thinSide, phase] = process.argv.slice(2);
 const [side, thin] = [Number(denseSide), Number(thinSide)];
 const figures: Figure[] = [];
 
-/** Including the end of the store, which puts bundles to rest; without the start of its writing thread. */
-async function measure(
-  step: string,
-  count: number,
-  work: (store: TileStore) => Promise<unknown>,
-): Promise<void> {
-  const store = await (engine === 'bundle' ? openBundles : openSegments)(root, checkout);
-  await store.raiseGeneration('none');
+/** Including the end of the store; without the start of its writing thread. */
+async function measure(step: string, count: number, work: (store: Store) => Promise<unknown>): Promise<void> {
+  const store = await openTiles(root, checkout);
+  await raise(store, 'none', null);
   const [before, start] = [process.cpuUsage(), performance.now()];
   await work(store);
   await store.close();
@@ -40,11 +35,11 @@ async function measure(
   figures.push({ step, processor: (user + system) / count, wall });
 }
 
-async function readHits(store: TileStore, layer: string, tiles: readonly TileIndex[]): Promise<void> {
+async function readHits(store: Store, layer: string, tiles: readonly TileIndex[]): Promise<void> {
   const set = tileSet(layer);
   for (let hit = 0; hit < HITS; hit++) {
     const tile = tiles[hash(hit, 11) % tiles.length];
-    if (tile && !(store.getNow?.(set, tile) ?? (await store.get(set, tile)))) throw new Error('no hit');
+    if (tile && !(readNow(store, set, tile) ?? (await store.get(set, tile)))) throw new Error('no hit');
   }
 }
 
@@ -80,11 +75,7 @@ async function fill(): Promise<void> {
   const singles = sparse.map(({ x, y }) => [tileAt(x, y)]);
   await measure('thin: write, a tile', sparse.length, (store) => writeTiles(store, 'thin', ZOOM, singles));
   addDiskUse('thin', sparse.length, between);
-  await measure('usage', 1, async (store) => void (await collectSets(store)));
-  await measure('open and list all blocks', 1, async (store) => {
-    for await (const { content } of (await store.blocks(null)).blocks)
-      if (!content) throw new Error('a block is empty');
-  });
+  await measure('open and usage', 1, async (store) => void (await store.usage()));
   const dense = Array.from({ length: HITS }, (_, at) => ({
     z: ZOOM,
     x: hash(at, 1) % side,
@@ -94,8 +85,8 @@ async function fill(): Promise<void> {
   await measure('thin: hit in the store', HITS, (store) => readHits(store, 'thin', sparse));
 }
 
-async function collectSets(store: TileStore): Promise<void> {
-  for await (const set of store.tileSets(null)) if (!set.layer) throw new Error('a tile set without a layer');
+async function raise(store: Store, layer: string, places: Raise['places']): Promise<number> {
+  return (await store.mark({ type: 'raise', raises: [{ layer, places, effect: null }] }))[0] ?? 0;
 }
 
 async function empty(): Promise<void> {
@@ -114,7 +105,7 @@ async function empty(): Promise<void> {
     await measure(`${layer}: truncate a quarter`, 1, async (store) => {
       const [min, max] = [square / 4 + 5, (square * 3) / 4 + 4];
       const rect = { minX: min, minY: min, maxX: max, maxY: max };
-      const before = await store.raiseGeneration(layer, [{ gridSet: set.gridSet, z: ZOOM, rect }]);
+      const before = await raise(store, layer, [{ gridSet: set.gridSet, z: ZOOM, rect }]);
       await store.edit(set, ZOOM, rect, { type: 'remove', before });
     });
     await measure(`${layer}: truncate the layer`, 1, (store) => store.drop(layer, null));

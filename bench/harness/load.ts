@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { started } from '../../scripts/started.mjs';
 import { findProgram } from '../../test/fixtures/needs.ts';
 import { processorSeconds, requireProgram } from './processes.ts';
-import { quantile, say } from './report.ts';
+import { quantile, say, sayMachine } from './report.ts';
 
 export interface Contestant {
   readonly name: string;
@@ -84,13 +84,20 @@ export function startLoad(contestant: Contestant, load: Load) {
  * Prints the best round of each contestant, and its ratios to the first one. They take turns, so that other programs disturb
  * all of them; the best round is the one least disturbed.
  */
-export async function compete(contestants: readonly Contestant[], load: Load, rounds: number): Promise<void> {
-  // The first round fills memories and has code compiled; it does not count.
-  for (const contestant of contestants) await measureLoad(contestant, { ...load, seconds: 2 });
+export async function compete(
+  contestants: readonly Contestant[],
+  load: Load,
+  rounds: number,
+  beforeEach = () => {},
+): Promise<void> {
+  sayMachine();
+  for (const contestant of contestants) await warmUp(contestant, load);
   const results = contestants.map((): LoadResult[] => []);
   for (let round = 0; round < rounds; round++) {
-    for (const [i, contestant] of contestants.entries())
+    for (const [i, contestant] of contestants.entries()) {
+      beforeEach();
       results[i]?.push(await measureLoad(contestant, load));
+    }
   }
   const best = results.map((all) => ({
     perSecond: quantile(
@@ -117,6 +124,15 @@ export async function compete(contestants: readonly Contestant[], load: Load, ro
         `  ${microseconds.toFixed(1).padStart(6)} µs of processor each, ${(first.microseconds / microseconds).toFixed(2)}` +
         `  p99 ${p99.toFixed(1)} ms  ${calls?.toFixed(1) ?? 'unknown'} system calls each`,
     );
+  }
+}
+
+/** After these memories are full and code is compiled, however slow the machine is. */
+const WARM_REQUESTS = 100_000;
+
+async function warmUp(contestant: Contestant, load: Load): Promise<void> {
+  for (let requests = 0; requests < WARM_REQUESTS; ) {
+    requests += (await measureLoad(contestant, { ...load, seconds: 2 })).requests;
   }
 }
 

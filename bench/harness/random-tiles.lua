@@ -8,7 +8,7 @@ function init(args)
   local names = {}
   for name in io.lines(file) do names[#names + 1] = name end
   math.randomseed(7)
-  for i = 1, 10000 do paths[i] = prefix .. '/' .. names[math.random(#names)] end
+  for i = 1, math.max(10000, #names) do paths[i] = prefix .. '/' .. names[math.random(#names)] end
   if pause > 0 then
     function delay() return math.random(0, 2 * pause) end
   end

@@ -1,9 +1,18 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { arch, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export function say(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+/** Figures of different machines, or of a busy one, are not compared. */
+export function sayMachine(): void {
+  const [first, ...others] = cpus();
+  const load = loadavg().map((figure) => figure.toFixed(1));
+  say(
+    `${arch()} (${first?.model.trim() ?? 'unknown'}), ${others.length + 1} cores, Node.js ${process.version}, load ${load.join(' ')}`,
+  );
 }
 
 /** Below TMPDIR, readable by servers that run as another user; removed when this process ends, even by a signal. */

@@ -1,10 +1,10 @@
-/** Bundle stores with synthetic tiles. */
+/** Stores with synthetic tiles. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import type { TileStore, TileWrite } from '../../src/storage/tile-store.ts';
+import type { Store, TileWrite } from '../../src/storage/store.ts';
 import { PROJECT } from './server.ts';
 
 const ONE_COLOUR_SHARE = 0.3;
@@ -22,33 +22,19 @@ export const tileSet = (layer: string) => ({
 });
 
 /** By the code of a checkout. */
-export async function openBundles(root: string, checkout = PROJECT): Promise<TileStore> {
-  mkdirSync(root, { recursive: true });
-  const module = pathToFileURL(join(checkout, 'src/storage/bundle/bundle-store.ts')).href;
-  const { openBundleStore } = (await import(
-    module
-  )) as typeof import('../../src/storage/bundle/bundle-store.ts');
-  const options = { maxOpenBundles: 256, sweepBytesPerSecond: 2 ** 29, minFreePercent: 2 };
-  return openBundleStore({ type: 'bundle', ...options }, { root, log: silentLogger, clock: systemClock });
-}
-
-/** The store of one index and segments, of a checkout. */
-export async function openSegments(root: string, checkout = PROJECT): Promise<TileStore> {
+export async function openTiles(root: string, checkout = PROJECT): Promise<Store> {
   mkdirSync(root, { recursive: true });
   const load = (file: string) => import(pathToFileURL(join(checkout, 'src/storage', file)).href);
   const { openSegmentStore } = (await load(
     'segments/segment-store.ts',
   )) as typeof import('../../src/storage/segments/segment-store.ts');
-  const { asTileStore } = (await load(
-    'as-tile-store.ts',
-  )) as typeof import('../../src/storage/as-tile-store.ts');
   const options = { maxOpenSegments: 256, sweepBytesPerSecond: 2 ** 29 };
-  return asTileStore(await openSegmentStore(options, { root, log: silentLogger, clock: systemClock }));
+  return openSegmentStore(options, { root, log: silentLogger, clock: systemClock });
 }
 
 /** Some batches concurrently. */
 export async function writeTiles(
-  store: TileStore,
+  store: Store,
   layer: string,
   zoom: number,
   batches: Iterable<readonly TileWrite[]>,

@@ -114,14 +114,14 @@ async function fill(client: pg.Client): Promise<void> {
   const { rows } = await client.query(`${STORED} limit 1`);
   const width = Math.ceil(Math.sqrt(packs));
   await client.query(
-    `insert into packs (tile_set, z, band, x, y, detail)
-     select $1, 14, (n / $2) >> 5, n % $2, n / $2, $3 from generate_series(0, ($4)::int - 1) n`,
+    `insert into packs (tile_set, z, band, x, y, tiles, bytes, detail)
+     select $1, 14, (n / $2) >> 5, n % $2, n / $2, 16, 16000, $3 from generate_series(0, ($4)::int - 1) n`,
     [rows[0].tile_set, width, rows[0].detail, packs],
   );
   await client.query(
-    `insert into pack_pages (tile_set, z, band, x, y, tiles, bytes, written_at, changed, renewed)
-     select $1, 14, (y >> 2) >> 3, x >> 2, y >> 2, count(*) * 16, count(*) * 16000, 1, 1, 0
-     from packs where tile_set = $1 and z = 14 group by x >> 2, y >> 2`,
+    `insert into pages (tile_set, z, band, x, y, tiles, bytes, written_at, touched_at, renewed)
+     select $1, 14, (y >> 1) >> 4, x >> 1, y >> 1, count(*) * 16, count(*) * 16000, 1, 1, 0
+     from packs where tile_set = $1 and z = 14 group by x >> 1, y >> 1`,
     [rows[0].tile_set],
   );
 }

@@ -6,7 +6,7 @@ import { readOptions } from '../harness/options.ts';
 import { say, temporaryFolder } from '../harness/report.ts';
 import { readUsage, request } from '../harness/request.ts';
 import { startServer } from '../harness/server.ts';
-import { fillPages, PAGES_OF_A_BUNDLE, ZOOM } from './fill-pages.ts';
+import { fillPages, ZOOM } from './fill-pages.ts';
 import { manyLayers } from './many-layers.ts';
 
 const { layers, schedules, pages, seconds } = readOptions({
@@ -30,13 +30,10 @@ const AREA = {
 };
 
 const data = join(temporaryFolder(), 'data');
-const bundles = await fillPages(join(data, 'stores', 'default'), LAYER, pages);
-say(`${layers} layers, ${schedules} schedules, ${bundles * PAGES_OF_A_BUNDLE} pages in ${bundles} bundles`);
+const side = await fillPages(join(data, 'stores', 'default'), LAYER, pages);
+say(`${layers} layers, ${schedules} schedules, ${pages} pages`);
 const options = { data, config: manyLayers(layers, schedules) + MAP_LAYER, metered: true };
-let server = await startServer(options);
-await measure('usage, of bundles that were never counted', '/api/v1/usage');
-await server.stop();
-server = await startServer(options);
+const server = await startServer(options);
 await measure('usage, the first after a start', '/api/v1/usage');
 await measure('usage, again', '/api/v1/usage');
 await measure('metrics', '/metrics');
@@ -83,9 +80,8 @@ async function send(path: string, body?: object | string): Promise<string> {
 /** Each read on another page, as fast as one client can. */
 async function readPages(): Promise<string> {
   const end = performance.now() + seconds * 1000;
-  const side = Math.ceil(Math.sqrt(bundles)) * 8;
   let hits = 0;
-  for (let page = 0; performance.now() < end; page = (page + 37) % (bundles * PAGES_OF_A_BUNDLE)) {
+  for (let page = 0; performance.now() < end; page = (page + 37) % pages) {
     const [x, y] = [(page % side) * 16, Math.floor(page / side) * 16];
     const response = await fetch(`${server.url}/tiles/${LAYER}/${ZOOM}/${x}/${y}.png`);
     await response.arrayBuffer();

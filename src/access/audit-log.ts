@@ -7,7 +7,6 @@ import { omitUndefined } from '../lib/omit-undefined.ts';
 import { writeJson } from '../lib/write-json.ts';
 import { type AuditLine, createAuditTable } from './audit-table.ts';
 import type { Via } from './caller.ts';
-import { oldAuditLines } from './old-audit-files.ts';
 
 export interface AuditLogOptions extends Env {
   readonly database: Database;
@@ -22,8 +21,8 @@ export type AuditLog = ReturnType<typeof openAuditLog>;
 
 export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptions) {
   const isOwn = database.dialect === 'sqlite';
-  const path = join(dataFolder, 'audit.log');
-  const lines = createAuditTable(database, clock, isOwn ? `${path}.reserve` : null);
+  const reserve = isOwn ? join(dataFolder, 'audit.log.reserve') : null;
+  const lines = createAuditTable(database, clock, reserve);
   const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
   const prepared = lines.prepare();
   /** Entries that wait while one is written go to the disk together. */
@@ -36,11 +35,6 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
     const entry = auditEntry(draft, clock.now());
     return writes.add({ line: lineOf(entry), account: entry.account, administrative });
   };
-
-  async function* latestFirst(): AsyncGenerator<string> {
-    yield* lines.latestFirst();
-    if (isOwn) yield* oldAuditLines(path);
-  }
 
   function withinLimit(): boolean {
     const now = clock.monotonic();
@@ -83,7 +77,7 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
     /** Newest first, with all that was recorded or noted before the call. */
     async read(filter: AuditFilter): Promise<readonly AuditEntry[]> {
       await writes.idle();
-      return await latestFitting(latestFirst(), filter);
+      return await latestFitting(lines.latestFirst(), filter);
     },
 
     async close(): Promise<void> {

@@ -4,23 +4,79 @@ import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
 import type { Env } from '../lib/env.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createAccountService } from './account-service.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { openAuditLog } from './audit-log.ts';
 import { Authenticator, CredentialCache } from './authenticator.ts';
 import { accountOf } from './caller.ts';
 import { createExternalAccounts } from './external-accounts.ts';
 import { createRightsToday } from './external-rights.ts';
-import { type Exposure, ensureAdministrator } from './first-administrator.ts';
+import {
+  type Exposure,
+  ensureAdministrator,
+  FIRST_ADMINISTRATOR,
+  forgetInitialPassword,
+} from './first-administrator.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { createOidcProvider, type OidcSettings } from './oidc-provider.ts';
 import { openReaderKeys, WRONG_KEY } from './open-reader-keys.ts';
 import type { ScryptCost } from './password-hash.ts';
-import { openPasswordHasher } from './password-hasher.ts';
+import { openPasswordHasher, type PasswordHasher } from './password-hasher.ts';
 import type { ProxyLogin } from './proxy-login.ts';
 import { createSessionStore } from './session-store.ts';
 import { openSharedFailures } from './shared-failures.ts';
 import { createTokenStore } from './token-store.ts';
-import { createUserStore } from './user-store.ts';
+import {
+  checkAccount,
+  checkLayerPatterns,
+  checkPassword,
+  checkRole,
+  type User,
+  type UserChanges,
+  type UserDraft,
+} from './user.ts';
+import { type Change, createUserStore, type UserStore } from './user-store.ts';
+
+interface AccountServiceDeps {
+  readonly users: UserStore;
+  readonly hasher: PasswordHasher;
+  readonly passwordFile: string;
+}
+
+/** Creates, changes and removes users. A refusal is a `TilewardenError` that says what to do. */
+function createAccountService({ users, hasher, passwordFile }: AccountServiceDeps) {
+  async function forgetInitialPasswordOf(name: string): Promise<void> {
+    if (name === FIRST_ADMINISTRATOR) await forgetInitialPassword(passwordFile);
+  }
+
+  return {
+    list: users.list,
+    find: (name: string): Promise<User | null> => users.find(name),
+
+    async add({ name, password, role, layers }: UserDraft): Promise<User> {
+      checkAccount({ name, role, layers });
+      checkPassword(password, name);
+      const stored = await hasher.hash(password);
+      return users.add({ name, password: stored, role, layers, passwordIsInitial: false });
+    },
+
+    /** Ends the user's sessions. `known`: as in the store. */
+    async change(name: string, { password, role, layers }: UserChanges, known?: User): Promise<Change<User>> {
+      if (role !== undefined) checkRole(role);
+      if (layers !== undefined) checkLayerPatterns(layers);
+      if (password !== undefined) checkPassword(password, name);
+      const stored = password === undefined ? undefined : await hasher.hash(password);
+      const change = await users.change(name, omitUndefined({ password: stored, role, layers }), known);
+      if (stored !== undefined) await forgetInitialPasswordOf(name);
+      return change;
+    },
+
+    async remove(name: string): Promise<User> {
+      const user = await users.remove(name);
+      await forgetInitialPasswordOf(name);
+      return user;
+    },
+  };
+}
 
 interface AccountsOptions extends Env {
   readonly database: Database;

@@ -35,8 +35,8 @@ interface ExporterOptions {
 /** With the writers of all kinds of files, which a start does not need. */
 const loadWriters = () => import('../export/export-tiles.ts');
 
-/** Names that this node, or one of 0.2, has given. */
-const OWN_NAMES = /^(?:task-(\d+)|\d+)[-.]/;
+/** Names that this node has given. */
+const OWN_NAMES = /^task-(\d+)[-.]/;
 
 /** Exports of a node; docs/decisions/0290 has the names of their files. */
 export function createExporter({

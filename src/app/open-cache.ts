@@ -10,7 +10,6 @@ import { misconfigured, TilewardenError } from '../domain/errors.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import { systemRandom } from '../lib/random.ts';
-import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
 import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import { type CopyOptions, type CopyResult, copyTiles } from '../storage/copy-tiles.ts';
 import { driverOf, typesOf } from '../storage/drivers.ts';
@@ -39,7 +38,6 @@ export async function openCache(
       database,
       readOnly,
       sweeps: () => false,
-      shapeOf: (set) => metatileSizeFor(catalog.layer(set.layer), set),
     },
     open,
   );

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
-import type { MetatileSize } from '../domain/metatile.ts';
 import type { StoreDescription } from '../http/route-deps.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -9,17 +8,16 @@ import type { StoreTools } from '../storage/store-driver.ts';
 import type { TileStore } from '../storage/tile-store.ts';
 
 const STORES_FOLDER = 'stores';
-const USUAL_SHAPE: MetatileSize = { columns: 4, rows: 4 };
 
 type OpenTools = Omit<StoreTools, 'name' | 'root' | 'openCopies'>;
-type Usual = 'random' | 'shapeOf' | 'sweeps';
+type Usual = 'random' | 'sweeps';
 
 export async function openStores(
   settings: Pick<Settings, 'stores' | 'data'>,
   given: Omit<OpenTools, Usual> & Partial<Pick<OpenTools, Usual>>,
   open: ClosingStack,
 ): Promise<ReadonlyMap<string, TileStore>> {
-  const usual = { random: systemRandom, shapeOf: () => USUAL_SHAPE, sweeps: () => !given.readOnly };
+  const usual = { random: systemRandom, sweeps: () => !given.readOnly };
   const tools = { ...usual, ...given };
   const stores = new Map<string, TileStore>();
   for (const [name, store] of Object.entries(settings.stores)) {

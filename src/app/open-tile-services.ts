@@ -12,7 +12,6 @@ import type { SettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
-import type { TileSetKey } from '../domain/tile-key.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { type Count, Counters } from '../lib/counters.ts';
 import type { Env } from '../lib/env.ts';
@@ -21,7 +20,6 @@ import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
-import { metatileSizeFor } from '../pipeline/resolve-tile-set.ts';
 import { createQuotaSettings } from '../quota/quota-configuration.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
@@ -64,8 +62,7 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
   open: ClosingStack,
 ) {
   const { database, limiter, clock, log } = parts;
-  const shapeOf = (set: TileSetKey) => metatileSizeFor(catalog.layer(set.layer), set);
-  const opened = await openStores(settings, { ...parts, readOnly: false, shapeOf }, open);
+  const opened = await openStores(settings, { ...parts, readOnly: false }, open);
   const quota = createQuotaSettings(database);
   const gate = new QuotaGate({ settings: quota, stores: opened, clock, log, ...parts.atTheGate });
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));

@@ -16,8 +16,6 @@ type KeptKind = EntryKind | 'service' | 'tiles';
 export interface Leftovers {
   readonly task: number;
   readonly schedule: number;
-  /** Layers whose tiles version 0.2 was about to remove when it ended. */
-  readonly wrong?: readonly string[];
 }
 
 export interface CatalogEntry {
@@ -183,15 +181,10 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
     name: row.name,
     document: row.document === null ? null : JSON.parse(row.document),
     version: row.version,
-    leftovers: row.drops === null ? null : leftoversOf(JSON.parse(row.drops)),
+    leftovers: row.drops === null ? null : JSON.parse(row.drops),
     changedBy: row.changed_by,
     changedAt: row.changed_at,
   };
-}
-
-/** Version 0.2 listed tile sets to be dropped there. */
-function leftoversOf(drops: Leftovers | readonly { readonly layer: string }[]): Leftovers {
-  return 'task' in drops ? drops : { task: 0, schedule: 0, wrong: drops.map(({ layer }) => layer) };
 }
 
 /**

@@ -80,12 +80,9 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     await inside.put({ kind: 'tiles', name: layer, document: next, changedBy });
   }
 
-  /** Layers that have no record yet keep the tiles that they have, except where those are known to be wrong. */
-  async function declare(
-    layers: readonly Declared[],
-    wrong: ReadonlySet<string>,
-  ): Promise<readonly string[]> {
-    const isFirst = ({ name }: Declared) => catalog.record(name) === null && !wrong.has(name);
+  /** Layers that have no record yet keep the tiles that they have. */
+  async function declare(layers: readonly Declared[]): Promise<readonly string[]> {
+    const isFirst = ({ name }: Declared) => catalog.record(name) === null;
     const at = clock.now();
     // Another node may record them at the same time, from another file.
     const added = await entries.addAll(
@@ -197,14 +194,12 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
       const fixed = new Set(layers.map(({ name }) => name));
       const others = isSameGrid(catalog.gridSets.gridSets, gridSets) ? [] : [...declarations()];
       const all = [...layers, ...others.filter(({ name }) => !fixed.has(name))];
-      return declare(await unrecorded(all, gridSets), new Set());
+      return declare(await unrecorded(all, gridSets));
     },
 
-    /** As `declareFixed`, for all that is declared, at a start: the file may be another one, and version 0.2 kept no records. */
+    /** As `declareFixed`, for all that is declared, at a start: the file may be another one. */
     async declareAll(): Promise<readonly string[]> {
-      const unfinished = await entries.unfinished();
-      const wrong = new Set(unfinished.flatMap(({ leftovers }) => leftovers?.wrong ?? []));
-      return declare(await unrecorded(declarations(), catalog.gridSets), wrong);
+      return declare(await unrecorded(declarations(), catalog.gridSets));
     },
 
     /** For all layers that have tiles; also forgets declarations that were replaced long ago. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { endOfLifeNotice } from './node-versions.ts';
+import { endOfLifeNotice } from './serve.ts';
 
 const on = (day: string) => Date.parse(`${day}T12:00:00Z`);
 

@@ -48,35 +48,7 @@ const BY_USE: readonly Flag[] = [
 export const seed = taskCommand('seed', 'create the missing tiles of a layer', BY_USE);
 export const reseed = taskCommand('reseed', 'create all tiles of a layer again', BY_USE);
 
-const truncateTask = taskCommand('truncate', 'delete tiles of one grid set and format of a layer');
-export const truncate: Command = {
-  ...truncateTask,
-  operands: { usage: 'LAYER | --layer LAYER', least: 0, most: 1 },
-  flags: [
-    flag('layer', 'NAME', 'the whole layer instead: as tilewarden clear NAME, which is preferred'),
-    ...FLAGS,
-  ],
-  run: (flags, terminal, args) =>
-    flags.layer === undefined ? truncatePart(flags, terminal, args) : truncateWhole(flags, terminal, args),
-};
-
-/** A task over the part of the layer that the flags select. */
-async function truncatePart(flags: FlagValues, terminal: Terminal, args: Arguments): Promise<number> {
-  if (args.operands.length === 0)
-    throw misuse('Missing argument. Usage: tilewarden truncate LAYER | --layer LAYER');
-  return truncateTask.run(flags, terminal, args);
-}
-
-async function truncateWhole(flags: FlagValues, terminal: Terminal, args: Arguments): Promise<number> {
-  const narrowing = ORDER_FLAGS.find(({ name }) => flags[name] !== undefined);
-  if (narrowing || args.operands.length > 0) {
-    throw misuse(
-      `--layer removes all of a layer. For a part of it: tilewarden truncate ${flags.layer} --${narrowing?.name ?? 'zoom-start'} …`,
-    );
-  }
-  terminal.err(`truncate --layer deletes all tiles of the layer, as does: tilewarden clear ${flags.layer}\n`);
-  return clear.run(flags, terminal, { ...args, operands: [flags.layer ?? ''] });
-}
+export const truncate = taskCommand('truncate', 'delete tiles of one grid set and format of a layer');
 
 function taskCommand(
   type: 'seed' | 'reseed' | 'truncate',

@@ -23,8 +23,6 @@ import { readResponse, type ServerClient, serverClientFor } from './server-clien
 
 const ACTIONS = ['list', 'show', 'watch', 'stop', 'pause', 'resume', 'retry'] as const;
 type Action = (typeof ACTIONS)[number];
-/** The name in earlier versions, and in the API. */
-const FORMER_STOP = 'cancel';
 
 export const tasks: Command = {
   name: 'tasks',
@@ -45,7 +43,7 @@ export const tasks: Command = {
     if (action === 'watch') {
       return await watchTask(taskIn(await client.get(path)), client, terminal, flags.json !== undefined);
     }
-    const verb = action === 'stop' ? FORMER_STOP : action;
+    const verb = action === 'stop' ? 'cancel' : action;
     const answer = action === 'show' ? await client.get(path) : await client.post(`${path}/${verb}`);
     const task = taskIn(answer);
     return printed(terminal, flags, task, () => resultOf(action, task));
@@ -82,7 +80,7 @@ function resultOf(action: Action, task: TaskDocument): string {
 }
 
 function actionNamed(word: string): Action {
-  const action = word === FORMER_STOP ? 'stop' : ACTIONS.find((name) => name === word);
+  const action = ACTIONS.find((name) => name === word);
   if (action) return action;
   throw misuse(`Unknown action ${word}; ${hintFor(word, ACTIONS)}`);
 }

@@ -5,10 +5,22 @@ import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
 import { scheduleBody } from '../http/api/schedule-document.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
-import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
+import { flag, schemaKit, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
+import { SOURCE_DRIVERS, type SourceSchemas } from '../sources/drivers.ts';
+import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
+import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
 import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
 import { notifySchema, purgeSchema } from './delivery-schemas.ts';
-import { sourceSchema, storeSchema, upstreamSchema } from './driver-schemas.ts';
+
+// Each driver owns its options; here they become one choice by `type`.
+const storeSchema = z.discriminatedUnion(
+  'type',
+  STORE_DRIVERS.map(({ options }) => options(schemaKit)) as unknown as StoreSchemas,
+);
+export const sourceSchema = z.discriminatedUnion(
+  'type',
+  SOURCE_DRIVERS.map(({ options }) => options(schemaKit)) as unknown as SourceSchemas,
+);
 
 /** The body of `POST /api/v1/schedules` without its layer; polygons are drawn in the console. */
 const scheduleSchema = z.lazy(() =>
@@ -243,7 +255,7 @@ export const settingsSchema = z.strictObject({
     .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), storeSchema)
     .prefault({ default: { type: 'bundle' } }),
   upstreams: z
-    .record(upstreamHost, upstreamSchema)
+    .record(upstreamHost, upstreamOptions)
     .default({})
     .describe('Limits for each host that sources send requests to'),
   adoptFolders: texts.default([]).describe('Folders below which layers declared over HTTP may adopt a cache'),

@@ -9,7 +9,6 @@ import { throughProxy } from '../../test/fixtures/tcp-proxy.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { createTaskStore } from '../tasks/store/task-store.ts';
 import type { Database } from './database.ts';
 import { migrationsFor } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
@@ -77,98 +76,20 @@ describe.each(['sqlite', 'postgres'] as const)('a database on %s', (dialect) => 
     });
   });
 
-  it(`a database on ${dialect} assigns task keys of an earlier version to accounts and schedules`, async () => {
+  it(`a database on ${dialect} of version 0.2 is refused, with what to do, and stays as it is`, async () => {
     const location = await places[dialect]();
-    const earlier = Object.entries(migrationsFor(dialect)).filter(([name]) => name < '0005');
-    const old = await openDatabase({ location, ...quiet, migrations: Object.fromEntries(earlier) });
-    const rest =
-      'event_id, state, layer, type, request, plan, thread_count, weight, express, fair_time, piece_count, next_piece, tiles_total, tiles_processed, made, present, removed, blank, failed, bytes, upstream_requests, failures, error_samples, created_at';
-    const values =
-      "0, 'done', 'a', 'seed', '{}', '{}', 1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, '[]', 0";
-    for (const [by, key] of [
-      ['schedule nightly', 'schedule-1-7'],
-      ['mary', 'deploy'],
-    ]) {
-      await old.transaction(null, (query) =>
-        sql
-          .raw(
-            `insert into tasks (created_by, idempotency_key, ${rest}) values ('${by}', '${key}', ${values})`,
-          )
-          .execute(query),
-      );
-    }
+    const steps = ['0001-create-tables', '0002-create-packs'].map(
+      (name) => [name, { async up() {} }] as const,
+    );
+    const migrations = Object.fromEntries(steps);
+    await (await openDatabase({ location, ...quiet, migrations })).close();
+    await expect(openDatabase({ location, ...quiet })).rejects.toMatchObject({
+      code: 'database-behind',
+      message: expect.stringContaining('another --data folder or --database'),
+    });
+    const old = await openDatabase({ location, ...quiet, migrations });
+    expect(await carriedOut(old)).toHaveLength(2);
     await old.close();
-    const database = await openDatabase({ location, ...quiet });
-    const rows = await database.query
-      .selectFrom('tasks')
-      .select(['account', 'idempotency_key', 'key_digest'])
-      .orderBy('id')
-      .execute();
-    await database.close();
-    expect(rows).toEqual([
-      { account: 'schedule', idempotency_key: 'schedule-1-7', key_digest: null },
-      { account: 'user:mary', idempotency_key: 'deploy', key_digest: null },
-    ]);
-  });
-
-  it(`a database on ${dialect} takes over finished exports of 0.2, and reports that others must restart`, async () => {
-    const location = await places[dialect]();
-    const earlier = Object.entries(migrationsFor(dialect)).filter(([name]) => name < '0008');
-    const old = await openDatabase({ location, ...quiet, migrations: Object.fromEntries(earlier) });
-    const document = JSON.stringify({
-      layer: 'world',
-      type: 'mbtiles',
-      gridSet: 'EPSG:900913',
-      format: 'image/png',
-      parameters: {},
-      zoomStart: 0,
-      zoomStop: 3,
-      bounds: [0, 0, 1, 1],
-      createdBy: 'mary',
-      createdAt: '2026-01-01T00:00:00.000Z',
-    });
-    const progress = {
-      tiles: 85,
-      expected: 85,
-      bytes: 4096,
-      reason: null,
-      endedAt: '2026-01-01T00:00:07.000Z',
-    };
-    for (const [run, state] of ['done', 'running'].entries()) {
-      const values = sql.join([
-        `${state}-id`,
-        run,
-        'default',
-        document,
-        JSON.stringify({ ...progress, state }),
-        40 + run,
-        null,
-      ]);
-      await old.transaction(null, (query) => sql`insert into exports values (${values})`.execute(query));
-    }
-    await old.close();
-    const database = await openDatabase({ location, ...quiet });
-    const [done, other] = await createTaskStore(database)
-      .list({ exported: true, limit: 9 })
-      .then((all) => [...all].reverse());
-    await database.close();
-    expect(done).toMatchObject({
-      state: 'done',
-      file: '40.mbtiles',
-      tilesProcessed: 85n,
-      counters: { bytes: 4096 },
-      createdBy: 'mary',
-      endedAt: Date.UTC(2026, 0, 1, 0, 0, 7),
-      request: {
-        bounds: { minX: 0, minY: 0, maxX: 1, maxY: 1 },
-        archive: { id: 'done-id', type: 'mbtiles', store: 'default' },
-      },
-    });
-    expect(other).toMatchObject({
-      state: 'aborted',
-      file: null,
-      reason: expect.stringContaining('start it again'),
-    });
   });
 
   it(`a database on ${dialect} has nothing left of a migration that fails half-way`, () =>

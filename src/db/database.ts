@@ -53,7 +53,7 @@ export interface DatabaseOptions extends Env {
 }
 
 export class DatabaseError extends UnavailableError {
-  readonly code: 'database-ahead' | 'database-busy' | 'database-unreachable';
+  readonly code: 'database-ahead' | 'database-behind' | 'database-busy' | 'database-unreachable';
 
   constructor(code: DatabaseError['code'], message: string, options?: ErrorOptions) {
     super(message, options);

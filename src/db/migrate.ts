@@ -1,4 +1,4 @@
-import { type Migration, type MigrationProvider, Migrator } from 'kysely';
+import { type Migration, type MigrationProvider, Migrator, sql } from 'kysely';
 import { errorCode } from '../lib/error-code.ts';
 import { DatabaseError, type DatabaseOptions, type Dialect, type Statements } from './database.ts';
 import { STEPS } from './migrations/steps.ts';
@@ -6,6 +6,7 @@ import { STEPS } from './migrations/steps.ts';
 /** Milliseconds that a start waits for another process that is migrating. */
 const LOCK_TIMEOUT_MS = 30_000;
 const PAUSE = 20;
+const [FIRST_STEP = ''] = Object.keys(STEPS);
 
 export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migration>> {
   return Object.fromEntries(Object.entries(STEPS).map(([name, step]) => [name, step(dialect)]));
@@ -28,7 +29,8 @@ export async function migrate(
     }
     if (error === undefined) return;
     // The library's error for a migration in the database that this version does not have.
-    if (error instanceof Error && error.message.startsWith('corrupted migrations')) throw ahead(error);
+    if (error instanceof Error && error.message.startsWith('corrupted migrations'))
+      throw ofAnotherVersion(error, await executedFirst(db));
     if (!isBusy(error) || clock.monotonic() > deadline) throw error;
     await clock.sleep(PAUSE);
   }
@@ -39,7 +41,17 @@ function nameComparator(one: string, other: string): number {
   return Number(one > other) - Number(one < other);
 }
 
-function ahead(cause: unknown): DatabaseError {
+async function executedFirst(db: Statements): Promise<string> {
+  const { rows } = await sql<{ name: string }>`select min(name) as name from kysely_migration`.execute(db);
+  return rows[0]?.name ?? '';
+}
+
+function ofAnotherVersion(cause: unknown, first: string): DatabaseError {
+  if (first < FIRST_STEP) {
+    const message =
+      'The database is of version 0.2 or earlier, which this version cannot take over. Start that version, or give this one another --data folder or --database.';
+    return new DatabaseError('database-behind', message, { cause });
+  }
   const message =
     'The database has been changed by a later version. Start that version, or restore a backup made before it.';
   return new DatabaseError('database-ahead', message, { cause });

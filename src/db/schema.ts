@@ -192,7 +192,7 @@ export interface Schema {
     document: string | null;
     /** From the counter `catalog`, raised with every change. */
     version: number;
-    /** JSON: tile sets that the change made wrong and that may still be there; null: none. */
+    /** JSON of `Leftovers`; null: none. */
     drops: string | null;
     changed_by: string;
     changed_at: number;
@@ -242,7 +242,7 @@ export interface Schema {
     /** `host:port`. */
     host: string;
     instance: string;
-    /** JSON, see `sources/upstream/host-outage.ts`. */
+    /** JSON, see `sources/upstream/open-upstream-limiter.ts`. */
     news: string;
     /** Milliseconds since 1970 by the database's clock; invalid after that. */
     until: number;
@@ -254,10 +254,10 @@ export interface Schema {
     at: Time;
     /** JSON, with a newline at its end. */
     line: string;
-    /** Empty: anonymous; null: an entry of version 0.2. */
-    account: string | null;
-    /** 1 for changes of accounts, keys, layers, grid sets and the quota, and for entries of version 0.2. */
-    administrative: Generated<number>;
+    /** Empty: anonymous. */
+    account: string;
+    /** 1 for changes of accounts, keys, layers, grid sets and the quota. */
+    administrative: number;
   };
   /** Wrong passwords, for the throttles of all nodes. */
   login_failures: {

@@ -1,8 +1,8 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../access/caller.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
+import type { RequestHead } from './request-head.ts';
 
 export interface AccessLogSettings {
   readonly file: string;
@@ -10,7 +10,7 @@ export interface AccessLogSettings {
 }
 
 export interface AccessEntry {
-  readonly request: Pick<IncomingMessage, 'method' | 'url' | 'httpVersion' | 'headers'>;
+  readonly request: Pick<RequestHead, 'method' | 'url' | 'httpVersion' | 'headers'>;
   readonly address: string;
   readonly caller: Pick<Caller, 'name' | 'via'> | null;
   readonly status: number;

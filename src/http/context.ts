@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { accountOf, type Caller } from '../access/caller.ts';
 import type { Layer } from '../domain/layer.ts';
@@ -9,6 +9,7 @@ import { ownAddress, type TrustsProxy } from './auth/peer.ts';
 import type { KeyMemory, PresentedKey } from './auth/reader-key.ts';
 import { cameBySecureWay, credentialsNeeded, credentialsOf, sourceAddress } from './auth/request-checks.ts';
 import type { HttpProblem } from './problems.ts';
+import type { RequestHead } from './request-head.ts';
 import { jsonResponse, type Response } from './response.ts';
 
 export type PathParams = Readonly<Record<string, string>>;
@@ -71,11 +72,11 @@ export class Context {
   key: PresentedKey | null = null;
   /** Query pairs that look like keys and are parameters of the layer. */
   released = '';
-  readonly #request: IncomingMessage;
+  readonly #request: RequestHead;
   readonly #number: number;
   readonly #deps: ContextDeps;
 
-  constructor(request: IncomingMessage, target: Target, number: number, deps: ContextDeps) {
+  constructor(request: RequestHead, target: Target, number: number, deps: ContextDeps) {
     this.target = target;
     this.connection = connectionOf(request.socket);
     this.#request = request;
@@ -169,6 +170,8 @@ export class Context {
 export class Connection implements KeyMemory {
   /** Responses leave in the order of the requests; this is the latest one. */
   lastResponse: ServerResponse | null = null;
+  /** It has had an earlier request. */
+  used = false;
   /** The last valid `Host`. */
   host: string | null = null;
   key: KeyMemory['key'] = null;

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, validateHeaderValue } from 'node:http';
 import { writeJson } from '../lib/write-json.ts';
 
 /** Header names and values in turn: the form that costs least to send. */
@@ -18,6 +18,8 @@ export interface Response {
 /** Status 200, shared with pages of other sites, and able to write its head by itself. */
 export interface PreparedResponse extends Response {
   readonly body: Buffer;
+  /** Its headers contain `Vary: X-Api-Key`. */
+  readonly variesByKey: boolean;
   /** Writes the status line and all headers up to the empty line, as far as there is room. Returns how many bytes they have. */
   writeHead(target: Buffer): number;
 }
@@ -30,6 +32,19 @@ const NO_HEADERS: Headers = [];
 
 export function pairs(fields: Readonly<Record<string, string>>): Headers {
   return Object.entries(fields).flat();
+}
+
+/** As they are sent. Not for values that a client or administrator has written: see `checkedLines`. */
+export function joinHeaders(headers: Headers): string {
+  let lines = '';
+  for (let i = 0; i < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  return lines;
+}
+
+/** Throws for a value that must not be in a header. */
+export function checkedLines(headers: Headers): string {
+  for (let i = 0; i < headers.length; i += 2) validateHeaderValue(headers[i] ?? '', headers[i + 1] ?? '');
+  return joinHeaders(headers);
 }
 
 export function withHeaders({ status, headers, body }: Response, more: Headers): Response {

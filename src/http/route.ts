@@ -40,6 +40,8 @@ export interface Route {
   readonly whileAway?: Handler;
   /** `anyone`: pages of other sites may read the response; otherwise only our own. */
   readonly sharing?: 'anyone';
+  /** Which queries are for a tile. Such a request may be answered without `node:http`, and never by a stream. */
+  readonly tiles?: RegExp;
   /** A reader key opens it too, as everything that is shared with anyone. */
   readonly takesKey?: true;
   /** A dry run: it changes nothing and is not logged. */
@@ -55,6 +57,11 @@ export function publicRoute(path: string, handler: Handler): Route {
 /** Public, for pages of other sites too. */
 export function openRoute(path: string, handler: Handler): Route {
   return { ...publicRoute(path, handler), sharing: 'anyone' };
+}
+
+/** As an open route; each of its addresses names a tile. */
+export function tileRoute(path: string, handler: Handler): Route {
+  return { ...openRoute(path, handler), tiles: /^/ };
 }
 
 /** A route in the OpenAPI document. Schemas are those that parse the request. */

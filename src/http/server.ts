@@ -12,8 +12,8 @@ import { errorCode } from '../lib/error-code.ts';
 import { createProxyTrust, trustPeersOf } from './auth/peer.ts';
 import { connectionOf } from './context.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './hits/dispatcher.ts';
+import { openFront } from './hits/front.ts';
 import { createRouter } from './hits/router.ts';
-import { WholeResponse } from './hits/send.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
 import type { TileBatch } from './metrics/tile-counts.ts';
 import { type HttpProblemCode, statusOf } from './problems.ts';
@@ -41,6 +41,9 @@ export interface HttpServerOptions {
 export interface HttpApp {
   readonly server: Server;
   readonly dispatcher: Dispatcher;
+  /** Those that have had a request and wait for the next. */
+  closeIdleConnections(): void;
+  closeAllConnections(): void;
   count(batches: readonly TileBatch[]): void;
 }
 
@@ -99,7 +102,19 @@ export function createHttpAppOver(
     idPrefix: randomBytes(6).toString('hex'),
   });
   const server = createNodeServer(limits, options.tls !== null, dispatcher.listener);
-  return { server, dispatcher, count: () => {} };
+  const { outbox, answerFront: answer } = dispatcher;
+  const isPlain = options.tls === null && options.socketPath === undefined;
+  const front = isPlain ? openFront(server, { limits, outbox, answer }) : null;
+  const closeIdleConnections = () => {
+    server.closeIdleConnections();
+    front?.closeIdle();
+  };
+  const closeAllConnections = () => {
+    server.closeAllConnections();
+    front?.closeAll();
+  };
+  server.on('drop', makeRoom(closeIdleConnections));
+  return { server, dispatcher, closeIdleConnections, closeAllConnections, count: () => {} };
 }
 
 const BACKLOG = 1024;
@@ -117,13 +132,10 @@ function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestLis
     connectionsCheckingInterval: limits.connectionsCheckingInterval,
   };
   const secure = { ...options, minVersion: TLS_MINIMUM, handshakeTimeout: limits.headersTimeout } as const;
-  const server = tls
-    ? createTlsServer(secure, listener)
-    : createServer({ ...options, ServerResponse: WholeResponse }, listener);
+  const server = tls ? createTlsServer(secure, listener) : createServer(options, listener);
   if (!tls) answerHalfClosed(server, limits.halfClosedTimeout);
   server.setTimeout(limits.idleTimeout);
   server.maxConnections = mostConnections(limits.connections, openFilesLimit());
-  server.on('drop', makeRoom(server));
   server.on('clientError', answerBrokenConnection);
   return server;
 }
@@ -147,11 +159,11 @@ function answerHalfClosed(server: Server, timeoutMs: number): void {
 }
 
 /** When the limit is reached, idle connections are closed. */
-function makeRoom(server: { closeIdleConnections(): void }): () => void {
+function makeRoom(closeIdle: () => void): () => void {
   let waiting: NodeJS.Timeout | null = null;
   return () => {
     if (waiting) return;
-    server.closeIdleConnections();
+    closeIdle();
     waiting = setTimeout(() => {
       waiting = null;
     }, MAKE_ROOM_EVERY_MS).unref();
@@ -180,13 +192,12 @@ async function openConnections(server: Server): Promise<number> {
 async function drain(app: HttpApp, limits: HttpLimits): Promise<void> {
   const { server, dispatcher } = app;
   dispatcher.stop();
-  const deadline = setTimeout(() => server.closeAllConnections(), limits.drainTimeout);
+  const deadline = setTimeout(app.closeAllConnections, limits.drainTimeout);
   await farewell(app, limits);
   const closed = once(server, 'close');
   server.close();
   // Nothing else closes a connection that becomes idle after the stop began.
-  const closeIdle = () => server.closeIdleConnections();
-  const sweep = setInterval(() => setImmediate(closeIdle), IDLE_SWEEP_MS);
+  const sweep = setInterval(() => setImmediate(app.closeIdleConnections), IDLE_SWEEP_MS);
   await closed;
   clearTimeout(deadline);
   clearInterval(sweep);

@@ -283,7 +283,8 @@ function attempted(
   try {
     const document = read(element);
     const reported = document.warnings.filter(({ ignored }) => ignored).map(({ path }) => path.join('.'));
-    const isReported = (path: string) => reported.some((name) => path === name || path.startsWith(`${name}.`));
+    const isReported = (path: string) =>
+      reported.some((name) => path === name || path.startsWith(`${name}.`));
     for (const path of unread()) if (!isReported(path)) about.leftOut(path, 'is not known here');
     return document;
   } catch (error) {

@@ -10,8 +10,7 @@ import type { TileSource } from '../sources/tile-source.ts';
 import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
 import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
-import { openXyzSource } from '../sources/xyz/xyz-source.ts';
-import { xyzSourceOptions } from '../sources/xyz/xyz-source-options.ts';
+import { openXyzSource, xyzSourceOptions } from '../sources/xyz/xyz-source.ts';
 
 const TILE = { z: 4, x: 5, y: 6 };
 const FORMATS = ['image/png', 'image/jpeg', 'image/webp'];

@@ -2,10 +2,10 @@ import { type BoundLayer, tileSetIn } from '../catalog/catalog.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
-import { findGridSubset, formatOfLayer, gridSubsetOf } from '../domain/layer.ts';
+import { formatOfLayer, gridSubsetOf } from '../domain/layer.ts';
 import { type Metatile, type MetatileSize, metatileOf } from '../domain/metatile.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
-import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
 import { rectContains } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
@@ -72,13 +72,6 @@ export function metatileWith(
   const metatile = metatileOf(tiles.subset, size, z, x, y);
   if (metatile) return metatile;
   throw outside(tiles, `tile ${x},${y} at zoom ${z}`);
-}
-
-/** As above for a tile set that the layer may have had once; single tiles when it is no longer made. */
-export function metatileSizeFor(bound: BoundLayer | null, { gridSet, format }: TileSetKey): MetatileSize {
-  const made = bound?.layer.formats.some(({ mediaType }) => mediaType === format);
-  if (!bound || !made || !findGridSubset(bound.layer, gridSet)) return SINGLE_TILE;
-  return metatileSizeOf(resolveTileSet(bound, { gridSet, format, parameters: new Map() }));
 }
 
 /** Half as many dense tiles each way, so that a source draws as many pixels as for plain ones. */

@@ -1,13 +1,13 @@
 import type { z as Zod } from 'zod';
 import type { DriverSchemas } from '../lib/schemas.ts';
 import { arcgisDriver } from './arcgis/arcgis-source.ts';
-import { archiveDriver } from './archive/archive-driver.ts';
-import { layerDriver } from './layer/layer-driver.ts';
+import { archiveDriver } from './archive/archive-source.ts';
+import { layerDriver } from './layer/layer-source.ts';
 import type { SourceDriver } from './source-driver.ts';
-import { wmsDriver } from './wms/wms-driver.ts';
-import { wmtsDriver } from './wmts/wmts-driver.ts';
-import { worldDriver } from './world/world-driver.ts';
-import { xyzDriver } from './xyz/xyz-driver.ts';
+import { wmsDriver } from './wms/wms-source.ts';
+import { wmtsDriver } from './wmts/wmts-source.ts';
+import { worldDriver } from './world/world-source.ts';
+import { xyzDriver } from './xyz/xyz-source.ts';
 
 /** Every driver; no other file names one. */
 export const SOURCE_DRIVERS = [

@@ -1,7 +1,8 @@
-import { BLOCK_SIZE, PAGE_SIZE, tileSetId } from '../domain/tile-key.ts';
+import { BLOCK_SIZE, PAGE_SIZE } from '../domain/tile-key.ts';
 import { blockAt, intersectRects } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { derive } from './derive.ts';
+import { tileSetsIn } from './read-tiles.ts';
 import type { Store } from './store.ts';
 import { type StoreChange, sumOfChanges, type TileStore } from './tile-store.ts';
 
@@ -15,9 +16,7 @@ export function asTileStore(store: Store): TileStore {
     list: store.list,
     edit: store.edit,
     async *tileSets(layer) {
-      const { levels } = await store.usage();
-      const sets = new Map(levels.map(({ set }) => [tileSetId(set), set]));
-      for (const set of sets.values()) if (layer === null || set.layer === layer) yield set;
+      yield* await tileSetsIn(store, layer);
     },
     ticket: store.ticket,
     async raiseGeneration(layer, places = null, effect) {
@@ -58,15 +57,5 @@ export function asTileStore(store: Store): TileStore {
       }
     },
   });
-  const { put, edit, mark, marks, usage } = store;
-  return {
-    ...tileStore,
-    isLocal: store.isLocal ?? false,
-    get: store.get as TileStore['get'],
-    put,
-    edit,
-    mark,
-    marks,
-    usage,
-  };
+  return { ...tileStore, ...store, isLocal: store.isLocal ?? false, get: store.get as TileStore['get'] };
 }

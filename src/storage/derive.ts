@@ -74,9 +74,9 @@ function storeMethods(driver: DriverStore & QuickerMethods): Omit<Store, 'get' |
     for (let at = 0; at < all.length; at += 1000) yield all.slice(at, at + 1000);
   }
 
-  async function levels(): Promise<StoreUsage> {
+  async function levels(layer?: string): Promise<StoreUsage> {
     const found = new Map<string, LevelUsage>();
-    for await (const page of pages({})) {
+    for await (const page of pages({}, layer)) {
       const { set, z, writtenAt } = page;
       const name = `${tileSetId(set)} ${z}`;
       const known = found.get(name);
@@ -87,12 +87,12 @@ function storeMethods(driver: DriverStore & QuickerMethods): Omit<Store, 'get' |
     return { levels: [...found.values()], sweeping: await driver.sweeping() };
   }
 
-  function usage(): Promise<StoreUsage>;
+  function usage(layer?: string): Promise<StoreUsage>;
   function usage(filter: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
   function usage(
-    filter?: PageFilter | EvictionOrder,
+    filter?: string | PageFilter | EvictionOrder,
   ): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
-    return filter ? pagesInOrder(filter) : levels();
+    return typeof filter === 'object' ? pagesInOrder(filter) : levels(filter);
   }
 
   function marks(): Promise<readonly OpenMark[]>;

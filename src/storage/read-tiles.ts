@@ -23,9 +23,8 @@ export async function tileSetsIn(
   store: Pick<Store, 'usage'>,
   layer: string | null,
 ): Promise<readonly TileSetKey[]> {
-  const { levels } = await store.usage();
-  const sets = new Map(levels.map(({ set }) => [tileSetId(set), set]));
-  return [...sets.values()].filter((set) => layer === null || set.layer === layer);
+  const { levels } = await store.usage(layer ?? undefined);
+  return [...new Map(levels.map(({ set }) => [tileSetId(set), set])).values()];
 }
 
 /** One by one. */
@@ -59,7 +58,7 @@ function blockOf(page: number): number {
 
 /** The sums of a tile set. */
 export async function amountInSet(store: Pick<Store, 'usage'>, set: TileSetKey): Promise<StoreChange> {
-  const { levels } = await store.usage();
+  const { levels } = await store.usage(set.layer);
   return sumOfChanges(levels.filter((level) => tileSetId(level.set) === tileSetId(set)));
 }
 

@@ -1,6 +1,5 @@
 import type { z as Zod } from 'zod';
 import type { Database } from '../db/database.ts';
-import type { MetatileSize } from '../domain/metatile.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
@@ -36,8 +35,6 @@ export interface StoreTools extends Env {
   /** Null: this process has none, and gets the tiles of shared stores from another one. */
   readonly database: Database | null;
   readonly readOnly: boolean;
-  /** How tiles of a new tile set are made, so that a store may keep those together. */
-  readonly shapeOf: (set: TileSetKey) => MetatileSize;
   /** Whether this process removes unused objects from shared stores; one of all nodes is enough. */
   readonly sweeps: () => boolean;
   /** The state of the database while it is unreachable. */

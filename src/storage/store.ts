@@ -51,7 +51,8 @@ export interface Store extends StoreFacets {
   /** Open marks, the earliest first; and the latest number of any mark of a layer, or of a place of it. */
   marks(): Promise<readonly OpenMark[]>;
   marks(layer: string, place?: TilePlace): Promise<number>;
-  usage(): Promise<StoreUsage>;
+  /** Of all layers, or of one. */
+  usage(layer?: string): Promise<StoreUsage>;
   /** Pages with tiles, some at a time. */
   usage(pages: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
   close(): Promise<void>;

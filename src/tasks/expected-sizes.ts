@@ -69,5 +69,5 @@ async function meansElsewhere(store: Store, sets: readonly TileSetKey[]): Promis
 
 async function levelsOf(store: Store, sets: readonly TileSetKey[]): Promise<readonly LevelUsage[]> {
   const ids = new Set(sets.map(tileSetId));
-  return (await store.usage()).levels.filter(({ set }) => ids.has(tileSetId(set)));
+  return (await store.usage(sets[0]?.layer)).levels.filter(({ set }) => ids.has(tileSetId(set)));
 }

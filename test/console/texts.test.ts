@@ -3,123 +3,106 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import GERMAN from '../../web/src/texts/de/index.ts';
-import SPANISH from '../../web/src/texts/es/index.ts';
-import FRENCH from '../../web/src/texts/fr/index.ts';
-import { ENGLISH } from '../../web/src/texts.ts';
+import { fill } from '../../web/src/format.ts';
+import { ownTexts, type TextUse, textUses } from './text-uses.ts';
 
+const web = fileURLToPath(new URL('../../web', import.meta.url));
 const NAMES = [
   'Proxy Tilewarden Node.js Gridset WMS WMTS MBTiles PMTiles GeoPackage Seed Reseed Truncate a,b,c',
-  'd h min s B KiB MiB GiB TiB PiB N S E W z1–2 1/s 1:2',
+  'd h min s B KiB MiB GiB TiB PiB N S E W',
 ].join(' ');
 /** Texts that are the same in English, without their spaces. */
 const SAME = {
-  German: [
-    GERMAN,
-    `${NAMES} Name Version Format Layer Parameter Position Live Quota Export Threads Tokens Upstream Upstreams West Limits Median Seed… Feeds Purge in1 CRS`,
-  ],
-  French: [
-    FRENCH,
-    `${NAMES} Documentation Menu Position Console Action Quota Type Source Format Formats Expression Style Styles Version Export Exports Threads Minute minute zoom1 minutes Licence Purge Notification Zooms Public Sessions`,
-  ],
-  Spanish: [SPANISH, `${NAMES} no Tokens Roles zoom1`],
-} as const;
+  de: `${NAMES} Name Version Format Layer Parameter Position Live Quota Export Threads Tokens Upstream Upstreams West Limits Median Feeds Purge in{time} CRS Seed… {tiles}in{time}:{rate}.`,
+  fr: `${NAMES} Documentation Menu Position Console Action Quota Type Source Format Formats Expression Style Styles Version Export Exports Threads Minute minute zoom{zoom} minutes Licence Purge Notification Zooms Public Sessions`,
+  es: `${NAMES} no Tokens Roles zoom{zoom}`,
+};
 
-type Entry = readonly [path: string, text: unknown];
-
-/** Every text of a table under its path, e.g. `nav.layers`. */
-function entriesOf(table: unknown, path = ''): readonly Entry[] {
-  if (typeof table !== 'object' || table === null) return [[path, table]];
-  return Object.entries(table).flatMap(([name, part]) =>
-    entriesOf(part, path === '' ? name : `${path}.${name}`),
+/** Every text of a locale under its path, e.g. `nav.layers`, or `overview.tiles.one` for the form of a plural. */
+function entriesOf(table: unknown, path = ''): readonly (readonly [path: string, text: string])[] {
+  if (typeof table === 'string') return [[path, table]];
+  return Object.entries(table as object).flatMap(([name, part]) =>
+    entriesOf(part, path === '' ? name : `${path}\t${name}`),
   );
 }
 
-/** A text, or what a function makes of values that can be found in it. */
-function sample(path: string, text: unknown): string {
-  if (typeof text !== 'function') return String(text);
-  if (path === 'tasks.stopCount') return text({ running: 11, pending: 12, paused: 13 });
-  if (path.startsWith('audit.actions')) return text({ type: 'seed', task: 11, tiles: 12 }, {});
-  return text(11, 12, 13, 14);
-}
+const localeOf = (language: string) =>
+  new Map(entriesOf(JSON.parse(readFileSync(join(web, 'locales', `${language}.json`), 'utf8'))));
+const placeholders = (text = '') => [...new Set(text.match(/\{\w+\}/g))].sort();
+const ENGLISH = localeOf('en');
+const KEYS = [...ENGLISH].map((entry) => [entry[0].split('\t'), entry] as const);
 
-describe.each(Object.entries(SAME))('the console in %s', (language, [table, same]) => {
-  const translated = new Map(entriesOf(table));
+describe.each(Object.entries(SAME))('web/locales/%s.json', (language, same) => {
+  const translated = localeOf(language);
 
-  it(`the ${language} translation has every text of the English table, and no other`, () => {
-    expect([...translated.keys()].sort()).toEqual(
-      entriesOf(ENGLISH)
-        .map(([path]) => path)
-        .sort(),
-    );
+  it('has every key of en.json in the same order, and no other', () => {
+    expect([...translated.keys()]).toEqual([...ENGLISH.keys()]);
   });
 
-  it(`the ${language} translation has no text that was left in English`, () => {
+  it('has the placeholders of en.json in every text', () => {
+    for (const [path, text] of translated)
+      expect([path, ...placeholders(text)]).toEqual([path, ...placeholders(ENGLISH.get(path))]);
+  });
+
+  it('has no text that was left in English', () => {
     const known = new Set(same.split(' '));
-    const left = entriesOf(ENGLISH).flatMap(([path, text]) => {
-      const words = sample(path, text);
-      const isSame = /\p{L}/u.test(words) && words === sample(path, translated.get(path));
-      return isSame ? [words.replaceAll(/\s/g, '').replace('11', '1').replace('12', '2')] : [];
-    });
-    expect(left.filter((words) => !known.has(words))).toEqual([]);
-  });
-
-  it(`the ${language} translation puts the same values into its sentences`, () => {
-    const values = (text: string) => [...new Set(text.match(/\d+/g))].sort();
-    for (const [path, text] of entriesOf(ENGLISH))
-      expect([path, ...values(sample(path, translated.get(path)))]).toEqual([
-        path,
-        ...values(sample(path, text)),
-      ]);
-  });
-});
-
-describe('the pages of the console', () => {
-  it('the pages of the console take every visible text from the tables', () => {
-    const folder = fileURLToPath(new URL('../../web/src', import.meta.url));
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.tsx'),
+    const left = [...translated.values()].filter(
+      (text, place) =>
+        /\p{L}/u.test(text.replaceAll(/\{\w+\}/g, '')) && text === [...ENGLISH.values()][place],
     );
-    expect(files.flatMap((name) => ownTexts(name, readFileSync(join(folder, name), 'utf8')))).toEqual([]);
+    expect(left.filter((text) => !known.has(text.replaceAll(/\s/g, '')))).toEqual([]);
   });
 });
 
-const SPOKEN = /^(aria-label|label|title|alt|placeholder|text|verb|help)$/;
-const EXAMPLES = [
-  'https://maps.example.org/wms',
-  '+proj=utm +zone=32 +ellps=GRS80 +units=m',
-  ' ms',
-  ' ms · ',
-];
-
-/** Words in JSX that are written there: between elements, or in an attribute that is shown or read out. */
-function ownTexts(name: string, source: string): readonly string[] {
-  const found: string[] = [];
-  const visit = (node: ts.Node, spoken: boolean): void => {
-    const inside = isElement(node) || (spoken && !ts.isCallExpression(node) && !isComparison(node));
-    const text = ts.isJsxText(node) || ts.isStringLiteralLike(node) || isTemplatePart(node) ? node.text : '';
-    if (inside && /\p{L}{2}/u.test(text) && !EXAMPLES.includes(text)) found.push(`${name}: ${text.trim()}`);
-    ts.forEachChild(node, (child) =>
-      visit(
-        child,
-        ts.isJsxAttribute(child)
-          ? SPOKEN.test(child.name.getText())
-          : inside && !ts.isJsxOpeningLikeElement(child),
+describe('web/src', () => {
+  const folder = join(web, 'src');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) =>
+      ts.createSourceFile(
+        name,
+        readFileSync(join(folder, name), 'utf8'),
+        ts.ScriptTarget.Latest,
+        true,
+        ts.ScriptKind.TSX,
       ),
     );
-  };
-  visit(ts.createSourceFile(name, source, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX), false);
-  return found;
-}
+  const uses = files.flatMap(textUses);
+  const textsOf = ({ path }: TextUse) =>
+    KEYS.filter(([names]) => names.every((name, place) => (path[place] ?? name) === name)).map(
+      ([, entry]) => entry,
+    );
 
-function isElement(node: ts.Node): boolean {
-  return ts.isJsxElement(node) || ts.isJsxFragment(node);
-}
+  it('takes every visible text from the locales', () => {
+    expect(files.flatMap(ownTexts)).toEqual([]);
+  });
 
-function isTemplatePart(node: ts.Node): node is ts.TemplateHead | ts.TemplateMiddle | ts.TemplateTail {
-  return ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node);
-}
+  it('uses every text of en.json', () => {
+    const used = new Set(uses.flatMap(textsOf).map(([path]) => path));
+    expect([...ENGLISH.keys()].filter((path) => !used.has(path))).toEqual([]);
+  });
 
-function isComparison(node: ts.Node): boolean {
-  return ts.isBinaryExpression(node) && /^[=!]==$/.test(node.operatorToken.getText());
-}
+  it('gives every text the values for its placeholders', () => {
+    const faults = uses.flatMap((use) => {
+      const texts = textsOf(use);
+      const wanted = new Set(texts.flatMap(([, text]) => placeholders(text)));
+      const isPlural = texts.some(([path]) => path.endsWith('\tother'));
+      const given = use.values?.map((name) => `{${name}}`) ?? [];
+      const missing = use.values === null ? [] : [...wanted].filter((name) => !given.includes(name));
+      const extra = given.filter((name) => !wanted.has(name) && !(isPlural && name === '{count}'));
+      return missing.length + extra.length === 0
+        ? []
+        : [`${use.file}: ${use.path.join('.')} ${missing} ${extra}`];
+    });
+    expect(faults).toEqual([]);
+  });
+});
+
+it('fill chooses the form of a plural by its count, and formats the count', () => {
+  const tiles = { one: '{count} tile of {layer}', other: '{count} tiles of {layer}' };
+  expect([0, 1, 12_345].map((count) => fill(tiles, { count, layer: '$& {count}' }))).toEqual([
+    '0 tiles of $& {count}',
+    '1 tile of $& {count}',
+    '12,345 tiles of $& {count}',
+  ]);
+});

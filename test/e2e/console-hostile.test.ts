@@ -108,7 +108,6 @@ describe('texts that attack a page', needs('chromium'), () => {
       ['tasks', 'Tasks'],
       ['audit', 'Audit log'],
       ['quota', 'Quota'],
-      ['api', 'HTTP interface'],
     ] as const) {
       await open.go(path, heading);
       await expectQuiet(path);

@@ -22,7 +22,7 @@ const PAGES = [
     'schedules/new',
     'quota',
   ],
-  ...['inspect/world?tile=0/0/0', 'upstreams', 'changes', 'accounts', 'keys', 'audit', 'api', 'about'],
+  ...['inspect/world?tile=0/0/0', 'upstreams', 'changes', 'accounts', 'keys', 'audit', 'about'],
 ];
 
 describe('the console of a German browser', needs('chromium'), () => {

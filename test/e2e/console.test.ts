@@ -65,7 +65,6 @@ const PAGES: readonly (readonly [path: string, heading: string])[] = [
   ['accounts', 'Accounts'],
   ['keys', 'Keys'],
   ['audit', 'Audit log'],
-  ['api', 'HTTP interface'],
   ['about', 'About'],
 ];
 

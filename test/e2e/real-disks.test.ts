@@ -13,20 +13,16 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { started } from '../../scripts/started.mjs';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { schemaKit } from '../../src/lib/schemas.ts';
-import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
-import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { pictureLayer } from '../fixtures/picture-layer.ts';
+import { openStoreIn } from '../fixtures/segment-store.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const SETTINGS = `log: { level: error }
 memoryTier: { size: 0 B }
-stores: { default: { type: bundle, maxOpenBundles: 4 } }
+stores: { default: { type: bundle, maxOpenSegments: 4 } }
 `;
 
 const ZOOMS = [2, 3, 4, 5, 6, 7];
@@ -120,7 +116,7 @@ async function cached(server: DiskServer, tile: string): Promise<void> {
   );
 }
 
-/** Every stored tile is a hit, also in closed bundles. */
+/** Every stored tile is a hit, also in closed segments. */
 async function expectHits(server: DiskServer): Promise<void> {
   for (let round = 0; round < 5; round++) {
     for (const z of ZOOMS) expect(await outcomeOf(server, `${z}/0/0`)).toBe('HIT');
@@ -230,7 +226,6 @@ describe('on a small disk', needs('namespaces'), () => {
   it('tiles are served from a disk without free inodes, and stored again when there are some', async () => {
     untilRefused((at) => writeFileSync(join(fillers, `${at}`), ''));
     await expectHits(server);
-    // Some may be stored: a bundle that is closed frees the inodes of its log.
     await expectServed(server, 9);
     rmSync(fillers, { recursive: true });
     await expectStoring(server, 9);
@@ -277,8 +272,7 @@ async function expectTruncated(server: DiskServer): Promise<void> {
 /** One tile of each zoom. */
 async function fillStore(root: string): Promise<void> {
   mkdirSync(root, { recursive: true });
-  const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
-  const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
+  const store = await openStoreIn(root);
   const set = { layer: 'world', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
   const tile = { x: 0, y: 0, bytes: Buffer.alloc(100, 7), createdAt: Date.now() };
   for (const z of ZOOMS) await store.put(set, z, [tile], 0);

@@ -1,14 +1,10 @@
 import { join } from 'node:path';
 import { boundsOfTile, createGridSet } from '../../src/domain/grid-set.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { schemaKit } from '../../src/lib/schemas.ts';
-import { openBundleStore } from '../../src/storage/bundle/bundle-store.ts';
-import { bundleStoreOptions } from '../../src/storage/bundle/bundle-store-options.ts';
 import { tilesIn } from '../contracts/tile-store-tools.ts';
 import { acceptImage } from '../fixtures/accept-image.ts';
 import { inLength } from '../fixtures/length.ts';
 import { showsPlace } from '../fixtures/mock-wms-pixels.ts';
+import { openStoreIn } from '../fixtures/segment-store.ts';
 
 export const LAYER = 'faulty';
 export const MAX_ZOOM = inLength(4, 6);
@@ -44,8 +40,7 @@ export async function checkTiles(
   versions: readonly number[],
 ): Promise<{ checked: number; wrong: string[] }> {
   const root = join(data, 'stores', 'default');
-  const options = bundleStoreOptions(schemaKit).parse({ type: 'bundle' });
-  const store = await openBundleStore(options, { root, log: silentLogger, clock: systemClock });
+  const store = await openStoreIn(root);
   const wrong: string[] = [];
   let checked = 0;
   for (let z = 0; z <= MAX_ZOOM; z++) {

@@ -33,7 +33,7 @@ import { plainExcerpt } from '../../src/lib/plain-excerpt.ts';
 import { freshnessOf } from '../../src/sources/upstream/read-response.ts';
 import { parseRetryAfter } from '../../src/sources/upstream/upstream-failure.ts';
 import { readWmtsLayer, srsOfCrs } from '../../src/sources/wmts-capabilities.ts';
-import { placeholdersOf } from '../../src/sources/xyz/tile-url.ts';
+import { placeholdersOf } from '../../src/sources/xyz/xyz-source.ts';
 import { createTestApp, layerNamed } from '../fixtures/http-app.ts';
 import { inLength } from '../fixtures/length.ts';
 

@@ -1,6 +1,6 @@
 import cronstrue from 'cronstrue';
-import { LANGUAGE } from './language.ts';
-import { TEXTS } from './texts.ts';
+import { fill } from './format.ts';
+import { LANGUAGE, TEXTS } from './texts.ts';
 
 const LOCALES = {
   en: async () => undefined,
@@ -46,16 +46,18 @@ export function cronText(cron: string): string | null {
 export function cronFault(cron: string): string | null {
   const text = cron.trim();
   if (text.startsWith('@')) {
-    return text.toLowerCase() in FULL ? null : WORDS.unknownWord(text, Object.keys(FULL).join(', '));
+    return text.toLowerCase() in FULL
+      ? null
+      : fill(WORDS.unknownWord, { word: text, known: Object.keys(FULL).join(', ') });
   }
   const fields = text === '' ? [] : text.split(/\s+/);
-  if (fields.length !== 5) return WORDS.fieldCount(fields.length);
+  if (fields.length !== 5) return fill(WORDS.fieldCount, { count: fields.length });
   for (const [place, field] of fields.entries()) {
     const [name = '', least = 0, most = 0] = FIELDS[place] ?? [];
     for (const part of field.split(',')) {
       const numbers = part.split('/', 1)[0]?.match(/\d+/g) ?? [];
       const outside = numbers.some((number) => Number(number) < least || Number(number) > most);
-      if (outside || !PART.test(part)) return WORDS.badField(name, part, least, most);
+      if (outside || !PART.test(part)) return fill(WORDS.badField, { field: name, part, least, most });
     }
   }
   return null;

@@ -12,7 +12,6 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   accounts: 'security.html#users',
   keys: 'services/keys.html',
   audit: 'security.html#the-audit-log',
-  api: 'console.html#for-scripts',
 };
 
 /** Relative to the page, as all addresses are. */

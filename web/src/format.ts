@@ -1,6 +1,5 @@
 import type { Task } from './api/task-feed.ts';
-import { LANGUAGE, LOCALE } from './language.ts';
-import { TEXTS } from './texts.ts';
+import { LANGUAGE, LOCALE, TEXTS } from './texts.ts';
 
 const UNITS = TEXTS.byteUnits;
 /** Seconds. */
@@ -14,6 +13,23 @@ const TO_THE_MINUTE = { dateStyle: 'medium', timeStyle: 'short' } as const;
 /** By their options, created on first use: each takes a slow processor 50 ms. */
 const numbers = new Map<string, Intl.NumberFormat>();
 const dates = new Map<string, Intl.DateTimeFormat>();
+
+const plurals = new Intl.PluralRules(LANGUAGE);
+
+/** A text of the console, or its forms by the plural rules of the language. */
+export type Text = string | { readonly one: string; readonly other: string };
+
+/** Puts values into a text in place of `{name}`. `count` also decides between singular and plural. */
+export function fill(
+  text: Text,
+  values: Readonly<Record<string, string | number>> & { readonly count?: number },
+): string {
+  const { count = 0 } = values;
+  const form = typeof text === 'string' ? text : text[plurals.select(count) === 'one' ? 'one' : 'other'];
+  return form.replace(/\{(\w+)\}/g, (_, name) =>
+    name === 'count' ? countText(count) : String(values[name]),
+  );
+}
 
 function numberText(value: number, digits: number, options: Intl.NumberFormatOptions = {}): string {
   const key = `${digits} ${options.minimumFractionDigits ?? options.notation}`;
@@ -73,6 +89,16 @@ export function rateText(rate: number): string {
   return rate < 10 ? numberText(rate, 1) : countText(rate);
 }
 
+/** E.g. `2.5 tiles/s`. */
+export function tileRateText(rate: number): string {
+  return fill(TEXTS.tasks.rate, { count: Math.round(rate * 10) / 10, rate: rateText(rate) });
+}
+
+/** E.g. `zooms 3 to 7`. */
+export function zoomsText(from: number, to: number): string {
+  return from === to ? fill(TEXTS.zoom, { zoom: from }) : fill(TEXTS.zooms, { from, to });
+}
+
 export function percentText(share: number): string {
   const percent = share * 100;
   const tenth = (value: number) => numberText(value, 1, { minimumFractionDigits: 1 });
@@ -117,7 +143,9 @@ export function withLocalTimes(text: string, timeZone?: string): string {
 export function agoText(iso: string): string {
   const seconds = Math.max(0, (Date.now() - Date.parse(iso)) / 1000);
   const [size, unit] = LARGE_UNITS.find(([least]) => seconds >= least) ?? [];
-  return size === undefined ? TEXTS.justNow : TEXTS.ago(`${Math.floor(seconds / size)} ${unit}`);
+  return size === undefined
+    ? TEXTS.justNow
+    : fill(TEXTS.ago, { time: `${Math.floor(seconds / size)} ${unit}` });
 }
 
 /** The failure, and the map server's own message if it sent one. */
@@ -126,14 +154,14 @@ export function failureText({
   upstream,
 }: Pick<Task['errors'][number], 'message' | 'upstream'>): string {
   const words = upstream?.text ?? null;
-  return words === null ? message : `${message} ${TEXTS.upstreamSaid(words)}`;
+  return words === null ? message : `${message} ${fill(TEXTS.upstreamSaid, { words })}`;
 }
 
 /** `in the last 24 hours`, or the start of a shorter count; null: since the server started. */
 export function sinceText(iso: string | null): string {
   if (iso === null) return TEXTS.sinceServerStart;
   const isWholeDay = Date.now() - Date.parse(iso) > 23.9 * 3_600_000;
-  return isWholeDay ? TEXTS.lastDay : TEXTS.sinceStart(dateText(iso, { timeStyle: 'short' }));
+  return isWholeDay ? TEXTS.lastDay : fill(TEXTS.sinceStart, { time: dateText(iso, { timeStyle: 'short' }) });
 }
 
 /** As precise as a grid needs, e.g. `-180` or `1234.56`. */

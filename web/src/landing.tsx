@@ -6,6 +6,7 @@ import { memo, StrictMode, useCallback, useMemo, useRef, useState } from 'react'
 import { createRoot } from 'react-dom/client';
 import { part } from './api/client.ts';
 import { useResource } from './api/use-resource.ts';
+import { fill } from './format.ts';
 import type { ConsoleMap, TilePlace } from './map/console-map.ts';
 import { MapBox } from './map/map-box.tsx';
 import { extensionOf, type OfferedLayer, type TileSet, tileAddress, tileSetFrom } from './map/tile-set.ts';
@@ -61,7 +62,7 @@ function Landing() {
     replaceHash(`#${new URLSearchParams({ layer })}`);
   }, []);
   const empty = list.data !== null && layerName === null ? WORDS.empty : null;
-  const notice = empty ?? (failed && TEXTS.layer.tileFailed(failed));
+  const notice = empty ?? (failed && fill(TEXTS.layer.tileFailed, { address: failed }));
   return (
     <>
       <main>

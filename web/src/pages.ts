@@ -17,7 +17,6 @@ const LOADERS = {
   accounts: () => import('./pages/accounts.tsx'),
   keys: () => import('./pages/keys.tsx'),
   audit: () => import('./pages/audit.tsx'),
-  api: () => import('./pages/api.tsx'),
   about: () => import('./pages/about.tsx'),
 };
 

@@ -11,6 +11,7 @@ import {
 } from 'react';
 import { get, type Problem, problemFrom, SESSION_BEGUN, SESSION_ENDED } from './api/client.ts';
 import { useFeedState } from './api/task-feed.ts';
+import { fill } from './format.ts';
 import { Login } from './login.tsx';
 import { loadedPage, loadPage, PAGE_NAMES, PAGE_ROLES, type PageName, pageOf } from './pages.ts';
 import { Button, Empty, ProblemNotice } from './parts/basics.tsx';
@@ -130,7 +131,7 @@ function CurrentPage() {
       )}
       <Fence place={`${page}/${item}`}>
         {role && !may(caller, role) ? (
-          <Empty>{TEXTS.needRole(TEXTS.nav[name], TEXTS.roles[role])}</Empty>
+          <Empty>{fill(TEXTS.needRole, { what: TEXTS.nav[name], role: TEXTS.roles[role] })}</Empty>
         ) : (
           <Suspense fallback={<Empty>{TEXTS.loading}</Empty>}>
             <Page />
@@ -138,7 +139,7 @@ function CurrentPage() {
         )}
       </Fence>
       <footer className="small quiet">
-        {name === 'schedules' ? TEXTS.schedules.zones : TEXTS.timeZone(TIME_ZONE)}
+        {name === 'schedules' ? TEXTS.schedules.zones : fill(TEXTS.timeZone, { zone: TIME_ZONE })}
       </footer>
     </main>
   );

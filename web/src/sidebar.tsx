@@ -96,6 +96,9 @@ function Who({ caller, onSignedOut }: { caller: Caller; onSignedOut: () => void 
         <a href="docs/" target="_blank" rel="noopener">
           {TEXTS.documentation}
         </a>
+        <a href="docs/http-interface.html" target="_blank" rel="noopener">
+          {TEXTS.httpInterface}
+        </a>
         {SIGNED_IN.includes(caller.via) && (
           <Button kind="link" onClick={signOut}>
             {TEXTS.signOut}

@@ -5,6 +5,14 @@ import { TEXTS } from './texts.ts';
 const DAY_MS = 86_400_000;
 const WORDS = TEXTS.tasks;
 
+/** Days, and their texts. */
+export const AGES: readonly (readonly [days: string, text: string])[] = [
+  ['', WORDS.sinces.any],
+  ['1', WORDS.sinces.day],
+  ['7', WORDS.sinces.week],
+  ['31', WORDS.sinces.month],
+];
+
 /** Choices of the state field as the server's filter. */
 const STATES: Readonly<Record<string, Pick<Conditions, 'state' | 'outcome'>>> = {
   running: { state: ['running'] },
@@ -38,7 +46,7 @@ export function filterOf(query: URLSearchParams): TaskFilter {
     state: state in STATES ? state : '',
     type: type in WORDS.types ? type : '',
     layer,
-    days: WORDS.sinces.some(([known]) => known === days) ? days : '',
+    days: AGES.some(([known]) => known === days) ? days : '',
   };
 }
 

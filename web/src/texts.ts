@@ -1,374 +1,46 @@
-import { AUDIT_ACTIONS } from './audit-texts.ts';
-import { GRID_SET_TEXTS } from './grid-set-texts.ts';
-import { loadTranslation } from './language.ts';
-import { LAYER_TEXTS } from './layer-texts.ts';
-import { OPERATION_TEXTS } from './operation-texts.ts';
-import { TASK_TEXTS } from './task-texts.ts';
+import ENGLISH from '../locales/en.json';
 
-/** Every text of the console in English. It is also the type of the translations in `texts/`. */
-export const ENGLISH = {
-  ...LAYER_TEXTS,
-  ...GRID_SET_TEXTS,
-  ...OPERATION_TEXTS,
-  ...TASK_TEXTS,
-  product: 'Tilewarden',
-  skip: 'Skip to content',
-  menu: 'Menu',
-  loading: 'Loading…',
-  retry: 'Retry',
-  help: 'Documentation of this page',
-  documentation: 'Documentation',
-  timeZone: (zone: string) => `Times are in ${zone}, the time zone of this browser.`,
-  cancel: 'Cancel',
-  save: 'Save',
-  remove: 'Delete',
-  name: 'Name',
-  edit: 'Edit…',
-  editTitle: (name: string) => `Edit ${name}`,
-  removeTitle: (name: string) => `Delete ${name}?`,
-  enable: 'Enable',
-  disable: 'Disable',
-  copy: 'Copy',
-  copied: 'Copied',
-  more: 'Show more',
-  none: 'none',
-  never: 'never',
-  yes: 'yes',
-  no: 'no',
-  justNow: 'just now',
-  lastDay: 'in the last 24 hours',
-  sinceServerStart: 'since the server started',
-  upstreamSaid: (words: string) => `The map server answered: ${words}`,
-  sinceStart: (time: string) => `since ${time} (server start)`,
-  ago: (time: string) => `${time} ago`,
-  atMost: (value: string) => `at most ${value}`,
-  outOf: (some: string, all: string) => `${some} of ${all}`,
-  unknown: 'unknown',
-  needRole: (what: string, role: string) => `${what}: needs the role ${role}.`,
-  roles: { viewer: 'viewer', operator: 'operator', admin: 'administrator' },
-  notYours: 'You are not allowed to change this layer. Ask an administrator.',
-  request: (id: string) => `Request ${id}`,
-  signIn: 'Sign in',
-  signOut: 'Sign out',
-  backToMap: 'Public map',
-  theme: 'Theme',
-  themes: { system: 'System theme', light: 'Light', dark: 'Dark' },
-  language: 'Language',
-  labelled: (label: string, value: string) => `${label}: ${value}`,
-  timeUnits: { d: 'd', h: 'h', min: 'min', s: 's' },
-  byteUnits: ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'],
-  zoomIn: 'Zoom in',
-  zoomOut: 'Zoom out',
+export const LANGUAGES = { en: 'English', de: 'Deutsch', fr: 'Français', es: 'Español' };
+type Language = keyof typeof LANGUAGES;
+type Texts = typeof ENGLISH;
 
-  nav: {
-    overview: 'Overview',
-    layers: 'Layers',
-    add: 'Add layer',
-    gridsets: 'Grid sets',
-    seed: 'Seed and truncate',
-    tasks: 'Tasks',
-    schedules: 'Schedules',
-    quota: 'Quota',
-    inspect: 'Tile inspector',
-    upstreams: 'Upstreams',
-    changes: 'Changes',
-    accounts: 'Accounts',
-    keys: 'Keys',
-    audit: 'Audit log',
-    api: 'HTTP interface',
-    about: 'About',
-  },
+/** Loaded when used. English is part of the console, and its keys are the type of the others. */
+const LOCALES: Readonly<Record<Language, () => Promise<{ readonly default: Texts }>>> = {
+  en: async () => ({ default: ENGLISH }),
+  de: () => import('../locales/de.json'),
+  fr: () => import('../locales/fr.json'),
+  es: () => import('../locales/es.json'),
+};
 
-  errors: {
-    unreachable: 'The server cannot be reached.',
-    lost: 'The connection to the server is lost. This page reconnects automatically.',
-    signedOut: 'Your session has ended. Sign in again to continue.',
-    signedOutHere: 'You have signed out.',
-    signedOutElsewhere: 'You signed out in another tab. Sign in again to continue.',
-    notLoaded: 'The page could not be loaded. Reload it to try again.',
-    pageBroken: 'This page failed to display. Other pages still work.',
-  },
+const KEY = 'tilewarden-language';
+const isBrowser = 'document' in globalThis;
+/** In the order of the browser's settings. */
+const preferred = isBrowser ? navigator.languages : [];
 
-  landing: {
-    map: 'Map: arrow keys move it, plus and minus change the zoom',
-    choices: 'What the map shows',
-    console: 'Console',
-    empty: 'This server has no layer that a map can show.',
-    position: 'Position',
-    tile: 'Tile',
-    noTile: 'none here',
-    directions: { north: 'N', south: 'S', east: 'E', west: 'W' },
-    use: 'Use this layer in a map client',
-    attribution: 'Built-in map: Made with Natural Earth',
-  },
+/** The user's choice, or the first known language of the browser. */
+export const LANGUAGE: Language =
+  [chosenLanguage(), ...preferred].map(languageOf).find((known) => known !== null) ?? 'en';
+/** For numbers and dates: the browser's variant of the language, e.g. `de-CH`. */
+export const LOCALE =
+  preferred.find((tag) => languageOf(tag) === LANGUAGE) ?? (LANGUAGE === 'en' ? 'en-GB' : LANGUAGE);
 
-  login: {
-    title: 'Sign in to the console',
-    password: 'Password',
-    wrong: 'Name or password is wrong.',
-    oidc: 'Sign in with your organisation',
-    away: 'The sign-in service of your organisation cannot be reached. Sign in with a local account, or try again later.',
-    hint: 'First sign-in: user admin; the password is in the file initial-admin-password in the data folder, unless you set one.',
-  },
+/** A page has one language: choosing another one reloads it. English if a translation cannot be loaded. */
+export const TEXTS: Texts = await LOCALES[LANGUAGE]().then(
+  (locale) => locale.default,
+  () => ENGLISH,
+);
+if (isBrowser) document.documentElement.lang = LANGUAGE;
 
-  overview: {
-    disk: 'Disk use',
-    ofQuota: (limit: string) => `of ${limit}`,
-    noQuota: 'no quota enabled',
-    tiles: (count: string) => (count === '1' ? '1 tile' : `${count} tiles`),
-    growth: (bytes: string) => `Growth: ${bytes} per day`,
-    growthUnknown: 'Growth: not enough data yet',
-    fullIn: (days: string) => `Quota reached in about ${days} days`,
-    sweeping: (bytes: string) => `${bytes} being freed`,
-    layers: 'Largest layers',
-    allLayers: 'All layers',
-    running: 'Active tasks',
-    allTasks: 'All tasks',
-    noTasks: 'No active tasks.',
-    startSeed: 'Seed a layer',
-    traffic: (since: string | null) => `Tile requests ${since ?? ''}`,
-    perMinutes: (minutes: number) => `Requests per ${minutes} min`,
-    hitRate: 'Hit rate',
-    requests: 'Requests',
-    misses: 'Misses',
-    allUpstreams: 'All upstreams',
-    failures: (count: string) => `${count} ${count === '1' ? 'failure' : 'failures'}`,
-    sent: 'Sent',
-    missTime: 'Miss latency',
-    failed: 'Failed',
-    noTraffic: 'No tile requests since the server started. Open the public map or a layer to make some.',
-    warnings: 'Needs attention',
-    warnDisk: (store: string, percent: number, bytes: string, least: number) =>
-      `The disk of store ${store} is full: ${percent} % free (${bytes}), the minimum is ${least} %. New tiles are served but not stored, and seeding waits.`,
-    warnDiskDo: 'Lower the quota or truncate a layer',
-    warnNoQuota: 'No quota is enabled: the cache can fill the disk.',
-    warnNoQuotaDo: 'Set a quota',
-    warnFailed: (count: number) =>
-      count === 1
-        ? '1 task of the last 24 hours had failures.'
-        : `${count} tasks of the last 24 hours had failures.`,
-    warnFailedDo: 'See them and retry',
-    warnPassword: 'You are still using the generated password.',
-    warnPasswordDo: 'Change it',
-    warnUpstream: (host: string, how: string | null, until: string | null) =>
-      `${host} is failing${how === null ? '' : ` (${how})`}${until === null ? '' : `; paused until ${until}`}.`,
-    warnUpstreamDo: 'See upstreams',
-    warnSchedule: (name: string) => `The last run of schedule ${name} failed.`,
-    warnScheduleDo: 'See why',
-    warnFeed: (name: string, reason: string | null) =>
-      `Change feed ${name} is failing${reason === null ? '.' : `: ${reason}`}`,
-    warnFeedDo: 'See changes',
-    warnMisses: (share: string) => `${share} of the requests of the last hour failed.`,
-    empty: 'The cache is empty. Seed a layer or open the map: requested tiles are cached.',
-  },
+export function chooseLanguage(chosen: Language): void {
+  localStorage.setItem(KEY, chosen);
+  location.reload();
+}
 
-  quota: {
-    enabled: 'Enable the quota',
-    limits: 'Limits',
-    limit: 'Limit for all layers',
-    limitOf: (layer: string) => `Limit for ${layer}`,
-    unit: 'Unit',
-    policy: 'Eviction policy',
-    policyHelp: 'LRU evicts the least recently used tiles first, LFU the least frequently used.',
-    frequency: 'Check every',
-    lowerTitle: 'Save and evict tiles?',
-    lowerText: 'Tiles are recreated on request.',
-    units: { SECONDS: 'seconds', MINUTES: 'minutes', HOURS: 'hours', DAYS: 'days' },
-    layerQuotas: 'Per-layer limits',
-    addLayer: 'Add limit',
-    effect: 'If you save',
-    effectNothing: 'Everything fits; no tiles will be evicted.',
-    effectRemoves: (bytes: string, where: string) => `About ${bytes} will be evicted from ${where}.`,
-    effectOff: 'No tiles are evicted while the quota is disabled.',
-    effectAll: 'all layers',
-    saved: 'Saved.',
-    changedMeanwhile:
-      'The quota was changed in the meantime, by another user or in another tab. The new values are shown, your changes are kept: check and save again.',
-    notPositive: 'Must be a number above 0, such as 2.5, without a unit.',
-    notWhole: 'Must be a whole number above 0.',
-    usage: 'Usage',
-    evictions: 'Evictions',
-    evictionPlot: 'Evicted per hour, last 7 days',
-    evicted: (tiles: string, bytes: string) => `${tiles} tiles, ${bytes} in total.`,
-    evictedNone: 'No evictions yet.',
-  },
+function chosenLanguage(): string {
+  return isBrowser ? (localStorage.getItem(KEY) ?? '') : '';
+}
 
-  inspect: {
-    help: 'Enter a tile’s coordinates, or click a tile on a layer’s map.',
-    zoom: 'Zoom',
-    column: 'Column',
-    row: 'Row (from the top)',
-    look: 'Inspect',
-    stored: 'Stored',
-    notStored: 'This tile is not cached.',
-    size: 'Size',
-    expires: 'Expires',
-    expired: 'expired',
-    crc: (checksum: string) => `checksum ${checksum}`,
-    key: 'Key',
-    madeBy: 'Created by',
-    byTask: (id: number) => `Task #${id}`,
-    byForgotten: (id: number) => `Task #${id}, no longer in the history`,
-    byRequest: 'a client’s request',
-    byUnknown: 'unknown: stored before this was recorded',
-    page: 'Storage page',
-    pageUses: (place: string, hits: string, ago: string) =>
-      `${place} (16 × 16 tiles): ${hits} ${hits === '1' ? 'hit' : 'hits'}, latest ${ago}`,
-    pageUnused: (place: string) => `${place} (16 × 16 tiles): no hits`,
-    metatileRange: (columns: string, rows: string) => `columns ${columns}, rows ${rows}`,
-    upstream: 'Upstream',
-    noUpstream: 'none: drawn by this server',
-    lastFailure: 'Last failure of the layer',
-    renew: 'Replace and compare',
-    renewHelp: 'Fetches the tile again, replaces the cached one and shows both.',
-    working: 'Working…',
-    renewBelow: 'Reseed this tile and all zooms below…',
-    renewed: 'The new tile has replaced the cached one.',
-    notStoredBefore: 'It was not cached before.',
-    difference: 'Difference',
-    differenceShare: (share: string) => `${share} of the pixels`,
-    before: 'Before',
-    after: 'After',
-    same: 'Both are identical, byte for byte.',
-    differ: 'They differ.',
-    renewFailed: (reason: string) => `The tile could not be fetched: ${reason}`,
-    truncate: 'Delete tile…',
-    belowTitle: (name: string) => `Delete ${name} and all below?`,
-    removalText: (tiles: string, bytes: string, zoomStart: number, zoomStop: number) =>
-      `${tiles} ${tiles === '1' ? 'tile' : 'tiles'} (${bytes}) will be deleted, ${
-        zoomStart === zoomStop ? `zoom ${zoomStart}` : `zooms ${zoomStart} to ${zoomStop}`
-      }. Tiles are recreated on request.`,
-    truncateBelow: 'Delete this tile and all zooms below…',
-    truncated: (tiles: string) => `${tiles} ${tiles === '1' ? 'tile' : 'tiles'} deleted.`,
-    onMap: 'Show on the map',
-    picture: (z: number, x: number, y: number) => `Tile ${z}/${x}/${y}`,
-  },
-
-  accounts: {
-    users: 'Users',
-    tokens: 'Tokens',
-    own: 'Your password',
-    role: 'Role',
-    layersHelp: 'e.g. osm:*, roads',
-    current: 'Current password',
-    fresh: 'New password',
-    change: 'Change',
-    changed: 'Password changed.',
-    addUser: 'Add user',
-    userAdded: (name: string) => `User ${name} added.`,
-    passwordRule: 'At least 12 characters.',
-    nameRule: 'Letters, digits, dots, hyphens, underscores and @; at most 64, the first a letter or digit.',
-    repeated: (label: string) => `${label}, repeated`,
-    notRepeated: 'The two differ.',
-    keepPassword: 'Leave empty to keep the current one',
-    rolesHelp: 'Viewers read; operators also seed and truncate; administrators do everything.',
-    addToken: 'Create token',
-    expiresOn: 'Expires on',
-    lastUsed: 'Last used',
-    revoke: 'Revoke',
-    token: 'Copy the token now: it is not shown again.',
-    noTokens: 'No tokens. Scripts use a token instead of a password.',
-    removeUserText: 'The user can no longer sign in. The audit log keeps their actions.',
-    revokeToken: (name: string) => `Revoke ${name}?`,
-    revokeTokenText: 'Requests with this token are refused from now on.',
-    signOut: 'Sign out',
-    signOutTitle: (name: string) => `Sign out ${name}?`,
-    signOutText: 'All sessions of this account end now. It can sign in again.',
-    signedOut: (name: string) => `The sessions of ${name} have ended.`,
-    external: 'External accounts',
-    externalHelp: 'Accounts of the sign-in service or a proxy that have sessions or tokens here.',
-    issuer: 'Issuer and subject',
-    proxy: 'Proxy',
-    noRole: 'None',
-    sessions: 'Sessions',
-    signedInAt: 'Latest sign-in',
-    removeExternalText:
-      'All sessions end and the tokens of this account are revoked. It can sign in again as long as the sign-in service allows it.',
-    machine: 'This server runs without accounts; only this machine can reach it.',
-  },
-
-  keys: {
-    help: 'Map clients read the layers of a key with ?key=… or X-Api-Key.',
-    none: 'No keys. Desktop programs and other sites read closed layers with a key.',
-    created: 'Copy the key now: it is not shown again.',
-    add: 'Create key',
-    origins: 'Origins',
-    originsHelp: 'e.g. https://example.org; empty for any',
-    badOrigins: 'Origins begin with http:// or https:// and have no path, e.g. https://example.org.',
-    any: 'any',
-    limits: 'Limits',
-    unlimited: 'none',
-    rate: 'Requests per second',
-    day: 'Requests per day',
-    perSecond: (count: string) => `${count} per second`,
-    perDay: (count: string) => `${count} per day`,
-    today: 'Requests today (UTC)',
-    removeText: 'Requests with this key are refused from now on.',
-  },
-
-  audit: {
-    actor: 'User',
-    text: 'Action contains',
-    outcome: 'Outcome',
-    outcomes: { done: 'done', refused: 'refused', failed: 'failed' },
-    since: 'From',
-    until: 'Until',
-    time: 'Time',
-    action: 'Action',
-    target: 'Target',
-    source: 'Source address',
-    empty: 'No entries match.',
-    stranger: 'anonymous',
-    attempted: (action: string) => `attempt: ${action}`,
-    change: 'Changes',
-    field: 'Field',
-    before: 'Before',
-    after: 'After',
-    restore: 'Restore',
-    restoreTitle: (layer: string) => `Restore ${layer} as it was before?`,
-    restoreText: 'The settings of the layer are put back as they were before this change.',
-    restoreRemoved:
-      'The layer is declared again as it was, with its schedules. Its tiles are created again on request; its quota and stopped tasks do not come back.',
-    restored: 'Restored.',
-    restoredSchedules: (names: string) => `Schedules: ${names}.`,
-    lostSchedules: (names: string) => `Schedules that could not be restored: ${names}.`,
-    notRestored: 'Tiles, the quota and stopped tasks of the layer did not come back.',
-    actions: AUDIT_ACTIONS,
-  },
-
-  api: {
-    help: 'Everything the console does can be scripted with these requests.',
-    document: 'OpenAPI 3.1 document',
-    body: 'Body',
-    answer: 'Response',
-    where: { path: 'path', query: 'query' },
-    anyValue: 'any value',
-  },
-
-  about: {
-    version: 'Version',
-    node: 'Node.js',
-    started: 'Running since',
-    proxies: 'Outbound proxies',
-    licence: 'Tilewarden is free software under the MIT licence.',
-    map: 'The built-in map is made with Natural Earth data.',
-    parts: 'Third-party software',
-    part: 'Package',
-    partLicence: 'Licence',
-    nodes: 'Nodes',
-    roles: 'Roles',
-    seen: 'Last seen',
-    leader: 'leader',
-  },
-} as const;
-
-/** Any text in place of each text. */
-export type Translated<T> = T extends string
-  ? string
-  : T extends (...values: infer Values) => infer Text
-    ? (...values: Values) => Text
-    : { readonly [Name in keyof T]: Translated<T[Name]> };
-export type Texts = Translated<typeof ENGLISH>;
-
-/** In the language of this page. A page has one language: choosing another one loads it again. */
-export const TEXTS: Texts = (await loadTranslation()) ?? ENGLISH;
+function languageOf(tag: string): Language | null {
+  const [code = ''] = tag.toLowerCase().split('-', 1);
+  return (Object.keys(LANGUAGES) as Language[]).find((known) => known === code) ?? null;
+}

@@ -1,7 +1,7 @@
 import { type Migration, sql } from 'kysely';
 import type { Dialect, Statements } from '../database.ts';
 
-type Columns = ReturnType<typeof columnsOf>;
+export type Columns = ReturnType<typeof columnsOf>;
 
 /** A step of statements, one after the other, with the dialect's types of columns. */
 export function statements(texts: (columns: Columns) => readonly string[]): (dialect: Dialect) => Migration {
@@ -10,11 +10,6 @@ export function statements(texts: (columns: Columns) => readonly string[]): (dia
       for (const text of texts(columnsOf(dialect))) await sql.raw(text).execute(query);
     },
   });
-}
-
-/** For the index of packs, which SQLite does not have. */
-export function postgresStatements(...texts: readonly string[]): (dialect: Dialect) => Migration {
-  return statements(({ dialect }) => (dialect === 'sqlite' ? [] : texts));
 }
 
 function columnsOf(dialect: Dialect) {

@@ -158,7 +158,6 @@ export const taskListResponse = z.object({
     })
     .describe('All tasks that the filter describes, on whatever page'),
   nextAfter: z.number().int().nullable().describe('Give it as `after` for the next page; null: no more'),
-  nextBefore: z.number().int().nullable().describe('The old name of nextAfter'),
 });
 
 export function taskDraftOf(

@@ -34,7 +34,6 @@ export const taskListQuery = z.strictObject({
   since: anyTime.exactOptional().describe('Created at or after this time'),
   until: anyTime.exactOptional().describe('Created before this time'),
   after: wholeNumber(0).exactOptional().describe('`nextAfter` of the page before'),
-  before: wholeNumber(0).exactOptional().describe('The old name of `after`'),
   limit: wholeNumber(0).default(50).describe('At most 500'),
 });
 

@@ -3,8 +3,9 @@ import type { Caller } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { layerBelow } from '../../catalog/incarnations.ts';
 import { invalid } from '../../domain/errors.ts';
+import type { Layer } from '../../domain/layer.ts';
 import { writeJson } from '../../lib/write-json.ts';
-import type { Task } from '../../tasks/task.ts';
+import { EVERY_FORMAT, type Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { isPublic, mayLookAt, requireLayerScope } from '../auth/layer-visibility.ts';
@@ -13,7 +14,6 @@ import { HttpProblem } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { estimateOf } from './estimate.ts';
-import { everyDraft } from './every-combination.ts';
 import {
   refuseUnknownNames,
   type taskBody,
@@ -28,14 +28,14 @@ const HIGHEST_LIMIT = 500;
 type OneTask = Call<{ params: 'id' }>;
 
 export async function listTasks({ query, caller }: Call<{ query: typeof taskListQuery }>, deps: ApiDeps) {
-  const { before, after = before, limit: pageSize, ...fields } = query;
+  const { after, limit: pageSize, ...fields } = query;
   const limit = Math.min(Math.max(pageSize, 1), HIGHEST_LIMIT);
   const filter = taskFilterOf(fields);
   const page = { ...filter, limit, ...(after !== undefined && { afterId: after }) };
   const [rows, counts] = await Promise.all([deps.tasks.list(page), deps.tasks.count(filter)]);
   const next = rows.length === limit ? (rows.at(-1)?.id ?? null) : null;
   const tasks = await Promise.all(rows.map((task) => withEvictions(caller, task, deps)));
-  return { tasks, counts, nextAfter: next, nextBefore: next };
+  return { tasks, counts, nextAfter: next };
 }
 
 export async function createTask(call: Call<{ body: typeof taskBody }>, deps: ApiDeps) {
@@ -225,4 +225,28 @@ function lastEventId(context: Context): number | null {
   if (text === null || text === '') return null;
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new HttpProblem('header-invalid', 'Last-Event-ID must be the id of an event.');
+}
+
+/** A task each: more are usually a mistake. */
+const MAX_COMBINATIONS = 1000;
+
+/** Drafts for all formats and listed parameter values; a parameter without a list has only its default. */
+export function everyDraft(layer: Layer, draft: TaskDraft): readonly TaskDraft[] {
+  if (draft.type === 'truncate') return [{ ...draft, format: EVERY_FORMAT }];
+  const lists = layer.parameters.map(({ name, defaultValue, values }) => {
+    const others = (values ?? []).filter((value) => value !== defaultValue);
+    return { name, values: [null, ...others] };
+  });
+  const count = lists.reduce((product, { values }) => product * values.length, layer.formats.length);
+  if (count > MAX_COMBINATIONS)
+    throw invalid(`every would be ${count} tasks, and at most ${MAX_COMBINATIONS} are allowed.`);
+  return lists.reduce<readonly TaskDraft[]>(
+    (drafts, { name, values }) =>
+      drafts.flatMap((one) =>
+        values.map((value) =>
+          value === null ? one : { ...one, parameters: new Map([...(one.parameters ?? []), [name, value]]) },
+        ),
+      ),
+    layer.formats.map(({ mediaType }) => ({ ...draft, format: mediaType })),
+  );
 }

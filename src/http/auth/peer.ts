@@ -1,7 +1,8 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { Server } from 'node:http';
 import { BlockList, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { misconfigured } from '../../domain/errors.ts';
+import type { RequestHead } from '../request-head.ts';
 
 interface Peer {
   /** Of the client, or of the proxy in front of it. */
@@ -21,7 +22,7 @@ export function trustPeersOf(server: Server): void {
   server.on('connection', (socket) => fromOurProcesses.add(socket));
 }
 
-export function peerOf({ socket, headers }: IncomingMessage): Peer {
+export function peerOf({ socket, headers }: RequestHead): Peer {
   if (fromOurProcesses.has(socket)) return forwardedPeer(headers[PEER_HEADER]);
   const { remoteAddress = '', localAddress = '127.0.0.1', localPort = 80 } = socket;
   return { address: withoutMapping(remoteAddress), localAddress, localPort, secure: isEncrypted(socket) };
@@ -33,7 +34,7 @@ function forwardedPeer(header: string | string[] | undefined): Peer {
   throw new Error('A process has forwarded a request without saying whose it is.');
 }
 
-export function cameByTls(request: IncomingMessage): boolean {
+export function cameByTls(request: RequestHead): boolean {
   return isEncrypted(request.socket) || (PEER_HEADER in request.headers && peerOf(request).secure);
 }
 
@@ -50,7 +51,7 @@ const PREFIX = /^(?:\/[\w.~-]+)+$/;
  * The address that the client used, with the prefix and without a closing slash: `https://maps.example/geowebcache`.
  * `X-Forwarded-*` counts only from a trusted proxy.
  */
-export function ownAddress(request: IncomingMessage, prefix: string, trusts: TrustsProxy): string {
+export function ownAddress(request: RequestHead, prefix: string, trusts: TrustsProxy): string {
   const peer = peerOf(request);
   const forwarded = trusts(peer.address) ? request.headers : {};
   const host = firstOf(forwarded['x-forwarded-host'], isHost) ?? hostOf(request, peer);
@@ -72,7 +73,7 @@ function firstOf(header: string | string[] | undefined, isGood: (text: string) =
   return first !== undefined && isGood(first) ? first : null;
 }
 
-function hostOf({ headers: { host = '' } }: IncomingMessage, { localAddress, localPort }: Peer): string {
+function hostOf({ headers: { host = '' } }: RequestHead, { localAddress, localPort }: Peer): string {
   if (isHost(host)) return host;
   return localAddress.includes(':') ? `[${localAddress}]:${localPort}` : `${localAddress}:${localPort}`;
 }

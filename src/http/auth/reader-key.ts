@@ -1,9 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import { type HeldKey, mayRead } from '../../access/reader-key.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { HttpProblem } from '../problems.ts';
+import type { RequestHead } from '../request-head.ts';
 import type { TrustsProxy } from './peer.ts';
 import { sourceAddress } from './request-checks.ts';
 
@@ -81,7 +81,7 @@ function isOwner(name: string): (layer: Layer) => boolean {
 }
 
 export function presentedKeyOf(
-  { url = '', headers, socket }: IncomingMessage,
+  { url = '', headers, socket }: RequestHead,
   memoryOf: (socket: Socket) => KeyMemory,
 ): PresentedKey | null {
   const inHeader = headers[HEADER];
@@ -160,7 +160,7 @@ export function createKeyGate({ ring, meter, wrongKey }: KeyAuth, trusts: Trusts
 
   return {
     /** Looks the key up, and counts the request against its limits. */
-    admit(presented: PresentedKey, request: IncomingMessage, memory: KeyMemory): Promise<void> | null {
+    admit(presented: PresentedKey, request: RequestHead, memory: KeyMemory): Promise<void> | null {
       for (const candidate of presented.candidates) {
         candidate.held = find(candidate, memory);
         presented.held ??= candidate.held;
@@ -181,7 +181,7 @@ export function createKeyGate({ ring, meter, wrongKey }: KeyAuth, trusts: Trusts
       return null;
     },
     /** The response to the caller. Wrong keys count against its address. */
-    async refuse(presented: PresentedKey, request: IncomingMessage): Promise<unknown> {
+    async refuse(presented: PresentedKey, request: RequestHead): Promise<unknown> {
       if (presented.refusal !== 'unknown') return keyRefused(presented);
       try {
         await wrongKey(sourceAddress(request, trusts));
@@ -201,7 +201,7 @@ function overLimit(seconds: number): HttpProblem {
 }
 
 /** RFC 6454: the origin of the page; for images browsers send `Referer` only. */
-function originOf({ headers: { origin, referer = '' } }: IncomingMessage): string | null {
+function originOf({ headers: { origin, referer = '' } }: RequestHead): string | null {
   if (origin !== undefined) return origin;
   return URL.canParse(referer) ? new URL(referer).origin : null;
 }
@@ -256,7 +256,7 @@ const PREFLIGHT: readonly string[] = [
 ];
 
 /** Fetch, 3.2.2: a browser sends this request before one with our header from another site. */
-export function preflightResponse({ method, headers }: IncomingMessage) {
+export function preflightResponse({ method, headers }: RequestHead) {
   if (method !== 'OPTIONS' || headers.origin === undefined) return null;
   return { status: 204, headers: PREFLIGHT, body: null };
 }

@@ -1,9 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { type Caller, type Role, roleSuffices } from '../../access/caller.ts';
 import type { ProxyHeaders } from '../../access/proxy-login.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
+import type { RequestHead } from '../request-head.ts';
 import { type Access, type Credentials, type ProxyHeaderNames, readSessionCookie } from './access.ts';
 import { isHost, ownAddress, peerOf, type TrustsProxy, withoutMapping } from './peer.ts';
 
@@ -14,7 +14,7 @@ const CHALLENGE_TO_SCRIPTS = 'Session realm="Tilewarden"';
 
 export async function authenticate(
   access: Access,
-  request: IncomingMessage,
+  request: RequestHead,
   trusts: TrustsProxy,
 ): Promise<Caller> {
   const caller = await access.authenticate(credentialsOf(request, trusts, access));
@@ -22,7 +22,7 @@ export async function authenticate(
   throw credentialsNeeded(request);
 }
 
-export function credentialsNeeded(request: IncomingMessage): HttpProblem {
+export function credentialsNeeded(request: RequestHead): HttpProblem {
   const byScript = request.headers['sec-fetch-dest'] === 'empty';
   return new HttpProblem('credentials-needed', 'Valid credentials are needed.', [
     'WWW-Authenticate',
@@ -40,7 +40,7 @@ export function refuseLesserRole(caller: Caller, needed: Role): void {
 
 /** RFC 9112, 3.2: an invalid `Host`, or a second one, is a 400. A valid one is cached per connection. */
 export function refuseBadHost(
-  { headers: { host }, rawHeaders }: IncomingMessage,
+  { headers: { host }, rawHeaders }: RequestHead,
   connection: { host: string | null },
 ): void {
   if (hasTwoHosts(rawHeaders)) {
@@ -66,7 +66,7 @@ function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   return hosts > 1;
 }
 
-export function refuseExcess({ url = '', rawHeaders }: IncomingMessage, limits: HttpLimits): void {
+export function refuseExcess({ url = '', rawHeaders }: RequestHead, limits: HttpLimits): void {
   if (url.length > limits.addressLength) {
     throw new HttpProblem(
       'address-too-long',
@@ -82,7 +82,7 @@ export function refuseExcess({ url = '', rawHeaders }: IncomingMessage, limits: 
  * A page of another site must not change anything here with credentials of the browser. Browsers name the origin of a
  * request; a request without one does not come from a browser.
  */
-function refuseCrossSite(request: IncomingMessage, ownHosts: readonly string[]): void {
+function refuseCrossSite(request: RequestHead, ownHosts: readonly string[]): void {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined) {
     if (site === 'same-origin' || site === 'none') return;
@@ -95,7 +95,7 @@ function refuseCrossSite(request: IncomingMessage, ownHosts: readonly string[]):
 
 /** `changes`: false for a POST that only reads, such as the forms of map services: other sites may send them. */
 export function refuseUnsafe(
-  request: IncomingMessage,
+  request: RequestHead,
   { trusts, publicUrl }: { readonly trusts: TrustsProxy; readonly publicUrl: string | null },
   changes: boolean,
 ): void {
@@ -110,7 +110,7 @@ export function refuseUnsafe(
 }
 
 /** Refused unread: no request body is ever decompressed. */
-function refuseEncodedBody(request: IncomingMessage): void {
+function refuseEncodedBody(request: RequestHead): void {
   if (request.headers['content-encoding'] === undefined) return;
   throw new HttpProblem(
     'media-type-unsupported',
@@ -123,7 +123,7 @@ function hostOfOrigin(origin: string): string | null {
 }
 
 export function credentialsOf(
-  request: IncomingMessage,
+  request: RequestHead,
   trusts: TrustsProxy,
   { proxyHeaders }: Pick<Access, 'proxyHeaders'>,
 ): Credentials {
@@ -141,7 +141,7 @@ export function credentialsOf(
 }
 
 /** A second line would be joined to the first: a client may have added it to what its proxy sends. */
-function signInHeaders(request: IncomingMessage, names: ProxyHeaderNames): ProxyHeaders {
+function signInHeaders(request: RequestHead, names: ProxyHeaderNames): ProxyHeaders {
   const user = onlyLine(request, names.user).trim();
   const groups = onlyLine(request, names.groups);
   if (!PROXY_USER.test(user)) {
@@ -163,7 +163,7 @@ function signInHeaders(request: IncomingMessage, names: ProxyHeaderNames): Proxy
 const PROXY_USER = /^[\w.@+\\/:|= -]{0,256}$/;
 const MAX_GROUP_LENGTH = 256;
 
-function onlyLine({ rawHeaders }: IncomingMessage, name: string): string {
+function onlyLine({ rawHeaders }: RequestHead, name: string): string {
   const lines = rawHeaders.filter(
     (_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name.toLowerCase(),
   );
@@ -175,12 +175,12 @@ function badSignInHeader(name: string, rule: string): HttpProblem {
   return new HttpProblem('header-invalid', `The header ${name} of the proxy ${rule}.`);
 }
 
-export function cameBySecureWay(request: IncomingMessage, trusts: TrustsProxy): boolean {
+export function cameBySecureWay(request: RequestHead, trusts: TrustsProxy): boolean {
   return ownAddress(request, '', trusts).startsWith('https:');
 }
 
 /** The address of the client; behind trusted proxies, the one that they report. */
-export function sourceAddress(request: IncomingMessage, trusts: TrustsProxy): string {
+export function sourceAddress(request: RequestHead, trusts: TrustsProxy): string {
   const { address } = peerOf(request);
   return trusts(address) ? callerBehindProxies(request, address, trusts) : address;
 }
@@ -195,7 +195,7 @@ function withoutPort(hop: string): string {
  * Each proxy appends its peer; the last address that is not a trusted proxy is the client. If all are, it is the first: clients
  * in a trusted network must not share one address, or one of them could throttle all.
  */
-function callerBehindProxies(request: IncomingMessage, peer: string, trusts: TrustsProxy): string {
+function callerBehindProxies(request: RequestHead, peer: string, trusts: TrustsProxy): string {
   const header = request.headers['x-forwarded-for'];
   const hops = (Array.isArray(header) ? header.join(',') : (header ?? ''))
     .split(',')

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Turnstile } from '../../lib/turnstile.ts';
@@ -21,10 +21,11 @@ import {
 import { authorIn, CallerGone, Context, type ContextDeps, connectionOf } from '../context.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
+import type { RequestHead } from '../request-head.ts';
 import type { Response } from '../response.ts';
 import type { Route } from '../route.ts';
 import { type Match, matchWhileAway, type Router, routeOf } from './router.ts';
-import { createSender } from './send.ts';
+import { createOutbox, createSender, type FrontReply, type Reply } from './send.ts';
 
 export interface DispatcherOptions {
   readonly router: Router;
@@ -64,7 +65,8 @@ const LINGER_MS = 1000;
 export function createDispatcher(options: DispatcherOptions) {
   const { router, access, audit, trusts, log, limits, elsewhere, flush, accessLog } = options;
   const stopping = new AbortController();
-  const send = createSender(streamSignal);
+  const outbox = createOutbox();
+  const send = createSender(outbox, streamSignal);
   let stopped = false;
   let lastOnKept = 0;
   let requests = 0;
@@ -75,7 +77,8 @@ export function createDispatcher(options: DispatcherOptions) {
 
   const listener: RequestListener = (request, response) => {
     const connection = connectionOf(request.socket);
-    if (stopped && connection.lastResponse) lastOnKept = performance.now();
+    if (stopped && connection.used) lastOnKept = performance.now();
+    connection.used = true;
     connection.lastResponse = response;
     if (connection.waiting >= limits.waitingPerConnection) begin(refuseCrowd, response);
     else connection.beginInTurn(response, beginTaking, limits.requestsPerConnection);
@@ -84,6 +87,8 @@ export function createDispatcher(options: DispatcherOptions) {
 
   return {
     listener,
+    outbox,
+    answerFront,
     /** Ends the answers that would go on for ever; those that follow close their connections. */
     stop(): void {
       stopped = true;
@@ -98,24 +103,44 @@ export function createDispatcher(options: DispatcherOptions) {
       if (stopped) response.shouldKeepAlive = false;
       work(response.req, response);
     } catch (error) {
-      // Thrown on, it would end the server.
-      log.error({ err: error }, 'a request could not be answered');
-      response.destroy();
+      abandon(response, error);
     }
   }
 
-  function matchOf(request: IncomingMessage) {
-    requests += 1;
+  /** Thrown on, the error would end the server. */
+  function abandon(reply: Reply, error: unknown): void {
+    log.error({ err: error }, 'a request could not be answered');
+    reply.destroy();
+  }
+
+  function matchOf(request: RequestHead) {
     const { match: found, key } = targetOf(request);
     const match = options.isAway?.() ? matchWhileAway(found) : found;
+    return { match, context: contextOf(request, match, key) };
+  }
+
+  function contextOf(request: RequestHead, match: Match, key: PresentedKey | null): Context {
+    requests += 1;
     const context = new Context(request, match, requests, options);
     context.key = key;
     if (accessLog) context.begunAt = performance.now();
-    return { match, context };
+    return context;
+  }
+
+  /** Answers a request for a tile. False: it is for `node:http`, as are all requests after a stop: their connections close. */
+  function answerFront(reply: FrontReply): boolean {
+    try {
+      const { match, key } = targetOf(reply.req);
+      if (stopped || !isForTile(match) || elsewhere?.takes(match, 'GET')) return false;
+      answerPublic(reply, contextOf(reply.req, match, key), match);
+    } catch (error) {
+      abandon(reply, error);
+    }
+    return true;
   }
 
   /** A reader key is not part of the address where one is accepted. */
-  function targetOf(request: IncomingMessage): { readonly match: Match; readonly key: PresentedKey | null } {
+  function targetOf(request: RequestHead): { readonly match: Match; readonly key: PresentedKey | null } {
     const { method = '', url = '' } = request;
     const key = keyGate && presentedKeyOf(request, connectionOf);
     const match = router.match(method, key?.url ?? url);
@@ -146,28 +171,27 @@ export function createDispatcher(options: DispatcherOptions) {
       void answerAdmitted(request, response, context, match);
       return;
     }
-    const counted = admitKey(request, context);
-    if (!counted) answerAtOnce(request, response, context, match);
+    answerPublic(response, context, match);
+  }
+
+  function answerPublic(reply: Reply, context: Context, match: Match): void {
+    const counted = admitKey(reply.req, context);
+    if (!counted) answerAtOnce(reply, context, match);
     else
       counted.then(
-        () => answerAtOnce(request, response, context, match),
-        (error: unknown) => answerProblem(response, error, context, match),
+        () => answerAtOnce(reply, context, match),
+        (error: unknown) => answerProblem(reply, error, context, match),
       );
   }
 
-  function admitKey(request: IncomingMessage, { key, connection }: Context): Promise<void> | null {
+  function admitKey(request: RequestHead, { key, connection }: Context): Promise<void> | null {
     return key && keyGate ? keyGate.admit(key, request, connection) : null;
   }
 
   /** Whatever the handler has made of it. */
-  async function refuseKey(
-    key: PresentedKey,
-    response: ServerResponse,
-    context: Context,
-    match: Match,
-  ): Promise<void> {
+  async function refuseKey(key: PresentedKey, reply: Reply, context: Context, match: Match): Promise<void> {
     context.key = null;
-    answerProblem(response, await keyGate?.refuse(key, response.req), context, match);
+    answerProblem(reply, await keyGate?.refuse(key, reply.req), context, match);
   }
 
   async function forward(
@@ -187,25 +211,20 @@ export function createDispatcher(options: DispatcherOptions) {
   }
 
   /** For tiles: no promise unless the handler makes one. */
-  function answerAtOnce(
-    request: IncomingMessage,
-    response: ServerResponse,
-    context: Context,
-    match: Match,
-  ): void {
+  function answerAtOnce(reply: Reply, context: Context, match: Match): void {
     try {
-      refuseMalformed(request, context);
+      refuseMalformed(reply.req, context);
       const answer = routeOf(match).handler(context);
       if (!(answer instanceof Promise)) {
-        deliver(response, answer, context, match);
+        deliver(reply, answer, context, match);
         return;
       }
       answer
-        .then((content) => deliver(response, content, context, match))
-        .catch((error: unknown) => answerProblem(response, error, context, match));
+        .then((content) => deliver(reply, content, context, match))
+        .catch((error: unknown) => answerProblem(reply, error, context, match));
     } catch (error) {
-      answerProblem(response, error, context, match);
-      lingerOver(request);
+      answerProblem(reply, error, context, match);
+      if (reply instanceof ServerResponse) lingerOver(reply.req);
     }
   }
 
@@ -262,7 +281,7 @@ export function createDispatcher(options: DispatcherOptions) {
     if (!(await context.callerStillHolds())) throw context.credentialsNeeded();
   }
 
-  function refuseMalformed(request: IncomingMessage, context: Context): void {
+  function refuseMalformed(request: RequestHead, context: Context): void {
     refuseBadHost(request, context.connection);
     refuseExcess(request, limits);
   }
@@ -290,35 +309,37 @@ export function createDispatcher(options: DispatcherOptions) {
     }
   }
 
-  function answerProblem(response: ServerResponse, error: unknown, context: Context, match: Match): void {
-    if (error instanceof CallerGone || response.destroyed) return;
+  function answerProblem(reply: Reply, error: unknown, context: Context, match: Match): void {
+    if (error instanceof CallerGone || reply.destroyed) return;
     const { answer, unexpected } = problemOf(error, context.id);
     const details = { requestId: context.id, path: context.path, err: error };
     if (unexpected) log.error(details, 'A request failed unexpectedly');
-    if (response.headersSent) response.destroy();
-    else deliver(response, answer, context, match);
+    if (reply.headersSent) reply.destroy();
+    else deliver(reply, answer, context, match);
   }
 
-  function deliver(response: ServerResponse, answer: Response, context: Context, match: Match): void {
-    if (response.destroyed) return;
+  function deliver(reply: Reply, answer: Response, context: Context, match: Match): void {
+    if (reply.destroyed) return;
     const { key } = context;
     if (key && key.refusal !== null) {
-      void refuseKey(key, response, context, match);
+      void refuseKey(key, reply, context, match);
       return;
     }
-    send(response, answer, context, match.route?.sharing);
-    if (accessLog) note(response, answer, context);
+    const { req } = reply;
+    send(reply, answer, context, match.route?.sharing);
+    if (accessLog) note(reply, req, answer, context);
   }
 
   /** Streams are noted when they end. */
-  function note(response: ServerResponse, answer: Response, context: Context): void {
+  function note(reply: Reply, request: RequestHead, answer: Response, context: Context): void {
     const { body, status } = answer;
-    if (typeof body === 'function') response.once('close', () => add(0));
-    else add(body === null || response.req.method === 'HEAD' ? 0 : Buffer.byteLength(body));
+    if (typeof body !== 'function')
+      add(body === null || request.method === 'HEAD' ? 0 : Buffer.byteLength(body));
+    else if (reply instanceof ServerResponse) reply.once('close', () => add(0));
 
     function add(bytes: number): void {
       accessLog?.add({
-        request: response.req,
+        request,
         address: context.source,
         caller: context.caller ?? context.identified,
         status,
@@ -339,6 +360,10 @@ export function createDispatcher(options: DispatcherOptions) {
 function headerIn(headers: Response['headers'], name: string): string | null {
   const at = headers.indexOf(name);
   return at < 0 ? null : (headers[at + 1] ?? null);
+}
+
+function isForTile({ kind, query, route }: Match): boolean {
+  return kind === 'found' && route?.tiles !== undefined && route.tiles.test(query);
 }
 
 function isReading({ method }: IncomingMessage): boolean {

@@ -1,7 +1,17 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import { ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { httpDate } from '../../lib/http-date.ts';
 import { cameByTls } from '../auth/peer.ts';
 import type { Context } from '../context.ts';
-import { type Headers, isPrepared, type PreparedResponse, pairs, type Response } from '../response.ts';
+import type { RequestHead } from '../request-head.ts';
+import {
+  checkedLines,
+  type Headers,
+  isPrepared,
+  type PreparedResponse,
+  pairs,
+  type Response,
+} from '../response.ts';
 
 /** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
 export const SHARED_HEADERS = pairs({
@@ -33,29 +43,40 @@ const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
+/** The request under way on a connection of the front, and the way to answer it. */
+export interface FrontReply {
+  readonly req: RequestHead;
+  readonly destroyed: boolean;
+  readonly headersSent: boolean;
+  destroy(): void;
+  /** The whole response, head included. */
+  send(content: PreparedResponse | Buffer): void;
+}
+
+export type Reply = ServerResponse | FrontReply;
+
 /** `sharing`: the route's setting for cross-origin pages. */
-type Sender = (
-  response: ServerResponse,
-  answer: Response,
-  context: Context,
-  sharing: 'anyone' | undefined,
-) => void;
+type Sender = (reply: Reply, answer: Response, context: Context, sharing: 'anyone' | undefined) => void;
 
 /** `streamSignal` ends bodies that are streamed. */
 export function createSender(
+  outbox: Outbox,
   streamSignal: (context: Context, response: ServerResponse) => AbortSignal,
 ): Sender {
-  const outbox = createOutbox();
-  return (response, answer, context, sharing) => {
+  return (reply, answer, context, sharing) => {
+    if (reply instanceof ServerResponse) sendByNode(reply, answer, context, sharing);
+    else reply.send(isComplete(answer, context, sharing) ? answer : wholeBytes(answer, context, sharing));
+  };
+
+  function sendByNode(
+    response: ServerResponse,
+    answer: Response,
+    context: Context,
+    sharing: 'anyone' | undefined,
+  ): void {
     const { status, body } = answer;
-    const toAll = sharing === 'anyone' && context.audience === 'all' && !context.followsAddress;
-    const byTls = cameByTls(response.req);
-    if (toAll && !byTls && isPrepared(answer) && isTakenWhole(response, answer)) {
-      outbox.whole(response, answer);
-      return;
-    }
     const headers = headersOf(answer, context, sharing);
-    if (byTls) headers.push(...BY_TLS);
+    if (cameByTls(response.req)) headers.push(...BY_TLS);
     const toHead = response.req.method === 'HEAD';
     if (typeof body === 'function') {
       response.writeHead(status, headers);
@@ -64,11 +85,44 @@ export function createSender(
       return;
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    // RFC 9110, 8.6: neither a 204 nor, in our case, a 304 says how long a body it does not have would be.
-    if (status !== 304 && status !== 204) headers.push('Content-Length', String(bytes?.length ?? 0));
+    addLength(headers, status, bytes);
     response.writeHead(status, headers);
-    outbox.end(response, toHead || bytes === null ? undefined : bytes);
-  };
+    outbox.add({
+      writeOut() {
+        if (!response.destroyed) response.end(toHead ? undefined : (bytes ?? undefined));
+      },
+    });
+  }
+}
+
+/** Whether the headers that it has are all that this caller gets. */
+function isComplete(
+  answer: Response,
+  { audience, followsAddress, headers }: Context,
+  sharing: 'anyone' | undefined,
+): answer is PreparedResponse {
+  if (!isPrepared(answer) || sharing !== 'anyone' || audience !== 'all' || followsAddress) return false;
+  return answer.variesByKey || headers['x-api-key'] === undefined;
+}
+
+/** As `node:http` writes it to a client of HTTP/1.1 whose connection stays open. */
+function wholeBytes(answer: Response, context: Context, sharing: 'anyone' | undefined): Buffer {
+  const { status, body } = answer;
+  if (typeof body === 'function') throw new Error('The response of a tile service is a stream.');
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const headers = headersOf(answer, context, sharing);
+  headers.push('Date', httpDate(Date.now()));
+  addLength(headers, status, bytes);
+  const head = Buffer.from(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${checkedLines(headers)}\r\n`,
+    'latin1',
+  );
+  return bytes === null ? head : Buffer.concat([head, bytes]);
+}
+
+/** RFC 9110, 8.6: neither a 204 nor, in our case, a 304 says how long a body it does not have would be. */
+function addLength(headers: string[], status: number, bytes: Buffer | null): void {
+  if (status !== 304 && status !== 204) headers.push('Content-Length', String(bytes?.length ?? 0));
 }
 
 function headersOf({ status, headers }: Response, context: Context, sharing: 'anyone' | undefined): string[] {
@@ -90,7 +144,7 @@ function vary(headers: string[], { audience, followsAddress }: Context): void {
 function addVary(headers: string[], names: string): void {
   const at = headers.lastIndexOf('Vary') + 1;
   if (at === 0) headers.push('Vary', names);
-  else headers[at] = `${headers[at]}, ${names}`;
+  else if (headers[at] !== names) headers[at] = `${headers[at]}, ${names}`;
 }
 
 function ownHeaders(given: Headers, context: Context): string[] {
@@ -112,87 +166,49 @@ function hasHeader(headers: Headers, name: string): boolean {
 /** So many wait at most: the first does not wait for all that follow. */
 const MAX_WAITING = 32;
 
+export type Outbox = ReturnType<typeof createOutbox>;
+
 /**
  * Answers of one turn of the event loop are written in one go at its end. A proxy or client on the same machine is
  * then woken once for all of them, not for each: waking it costs more than making an answer does.
  */
 export function createOutbox() {
-  const sendWhole = createWholeSender();
-  let waiting: [ServerResponse, Buffer | undefined | PreparedResponse][] = [];
+  let waiting: { writeOut(): void }[] = [];
 
   function empty(): void {
     const ready = waiting;
     waiting = [];
-    for (const [response, content] of ready) {
-      if (response.destroyed) continue;
-      if (content === undefined || Buffer.isBuffer(content)) response.end(content);
-      else sendPrepared(response as WholeResponse, content);
-    }
+    for (const outgoing of ready) outgoing.writeOut();
   }
 
-  function sendPrepared(response: WholeResponse, answer: PreparedResponse): void {
-    if (sendWhole(response, answer)) return;
-    const { status, headers, body } = answer;
-    response.writeHead(status, [...headers, ...SHARED_HEADERS, 'Content-Length', String(body.length)]);
-    response.end(body);
-  }
-
-  function add(response: ServerResponse, content: Buffer | undefined | PreparedResponse): void {
-    if (waiting.length === 0) setImmediate(empty);
-    waiting.push([response, content]);
-    if (waiting.length >= MAX_WAITING) empty();
-  }
-
-  return { end: add, whole: add };
+  return {
+    add(outgoing: { writeOut(): void }): void {
+      if (waiting.length === 0) setImmediate(empty);
+      waiting.push(outgoing);
+      if (waiting.length >= MAX_WAITING) empty();
+    },
+  };
 }
 
-/**
- * A response that can also be sent as one piece of bytes, head included, which costs a third less than `writeHead` and `end`.
- * As with those, `finish` tells the server that everything was handed to the operating system: it then goes on with
- * the connection.
- */
-export class WholeResponse<
-  Request extends IncomingMessage = IncomingMessage,
-> extends ServerResponse<Request> {
-  /** Whether an answer that does not mention the connection is understood: it stays open. */
-  get takesWhole(): boolean {
-    const { method, httpVersion } = this.req;
-    return this.shouldKeepAlive && method === 'GET' && httpVersion === '1.1';
-  }
+/** Larger responses are written in two pieces: copying them costs more than a second piece. */
+const SPACE_BYTES = 32 * 1024;
 
-  /** Whether it was this one's turn to be sent, and `bytes` may be written over. Only when `takesWhole`. */
-  sendWhole(bytes: Buffer): 'sent' | 'pending' | 'not-now' {
-    const { socket } = this;
-    if (!socket?.writable) return 'not-now';
-    this.finished = true;
-    socket.write(bytes, (error) => {
-      if (!error) this.emit('finish');
-    });
-    return socket.writableLength === 0 ? 'sent' : 'pending';
-  }
-}
-
-/** Larger responses are sent in the usual way: the saving is small beside their bytes. */
-const LARGEST = 32 * 1024;
-
-function isTakenWhole(response: ServerResponse, answer: PreparedResponse): response is WholeResponse {
-  return answer.body.length <= LARGEST && response instanceof WholeResponse && response.takesWhole;
-}
-
-/** Returns false when nothing was sent: it is too long, another answer on the connection comes first, or the client has gone. */
-type WholeSender = (response: WholeResponse, answer: PreparedResponse) => boolean;
-
-/** All answers are put together in one buffer; one that the system does not take completely keeps it. */
-function createWholeSender(): WholeSender {
-  let space = Buffer.allocUnsafeSlow(LARGEST);
-  return (response, answer) => {
+/** Head and body are put together in one buffer for all connections; a response that the system does not take completely keeps it. */
+export function createWholeWriter(): (socket: Socket, answer: PreparedResponse) => void {
+  let space = Buffer.allocUnsafeSlow(SPACE_BYTES);
+  return (socket, answer) => {
     const { body } = answer;
     const headLength = answer.writeHead(space);
     const length = headLength + body.length;
-    if (length > LARGEST) return false;
-    body.copy(space, headLength);
-    const outcome = response.sendWhole(space.subarray(0, length));
-    if (outcome === 'pending') space = Buffer.allocUnsafeSlow(LARGEST);
-    return outcome !== 'not-now';
+    if (length <= SPACE_BYTES) {
+      body.copy(space, headLength);
+      socket.write(space.subarray(0, length));
+    } else {
+      socket.cork();
+      socket.write(space.subarray(0, headLength));
+      socket.write(body);
+      socket.uncork();
+    }
+    if (socket.writableLength > 0) space = Buffer.allocUnsafeSlow(SPACE_BYTES);
   };
 }

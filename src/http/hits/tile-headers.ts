@@ -1,13 +1,13 @@
-import { validateHeaderValue } from 'node:http';
 import { contentTypeOf } from '../../domain/format.ts';
-import { boundsOfTile, levelOf } from '../../domain/grid-set.ts';
+import { boundsOfTile, type GridSet, levelOf } from '../../domain/grid-set.ts';
 import { clientSecondsAt, NOT_KEPT } from '../../domain/layer.ts';
 import { joinKeys, type KeyHeader, keysOfTile } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
+import { httpDate } from '../../lib/http-date.ts';
 import type { CachedTile, CacheOutcome, ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { type Headers, type PreparedResponse, pairs, type Response } from '../response.ts';
+import { type Headers, joinHeaders, type PreparedResponse, pairs, type Response } from '../response.ts';
 import { SHARED_HEADERS } from './send.ts';
 
 /** In GeoWebCache's words, which know no stale tiles. */
@@ -55,6 +55,10 @@ export class TileResponse implements PreparedResponse {
     return this.#answer.outcome;
   }
 
+  get variesByKey(): boolean {
+    return !this.#common.lifetime.isPublic;
+  }
+
   get headers(): Headers {
     const { freshness, place, lifetime } = this.#common;
     return [...this.#own(), ...freshness, ...place, ...this.#lines.expiry(lifetime)];
@@ -68,7 +72,7 @@ export class TileResponse implements PreparedResponse {
 
   writeHead(target: Buffer): number {
     const dated = this.#lines.dated(this.#common.lifetime);
-    this.#head ??= `${this.#common.lines}${linesOf(this.#own())}Content-Length: ${this.body.length}\r\n\r\n`;
+    this.#head ??= `${this.#common.lines}${joinHeaders(this.#own())}Content-Length: ${this.body.length}\r\n\r\n`;
     dated.copy(target);
     target.write(this.#head, dated.length, 'latin1');
     return dated.length + this.#head.length;
@@ -77,20 +81,18 @@ export class TileResponse implements PreparedResponse {
   #own(): string[] {
     const { subset, format } = this.#tiles;
     const { z, x, y } = this.#tile;
-    const { minX, minY, maxX, maxY } = boundsOfTile(subset.gridSet, z, x, y);
     const own = this.#validators();
     own.push('Content-Type', contentTypeOf(format, this.body));
     // GeoWebCache counts rows from the bottom.
     own.push('geowebcache-tile-index', `[${x}, ${levelOf(subset.gridSet, z).rows - 1 - y}, ${z}]`);
-    own.push('geowebcache-tile-bounds', `${minX},${minY},${maxX},${maxY}`);
+    own.push('geowebcache-tile-bounds', this.#common.bounds(x, y));
     return own;
   }
 
   /** Those of its own that a 304 has too. */
   #validators(): string[] {
-    const modified = new Date(this.#answer.createdAt).toUTCString();
     const keys = this.#lines.keys(this.#tiles, this.#tile);
-    return ['ETag', this.etag, 'Last-Modified', modified, ...keys];
+    return ['ETag', this.etag, 'Last-Modified', httpDate(this.#answer.createdAt), ...keys];
   }
 }
 
@@ -121,6 +123,8 @@ interface CommonHeaders {
   readonly place: Headers;
   /** All of them, as they are sent. */
   readonly lines: string;
+  /** The bounds of a tile, as a header has them. */
+  readonly bounds: (x: number, y: number) => string;
 }
 
 /** Headers as they are sent. What many tiles have in common is written once. */
@@ -154,8 +158,7 @@ class HeaderLines {
     const seconds = lasting(lifetime);
     const known = this.#dated.get(seconds);
     if (known) return known;
-    const date = new Date(second * 1000).toUTCString();
-    const lines = linesOf(['Date', date, ...expires(lifetime, second * 1000)]);
+    const lines = joinHeaders(['Date', httpDate(second * 1000), ...expires(lifetime, second * 1000)]);
     const made = Buffer.from(`HTTP/1.1 200 OK\r\n${lines}`, 'latin1');
     this.#dated.set(seconds, made);
     return made;
@@ -178,19 +181,32 @@ function commonHeaders(
   const lifetime = lifetimeOf(tiles, z, outcome, standIn);
   const freshness = ['X-Cache', outcome, ...cacheControl(lifetime)];
   const place = [...tileSetHeaders(tiles), 'geowebcache-cache-result', CACHE_RESULT[outcome]];
-  const lines = linesOf([...place, ...SHARED_HEADERS, ...freshness]);
-  return { lifetime, freshness, place, lines };
+  const lines = joinHeaders([...place, ...SHARED_HEADERS, ...freshness]);
+  return { lifetime, freshness, place, lines, bounds: createBoundsText(tiles.subset.gridSet, z) };
 }
 
-/** Throws for what must not be in a header. */
-function linesOf(headers: Headers): string {
-  let lines = '';
-  for (let i = 0; i < headers.length; i += 2) {
-    const [name = '', value = ''] = [headers[i], headers[i + 1]];
-    validateHeaderValue(name, value);
-    lines += `${name}: ${value}\r\n`;
-  }
-  return lines;
+/** Columns or rows whose edges are kept as text. */
+const MAX_EDGES = 512;
+
+/** Tiles that are requested together share columns and rows: most edges are written once. */
+function createBoundsText(gridSet: GridSet, z: number): CommonHeaders['bounds'] {
+  const columns = new Map<number, readonly [string, string]>();
+  const rows = new Map<number, readonly [string, string]>();
+  return (x, y) => {
+    if (columns.size + rows.size > 2 * MAX_EDGES) {
+      columns.clear();
+      rows.clear();
+    }
+    const [minX, maxX] = getOrCreate(columns, x, () => {
+      const bounds = boundsOfTile(gridSet, z, x, y);
+      return [`${bounds.minX}`, `${bounds.maxX}`];
+    });
+    const [minY, maxY] = getOrCreate(rows, y, () => {
+      const bounds = boundsOfTile(gridSet, z, x, y);
+      return [`${bounds.minY}`, `${bounds.maxY}`];
+    });
+    return `${minX},${minY},${maxX},${maxY}`;
+  };
 }
 
 /** By which a CDN purges the tile. */
@@ -262,7 +278,7 @@ function cacheControl(lifetime: Lifetime): Headers {
 /** For those of HTTP/1.0. */
 function expires(lifetime: Lifetime, now: number): Headers {
   const seconds = lasting(lifetime);
-  return seconds === null ? [] : ['Expires', new Date(now + seconds * 1000).toUTCString()];
+  return seconds === null ? [] : ['Expires', httpDate(now + seconds * 1000)];
 }
 
 /** RFC 9110, 5.5: headers hold visible ASCII. Anything else is written as in an address. */

@@ -3,7 +3,7 @@ import type { Format } from '../../domain/format.ts';
 import { levelOf, MAX_LEVELS } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
-import { type Handler, openRoute, type Route } from '../route.ts';
+import { type Handler, type Route, tileRoute } from '../route.ts';
 import { type Kvp, parametersOf, readKvp, withBypass } from './kvp.ts';
 import { webMercatorSubset } from './layer-facts.ts';
 import type { Services } from './open-services.ts';
@@ -17,7 +17,7 @@ const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,9})$/;
 export function mercatorRoutes(deps: Services): readonly Route[] {
   const route = (name: string, placeOf: (kvp: Kvp) => TileIndex) => {
     const handler = deps.remembering(mercatorTile(deps, placeOf));
-    return [openRoute(`/service/${name}`, handler), openRoute(`/service/${name}/`, handler)];
+    return [tileRoute(`/service/${name}`, handler), tileRoute(`/service/${name}/`, handler)];
   };
   const place = (kvp: Kvp, z: number) => ({ z, x: integer(kvp, 'X'), y: integer(kvp, 'Y') });
   return [

@@ -42,15 +42,15 @@ export function pairsOf({ query, body }: Context): string {
   return [query, body.toString()].filter((pairs) => pairs !== '').join('&');
 }
 
-/** Routes of a KVP service, with and without a closing slash, by GET and as a form. */
-export function kvpRoutes(path: string, handler: Handler): readonly Route[] {
+/** Routes of a KVP service, with and without a closing slash, by GET and as a form. `tiles` as in `Route`. */
+export function kvpRoutes(path: string, handler: Handler, tiles: RegExp): readonly Route[] {
   const readForm: Handler = (context) => {
     requireMediaType(context.headers, [FORM]);
     return handler(context);
   };
   const shared = { role: 'public', sharing: 'anyone' } as const;
   return [path, `${path}/`].flatMap((each): Route[] => [
-    { method: 'GET', path: each, handler, ...shared },
+    { method: 'GET', path: each, handler, tiles, ...shared },
     { method: 'POST', path: each, handler: readForm, ...shared },
   ]);
 }

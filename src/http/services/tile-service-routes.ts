@@ -1,5 +1,5 @@
 import type { LayerScreen } from '../auth/layer-visibility.ts';
-import { openRoute, type Route } from '../route.ts';
+import { openRoute, type Route, tileRoute } from '../route.ts';
 import { mercatorRoutes } from './gmaps.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
 import { openServices, type ServiceDeps, type Services } from './open-services.ts';
@@ -24,8 +24,8 @@ export function tileServiceRoutes(services: Services): readonly Route[] {
   const tile = createTileService(services);
   const routes: readonly Route[] = [
     openRoute('/tiles.json', createLayerList(services)),
-    openRoute('/tiles/{layer}/{z}/{x}/{tile}', tile),
-    openRoute('/tiles/{layer}/{gridSet}/{z}/{x}/{tile}', tile),
+    tileRoute('/tiles/{layer}/{z}/{x}/{tile}', tile),
+    tileRoute('/tiles/{layer}/{gridSet}/{z}/{x}/{tile}', tile),
     ...wmtsRoutes(services),
     ...tmsRoutes(services),
     ...ogcRoutes(services),

@@ -21,8 +21,7 @@ import { schemaKit } from '../../lib/schemas.ts';
 import { encodeImage } from '../../raster/encode-image.ts';
 import type { TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
-import { openArchiveSource } from './archive-source.ts';
-import { archiveSourceOptions } from './archive-source-options.ts';
+import { archiveSourceOptions, openArchiveSource } from './archive-source.ts';
 
 const VECTOR = formatOf('application/vnd.mapbox-vector-tile') as Format;
 const LAYERS = [{ id: 'roads', fields: { name: 'String' } }];

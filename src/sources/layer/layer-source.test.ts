@@ -13,8 +13,7 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { schemaKit } from '../../lib/schemas.ts';
 import type { ReadableLayer, SourceRequest, TileSource } from '../tile-source.ts';
-import { openLayerSource } from './layer-source.ts';
-import { layerSourceOptions } from './layer-source-options.ts';
+import { layerSourceOptions, openLayerSource } from './layer-source.ts';
 
 const DEGREES = builtInGridSet('EPSG:4326');
 const MERCATOR = builtInGridSet('EPSG:900913');

@@ -1,14 +1,34 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { z as Zod } from 'zod';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset, subsetToDrawFrom } from '../../domain/grid-subset.ts';
+import type { SchemaKit } from '../../lib/schemas.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { withConcurrency } from '../../lib/yielding.ts';
+import type { SourceDriver } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { LayerReader, ReadableLayer, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import type { LayerSourceOptions } from './layer-source-options.ts';
 import { createPlaceMapping, PixelMesh } from './pixel-mesh.ts';
 import { MAX_TILES_ACROSS, PixelSampler } from './pixel-sampler.ts';
+
+/** Another layer of this server, drawn in grid sets that its own source does not have. */
+export const layerSourceOptions = (kit: SchemaKit) => {
+  const { z, text } = kit;
+  return z.strictObject({
+    type: z.literal('layer'),
+    layer: text.describe('Name of the other layer'),
+    gridSet: text
+      .optional()
+      .describe('Its grid set to draw from; one in the same CRS, else its first, when left out'),
+    resampling: z
+      .enum(['bilinear', 'nearest'])
+      .default('bilinear')
+      .describe('Interpolation: between the four nearest pixels, or the nearest one'),
+  });
+};
+
+type LayerSourceOptions = Zod.output<ReturnType<typeof layerSourceOptions>>;
 
 /** Tiles of the other layer for one picture: 36 MiB of pixels at 256 a side. */
 const MAX_TILES = 144;
@@ -162,3 +182,14 @@ async function paint(
 function unfit(message: string): TilewardenError {
   return new TilewardenError('source-unavailable', message, { reason: 'layer' });
 }
+
+export const layerDriver = {
+  type: 'layer',
+  options: layerSourceOptions,
+  shown: ['layer', 'gridSet'],
+  connection: [],
+  pictures: 'resampled',
+  passesCredentials: false,
+  queryable: false,
+  open: openLayerSource,
+} as const satisfies SourceDriver<LayerSourceOptions>;

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import type { HostOutage } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { HostOutageStore } from './host-outage.ts';
-import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { createMemoryBudgets, type HostOutageStore, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { RequestEnd } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 

@@ -6,11 +6,25 @@ import type { Random } from '../../lib/random.ts';
 import { openRepeater } from '../../lib/repeat.ts';
 import type { BudgetStore } from './daily-budget.ts';
 import { HostLimiter } from './host-limiter.ts';
-import type { HostOutageStore } from './host-outage.ts';
-import type { HostPauseReader } from './host-pause.ts';
 import type { HostShares } from './host-share.ts';
 import type { UpstreamLimiter } from './upstream-limiter.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
+
+/** Hosts that operators have paused; durable, for all servers that share a database. */
+interface HostPauseReader {
+  read(): Promise<ReadonlyMap<string, HostPause>>;
+  /** There may be something new. It may be lost. */
+  listen(onChange: () => void): () => void;
+}
+
+export interface HostOutageStore {
+  /** Null: the host answers again. */
+  report(host: string, outage: HostOutage | null): Promise<void>;
+  /** Reports of other nodes, by host. A host that has recovered is missing. */
+  read(): Promise<ReadonlyMap<string, HostOutage>>;
+  /** There may be something new. It may be lost. */
+  listen(onChange: () => void): () => void;
+}
 
 export interface UpstreamLimiterOptions extends Env {
   /** By `host:port` or `host`. */

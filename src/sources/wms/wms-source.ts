@@ -1,8 +1,9 @@
 import { isTilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
+import { CONNECTION_OPTIONS } from '../http-options.ts';
 import { onBehalfOf, requestManners } from '../request-manners.ts';
-import type { SourceTools } from '../source-driver.ts';
+import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoResponse, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import {
@@ -12,7 +13,7 @@ import {
   withoutSecrets,
 } from '../upstream/server-response.ts';
 import { infoRequestUrl, legendRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
-import type { WmsSourceOptions } from './wms-source-options.ts';
+import { type WmsSourceOptions, wmsSourceOptions } from './wms-source-options.ts';
 
 /** Requests whole metatiles from a WMS. With several URLs, the one that responded last is tried first. */
 export function openWmsSource(
@@ -88,3 +89,14 @@ function isHostToBlame(error: unknown): boolean {
   if (closed === 'failing' || closed === 'paused') return true;
   return isTilewardenError(error, 'source-unavailable', 'source-timeout');
 }
+
+export const wmsDriver = {
+  type: 'wms',
+  options: wmsSourceOptions,
+  shown: ['url', 'layers', 'styles', 'version'],
+  connection: CONNECTION_OPTIONS,
+  pictures: 'drawn',
+  passesCredentials: true,
+  queryable: true,
+  open: openWmsSource,
+} as const satisfies SourceDriver<WmsSourceOptions>;

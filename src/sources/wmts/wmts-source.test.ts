@@ -13,8 +13,7 @@ import { schemaKit } from '../../lib/schemas.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { srsOfCrs } from '../wmts-capabilities.ts';
-import { openWmtsSource } from './wmts-source.ts';
-import { wmtsSourceOptions } from './wmts-source-options.ts';
+import { openWmtsSource, wmtsSourceOptions } from './wmts-source.ts';
 
 let contractWmts: MockWmts;
 describe.each(['url', 'documentUrl'] as const)('with its %s', (which) => {

@@ -1,13 +1,28 @@
+import type { z as Zod } from 'zod';
 import type { Bounds } from '../../domain/bounds.ts';
 import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { type GridSet, METERS_PER_DEGREE } from '../../domain/grid-set.ts';
+import type { SchemaKit } from '../../lib/schemas.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
-import type { SourceTools } from '../source-driver.ts';
+import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
 import { type DrawingJob, openDrawingPool } from './drawing-pool.ts';
 import { MAP_STYLES, type MapStyleName } from './map-style.ts';
 import { createMapView, type MapProjection, projectionOf } from './map-view.ts';
-import type { WorldSourceOptions } from './world-source-options.ts';
+
+const DEFAULT_THREADS = 1;
+const MAX_THREADS = 16;
+
+/** The built-in map. Each thread keeps its own copy of the data it has needed. */
+const worldSourceOptions = (kit: SchemaKit) => {
+  const { z, whole } = kit;
+  return z.strictObject({
+    type: z.literal('world'),
+    threads: whole(1, MAX_THREADS).default(DEFAULT_THREADS),
+  });
+};
+
+type WorldSourceOptions = Zod.output<ReturnType<typeof worldSourceOptions>>;
 
 const MAX_WAITING = 256;
 /** Notices a thread that hangs; on a busy machine a task process draws slowly, behind everybody else. */
@@ -76,3 +91,14 @@ function styleOf(parameters: ReadonlyMap<string, string>): MapStyleName {
     `STYLES of the built-in map is one of ${MAP_STYLES.join(', ')}, not ${JSON.stringify(styleName)}.`,
   );
 }
+
+export const worldDriver = {
+  type: 'world',
+  options: worldSourceOptions,
+  shown: [],
+  connection: [],
+  pictures: 'drawn',
+  passesCredentials: false,
+  queryable: false,
+  open: openWorldSource,
+} as const satisfies SourceDriver<WorldSourceOptions>;

@@ -10,8 +10,7 @@ import { type Format, formatOf } from '../../domain/format.ts';
 import { schemaKit } from '../../lib/schemas.ts';
 import type { TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
-import { openXyzSource } from './xyz-source.ts';
-import { xyzSourceOptions } from './xyz-source-options.ts';
+import { openXyzSource, xyzSourceOptions } from './xyz-source.ts';
 
 let contractTiles: MockWms;
 describeTileSource('xyz', {

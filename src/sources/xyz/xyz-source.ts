@@ -1,10 +1,15 @@
+import type { z as Zod } from 'zod';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import { formatOf, formatOfExtension } from '../../domain/format.ts';
-import type { GridSet } from '../../domain/grid-set.ts';
+import { FORMAT_NAMES, formatOf, formatOfExtension } from '../../domain/format.ts';
+import { type GridSet, levelOf } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
+import type { SchemaKit } from '../../lib/schemas.ts';
+import { CONNECTION_OPTIONS, httpSchemas } from '../http-options.ts';
 import { onBehalfOf, requestManners } from '../request-manners.ts';
-import type { SourceTools } from '../source-driver.ts';
+import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
+import { byQuadkey, inHexadecimal, inThousands } from '../tile-paths.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import {
   checkMediaType,
@@ -12,8 +17,147 @@ import {
   serverResponse,
   withoutSecrets,
 } from '../upstream/server-response.ts';
-import { type TileTemplate, tileUrl } from './tile-url.ts';
-import type { XyzSourceOptions } from './xyz-source-options.ts';
+
+const TILE_PLACEHOLDERS: ReadonlySet<string> = new Set([
+  ...['z', 'x', 'y', '-y', 'quadkey', 's'],
+  ...['tilecache', '-tilecache', 'arcgis', '-arcgis'],
+]);
+/** Those that name a tile by themselves. */
+const WHOLE_PLACES = ['quadkey', 'tilecache', '-tilecache', 'arcgis', '-arcgis'];
+
+const PLACEHOLDER = /\{([^{}]*)\}/g;
+
+interface TileTemplate {
+  readonly url: string;
+  readonly zoomOffset: number;
+  readonly subdomains: readonly string[];
+  readonly keys: Readonly<Record<string, string>>;
+}
+
+export function placeholdersOf(template: string): ReadonlySet<string> {
+  return new Set([...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
+}
+
+/** Whether a template with these placeholders has an address for each tile. */
+function namesTile(used: ReadonlySet<string>): boolean {
+  const row = used.has('y') || used.has('-y');
+  return WHOLE_PLACES.some((name) => used.has(name)) || (used.has('z') && used.has('x') && row);
+}
+
+/** The address of a tile. Rows of `{y}` count from the top, those of `{-y}` from the bottom. */
+function tileUrl(template: TileTemplate, gridSet: GridSet, { z, x, y }: TileIndex): URL {
+  const zoom = z + template.zoomOffset;
+  const fromBottom = () => levelOf(gridSet, z).rows - 1 - y;
+  const values: Readonly<Record<string, () => string>> = {
+    z: () => String(zoom),
+    x: () => String(x),
+    y: () => String(y),
+    '-y': () => String(fromBottom()),
+    quadkey: () => byQuadkey({ z: zoom, x, y }).join('/'),
+    tilecache: () => inThousands({ z: zoom, x, y }).join('/'),
+    '-tilecache': () => inThousands({ z: zoom, x, y: fromBottom() }).join('/'),
+    arcgis: () => inHexadecimal({ z: zoom, x, y }).join('/'),
+    '-arcgis': () => inHexadecimal({ z: zoom, x, y: fromBottom() }).join('/'),
+    s: () => template.subdomains[(x + y) % template.subdomains.length] ?? '',
+  };
+  const fill = (whole: string, name: string) => {
+    const key = Object.hasOwn(template.keys, name) ? template.keys[name] : undefined;
+    return key === undefined ? (values[name]?.() ?? whole) : encodeURIComponent(key);
+  };
+  return new URL(template.url.replace(PLACEHOLDER, fill));
+}
+
+const MAX_SUBDOMAINS = 32;
+const MAX_ZOOM_OFFSET = 30;
+
+export const xyzSourceOptions = (kit: SchemaKit) => {
+  const { z, text, whole } = kit;
+  const template = z.string().superRefine(checkTemplate);
+  const zoomOffset = whole(-MAX_ZOOM_OFFSET, MAX_ZOOM_OFFSET);
+  const keyName = z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, 'must be a plain name')
+    .refine((name) => !TILE_PLACEHOLDERS.has(name), { error: 'is the name of another placeholder' });
+  return z
+    .strictObject({
+      type: z.literal('xyz'),
+      url: template.describe(
+        'Address of a tile with {z} {x} {y}, {quadkey}, {tilecache} or {arcgis}, and {s} and the names of keys; rows count from the top, those of {-y}, {-tilecache} and {-arcgis} from the bottom',
+      ),
+      subdomains: z
+        .array(z.string().regex(/^[A-Za-z0-9.-]{1,63}$/, 'must be part of a host name'))
+        .min(1)
+        .max(MAX_SUBDOMAINS)
+        .optional()
+        .describe('The values of {s}, used in turn'),
+      keys: z
+        .record(keyName, text)
+        .default({})
+        .describe('Secrets that the address holds by name, e.g. {key}; never shown'),
+      format: z
+        .enum([...FORMAT_NAMES, 'any'])
+        .optional()
+        .describe(
+          "What the server sends; by the address's extension, or else the tiles' own format, when left out",
+        ),
+      zoomOffset: zoomOffset.default(0).describe("Added to our zoom to get the server's"),
+      gridSets: z
+        .record(text, z.strictObject({ url: template.optional(), zoomOffset: zoomOffset.optional() }))
+        .optional()
+        .describe('Grid sets in which the server has tiles; web mercator when left out'),
+      absent: z
+        .array(z.literal([204, 403, 404, 410]))
+        .default([204])
+        .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
+      ...httpSchemas(kit).httpOptions,
+    })
+    .superRefine(checkPlaceholders);
+};
+
+type XyzSourceOptions = Zod.output<ReturnType<typeof xyzSourceOptions>>;
+
+function checkTemplate(url: string, context: Zod.RefinementCtx): void {
+  const refuse = (message: string) => context.addIssue({ code: 'custom', message, input: url });
+  const filled = url.replace(/\{[^{}]*\}/g, '0');
+  if (!URL.canParse(filled) || !/^https?:$/.test(new URL(filled).protocol)) {
+    refuse('must be an http or https address with placeholders such as {z}/{x}/{y}');
+    return;
+  }
+  if (new URL(filled).username !== '') refuse('must not contain credentials; use username and password');
+  if (!namesTile(placeholdersOf(url)))
+    refuse('must hold {z}, {x} and {y} (or {-y}), or one of {quadkey}, {tilecache}, {arcgis}');
+}
+
+interface Templates {
+  readonly url: string;
+  readonly gridSets?: Readonly<Record<string, { readonly url?: string | undefined }>> | undefined;
+  readonly keys: Readonly<Record<string, string>>;
+  readonly subdomains?: readonly string[] | undefined;
+}
+
+function checkPlaceholders(options: Templates, context: Zod.RefinementCtx): void {
+  const known = new Set([...TILE_PLACEHOLDERS, ...Object.keys(options.keys)]);
+  for (const { url, path } of templatesOf(options)) {
+    const refuse = (message: string) => context.addIssue({ code: 'custom', message, path, input: url });
+    const used = placeholdersOf(url);
+    for (const name of [...used].filter((one) => !known.has(one))) {
+      refuse(
+        `holds {${name}}, which is neither a placeholder nor one of keys; known here: ${[...known].join(', ')}`,
+      );
+    }
+    if (used.has('s') && !options.subdomains) refuse('holds {s}, but subdomains is empty');
+  }
+}
+
+function templatesOf({
+  url,
+  gridSets = {},
+}: Templates): readonly { readonly url: string; readonly path: string[] }[] {
+  const others = Object.entries(gridSets).flatMap(([name, own]) =>
+    own.url === undefined ? [] : [{ url: own.url, path: ['gridSets', name, 'url'] }],
+  );
+  return [{ url, path: ['url'] }, ...others];
+}
 
 /** Requests single ready-made tiles from a server. */
 export function openXyzSource(
@@ -50,7 +194,7 @@ export function openXyzSource(
 }
 
 /** Whether the server has tiles in the grid set, as far as it was declared. */
-export function xyzOffers(options: XyzSourceOptions, gridSet: GridSet): boolean {
+function xyzOffers(options: XyzSourceOptions, gridSet: GridSet): boolean {
   if (!options.gridSets) return isWebMercator(gridSet);
   return [gridSet.name, ...gridSet.aliases].some((name) => Object.hasOwn(options.gridSets ?? {}, name));
 }
@@ -107,3 +251,15 @@ function withoutWords(error: unknown, words: readonly string[]): unknown {
   const { code, message, reason, retryAfterSeconds } = error;
   return new TilewardenError(code, message, { cause, reason, retryAfterSeconds });
 }
+
+export const xyzDriver = {
+  type: 'xyz',
+  options: xyzSourceOptions,
+  shown: ['url'],
+  connection: ['keys', ...CONNECTION_OPTIONS],
+  pictures: 'ready-made',
+  passesCredentials: true,
+  queryable: false,
+  offers: xyzOffers,
+  open: openXyzSource,
+} as const satisfies SourceDriver<XyzSourceOptions>;

@@ -1,4 +1,4 @@
-import { packDriver } from '../packs/pack-driver.ts';
+import { packDriver } from '../objects/pack-driver.ts';
 import { type AzureStoreOptions, azureStoreOptions } from './azure-store-options.ts';
 
 export const azureDriver = {

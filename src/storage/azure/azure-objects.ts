@@ -8,9 +8,9 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
 import { misconfigured } from '../../domain/errors.ts';
-import { createObjectAgent } from '../packs/object-agent.ts';
-import { ATTEMPTS, type GuardTools, ObjectGuard } from '../packs/object-guard.ts';
-import type { ListedObject, ObjectPage, ObjectStore } from '../packs/object-store.ts';
+import { createObjectAgent } from '../objects/object-agent.ts';
+import { ATTEMPTS, type GuardTools, ObjectGuard } from '../objects/object-guard.ts';
+import type { ListedObject, ObjectPage, ObjectStore } from '../objects/object-store.ts';
 import { createAzureRequests } from './azure-requests.ts';
 import type { AzureStoreOptions } from './azure-store-options.ts';
 

@@ -1,7 +1,7 @@
 import type { HttpHeaders, IHttpClient, WebResource } from '@azure/storage-blob';
 import type { Agent, Dispatcher } from 'undici';
-import { requestFailure } from '../packs/object-agent.ts';
-import type { ObjectGuard } from '../packs/object-guard.ts';
+import { requestFailure } from '../objects/object-agent.ts';
+import type { ObjectGuard } from '../objects/object-guard.ts';
 
 /** Sends the requests of the SDK by undici. `admit` receives the operation of each, as they are counted. */
 export function createAzureRequests(agent: Agent, admit: ObjectGuard['admit']): IHttpClient {

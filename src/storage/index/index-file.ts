@@ -1,5 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { misconfigured } from '../../domain/errors.ts';
@@ -17,11 +30,23 @@ interface IndexOptions {
 
 const NAME = 'index.sqlite';
 
-/** Creates it if there is none. A commit survives the end of the process, and a power cut only if it is made durable: see `durably`. */
-export function openIndexFile(root: string, { timeoutMs, checkpointPages }: IndexOptions): IndexFile {
+/**
+ * Creates it if there is none; `readonly` in a folder that cannot be written to. A commit survives the end of the process,
+ * and a power cut only if it is made durable: see `durably`.
+ */
+export function openIndexFile(root: string, options: IndexOptions): IndexFile {
   const path = join(root, NAME);
   if (!existsSync(path)) createIndexFile(root, path);
-  const db = new Database(path, { fileMustExist: true, timeout: timeoutMs });
+  const timeout = options.timeoutMs;
+  try {
+    return prepared(new Database(path, { fileMustExist: true, timeout }), path, options);
+  } catch (error) {
+    if (!isReadOnly(root)) throw error;
+    return prepared(openCopy(path), path, options);
+  }
+}
+
+function prepared(db: IndexFile, path: string, { checkpointPages }: IndexOptions): IndexFile {
   try {
     checkVersion(db, path);
     db.pragma('synchronous = NORMAL');
@@ -30,6 +55,30 @@ export function openIndexFile(root: string, { timeoutMs, checkpointPages }: Inde
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+function isReadOnly(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return false;
+  } catch (error) {
+    return hasCode(error, 'EROFS', 'EACCES');
+  }
+}
+
+/** SQLite writes beside a file with a log even when it only reads. The copy is gone when it is closed. */
+function openCopy(path: string): IndexFile {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-index-'));
+  try {
+    for (const end of ['', '-wal'])
+      if (existsSync(`${path}${end}`)) copyFileSync(`${path}${end}`, join(folder, `${NAME}${end}`));
+    const db = new Database(join(folder, NAME));
+    db.pragma('journal_mode = DELETE');
+    db.close();
+    return new Database(join(folder, NAME), { readonly: true });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

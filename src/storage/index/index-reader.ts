@@ -171,14 +171,14 @@ export class IndexReader {
     return typeof band === 'number' ? { band, x: minX, y: -1 } : null;
   }
 
-  usage(): StoreUsage {
+  usage(layer?: string): StoreUsage {
     const rows = this.#db
-      .prepare<[], LevelRow>(
+      .prepare<string[], LevelRow>(
         `SELECT s.identity, u.z, u.tiles, u.bytes, u.pages, u.changed_at FROM usage u
-         JOIN tile_sets s ON s.id = u.tile_set WHERE s.dropped_at IS NULL AND u.tiles > 0`,
+         JOIN tile_sets s ON s.id = u.tile_set WHERE s.dropped_at IS NULL AND u.tiles > 0 ${layer === undefined ? '' : 'AND s.layer = ?'}`,
       )
       .raw()
-      .all();
+      .all(...(layer === undefined ? [] : [JSON.stringify(layer)]));
     const sweeping = this.#db
       .prepare<[], StoreUsage['sweeping']>(
         `SELECT count(*) AS files, ifnull(sum(size), 0) AS bytes FROM segments

@@ -1,4 +1,4 @@
-import { packDriver } from '../packs/pack-driver.ts';
+import { packDriver } from '../objects/pack-driver.ts';
 import { type S3StoreOptions, s3StoreOptions } from './s3-store-options.ts';
 
 export const s3Driver = {

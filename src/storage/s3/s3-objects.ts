@@ -13,8 +13,8 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { state as sdkState } from '@aws-sdk/core/client';
-import { ATTEMPTS, type GuardTools, ObjectGuard } from '../packs/object-guard.ts';
-import type { ObjectStore } from '../packs/object-store.ts';
+import { ATTEMPTS, type GuardTools, ObjectGuard } from '../objects/object-guard.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import { createS3Requests } from './s3-requests.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 

@@ -1,7 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Dispatcher } from 'undici';
-import { createObjectAgent, requestFailure } from '../packs/object-agent.ts';
-import type { ObjectGuard } from '../packs/object-guard.ts';
+import { createObjectAgent, requestFailure } from '../objects/object-agent.ts';
+import type { ObjectGuard } from '../objects/object-guard.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 
 type RequestHandler = S3Client['config']['requestHandler'];

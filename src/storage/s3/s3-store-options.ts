@@ -1,6 +1,6 @@
 import type { z as Zod } from 'zod';
 import type { SchemaKit } from '../../lib/schemas.ts';
-import { packStoreOptions } from '../packs/pack-store-options.ts';
+import { packStoreOptions } from '../objects/pack-store-options.ts';
 
 export const s3StoreOptions = (kit: SchemaKit) => {
   const { z, text, flag } = kit;

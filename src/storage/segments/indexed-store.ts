@@ -36,7 +36,7 @@ interface IndexedStoreParts extends Env {
   readonly readBytes: (set: number, place: BytePlace) => Buffer | null;
   readonly run: RunCommand;
   /** Commands are about to follow. */
-  readonly start: () => void;
+  readonly start: () => unknown;
 }
 
 /** Packs that are listed in one turn of the event loop: a thousand tiles. */
@@ -104,12 +104,12 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
     }
   }
 
-  function usage(): Promise<StoreUsage>;
+  function usage(layer?: string): Promise<StoreUsage>;
   function usage(pages: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
   function usage(
-    pages?: PageFilter | EvictionOrder,
+    of?: string | PageFilter | EvictionOrder,
   ): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
-    return pages ? pagesOf(pages) : read(() => reader.usage());
+    return typeof of === 'object' ? pagesOf(of) : read(() => reader.usage(of));
   }
 
   function marks(): Promise<readonly OpenMark[]>;

@@ -17,10 +17,13 @@ export interface WriterData {
 const CHECKPOINT_PAGES = 4000;
 
 export function openSegmentWriting({ root, sweepBytesPerSecond, segmentBytes }: WriterData): SegmentWriting {
-  const db = blockingly(() => openIndexFile(root, { timeoutMs: 0, checkpointPages: CHECKPOINT_PAGES }));
+  const reserve = new Reserve(root);
+  const open = () => openIndexFile(root, { timeoutMs: 0, checkpointPages: CHECKPOINT_PAGES });
+  const db = blockingly(() => reserve.use(open));
+  reserve.refill();
   const writer = randomUUID();
   const bytes = new SegmentBytes(db, root, writer, Date.now, segmentBytes);
   const changes = preparePackChanges(db);
   const upkeep = new SegmentUpkeep({ db, root, writer, bytes, changes, sweepBytesPerSecond });
-  return new SegmentWriting(db, { bytes, upkeep, reserve: new Reserve(root) });
+  return new SegmentWriting(db, { bytes, upkeep, reserve });
 }

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { isNoRoom } from '../../lib/error-code.ts';
 
 const RESERVE_BYTES = 2 * 1024 ** 2;
-/** Free bytes above which the reserve is made. */
-const PLENTY = 2 * RESERVE_BYTES;
+/** Bytes that it leaves free. */
+const REST = 128 * 1024;
 
 /** Room that was taken while there was some, so that tiles can be removed and marks be raised on a full disk. */
 export class Reserve {
@@ -14,15 +14,16 @@ export class Reserve {
   constructor(root: string) {
     this.#path = join(root, 'reserve');
     this.#making = join(root, 'reserve-making');
-    this.refill();
   }
 
+  /** When there is little room, it takes that: tiles must not. */
   refill(): void {
     if (existsSync(this.#path)) return;
     try {
       const { bavail, bsize } = statfsSync(join(this.#path, '..'));
-      if (bavail * bsize < PLENTY) return;
-      writeFileSync(this.#making, Buffer.alloc(RESERVE_BYTES, 1));
+      const bytes = Math.min(RESERVE_BYTES, bavail * bsize - REST);
+      if (bytes < REST) return;
+      writeFileSync(this.#making, Buffer.alloc(bytes, 1));
       renameSync(this.#making, this.#path);
     } catch {
       // A disk that may only be read, or has no room after all.

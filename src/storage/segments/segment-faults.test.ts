@@ -21,11 +21,8 @@ import { started } from '../../../scripts/started.mjs';
 import { collect, recount, sortedPages, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
-import { asTileStore } from '../as-tile-store.ts';
+import { openStoreIn } from '../../../test/fixtures/segment-store.ts';
 import type { TileStore } from '../tile-store.ts';
-import { openSegmentStore } from './segment-store.ts';
 
 const set = { layer: 'shared', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const all = { minX: 0, minY: 0, maxX: 255, maxY: 255 };
@@ -39,8 +36,7 @@ let root: string;
 const opened: TileStore[] = [];
 
 async function open(): Promise<TileStore> {
-  const tools = { root, log: silentLogger, clock: systemClock };
-  const store = asTileStore(await openSegmentStore(options, tools));
+  const store = await openStoreIn(root, options);
   opened.push(store);
   return store;
 }

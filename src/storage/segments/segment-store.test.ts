@@ -6,17 +6,13 @@ import { afterAll, describe, it } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { checkOrder, orderCommands } from '../../../test/contracts/tile-store-order.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
-import { asTileStore } from '../as-tile-store.ts';
-import { openSegmentStore } from './segment-store.ts';
+import { openStoreIn } from '../../../test/fixtures/segment-store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'segment-store-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const options = { maxOpenSegments: 256, sweepBytesPerSecond: 2 ** 29 };
-const open = async (root: string) =>
-  asTileStore(await openSegmentStore(options, { root, log: silentLogger, clock: systemClock }));
+const open = async (root: string) => openStoreIn(root, options);
 
 describe('a store in segments', () => {
   behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: inLength(8, 200) });

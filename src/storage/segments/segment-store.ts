@@ -1,3 +1,4 @@
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Env } from '../../lib/env.ts';
 import { openRepeater } from '../../lib/repeat.ts';
 import { patiently } from '../index/index-failure.ts';
@@ -5,6 +6,7 @@ import { openIndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import type { Store } from '../store.ts';
 import { createIndexedStore } from './indexed-store.ts';
+import { Reserve } from './reserve.ts';
 import { SegmentReader } from './segment-files.ts';
 import type { SegmentStoreOptions } from './segment-store-options.ts';
 import { SegmentWriter } from './segment-writer.ts';
@@ -29,7 +31,15 @@ export async function openSegmentStore(
   { root, clock, log }: SegmentStoreTools,
 ): Promise<Store> {
   // The thread that writes copies the log into the file: a reader's commit, of a ticket, never waits for the disk.
-  const db = await patiently(() => openIndexFile(root, { timeoutMs: 0, checkpointPages: 0 }), clock);
+  const openIndex = () => openIndexFile(root, { timeoutMs: 0, checkpointPages: 0 });
+  const reserve = new Reserve(root);
+  const db = await patiently(() => reserve.use(openIndex), clock).catch((error: unknown) => {
+    if (!isTilewardenError(error, 'store-full')) throw error;
+    throw new TilewardenError('store-full', `The disk of ${root} is full: free some space.`, {
+      cause: error,
+    });
+  });
+  if (!db.readonly) reserve.refill();
   const segments = new SegmentReader(root, maxOpenSegments);
   const writer = new SegmentWriter({ root, sweepBytesPerSecond, ...(segmentBytes && { segmentBytes }) }, log);
   const tidying = openRepeater(() => segments.closeIdle(clock.monotonic() - IDLE_AFTER), {
@@ -43,8 +53,11 @@ export async function openSegmentStore(
     db,
     reader: new IndexReader(db),
     readBytes: (set, place) => segments.read(set, place, clock.monotonic()),
-    run: (method, parameters, transfer) => writer.run(method, parameters, transfer),
-    start: () => writer.start(),
+    run: async (method, parameters, transfer) => {
+      if (db.readonly) throw new TilewardenError('store-failed', `${root} is read-only.`);
+      return writer.run(method, parameters, transfer);
+    },
+    start: () => db.readonly || writer.start(),
     clock,
     log,
   });

@@ -4,20 +4,21 @@ import { type ApiResponse, get, problemFrom, SESSION_BEGUN } from './client.ts';
 export type Task = ApiResponse<'GET /api/v1/tasks/{id}'>;
 type Listener = (task: Task) => void;
 
-/** From the worker with the stream to its pages. */
-export type FeedMessage = { readonly live: boolean } | { readonly task: Task };
-
 /** `polled`: the server responds, but there is no stream. Null: not requested yet. */
 export type FeedState = 'live' | 'polled' | 'lost' | null;
 
 const FLUSH_MS = 150;
 const POLL_MS = 5000;
 
-/** Changes of tasks for the whole page, from a stream that all tabs share; polled without one. */
+/**
+ * Changes of tasks for the whole page, from one stream, which is open while the page is visible: browsers allow a host
+ * six connections, and each tab would hold one. Polled without a stream.
+ */
 class TaskFeed {
   readonly #listeners = new Set<Listener>();
   readonly #watchers = new Set<() => void>();
-  #port: MessagePort | null = null;
+  #stream: EventSource | null = null;
+  #lastId = '';
   #timer = 0;
   #state: FeedState = null;
 
@@ -38,59 +39,74 @@ class TaskFeed {
   state = (): FeedState => this.#state;
 
   #open(): void {
-    addEventListener('pagehide', this.#leave);
-    addEventListener('pageshow', this.#join);
-    addEventListener(SESSION_BEGUN, this.#join);
-    // Phones may have none.
-    if (!('SharedWorker' in window)) return void this.#poll();
-    const worker = new SharedWorker(new URL('./task-worker.ts', import.meta.url), { type: 'module' });
-    worker.port.onmessage = ({ data }: MessageEvent<FeedMessage>) => this.#onEvent(data);
-    worker.onerror = () => this.#onEvent({ live: false });
-    this.#port = worker.port;
-    this.#join();
+    document.addEventListener('visibilitychange', this.#onVisibility);
+    addEventListener(SESSION_BEGUN, this.#connect);
+    this.#connect();
   }
 
-  #join = (): void => this.#port?.postMessage(new URL('api/v1/events', location.href.split('#')[0]).href);
-
-  #leave = (): void => this.#port?.postMessage(null);
-
   #close(): void {
-    this.#leave();
-    this.#port?.close();
-    this.#port = null;
-    clearTimeout(this.#timer);
-    removeEventListener('pagehide', this.#leave);
-    removeEventListener('pageshow', this.#join);
-    removeEventListener(SESSION_BEGUN, this.#join);
+    document.removeEventListener('visibilitychange', this.#onVisibility);
+    removeEventListener(SESSION_BEGUN, this.#connect);
+    this.#disconnect();
     this.#setState(null);
   }
 
-  #onEvent(message: FeedMessage): void {
-    if ('task' in message) {
-      this.#tell(message.task);
-      return;
-    }
+  #onVisibility = (): void => {
+    this.#connect();
+    if (!document.hidden) void this.#fetchLatest();
+  };
+
+  #disconnect(): void {
     clearTimeout(this.#timer);
-    if (message.live) this.#setState('live');
-    else void this.#poll();
+    this.#stream?.close();
+    this.#stream = null;
   }
 
-  async #poll(): Promise<void> {
+  /** Continues after the last event. */
+  #connect = (): void => {
+    this.#disconnect();
+    if (document.hidden) return;
+    const stream = new EventSource(
+      `api/v1/events${this.#lastId === '' ? '' : `?lastEventId=${this.#lastId}`}`,
+    );
+    stream.onopen = () => {
+      clearTimeout(this.#timer);
+      this.#setState('live');
+    };
+    stream.addEventListener('task', ({ data, lastEventId }) => {
+      this.#lastId = lastEventId;
+      this.#notify(JSON.parse(String(data)));
+    });
+    stream.onerror = () => {
+      if (this.#state === 'live') this.#setState(null);
+      void this.#poll(stream);
+    };
+    this.#stream = stream;
+  };
+
+  async #poll(stream: EventSource): Promise<void> {
     clearTimeout(this.#timer);
+    const state = await this.#fetchLatest();
+    if (this.#stream !== stream || this.#state === 'live') return;
+    this.#setState(state);
+    // The browser opens a stream again unless it was refused.
+    const isRefused = stream.readyState === EventSource.CLOSED;
+    clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => (isRefused ? this.#connect() : void this.#poll(stream)), POLL_MS);
+  }
+
+  async #fetchLatest(): Promise<FeedState> {
     try {
       const { tasks } = await get<ApiResponse<'GET /api/v1/tasks'>>('api/v1/tasks?limit=50');
-      if (this.#state !== 'live') this.#setState('polled');
-      for (const task of tasks) this.#tell(task);
+      for (const task of tasks) this.#notify(task);
+      return 'polled';
     } catch (error) {
       const { status } = problemFrom(error);
-      this.#setState(status === 0 || status >= 500 ? 'lost' : 'polled');
+      return status === 0 || status >= 500 ? 'lost' : 'polled';
     }
-    clearTimeout(this.#timer);
-    if (this.#listeners.size > 0 && this.#state !== 'live')
-      this.#timer = window.setTimeout(() => void this.#poll(), POLL_MS);
   }
 
-  #tell(task: Task): void {
+  #notify(task: Task): void {
     for (const listener of this.#listeners) listener(task);
   }
 

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { type ApiBody, type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi } from '../api/use-resource.ts';
-import { listOf, timeText } from '../format.ts';
+import { fill, listOf, timeText } from '../format.ts';
 import {
   ActionNotices,
   Button,
@@ -42,7 +42,9 @@ export default function Accounts() {
         {may(caller, 'admin') ? (
           <UsersAndTokens />
         ) : (
-          <Empty>{TEXTS.needRole(`${WORDS.users}, ${WORDS.tokens}`, TEXTS.roles.admin)}</Empty>
+          <Empty>
+            {fill(TEXTS.needRole, { what: `${WORDS.users}, ${WORDS.tokens}`, role: TEXTS.roles.admin })}
+          </Empty>
         )}
         {caller.via === 'session' && (
           <Card title={WORDS.own}>
@@ -81,11 +83,11 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
   const add = async (draft: NewUser) => {
     await send('POST', 'api/v1/users', draft);
     onChanged();
-    return WORDS.userAdded(draft.name);
+    return fill(WORDS.userAdded, { name: draft.name });
   };
   const signOut = async (name: string) => {
     await send('POST', `api/v1/users/${part(name)}/sign-out`);
-    return WORDS.signedOut(name);
+    return fill(WORDS.signedOut, { name });
   };
   return (
     <div className="stack">
@@ -100,21 +102,24 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
           timeText(user.createdAt),
           user.name !== caller.name && (
             <span className="row end">
-              <Button aria-label={TEXTS.editTitle(user.name)} onClick={() => setChanging(user)}>
+              <Button
+                aria-label={fill(TEXTS.editTitle, { name: user.name })}
+                onClick={() => setChanging(user)}
+              >
                 {TEXTS.edit}
               </Button>
               <ConfirmButton
                 action={action}
-                label={WORDS.signOutTitle(user.name)}
-                title={WORDS.signOutTitle(user.name)}
+                label={fill(WORDS.signOutTitle, { name: user.name })}
+                title={fill(WORDS.signOutTitle, { name: user.name })}
                 verb={WORDS.signOut}
                 text={WORDS.signOutText}
                 onConfirm={() => signOut(user.name)}
               />
               <ConfirmButton
                 action={action}
-                label={TEXTS.removeTitle(user.name)}
-                title={TEXTS.removeTitle(user.name)}
+                label={fill(TEXTS.removeTitle, { name: user.name })}
+                title={fill(TEXTS.removeTitle, { name: user.name })}
                 verb={TEXTS.remove}
                 text={WORDS.removeUserText}
                 onConfirm={() => send('DELETE', `api/v1/users/${part(user.name)}`).then(onChanged)}
@@ -149,7 +154,7 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
   const { name: _, ...rights } = grant.body;
   return (
     <Dialog
-      title={TEXTS.editTitle(name)}
+      title={fill(TEXTS.editTitle, { name })}
       verb={TEXTS.save}
       kind="primary"
       ready

@@ -3,7 +3,7 @@ import { type ApiResponse, type Problem, part, problemFrom, send } from '../api/
 import { reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText } from '../format.ts';
+import { fill } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import {
   ActionNotices,
@@ -56,7 +56,7 @@ function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
   const layer = useResource<ApiResponse<'GET /api/v1/layers/{layer}'>>(`api/v1/layers/${part(name)}`);
   return (
     <>
-      <PageHead title={isCopy ? WORDS.copyTitle(name) : TEXTS.editTitle(name)} />
+      <PageHead title={isCopy ? fill(WORDS.copyTitle, { name }) : fill(TEXTS.editTitle, { name })} />
       <Loaded resource={layer}>
         {(data) => <Editor layer={data} version={layer.version} isCopy={isCopy} />}
       </Loaded>
@@ -69,8 +69,9 @@ function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boole
   const document = layer.document as Declaration | null;
   if (!document || (!isCopy && layer.origin !== 'database')) return <Empty>{WORDS.fromFile}</Empty>;
   if (!isCopy) return <DeclarationEditor document={document} version={version} />;
-  const title = document.title === undefined ? {} : { title: WORDS.copyLabel(String(document.title)) };
-  const copy = { ...document, name: WORDS.copyName(document.name), ...title };
+  const title =
+    document.title === undefined ? {} : { title: fill(WORDS.copyLabel, { title: String(document.title) }) };
+  const copy = { ...document, name: fill(WORDS.copyName, { name: document.name }), ...title };
   return <DeclarationEditor document={copy} version={null} />;
 }
 
@@ -190,13 +191,13 @@ function Choices(props: {
     );
   }, [capabilities, search]);
   return (
-    <Card title={WORDS.found(countText(capabilities.layers.length))}>
+    <Card title={fill(WORDS.found, { count: capabilities.layers.length })}>
       <div className="stack">
         <Input label={TEXTS.layers.search} type="search" value={search} onText={setSearch} />
         {layers.length === 0 && search !== '' && <Empty>{TEXTS.layers.noMatch}</Empty>}
         {layers.length > 1 && (
           <Check
-            label={WORDS.chooseAll(countText(layers.length))}
+            label={fill(WORDS.chooseAll, { count: layers.length })}
             checked={layers.every(({ name }) => marked.has(name))}
             onChange={(on) =>
               mark(
@@ -220,7 +221,7 @@ function Choices(props: {
             <div className="service-line">
               <input
                 type="checkbox"
-                aria-label={WORDS.choose(layer.name)}
+                aria-label={fill(WORDS.choose, { name: layer.name })}
                 checked={on}
                 onChange={({ target }) => mark([layer.name], target.checked)}
               />
@@ -266,17 +267,19 @@ function AddMany(props: {
         await saveLayer('POST', 'api/v1/layers', layer, neededBy(layer, capabilities));
         onAdded(layer.name);
       } catch (error) {
-        reasons.push(WORDS.notAdded(layer.name, problemFrom(error).message));
+        reasons.push(fill(WORDS.notAdded, { name: layer.name, reason: problemFrom(error).message }));
       }
     }
     setRefused(reasons);
-    return reasons.length === layers.length ? null : WORDS.addedMany(layers.length - reasons.length);
+    return reasons.length === layers.length
+      ? null
+      : fill(WORDS.addedMany, { count: layers.length - reasons.length });
   };
   return (
     <>
       <div className="row">
         <Button kind="primary" disabled={layers.length === 0 || action.busy} onClick={() => action.run(add)}>
-          {WORDS.addMany(layers.length)}
+          {fill(WORDS.addMany, { count: layers.length })}
         </Button>
         {action.done !== null && <a href={addressOf('layers')}>{TEXTS.overview.allLayers}</a>}
       </div>
@@ -302,12 +305,12 @@ function Report({ capabilities }: { capabilities: Capabilities }) {
   }
   if (groups.size === 0) return null;
   const subjectText = ([first = '', ...others]: readonly string[]) =>
-    others.length === 0 ? first : `${first} ${TEXTS.upstreams.moreLayers(others.length)}`;
+    others.length === 0 ? first : `${first} ${fill(TEXTS.upstreams.moreLayers, { more: others.length })}`;
   return (
     <details>
-      <summary>{WORDS.report(countText(groups.size))}</summary>
+      <summary>{fill(WORDS.report, { count: groups.size })}</summary>
       <Table
-        label={WORDS.report('')}
+        label={fill(WORDS.report, { count: groups.size })}
         className="snug"
         rows={[...groups].slice(0, MAX_REPORTED).map(([key, { note, subjects }]) => {
           return [key, WORDS.fates[note.fate], subjectText([...subjects]), note.element, note.what];

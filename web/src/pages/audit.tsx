@@ -2,8 +2,7 @@ import { useDeferredValue, useState } from 'react';
 import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { preciseTimeText } from '../format.ts';
-import { LANGUAGE } from '../language.ts';
+import { fill, preciseTimeText } from '../format.ts';
 import {
   ActionNotices,
   Button,
@@ -18,7 +17,7 @@ import {
 import { curl } from '../parts/curl.ts';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
-import { TEXTS } from '../texts.ts';
+import { LANGUAGE, TEXTS } from '../texts.ts';
 
 type Entry = ApiResponse<'GET /api/v1/audit'>['entries'][number];
 
@@ -87,7 +86,7 @@ function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestore
         <>
           <span title={requestText(entry)}>
             {/refused|failed/.test(entry.outcome ?? '')
-              ? WORDS.attempted(actionText(entry))
+              ? fill(WORDS.attempted, { action: actionText(entry) })
               : actionText(entry)}
           </span>
           <Change entry={entry} />
@@ -125,10 +124,29 @@ function requestText({ action, path }: Entry): string {
 
 /** The server's summary contains more, but only in English. */
 function actionText(entry: Entry): string {
-  const words = WORDS.actions[entry.action];
-  if (entry.summary !== null && (LANGUAGE === 'en' || words === undefined)) return entry.summary;
-  if (words === undefined) return requestText(entry);
-  return typeof words === 'string' ? words : words(fieldsOf(entry.after), fieldsOf(entry.before));
+  const actions: Readonly<Record<string, string>> = WORDS.actions;
+  const after = fieldsOf(entry.after);
+  const toggled = isEnabled(fieldsOf(entry.before)) !== isEnabled(after);
+  const switched = toggled
+    ? actions[`${entry.action} ${isEnabled(after) ? 'enabled' : 'disabled'}`]
+    : undefined;
+  const text = switched ?? actions[entry.action];
+  if (entry.summary !== null && (LANGUAGE === 'en' || text === undefined)) return entry.summary;
+  if (text === undefined) return requestText(entry);
+  const details = detailsText(after);
+  return details === '' ? text : fill(TEXTS.labelled, { label: text, value: details });
+}
+
+function isEnabled({ enabled }: Readonly<Record<string, unknown>>): boolean {
+  return enabled !== false;
+}
+
+/** E.g. `Seed #7`, or a number of tiles or data changes. */
+function detailsText({ type, task, tiles, merged }: Readonly<Record<string, unknown>>): string {
+  const types: Readonly<Record<string, string>> = TEXTS.tasks.types;
+  const count = typeof tiles === 'number' ? fill(TEXTS.overview.tiles, { count: tiles }) : merged;
+  const parts = [types[String(type)], task && `#${task}`, count];
+  return parts.filter((part) => part !== undefined).join(' ');
 }
 
 const TARGET_PAGES: Readonly<Record<string, (name: string) => string>> = {
@@ -186,8 +204,8 @@ function Restore({ entry, onRestored }: { entry: Entry; onRestored: () => void }
     onRestored();
     return [
       WORDS.restored,
-      ...(schedules.length > 0 ? [WORDS.restoredSchedules(schedules.join(', '))] : []),
-      ...(lost.length > 0 ? [WORDS.lostSchedules(lost.join(', '))] : []),
+      ...(schedules.length > 0 ? [fill(WORDS.restoredSchedules, { names: schedules.join(', ') })] : []),
+      ...(lost.length > 0 ? [fill(WORDS.lostSchedules, { names: lost.join(', ') })] : []),
       ...(entry.action.startsWith('DELETE') ? [WORDS.notRestored] : []),
     ].join(' ');
   };
@@ -195,7 +213,7 @@ function Restore({ entry, onRestored }: { entry: Entry; onRestored: () => void }
     <>
       <ConfirmButton
         action={action}
-        title={WORDS.restoreTitle(target?.replace(/^layer:/, '') ?? '')}
+        title={fill(WORDS.restoreTitle, { layer: target?.replace(/^layer:/, '') ?? '' })}
         verb={WORDS.restore}
         command={curl('POST', path)}
         text={entry.action.startsWith('DELETE') ? WORDS.restoreRemoved : WORDS.restoreText}

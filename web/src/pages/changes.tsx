@@ -2,7 +2,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { type ApiResponse, fetchJson, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
-import { coordinateText, countText, preciseTimeText, withLocalTimes } from '../format.ts';
+import { coordinateText, countText, fill, preciseTimeText, withLocalTimes } from '../format.ts';
 import type { Area } from '../map/draw-area.ts';
 import { boxesOf } from '../map/shapes.ts';
 import { ActionNotices, Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
@@ -107,8 +107,8 @@ function TargetTable({ targets }: { targets: Deliveries['targets'] }) {
   const test = async ({ kind, name }: Deliveries['targets'][number]) => {
     const path = `api/v1/deliveries/${kind}/${part(name)}/test`;
     const { delivered, error, ms } = await send<Tested>('POST', path);
-    if (delivered) return WORDS.testDelivered(name, countText(ms));
-    throw new Error(WORDS.testFailed(name, withLocalTimes(error ?? '')));
+    if (delivered) return fill(WORDS.testDelivered, { name, ms: countText(ms) });
+    throw new Error(fill(WORDS.testFailed, { name, error: withLocalTimes(error ?? '') }));
   };
   return (
     <div className="stack">
@@ -131,7 +131,7 @@ function TargetTable({ targets }: { targets: Deliveries['targets'] }) {
           countText(target.pending),
           <Button
             key="test"
-            aria-label={TEXTS.labelled(WORDS.test, target.name)}
+            aria-label={fill(TEXTS.labelled, { label: WORDS.test, value: target.name })}
             disabled={action.busy}
             onClick={() => action.run(() => test(target))}
           >
@@ -194,7 +194,7 @@ function Recent({ name }: { name: string }) {
   const isOperator = may(useCaller(), 'operator');
   const replay = async () => {
     const { data } = await fetchJson<Replayed>('POST', `api/v1/changes/${part(name)}/replay`);
-    return WORDS.replayed(countText(data.changes));
+    return fill(WORDS.replayed, { count: data.changes });
   };
   return (
     <>
@@ -249,7 +249,7 @@ function RecentTable({ changes }: RecentChanges) {
         preciseTimeText(at),
         <LayerLinks key="layers" names={layers} />,
         <span key="area" className="mono">
-          {boxes?.map((box) => box.map(coordinateText).join(', ')).join('; ') ?? TEXTS.blanks.wholeLayer}
+          {boxes?.map((box) => box.map(coordinateText).join(', ')).join('; ') ?? WORDS.wholeLayer}
         </span>,
         countText(merged),
       ])}

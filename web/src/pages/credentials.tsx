@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { timeText } from '../format.ts';
+import { fill, timeText } from '../format.ts';
 import { Button, Copy, Empty, Form, ProblemNotice, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { TEXTS } from '../texts.ts';
@@ -24,7 +24,7 @@ interface CredentialProps<T extends Credential> {
     /** Above a new secret, which is shown this once. */
     readonly created: string;
     readonly remove: string;
-    readonly removeTitle: (name: string) => string;
+    readonly removeTitle: string;
     readonly removeText: string;
   };
   /** Columns before the times. */
@@ -73,8 +73,8 @@ export function Credentials<T extends Credential>(props: CredentialProps<T>) {
             <ConfirmButton
               key="remove"
               action={action}
-              label={words.removeTitle(item.name)}
-              title={words.removeTitle(item.name)}
+              label={fill(words.removeTitle, { name: item.name })}
+              title={fill(words.removeTitle, { name: item.name })}
               verb={words.remove}
               text={words.removeText}
               onConfirm={() => remove(item.id)}

@@ -2,8 +2,7 @@ import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { type ApiResponse, fetchJson, isRefusal, part, problemFrom } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, countText } from '../format.ts';
-import { jsonFault } from '../json-fault.ts';
+import { bytesText, countText, fill } from '../format.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
 import { Button, Card, Choice, Copy, Field, Input, ProblemNotice, TextField } from '../parts/basics.tsx';
@@ -143,7 +142,7 @@ function TileFate(props: { effect: Effect; onChoose: (choice: Effect['choice']) 
     <div className="notice warn stack" role="alert">
       {tiles.affected > 0 && (
         <fieldset>
-          <legend>{WORDS.affected(countText(tiles.affected), bytesText(tiles.bytes))}</legend>
+          <legend>{fill(WORDS.affected, { count: tiles.affected, bytes: bytesText(tiles.bytes) })}</legend>
           {(Object.keys(WORDS.tileChoices) as Effect['choice'][]).map((one) => (
             <label key={one} className="check">
               <input
@@ -157,7 +156,7 @@ function TileFate(props: { effect: Effect; onChoose: (choice: Effect['choice']) 
           ))}
         </fieldset>
       )}
-      {orphaned > 0 && <span>{WORDS.orphaned(countText(orphaned))}</span>}
+      {orphaned > 0 && <span>{fill(WORDS.orphaned, { sets: countText(orphaned) })}</span>}
     </div>
   );
 }
@@ -226,9 +225,13 @@ export async function saveLayer(
 }
 
 function parsed(text: string): { readonly document: Declaration | null; readonly fault: string | null } {
-  const fault = jsonFault(text);
-  if (fault !== null) return { document: null, fault };
-  const value: unknown = JSON.parse(text);
-  const named = typeof value === 'object' && value !== null && 'name' in value;
-  return named ? { document: value as Declaration, fault: null } : { document: null, fault: WORDS.notNamed };
+  try {
+    const value: unknown = JSON.parse(text);
+    const named = typeof value === 'object' && value !== null && 'name' in value;
+    return named
+      ? { document: value as Declaration, fault: null }
+      : { document: null, fault: WORDS.notNamed };
+  } catch (error) {
+    return { document: null, fault: fill(WORDS.notJson, { reason: problemFrom(error).message }) };
+  }
 }

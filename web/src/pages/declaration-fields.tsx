@@ -1,7 +1,8 @@
 import { useState } from 'react';
-import { closestName } from '../../../src/lib/closest-name.ts';
 import { useResource } from '../api/use-resource.ts';
+import { fill } from '../format.ts';
 import { Button, Check, Choice, Suggestions, TextField } from '../parts/basics.tsx';
+import { unknownName } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
 import { GridSetForm } from './grid-set-form.tsx';
 import type { Faults } from './work-plan.ts';
@@ -145,7 +146,7 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
           {(['zoomStart', 'zoomStop'] as const).map((field) => (
             <TextField
               key={field}
-              label={TEXTS.seed[field]}
+              label={TEXTS.seed.zooms[field]}
               inputMode="numeric"
               size={6}
               value={subset[field] ?? ''}
@@ -165,7 +166,7 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
           label={WORDS.addGridSet}
           list="grid-set-names"
           value={wanted}
-          error={unknown ? WORDS.noGridSet(wanted, closestName(wanted, names)) : null}
+          error={unknown ? unknownName(WORDS.noGridSet, wanted, names) : null}
           onText={setWanted}
         />
         <Suggestions id="grid-set-names" values={names} />
@@ -181,7 +182,7 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
         </Button>
         {unknown && code !== null && (
           <Button kind="beside-fields" onClick={() => setDeclared(code)}>
-            {TEXTS.gridSets.declare(`EPSG:${code}`)}
+            {fill(TEXTS.gridSets.declare, { crs: `EPSG:${code}` })}
           </Button>
         )}
       </div>
@@ -370,7 +371,11 @@ function numberIn(text: string): number | string {
 
 function Remove({ label, ...button }: { label: string; disabled?: boolean; onClick: () => void }) {
   return (
-    <Button kind="beside-fields" aria-label={TEXTS.labelled(WORDS.remove, label)} {...button}>
+    <Button
+      kind="beside-fields"
+      aria-label={fill(TEXTS.labelled, { label: WORDS.remove, value: label })}
+      {...button}
+    >
       {WORDS.remove}
     </Button>
   );

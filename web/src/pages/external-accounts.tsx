@@ -1,7 +1,7 @@
 import { type ApiResponse, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi } from '../api/use-resource.ts';
-import { timeText } from '../format.ts';
+import { fill, timeText } from '../format.ts';
 import { ActionNotices, Card, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { TEXTS } from '../texts.ts';
@@ -26,7 +26,7 @@ function AccountTable({ accounts, onChanged }: { accounts: readonly Account[]; o
   const signOut = async ({ id, name }: Account) => {
     await send('POST', `api/v1/external-accounts/${id}/sign-out`);
     onChanged();
-    return WORDS.signedOut(name);
+    return fill(WORDS.signedOut, { name });
   };
   return (
     <div className="stack">
@@ -51,16 +51,16 @@ function AccountTable({ accounts, onChanged }: { accounts: readonly Account[]; o
             <ConfirmButton
               action={action}
               disabled={account.sessions === 0}
-              label={WORDS.signOutTitle(account.name)}
-              title={WORDS.signOutTitle(account.name)}
+              label={fill(WORDS.signOutTitle, { name: account.name })}
+              title={fill(WORDS.signOutTitle, { name: account.name })}
               verb={WORDS.signOut}
               text={WORDS.signOutText}
               onConfirm={() => signOut(account)}
             />
             <ConfirmButton
               action={action}
-              label={TEXTS.removeTitle(account.name)}
-              title={TEXTS.removeTitle(account.name)}
+              label={fill(TEXTS.removeTitle, { name: account.name })}
+              title={fill(TEXTS.removeTitle, { name: account.name })}
               verb={TEXTS.remove}
               text={WORDS.removeExternalText}
               onConfirm={() => send('DELETE', `api/v1/external-accounts/${account.id}`).then(onChanged)}

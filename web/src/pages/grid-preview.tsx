@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import type { ApiResponse } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, resolutionText } from '../format.ts';
+import { countText, fill, resolutionText } from '../format.ts';
 import { useBaseMap } from '../map/base-map.ts';
 import { BARE_MAP, GridDrawing } from '../map/grid-drawing.ts';
 import { MapBox } from '../map/map-box.tsx';
@@ -56,11 +56,11 @@ export function GridPreview(props: {
         />
         {data && (
           <span className="small quiet" role="status">
-            {WORDS.previewTiles(
-              countText(data.columns),
-              countText(data.rows),
-              resolutionText(data.resolution),
-            )}
+            {fill(WORDS.previewTiles, {
+              columns: countText(data.columns),
+              rows: countText(data.rows),
+              resolution: resolutionText(data.resolution),
+            })}
           </span>
         )}
       </div>

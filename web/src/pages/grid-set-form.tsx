@@ -2,12 +2,11 @@ import { useState } from 'react';
 import { type ApiResponse, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { coordinateText } from '../format.ts';
-import { LOCALE } from '../language.ts';
+import { coordinateText, fill } from '../format.ts';
 import { boundsIn } from '../map/draw-area.ts';
 import { Button, Choice, Copy, Input, ProblemNotice, TextField } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
-import { TEXTS } from '../texts.ts';
+import { LOCALE, TEXTS } from '../texts.ts';
 import { GridPreview } from './grid-preview.tsx';
 
 type Proposals = ApiResponse<'GET /api/v1/gridset-proposals'>;
@@ -72,12 +71,12 @@ export function GridSetForm(props: { wanted: WantedGridSet; onSaved: (name: stri
           }}
         />
         {data && data.gridSets.length > 0 && (
-          <p className="small quiet">{WORDS.existing(data.gridSets.join(', '))}</p>
+          <p className="small quiet">{fill(WORDS.existing, { names: data.gridSets.join(', ') })}</p>
         )}
         {data && (!data.known || projection !== '') && (
           <TextField
             label={WORDS.projection}
-            help={data.known ? null : WORDS.unknownCode(srs ?? '')}
+            help={data.known ? null : fill(WORDS.unknownCode, { code: srs ?? '' })}
             placeholder="+proj=utm +zone=32 +ellps=GRS80 +units=m"
             value={projection}
             onText={setProjection}
@@ -194,8 +193,7 @@ function draftOf(proposal: Proposal, name: string | null, zooms: string | null) 
 }
 
 function schemeText({ country, publisher, covers }: Proposal): string {
-  const { national, outside, computed } = WORDS.schemes;
-  if (country === null || publisher === null) return computed;
+  if (country === null || publisher === null) return WORDS.schemes.computed;
   const land = new Intl.DisplayNames(LOCALE, { type: 'region' }).of(country) ?? country;
-  return (covers ? national : outside)(publisher, land);
+  return covers ? `${publisher}, ${land}` : fill(WORDS.schemes.outside, { publisher, country: land });
 }

@@ -1,7 +1,7 @@
 import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
-import { coordinateText, countText, resolutionText } from '../format.ts';
+import { coordinateText, countText, fill, resolutionText } from '../format.ts';
 import { ActionNotices, Card, Facts, LinkButton, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { ConfirmButton } from '../parts/dialog.tsx';
@@ -102,7 +102,7 @@ function BuiltIn({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null;
   return (
     <details>
-      <summary>{WORDS.builtIn(countText(names.length))}</summary>
+      <summary>{fill(WORDS.builtIn, { count: names.length })}</summary>
       <div className="row small">
         {names.map((name) => (
           <a key={name} href={addressOf('gridsets', name)}>
@@ -124,7 +124,7 @@ function Users({ layers, count }: { layers: readonly string[]; count: number }) 
           <a href={addressOf('layers', name)}>{name}</a>
         </span>
       ))}
-      {count > MAX_NAMED && ` ${TEXTS.upstreams.moreLayers(count - MAX_NAMED)}`}
+      {count > MAX_NAMED && ` ${fill(TEXTS.upstreams.moreLayers, { more: count - MAX_NAMED })}`}
     </span>
   );
 }
@@ -189,7 +189,7 @@ function Remove({ name }: { name: string }) {
       <ActionNotices action={action} />
       <ConfirmButton
         action={action}
-        title={TEXTS.removeTitle(name)}
+        title={fill(TEXTS.removeTitle, { name })}
         verb={TEXTS.remove}
         text={WORDS.removeText}
         command={curl('DELETE', `api/v1/gridsets/${part(name)}`)}
@@ -201,7 +201,7 @@ function Remove({ name }: { name: string }) {
 
 function resolutionsText(levels: Listed['levels']): string {
   const [first, last] = [levels[0]?.resolution ?? 0, levels.at(-1)?.resolution ?? 0];
-  return WORDS.resolution(resolutionText(first), resolutionText(last));
+  return fill(WORDS.resolution, { from: resolutionText(first), to: resolutionText(last) });
 }
 
 function extentText(extent: Listed['extent']): string {

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../api/client.ts';
 import { useApi } from '../api/use-resource.ts';
-import { countText, listOf, rateText } from '../format.ts';
+import { countText, fill, listOf, rateText } from '../format.ts';
 import { Card, Expiry, Input, Loaded, PageHead, TextField, tied } from '../parts/basics.tsx';
 import { LayerPatterns } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
@@ -47,8 +47,8 @@ function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => v
 
 function limitText({ ratePerSecond, requestsPerDay }: Key): string {
   const limits = [
-    ratePerSecond !== null && WORDS.perSecond(rateText(ratePerSecond)),
-    requestsPerDay !== null && WORDS.perDay(countText(requestsPerDay)),
+    ratePerSecond !== null && fill(WORDS.perSecond, { rate: rateText(ratePerSecond) }),
+    requestsPerDay !== null && fill(WORDS.perDay, { count: requestsPerDay }),
   ].filter((limit) => limit !== false);
   return limits.length === 0 ? WORDS.unlimited : limits.join(', ');
 }

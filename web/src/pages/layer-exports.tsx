@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { agoText, bytesText, countText, valuesText } from '../format.ts';
+import { agoText, bytesText, fill, valuesText, zoomsText } from '../format.ts';
 import { Bar, Button, Card, FoldedCopy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
 import { curl, quoted } from '../parts/curl.ts';
 import { addressOf } from '../route.ts';
@@ -53,11 +53,11 @@ function ExportLine(props: { one: Export; busy: boolean; onRemove: () => unknown
         <span>
           <strong>{TEXTS.seed.archives[type]}</strong>{' '}
           {[gridSet, format, valuesText(parameters)].filter((text) => text !== '').join(', ')},{' '}
-          {WORDS.zooms(zoomStart, zoomStop)}
+          {zoomsText(zoomStart, zoomStop)}
         </span>
         {state === 'done' && (
           <LinkButton href={file} download>
-            {WORDS.download(bytesText(one.bytes ?? 0))}
+            {fill(WORDS.download, { size: bytesText(one.bytes ?? 0) })}
           </LinkButton>
         )}
         <Button
@@ -70,7 +70,8 @@ function ExportLine(props: { one: Export; busy: boolean; onRemove: () => unknown
         </Button>
       </div>
       <span className={state === 'failed' ? 'small field-error' : 'small quiet'} role="status">
-        {WORDS.states[state](countText(tiles), one.reason ?? '')} {agoText(one.endedAt ?? one.createdAt)}
+        {fill(WORDS.states[state], { count: tiles, reason: one.reason ?? '' })}{' '}
+        {agoText(one.endedAt ?? one.createdAt)}
       </span>
       {state === 'running' && <Bar share={expected ? tiles / expected : 0} label={WORDS.title} />}
       {state === 'done' && (

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { type ApiResponse, get, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, percentText } from '../format.ts';
+import { countText, fill, percentText } from '../format.ts';
 import { useBaseMap } from '../map/base-map.ts';
 import type { ConsoleMap, MapView, TilePlace } from '../map/console-map.ts';
 import { MapBox } from '../map/map-box.tsx';
@@ -61,7 +61,9 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
           >
             <div className="over bottom">{shown ? <Legend of={shown} zoom={zoom} /> : WORDS.clickHint}</div>
           </MapBox>
-          {failed !== null && <p className="notice warn small">{WORDS.tileFailed(failed)}</p>}
+          {failed !== null && (
+            <p className="notice warn small">{fill(WORDS.tileFailed, { address: failed })}</p>
+          )}
           {place && <TileDetails key={`${place.z}/${place.x}/${place.y}`} set={set} place={place} />}
         </div>
       </Card>

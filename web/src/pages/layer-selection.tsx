@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { type ApiResponse, fetchJson, type Problem, part, problemFrom, send } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { bytesText, countText } from '../format.ts';
+import { bytesText, fill } from '../format.ts';
 import { Button, Card, Input, Table } from '../parts/basics.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { layerLink } from '../parts/task-parts.tsx';
@@ -61,7 +61,7 @@ export function LayerSelection(props: {
   return (
     <>
       <div className="row" role="toolbar" aria-label={WORDS.selection}>
-        <span role="status">{WORDS.chosen(layers.length)}</span>
+        <span role="status">{fill(WORDS.chosen, { count: layers.length })}</span>
         {ACTIONS.filter((action) => isAdmin || !isOfAdmins(action)).map((action) => (
           <Button
             key={action}
@@ -72,7 +72,7 @@ export function LayerSelection(props: {
             {WORDS.buttons[action]} ({meant(action).length})
           </Button>
         ))}
-        <Button onClick={() => onChoose(listed)}>{WORDS.chooseAll(countText(listed.length))}</Button>
+        <Button onClick={() => onChoose(listed)}>{fill(WORDS.chooseAll, { count: listed.length })}</Button>
         <Button
           onClick={() => {
             onChoose([]);
@@ -116,7 +116,7 @@ async function perform(action: ActionName, name: string, zooms: Zooms): Promise<
   if (action === 'truncate') {
     type Truncated = ApiResponse<'POST /api/v1/layers/{layer}/truncate'>;
     const { tiles } = await send<Truncated>('POST', `${path}/truncate`, {});
-    return TEXTS.layer.emptied(countText(tiles));
+    return fill(TEXTS.layer.emptied, { count: tiles });
   }
   const { data, version } = await fetchJson<ApiResponse<'GET /api/v1/layers/{layer}'>>('GET', path);
   if (data.origin === 'file') throw new Error(WORDS.inFile);
@@ -160,7 +160,7 @@ function Ask(props: {
   const isReady = action === 'truncate' ? typed === count : areZoomsRight;
   const zoom = (name: keyof Zooms) => (
     <Input
-      label={TEXTS.seed[name]}
+      label={TEXTS.seed.zooms[name]}
       type="number"
       min={0}
       max={30}
@@ -171,7 +171,7 @@ function Ask(props: {
   );
   return (
     <Dialog
-      title={WORDS.titles[action](layers.length)}
+      title={fill(WORDS.titles[action], { count: layers.length })}
       verb={WORDS.buttons[action]}
       kind={action === 'truncate' || action === 'disable' ? 'danger' : 'primary'}
       ready={isReady}
@@ -199,14 +199,19 @@ function Ask(props: {
         ])}
       />
       {action === 'truncate' && (
-        <Input label={TEXTS.layer.typeName(count)} value={typed} autoComplete="off" onText={setTyped} />
+        <Input
+          label={fill(TEXTS.layer.typeName, { name: count })}
+          value={typed}
+          autoComplete="off"
+          onText={setTyped}
+        />
       )}
     </Dialog>
   );
 }
 
 function sizeText(action: ActionName, { tiles, bytes }: ChosenLayer): string {
-  return action === 'truncate' ? `${TEXTS.overview.tiles(countText(tiles))}, ${bytesText(bytes)}` : '';
+  return action === 'truncate' ? `${fill(TEXTS.overview.tiles, { count: tiles })}, ${bytesText(bytes)}` : '';
 }
 
 /** How many tiles a seed of the layer's first grid set has. */
@@ -214,5 +219,7 @@ function SeedSize({ layer, zooms }: { layer: string; zooms: Zooms }) {
   const request = { layer, type: 'seed', ...zooms, dryRun: true };
   const { data, problem } = useResource<{ tiles: number }>('api/v1/tasks', null, request);
   if (problem) return <span className="field-error">{problem.message}</span>;
-  return <span className="quiet">{data ? TEXTS.overview.tiles(countText(data.tiles)) : TEXTS.loading}</span>;
+  return (
+    <span className="quiet">{data ? fill(TEXTS.overview.tiles, { count: data.tiles }) : TEXTS.loading}</span>
+  );
 }

@@ -8,6 +8,7 @@ import {
   countText,
   durationText,
   failureText,
+  fill,
   parametersText,
   sinceText,
   timeText,
@@ -98,12 +99,12 @@ function Failures({ layer: { failures, failuresSince, lastFailure } }: { layer: 
   if (failures === 0 || !lastFailure) return null;
   return (
     <p className="notice warn">
-      {WORDS.failing(
-        countText(failures),
-        sinceText(failuresSince),
-        failureText(lastFailure),
-        agoText(lastFailure.at),
-      )}
+      {fill(WORDS.failing, {
+        count: failures,
+        since: sinceText(failuresSince),
+        message: failureText(lastFailure),
+        ago: agoText(lastFailure.at),
+      })}
     </p>
   );
 }
@@ -136,7 +137,9 @@ function Sizes({ layer, defaults }: { layer: Usage['layers'][number]; defaults: 
 function expiryText(seconds: number, byZoom: LayerInfo['expireCacheByZoom'], without: string): string {
   const one = (given: number) => (given === 0 ? without : durationText(given));
   if (byZoom.length === 0) return one(seconds);
-  return byZoom.map((rule) => WORDS.fromZoom(rule.minZoom, one(rule.seconds))).join(', ');
+  return byZoom
+    .map((rule) => fill(WORDS.fromZoom, { zoom: rule.minZoom, time: one(rule.seconds) }))
+    .join(', ');
 }
 
 /** Without empty values. */
@@ -205,12 +208,12 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
   const question = async () => {
     const { tiles, bytes } = await truncate(true);
     const seeds = seedsText(await get<Seeds>(seedsAddress(name)));
-    return paragraphs([WORDS.emptyText(countText(tiles), bytesText(bytes)), seeds]);
+    return paragraphs([fill(WORDS.emptyText, { count: tiles, bytes: bytesText(bytes) }), seeds]);
   };
   const empty = async () => {
     const { tiles } = await truncate(false);
     onEmptied();
-    return WORDS.emptied(countText(tiles));
+    return fill(WORDS.emptied, { count: tiles });
   };
   return (
     <>
@@ -221,8 +224,8 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
       {may(caller, 'admin') && <DeclarationActions layer={layer} onChanged={onChanged} />}
       <ConfirmButton
         action={action}
-        title={WORDS.emptyTitle(name)}
-        verb={WORDS.emptyTitle(name)}
+        title={fill(WORDS.emptyTitle, { name })}
+        verb={fill(WORDS.emptyTitle, { name })}
         name={name}
         command={curl('POST', path, {})}
         text={question}
@@ -238,11 +241,11 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
 async function removalText(path: string) {
   const { tiles, dependents } = await send<Removal>('DELETE', `${path}?dryRun=true`);
   const { feeds, keys, schedules, tasks, quota } = dependents;
-  const named = (names: readonly string[], text: (names: string) => string) =>
-    names.length === 0 ? null : text(names.join(', '));
+  const named = (names: readonly string[], text: string) =>
+    names.length === 0 ? null : fill(text, { names: names.join(', ') });
   return paragraphs([
-    WORDS.removeText(countText(tiles.affected), bytesText(tiles.bytes)),
-    tasks === 0 ? null : WORDS.removeTasks(countText(tasks)),
+    fill(WORDS.removeText, { count: tiles.affected, bytes: bytesText(tiles.bytes) }),
+    tasks === 0 ? null : fill(WORDS.removeTasks, { count: tasks }),
     named(schedules, WORDS.removeSchedules),
     quota ? WORDS.removeQuota : null,
     named(feeds, WORDS.removeFeeds),
@@ -272,7 +275,7 @@ function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged:
       {enabled ? (
         <ConfirmButton
           action={action}
-          title={WORDS.disableTitle(layer.name)}
+          title={fill(WORDS.disableTitle, { name: layer.name })}
           verb={TEXTS.disable}
           command={curl('PUT', path, toggled(layer.document))}
           text={WORDS.disableText}
@@ -289,8 +292,8 @@ function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged:
       )}
       <ConfirmButton
         action={action}
-        title={WORDS.removeTitle(layer.name)}
-        verb={WORDS.removeTitle(layer.name)}
+        title={fill(WORDS.removeTitle, { name: layer.name })}
+        verb={fill(WORDS.removeTitle, { name: layer.name })}
         name={layer.name}
         command={curl('DELETE', path)}
         text={() => removalText(path)}

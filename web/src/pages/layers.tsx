@@ -3,7 +3,7 @@ import { type ApiResponse, part } from '../api/client.ts';
 import { RELOAD_FORM, reloadConfiguration } from '../api/reload-configuration.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi } from '../api/use-resource.ts';
-import { agoText, bytesText, countText, failureText, sinceText, timeText } from '../format.ts';
+import { agoText, bytesText, countText, failureText, fill, sinceText, timeText } from '../format.ts';
 import {
   ActionNotices,
   Button,
@@ -121,15 +121,17 @@ function Found({ rows, onChanged }: { rows: readonly LayerRow[]; onChanged: () =
           onChange={(chosen) => changeQuery({ order: chosen === 'declared' ? '' : chosen })}
         />
         <Check
-          label={WORDS.onlyFailing(since, countText(failing))}
+          label={fill(WORDS.onlyFailing, { since, count: failing })}
           checked={onlyFailing}
           onChange={(checked) => changeQuery({ failing: checked ? '1' : '' })}
         />
         <span className="quiet" role="status">
-          {TEXTS.outOf(countText(matches.length), countText(rows.length))}
+          {fill(TEXTS.outOf, { some: countText(matches.length), all: countText(rows.length) })}
         </span>
       </div>
-      {matches.length === 0 && <Empty>{onlyFailing ? WORDS.noneFails(since) : WORDS.noMatch}</Empty>}
+      {matches.length === 0 && (
+        <Empty>{onlyFailing ? fill(WORDS.noneFails, { since }) : WORDS.noMatch}</Empty>
+      )}
       <LayerSelection
         layers={rows.filter(({ layer }) => chosen.has(layer.name)).map(chosenLayer)}
         listed={matches.filter(works).map(({ layer }) => layer.name)}
@@ -147,7 +149,7 @@ function Found({ rows, onChanged }: { rows: readonly LayerRow[]; onChanged: () =
             {on !== null && (
               <input
                 type="checkbox"
-                aria-label={WORDS.several.choose(row.layer.name)}
+                aria-label={fill(WORDS.several.choose, { name: row.layer.name })}
                 checked={on}
                 onChange={({ target }) => choose(row.layer.name, target.checked)}
               />
@@ -182,12 +184,14 @@ function LayerLine({ row: { layer, usage } }: { row: LayerRow }) {
       </span>
       <FailureMark layer={layer} />
       <span className="small quiet changed" title={layer.changedAt ? timeText(layer.changedAt) : ''}>
-        {layer.changedAt && WORDS.changed(agoText(layer.changedAt))}
+        {layer.changedAt && fill(WORDS.changed, { ago: agoText(layer.changedAt) })}
       </span>
       <span className="number">
         {usage ? bytesText(usage.bytes) : <span className="quiet">{WORDS.notCached}</span>}
         <br />
-        <span className="small quiet share">{usage && TEXTS.overview.tiles(countText(usage.tiles))}</span>
+        <span className="small quiet share">
+          {usage && fill(TEXTS.overview.tiles, { count: usage.tiles })}
+        </span>
       </span>
     </a>
   );
@@ -222,7 +226,7 @@ function FailureMark({ layer: { failures, lastFailure } }: { layer: LayerSummary
   const text = `${failureText(lastFailure)} ${agoText(lastFailure.at)}`;
   return (
     <span className="small trouble" title={text}>
-      <strong className="bad">{TEXTS.overview.failures(countText(failures))}</strong>
+      <strong className="bad">{fill(TEXTS.overview.failures, { count: failures })}</strong>
       <br />
       <span className="quiet">{text}</span>
     </span>

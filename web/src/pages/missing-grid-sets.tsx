@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ApiResponse } from '../api/client.ts';
-import { countText } from '../format.ts';
+import { fill } from '../format.ts';
 import { Button, Card } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 import { GridSetForm } from './grid-set-form.tsx';
@@ -42,7 +42,7 @@ export function MissingGridSets(props: { capabilities: Capabilities; onDeclared:
       {buttons(sorted.slice(0, MAX_SHOWN))}
       {sorted.length > MAX_SHOWN && (
         <details>
-          <summary>{WORDS.missingMore(countText(sorted.length - MAX_SHOWN))}</summary>
+          <summary>{fill(WORDS.missingMore, { count: sorted.length - MAX_SHOWN })}</summary>
           {buttons(sorted.slice(MAX_SHOWN))}
         </details>
       )}
@@ -60,14 +60,14 @@ export function MissingGridSets(props: { capabilities: Capabilities; onDeclared:
 }
 
 function buttonText({ srs, layers }: Missing): string {
-  return `EPSG:${srs} · ${WORDS.ofLayers(countText(layers))}…`;
+  return `EPSG:${srs} · ${fill(WORDS.ofLayers, { count: layers })}…`;
 }
 
 function Waiting({ layers }: { layers: Capabilities['withoutGridSet'] }) {
   if (layers.length === 0) return null;
   return (
     <details open={layers.length <= MAX_SHOWN}>
-      <summary>{WORDS.needed(countText(layers.length))}</summary>
+      <summary>{fill(WORDS.needed, { count: layers.length })}</summary>
       <ul className="lines small">
         {layers.slice(0, MAX_LAYERS).map(({ name, title, crs }) => (
           <li key={name}>

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../api/client.ts';
 import { useApi } from '../api/use-resource.ts';
-import { bytesText, momentText, percentText, withLocalTimes } from '../format.ts';
+import { bytesText, fill, momentText, percentText, withLocalTimes } from '../format.ts';
 import { Card } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
 import { FAILED_LATELY } from '../task-filter.ts';
@@ -37,11 +37,16 @@ export function Warnings(props: {
     ...diskWarnings(usage),
     // A cache that works at its quota is as it should be.
     ...warnIf(!usage.quota.enabled, WORDS.warnNoQuota, WORDS.warnNoQuotaDo, addressOf('quota')),
-    ...warnIf(failedTasks > 0, WORDS.warnFailed(failedTasks), WORDS.warnFailedDo, tasks),
+    ...warnIf(failedTasks > 0, fill(WORDS.warnFailed, { count: failedTasks }), WORDS.warnFailedDo, tasks),
     ...upstreamWarnings(hosts?.upstreams ?? []),
     ...feedWarnings(feeds.data?.changes ?? []),
     ...scheduleWarnings(schedules.data?.schedules ?? []),
-    ...warnIf(share >= MANY_FAILED, WORDS.warnMisses(percentText(share)), WORDS.warnUpstreamDo, upstreams),
+    ...warnIf(
+      share >= MANY_FAILED,
+      fill(WORDS.warnMisses, { share: percentText(share) }),
+      WORDS.warnUpstreamDo,
+      upstreams,
+    ),
     ...warnIf(
       me.data?.passwordIsInitial === true,
       WORDS.warnPassword,
@@ -66,7 +71,12 @@ export function Warnings(props: {
 function diskWarnings({ disks }: Usage): readonly Warning[] {
   const full = disks.filter(({ storing }) => !storing);
   return full.map(({ store, freeBytes, freePercent, minFreePercent }) => {
-    const text = WORDS.warnDisk(store, freePercent, bytesText(freeBytes), minFreePercent);
+    const text = fill(WORDS.warnDisk, {
+      store,
+      percent: freePercent,
+      bytes: bytesText(freeBytes),
+      least: minFreePercent,
+    });
     return [text, WORDS.warnDiskDo, addressOf('quota')];
   });
 }
@@ -75,8 +85,9 @@ function diskWarnings({ disks }: Usage): readonly Warning[] {
 function upstreamWarnings(hosts: readonly Upstream[]): readonly Warning[] {
   const failing = hosts.filter(({ state }) => /failing|probing/.test(state));
   return failing.map(({ host, lastFailure, waitingUntil }) => {
-    const until = waitingUntil && momentText(waitingUntil);
-    const text = WORDS.warnUpstream(host, lastFailure?.text ?? null, until);
+    const pause = waitingUntil ? fill(WORDS.warnUpstreamPaused, { until: momentText(waitingUntil) }) : '';
+    const text =
+      `${fill(WORDS.warnUpstream, { host, reason: lastFailure?.text ?? TEXTS.unknown })} ${pause}`.trim();
     return [text, WORDS.warnUpstreamDo, addressOf('upstreams')];
   });
 }
@@ -84,7 +95,7 @@ function upstreamWarnings(hosts: readonly Upstream[]): readonly Warning[] {
 function feedWarnings(feeds: Feeds['changes']): readonly Warning[] {
   const failing = feeds.filter(({ state }) => state === 'failing');
   return failing.map(({ name, lastError }) => {
-    const text = WORDS.warnFeed(name, lastError && withLocalTimes(lastError));
+    const text = fill(WORDS.warnFeed, { name, reason: withLocalTimes(lastError ?? TEXTS.unknown) });
     return [text, WORDS.warnFeedDo, addressOf('changes')];
   });
 }
@@ -92,7 +103,7 @@ function feedWarnings(feeds: Feeds['changes']): readonly Warning[] {
 function scheduleWarnings(schedules: Schedules['schedules']): readonly Warning[] {
   const failed = schedules.filter(({ lastRun }) => lastRun?.state === 'failed');
   return failed.map(({ id, name }) => {
-    return [WORDS.warnSchedule(name), WORDS.warnScheduleDo, addressOf('schedules', String(id))];
+    return [fill(WORDS.warnSchedule, { name }), WORDS.warnScheduleDo, addressOf('schedules', String(id))];
   });
 }
 

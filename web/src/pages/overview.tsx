@@ -2,11 +2,11 @@ import { useMemo, useState } from 'react';
 import type { ApiResponse } from '../api/client.ts';
 import { useTaskChanges } from '../api/task-feed.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
-import { bytesText, countText, durationText, percentText, sinceText } from '../format.ts';
+import { bytesText, countText, durationText, fill, percentText, sinceText } from '../format.ts';
 import { AddServer, isFirstRun } from '../parts/add-server.tsx';
 import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
-import { NoTasks, TaskLine, useAreaTexts } from '../parts/task-parts.tsx';
+import { NoTasks, TaskLine, useAreaTexts, useHostFailures } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { conditionsOf, FAILED_LATELY, isOver, merged, searchOf } from '../task-filter.ts';
@@ -35,6 +35,7 @@ export default function Overview() {
   const all = useMemo(() => merged(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
   const active = all.filter((task) => !isOver(task));
   const areaText = useAreaTexts();
+  const failures = useHostFailures(active);
   return (
     <>
       <PageHead title={TEXTS.nav.overview} />
@@ -57,14 +58,17 @@ export default function Overview() {
               <ul className="lines">
                 {active.map((task) => (
                   <li key={task.id}>
-                    <TaskLine task={task} area={areaText(task)} />
+                    <TaskLine task={task} area={areaText(task)} failures={failures} />
                   </li>
                 ))}
               </ul>
             )}
           </Loaded>
         </Card>
-        <Card title={WORDS.traffic(series.data && sinceText(series.data.from))} className="span-7">
+        <Card
+          title={fill(WORDS.traffic, { since: series.data ? sinceText(series.data.from) : '' })}
+          className="span-7"
+        >
           <Loaded resource={series}>{(data) => <Traffic series={data} />}</Loaded>
         </Card>
         <Card
@@ -107,10 +111,16 @@ function Disk({ usage }: { usage: Usage }) {
     <>
       <Gauge bytes={bytes} limit={quota.enabled ? quota.globalQuota.bytes : null} />
       <ul className="lines small">
-        <li>{WORDS.tiles(countText(tiles))}</li>
-        <li>{growthPerDay === null ? WORDS.growthUnknown : WORDS.growth(bytesText(growthPerDay))}</li>
-        {fullInDays !== null && fullInDays >= 1 && <li>{WORDS.fullIn(countText(fullInDays))}</li>}
-        {sweeping > 0 && <li>{WORDS.sweeping(bytesText(sweeping))}</li>}
+        <li>{fill(WORDS.tiles, { count: tiles })}</li>
+        <li>
+          {growthPerDay === null
+            ? WORDS.growthUnknown
+            : fill(WORDS.growth, { bytes: bytesText(growthPerDay) })}
+        </li>
+        {fullInDays !== null && fullInDays >= 1 && (
+          <li>{fill(WORDS.fullIn, { days: countText(fullInDays) })}</li>
+        )}
+        {sweeping > 0 && <li>{fill(WORDS.sweeping, { bytes: bytesText(sweeping) })}</li>}
       </ul>
     </>
   );
@@ -130,7 +140,7 @@ function Largest({ usage }: { usage: Usage }) {
           <Bar share={layer.bytes / most} label={layer.name} />
           <span className="number">
             {bytesText(layer.bytes)}{' '}
-            <span className="quiet small">{WORDS.tiles(countText(layer.tiles))}</span>
+            <span className="quiet small">{fill(WORDS.tiles, { count: layer.tiles })}</span>
           </span>
         </li>
       ))}
@@ -177,7 +187,7 @@ function Traffic({ series }: { series: Series }) {
           { name: WORDS.failed, values: grouped(series.failed) },
         ]}
         times={times}
-        label={WORDS.perMinutes(minutes)}
+        label={fill(WORDS.perMinutes, { minutes })}
         text={countText}
       />
     </div>
@@ -199,7 +209,7 @@ function Health({ hosts }: { hosts: Upstreams['upstreams'] }) {
           <HealthBadge host={host} />
           <span className="small quiet number">
             {host.latency && `${countText(host.latency.p50)} ms · `}
-            {WORDS.failures(countText(failuresOf(host)))}
+            {fill(WORDS.failures, { count: failuresOf(host) })}
           </span>
         </li>
       ))}

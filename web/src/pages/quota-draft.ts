@@ -1,5 +1,5 @@
 import type { ApiBody, ApiResponse } from '../api/client.ts';
-import { bytesText, numberField, typedNumber } from '../format.ts';
+import { bytesText, fill, numberField, typedNumber } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 
 type Usage = ApiResponse<'GET /api/v1/usage'>;
@@ -100,7 +100,7 @@ export function effectsOf(draft: Draft, usage: Usage): readonly Effect[] {
   ].filter(([, excess]) => excess > 0);
   if (excesses.length === 0) return [{ text: WORDS.effectNothing, removes: false }];
   return excesses.map(([where, excess]) => ({
-    text: WORDS.effectRemoves(bytesText(excess), where),
+    text: fill(WORDS.effectRemoves, { bytes: bytesText(excess), where }),
     removes: true,
   }));
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { type ApiResponse, fetchJson, Problem, problemFrom } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useApi, useResource } from '../api/use-resource.ts';
-import { bytesText, countText, parametersText } from '../format.ts';
+import { bytesText, fill, parametersText } from '../format.ts';
 import {
   ActionNotices,
   Bar,
@@ -130,7 +130,7 @@ function Evictions({ usage, history }: { usage: Usage; history: History | null }
   if (tiles === 0) return <Empty>{WORDS.evictedNone}</Empty>;
   return (
     <>
-      <p>{WORDS.evicted(countText(tiles), bytesText(bytes))}</p>
+      <p>{fill(WORDS.evicted, { count: tiles, bytes: bytesText(bytes) })}</p>
       {history?.bytes.some((value) => value > 0) && (
         <Plot
           lines={[{ name: WORDS.evictions, values: history.bytes }]}
@@ -178,7 +178,9 @@ function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSa
       <Form onSubmit={() => (removes ? setAsking(true) : action.run(save))}>
         <fieldset disabled={!allowed} className="stack">
           <legend className="visually-hidden">{WORDS.limits}</legend>
-          {!allowed && <p className="notice">{TEXTS.needRole(WORDS.limits, TEXTS.roles.admin)}</p>}
+          {!allowed && (
+            <p className="notice">{fill(TEXTS.needRole, { what: WORDS.limits, role: TEXTS.roles.admin })}</p>
+          )}
           <Check label={WORDS.enabled} {...fields.check('enabled')} />
           <div className="form-grid tops">
             <LimitFields label={WORDS.limit} limit={draft} onChange={change} />
@@ -274,7 +276,7 @@ function LayerQuotas(props: { draft: Draft; onChange: (layer: string, limit: Lay
       {layers.map(([layer, limit]) => (
         <div key={layer} className="form-grid">
           <LimitFields
-            label={WORDS.limitOf(layer)}
+            label={fill(WORDS.limitOf, { layer })}
             limit={limit}
             onChange={(changes) => props.onChange(layer, { ...limit, ...changes })}
           />

@@ -1,6 +1,6 @@
 import { type ApiResponse, Problem, reach, send } from '../api/client.ts';
 import { type Task, taskFeed } from '../api/task-feed.ts';
-import { failureText } from '../format.ts';
+import { failureText, fill } from '../format.ts';
 import { insideOf, type TileSet, tileContentAddress } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -66,12 +66,15 @@ async function endOf(start: () => Promise<Task>): Promise<void> {
       tell = (one) => one.id === id && resolve(one);
       const known = ended.get(id);
       if (known) resolve(known);
-      setTimeout(() => reject(new Problem(TEXTS.inspect.renewFailed(TEXTS.unknown), 0, null)), TIMEOUT_MS);
+      setTimeout(
+        () => reject(new Problem(fill(TEXTS.inspect.renewFailed, { reason: TEXTS.unknown }), 0, null)),
+        TIMEOUT_MS,
+      );
     });
     if (task.counters.failed === 0 && task.state === 'done') return;
     const [failure] = task.errors;
     const reason = (failure && failureText(failure)) ?? task.reason ?? TEXTS.unknown;
-    throw new Problem(TEXTS.inspect.renewFailed(reason), 0, null);
+    throw new Problem(fill(TEXTS.inspect.renewFailed, { reason }), 0, null);
   } finally {
     stop();
   }

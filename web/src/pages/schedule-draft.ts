@@ -19,13 +19,14 @@ export interface When {
 }
 
 const WORDS = TEXTS.schedules;
+const NIGHTLY = '0 22 * * *';
 export const SCHEDULED_WORK = [...TASK_TYPES, 'invalidate'] as const;
 
 export function whenOf(schedule: Schedule | null): When {
   const [from = '', until = ''] = schedule?.hours?.split('-') ?? [];
   return {
     name: schedule?.name ?? '',
-    cron: schedule?.cron ?? WORDS.presets[1][0],
+    cron: schedule?.cron ?? NIGHTLY,
     timeZone: schedule?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     from,
     until,

@@ -2,7 +2,7 @@ import { useMemo, useState } from 'react';
 import { type ApiResponse, isRefusal, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
-import { timeText } from '../format.ts';
+import { fill, timeText } from '../format.ts';
 import {
   Button,
   Card,
@@ -40,7 +40,7 @@ export default function ScheduleForm({ id }: { id: string | null }) {
   const caller = useCaller();
   const schedule = useResource<Schedule>(id === null ? null : `api/v1/schedules/${part(id)}`);
   if (!may(caller, 'operator'))
-    return <Empty>{TEXTS.needRole(TEXTS.nav.schedules, TEXTS.roles.operator)}</Empty>;
+    return <Empty>{fill(TEXTS.needRole, { what: TEXTS.nav.schedules, role: TEXTS.roles.operator })}</Empty>;
   if (id === null) return <OfLayer schedule={null} />;
   return <Loaded resource={schedule}>{(data) => <OfLayer schedule={data} />}</Loaded>;
 }
@@ -53,7 +53,7 @@ function OfLayer({ schedule }: { schedule: Schedule | null }) {
     goTo(addressOf('schedules', item, { ...(schedule && { edit: '' }), layer }));
   return (
     <>
-      <PageHead title={schedule ? TEXTS.editTitle(schedule.name) : WORDS.newTitle} />
+      <PageHead title={schedule ? fill(TEXTS.editTitle, { name: schedule.name }) : WORDS.newTitle} />
       <ChosenLayer wanted={query.get('layer') ?? schedule?.layer ?? null} onChange={change}>
         {(layer, fault) => {
           const same = schedule?.layer === layer.name ? new URLSearchParams(queryOf(schedule)) : null;
@@ -142,7 +142,7 @@ function WhenFields(props: {
   const error = (name: string) => faults[name] ?? null;
   const fields = tied(when, onChange);
   const runs = props.nextRuns.map((time) => timeText(time, timeZone));
-  const nextRuns = runs.length === 0 ? '' : WORDS.nextRuns(runs.join('; '), timeZone);
+  const nextRuns = runs.length === 0 ? '' : fill(WORDS.nextRuns, { runs: runs.join('; '), zone: timeZone });
   const zones = useMemo(() => ['UTC', ...Intl.supportedValuesOf('timeZone')], []);
   return (
     <Card title={WORDS.when}>
@@ -158,7 +158,7 @@ function WhenFields(props: {
             {...fields.text('cron')}
           />
           <div className="row">
-            {WORDS.presets.map(([preset, text]) => (
+            {Object.entries(WORDS.presets).map(([preset, text]) => (
               <Button
                 key={preset}
                 kind="chip"

@@ -5,6 +5,7 @@ import { cronText } from '../cron-text.ts';
 import {
   coordinateText,
   durationText,
+  fill,
   percentText,
   timeText,
   valuesText,
@@ -95,7 +96,7 @@ function When({ schedule }: { schedule: Schedule }) {
 
 /** E.g. `in 3 h 5 min`. */
 export function inTimeText(time: string): string {
-  return WORDS.inTime(durationText(Math.max(0, Date.parse(time) - Date.now()) / 1000));
+  return fill(WORDS.inTime, { time: durationText(Math.max(0, Date.parse(time) - Date.now()) / 1000) });
 }
 
 function What({ schedule }: { schedule: Schedule }) {
@@ -114,7 +115,10 @@ function What({ schedule }: { schedule: Schedule }) {
         [TEXTS.seed.area, bounds?.map(coordinateText).join(', ') ?? where],
         [TEXTS.seed.byUse, share === null ? null : percentText(share)],
         [TEXTS.tasks.threads, threadCount],
-        [TEXTS.tasks.created, `${timeText(createdAt, schedule.timeZone)} ${TEXTS.tasks.by(createdBy)}`],
+        [
+          TEXTS.tasks.created,
+          `${timeText(createdAt, schedule.timeZone)} ${fill(TEXTS.tasks.by, { name: createdBy })}`,
+        ],
       ]}
     />
   );
@@ -122,8 +126,8 @@ function What({ schedule }: { schedule: Schedule }) {
 
 function zoomsText({ zoomStart, zoomStop }: Schedule): string | null {
   if (zoomStart !== null && zoomStop !== null) return `${zoomStart} – ${zoomStop}`;
-  if (zoomStop !== null) return WORDS.upTo(zoomStop);
-  return zoomStart === null ? null : WORDS.fromZoom(zoomStart);
+  if (zoomStop !== null) return fill(WORDS.upTo, { zoom: zoomStop });
+  return zoomStart === null ? null : fill(WORDS.fromZoom, { zoom: zoomStart });
 }
 
 function Runs({ runs, timeZone }: { runs: readonly Run[]; timeZone: string }) {
@@ -152,7 +156,7 @@ function Actions({ schedule, onChanged }: { schedule: Schedule; onChanged: () =>
   const run = async () => {
     const { taskId } = await send<Run>('POST', `${path}/run`);
     onChanged();
-    return taskId === null ? WORDS.ran : WORDS.started(taskId);
+    return taskId === null ? WORDS.ran : fill(WORDS.started, { id: taskId });
   };
   const toggle = () => send('PUT', path, { ...bodyOf(schedule), enabled: !schedule.enabled }).then(onChanged);
   return (
@@ -173,7 +177,7 @@ function Actions({ schedule, onChanged }: { schedule: Schedule; onChanged: () =>
           </LinkButton>
           <ConfirmButton
             action={action}
-            title={TEXTS.removeTitle(schedule.name)}
+            title={fill(TEXTS.removeTitle, { name: schedule.name })}
             verb={TEXTS.remove}
             text={WORDS.removeText}
             onConfirm={() => send('DELETE', path).then(() => goTo(addressOf('schedules')))}

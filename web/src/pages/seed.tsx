@@ -1,4 +1,4 @@
-import { countText } from '../format.ts';
+import { fill } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { Empty, LinkButton, PageHead } from '../parts/basics.tsx';
 import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
@@ -39,7 +39,7 @@ function WorkNow({ layer, fault, query }: { layer: LayerInfo; fault: LayerFault;
 }
 
 function showStarted({ id, tiles }: Started, { set: { layer }, type, every }: Plan) {
-  if (type === 'invalidate') return TEXTS.seed.invalidated(countText(tiles));
+  if (type === 'invalidate') return fill(TEXTS.seed.invalidated, { count: tiles });
   if (!isTask(type)) goTo(addressOf('layers', layer.name));
   else goTo(every ? addressOf('tasks', '', { layer: layer.name }) : addressOf('tasks', String(id)));
 }

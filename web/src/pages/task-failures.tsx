@@ -9,7 +9,7 @@ import { useMemo, useRef, useState } from 'react';
 import { part } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, failureText } from '../format.ts';
+import { countText, failureText, fill } from '../format.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type GridSetInfo, type LayerInfo, parameterWishes, tileSetFrom } from '../map/tile-set.ts';
@@ -35,7 +35,10 @@ export default function TaskFailures({ task }: { task: Task }) {
       </div>
       <div className="span-5">
         <p className="small quiet">
-          {WORDS.latestFailures(countText(task.errors.length), countText(task.counters.failed))}
+          {fill(WORDS.latestFailures, {
+            shown: countText(task.errors.length),
+            all: countText(task.counters.failed),
+          })}
         </p>
         <ul className="lines small">
           {[...byReason(task.errors)].map(([message, failures]) => (
@@ -43,7 +46,7 @@ export default function TaskFailures({ task }: { task: Task }) {
               <strong>{message}</strong>
               <UpstreamLink address={failures[0]?.upstream?.address ?? null} />
               <span>
-                {TEXTS.labelled(WORDS.places(failures.length), '')}
+                {fill(TEXTS.labelled, { label: fill(WORDS.places, { count: failures.length }), value: '' })}
                 {failures.map((failure) => (
                   <a key={nameOf(failure)} className="mono" href={inspectAddress(task, failure)}>
                     {nameOf(failure)}{' '}
@@ -104,7 +107,7 @@ function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
       const bounds = boundsOf(set.gridSet, layer.metatile, error);
       return new Feature({
         geometry: fromExtent(bounds),
-        reason: TEXTS.labelled(nameOf(error), failureText(error)),
+        reason: fill(TEXTS.labelled, { label: nameOf(error), value: failureText(error) }),
       });
     });
     const source = new VectorSource({ features, wrapX: false });

@@ -1,14 +1,15 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
 import type { ApiResponse } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
-import { useApi, useResource } from '../api/use-resource.ts';
+import { useResource } from '../api/use-resource.ts';
 import {
   bytesText,
   coordinateText,
   countText,
   durationText,
+  fill,
   percentText,
-  rateText,
+  tileRateText,
   timeText,
   valuesText,
 } from '../format.ts';
@@ -25,6 +26,7 @@ import {
   shareOf,
   TaskBar,
   TaskButtons,
+  useHostFailures,
 } from '../parts/task-parts.tsx';
 import { mayWorkOn, useCaller } from '../session.tsx';
 import { isOver } from '../task-filter.ts';
@@ -80,14 +82,14 @@ export function TaskPage({ id }: { id: string }) {
 
 function TaskDetails({ task, zooms }: { task: Task; zooms: Zooms | null }) {
   const caller = useCaller();
+  const failures = useHostFailures([task]);
   return (
     <div className="grid">
       <Card>
         <div className="stack tight">
           <TaskBar task={task} />
           <p className={task.waitingFor || hasFailed(task) ? 'notice warn' : 'quiet'}>
-            {pace(task)}
-            {task.waitingFor?.host && <HostFailure host={task.waitingFor.host} />}
+            {pace(task, failures)}
           </p>
         </div>
       </Card>
@@ -139,24 +141,17 @@ function ZoomBars({ zooms }: { zooms: Zooms }) {
       className="snug zoom-bars"
       rows={zooms.map(({ z, tiles, processed }) => [
         z,
-        WORDS.zoomRange(z, z),
+        `z ${z}`,
         <Bar
           key="bar"
           share={tiles === 0 ? 1 : processed / tiles}
-          label={WORDS.zoomRange(z, z)}
+          label={`z ${z}`}
           kind={processed === tiles ? 'done' : ''}
         />,
-        TEXTS.outOf(countText(processed), countText(tiles)),
+        fill(TEXTS.outOf, { some: countText(processed), all: countText(tiles) }),
       ])}
     />
   );
-}
-
-/** Why the host of a waiting task fails. */
-function HostFailure({ host }: { host: string }) {
-  const hosts = useApi('/api/v1/upstreams', REFRESH_SECONDS).data?.upstreams;
-  const why = hosts?.find((one) => one.host === host)?.lastFailure?.text;
-  return why === undefined ? null : <span className="block">{why}</span>;
 }
 
 function TaskArea({ task }: { task: Task }) {
@@ -185,11 +180,11 @@ function Request({ task }: { task: Task }) {
         [TEXTS.layer.format, formatText(task)],
         [TEXTS.layer.parameters, valuesText(task.parameters) || null],
         [WORDS.zooms, `${task.zoomStart} – ${task.zoomStop}`],
-        [TEXTS.seed.area, task.area && TEXTS.blanks.corners(cornersIn(task.area))],
+        [TEXTS.seed.area, task.area && fill(WORDS.corners, { count: cornersIn(task.area) })],
         [WORDS.bounds, task.bounds.map(coordinateText).join(', ')],
         [TEXTS.seed.byUse, task.share === null ? null : percentText(task.share)],
         [WORDS.threads, task.threadCount],
-        [WORDS.created, `${timeText(task.createdAt)} ${WORDS.by(task.createdBy)}`],
+        [WORDS.created, `${timeText(task.createdAt)} ${fill(WORDS.by, { name: task.createdBy })}`],
         [WORDS.started, task.startedAt && timeText(task.startedAt)],
         [WORDS.ended, task.endedAt && timeText(task.endedAt)],
         [TEXTS.seed.seconds, task.durationMs === null ? null : durationText(task.durationMs / 1000)],
@@ -218,7 +213,7 @@ function Rate({ task }: { task: Task }) {
           lines={[{ name: WORDS.ratePlot, values: rates.map(([, rate]) => rate) }]}
           times={rates.map(([time]) => time)}
           label={WORDS.ratePlot}
-          text={(rate) => WORDS.rate(rateText(rate))}
+          text={tileRateText}
         />
       )}
       {!running && rates.length === 0 && <Empty>{average ?? WORDS.notRunning}</Empty>}
@@ -230,9 +225,9 @@ function Rate({ task }: { task: Task }) {
 function averageText({ startedAt, endedAt, tilesProcessed }: Task): string | null {
   if (startedAt === null || endedAt === null) return null;
   const seconds = Math.max(1, (Date.parse(endedAt) - Date.parse(startedAt)) / 1000);
-  return WORDS.averageRate(
-    countText(tilesProcessed),
-    durationText(seconds),
-    rateText(tilesProcessed / seconds),
-  );
+  return fill(WORDS.averageRate, {
+    tiles: fill(TEXTS.overview.tiles, { count: tilesProcessed }),
+    time: durationText(seconds),
+    rate: tileRateText(tilesProcessed / seconds),
+  });
 }

@@ -3,14 +3,16 @@ import { type ApiResponse, get, send } from '../api/client.ts';
 import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
 import { type Action, useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
+import { fill } from '../format.ts';
 import { ActionNotices, Button, Choice, Loaded, PageHead, ProblemNotice, tied } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
-import { NoTasks, TaskLine, taskRequest, useAreaTexts } from '../parts/task-parts.tsx';
+import { NoTasks, TaskLine, taskRequest, useAreaTexts, useHostFailures } from '../parts/task-parts.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { changeQuery, useRoute } from '../route.ts';
 import { may, mayWorkOn, useCaller } from '../session.tsx';
 import {
+  AGES,
   canRetry,
   conditionsOf,
   filterOf,
@@ -21,7 +23,7 @@ import {
   type TaskFilter,
 } from '../task-filter.ts';
 import { requestOfTask } from '../task-request.ts';
-import { TEXTS } from '../texts.ts';
+import { LOCALE, TEXTS } from '../texts.ts';
 import { TaskPage } from './task.tsx';
 
 type TaskListResponse = ApiResponse<'GET /api/v1/tasks'>;
@@ -55,6 +57,7 @@ function TaskList() {
     return merged(listed, changes).filter((task) => fits(task, conditions));
   }, [resource.data, further, changes, conditions]);
   const areaText = useAreaTexts();
+  const failures = useHostFailures(tasks);
   const rows = tasks.map((task) => ({ task, area: areaText(task), on: chosen.has(task.id) }));
   const choose = (id: number, on: boolean) =>
     setChosen((before) => (on ? new Set([...before, id]) : new Set([...before].filter((one) => one !== id))));
@@ -85,7 +88,9 @@ function TaskList() {
         >
           {() => (
             <VirtualList items={rows} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ task }) => task.id}>
-              {({ task, area, on }) => <TaskLine task={task} area={area} chosen={on} onChoose={choose} />}
+              {({ task, area, on }) => (
+                <TaskLine task={task} area={area} failures={failures} chosen={on} onChoose={choose} />
+              )}
             </VirtualList>
           )}
         </Loaded>
@@ -112,7 +117,7 @@ function Filters(props: { filter: TaskFilter; fault: LayerFault; onFault: (fault
         {...fields.choice('state')}
       />
       <Choice label={WORDS.type} options={{ '': WORDS.any, ...types }} {...fields.choice('type')} />
-      <Choice label={WORDS.created} options={WORDS.sinces} {...fields.choice('days')} />
+      <Choice label={WORDS.created} options={AGES} {...fields.choice('days')} />
       <LayerField fault={fault} onFault={onFault} {...fields.choice('layer')} />
     </div>
   );
@@ -137,41 +142,49 @@ function StopAll(props: { filter: TaskFilter; fault: LayerFault; tasks: readonly
   // biome-ignore lint/correctness/useExhaustiveDependencies: tasks that begin and end change the number
   useEffect(reload, [live, reload]);
   if (!operates) return null;
-  const text = WORDS.stopCount(data?.count ?? { running: 0, pending: 0, paused: 0 });
+  const text = stopText(data?.count);
   const stop = async () => {
     const { tasks: stopped } = await send<StopResponse>('POST', 'api/v1/tasks/stop', conditions);
     reload();
-    return WORDS.stopped(stopped.length);
+    return fill(WORDS.stopped, { count: stopped.length });
   };
   return (
     <>
       <ConfirmButton
         action={action}
-        disabled={fault !== null || text === null}
-        title={WORDS.stopQuestion(text ?? '')}
+        disabled={fault !== null || text === ''}
+        title={fill(WORDS.stopQuestion, { which: text })}
         verb={WORDS.stopAll}
         text={`${filterText(filter)} ${WORDS.stopText}`}
         onConfirm={stop}
       >
-        {text === null ? WORDS.stopAll : WORDS.stopThese(text)}
+        {text === '' ? WORDS.stopAll : fill(WORDS.stopThese, { which: text })}
       </ConfirmButton>
       <ActionNotices action={action} />
     </>
   );
 }
 
+/** E.g. `3 running tasks and 12 pending tasks`; empty without any. */
+function stopText(counts: StopResponse['count'] | undefined): string {
+  const parts = Object.entries(counts ?? {}).filter(([, count]) => count > 0);
+  return new Intl.ListFormat(LOCALE).format(
+    parts.map(([state, count]) => fill(WORDS.stopCounts[state as keyof typeof WORDS.stopCounts], { count })),
+  );
+}
+
 /** For the question of "Stop all". */
 function filterText({ state, type, layer, days }: TaskFilter): string {
-  const { withFailures, states, types, sinces } = WORDS;
+  const { withFailures, states, types } = WORDS;
   const parts: readonly (readonly [string, string])[] = [
     [WORDS.state, state === 'failed' ? withFailures : (states[state as Task['state']] ?? '')],
     [WORDS.type, types[type as Task['type']] ?? ''],
-    [WORDS.created, days === '' ? '' : (sinces.find(([one]) => one === days)?.[1] ?? '')],
+    [WORDS.created, days === '' ? '' : (AGES.find(([one]) => one === days)?.[1] ?? '')],
     [WORDS.layer, layer],
   ];
   const sentences = parts
     .filter(([, value]) => value !== '')
-    .map(([name, value]) => `${TEXTS.labelled(name, value)}.`);
+    .map(([name, value]) => `${fill(TEXTS.labelled, { label: name, value })}.`);
   return sentences.length === 0 ? WORDS.everyTask : sentences.join(' ');
 }
 
@@ -193,11 +206,13 @@ function Selection(props: {
   ];
   return (
     <div className="row" role="toolbar" aria-label={WORDS.selection}>
-      <span role="status">{WORDS.chosen(tasks.length)}</span>
+      <span role="status">{fill(WORDS.chosen, { count: tasks.length })}</span>
       {work.map(([text, subset, perform]) => (
         <ForEach key={text} text={text} tasks={subset} action={action} perform={perform} />
       ))}
-      <Button onClick={() => onChoose(all.map(({ id }) => id))}>{WORDS.chooseAll(all.length)}</Button>
+      <Button onClick={() => onChoose(all.map(({ id }) => id))}>
+        {fill(WORDS.chooseAll, { count: all.length })}
+      </Button>
       <Button onClick={() => onChoose([])}>{WORDS.chooseNone}</Button>
       <ActionNotices action={action} />
     </div>
@@ -214,14 +229,14 @@ function ForEach(props: {
   const label = `${text} (${tasks.length})`;
   const all = async () => {
     for (const task of tasks) await perform(task);
-    return WORDS.requested(text, tasks.length);
+    return fill(WORDS.requested, { what: text, count: tasks.length });
   };
   return (
     <ConfirmButton
       action={action}
       disabled={tasks.length === 0}
       kind={text === WORDS.stop ? 'danger' : ''}
-      title={WORDS.question(label)}
+      title={fill(WORDS.question, { what: label })}
       verb={label}
       text={tasks.map(({ id }) => `#${id}`).join(', ')}
       onConfirm={all}

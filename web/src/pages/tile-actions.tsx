@@ -1,6 +1,6 @@
 import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { bytesText, countText } from '../format.ts';
+import { bytesText, fill, zoomsText } from '../format.ts';
 import { insideOf, type TileSet, wishesOf } from '../map/tile-set.ts';
 import { ActionNotices, Button, LinkButton } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
@@ -24,7 +24,7 @@ export function TileActions(props: {
   const caller = useCaller();
   if (!may(caller, 'operator')) return null;
   if (!mayWorkOn(caller, info.layer)) return <p className="quiet">{TEXTS.notYours}</p>;
-  const name = WORDS.picture(info.z, info.x, info.y);
+  const name = fill(WORDS.picture, { z: info.z, x: info.x, y: info.y });
   const removal = (text: string, title: string, zoomStop: number, typed?: string) => (
     <ConfirmButton
       action={action}
@@ -33,12 +33,16 @@ export function TileActions(props: {
       name={typed}
       text={async () => {
         const { tiles, bytes } = await truncate(set, info, zoomStop, true);
-        return WORDS.removalText(countText(tiles), bytesText(bytes), info.z, zoomStop);
+        return fill(WORDS.removalText, {
+          count: tiles,
+          bytes: bytesText(bytes),
+          zooms: zoomsText(info.z, zoomStop),
+        });
       }}
       onConfirm={async () => {
         const { tiles } = await truncate(set, info, zoomStop, false);
         onRemoved();
-        return WORDS.truncated(countText(tiles));
+        return fill(WORDS.truncated, { count: tiles });
       }}
     >
       {text}
@@ -56,10 +60,10 @@ export function TileActions(props: {
           {action.busy ? WORDS.working : WORDS.renew}
         </Button>
         <LinkButton href={seedAddress(set, info)}>{WORDS.renewBelow}</LinkButton>
-        {removal(WORDS.truncate, TEXTS.removeTitle(name), info.z)}
+        {removal(WORDS.truncate, fill(TEXTS.removeTitle, { name }), info.z)}
         {removal(
           WORDS.truncateBelow,
-          below ? WORDS.belowTitle(name) : TEXTS.removeTitle(name),
+          below ? fill(WORDS.belowTitle, { name }) : fill(TEXTS.removeTitle, { name }),
           set.gridSet.zoomStop,
           below ? set.layer.name : undefined,
         )}

@@ -5,8 +5,8 @@ import {
   agoText,
   bytesText,
   coordinateText,
-  countText,
   failureText,
+  fill,
   percentText,
   timeText,
   valuesText,
@@ -31,8 +31,8 @@ export function TileDetails({ set, place }: { set: TileSet; place: TilePlace }) 
   /** When the tile that was removed had been stored: what is known of it is old until it is asked for again. */
   const [removed, setRemoved] = useState<string | null>(null);
   return (
-    <section className="stack" aria-label={WORDS.picture(z, x, y)}>
-      <h3>{WORDS.picture(z, x, y)}</h3>
+    <section className="stack" aria-label={fill(WORDS.picture, { z, x, y })}>
+      <h3>{fill(WORDS.picture, { z, x, y })}</h3>
       <Loaded resource={tile}>
         {(info) => (
           <>
@@ -66,7 +66,7 @@ function Picture(props: { set: TileSet; info: TileInfo; gone: boolean }) {
   const { set, info, gone } = props;
   if (!info.stored || gone) return <p className="notice">{WORDS.notStored}</p>;
   if (!info.format.startsWith('image/')) return <p className="notice">{info.format}</p>;
-  const alt = WORDS.picture(info.z, info.x, info.y);
+  const alt = fill(WORDS.picture, { z: info.z, x: info.x, y: info.y });
   const address = `${tileContentAddress(set, info)}&_=${part(info.stored.storedAt)}`;
   return (
     <figure>
@@ -90,7 +90,7 @@ function Comparison({ comparison }: { comparison: TileComparison }) {
           <Side
             title={WORDS.difference}
             address={difference.picture}
-            under={WORDS.differenceShare(percentText(difference.share))}
+            under={fill(WORDS.differenceShare, { share: percentText(difference.share) })}
           />
         )}
       </div>
@@ -118,10 +118,18 @@ function Known({ set, info }: { set: TileSet; info: TileInfo }) {
   const key = [layer, gridSet, format, valuesText(parameters), `${z}/${x}/${y}`];
   const uses =
     page.lastUsedAt === null
-      ? WORDS.pageUnused(`${page.x}/${page.y}`)
-      : WORDS.pageUses(`${page.x}/${page.y}`, countText(page.hits), agoText(page.lastUsedAt));
+      ? fill(WORDS.pageUnused, { place: `${page.x}/${page.y}` })
+      : fill(WORDS.pageUses, {
+          place: `${page.x}/${page.y}`,
+          count: page.hits,
+          ago: agoText(page.lastUsedAt),
+        });
   const range =
-    metatile && WORDS.metatileRange(`${metatile.minX}–${metatile.maxX}`, `${metatile.minY}–${metatile.maxY}`);
+    metatile &&
+    fill(WORDS.metatileRange, {
+      columns: `${metatile.minX}–${metatile.maxX}`,
+      rows: `${metatile.minY}–${metatile.maxY}`,
+    });
   const link = (
     <a href={address} target="_blank" rel="noopener">
       {address}
@@ -155,7 +163,7 @@ function storedFacts({ bytes, checksum, storedAt, madeBy, expiresAt, expired }: 
   const until = expiresAt === null ? TEXTS.never : timeText(expiresAt);
   const size = (
     <>
-      {bytesText(bytes)} <span className="quiet">{WORDS.crc(checksum)}</span>
+      {bytesText(bytes)} <span className="quiet">{fill(WORDS.crc, { checksum })}</span>
     </>
   );
   return [
@@ -169,6 +177,6 @@ function storedFacts({ bytes, checksum, storedAt, madeBy, expiresAt, expired }: 
 function makerOf({ kind, task, inHistory }: Stored['madeBy']): ReactNode {
   if (kind === 'request') return WORDS.byRequest;
   if (task === null) return WORDS.byUnknown;
-  if (!inHistory) return WORDS.byForgotten(task);
-  return <a href={addressOf('tasks', String(task))}>{WORDS.byTask(task)}</a>;
+  if (!inHistory) return fill(WORDS.byForgotten, { id: task });
+  return <a href={addressOf('tasks', String(task))}>{fill(WORDS.byTask, { id: task })}</a>;
 }

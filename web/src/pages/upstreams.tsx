@@ -1,7 +1,7 @@
 import { part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi } from '../api/use-resource.ts';
-import { agoText, countText, momentText, rateText, timeText } from '../format.ts';
+import { agoText, countText, fill, momentText, rateText, timeText } from '../format.ts';
 import { ActionNotices, Bar, Button, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { ConfirmButton } from '../parts/dialog.tsx';
@@ -35,11 +35,12 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
   const { limits, latency, budget, waiting, errors, waitingReason, pausedBy, pausedAt } = host;
   const waitingUntil = waitingReason === 'paused' ? null : host.waitingUntil;
   const failures = Object.entries(errors).map(([kind, count]) =>
-    TEXTS.labelled(kindText(kind), countText(count)),
+    fill(TEXTS.labelled, { label: kindText(kind), value: countText(count) }),
   );
   const reason = waitingReason && WORDS.reasons[waitingReason];
   const most = limits.ratePerSecond;
-  const rate = WORDS.rate(rateText(host.requestsPerSecond), most === null ? null : rateText(most));
+  const now = rateText(host.requestsPerSecond);
+  const rate = `${most === null ? now : fill(TEXTS.outOf, { some: now, all: rateText(most) })}/s`;
   const quiet = limits.quietHours;
   return (
     <Card title={host.host} className="span-6" aside={<HealthBadge host={host} />}>
@@ -47,20 +48,29 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
         <div>
           <Bar share={host.inFlight / Math.max(1, limits.concurrency)} label={WORDS.inFlight} />
           <span className="small quiet">
-            {WORDS.concurrency(host.inFlight, host.concurrency, limits.concurrency)}
+            {fill(WORDS.concurrency, {
+              now: host.inFlight,
+              limit: host.concurrency,
+              most: limits.concurrency,
+            })}
           </span>
         </div>
         <HostButtons host={host} onChanged={onChanged} />
         <Facts
           of={[
-            [WORDS.pausedBy, pausedBy && WORDS.pausedByText(pausedBy, timeText(pausedAt ?? ''))],
+            [
+              WORDS.pausedBy,
+              pausedBy && fill(WORDS.pausedByText, { who: pausedBy, time: timeText(pausedAt ?? '') }),
+            ],
             [WORDS.pausedUntil, waitingUntil && `${momentText(waitingUntil)}${reason ? ` (${reason})` : ''}`],
             [TEXTS.overview.requests, `${countText(host.requests)} (${rate})`],
             [
               WORDS.latency,
-              latency ? WORDS.latencyText(countText(latency.p50), countText(latency.p95)) : TEXTS.unknown,
+              latency
+                ? fill(WORDS.latencyText, { median: countText(latency.p50), p95: countText(latency.p95) })
+                : TEXTS.unknown,
             ],
-            [WORDS.waiting, WORDS.waitingText(waiting.interactive, waiting.task)],
+            [WORDS.waiting, fill(WORDS.waitingText, { people: waiting.interactive, tasks: waiting.task })],
             [TEXTS.tasks.failures, failures.join(', ') || TEXTS.none],
             [WORDS.failingSince, host.failingSince && timeText(host.failingSince)],
             [
@@ -70,7 +80,10 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
             [WORDS.lastError, host.lastError && errorText(host.lastError)],
             [WORDS.layers, <LayerLinks key="layers" names={host.layers} />],
             [WORDS.refused, host.refused > 0 ? countText(host.refused) : null],
-            [WORDS.budget, budget && TEXTS.outOf(countText(budget.used), countText(budget.limit))],
+            [
+              WORDS.budget,
+              budget && fill(TEXTS.outOf, { some: countText(budget.used), all: countText(budget.limit) }),
+            ],
             [WORDS.quietHours, quiet.length > 0 ? `${quiet.join(', ')} ${limits.timeZone}` : null],
           ]}
         />
@@ -80,7 +93,7 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
 }
 
 function errorText({ at, layer, message, upstream }: NonNullable<Upstream['lastError']>): string {
-  return TEXTS.labelled(layer, `${upstream?.text || message} (${agoText(at)})`);
+  return fill(TEXTS.labelled, { label: layer, value: `${upstream?.text || message} (${agoText(at)})` });
 }
 
 /** A host is shared by its layers: it needs the right to work on all of them. */
@@ -94,7 +107,7 @@ function HostButtons({ host, onChanged }: { host: Upstream; onChanged: () => voi
     onChanged();
     return text(after);
   };
-  const label = (text: string) => TEXTS.labelled(text, host.host);
+  const label = (text: string) => fill(TEXTS.labelled, { label: text, value: host.host });
   const { pause, resume, tryNow } = WORDS;
   const button = (text: string, work: () => Promise<string>) => (
     <Button aria-label={label(text)} disabled={action.busy} onClick={() => action.run(work)}>
@@ -110,7 +123,7 @@ function HostButtons({ host, onChanged }: { host: Upstream; onChanged: () => voi
             action={action}
             kind=""
             label={label(pause)}
-            title={WORDS.pauseTitle(host.host)}
+            title={fill(WORDS.pauseTitle, { host: host.host })}
             verb={pause}
             text={WORDS.pauseText}
             command={curl('POST', path('pause'))}
@@ -131,5 +144,5 @@ function isTriable({ waitingReason, state }: Upstream): boolean {
 
 function triedText({ state, lastFailure }: Upstream): string {
   if (state === 'healthy') return WORDS.answered;
-  return lastFailure ? WORDS.stillFailing(lastFailure.text) : WORDS.notTried;
+  return lastFailure ? fill(WORDS.stillFailing, { how: lastFailure.text }) : WORDS.notTried;
 }

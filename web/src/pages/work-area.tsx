@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { coordinateText } from '../format.ts';
+import { coordinateText, fill } from '../format.ts';
 import { useBaseMap } from '../map/base-map.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
 import {
@@ -72,7 +72,9 @@ export function AreaMap({ set, area, onChange }: AreaProps) {
         onReady={ready}
         events={{ onTileFailed: setFailed }}
       />
-      {failed !== null && <p className="notice warn small">{TEXTS.layer.tileFailed(failed)}</p>}
+      {failed !== null && (
+        <p className="notice warn small">{fill(TEXTS.layer.tileFailed, { address: failed })}</p>
+      )}
     </div>
   );
 }
@@ -82,7 +84,7 @@ export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonl
   if (area.kind === 'shape') {
     return (
       <>
-        <p className="notice">{WORDS.shape(cornersOf(area.shape))}</p>
+        <p className="notice">{fill(WORDS.shape, { corners: cornersOf(area.shape) })}</p>
         {fault !== null && <p className="small field-error">{fault}</p>}
       </>
     );

@@ -1,6 +1,6 @@
 import { type ApiResponse, part } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
-import { bytesText, countText, durationText, percentText } from '../format.ts';
+import { bytesText, countText, durationText, fill, percentText } from '../format.ts';
 import { Facts, ProblemNotice, Table } from '../parts/basics.tsx';
 import type { TaskRequest } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
@@ -87,7 +87,8 @@ export function Estimate({ resource: { data, problem } }: { resource: ReturnType
   if (problem) return <ProblemNotice problem={problem} />;
   if (!data) return <p className="quiet">{WORDS.estimating}</p>;
   const { tiles, all, stale, addedBytes, seconds, zooms } = data;
-  const count = tiles === all ? countText(all) : TEXTS.outOf(countText(tiles), countText(all));
+  const count =
+    tiles === all ? countText(all) : fill(TEXTS.outOf, { some: countText(tiles), all: countText(all) });
   return (
     <div aria-live="polite">
       <Facts
@@ -136,7 +137,7 @@ function rangeText(range: Range): string {
 }
 
 function sizeText(range: Range): string {
-  return isWide(range) ? WORDS.fewSamples(rangeText(range)) : rangeText(range);
+  return isWide(range) ? fill(WORDS.fewSamples, { range: rangeText(range) }) : rangeText(range);
 }
 
 function isWide({ least, most }: Range): boolean {
@@ -147,9 +148,9 @@ function roomText({ quota, addedBytes }: Remaining): string | null {
   if (quota === null) return TEXTS.overview.noQuota;
   if (addedBytes === null) return WORDS.bytesUnknown;
   const room = quota.limitBytes - quota.usedBytes;
-  if (addedBytes.most <= room) return WORDS.quotaFits(bytesText(room - addedBytes.most));
+  if (addedBytes.most <= room) return fill(WORDS.quotaFits, { left: bytesText(room - addedBytes.most) });
   const limit = bytesText(quota.limitBytes);
-  return addedBytes.least > room ? WORDS.quotaOf(limit) : WORDS.quotaPerhaps(limit);
+  return addedBytes.least > room ? fill(WORDS.quotaOf, { limit }) : fill(WORDS.quotaPerhaps, { limit });
 }
 
 /** Amber, or red where the task defeats itself. */
@@ -159,15 +160,19 @@ export function estimateWarnings(estimate: Remaining): readonly (readonly ['warn
   const warnings: (readonly ['warn' | 'bad', string])[] = [];
   const needed = addedBytes && rangeText(addedBytes);
   if (needed !== null && quota && least > quota.limitBytes) {
-    warnings.push(['bad', WORDS.quotaTooSmall(needed, bytesText(quota.limitBytes))]);
+    warnings.push(['bad', fill(WORDS.quotaTooSmall, { needed, limit: bytesText(quota.limitBytes) })]);
   } else if (quota && quota.usedBytes + most > quota.limitBytes) {
-    warnings.push(['warn', WORDS.quotaEvicts(bytesText(quota.usedBytes + most - quota.limitBytes))]);
+    warnings.push([
+      'warn',
+      fill(WORDS.quotaEvicts, { bytes: bytesText(quota.usedBytes + most - quota.limitBytes) }),
+    ]);
   }
   if (needed !== null && disk && most > disk.freeBytes)
     warnings.push([
       least > disk.freeBytes ? 'bad' : 'warn',
-      WORDS.diskTooSmall(bytesText(disk.freeBytes), needed),
+      fill(WORDS.diskTooSmall, { free: bytesText(disk.freeBytes), needed }),
     ]);
-  if (seconds !== null && seconds > VERY_LONG) warnings.push(['warn', WORDS.tooLong(durationText(seconds))]);
+  if (seconds !== null && seconds > VERY_LONG)
+    warnings.push(['warn', fill(WORDS.tooLong, { time: durationText(seconds) })]);
   return warnings;
 }

@@ -9,7 +9,7 @@ import {
 import { type ApiResponse, fetchJson, part } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
-import { bytesText, countText } from '../format.ts';
+import { bytesText, countText, fill } from '../format.ts';
 import { WHOLE } from '../map/draw-area.ts';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
 import { ActionNotices, Button, Card, Check, Choice, Copy, Form, TextField, tied } from '../parts/basics.tsx';
@@ -176,7 +176,7 @@ export function WorkForm(props: WorkProps) {
 function commandsOf(calls: readonly Call[]): string {
   const lines = calls.slice(0, SHOWN_CALLS).map(({ method, path, body }) => curl(method, path, body));
   const more = calls.length - lines.length;
-  return [...lines, ...(more > 0 ? [`# ${WORDS.moreCommands(countText(more))}`] : [])].join('\n');
+  return [...lines, ...(more > 0 ? [`# ${fill(WORDS.moreCommands, { count: more })}`] : [])].join('\n');
 }
 
 /** Proposes zooms by the type of work, and by the zooms that have tiles. */
@@ -224,7 +224,7 @@ function PlanFields(props: {
       type="number"
       min={zoomStart}
       max={zoomStop}
-      label={WORDS[name]}
+      label={WORDS.zooms[name]}
       error={faults[name] ?? null}
       value={plan[name]}
       onText={(text) => onChange({ [name]: text, zoomsProposed: false })}
@@ -274,7 +274,7 @@ function PlanFields(props: {
           />
         )}
         {!onlyOne && combinations > 1 && combinations <= MAX_COMBINATIONS && (
-          <Check label={WORDS.every(combinations)} {...fields.check('every')} />
+          <Check label={fill(WORDS.every, { count: combinations })} {...fields.check('every')} />
         )}
         <AreaFields
           set={plan.set}
@@ -309,6 +309,7 @@ function Size(props: {
   const isEmpty = data?.all === 0;
   // A seed may still renew tiles that have expired.
   const canStart = onCached ? Boolean(tiles) : tiles !== undefined && !isEmpty;
+  const meaning = type in WORDS.means ? WORDS.means[type as keyof typeof WORDS.means] : null;
   const isReady = allowed && (isSaved || canStart);
   const emptyText = isEmpty && plan.byUse ? WORDS.unused : WORDS.nothingToDo;
   const seeds = useResource<Seeds>(type === 'truncate' ? seedsAddress(set.layer.name) : null);
@@ -319,7 +320,7 @@ function Size(props: {
         {!request && <p className="quiet">{WORDS.faulty}</p>}
         {counted && isTask(type) && !onCached && <Estimate resource={estimate} />}
         {counted && onCached && <CachedCount resource={cached} />}
-        {request && WORDS.means[type] && <p className="quiet">{WORDS.means[type]}</p>}
+        {request && meaning && <p className="quiet">{meaning}</p>}
         {request && tiles === 0 && !isSaved && (
           <p className="quiet">{onCached || isEmpty ? emptyText : WORDS.allCached}</p>
         )}
@@ -340,12 +341,15 @@ function questionOf(
 ): ReactNode {
   if (type === 'truncate' && cached)
     return paragraphs([
-      WORDS.confirmText(countText(cached.tiles), bytesText(cached.bytes), layer),
+      fill(WORDS.confirmText, { count: cached.tiles, bytes: bytesText(cached.bytes), layer }),
       seeds && seedsText(seeds),
     ]);
   if (!estimate || estimate.tiles <= MANY_TILES) return null;
   const warnings = estimateWarnings(estimate).map(([, text]) => text);
-  const size = WORDS.manyText(countText(estimate.tiles), countText(estimate.upstreamRequests));
+  const size = fill(WORDS.manyText, {
+    tiles: countText(estimate.tiles),
+    requests: countText(estimate.upstreamRequests),
+  });
   return [size, ...warnings].join(' ');
 }
 

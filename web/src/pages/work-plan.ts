@@ -1,6 +1,6 @@
 import { fittingZoom } from '../../../src/domain/fitting-zoom.ts';
 import { part } from '../api/client.ts';
-import { numberField, typedNumber } from '../format.ts';
+import { fill, numberField, typedNumber } from '../format.ts';
 import { type Area, boundsIn, coordinateTexts, isWhole, shapeIn, WHOLE } from '../map/draw-area.ts';
 import { rectangleOf } from '../map/shapes.ts';
 import { type GridSetInfo, type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
@@ -59,7 +59,10 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   const startIsWrong = zoomStart === null || zoomStart < gridSet.zoomStart || zoomStart > gridSet.zoomStop;
   const faults = {
     ...(!offered && {
-      [startIsWrong ? 'zoomStart' : 'zoomStop']: WORDS.badZooms(gridSet.zoomStart, gridSet.zoomStop),
+      [startIsWrong ? 'zoomStart' : 'zoomStop']: fill(WORDS.badZooms, {
+        from: gridSet.zoomStart,
+        to: gridSet.zoomStop,
+      }),
     }),
     ...(!threadCount && { threads: WORDS.badThreads }),
     ...(byUse && share === null && { percent: WORDS.badPercent }),

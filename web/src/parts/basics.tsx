@@ -3,6 +3,7 @@ import type { Problem } from '../api/client.ts';
 import type { Action } from '../api/use-action.ts';
 import type { Resource } from '../api/use-resource.ts';
 import { docsAddress } from '../docs-address.ts';
+import { fill } from '../format.ts';
 import { useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 
@@ -25,7 +26,9 @@ export function ProblemNotice({ problem, retry }: { problem: Problem | null; ret
   return (
     <p className="notice bad" role="alert">
       <span>{problem.message}</span>
-      {problem.requestId !== null && <span className="request">{TEXTS.request(problem.requestId)}</span>}
+      {problem.requestId !== null && (
+        <span className="request">{fill(TEXTS.request, { id: problem.requestId })}</span>
+      )}
       {retry && (
         <Button kind="plain" onClick={retry}>
           {TEXTS.retry}
@@ -289,7 +292,11 @@ export function Copy({ text, label }: { text: string; label: string }) {
   return (
     <div className="copy">
       <pre>{text}</pre>
-      <Button kind="plain" onClick={copy} aria-label={TEXTS.labelled(TEXTS.copy, label)}>
+      <Button
+        kind="plain"
+        onClick={copy}
+        aria-label={fill(TEXTS.labelled, { label: TEXTS.copy, value: label })}
+      >
         {copied ? TEXTS.copied : TEXTS.copy}
       </Button>
     </div>

@@ -1,5 +1,6 @@
 import { type FocusEvent, type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Action } from '../api/use-action.ts';
+import { fill } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 import { Button, FoldedCopy, Input } from './basics.tsx';
 
@@ -72,7 +73,12 @@ export function Confirm({ children, name, command, ...question }: Question & Saf
       <div>{children}</div>
       {command !== undefined && <FoldedCopy text={command} label={TEXTS.tasks.curl} />}
       {name !== undefined && (
-        <Input label={TEXTS.layer.typeName(name)} value={typed} autoComplete="off" onText={setTyped} />
+        <Input
+          label={fill(TEXTS.layer.typeName, { name })}
+          value={typed}
+          autoComplete="off"
+          onText={setTyped}
+        />
       )}
     </Dialog>
   );

@@ -13,7 +13,6 @@ const SHAPES: Readonly<Record<string, string>> = {
   accounts: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 21c0-4 4-6 8-6s8 2 8 6',
   keys: 'M8 9a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 13h9M18 13v4',
   audit: 'M6 3h9l4 4v14H6zM9 12h7M9 16h7M9 8h3',
-  api: 'M8 7l-5 5 5 5M16 7l5 5-5 5',
   about: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 11v5M12 8h.01',
 };
 

@@ -1,5 +1,4 @@
-import { chooseLanguage, LANGUAGE, LANGUAGES } from '../language.ts';
-import { TEXTS } from '../texts.ts';
+import { chooseLanguage, LANGUAGE, LANGUAGES, TEXTS } from '../texts.ts';
 import { Choice } from './basics.tsx';
 
 export function LanguageChoice() {

@@ -10,7 +10,7 @@ import {
 import { closestName } from '../../../src/lib/closest-name.ts';
 import { type ApiResponse, part } from '../api/client.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
-import { listOf } from '../format.ts';
+import { fill, listOf } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 import { Loaded, TextField } from './basics.tsx';
@@ -56,7 +56,7 @@ export function LayerField(props: {
     if (isPicked || text === '' || !grows || faultIn(text, allowed) !== null) return take(text);
     // Not chosen yet: it may be the beginning of a longer name.
     setTyped(text);
-    onFault(TEXTS.layers.pressEnter(text));
+    onFault(fill(TEXTS.layers.pressEnter, { name: text }));
   };
   const choose = (event: KeyboardEvent) => {
     if (event.key !== 'Enter') return;
@@ -106,10 +106,16 @@ function withWords<L extends { readonly name: string; readonly title: string }>(
   return layers.filter(({ name, title }) => `${name}\n${title}`.toLowerCase().includes(wanted));
 }
 
+/** The fault, with the name that was probably meant. */
+export function unknownName(fault: string, name: string, names: readonly string[]): string {
+  const guess = closestName(name, names);
+  return fill(fault, { name }) + (guess === null ? '' : fill(TEXTS.didYouMean, { name: guess }));
+}
+
 function faultIn(text: string, layers: readonly { readonly name: string }[]): LayerFault {
   const names = layers.map(({ name }) => name);
   if (names.includes(text)) return null;
-  return text === '' ? TEXTS.layers.missing : TEXTS.layers.unknown(text, closestName(text, names));
+  return text === '' ? TEXTS.layers.missing : unknownName(TEXTS.layers.unknown, text, names);
 }
 
 /** Layers that a user, a token or a key has: names and patterns such as `osm:*`, with commas. A name of no layer is a fault. */

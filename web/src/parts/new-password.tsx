@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { fill } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 import { type InputProps, Password, TextField } from './basics.tsx';
 
@@ -17,7 +18,7 @@ export function NewPassword(props: InputProps & { value: string; help?: string }
       <TextField
         type="password"
         autoComplete="new-password"
-        label={WORDS.repeated(label)}
+        label={fill(WORDS.repeated, { label })}
         required={required || value !== ''}
         error={again === '' || again === value ? null : WORDS.notRepeated}
         value={again}

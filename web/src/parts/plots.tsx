@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useState } from 'react';
-import { bytesText, momentText, percentText, timeText } from '../format.ts';
+import { bytesText, fill, momentText, percentText, timeText } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 
 const WIDTH = 600;
@@ -67,7 +67,7 @@ export function Plot(props: {
       <div
         className="plot"
         role="img"
-        aria-label={TEXTS.labelled(label, TEXTS.atMost(text(highest)))}
+        aria-label={fill(TEXTS.labelled, { label, value: fill(TEXTS.atMost, { value: text(highest) }) })}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys read the values
         tabIndex={0}
         onPointerMove={point}
@@ -94,7 +94,7 @@ export function Plot(props: {
           >
             <strong>{time(at)}</strong>
             {lines.map(({ name, values }) => (
-              <span key={name}>{TEXTS.labelled(name, text(values[at] ?? 0))}</span>
+              <span key={name}>{fill(TEXTS.labelled, { label: name, value: text(values[at] ?? 0) })}</span>
             ))}
           </div>
         )}
@@ -111,7 +111,8 @@ export function Plot(props: {
 export function Gauge({ bytes, limit }: { bytes: number; limit: number | null }) {
   const share = limit === null || limit === 0 ? 0 : Math.min(1, bytes / limit);
   const length = Math.PI * 80;
-  const under = limit === null ? TEXTS.overview.noQuota : TEXTS.overview.ofQuota(bytesText(limit));
+  const under =
+    limit === null ? TEXTS.overview.noQuota : fill(TEXTS.overview.ofQuota, { limit: bytesText(limit) });
   const title = limit === null ? bytesText(bytes) : percentText(bytes / Math.max(1, limit));
   return (
     <svg className="gauge" viewBox="0 0 200 122" role="img" aria-label={`${bytesText(bytes)}, ${under}`}>

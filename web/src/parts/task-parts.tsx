@@ -1,14 +1,15 @@
 import { type ApiResponse, send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
 import { useAction } from '../api/use-action.ts';
-import { useApi } from '../api/use-resource.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
 import {
   coordinateText,
   countText,
   durationText,
+  fill,
   momentText,
   percentText,
-  rateText,
+  tileRateText,
   timeText,
   valuesText,
   withLocalTimes,
@@ -47,8 +48,11 @@ export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
 
 /** Of a truncation the tiles that were there: the others of its area are no work. */
 function progressText({ type, tilesProcessed, tilesTotal, counters }: Task): string {
-  if (type === 'truncate') return WORDS.deletedTiles(countText(counters.removed));
-  return WORDS.progress(countText(tilesProcessed), countText(tilesTotal), tilesTotal === 1);
+  if (type === 'truncate') return fill(WORDS.deletedTiles, { count: counters.removed });
+  return fill(WORDS.progress, {
+    done: countText(tilesProcessed),
+    count: tilesTotal,
+  });
 }
 
 export function TaskBar({ task }: { task: Task }) {
@@ -60,13 +64,13 @@ export function TaskBar({ task }: { task: Task }) {
       <Bar
         share={share}
         fault={tilesTotal === 0 ? 0 : counters.failed / tilesTotal}
-        label={TEXTS.labelled(task.layer, label)}
+        label={fill(TEXTS.labelled, { label: task.layer, value: label })}
         kind={isOver(task) ? 'done' : state}
       />
       <span className="small quiet">
         {percentText(share)} · {label}
         {counters.failed > 0 && (
-          <span className="bad"> · {WORDS.failedTiles(countText(counters.failed))}</span>
+          <span className="bad"> · {fill(WORDS.failedTiles, { count: counters.failed })}</span>
         )}
       </span>
     </div>
@@ -81,11 +85,13 @@ export function formatText({ format }: Task): string {
 export function TaskLine(props: {
   task: Task;
   area: string;
+  failures: HostFailures;
   chosen?: boolean;
   onChoose?: (id: number, on: boolean) => void;
 }) {
-  const { task, area, chosen = false, onChoose } = props;
-  const zooms = WORDS.zoomRange(task.zoomStart, task.zoomStop);
+  const { task, area, failures, chosen = false, onChoose } = props;
+  const { zoomStart, zoomStop } = task;
+  const zooms = zoomStart === zoomStop ? `z ${zoomStart}` : `z ${zoomStart}–${zoomStop}`;
   const parts = [zooms, area, task.gridSet, formatText(task), valuesText(task.parameters)];
   const where = parts.filter((text) => text !== '').join(' · ');
   return (
@@ -94,7 +100,7 @@ export function TaskLine(props: {
         {onChoose && (
           <input
             type="checkbox"
-            aria-label={WORDS.choose(task.id)}
+            aria-label={fill(WORDS.choose, { id: task.id })}
             checked={chosen}
             onChange={({ target }) => onChoose(task.id, target.checked)}
           />
@@ -103,7 +109,7 @@ export function TaskLine(props: {
           #{task.id}
         </a>
       </span>
-      <span className="cut" title={TEXTS.labelled(task.layer, where)}>
+      <span className="cut" title={fill(TEXTS.labelled, { label: task.layer, value: where })}>
         <strong>{WORDS.types[task.type]}</strong> {task.layer}
         <span className="cut small quiet block">{where}</span>
       </span>
@@ -114,12 +120,12 @@ export function TaskLine(props: {
         <TaskBar task={task} />
       </div>
       <span className="small quiet left-column">
-        <span className="two-lines" title={pace(task)}>
-          {pace(task)}
+        <span className="two-lines" title={pace(task, failures)}>
+          {pace(task, failures)}
         </span>
       </span>
       <span className="small quiet two-lines who-column">
-        {timeText(task.createdAt)} {WORDS.by(task.createdBy)}
+        {timeText(task.createdAt)} {fill(WORDS.by, { name: task.createdBy })}
       </span>
       {onChoose && <TaskButtons task={task} inRow />}
     </div>
@@ -132,7 +138,8 @@ export function TaskButtons({ task, inRow = false }: { task: Task; inRow?: boole
   const action = useAction();
   if (!mayWorkOn(caller, task.layer)) return inRow ? <span /> : null;
   const retry = () => taskRequest(task, 'retry').then(({ id }) => goTo(addressOf('tasks', String(id))));
-  const label = (text: string) => (inRow ? TEXTS.labelled(text, `#${task.id}`) : undefined);
+  const label = (text: string) =>
+    inRow ? fill(TEXTS.labelled, { label: text, value: `#${task.id}` }) : undefined;
   const button = (text: string, work: () => Promise<unknown>, kind = '', short = text) => (
     <Button kind={kind} aria-label={label(text)} disabled={action.busy} onClick={() => action.run(work)}>
       {inRow ? short : text}
@@ -146,7 +153,7 @@ export function TaskButtons({ task, inRow = false }: { task: Task; inRow?: boole
         <ConfirmButton
           action={action}
           label={label(WORDS.stop)}
-          title={WORDS.stopQuestion(`#${task.id}`)}
+          title={fill(WORDS.stopQuestion, { which: `#${task.id}` })}
           verb={WORDS.stop}
           text={`${WORDS.stopText} ${WORDS.stopTypes[task.type]}`}
           onConfirm={() => taskRequest(task, 'cancel')}
@@ -210,7 +217,7 @@ export function seedsAddress(layer: string): string {
 /** Those that fill what a truncation empties; null: there are none. */
 export function seedsText({ tasks }: Seeds): string | null {
   const seeds = tasks.filter(({ type }) => type === 'seed' || type === 'reseed').length;
-  return seeds === 0 ? null : WORDS.seedsGoOn(countText(seeds));
+  return seeds === 0 ? null : fill(WORDS.seedsGoOn, { count: seeds });
 }
 
 export function NoTasks({ text }: { text: string }) {
@@ -226,6 +233,7 @@ export function layerLink(name: string) {
 }
 
 const MAX_LINKS = 20;
+const FAILURE_SECONDS = 10;
 
 export function LayerLinks({ names }: { names: readonly string[] }) {
   if (names.length === 0) return TEXTS.none;
@@ -234,27 +242,46 @@ export function LayerLinks({ names }: { names: readonly string[] }) {
       {names.slice(0, MAX_LINKS).map((name) => (
         <span key={name}>{layerLink(name)}</span>
       ))}
-      {names.length > MAX_LINKS && TEXTS.upstreams.moreLayers(names.length - MAX_LINKS)}
+      {names.length > MAX_LINKS && fill(TEXTS.upstreams.moreLayers, { more: names.length - MAX_LINKS })}
     </span>
   );
 }
 
-/** E.g. `120 tiles/s · 3 min left`, and when it is over how long it took. */
-export function pace(task: Task): string {
-  const { state, reason, waitingFor, durationMs, secondsRemaining } = task;
-  if (isOver(task)) {
-    const took = durationMs === null ? '' : WORDS.took(durationText(durationMs / 1000));
-    return [took, withLocalTimes(reason ?? '')].filter((text) => text !== '').join(' · ');
-  }
-  if (waitingFor) return waitText(waitingFor);
-  if (state !== 'running') return withLocalTimes(reason ?? '');
-  const rate = WORDS.rate(rateText(task.tilesPerSecond));
-  return secondsRemaining < 0 ? rate : `${rate} · ${WORDS.left(durationText(secondsRemaining))}`;
+/** The last failure of each upstream, by host. */
+type HostFailures = ReadonlyMap<string, string>;
+
+/** Read while one of the tasks waits for its upstream. */
+export function useHostFailures(tasks: readonly Task[]): HostFailures {
+  const waits = tasks.some(({ waitingFor }) => waitingFor?.host);
+  const { data } = useResource<ApiResponse<'GET /api/v1/upstreams'>>(
+    waits ? 'api/v1/upstreams' : null,
+    FAILURE_SECONDS,
+  );
+  return new Map(
+    data?.upstreams.flatMap(({ host, lastFailure }) => (lastFailure ? [[host, lastFailure.text]] : [])),
+  );
 }
 
-function waitText({ host, reason, until, text }: NonNullable<Task['waitingFor']>): string {
+/** E.g. `120 tiles/s · 3 min left`, why it waits, or how long it took. */
+export function pace(task: Task, failures: HostFailures): string {
+  const { state, reason, waitingFor, durationMs, secondsRemaining } = task;
+  if (isOver(task)) {
+    const took = durationMs === null ? '' : fill(WORDS.took, { time: durationText(durationMs / 1000) });
+    return [took, withLocalTimes(reason ?? '')].filter((text) => text !== '').join(' · ');
+  }
+  if (waitingFor) return waitText(waitingFor, failures);
+  if (state !== 'running') return withLocalTimes(reason ?? '');
+  const rate = tileRateText(task.tilesPerSecond);
+  return secondsRemaining < 0
+    ? rate
+    : `${rate} · ${fill(WORDS.left, { time: durationText(secondsRemaining) })}`;
+}
+
+function waitText(wait: NonNullable<Task['waitingFor']>, failures: HostFailures): string {
+  const { host, reason, until, text } = wait;
   if (host === null) return withLocalTimes(text);
-  const why = TEXTS.upstreams.reasons[reason as keyof typeof TEXTS.upstreams.reasons] ?? reason;
-  if (reason === 'paused') return TEXTS.labelled(host, why);
-  return WORDS.waitingFor(host, why, momentText(until));
+  const failure = reason === 'failing' ? failures.get(host) : undefined;
+  const why = failure ?? TEXTS.upstreams.reasons[reason as keyof typeof TEXTS.upstreams.reasons] ?? reason;
+  if (reason === 'paused') return fill(TEXTS.labelled, { label: host, value: why });
+  return fill(WORDS.waitingFor, { host, why, until: momentText(until) });
 }

@@ -12,7 +12,7 @@ import type { TileResponder } from '../../hits/tile-response.ts';
 import { createPageWriter } from '../../pages/page.ts';
 import { HttpProblem } from '../../problems.ts';
 import { type Response, withHeaders } from '../../response.ts';
-import { type Handler, openRoute, type Route } from '../../route.ts';
+import { type Handler, openRoute, type Route, tileRoute } from '../../route.ts';
 import { parametersOf } from '../kvp.ts';
 import { everyGridSetOf, gridSetsOf, stylesOf } from '../layer-facts.ts';
 import { formatAccepted } from '../negotiate.ts';
@@ -58,7 +58,8 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
   const routes: OgcRoute[] = [];
 
   function add(path: string, summary: string, handler: Handler, gives: OgcRoute['gives'] = 'document'): void {
-    const route = openRoute(`${ROOT}${path}`, withProblemDetails(screen(handler), log));
+    const open = gives === 'tile' ? tileRoute : openRoute;
+    const route = open(`${ROOT}${path}`, withProblemDetails(screen(handler), log));
     routes.push({ ...route, summary, gives });
   }
 

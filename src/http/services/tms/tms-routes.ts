@@ -13,7 +13,7 @@ import { carryKey, hasKeyInAddress } from '../../auth/reader-key.ts';
 import type { Context } from '../../context.ts';
 import { type Html, type Html as Markup, html as markup } from '../../pages/html.ts';
 import { type Response, withHeaders } from '../../response.ts';
-import { type Handler, openRoute, type Route } from '../../route.ts';
+import { type Handler, openRoute, type Route, tileRoute } from '../../route.ts';
 import { parametersOf, readKvp } from '../kvp.ts';
 import { BASE, documentResponse } from '../layer-documents.ts';
 import { titleOf } from '../layer-facts.ts';
@@ -35,7 +35,7 @@ export function tmsRoutes({ documentOf, ...deps }: Services): readonly Route[] {
     route('/{version}', service),
     route('/{version}/', service),
     route('/{version}/{map}', (context) => (namesTile(context) ? tile(context) : tileMap(context))),
-    route('/{version}/{map}/{z}/{x}/{tile}', tile),
+    tileRoute(`${ROOT}/{version}/{map}/{z}/{x}/{tile}`, tile),
   ];
 }
 

@@ -37,6 +37,8 @@ import {
 import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 
 /** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
+const GET_MAP = /(?:^|&)request=getmap(?:&|$)/i;
+
 export function wmsRoutes(services: MapServices): readonly Route[] {
   const { documentOf, screen, log } = services;
   const getCapabilities = createWmsCapabilities(documentOf);
@@ -53,7 +55,7 @@ export function wmsRoutes(services: MapServices): readonly Route[] {
     const kvp = readPairs(context);
     return requestedOperation(operations, kvp)(context, kvp, services);
   });
-  return kvpRoutes('/service/wms', withWmsExceptions(answer, createNoticePainter(), log));
+  return kvpRoutes('/service/wms', withWmsExceptions(answer, createNoticePainter(), log), GET_MAP);
 }
 
 function requestedOperation<Known>(operations: ReadonlyMap<string, Known>, kvp: Kvp): Known {

@@ -1,7 +1,7 @@
 import { shortened } from '../../../domain/errors.ts';
 import { requireVisible } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
-import { type Handler, openRoute, type Route } from '../../route.ts';
+import { type Handler, openRoute, type Route, tileRoute } from '../../route.ts';
 import { wmtsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes, pairsOf } from '../kvp.ts';
 import type { Operation, Services } from '../open-services.ts';
@@ -19,6 +19,7 @@ import { getTile, requestedLayer } from './get-tile.ts';
 import { createCrsNames } from './grid-set-crs.ts';
 
 const REST = '/service/wmts/rest';
+const GET_TILE = /(?:^|&)request=gettile(?:&|$)/i;
 const PLACE = '{gridSet}/{matrix}/{row}/{column}';
 /** With a style, with an empty one, without. */
 const TILE_PATHS = [`{layer}/{style}/${PLACE}`, `{layer}//${PLACE}`, `{layer}/${PLACE}`];
@@ -43,9 +44,9 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
   const tile = deps.remembering(async (context) => getTile(context, readPath(context), deps));
   const info: Handler = async (context) => wmtsFeatureInfo(context, readInfoPath(context), deps);
   return [
-    ...kvpRoutes('/service/wmts', withExceptions(deps.remembering(answerPairs))),
+    ...kvpRoutes('/service/wmts', withExceptions(deps.remembering(answerPairs)), GET_TILE),
     route('WMTSCapabilities.xml', async (context) => getCapabilities(context, readPairs(context), deps)),
-    ...TILE_PATHS.map((path) => route(path, tile)),
+    ...TILE_PATHS.map((path) => tileRoute(`${REST}/${path}`, withExceptions(tile))),
     ...TILE_PATHS.map((path) => route(`${path}/{j}/{i}`, info)),
   ];
 }

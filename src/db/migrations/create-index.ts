@@ -1,0 +1,236 @@
+/**
+ * The index of stores whose tiles are in an object store: the tables of `storage/index/schema.ts`, for many stores. Packs are 8 × 8
+ * tiles, pages 16 × 16; `band` groups rows that are close to each other. Emptied pages stay, at zero. `orphans` are objects
+ * that no row names. `usage` has several rows for each zoom, so that writers do not wait for each other; their sum counts.
+ *
+ * `changed`, `renewed` and `dropped` are numbers of transactions: compared with a snapshot, everything that became visible since is
+ * found, whatever order it was committed in. The index over `renewed` holds ranges of blocks (BRIN), so that a row keeps its place in
+ * the others when it rises. `area` is the rectangle of a mark, moved to the right by a hash of layer, grid set and zoom:
+ * see `areaOf` in `storage/index/postgres/mark-index.ts`.
+ */
+const TABLES = [
+  `create table tile_sets (
+     id integer generated always as identity primary key,
+     store text not null,
+     layer text not null,
+     identity text not null,
+     dropped_at bigint,
+     dropped bigint,
+     swept boolean not null default false
+   )`,
+  'create unique index tile_sets_in_use on tile_sets (store, identity) where dropped_at is null',
+  'create index tile_sets_dropped on tile_sets (dropped) where dropped_at is not null',
+  'create index tile_sets_of_layer on tile_sets (store, layer) where dropped_at is null',
+  `create table packs (
+     bytes bigint not null,
+     tile_set integer not null,
+     band integer not null,
+     x integer not null,
+     y integer not null,
+     z smallint not null,
+     tiles smallint not null,
+     detail bytea not null,
+     primary key (tile_set, z, band, x, y)
+   )`,
+  'alter table packs alter column detail set storage main',
+  `create table pages (
+     written_at bigint not null,
+     touched_at bigint not null,
+     used_at bigint not null default 0,
+     hits bigint not null default 0,
+     rank double precision not null default 0,
+     renewed bigint not null,
+     bytes bigint not null,
+     tile_set integer not null,
+     band integer not null,
+     x integer not null,
+     y integer not null,
+     tiles integer not null,
+     z smallint not null,
+     primary key (tile_set, z, band, x, y)
+   ) with (fillfactor = 80)`,
+  'create index pages_renewed on pages using brin (renewed) with (pages_per_range = 16)',
+  'create index pages_lru on pages (tile_set, touched_at, z, band, x, y) where tiles > 0',
+  'create index pages_lfu on pages (tile_set, rank, touched_at, z, band, x, y) where tiles > 0',
+  `create table usage (
+     tile_set integer not null,
+     z smallint not null,
+     part smallint not null,
+     tiles bigint not null,
+     bytes bigint not null,
+     pages bigint not null,
+     changed_at bigint not null,
+     primary key (tile_set, z, part)
+   ) with (fillfactor = 50)`,
+  `create table orphans (
+     id bigint generated always as identity primary key,
+     object bigint not null,
+     bytes bigint not null,
+     tile_set integer not null,
+     x integer not null,
+     y integer not null,
+     z smallint not null
+   )`,
+  `create table marks (
+     id bigint generated always as identity primary key,
+     store text not null,
+     layer text not null,
+     number bigint not null,
+     hides bigint not null,
+     open boolean not null,
+     effect text,
+     places text,
+     key text not null,
+     changed bigint not null
+   )`,
+  'create index marks_of_layer on marks (store, layer, number)',
+  'create index marks_alike on marks (store, layer, key)',
+  'create index marks_closed on marks (store, layer, number) where not open',
+  'create index marks_changed on marks (changed)',
+  `create table raises (
+     number bigint primary key,
+     mark bigint not null references marks (id) on delete cascade,
+     effect text not null
+   )`,
+  'create index raises_of_mark on raises (mark)',
+  `create table mark_places (
+     mark bigint not null references marks (id) on delete cascade,
+     area box not null,
+     min_x integer not null,
+     max_x integer not null,
+     min_y integer not null,
+     max_y integer not null,
+     z smallint not null,
+     grid_set text not null,
+     parts text
+   )`,
+  'create index mark_places_by_area on mark_places using gist (area)',
+  'create index mark_places_of_mark on mark_places (mark)',
+];
+
+/**
+ * Replaces rows of packs, all or none, with the sums of their pages, the usage of their zoom and the objects that no row needs any
+ * longer. The sums follow from the columns of the rows, so they are exact whatever a caller believes. One statement, so that a
+ * client that is stopped or cut off in the middle holds no lock. Answers one row with the outcome `done`, `set-gone`,
+ * `lease-lost` or `generation-stale`, or a row with the outcome `changed` and the present detail for each pack: another process
+ * has changed one of them since it was read.
+ *
+ * A transaction that raises a mark or drops a tile set holds the layer's lock alone. The statements below the lock see all
+ * that was committed before it was given.
+ */
+const CHANGE_PACKS = `
+create function change_packs(
+  in_lock text, in_set integer, in_z smallint,
+  in_x integer[], in_y integer[], in_seen bytea[], in_next bytea[],
+  in_tiles integer[], in_bytes bigint[], in_renewed boolean[],
+  in_written_at bigint, in_touched_at bigint, in_changed_at bigint,
+  in_orphans bigint[], in_orphan_x integer[], in_orphan_y integer[], in_orphan_bytes bigint[],
+  in_lease bigint,
+  in_ticket bigint, in_store text, in_layer text, in_grid_set text, in_area box
+) returns table (outcome text, x integer, y integer, detail bytea) language plpgsql as $$
+#variable_conflict use_column
+declare
+  done bigint := 0;
+  part bigint;
+  page_x integer[];
+  page_y integer[];
+  page_tiles integer[];
+  page_bytes bigint[];
+  page_renewed boolean[];
+  page_count bigint;
+begin
+  perform pg_advisory_xact_lock_shared(hashtext('tilewarden:' || in_lock));
+  if not exists (select from tile_sets s where s.id = in_set and s.dropped_at is null) then
+    return query select 'set-gone', 0, 0, null::bytea;
+    return;
+  end if;
+  if in_lease is not null then
+    perform from task_leases l where l.token = in_lease for key share;
+    if not found then
+      return query select 'lease-lost', 0, 0, null::bytea;
+      return;
+    end if;
+  end if;
+  if in_ticket is not null and (exists (
+    select from marks m where m.store = in_store and m.layer = in_layer and m.key = '' and m.number > in_ticket
+  ) or exists (
+    select from mark_places r join marks m on m.id = r.mark
+    where r.area && in_area and r.z = in_z and r.grid_set = in_grid_set
+      and m.store = in_store and m.layer = in_layer and m.number > in_ticket
+  )) then
+    return query select 'generation-stale', 0, 0, null::bytea;
+    return;
+  end if;
+  -- Several rows are locked in one order, so that no two callers wait for each other.
+  if cardinality(in_x) > 1 then
+    perform from packs p
+      join unnest(in_x, in_y) w (x, y) on p.band = w.y >> 5 and p.x = w.x and p.y = w.y
+      where p.tile_set = in_set and p.z = in_z order by p.y, p.x for update of p;
+  end if;
+  if exists (
+    select from unnest(in_x, in_y, in_seen) w (x, y, seen)
+    left join packs p on p.tile_set = in_set and p.z = in_z and p.band = w.y >> 5 and p.x = w.x and p.y = w.y
+    where p.detail is distinct from w.seen
+  ) then
+    return query
+      select 'changed', w.x, w.y, p.detail from unnest(in_x, in_y) w (x, y)
+      left join packs p on p.tile_set = in_set and p.z = in_z and p.band = w.y >> 5 and p.x = w.x and p.y = w.y;
+    return;
+  end if;
+  select array_agg(d.x), array_agg(d.y), array_agg(d.tiles), array_agg(d.bytes), array_agg(d.renewed)
+    into page_x, page_y, page_tiles, page_bytes, page_renewed
+    from (
+      select w.x >> 1 as x, w.y >> 1 as y, sum(w.tiles - coalesce(p.tiles, 0))::integer as tiles,
+        sum(w.bytes - coalesce(p.bytes, 0))::bigint as bytes, bool_or(w.renewed) as renewed
+      from unnest(in_x, in_y, in_tiles, in_bytes, in_renewed) w (x, y, tiles, bytes, renewed)
+      left join packs p on p.tile_set = in_set and p.z = in_z and p.band = w.y >> 5 and p.x = w.x and p.y = w.y
+      group by w.x >> 1, w.y >> 1
+    ) d;
+  insert into packs (tile_set, z, band, x, y, tiles, bytes, detail)
+    select in_set, in_z, w.y >> 5, w.x, w.y, w.tiles, w.bytes, w.next
+    from unnest(in_x, in_y, in_seen, in_next, in_tiles, in_bytes) w (x, y, seen, next, tiles, bytes) where w.seen is null
+    on conflict do nothing;
+  get diagnostics part = row_count;
+  done := done + part;
+  update packs p set detail = w.next, tiles = w.tiles, bytes = w.bytes
+    from unnest(in_x, in_y, in_seen, in_next, in_tiles, in_bytes) w (x, y, seen, next, tiles, bytes)
+    where w.seen is not null and w.next is not null and p.detail = w.seen
+      and p.tile_set = in_set and p.z = in_z and p.band = w.y >> 5 and p.x = w.x and p.y = w.y;
+  get diagnostics part = row_count;
+  done := done + part;
+  delete from packs p
+    using unnest(in_x, in_y, in_seen, in_next) w (x, y, seen, next)
+    where w.seen is not null and w.next is null and p.detail = w.seen
+      and p.tile_set = in_set and p.z = in_z and p.band = w.y >> 5 and p.x = w.x and p.y = w.y;
+  get diagnostics part = row_count;
+  done := done + part;
+  if done <> cardinality(in_x) then
+    raise exception 'packs were changed by another process' using errcode = 'serialization_failure';
+  end if;
+  with counted as (
+    insert into pages as p (tile_set, z, band, x, y, tiles, bytes, written_at, touched_at, renewed)
+      select in_set, in_z, w.y >> 4, w.x, w.y, w.tiles, w.bytes, coalesce(in_written_at, 0), coalesce(in_touched_at, 0),
+        case when w.renewed then pg_current_xact_id()::text::bigint else 0 end
+      from unnest(page_x, page_y, page_tiles, page_bytes, page_renewed) w (x, y, tiles, bytes, renewed)
+      order by w.y, w.x
+      on conflict (tile_set, z, band, x, y) do update set tiles = p.tiles + excluded.tiles, bytes = p.bytes + excluded.bytes,
+        written_at = greatest(p.written_at, excluded.written_at), touched_at = greatest(p.touched_at, excluded.touched_at),
+        renewed = greatest(p.renewed, excluded.renewed), hits = case when p.tiles + excluded.tiles > 0 then p.hits else 0 end,
+        used_at = case when p.tiles + excluded.tiles > 0 then p.used_at else 0 end,
+        rank = case when p.tiles + excluded.tiles > 0 then p.rank else 0 end
+      returning p.x, p.y, p.tiles)
+  select sum((c.tiles > 0)::int - (c.tiles - w.tiles > 0)::int) into page_count
+    from counted c join unnest(page_x, page_y, page_tiles) w (x, y, tiles) on w.x = c.x and w.y = c.y;
+  insert into usage as u (tile_set, z, part, tiles, bytes, pages, changed_at)
+    select in_set, in_z, pg_backend_pid() % 16, sum(w.tiles), sum(w.bytes), page_count, in_changed_at
+    from unnest(page_tiles, page_bytes) w (tiles, bytes) having count(*) > 0
+    on conflict (tile_set, z, part) do update set tiles = u.tiles + excluded.tiles, bytes = u.bytes + excluded.bytes,
+      pages = u.pages + excluded.pages, changed_at = greatest(u.changed_at, excluded.changed_at);
+  insert into orphans (object, tile_set, z, x, y, bytes)
+    select w.object, in_set, in_z, w.x, w.y, w.bytes
+    from unnest(in_orphans, in_orphan_x, in_orphan_y, in_orphan_bytes) w (object, x, y, bytes);
+  return query select 'done', 0, 0, null::bytea;
+end $$`;
+
+/** In PostgreSQL only. Tickets begin after those of objects that were written without one. */
+export const CREATE_INDEX = ['create sequence tile_tickets start with 2', ...TABLES, CHANGE_PACKS];

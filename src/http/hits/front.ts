@@ -1,0 +1,211 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { type Connection, connectionOf } from '../context.ts';
+import type { HttpLimits } from '../limits.ts';
+import { type HeaderBlock, type RequestHead, readHeaders, readTarget } from '../request-head.ts';
+import type { PreparedResponse } from '../response.ts';
+import { createWholeWriter, type FrontReply, type Outbox } from './send.ts';
+
+/** Longer heads are left to `node:http`. */
+const MAX_HEAD_BYTES = 4096;
+
+export interface FrontOptions {
+  readonly limits: HttpLimits;
+  readonly outbox: Outbox;
+  /** Answers the request now or later. False: it is not for the front. */
+  answer(reply: FrontReply): boolean;
+}
+
+export type Front = ReturnType<typeof openFront>;
+
+/**
+ * Reads requests for tiles from new connections of a server, without `node:http`. It understands one kind of request: a chunk
+ * that is a complete `GET` of HTTP/1.1 with known headers, on a connection without an unanswered request. With anything
+ * else the connection goes to `node:http` for good, with all bytes that are not answered.
+ *
+ * | state of a connection | a request for a tile | other bytes | the client closes its side |
+ * | --- | --- | --- | --- |
+ * | waiting | answered: answering | to `node:http` | closed |
+ * | answering | kept: to `node:http` after the answer | the same | closed after the answer |
+ */
+export function openFront(server: Server, options: FrontOptions) {
+  const { limits } = options;
+  const nodeListeners = server.listeners('connection');
+  const connections = new Set<FrontConnection>();
+  const write = createWholeWriter();
+  const toNode = (socket: Socket) => {
+    for (const listener of nodeListeners) listener.call(server, socket);
+  };
+  const timedOut = (socket: Socket) => {
+    const error = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    server.emit('clientError', error, socket);
+  };
+  const deps: ConnectionDeps = {
+    ...options,
+    maxHeadBytes: Math.min(MAX_HEAD_BYTES, limits.headerSize - 1),
+    connections,
+    write,
+    toNode,
+    timedOut,
+  };
+  server.removeAllListeners('connection');
+  server.on('connection', (socket) => connections.add(new FrontConnection(socket, deps)));
+
+  return {
+    /** Closes connections that have had a request and wait for the next. */
+    closeIdle(): void {
+      for (const connection of connections) if (connection.isIdle) connection.destroy();
+    },
+    closeAll(): void {
+      for (const connection of connections) connection.destroy();
+    },
+  };
+}
+
+interface ConnectionDeps extends FrontOptions {
+  readonly maxHeadBytes: number;
+  readonly connections: Set<FrontConnection>;
+  readonly write: (socket: Socket, answer: PreparedResponse) => void;
+  readonly toNode: (socket: Socket) => void;
+  /** No request has come in time. */
+  readonly timedOut: (socket: Socket) => void;
+}
+
+class FrontConnection implements FrontReply {
+  readonly #socket: Socket;
+  readonly #connection: Connection;
+  readonly #deps: ConnectionDeps;
+  readonly #onData = (chunk: Buffer) => this.#receive(chunk);
+  readonly #onEnd = () => this.#halfClosed();
+  readonly #onTimeout = () => this.#giveUp();
+  readonly #onError = () => this.destroy();
+  readonly #onClose = () => this.#leave();
+  /** Of the last request: many clients send the same each time. */
+  #block: HeaderBlock | null = null;
+  /** The unanswered request. */
+  #request: RequestHead | null = null;
+  #content: PreparedResponse | Buffer | null = null;
+  /** Bytes that came before the answer. */
+  #early: Buffer | null = null;
+  #ended = false;
+  #halfClosedTimer: NodeJS.Timeout | null = null;
+
+  constructor(socket: Socket, deps: ConnectionDeps) {
+    this.#socket = socket;
+    this.#connection = connectionOf(socket);
+    this.#deps = deps;
+    socket.setTimeout(deps.limits.headersTimeout);
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+    socket.on('timeout', this.#onTimeout);
+    socket.on('error', this.#onError);
+    socket.on('close', this.#onClose);
+  }
+
+  get req(): RequestHead {
+    if (this.#request) return this.#request;
+    throw new Error('The request is answered already.');
+  }
+
+  get destroyed(): boolean {
+    return this.#socket.destroyed;
+  }
+
+  get headersSent(): boolean {
+    return this.#content !== null || this.#request === null;
+  }
+
+  get isIdle(): boolean {
+    return this.#connection.used && this.#request === null && this.#socket.writableLength === 0;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  send(content: PreparedResponse | Buffer): void {
+    this.#content = content;
+    this.#deps.outbox.add(this);
+  }
+
+  writeOut(): void {
+    const content = this.#content;
+    this.#content = null;
+    this.#request = null;
+    if (this.#socket.destroyed || content === null) return;
+    if (Buffer.isBuffer(content)) this.#socket.write(content);
+    else this.#deps.write(this.#socket, content);
+    if (this.#early) this.#handOver(this.#early);
+    else if (this.#ended) this.#socket.end();
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#request) {
+      this.#early = chunk;
+      this.#socket.pause();
+      return;
+    }
+    // A client that does not read is for `node:http`, which then stops reading from it.
+    const request = this.#socket.writableLength === 0 ? this.#read(chunk) : null;
+    this.#request = request;
+    if (request && this.#deps.answer(this)) this.#accept();
+    else this.#handOver(chunk);
+  }
+
+  #read(chunk: Buffer): RequestHead | null {
+    if (chunk.length > this.#deps.maxHeadBytes) return null;
+    const text = chunk.toString('latin1');
+    const lineEnd = text.indexOf('\r\n');
+    const url = readTarget(text, lineEnd);
+    if (url === null) return null;
+    const headerText = text.slice(lineEnd + 2);
+    if (headerText !== this.#block?.text) this.#block = readHeaders(headerText);
+    if (!this.#block) return null;
+    const { headers, rawHeaders } = this.#block;
+    return { method: 'GET', url, httpVersion: '1.1', headers, rawHeaders, socket: this.#socket };
+  }
+
+  #accept(): void {
+    if (this.#connection.used) return;
+    this.#connection.used = true;
+    this.#socket.setTimeout(this.#deps.limits.idleTimeout);
+  }
+
+  /** One way: `node:http` reads the connection from here on. */
+  #handOver(bytes: Buffer): void {
+    const socket = this.#socket;
+    this.#request = null;
+    this.#leave();
+    socket.off('data', this.#onData);
+    socket.off('end', this.#onEnd);
+    socket.off('timeout', this.#onTimeout);
+    socket.off('error', this.#onError);
+    socket.off('close', this.#onClose);
+    socket.pause();
+    socket.unshift(bytes);
+    this.#deps.toNode(socket);
+    socket.resume();
+  }
+
+  #halfClosed(): void {
+    this.#ended = true;
+    if (this.#request === null) {
+      this.#socket.end();
+      return;
+    }
+    // It may have left; see `answerHalfClosed`.
+    this.#halfClosedTimer = setTimeout(() => {
+      if (!this.headersSent) this.destroy();
+    }, this.#deps.limits.halfClosedTimeout);
+  }
+
+  #giveUp(): void {
+    if (this.#connection.used) this.destroy();
+    else this.#deps.timedOut(this.#socket);
+  }
+
+  #leave(): void {
+    this.#deps.connections.delete(this);
+    if (this.#halfClosedTimer) clearTimeout(this.#halfClosedTimer);
+  }
+}

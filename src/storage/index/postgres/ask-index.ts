@@ -1,0 +1,27 @@
+import { isTilewardenError, TilewardenError } from '../../../domain/errors.ts';
+import { orAborted } from '../../../lib/deferred.ts';
+
+/** All queries of the index: an unreachable database is `store-failed`. */
+export async function askIndex<Response>(question: () => Promise<Response>): Promise<Response> {
+  try {
+    return await question();
+  } catch (cause) {
+    if (isTilewardenError(cause)) throw cause;
+    throw new TilewardenError('store-failed', 'The database that lists the stored tiles does not answer.', {
+      cause,
+    });
+  }
+}
+
+/** Milliseconds. A statement may take longer, but no tile request waits for it. */
+const READER_TIMEOUT_MS = 5000;
+
+/** The same for tile requests, and before a tile is created. */
+export function askSoon<Response>(question: () => Promise<Response>): Promise<Response> {
+  return askIndex(() => orAborted(question(), AbortSignal.timeout(READER_TIMEOUT_MS)));
+}
+
+/** Held shared by changes of a layer's packs, exclusively by drops and raised marks. */
+export function layerLock(store: string, layer: string): string {
+  return `tiles:${store}:${JSON.stringify(layer)}`;
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import type { BytePlace } from '../bytes.ts';
+import { type PackObject, type PackPlace, readPackObject, writePackHead } from '../pack-object.ts';
+import { readableName, readableSetName } from '../readable-name.ts';
+import type { ObjectStore } from './object-store.ts';
+
+/** A tile set with the number that the index has given it. */
+export interface NumberedSet {
+  readonly id: number;
+  readonly set: TileSetKey;
+}
+
+/** An object of a pack. Several objects of one pack have different numbers. */
+export interface ObjectPlace extends PackPlace {
+  readonly object: number;
+}
+
+/** Bytes of an object's number. Another object at the same place has the same one once in four thousand million times; checksums differ. */
+const NUMBER_BYTES = 4;
+
+/** The tiles that are put together into a pack are one object, which is never changed. */
+export class ObjectBytes {
+  readonly #bucket: ObjectStore;
+  readonly #prefix: string;
+
+  constructor(bucket: ObjectStore, prefix: string) {
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+  }
+
+  /** The places of a record's tiles, in their order. */
+  async put(id: number, record: PackObject): Promise<readonly BytePlace[]> {
+    const segment = randomBytes(NUMBER_BYTES).readUInt32BE();
+    const head = writePackHead(record);
+    const parts = record.tiles.map(({ bytes }) => bytes);
+    await this.#bucket.put(
+      this.key({ id, set: record.set }, { ...record, object: segment }),
+      Buffer.concat([head, ...parts]),
+    );
+    let offset = head.length;
+    return parts.map(({ length }) => {
+      offset += length;
+      return { segment, offset: offset - length, length };
+    });
+  }
+
+  /** All tiles of the object that are whole. Null: it is not there, it is damaged, or it belongs to another place. */
+  async get(numbered: NumberedSet, place: ObjectPlace): Promise<PackObject | null> {
+    const bytes = await this.#bucket.get(this.key(numbered, place));
+    const read = bytes && readPackObject(bytes);
+    const isHere = read?.z === place.z && read.x === place.x && read.y === place.y;
+    return isHere && tileSetId(read.set) === tileSetId(numbered.set) ? read : null;
+  }
+
+  /** No row names them any more. At most 1,000. */
+  free(keys: readonly string[]): Promise<void> {
+    return this.#bucket.remove(keys);
+  }
+
+  /** `<layer>/<grid set, format, parameters>/<number of the tile set>/<zoom>/<x>_<y>_<number>`. */
+  key({ id, set }: NumberedSet, { z, x, y, object }: ObjectPlace): string {
+    const number = object.toString(16).padStart(2 * NUMBER_BYTES, '0');
+    return `${this.#prefix}${readableName(set.layer, [set.layer])}/${readableSetName(set)}/${id}/${z}/${x}_${y}_${number}`;
+  }
+}
+
+export interface ParsedKey extends ObjectPlace {
+  readonly id: number;
+}
+
+/** Null: no pack is called so. */
+export function parseKey(prefix: string, key: string): ParsedKey | null {
+  const match = /^[^/]+\/[^/]+\/(\d+)\/(\d+)\/(\d+)_(\d+)_([0-9a-f]{8})$/.exec(
+    key.startsWith(prefix) ? key.slice(prefix.length) : '',
+  );
+  if (!match) return null;
+  const [id = 0, z = 0, x = 0, y = 0] = match.slice(1, 5).map(Number);
+  return { id, z, x, y, object: Number.parseInt(match[5] ?? '', 16) };
+}

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { checkOrder, orderCommands } from '../../../test/contracts/tile-store-order.ts';
+import { inLength } from '../../../test/fixtures/length.ts';
+import {
+  describeOnMemoryObjects,
+  describeOnObjectStore,
+  describeOnObjectStores,
+  metatile,
+  type TestStores,
+} from '../../../test/fixtures/pack-stores.ts';
+
+const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+
+const shown =
+  'a store of packs shows the last change at every node, whatever is stored, removed and marked late';
+
+function followsTheOrder(stores: () => TestStores, numRuns: number): void {
+  it(shown, () =>
+    fc.assert(
+      fc.asyncProperty(orderCommands, (commands) =>
+        stores().using(async (first, name) => {
+          const nodes = [first, await stores().open(name)];
+          const reopen = async (node: number) => {
+            if (node === 0) return;
+            await nodes[node]?.close();
+            nodes[node] = await stores().open(name);
+          };
+          try {
+            await checkOrder({ nodes, reopen }, commands);
+          } finally {
+            await nodes[1]?.close();
+          }
+        }),
+      ),
+      { numRuns },
+    ),
+  );
+}
+
+describeOnMemoryObjects('the index of packs', (_, stores) => {
+  followsTheOrder(stores, inLength(40, 3000));
+});
+
+describeOnObjectStores('the order of packs', (_, stores) => {
+  followsTheOrder(stores, inLength(2, 500));
+});
+
+describeOnObjectStore('a store of packs', (_, stores) => {
+  it('a store of packs shows every node immediately what another has stored, replaced and truncated', () =>
+    stores().using(async (one, name) => {
+      const other = await stores().open(name);
+      const text = async () => (await other.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
+      await one.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
+      expect(await text()).toBe('first 5');
+      await other.putMany(set, 9, metatile(0, 0, 'second', 2), 0);
+      const raised = await one.raiseGeneration('roads');
+      expect(await text()).toBe('second 5');
+      await one.dropLayer('roads');
+      expect(await text()).toBeNull();
+      await expect(other.putMany(set, 9, metatile(0, 0, 'late', 3), 0)).rejects.toMatchObject({
+        code: 'generation-stale',
+      });
+      await other.putMany(set, 9, metatile(0, 0, 'third', 4), raised);
+      expect((await one.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString()).toBe('third 5');
+      await other.close();
+    }));
+});

@@ -1,0 +1,136 @@
+import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
+import { rectOfTile } from '../../domain/tile-rect.ts';
+import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { Directory, packOf, slotOf, tileInPack } from '../index/directory.ts';
+import { FIRST_PACK } from '../index/index-reader.ts';
+import { shownBy } from '../index/mark-rows.ts';
+import { askSoon } from '../index/postgres/ask-index.ts';
+import type { PackIndex } from '../index/postgres/pack-index.ts';
+import type { ObjectTile, PackObject } from '../pack-object.ts';
+import type { BesideTile, Outage, StoredTile } from '../store.ts';
+import type { DiskTier, ShownTile } from './disk-tier.ts';
+import type { ObjectBytes } from './object-bytes.ts';
+
+interface PackReaderOptions {
+  readonly index: PackIndex;
+  readonly bytes: Pick<ObjectBytes, 'get' | 'key'>;
+  readonly log: Logger;
+  /** Copies on this machine; null: none. */
+  readonly tier: DiskTier | null;
+  readonly outage: Outage;
+  /** Takes a tile out of the index whose bytes are not there. Throws when the object store is not the one it should be. */
+  readonly discard: (set: TileSetKey, tile: TileIndex, object: number) => Promise<void>;
+}
+
+interface FoundTile {
+  /** The number of the tile set. */
+  readonly id: number;
+  /** The disk tier's moment, read before the index. */
+  readonly moment: number;
+  readonly target: ShownTile;
+  /** In the same object. */
+  readonly others: readonly ShownTile[];
+}
+
+/** Reads tiles: a query of the index, and one request to the object store for all readers of an object. */
+export class PackReader {
+  readonly #options: PackReaderOptions;
+  readonly #flights = createKeyedSingleFlight<PackObject | null>();
+
+  constructor(options: PackReaderOptions) {
+    this.#options = options;
+  }
+
+  async read(set: TileSetKey, tile: TileIndex, beside: BesideTile): Promise<StoredTile | null> {
+    const { outage } = this.#options;
+    // No request waits for a database that is known to be away.
+    if (outage.isAway()) return this.#copyOf(set, tile);
+    const first = await this.#find(set, tile).catch(async (error: unknown) => {
+      const unasked = await this.#copyOf(set, tile);
+      if (unasked) return unasked;
+      throw error;
+    });
+    if (!first || 'bytes' in first) return first;
+    const stored = await this.#fetch(set, tile, first, beside);
+    if (stored) return stored;
+    // A missing object was replaced and removed since the index was read.
+    const second = await this.#find(set, tile);
+    if (!second) return null;
+    const again = await this.#fetch(set, tile, second, beside);
+    return again ?? this.#discard(set, tile, second);
+  }
+
+  async #find(set: TileSetKey, tile: TileIndex): Promise<FoundTile | null> {
+    const { index, tier } = this.#options;
+    const moment = tier?.moment ?? 0;
+    const { set: id, rows } = await askSoon(() => index.slice(set, tile.z, rectOfTile(tile), FIRST_PACK, 1));
+    const [row] = rows;
+    if (id === null || !row?.detail) return null;
+    const directory = Directory.read(row.detail, { set: id, z: tile.z, x: row.x, y: row.y });
+    const segment = directory?.find(slotOf(tile.x, tile.y))?.segment;
+    if (!directory || segment === undefined) return null;
+    const shown = directory.tiles().flatMap((one): ShownTile[] => {
+      if (one.segment !== segment) return [];
+      const place = tileInPack(row, one.slot);
+      const making = shownBy(row.marks, one.making, place.x, place.y);
+      return making ? [{ ...one, ...place, making }] : [];
+    });
+    const target = shown.find(({ x, y }) => x === tile.x && y === tile.y);
+    return target ? { id, moment, target, others: shown.filter((one) => one !== target) } : null;
+  }
+
+  async #fetch(
+    set: TileSetKey,
+    { z }: TileIndex,
+    { id, moment, target, others }: FoundTile,
+    beside: BesideTile,
+  ): Promise<StoredTile | null> {
+    const { bytes, tier } = this.#options;
+    const copy = await tier?.get(set, z, target);
+    if (copy) return storedTile(target, copy);
+    const place = { z, x: packOf(target.x), y: packOf(target.y), object: target.segment };
+    const pack = await this.#flights.run(bytes.key({ id, set }, place), async () => {
+      const read = await bytes.get({ id, set }, place);
+      if (read) tier?.keep(set, z, copiesOf([target, ...others], read), moment);
+      return read;
+    });
+    const inside = new Map(pack?.tiles.map((tile) => [tile.slot, tile]));
+    for (const other of others) {
+      const stored = storedTile(other, inside.get(other.slot));
+      if (stored) beside({ z, x: other.x, y: other.y }, stored);
+    }
+    return storedTile(target, inside.get(target.slot));
+  }
+
+  async #copyOf(set: TileSetKey, { z, x, y }: TileIndex): Promise<StoredTile | null> {
+    const { tier, outage } = this.#options;
+    return tier && (await outage.mayShow()) ? tier.getUnasked(set, z, x, y) : null;
+  }
+
+  async #discard(set: TileSetKey, tile: TileIndex, { target }: FoundTile): Promise<null> {
+    const { log, discard } = this.#options;
+    await discard(set, tile, target.segment);
+    log.warn({ layer: set.layer, ...tile }, 'a stored tile is missing or damaged; it will be created again');
+    return null;
+  }
+}
+
+function copiesOf(tiles: readonly ShownTile[], { tiles: inside }: PackObject) {
+  return tiles.flatMap((tile) => {
+    const bytes = inside.find(
+      ({ slot, checksum }) => slot === tile.slot && checksum === tile.checksum,
+    )?.bytes;
+    return bytes ? [{ tile, bytes }] : [];
+  });
+}
+
+/** Times come from the index, the bytes from the object, if they are those that the index names. */
+function storedTile(
+  { length, checksum, making }: ShownTile,
+  inside: Pick<ObjectTile, 'bytes' | 'checksum'> | undefined,
+): StoredTile | null {
+  if (inside?.checksum !== checksum || inside.bytes.length !== length) return null;
+  const { createdAt, freshUntil, madeBy } = making;
+  return { bytes: inside.bytes, checksum, createdAt, freshUntil, madeBy };
+}

@@ -1,0 +1,214 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Database } from '../../db/database.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
+import { rectContains, rectOfTile, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
+import { sizeOf } from '../../lib/size.ts';
+import { Directory, PACK_SIZE, slotOf, tileInPack } from '../index/directory.ts';
+import { FIRST_PACK, type PackCursor } from '../index/index-reader.ts';
+import { shownBy } from '../index/mark-rows.ts';
+import { MarkIndex } from '../index/postgres/mark-index.ts';
+import { PackIndex, type PackSlice } from '../index/postgres/pack-index.ts';
+import { PageIndex } from '../index/postgres/page-index.ts';
+import { editTiles } from '../index/tile-edits.ts';
+import {
+  type EvictionOrder,
+  NO_CHANGE,
+  type OpenMark,
+  type PageFilter,
+  type PageUsage,
+  type Store,
+  type StoreChange,
+  type StoreUsage,
+  sumOfChanges,
+  type TileEdit,
+  type TileEntry,
+  type TilePlace,
+} from '../store.ts';
+import type { StoreTools } from '../store-driver.ts';
+import { DiskTier } from './disk-tier.ts';
+import { ObjectBytes } from './object-bytes.ts';
+import { createObjectFiles } from './object-files.ts';
+import type { ObjectStore } from './object-store.ts';
+import { PackReader } from './pack-reader.ts';
+import type { PackStoreOptions } from './pack-store-options.ts';
+import { PackSweeper } from './pack-sweeper.ts';
+import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
+import { createDoubts, createSentinel } from './sentinel.ts';
+
+export interface PackStoreTools extends Omit<StoreTools, 'root' | 'readOnly' | 'openCopies'> {
+  readonly openBucket: () => Promise<ObjectStore>;
+  /** For copies of tiles, with the option `cache`. */
+  readonly copies?: Store | null;
+}
+
+/** Tiles that are read from the index, or whose change is planned, in one turn of the event loop: some milliseconds. */
+export const TILES_IN_A_TURN = 512;
+const PACKS_IN_A_TURN = TILES_IN_A_TURN / PACK_SIZE ** 2;
+
+/** Packs of tiles as objects, listed in PostgreSQL: an unlisted object does not exist for readers. */
+export async function openPackStore(
+  options: PackStoreOptions & { readonly type: string },
+  tools: PackStoreTools,
+): Promise<Store> {
+  const { name, clock, log, copies } = tools;
+  const database = postgresOf(options, tools);
+  const { prefix, cache } = options;
+  const bucket = await tools.openBucket();
+  const bytes = new ObjectBytes(bucket, prefix);
+  const index = new PackIndex(database, name);
+  const markIndex = new MarkIndex(database, name);
+  const pages = new PageIndex(database, name);
+  const writer = new PackWriter({ index, bytes, clock });
+  const sentinel = createSentinel({ bucket, prefix, database, name, index });
+  // An object store that does not answer now is no reason not to start.
+  const wrong = await sentinel.problem().catch(() => null);
+  if (wrong) throw new TilewardenError('config-invalid', wrong);
+  const doubt = createDoubts({ clock, log });
+  /** An object is missing or damaged: its tile is made again. The object itself is not touched. */
+  const discard = async (set: TileSetKey, tile: TileIndex, object: number) => {
+    const problem = await sentinel.problem();
+    if (problem) throw new TilewardenError('store-failed', problem);
+    doubt();
+    const { set: id, rows } = await index.slice(set, tile.z, rectOfTile(tile), FIRST_PACK, 1);
+    const slot = slotOf(tile.x, tile.y);
+    if (id === null) return;
+    await writer.change(
+      { id, set, z: tile.z },
+      rows,
+      (_, tiles) => {
+        const left = tiles.filter((one) => one.slot !== slot || one.segment !== object);
+        return left.length === tiles.length ? tiles : left;
+      },
+      { ...UNCONDITIONAL, leavesObjects: true },
+    );
+  };
+  const tier = cache && copies ? new DiskTier({ copies, size: sizeOf(cache.size), clock, log }) : null;
+  const outage = tools.outage ?? { isAway: () => false, mayShow: async () => false };
+  const reader = new PackReader({ index, bytes, log, discard, tier, outage });
+  const sweeper = new PackSweeper({
+    ...tools,
+    database,
+    bucket,
+    bytes,
+    prefix,
+    index,
+    listsAll: sentinel.listsAll,
+    requestsPerSecond: options.sweepRequestsPerSecond,
+  });
+
+  async function* slices(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<PackSlice> {
+    for (let after: PackCursor | null = FIRST_PACK; after; ) {
+      const slice: PackSlice = await index.slice(set, z, rect, after, PACKS_IN_A_TURN);
+      yield slice;
+      after = slice.next;
+      if (after) await nextTurn();
+    }
+  }
+
+  /** Of one slice. Returns how many tiles were meant, and the bytes of removed ones. */
+  async function editSlice(
+    { set: id, rows }: PackSlice,
+    set: TileSetKey,
+    z: number,
+    rect: TileRect,
+    edit: TileEdit,
+  ): Promise<StoreChange> {
+    if (id === null) return NO_CHANGE;
+    // Tiles that another writer has changed in the meantime are edited again.
+    const meant = new Map<string, StoreChange>();
+    const fence = edit.type === 'confirm' ? { ticket: edit.ticket, rect } : null;
+    const changed = await writer.change(
+      { id, set, z },
+      rows,
+      (pack, tiles) => {
+        const result = editTiles(tiles, pack, rect, edit);
+        meant.set(`${pack.x} ${pack.y}`, result.meant);
+        return result.tiles;
+      },
+      { ...UNCONDITIONAL, changedAt: clock.now(), fence },
+    );
+    return changed ? sumOfChanges(meant.values()) : NO_CHANGE;
+  }
+
+  function usage(layer?: string): Promise<StoreUsage>;
+  function usage(filter: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
+  function usage(
+    of?: string | PageFilter | EvictionOrder,
+  ): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
+    return typeof of === 'object' ? pages.pages(of) : pages.usage(of);
+  }
+
+  function marks(): Promise<readonly OpenMark[]>;
+  function marks(layer: string, place?: TilePlace): Promise<number>;
+  function marks(layer?: string, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
+    return layer === undefined ? markIndex.openOnes() : markIndex.generation(layer, place);
+  }
+
+  return {
+    get: (set, tile, beside = () => {}) => reader.read(set, tile, beside),
+    put: (set, z, tiles, ticket, lease = null) => writer.put(set, z, tiles, ticket, lease),
+    async *list(set, z, rect = WHOLE_LEVEL) {
+      for await (const slice of slices(set, z, rect)) {
+        const tiles = entriesOf(slice, z, rect);
+        if (tiles.length > 0) yield tiles;
+      }
+    },
+    async edit(set, z, rect, edit, signal) {
+      signal?.throwIfAborted();
+      if (edit.type === 'use') return { tiles: await pages.use(set, z, edit.pages), bytes: 0 };
+      const done: StoreChange[] = [];
+      for await (const slice of slices(set, z, rect)) {
+        signal?.throwIfAborted();
+        done.push(await editSlice(slice, set, z, rect, edit));
+      }
+      return sumOfChanges(done);
+    },
+    async drop(layer, set) {
+      await index.drop(layer, set, clock.now());
+      sweeper.wake();
+    },
+    ticket: (layer, place) => markIndex.ticket(layer, place),
+    mark: (change) => markIndex.change(change),
+    marks,
+    usage,
+    async close() {
+      await sweeper.close();
+      await tier?.close();
+      bucket.close();
+    },
+
+    async changesSince(since) {
+      const read = await pages.changesSince(since);
+      tier?.forget(read.changes);
+      return read;
+    },
+    takeRequests: () => bucket.counters.take(),
+    files: createObjectFiles(bucket, prefix),
+  };
+}
+
+function entriesOf({ set, rows }: PackSlice, z: number, rect: TileRect): TileEntry[] {
+  return rows.flatMap((row) => {
+    const position = { set: set ?? 0, z, x: row.x, y: row.y };
+    const directory = row.detail && Directory.read(row.detail, position);
+    return (directory?.tiles() ?? []).flatMap((tile): TileEntry[] => {
+      const { x, y } = tileInPack(row, tile.slot);
+      if (!rectContains(rect, x, y)) return [];
+      const shown = shownBy(row.marks, tile.making, x, y);
+      const { createdAt, validator } = tile.making;
+      const { freshUntil } = shown ?? tile.making;
+      return [{ z, x, y, bytes: tile.length, createdAt, freshUntil, validator, hidden: !shown }];
+    });
+  });
+}
+
+/** The index of packs needs what SQLite does not have. */
+export function postgresOf(
+  { type }: { readonly type: string },
+  { name, database }: Pick<StoreTools, 'name' | 'database'>,
+): Database {
+  if (database?.dialect === 'postgres') return database;
+  const message = `The store ${name} has the type ${type}, which keeps its index in PostgreSQL: set database to a postgres:// URL.`;
+  throw new TilewardenError('config-invalid', message);
+}

@@ -1,0 +1,329 @@
+import { sql } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import { tileSetOf } from '../../domain/tile-key.ts';
+import type { Env } from '../../lib/env.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
+import { openRepeater, type Repeater } from '../../lib/repeat.ts';
+import { Directory, type PackPosition } from '../index/directory.ts';
+import type { PackIndex } from '../index/postgres/pack-index.ts';
+import { HEAD_BYTES, type PackPlace, readPackHead } from '../pack-object.ts';
+import { type NumberedSet, type ObjectBytes, type ParsedKey, parseKey } from './object-bytes.ts';
+import type { ListedObject, ObjectStore } from './object-store.ts';
+
+interface PackSweeperOptions extends Env {
+  readonly name: string;
+  readonly database: Database;
+  readonly bucket: ObjectStore;
+  readonly bytes: Pick<ObjectBytes, 'key' | 'free'>;
+  readonly prefix: string;
+  readonly requestsPerSecond: number;
+  readonly sweeps: () => boolean;
+  readonly index: Pick<PackIndex, 'restore'>;
+  /** Whether the objects were this database's from the first on; see `sentinel.ts`. */
+  readonly listsAll: () => Promise<boolean>;
+}
+
+interface DroppedPack extends PackPlace {
+  readonly band: number;
+  readonly detail: Buffer;
+}
+
+interface KeyedPack {
+  readonly pack: DroppedPack;
+  readonly keys: readonly string[];
+}
+
+interface Orphan extends ParsedKey {
+  readonly set: number;
+  readonly identity: string;
+}
+
+/** As many as one request removes. */
+const BATCH = 1000;
+/** Rows of statistics removed by one statement. */
+const PAGES = 10_000;
+/** Milliseconds between looks, and that single objects wait for others to be removed with. */
+const LOOK_INTERVAL = 1000;
+const LINGER = 60_000;
+/** Milliseconds between listings of the bucket: 1,000 objects each. */
+const AUDIT_INTERVAL = 10_000;
+/** Objects without a row that are remembered between two looks; more have their turn when these are gone. */
+const MAX_UNLISTED = 50_000;
+/** Milliseconds that dropped tile sets are remembered. */
+const REMEMBERED = 30 * 86_400_000;
+
+/** Removes objects that the index no longer names, in the background. */
+export class PackSweeper {
+  readonly #options: PackSweeperOptions;
+  readonly #stopping = new AbortController();
+  readonly #looks: Repeater;
+  /** Single objects do not wait for others. */
+  #isUrgent = false;
+  #sweptAt: number;
+  #auditAt: number;
+  #listedUpTo: string | null = null;
+  /**
+   * When objects without a row were first seen, by the monotonic clock: to a clock that has jumped ahead, an object that is
+   * being written is old.
+   */
+  readonly #unlisted = new Map<string, number>();
+  #checked = false;
+
+  constructor(options: PackSweeperOptions) {
+    this.#options = options;
+    this.#sweptAt = options.clock.monotonic();
+    this.#auditAt = options.clock.monotonic() + AUDIT_INTERVAL;
+    const failure = 'unused objects could not be removed; retrying soon';
+    const looks = { ...options, pause: LOOK_INTERVAL, pauseFirst: true, failure } as const;
+    this.#looks = openRepeater(() => this.#look(), looks);
+  }
+
+  wake(): void {
+    this.#isUrgent = true;
+    this.#looks.wake();
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#looks.close();
+  }
+
+  async #look(): Promise<void> {
+    if (!this.#options.sweeps()) return;
+    const isUrgent = this.#isUrgent;
+    this.#isUrgent = false;
+    if (!this.#checked) {
+      await this.#forgetFuture();
+      await this.#forgetLeftPages();
+      this.#checked = true;
+    }
+    await this.#sweepDropped();
+    await this.#sweepOrphans(isUrgent);
+    await this.#audit();
+  }
+
+  /** Objects that a crash has left of tile sets that count as swept. */
+  async #forgetLeftPages(): Promise<void> {
+    const { database, name } = this.#options;
+    const sets = sql<{ id: number }>`select s.id from tile_sets s
+      join lateral (select from pages p where p.tile_set = s.id limit 1) left_page on true
+      where s.store = ${name} and s.swept`;
+    for (const { id } of (await sets.execute(database.query)).rows) await this.#forgetPages(id);
+  }
+
+  /** A database that was restored elsewhere counts its transactions again: entries ahead of it would never become old. */
+  async #forgetFuture(): Promise<void> {
+    const { change } = this.#options.database;
+    const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
+    await sql`update pages set renewed = 0 where renewed ${ahead}`.execute(change);
+    await sql`update marks set changed = 0 where changed ${ahead}`.execute(change);
+    await sql`update tile_sets set dropped = 0 where dropped ${ahead}`.execute(change);
+  }
+
+  async #sweepDropped(): Promise<void> {
+    const { database, name, clock } = this.#options;
+    const query = sql<{ id: number; identity: string }>`select id, identity from tile_sets
+      where store = ${name} and dropped_at is not null and not swept order by dropped_at limit 100`;
+    for (const { id, identity } of (await query.execute(database.query)).rows)
+      await this.#sweepSet({ id, set: tileSetOf(identity) });
+    await sql`delete from tile_sets s where store = ${name} and swept and dropped_at < ${clock.now() - REMEMBERED}
+      and not exists (select from orphans o where o.tile_set = s.id)`.execute(database.change);
+  }
+
+  /** Rows are deleted after their objects: after a crash in between, removing them again does no harm. */
+  async #sweepSet(set: NumberedSet): Promise<void> {
+    const { database } = this.#options;
+    for (let last: DroppedPack | null = null; !this.#stopping.signal.aborted; ) {
+      const found: readonly DroppedPack[] = await this.#packsAfter(set.id, last);
+      const taken = fittingIntoOne(found.map((pack) => ({ pack, keys: this.#keysOf(set, pack) })));
+      last = taken.at(-1)?.pack ?? null;
+      if (!last) break;
+      await this.#remove(taken.flatMap(({ keys }) => keys));
+      const { z, band, x, y }: DroppedPack = last;
+      await sql`delete from packs where tile_set = ${set.id}
+        and (z, band, x, y) <= (${z}::smallint, ${band}::int, ${x}::int, ${y}::int)`.execute(database.change);
+    }
+    if (this.#stopping.signal.aborted) return;
+    // First, so that pages which a crash leaves are found.
+    await sql`update tile_sets set swept = true where id = ${set.id}`.execute(database.change);
+    await this.#forgetPages(set.id);
+  }
+
+  async #forgetPages(set: number): Promise<void> {
+    const { change } = this.#options.database;
+    for (let gone = PAGES; gone === PAGES && !this.#stopping.signal.aborted; ) {
+      const deleted = await sql`delete from pages where ctid in (
+        select ctid from pages where tile_set = ${set} limit ${PAGES})`.execute(change);
+      gone = Number(deleted.numAffectedRows ?? 0);
+    }
+    await sql`delete from usage where tile_set = ${set}`.execute(change);
+  }
+
+  async #packsAfter(set: number, last: DroppedPack | null): Promise<DroppedPack[]> {
+    const { z, band, x, y } = last ?? { z: -1, band: -1, x: -1, y: -1 };
+    const query = sql<DroppedPack>`select z, band, x, y, detail from packs
+      where tile_set = ${set} and (z, band, x, y) > (${z}::smallint, ${band}::int, ${x}::int, ${y}::int)
+      order by z, band, x, y limit ${BATCH}`;
+    return (await query.execute(this.#options.database.query)).rows;
+  }
+
+  #keysOf(set: NumberedSet, { detail, ...place }: DroppedPack): string[] {
+    const objects = objectsIn({ ...place, set: set.id }, detail) ?? [];
+    return [...objects].map((object) => this.#options.bytes.key(set, { ...place, object }));
+  }
+
+  /** A few at a time wait for others, unless their removal is requested. */
+  async #sweepOrphans(now: boolean): Promise<void> {
+    const { database, name, clock, bytes } = this.#options;
+    const query = sql<Orphan>`select o.id, o.object, o.tile_set as set, o.z, o.x, o.y, s.identity
+      from orphans o join tile_sets s on s.id = o.tile_set
+      where s.store = ${name} order by o.id limit ${BATCH}`;
+    while (!this.#stopping.signal.aborted) {
+      const orphans = (await query.execute(database.query)).rows;
+      const named = await objectsNamed(
+        database,
+        name,
+        orphans.map(({ set: id, z, x, y, object }) => ({ id, z, x, y, object })),
+      );
+      const few = orphans.length < BATCH;
+      if (orphans.length === 0 || (few && !now && clock.monotonic() - this.#sweptAt < LINGER)) return;
+      const unneeded = orphans.filter(({ object }, at) => !named.get(at)?.has(object));
+      const keys = unneeded.map(({ object, set, identity, ...place }) =>
+        bytes.key({ id: set, set: tileSetOf(identity) }, { ...place, object }),
+      );
+      if (keys.length > 0) await this.#remove(keys);
+      await sql`delete from orphans where id = any(${orphans.map(({ id }) => id)}::bigint[])`.execute(
+        database.change,
+      );
+      this.#sweptAt = clock.monotonic();
+    }
+  }
+
+  /** Goes through all objects again and again, for those that a crash has left without a row. */
+  async #audit(): Promise<void> {
+    const { clock, bucket, prefix, database, name } = this.#options;
+    if (clock.monotonic() < this.#auditAt) return;
+    this.#auditAt = clock.monotonic() + AUDIT_INTERVAL;
+    const { objects, next } = await bucket.list(prefix, this.#listedUpTo);
+    this.#listedUpTo = next;
+    const unlisted = new Set(await findUnlisted(database, name, prefix, objects, clock.now()));
+    const now = clock.monotonic();
+    for (const { key } of objects) {
+      if (!unlisted.has(key)) this.#unlisted.delete(key);
+      else if (this.#unlisted.size < MAX_UNLISTED) getOrCreate(this.#unlisted, key, () => now);
+    }
+    const left = [...unlisted].filter((key) => now - (this.#unlisted.get(key) ?? now) > MAX_WRITE);
+    if (left.length > 0) await this.#remove(left);
+    for (const key of left) this.#unlisted.delete(key);
+    await this.#listUnknown(objects);
+  }
+
+  /**
+   * A database that was restored from a backup does not know tile sets that were made since. They are listed as
+   * dropped, if the objects themselves and the sentinel say that they are of this store, and go a day later. A database that was made
+   * after the objects leaves them alone: it may be about to list them again.
+   */
+  async #listUnknown(objects: readonly ListedObject[]): Promise<void> {
+    const { bucket, index, clock, log, listsAll } = this.#options;
+    for (const [id, key] of await unknownSets(this.#options, objects)) {
+      if (!(await listsAll())) return;
+      const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
+      const head = start && readPackHead(start);
+      if (!head) continue;
+      await index.restore(id, head.set, clock.now());
+      const { layer } = head.set;
+      log.warn(
+        { layer, set: id },
+        'found objects of a tile set that is not in the database; they are removed in a day',
+      );
+    }
+  }
+
+  async #remove(keys: readonly string[]): Promise<void> {
+    const { bytes, clock, requestsPerSecond } = this.#options;
+    await bytes.free(keys);
+    await clock.sleep(1000 / requestsPerSecond, this.#stopping.signal).catch(() => {});
+  }
+}
+
+/** The first packs whose objects one request can remove. */
+function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
+  const taken: KeyedPack[] = [];
+  let objects = 0;
+  for (const pack of packs) {
+    objects += pack.keys.length;
+    if (objects > BATCH) return taken;
+    taken.push(pack);
+  }
+  return taken;
+}
+
+/** Milliseconds; longer than any write. */
+export const MAX_WRITE = 3_600_000;
+
+/** Milliseconds that an object which no row names is left where it is, in case the rows are wrong. */
+const QUARANTINE = 86_400_000;
+
+/** Keys of objects that no row names. Keys that are not ours, and objects of tile sets that the database does not know, stay. */
+export async function findUnlisted(
+  database: Database,
+  store: string,
+  prefix: string,
+  objects: readonly ListedObject[],
+  now: number,
+): Promise<string[]> {
+  const old = objects.flatMap(({ key, modifiedAt }) => {
+    const parsed = modifiedAt < now - QUARANTINE ? parseKey(prefix, key) : null;
+    return parsed ? [{ key, ...parsed }] : [];
+  });
+  if (old.length === 0) return [];
+  const named = await objectsNamed(database, store, old, now - QUARANTINE);
+  return old.flatMap(({ key, object }, at) => (named.get(at)?.has(object) === false ? [key] : []));
+}
+
+/** A key of each tile set that has objects and no row, by its number. */
+async function unknownSets(
+  { database, prefix, clock }: Pick<PackSweeperOptions, 'database' | 'prefix' | 'clock'>,
+  objects: readonly ListedObject[],
+): Promise<ReadonlyMap<number, string>> {
+  const found = new Map<number, string>();
+  for (const { key, modifiedAt } of objects) {
+    const parsed = modifiedAt < clock.now() - QUARANTINE ? parseKey(prefix, key) : null;
+    if (parsed) found.set(parsed.id, key);
+  }
+  if (found.size === 0) return found;
+  const known = sql<{ id: number }>`select id from tile_sets where id = any(${[...found.keys()]}::int[])`;
+  for (const { id } of (await known.execute(database.query)).rows) found.delete(id);
+  return found;
+}
+
+/**
+ * For each place the objects that its row names; nothing for tile sets that are not this store's, or were dropped at
+ * `droppedBefore` or later, and for rows that cannot be read.
+ */
+async function objectsNamed(
+  database: Database,
+  store: string,
+  places: readonly ParsedKey[],
+  droppedBefore = Number.MAX_SAFE_INTEGER,
+): Promise<ReadonlyMap<number, ReadonlySet<number>>> {
+  const query = sql<{ at: number; detail: Buffer | null }>`select w.at::int - 1 as at, p.detail
+    from unnest(${places.map(({ id }) => id)}::int[], ${places.map(({ z }) => z)}::smallint[],
+      ${places.map(({ x }) => x)}::int[], ${places.map(({ y }) => y)}::int[]) with ordinality w (set, z, x, y, at)
+    join tile_sets s on s.id = w.set and s.store = ${store} and coalesce(s.dropped_at, 0) < ${droppedBefore}
+    left join packs p on p.tile_set = w.set and p.z = w.z and p.band = w.y >> 5 and p.x = w.x and p.y = w.y`;
+  const { rows } = await query.execute(database.query);
+  return new Map(
+    rows.flatMap(({ at, detail }): [number, ReadonlySet<number>][] => {
+      const { id: set = 0, z = 0, x = 0, y = 0 } = places[at] ?? {};
+      const objects = detail ? objectsIn({ set, z, x, y }, detail) : new Set<number>();
+      return objects ? [[at, objects]] : [];
+    }),
+  );
+}
+
+/** The objects that a row names; null: it is damaged, or a later version has written it. */
+function objectsIn(position: PackPosition, detail: Buffer): ReadonlySet<number> | null {
+  const directory = Directory.read(detail, position);
+  return directory && new Set(directory.tiles().map(({ segment }) => segment));
+}

@@ -1,0 +1,234 @@
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
+import { rectAround } from '../../domain/tile-rect.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RecentMap } from '../../lib/recent-map.ts';
+import type { BytePlace } from '../bytes.ts';
+import { Directory, type IndexedTile } from '../index/directory.ts';
+import type { ChangedPack, Conditions, Orphan, PackIndex, PackRow } from '../index/postgres/pack-index.ts';
+import { merged, shareMakings } from '../index/tile-edits.ts';
+import type { PackObject } from '../pack-object.ts';
+import { makingOf, packTiles, recordsOf } from '../pack-tiles.ts';
+import { NO_CHANGE, type StoreChange, sumOfChanges, type TileWrite } from '../store.ts';
+import type { ObjectBytes } from './object-bytes.ts';
+import { MAX_WRITE } from './pack-sweeper.ts';
+
+interface PackWriterOptions {
+  readonly index: PackIndex;
+  readonly bytes: Pick<ObjectBytes, 'put'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+}
+
+/** What becomes of the tiles of a pack; the same array: nothing. */
+export type PackEdit = (pack: PackRow, tiles: readonly IndexedTile[]) => readonly IndexedTile[];
+
+/** A pack whose object is written, and its tiles as the index is to name them. */
+interface NewPack extends Orphan {
+  readonly tiles: readonly IndexedTile[];
+}
+
+export interface EditConditions extends Conditions {
+  /** Objects that no row names afterwards are not listed for removal: whether they are there is in doubt. */
+  readonly leavesObjects?: true;
+}
+
+export const UNCONDITIONAL: EditConditions = { writtenAt: null, changedAt: 0, lease: null, fence: null };
+/** Tile sets whose number is remembered. */
+const MAX_SETS = 10_000;
+/** Bytes of rows that are remembered as this process has written them: the next metatile is often in the same pack. */
+const MAX_ROWS = 8 * 2 ** 20;
+/** A write that is overtaken so often at the same place gives up. */
+const MAX_ATTEMPTS = 1000;
+
+/** Changes the index, and writes objects before the index names them. */
+export class PackWriter {
+  readonly #options: PackWriterOptions;
+  readonly #sets = new RecentMap<string, number>(MAX_SETS);
+  readonly #rows = new RecentMap<string, Buffer>(MAX_ROWS);
+
+  constructor(options: PackWriterOptions) {
+    this.#options = options;
+  }
+
+  async put(
+    set: TileSetKey,
+    z: number,
+    tiles: readonly TileWrite[],
+    ticket: number,
+    lease: number | null,
+  ): Promise<StoreChange> {
+    const rect = rectAround(tiles);
+    if (!rect) return NO_CHANGE;
+    const records = recordsOf({ set, z, ticket, ...packTiles(tiles) });
+    for (;;) {
+      const id = await this.#setFor(set);
+      const now = this.#options.clock.now();
+      const conditions = { lease, fence: { ticket, rect }, writtenAt: now, changedAt: now };
+      const change = await this.#putInto(id, records, ticket, conditions);
+      if (change) return change;
+      this.#sets.delete(tileSetId(set));
+    }
+  }
+
+  /** Reads and replaces until no other writer was faster. Null: the tile set has been dropped. */
+  async change(
+    { id, set, z }: { readonly id: number; readonly set: TileSetKey; readonly z: number },
+    seen: readonly PackRow[],
+    edit: PackEdit,
+    { leavesObjects, ...conditions }: EditConditions,
+  ): Promise<StoreChange | null> {
+    let rows = seen;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const { packs, orphans, change } = planChange(id, z, rows, edit);
+      if (packs.length === 0) return NO_CHANGE;
+      const planned = { packs, orphans: leavesObjects ? [] : orphans };
+      const outcome = await this.#options.index.change({ set, id, z, ...planned, ...conditions });
+      if (outcome.type === 'done') this.#remember(id, z, packs);
+      if (outcome.type === 'done') return change;
+      if (outcome.type === 'set-gone') return null;
+      if (outcome.type !== 'changed') throw refused(outcome.type, set.layer);
+      rows = outcome.rows;
+    }
+    throw new TilewardenError('store-failed', 'Others keep changing the same tiles.');
+  }
+
+  #remember(id: number, z: number, packs: readonly ChangedPack[]): void {
+    for (const { x, y, next } of packs) {
+      if (next) this.#rows.set(`${id} ${z} ${x} ${y}`, next, next.length);
+      else this.#rows.delete(`${id} ${z} ${x} ${y}`);
+    }
+  }
+
+  async #setFor(set: TileSetKey): Promise<number> {
+    const known = this.#sets.get(tileSetId(set));
+    if (known !== null) return known;
+    const { index } = this.#options;
+    for (;;) {
+      const id = await index.find(set);
+      if (id !== null) this.#sets.set(tileSetId(set), id, 1);
+      if (id !== null) return id;
+      await index.create(set);
+    }
+  }
+
+  /** Null: the tile set has been dropped. */
+  async #putInto(
+    id: number,
+    records: readonly PackObject[],
+    ticket: number,
+    conditions: Conditions,
+  ): Promise<StoreChange | null> {
+    const [first] = records;
+    if (!first) return NO_CHANGE;
+    const { set, z } = first;
+    const packs = await this.#write(id, records);
+    const named = new Set<number>();
+    const edit: PackEdit = ({ x, y }, before) => {
+      const pack = packs.find((one) => one.x === x && one.y === y);
+      if (!pack) return before;
+      const after = merged(before, pack.tiles, ticket);
+      if (after.some(({ segment }) => segment === pack.object)) named.add(pack.object);
+      else named.delete(pack.object);
+      return after;
+    };
+    // A statement whose answer is lost may have taken effect: then nothing is listed for removal. The audit finds objects
+    // that no row names.
+    let isKnown = false;
+    try {
+      const seen = packs.map(({ x, y }) => ({ x, y, detail: this.#rows.get(`${id} ${z} ${x} ${y}`) }));
+      const change = await this.change({ id, set, z }, seen, edit, conditions);
+      isKnown = true;
+      if (!change) named.clear();
+      return change;
+    } catch (error) {
+      isKnown = isTilewardenError(error, 'lease-lost', 'generation-stale');
+      named.clear();
+      throw error;
+    } finally {
+      if (isKnown)
+        await this.#abandon(
+          id,
+          z,
+          packs.filter(({ object }) => !named.has(object)),
+        );
+    }
+  }
+
+  async #abandon(id: number, z: number, unused: readonly Orphan[]): Promise<void> {
+    if (unused.length > 0) await this.#options.index.abandon(id, z, unused).catch(() => {});
+  }
+
+  /** All of them, or those that were written are listed for removal. */
+  async #write(id: number, records: readonly PackObject[]): Promise<readonly NewPack[]> {
+    const { bytes, clock } = this.#options;
+    const begun = clock.monotonic();
+    const ends = await Promise.allSettled(
+      records.map(async (record) => newPack(record, await bytes.put(id, record))),
+    );
+    const written = ends.flatMap((end) => (end.status === 'fulfilled' ? end.value : []));
+    const failure = ends.find((end) => end.status === 'rejected');
+    const isLate = clock.monotonic() - begun > MAX_WRITE / 2;
+    if (!failure && !isLate) return written;
+    await this.#abandon(id, records[0]?.z ?? 0, written);
+    throw (
+      failure?.reason ?? new TilewardenError('store-failed', 'Writing to the object store took too long.')
+    );
+  }
+}
+
+function newPack({ x, y, tiles }: PackObject, places: readonly BytePlace[]): NewPack {
+  const shared = shareMakings();
+  const named = tiles.map((tile, at) => {
+    const { slot, checksum } = tile;
+    return { slot, checksum, ...(places[at] as BytePlace), making: shared(makingOf(tile)) };
+  });
+  return { x, y, object: places[0]?.segment ?? 0, bytes: sumOf(named).bytes, tiles: named };
+}
+
+/** What an edit of these packs does to the index and to the objects. */
+function planChange(id: number, z: number, rows: readonly PackRow[], edit: PackEdit) {
+  const packs: ChangedPack[] = [];
+  const orphans: Orphan[] = [];
+  const changes: StoreChange[] = [];
+  for (const row of rows) {
+    const { x, y, detail: seen } = row;
+    const position = { set: id, z, x, y };
+    const before = (seen && Directory.read(seen, position)?.tiles()) ?? [];
+    const after = edit(row, before);
+    if (after === before) continue;
+    const next = after.length === 0 ? null : Directory.write(after, position);
+    // A pack that has no row, and gets none.
+    if (!seen && !next) continue;
+    const kept = new Set(after);
+    packs.push({ x, y, seen, next, ...sumOf(after), renewed: !before.every((tile) => kept.has(tile)) });
+    orphans.push(...orphansOf(row, before, after));
+    const former = sumOf(before);
+    changes.push(sumOf(after), { tiles: 0 - former.tiles, bytes: 0 - former.bytes });
+  }
+  return { packs, orphans, change: sumOfChanges(changes) };
+}
+
+function sumOf(tiles: readonly IndexedTile[]): StoreChange {
+  return { tiles: tiles.length, bytes: tiles.reduce((sum, { length }) => sum + length, 0) };
+}
+
+function orphansOf(
+  { x, y }: PackRow,
+  before: readonly IndexedTile[],
+  after: readonly IndexedTile[],
+): Orphan[] {
+  const needed = new Set(after.map(({ segment }) => segment));
+  const sizes = new Map<number, number>();
+  for (const { segment, length } of before) {
+    if (!needed.has(segment)) sizes.set(segment, (sizes.get(segment) ?? 0) + length);
+  }
+  return [...sizes].map(([object, bytes]) => ({ x, y, object, bytes }));
+}
+
+function refused(code: 'lease-lost' | 'generation-stale', layer: string): TilewardenError {
+  const why =
+    code === 'lease-lost'
+      ? 'The lease that tiles were made under is lost'
+      : 'It was truncated since this was fetched';
+  return new TilewardenError(code, `Layer ${layer}: ${why}.`);
+}

@@ -1,0 +1,170 @@
+import { TilewardenError } from '../../domain/errors.ts';
+import { tileSetId, tileSetOf } from '../../domain/tile-key.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
+import { type IndexedTile, PACK_SIZE } from '../index/directory.ts';
+import { PackIndex } from '../index/postgres/pack-index.ts';
+import { HEAD_BYTES, headLength, readPackHead } from '../pack-object.ts';
+import { outdatedSince } from '../store.ts';
+import type { RebuildResult, RebuildTools } from '../store-driver.ts';
+import { ObjectBytes, type ParsedKey, parseKey } from './object-bytes.ts';
+import type { ListedObject, ObjectPage, ObjectStore } from './object-store.ts';
+import { postgresOf } from './pack-store.ts';
+import type { PackStoreOptions } from './pack-store-options.ts';
+import { type PackEdit, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
+import { sentinelKey } from './sentinel.ts';
+
+/** Tickets skipped with one statement. */
+const TICKETS_ASIDE = 65_536;
+
+/**
+ * Rebuilds the index in PostgreSQL from the bucket, after the loss of the database. Of several objects at one place the
+ * latest tiles count. Tiles that were truncated or evicted but not yet removed from the bucket come back; all count as outdated.
+ */
+export async function rebuildIndex(
+  options: PackStoreOptions & { readonly type: string },
+  tools: RebuildTools & { readonly openBucket: () => Promise<ObjectStore> },
+): Promise<RebuildResult> {
+  const index = new PackIndex(postgresOf(options, tools), tools.name);
+  if (!tools.resume && !(await index.isEmpty())) throw notEmpty(tools.name);
+  const bucket = await tools.openBucket();
+  try {
+    return await listPacks(options, tools, index, bucket);
+  } finally {
+    bucket.close();
+  }
+}
+
+/** Lists packs one by one. */
+function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackStoreOptions, clock: Clock) {
+  const writer = new PackWriter({ index, bytes: new ObjectBytes(bucket, prefix), clock });
+  const sets = new Map<string, Promise<number>>();
+  const counts = { packs: 0, tiles: 0, leftOut: 0 };
+  let lastTicket = 0;
+  let raising: Promise<void> = Promise.resolve();
+
+  async function add(key: string, isLatest: (parsed: ParsedKey) => boolean): Promise<void> {
+    const parsed = parseKey(prefix, key);
+    const tiles = parsed && isLatest(parsed) ? await readTiles(bucket, key, parsed, clock.now()) : null;
+    if (!parsed || !tiles) {
+      counts.leftOut++;
+      return;
+    }
+    const { set, z, x, y } = tiles.head;
+    const id = await getOrCreate(sets, tileSetId(set), async () => {
+      await index.restore(parsed.id, set);
+      return parsed.id;
+    });
+    await ticketsAfter(Math.max(...tiles.listed.map(({ making }) => making.ticket)));
+    const writtenAt = Math.max(...tiles.listed.map(({ making }) => making.createdAt));
+    const conditions = { ...UNCONDITIONAL, writtenAt, changedAt: writtenAt };
+    await writer.change({ id, set, z }, [{ x, y, detail: null }], newest(tiles.listed), conditions);
+    counts.packs++;
+    counts.tiles += tiles.listed.length;
+  }
+
+  /** Before a tile is listed: a truncation after an interrupted rebuild must be later than it. */
+  async function ticketsAfter(ticket: number): Promise<void> {
+    if (ticket > lastTicket) {
+      const last = ticket + TICKETS_ASIDE;
+      lastTicket = last;
+      raising = raising.then(() => index.ticketsAfter(last));
+    }
+    await raising;
+  }
+
+  return { add, counts, sets };
+}
+
+async function listPacks(
+  options: PackStoreOptions,
+  { clock, signal, onProgress }: RebuildTools,
+  index: PackIndex,
+  bucket: ObjectStore,
+): Promise<RebuildResult> {
+  const { prefix, connections } = options;
+  const { add, counts, sets } = createLister(index, bucket, options, clock);
+  /** The greatest number of each tile set, by the prefix of its objects. */
+  const latest = new Map<string, number>();
+  let expected = 0;
+  for await (const { key } of objectsIn(bucket, prefix, signal)) {
+    const parsed = parseKey(prefix, key);
+    if (!parsed) continue;
+    expected++;
+    latest.set(folderOf(key), Math.max(parsed.id, latest.get(folderOf(key)) ?? 0));
+  }
+  const turns = new Semaphore(connections);
+  const underWay = new Set<Promise<void>>();
+  for await (const { key } of objectsIn(bucket, prefix, signal)) {
+    const leave = await turns.acquire(signal);
+    const adding = add(key, ({ id }) => latest.get(folderOf(key)) === id).finally(() => {
+      leave();
+      underWay.delete(adding);
+      onProgress({ packs: counts.packs, expected });
+    });
+    underWay.add(adding);
+    // Its failure is noticed below, or by the next one.
+    adding.catch(() => {});
+  }
+  await Promise.all(underWay);
+  return { ...counts, sets: [...sets.keys()].map(tileSetOf) };
+}
+
+async function* objectsIn(
+  bucket: ObjectStore,
+  prefix: string,
+  signal: AbortSignal,
+): AsyncGenerator<ListedObject> {
+  let next: string | null = null;
+  do {
+    signal.throwIfAborted();
+    const page: ObjectPage = await bucket.list(prefix, next);
+    yield* page.objects.filter(({ key }) => key !== sentinelKey(prefix));
+    next = page.next;
+  } while (next !== null);
+}
+
+/**
+ * The tiles of an object as the index names them. They count as outdated: which of them were truncated was in the index that is lost.
+ * Null: it is no pack.
+ */
+async function readTiles(bucket: ObjectStore, key: string, { object: segment }: ParsedKey, now: number) {
+  const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
+  const isCut = start?.length === HEAD_BYTES && !readPackHead(start);
+  const bytes = isCut ? await bucket.get(key) : start;
+  const head = bytes && readPackHead(bytes);
+  if (!head || head.columns !== PACK_SIZE || head.rows !== PACK_SIZE || head.tiles.length === 0) return null;
+  let offset = headLength(bytes) ?? 0;
+  const listed = head.tiles.map(({ slot, length, checksum, ...making }): IndexedTile => {
+    offset += length;
+    const freshUntil = outdatedSince(making.freshUntil, now);
+    return { slot, segment, offset: offset - length, length, checksum, making: { ...making, freshUntil } };
+  });
+  return { head, listed };
+}
+
+function newest(tiles: readonly IndexedTile[]): PackEdit {
+  return (_, before) => {
+    const after = new Map(before.map((tile) => [tile.slot, tile]));
+    for (const tile of tiles) {
+      const present = after.get(tile.slot);
+      if (!present || isLater(tile, present)) after.set(tile.slot, tile);
+    }
+    return [...after.values()];
+  };
+}
+
+function isLater({ making }: IndexedTile, { making: other }: IndexedTile): boolean {
+  return making.ticket === other.ticket ? making.createdAt > other.createdAt : making.ticket > other.ticket;
+}
+
+/** Layer and tile set, without the number. */
+function folderOf(key: string): string {
+  return key.split('/').slice(0, -3).join('/');
+}
+
+function notEmpty(name: string): TilewardenError {
+  const message = `The index of the store ${name} is not empty. Rebuilding is for a database that is lost; with --resume an interrupted attempt goes on.`;
+  return new TilewardenError('config-invalid', message);
+}

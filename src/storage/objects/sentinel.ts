@@ -1,0 +1,106 @@
+import { randomInt } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Database } from '../../db/database.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import type { Env } from '../../lib/env.ts';
+import { askIndex } from '../index/postgres/ask-index.ts';
+import type { PackIndex } from '../index/postgres/pack-index.ts';
+import type { ObjectStore } from './object-store.ts';
+
+interface SentinelOptions {
+  readonly bucket: Pick<ObjectStore, 'get' | 'put' | 'list'>;
+  readonly prefix: string;
+  readonly database: Database;
+  readonly name: string;
+  readonly index: Pick<PackIndex, 'isEmpty'>;
+}
+
+const MAX_ID = 2 ** 47;
+
+export function sentinelKey(prefix: string): string {
+  return `${prefix}tilewarden-store.json`;
+}
+
+/** An object that proves that what answers is the bucket, and the prefix, whose objects the database lists. */
+export function createSentinel({ bucket, prefix, database, name, index }: SentinelOptions) {
+  const key = sentinelKey(prefix);
+  const counter = `store:${name}`;
+  /** Of a store that had objects before this database knew of any: another one lists them, or did. */
+  const adopted = `adopted-store:${name}`;
+
+  async function known(which = counter): Promise<number | null> {
+    const query = sql<{ value: number }>`select value from counters where name = ${which}`;
+    return (await askIndex(() => query.execute(database.query))).rows[0]?.value ?? null;
+  }
+
+  /** The number of the first process that gives one. */
+  async function give(id: number, which = counter): Promise<number> {
+    const insert = sql`insert into counters (name, value) values (${which}, ${id}) on conflict do nothing`;
+    await askIndex(() => insert.execute(database.change));
+    return (await known(which)) ?? id;
+  }
+
+  async function hasUnlisted(): Promise<boolean> {
+    return (await index.isEmpty()) && (await bucket.list(prefix, null)).objects.length > 0;
+  }
+
+  async function found(): Promise<number | null> {
+    const bytes = await bucket.get(key);
+    if (!bytes) return null;
+    try {
+      const { store } = JSON.parse(bytes.toString()) as { readonly store?: unknown };
+      return typeof store === 'number' ? store : null;
+    } catch {
+      return null;
+    }
+  }
+
+  return {
+    problem,
+    /** Whether this database, or the backup that it was restored from, has listed all objects from the first on. */
+    async listsAll(): Promise<boolean> {
+      return (await problem()) === null && (await known(adopted)) === null;
+    },
+  };
+
+  /** The problem; null: none. Creates a missing sentinel. Throws if the object store does not respond. */
+  async function problem(): Promise<string | null> {
+    // In this order: another node that gives the number at the same time records it before it writes the object.
+    const there = await found();
+    const expected = await known();
+    if (expected !== null && expected === there) return null;
+    if (expected === null || (there === null && (await index.isEmpty()))) {
+      if (expected === null && (there !== null || (await hasUnlisted()))) await give(1, adopted);
+      const id = expected ?? (await give(there ?? randomInt(1, MAX_ID)));
+      if (id !== there) await bucket.put(key, Buffer.from(`${JSON.stringify({ store: id })}\n`));
+      return null;
+    }
+    const what = there === null ? `has no object ${key}` : `belongs to another store, by its object ${key}`;
+    return `The object store of ${name} ${what}, so it is not the one whose objects the database lists. Check endpoint, prefix and bucket or container.`;
+  }
+}
+
+/** Milliseconds, and discards within them beyond which the object store is taken to be failing. */
+const [DOUBT_PERIOD, MAX_DOUBTS] = [60_000, 5];
+
+/**
+ * Counts tiles that are given up as missing, and throws `store-failed` above the limit: an object store that loses many at
+ * a time is failing.
+ */
+export function createDoubts({ clock, log }: Env): () => void {
+  let since = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return () => {
+    if (clock.monotonic() - since > DOUBT_PERIOD) [since, count] = [clock.monotonic(), 0];
+    count++;
+    if (count <= MAX_DOUBTS) return;
+    if (count === MAX_DOUBTS + 1) {
+      const text = 'many stored tiles are missing or damaged; the object store is failing';
+      log.error({ limit: MAX_DOUBTS }, text);
+    }
+    throw new TilewardenError(
+      'store-failed',
+      'The object store lacks many of the objects that it should have.',
+    );
+  };
+}
