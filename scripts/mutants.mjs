@@ -151,7 +151,7 @@ export const MUTANTS = [
     file: 'src/pipeline/memory-tier.ts',
     line: 'for (const part of parts ? rectsIn(parts) : [rect]) this.drop(set, z, part);',
     fault: '',
-    tests: ['src/pipeline/places.test.ts', 'src/http/hits/tile-front.test.ts'],
+    tests: ['src/pipeline/places.test.ts'],
   },
   {
     file: 'src/pipeline/freshness.ts',
@@ -160,10 +160,10 @@ export const MUTANTS = [
     tests: ['src/pipeline/freshness.test.ts', 'src/tasks/marks.test.ts'],
   },
   {
-    file: 'src/http/hits/http-process.ts',
-    line: 'for (const place of places) tier.dropPlace(layer, place);',
+    file: 'src/db/process-feed.ts',
+    line: 'if (missed) this.#dispatch(MISSED, null);',
     fault: '',
-    tests: ['src/http/hits/tile-front.test.ts'],
+    tests: ['src/db/process-feed.test.ts'],
   },
   // quota
   {

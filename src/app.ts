@@ -3,15 +3,21 @@ import { access as accessFile, constants } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { createFileApplier } from './app/apply-config-file.ts';
-import { nodeName, taskSettings, urlOf } from './app/node-settings.ts';
+import { nodeName, taskSettings } from './app/node-settings.ts';
 import { openFeeds } from './app/open-feeds.ts';
 import { openNode, type ServerEnv } from './app/open-node.ts';
 import { openPreviews } from './app/open-previews.ts';
 import { describeStores } from './app/open-stores.ts';
 import { databaseOf, type TileServices } from './app/open-tile-services.ts';
 import { opened } from './app/opened.ts';
-import { openProcessSocket } from './app/process-socket.ts';
 import { createTileRefresh } from './app/refresh-tile.ts';
+import {
+  mergeHost,
+  mergeUpstreams,
+  openServerFigures,
+  type ServerFigures,
+  sumRecords,
+} from './app/server-figures.ts';
 import type { NodeRole } from './cluster/node-registry.ts';
 import { readVersion } from './config/environment.ts';
 import type { LoadedSettings } from './config/load-settings.ts';
@@ -26,15 +32,15 @@ import {
   proxyHeadersOf,
 } from './http/auth/access.ts';
 import { isLoopbackHost } from './http/auth/peer.ts';
-import { primaryPart } from './http/hits/primary-part.ts';
 import { openHttpServer } from './http/http-app.ts';
-import { openEventLoopWatch } from './http/metrics/process-metrics.ts';
+import { openEventLoopWatch, processUsage } from './http/metrics/process-metrics.ts';
 import { listWebAssets, type WebAsset } from './http/pages/web-assets.ts';
 import type { ImportDeps } from './http/route-deps.ts';
 import type { HttpServer } from './http/server.ts';
 import type { ClosingStack } from './lib/closing-stack.ts';
+import { Counters } from './lib/counters.ts';
 import type { Logger } from './lib/logger.ts';
-import { laterOf } from './pipeline/layer-activity.ts';
+import { type LayerState, type LayerStats, laterOf } from './pipeline/layer-activity.ts';
 import { createMapComposer } from './pipeline/map-composer.ts';
 import type { TilePipeline } from './pipeline/tile-pipeline.ts';
 import { openMapThread } from './raster/open-map-thread.ts';
@@ -65,22 +71,34 @@ export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
     const node = await openNode(settings, env, roles, open);
     const { accounts, initialPassword, ...auth } = await openAuth(settings, node, env, open);
     const { catalog } = node.parts;
-    const renewCertificate = () => server.reload();
+    let server: HttpServer | null = null;
+    const renewCertificate = async () => server?.reload();
+    const { supervisor } = env;
     const applier = createFileApplier({ file: file ?? null, catalog, ...node.fileTaker, renewCertificate });
+    node.fileTaker.onFile(applier.reloadedElsewhere);
+    const reload = async () => {
+      const reloaded = await applier.reload();
+      if (!('problems' in reloaded)) supervisor?.reloaded();
+      return reloaded;
+    };
+    const figures = openServerFigures(node.feed, env, open);
     const deps = {
       ...env,
       ...node.parts,
       ...auth,
-      ...(await openResponses(settings, node, accounts, env, open)),
+      ...(await openResponses(settings, node, accounts, figures, env, open)),
       accounts,
       rest: {
         stores: describeStores(settings),
         memoryTierBytes: settings.memoryTierBytes,
         configFile: file?.current.configFile ?? '',
-        reload: applier.reload,
+        reload,
       },
     };
-    const server: HttpServer = await listen(settings, node, deps, env.processes, open);
+    if (node.feed) open.use(await node.feed.follow());
+    server = open.use(await openHttpServer(deps, settings.server));
+    const { url, port } = server.address;
+    await node.registry.listening(nodeName(settings, port), url);
     return { url: server.address.url, initialPassword, applySettings: applier.applySettings };
   });
 }
@@ -109,38 +127,64 @@ async function openResponses(
   settings: Settings,
   node: Node,
   { readerKeys }: Accounts,
+  figures: ServerFigures,
   { clock, log }: ServerEnv,
   open: ClosingStack,
 ) {
   const { services, pipeline, registry, stores, peers, flush, leads } = node;
   const { database, events, limiter, tallies } = services;
-  const { counters, activity } = tallies;
+  const { counters } = tallies;
+  const { share } = figures;
+  const status = () => pipeline.status();
+  const [countsElsewhere, statusElsewhere] = [
+    share('counters', () => counters.all()),
+    share('status', status, 'live'),
+  ];
+  const hostsElsewhere = share('upstreams', limiter.report);
+  const cpuElsewhere = share('cpu', () => processUsage().cpuSeconds);
+  const usageElsewhere = share('process', processUsage, 'live');
+  const keysElsewhere = share('keys', () => readerKeys.figures());
   const isAway = () => peers?.isAway() ?? false;
   const { file, format } = settings.server.accessLog;
   const accessLog = file === null ? null : open.use(openAccessLog({ file, format }, { clock, log }));
   return {
     ...(accessLog && { accessLog }),
+    ...shownActivity(tallies, share, node),
     isAway,
-    flush,
+    flush: (what: 'counts' | 'changes') => (what === 'counts' ? figures.refresh() : flush()),
+    share,
     hostsNamedIn,
     nodes: registry,
-    upstreams: services.upstreams,
+    upstreams: {
+      ...services.upstreams,
+      status: (host: string) =>
+        hostsElsewhere()
+          .flat()
+          .filter((other) => other.host === host)
+          .reduce(mergeHost, services.upstreams.status(host)),
+    },
     assets: await listPages(),
     imports: await openImports(services, pipeline, open),
     composer: createMapComposer(pipeline, open.use(openMapThread(log)).draw, clock),
     refresh: createTileRefresh({ pipeline, events, clock, flush }),
     about: { version: readVersion(), startedAt: clock.now(), proxies: shownProxies(settings.proxies) },
     metrics: {
-      pipeline,
-      counters,
-      upstreams: limiter.report,
+      pipeline: { status: () => sumRecords([status(), ...statusElsewhere()]) },
+      counters: {
+        all() {
+          const sum = new Counters();
+          for (const count of [counters.all(), ...countsElsewhere()].flat()) sum.add(count);
+          return sum.all();
+        },
+      },
+      upstreams: () => mergeUpstreams([limiter.report(), ...hostsElsewhere()]),
       eventLoop: open.use(openEventLoopWatch()),
+      process: () => ({
+        ...sumRecords([processUsage(), ...usageElsewhere()]),
+        cpuSeconds: [processUsage().cpuSeconds, ...cpuElsewhere()].reduce((sum, seconds) => sum + seconds),
+      }),
       node: { leads, isAway },
-      readerKeys,
-    },
-    layerState(name: string) {
-      const state = activity.of(name);
-      return { ...state, changedAt: laterOf(state.changedAt, node.parts.quota.changedAt(name)) };
+      readerKeys: { figures: () => sumKeys([readerKeys.figures(), ...keysElsewhere()].flat()) },
     },
     async readiness() {
       await accessFile(settings.data, constants.W_OK);
@@ -152,30 +196,39 @@ async function openResponses(
   };
 }
 
-/** This process answers clients, or the processes that do. */
-async function listen(
-  settings: Settings,
-  { registry, parts, pipeline, entries, services }: Node,
-  deps: Parameters<typeof openHttpServer>[0] & { readonly accounts: Accounts },
-  processes: ServerEnv['processes'],
-  open: ClosingStack,
-): Promise<HttpServer> {
-  if (!processes) {
-    const server = open.use(await openHttpServer(deps, settings.server));
-    const { url, port } = server.address;
-    await registry.listening(nodeName(settings, port), url);
-    return server;
+/** What is remembered of layers in the memory of all processes. */
+function shownActivity(
+  { activity }: TileServices['tallies'],
+  share: ServerFigures['share'],
+  node: Node,
+) {
+  const activityElsewhere = share('activity', () => activity.all());
+  return {
+    layerState(name: string) {
+      const others = activityElsewhere().flatMap((all) => all.filter(({ layer }) => layer === name));
+      const state = others.reduce(mergeActivity, activity.of(name));
+      return { ...state, changedAt: laterOf(state.changedAt, node.parts.quota.changedAt(name)) };
+    },
+  };
+}
+
+function mergeActivity(state: LayerState, other: LayerStats): LayerState {
+  const later = (other.lastFailure?.at ?? 0) > (state.lastFailure?.at ?? 0);
+  return {
+    ...state,
+    changedAt: laterOf(state.changedAt, other.changedAt),
+    failures: state.failures + other.failures,
+    lastFailure: later ? other.lastFailure : state.lastFailure,
+  };
+}
+
+function sumKeys(all: ReturnType<Accounts['readerKeys']['figures']>) {
+  const sums = new Map<number, (typeof all)[number]>();
+  for (const one of all) {
+    const { answered = 0, refused = 0 } = sums.get(one.id) ?? {};
+    sums.set(one.id, { ...one, answered: answered + one.answered, refused: refused + one.refused });
   }
-  const { path: socketPath } = open.use(await openProcessSocket(settings.data));
-  const server = open.use(await openHttpServer(deps, { ...settings.server, tls: null, socketPath }));
-  const { access, accounts } = deps;
-  const { catalog } = parts;
-  const { events } = services;
-  const { count } = server;
-  const keys = accounts.readerKeys;
-  processes.serve(primaryPart({ catalog, entries, pipeline, events, access, keys, count }));
-  await registry.listening(nodeName(settings, settings.server.port), urlOf(settings.server));
-  return server;
+  return [...sums.values()];
 }
 
 async function openImports(

@@ -110,8 +110,8 @@ describe('the source tree', () => {
     expect(readers.map(({ path }) => path).filter((path) => !path.startsWith('src/config/'))).toEqual([]);
   });
 
-  it('processes that perform tasks or answer HTTP do not load zod', () => {
-    const loaded = loadedWith('cli/child-process', 'app/open-task-process-app', 'app/open-http-process-app');
+  it('processes that perform tasks do not load zod', () => {
+    const loaded = loadedWith('cli/child-process', 'app/open-task-process-app');
     expect(loaded).toContain('src/catalog/create-layer.ts');
     expect(loaded).not.toContain('zod');
   });

@@ -102,7 +102,7 @@ export function openAccounts(options: AccountsOptions) {
   const oidc = options.oidc
     ? createOidcProvider(options.oidc, { clock, log, ...(fetch && { fetch }) })
     : null;
-  const shared = database.dialect === 'postgres' ? database : null;
+  const shared = database.shared ? database : null;
   const audit = openAuditLog({ database, dataFolder, clock, log });
   const throttle = new LoginThrottle(clock);
   /** Separate: an old key in a page must not block logins from the same address. */

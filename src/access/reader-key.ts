@@ -25,7 +25,7 @@ export interface ReaderKey {
 
 export type ReaderKeyDraft = Omit<ReaderKey, 'id' | 'createdAt' | 'lastUsedAt' | 'requestsToday'>;
 
-/** A key as every HTTP process needs it. */
+/** A key as every process needs it. */
 export interface HeldKey
   extends Pick<ReaderKey, 'id' | 'layers' | 'origins' | 'ratePerSecond' | 'requestsPerDay' | 'expiresAt'> {
   /** SHA-256 of the secret, hexadecimal. */

@@ -24,8 +24,8 @@ export interface ConfigFileParts {
   >;
   /** In this process; returns the names of changed layers. */
   readonly apply: (settings: Settings) => Promise<readonly string[]>;
-  /** Resolves when every other process has applied it. */
-  readonly announce: (loaded: LoadedSettings) => Promise<void>;
+  /** `here`: this process was the first to read it; resolves when every other process has applied it. */
+  readonly announce: (loaded: LoadedSettings, first: 'here' | 'elsewhere') => Promise<void>;
   readonly schedule: (declared: readonly ScheduleDeclaration[]) => Promise<void>;
   /** Throws when the certificate cannot be used. */
   readonly renewCertificate: () => Promise<void>;
@@ -37,7 +37,10 @@ const LAYERS_PER_TURN = 100;
 export function createFileApplier(parts: ConfigFileParts) {
   const { file, apply, announce, schedule, renewCertificate } = parts;
 
-  async function applySettings(next: LoadedSettings): Promise<Exclude<Reloaded, { problems: unknown }>> {
+  async function applySettings(
+    next: LoadedSettings,
+    first: 'here' | 'elsewhere',
+  ): Promise<Exclude<Reloaded, { problems: unknown }>> {
     const { loaded, restart } = file ? withoutRestart(file.current, next) : { loaded: next, restart: [] };
     await refuseLostGridSets(parts.catalog, loaded.settings);
     await refuseLostLayers(parts, loaded.settings);
@@ -45,15 +48,15 @@ export function createFileApplier(parts: ConfigFileParts) {
     const before = file?.current.settings.upstreams ?? {};
     const changed = await apply(loaded.settings);
     file?.taken(loaded);
-    await announce(loaded);
-    await schedule(loaded.settings.schedules);
+    await announce(loaded, first);
+    if (first === 'here') await schedule(loaded.settings.schedules);
     const upstreams = changedHosts(before, loaded.settings.upstreams);
     return { layers: loaded.settings.layers.length, changed, upstreams, restart };
   }
 
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = (loaded: () => LoadedSettings) => {
-    const done = last.catch(() => {}).then(() => applySettings(loaded()));
+  const inTurn = (loaded: () => LoadedSettings, first: 'here' | 'elsewhere' = 'here') => {
+    const done = last.catch(() => {}).then(() => applySettings(loaded(), first));
     last = done;
     return done;
   };
@@ -61,6 +64,10 @@ export function createFileApplier(parts: ConfigFileParts) {
   return {
     async applySettings(loaded: LoadedSettings): Promise<readonly string[]> {
       return (await inTurn(() => loaded)).restart;
+    },
+    /** Another process of the server has applied the file. */
+    async reloadedElsewhere(): Promise<void> {
+      if (file) await inTurn(() => file.load(), 'elsewhere');
     },
     /** Reads the file again; returns its problems if it is invalid. */
     async reload(): Promise<Reloaded> {

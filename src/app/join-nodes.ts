@@ -1,46 +1,60 @@
-import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { ReaderKeys } from '../access/open-reader-keys.ts';
 import { createNodeChanges, type NodeChanges } from '../cluster/node-changes.ts';
 import { type NodeRole, openNodeRegistry } from '../cluster/node-registry.ts';
 import { readVersion } from '../config/environment.ts';
 import type { Settings } from '../config/settings.ts';
 import { type Database, leadAlone } from '../db/database.ts';
+import type { ProcessFeed } from '../db/process-feed.ts';
 import { misconfigured, type TilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import type { HttpProcesses } from '../http/hits/http-processes.ts';
-import { forgetEverywhere } from '../http/hits/primary-part.ts';
-import type { Forgotten } from '../http/hits/process-messages.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { typesOf } from '../storage/drivers.ts';
-import { TILE_NEWS, type TileStore } from '../storage/tile-store.ts';
+import { TILE_NEWS, type TileChange, type TileStore } from '../storage/tile-store.ts';
 import { isShared, nodeName, sharesStores } from './node-settings.ts';
+import { announceForgotten, announceTiles, followProcesses, shareKeys } from './share-changes.ts';
 
 export type Membership = Awaited<ReturnType<typeof joinNodes>>;
+
+const LEADER_FILE = 'leader.db';
+
+interface JoinTools extends Env {
+  /** Names this process. */
+  readonly instance: string;
+  /** Null: the server has no other process. */
+  readonly feed: ProcessFeed | null;
+}
 
 /** Takes this process among the nodes that share the database, or refuses to. */
 export async function joinNodes(
   settings: Settings,
   database: Database,
   roles: readonly NodeRole[],
-  tools: Env,
+  { instance, feed, ...tools }: JoinTools,
   open: ClosingStack,
 ) {
-  const instance = randomUUID();
   const self = { name: nodeName(settings, settings.server.port), roles, version: readVersion() };
   const register = async () => open.use(await openNodeRegistry({ database, instance, self, ...tools }));
   const location = settings.database;
+  let leading = false;
   if (location === null) {
-    return { instance, registry: await register(), lead: leadAlone, leads: () => true, peers: null };
+    const registry = await register();
+    const alone = { instance, feed, registry, peers: null };
+    if (!feed) return { ...alone, lead: leadAlone, leads: () => true };
+    const { openLocalLeadership } = await import('../cluster/terms.ts');
+    const file = join(settings.data, LEADER_FILE);
+    const changed = (leads: boolean) => {
+      leading = leads;
+    };
+    const { lead } = open.use(openLocalLeadership({ file, ...tools, changed }));
+    return { ...alone, lead, leads: () => leading };
   }
-  const { openServerLock } = await import('../cluster/server-lock.ts');
-  const lock = await openServerLock({ location, ...tools, shared: sharesStores(settings) });
-  if (!lock) throw inUse(settings);
-  open.use(lock);
+  // Of several processes their parent holds it.
+  if (!feed) open.use(await lockDatabase(settings, location, tools));
   const registry = await register();
   const { openLeadership } = await import('../cluster/leadership.ts');
-  let leading = false;
   const changed = (leads: boolean) => {
     leading = leads;
     registry.leads(leads);
@@ -50,7 +64,15 @@ export async function joinNodes(
   const peers = isShared(settings)
     ? createNodeChanges({ database, registry, channels: [TILE_NEWS], staleMs, ...tools })
     : null;
-  return { instance, registry, lead, leads: () => leading, peers };
+  return { instance, feed, registry, lead, leads: () => leading, peers };
+}
+
+/** Keeps other servers from a database whose stores cannot be shared. */
+export async function lockDatabase(settings: Settings, location: string, tools: Env) {
+  const { openServerLock } = await import('../cluster/server-lock.ts');
+  const lock = await openServerLock({ location, ...tools, shared: sharesStores(settings) });
+  if (!lock) throw inUse(settings);
+  return lock;
 }
 
 function inUse(settings: Settings): TilewardenError {
@@ -66,48 +88,51 @@ interface FollowOptions {
   readonly events: TileEvents;
   /** Null where there are no other nodes. */
   readonly peers: NodeChanges | null;
-  readonly refreshCatalog: () => Promise<void>;
-  readonly processes: HttpProcesses | undefined;
+  /** Null where there are no other processes. */
+  readonly feed: ProcessFeed | null;
+  /** Takes up what another node, or another process of this server, has declared. */
+  readonly refreshCatalog: (from: 'node' | 'process') => Promise<void>;
 }
 
 export type Following = Awaited<ReturnType<typeof followNodes>>;
 
-/** Keeps this node and the others in step. */
+/** Keeps this process in step with other nodes and other processes. */
 export async function followNodes(options: FollowOptions, open: ClosingStack) {
-  const { peers, processes, events, stores } = options;
+  const { peers, feed, events, stores } = options;
   let changeCount = 0;
   let obeyedCount = 0;
-  const others = {
-    forget(forgotten: Forgotten) {
-      changeCount++;
-      processes?.forget(forgotten);
-    },
+  let keysObeyed = async () => {};
+  const post = feed && announceTiles(feed);
+  const announce = (change: TileChange) => {
+    changeCount++;
+    post?.(change);
   };
-  const alone = !peers && !processes;
-  const pipeline = alone ? options.pipeline : forgetEverywhere(options.pipeline, events, others);
+  const alone = !peers && !feed;
+  const pipeline = alone ? options.pipeline : announceForgotten(options.pipeline, events, announce);
+  const refreshCatalog = () => options.refreshCatalog('process');
+  if (feed) followProcesses({ feed, pipeline: options.pipeline, refreshCatalog });
   if (peers) {
-    peers.onChange(options.refreshCatalog);
-    peers.onChange(createChangeReader(stores, pipeline, processes));
+    peers.onChange(() => options.refreshCatalog('node'));
+    peers.onChange(createChangeReader(stores, pipeline));
     open.use(await peers.follow());
     pipeline.guardCopies(peers);
   }
   return {
-    /** Whatever it forgets, replaces or removes, other processes and nodes forget too. */
+    /** Whatever it forgets or removes, other processes and nodes forget too. */
     pipeline,
     /** Keeps keys for readers in step with the other processes and nodes. */
     async followKeys(keys: ReaderKeys): Promise<void> {
-      if (peers) keys.shareRates();
+      if (!alone) keys.shareRates();
       peers?.onChange(keys.refresh);
       await keys.refresh();
-      keys.onChange((change) => {
-        changeCount++;
-        processes?.keysChanged(change);
-      });
+      if (feed) keysObeyed = shareKeys(feed, keys);
+      else keys.onChange(() => void changeCount++);
     },
-    /** `counts`: resolves when processes have reported their counts; `changes`: when all processes and nodes obey earlier changes. */
-    async flush(what: 'counts' | 'changes'): Promise<void> {
-      await processes?.flush();
-      if (what === 'counts' || !peers) return;
+    /** Resolves when all processes and nodes obey earlier changes. */
+    async flush(): Promise<void> {
+      await feed?.posted();
+      await keysObeyed();
+      if (!peers) return;
       for (const mine = changeCount; obeyedCount < mine; ) {
         const upTo = changeCount;
         await peers.waitForAllNodes();
@@ -120,7 +145,6 @@ export async function followNodes(options: FollowOptions, open: ClosingStack) {
 function createChangeReader(
   stores: ReadonlyMap<string, TileStore>,
   pipeline: Pick<TilePipeline, 'changedElsewhere'>,
-  processes: HttpProcesses | undefined,
 ): () => Promise<void> {
   const cursors = new Map<string, string>();
   return async () => {
@@ -130,6 +154,5 @@ function createChangeReader(
       for (const change of read.changes) pipeline.changedElsewhere(change);
       cursors.set(name, read.cursor);
     }
-    await processes?.flush();
   };
 }

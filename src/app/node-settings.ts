@@ -32,6 +32,11 @@ export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
   return Object.values(stores).some((store) => driverOf(store).place === 'memory');
 }
 
+/** How many processes answer. One cannot read the memory of another; over shared stores nodes are run instead. */
+export function processCount(settings: Settings): number {
+  return keepsInMemory(settings) || sharesStores(settings) ? 1 : settings.server.processes;
+}
+
 export function taskSettings({ tasks }: Settings): TaskSettings {
   const usual = taskSettingsFor(availableParallelism());
   const { workers, maxThreads } = tasks;

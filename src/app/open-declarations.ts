@@ -3,18 +3,20 @@ import { CATALOG_CHANGED, openServiceSettings } from '../catalog/catalog-entries
 import { layersAbove } from '../catalog/tile-fates.ts';
 import { createTileRecords } from '../catalog/tile-records.ts';
 import type { SettingsHandover } from '../config/settings-handover.ts';
+import type { ProcessFeed } from '../db/process-feed.ts';
 import { errorCopier } from '../domain/error-copier.ts';
-import type { HttpProcesses } from '../http/hits/http-processes.ts';
 import { createChannel } from '../lib/channel.ts';
 import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { addCountsOf } from '../pipeline/counter-feed.ts';
 import { serveLimiter } from '../sources/upstream/limiter-channel.ts';
 import type { NodeServices } from './open-node-services.ts';
+import { CATALOG } from './share-changes.ts';
 
 interface DeclarationParts {
   readonly clock: Clock;
-  readonly processes: HttpProcesses | undefined;
+  /** Null where there are no other processes that answer. */
+  readonly feed: ProcessFeed | null;
   /** Undefined: tasks run in this process. */
   readonly forkWorker: (() => ChildProcess) | undefined;
 }
@@ -24,7 +26,7 @@ export type Declarations = Awaited<ReturnType<typeof openDeclarations>>;
 /** Declared layers and grid sets, kept in step among the processes of this node. */
 export async function openDeclarations(services: NodeServices, parts: DeclarationParts) {
   const { catalog, events, documents } = services;
-  const { clock, processes, forkWorker } = parts;
+  const { clock, feed, forkWorker } = parts;
   const { entries, declared } = documents;
   const records = createTileRecords({ entries, catalog, clock });
   const redeclared = await records.declareAll();
@@ -32,10 +34,10 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
   const workers = createWorkers(services);
   const service = await openServiceSettings(entries);
 
-  async function announce(file: SettingsHandover | null = null): Promise<void> {
-    processes?.catalogChanged(file);
-    await workers.announce(file);
-    await processes?.flush();
+  /** Resolves when every process of this server has applied the change. */
+  async function announce(): Promise<void> {
+    await workers.announce(null);
+    await feed?.ask(CATALOG);
   }
 
   /** With those that are drawn from them. */
@@ -55,12 +57,14 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
     service,
     ...(forkWorker && { forkWorker: () => workers.fork(forkWorker) }),
     announce,
+    /** The workers of this process apply a file. */
+    announceFile: (file: SettingsHandover) => workers.announce(file),
     outdate,
-    /** Takes up what another node has declared. */
-    async refresh(): Promise<void> {
+    /** Takes up what another node, or another process of this server, has declared. */
+    async refresh(from: 'node' | 'process' = 'node'): Promise<void> {
       if (!(await declared.refresh())) return;
       await service.refresh();
-      await announce();
+      await (from === 'node' ? announce() : workers.announce(null));
     },
   };
 }

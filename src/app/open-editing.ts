@@ -13,6 +13,8 @@ import type { NodeServices } from './open-node-services.ts';
 import type { Work } from './open-work.ts';
 
 interface EditingParts extends Env {
+  /** Whether no other process of this server was running before. */
+  readonly isFirst: boolean;
   readonly services: NodeServices;
   readonly membership: Membership;
   readonly declarations: Declarations;
@@ -21,6 +23,8 @@ interface EditingParts extends Env {
 
 /** Milliseconds between looks for tiles that no declaration reaches: a change removes its own. */
 const COLLECT_INTERVAL = 3_600_000;
+/** Channel: the configuration file was applied. */
+const CONFIG_FILE = 'config-file';
 
 /** Changes of declarations: over HTTP in all nodes, by the configuration file in this one. */
 export async function openEditing(settings: Settings, parts: EditingParts, open: ClosingStack) {
@@ -53,7 +57,7 @@ export async function openEditing(settings: Settings, parts: EditingParts, open:
       if (others.length < layerQuotas.length) await quota.settings.change({ layerQuotas: others });
     },
   });
-  await editor.finish((await registry.list()).length <= 1);
+  await editor.finish(parts.isFirst && (await registry.list()).length <= 1);
   open.use(collectTiles(parts));
   return { editor, fileTaker: file.taker, service: shareService(parts) };
 }
@@ -79,7 +83,7 @@ function shareService({ membership: { peers }, declarations: { service } }: Edit
 }
 
 /** A file belongs to one node: the others have theirs. */
-function createFileTaker(settings: Settings, { services, declarations, work }: EditingParts) {
+function createFileTaker(settings: Settings, { services, membership, declarations, work }: EditingParts) {
   const { records, declared } = declarations;
   let { gridSetDocuments } = settings;
   let reloaded: readonly string[] = [];
@@ -93,10 +97,14 @@ function createFileTaker(settings: Settings, { services, declarations, work }: E
       reloaded = [...new Set([...changed, ...other])];
       return changed;
     },
-    async announce({ handover }: LoadedSettings) {
-      await declarations.announce(handover);
+    async announce({ handover }: LoadedSettings, first: 'here' | 'elsewhere') {
+      await declarations.announceFile(handover);
+      if (first === 'elsewhere') return;
+      await membership.feed?.ask(CONFIG_FILE);
       await declarations.outdate(reloaded);
     },
+    /** Called when another process has applied the file. */
+    onFile: (reload: () => Promise<void>) => membership.feed?.on(CONFIG_FILE, reload),
     schedule: (declaredNow: readonly ScheduleDeclaration[]) => work.schedules.takeOver(declaredNow),
   };
   return { gridSetDocuments: () => gridSetDocuments, taker };

@@ -5,11 +5,13 @@ import { createHostShares } from '../cluster/host-shares.ts';
 import type { Settings } from '../config/settings.ts';
 import { createBoundedCounters } from '../db/bounded-counters.ts';
 import type { Database } from '../db/database.ts';
+import { openDatabase } from '../db/open-database.ts';
+import type { ProcessFeed } from '../db/process-feed.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import type { Membership } from './join-nodes.ts';
-import { type NodeEnv, openTileServices } from './open-tile-services.ts';
+import { databaseOf, type NodeEnv, openTileServices } from './open-tile-services.ts';
 
 /** Milliseconds that a write waits at a quota. Clients do not wait for it, but their tiles stay in memory until then. */
 const SERVER_AT_THE_GATE = { maxWaitMs: 500, withReserve: true };
@@ -20,20 +22,21 @@ export type NodeServices = Awaited<ReturnType<typeof openNodeServices>>;
 export async function openNodeServices(
   settings: Settings,
   database: Database,
-  { instance, leads, peers }: Membership,
+  { instance, leads, peers, feed }: Membership,
   env: NodeEnv,
   open: ClosingStack,
 ) {
   const pauses = createHostPauses(database);
+  const divided = peers || feed ? await openDivided(settings, database, feed, env, open) : null;
   const limiter = open.use(
     openUpstreamLimiter({
       ...env,
       upstreams: settings.upstreams,
       budgets: createBoundedCounters(database),
       pauses,
-      ...(peers && {
-        shares: createHostShares(database, instance),
-        outages: createHostOutageStore(database, instance),
+      ...(divided && {
+        shares: createHostShares(divided, instance),
+        outages: createHostOutageStore(divided, instance),
       }),
     }),
   );
@@ -46,10 +49,24 @@ export async function openNodeServices(
     cutter: open.use(openCutterThread(env.log)),
     atTheGate: SERVER_AT_THE_GATE,
     sweeps: leads,
-    ...(peers && { outage: peers, claims: createFlightClaims(database, instance, env) }),
+    ...(peers && { outage: peers }),
+    ...(divided && { claims: createFlightClaims(divided, instance, env) }),
   };
   const services = await openTileServices(settings, parts, open);
   return { ...services, upstreams: hostControl(limiter, pauses) };
+}
+
+/** Where shares and claims are kept: of use only while processes run, so in SQLite they do not wait for the disk. */
+async function openDivided(
+  settings: Settings,
+  database: Database,
+  feed: ProcessFeed | null,
+  { clock, log }: NodeEnv,
+  open: ClosingStack,
+): Promise<Database> {
+  if (database.dialect === 'postgres') return database;
+  const location = databaseOf(settings);
+  return open.use(await openDatabase({ location, feed, synced: false, migrations: null, clock, log }));
 }
 
 /** Pauses are durable, and obeyed by this node, when their promise resolves; other nodes follow within a second. */

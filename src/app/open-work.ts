@@ -37,7 +37,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   const { lead, leads } = membership;
   const { pipeline } = following;
   const stores = catalog.stores();
-  const obeyed = () => following.flush('changes');
+  const obeyed = () => following.flush();
   const outgoing = openOutgoing(settings, { services, lead, obeyed, clock, log }, open);
   const { deliveries } = outgoing;
   const forgottenByAll = () => deliveries.flush();
@@ -60,8 +60,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   const outdateFormer = async (layers: readonly string[]) =>
     recordsChanged(await records.outdateFormer(layers));
   const above = open.use(openLayersAbove({ catalog, events, applier, outdateFormer }));
-  const flush = async (what: 'counts' | 'changes') => {
-    if (what === 'counts') return following.flush(what);
+  const flush = async () => {
     await deliveries.flush();
     await above.flush();
   };
@@ -81,7 +80,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
       settings: taskSettings(settings),
       lead,
       ...(declarations.forkWorker && { forkWorker: declarations.forkWorker }),
-      forgottenByAll: () => flush('changes'),
+      forgottenByAll: flush,
       parameterSets,
       usedPages: (set) => quota.usedPages(set),
       clock,
@@ -105,7 +104,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
       selections: {
         async invalidateDraft(draft) {
           const marked = await selections.invalidateDraft(draft);
-          await flush('changes');
+          await flush();
           return marked;
         },
       },

@@ -6,10 +6,10 @@ import { metatileWith } from '../pipeline/resolve-tile-set.ts';
 import type { CachedTile, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 
 interface RefreshParts {
-  readonly pipeline: Pick<TilePipeline, 'read' | 'renew'>;
+  readonly pipeline: Pick<TilePipeline, 'read' | 'renew' | 'forget'>;
   readonly events: TileEvents;
   readonly clock: Clock;
-  readonly flush: (what: 'changes') => Promise<void>;
+  readonly flush: () => Promise<void>;
 }
 
 /** Makes a tile now, with its metatile, and replaces the cached ones, here and in a CDN. */
@@ -19,10 +19,11 @@ export function createTileRefresh({ pipeline, events, clock, flush }: RefreshPar
     if (!isKept(tiles, z)) return pipeline.read(tiles, index, signal);
     const metatile = metatileWith(tiles, index);
     await pipeline.renew({ tiles, metatile, within: metatile.rect, mode: 'all', signal });
+    pipeline.forget(tiles.set, z, metatile.rect);
     const { layer, gridSet } = tiles.set;
     const places = [{ gridSet, z, rect: metatile.rect }];
     events.emit({ type: 'outdated', layer, places, above: 'invalidate', at: clock.now() });
-    await flush('changes');
+    await flush();
     return { ...(await pipeline.read(tiles, index, signal)), outcome: 'MISS' };
   };
 }

@@ -192,11 +192,6 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
  * the configuration file was read again; null otherwise.
  */
 export const CATALOG_CHANGED = messageKind<unknown>('catalog-changed');
-/** From a process without a database: changes after a version. */
-export const CATALOG_NEWS = messageKind<
-  { readonly version: number; readonly limit: number },
-  readonly CatalogEntry[]
->('catalog-news');
 
 /** GeoWebCache's `global` document. */
 interface ServiceDocument {

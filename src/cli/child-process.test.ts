@@ -11,7 +11,7 @@ import { loadSettings } from '../config/load-settings.ts';
 
 const FILE = fileURLToPath(new URL('../../dist/cli/child-process.js', import.meta.url));
 
-it.each(['task-process', 'http-process'])(
+it.each(['task-process', 'server-process'])(
   'a %s that cannot start says why in the log, and ends',
   async (kind) => {
     const workingFolder = temporaryFolder();
@@ -21,7 +21,16 @@ it.each(['task-process', 'http-process'])(
     const ended = once(child, 'exit');
     const { stdin, stderr } = child;
     if (!stdin || !stderr) throw new Error('it has no pipes');
-    stdin.end(JSON.stringify(handover));
+    const start = {
+      handover,
+      adminPassword: null,
+      configFile: null,
+      port: 0,
+      first: true,
+      flags: {},
+      startedIn: data,
+    };
+    stdin.end(JSON.stringify(kind === 'task-process' ? handover : start));
     const lines = (await text(stderr)).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { level: 50, err: { code: 'ENOENT' }, msg: 'unexpected failure; the process exits' },
@@ -30,7 +39,7 @@ it.each(['task-process', 'http-process'])(
   },
 );
 
-it.each(['startTaskProcess', 'startHttpProcess'])(
+it.each(['startTaskProcess', 'startServerProcess'])(
   'a process that %s cannot start does not end the server',
   async (start) => {
     const workingFolder = temporaryFolder();

@@ -1,11 +1,11 @@
-/** Entry point of the child processes of servers and workers: `task-process` or `http-process`; see child-processes.ts. */
+/** Entry point of the child processes of servers and workers: `task-process` or `server-process`; see child-processes.ts. */
 import { existsSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import type { Settings } from '../config/settings.ts';
 import { settingsFrom } from '../config/settings-handover.ts';
 import { systemClock } from '../lib/clock.ts';
-import { createLogger, type Logger } from '../lib/logger.ts';
+import { createLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
@@ -14,16 +14,14 @@ const NICENESS = 10;
 /** On Linux each thread has its own; new threads inherit it. */
 const THREADS = '/proc/self/task';
 
-async function openTaskProcess(settings: Settings, log: Logger) {
+async function openTaskProcess(settings: Settings) {
+  const log = createLogger(settings.log.level);
+  exitOnTheUnforeseen(log);
+  moveTo(settings.data);
   giveWay();
   const { openTaskProcessApp } = await import('../app/open-task-process-app.ts');
   const own = { log: log.child({ worker: process.pid }), clock: systemClock, random: systemRandom };
   return openTaskProcessApp(settings, own, process);
-}
-
-async function openHttpProcess(settings: Settings, log: Logger) {
-  const { openHttpProcessApp } = await import('../app/open-http-process-app.ts');
-  return openHttpProcessApp(settings, { log: log.child({ http: process.pid }), clock: systemClock }, process);
 }
 
 function giveWay(): void {
@@ -38,12 +36,10 @@ async function live(): Promise<void> {
   // Ctrl-C reaches the whole group, and SIGHUP is for the server, which decides when a process ends.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
   hardenProcess();
-  const settings = settingsFrom(JSON.parse(await text(process.stdin)));
-  const log = createLogger(settings.log.level);
-  exitOnTheUnforeseen(log);
-  moveTo(settings.data);
-  const open = process.argv[2] === 'http-process' ? openHttpProcess : openTaskProcess;
-  const app = await open(settings, log);
+  const start = JSON.parse(await text(process.stdin));
+  const app = await (process.argv[2] === 'server-process'
+    ? (await import('./server-process.ts')).openServerProcess(start)
+    : openTaskProcess(settingsFrom(start)));
   await app.stopped;
   await app.close();
   process.removeAllListeners('disconnect');

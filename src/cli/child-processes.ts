@@ -2,6 +2,19 @@ import { type ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import type { SettingsHandover } from '../config/settings-handover.ts';
+import type { FlagValues } from './command.ts';
+
+/** What a process that answers gets at its start, over its standard input. Secrets are in the clear. */
+export interface ServerStart {
+  readonly handover: SettingsHandover;
+  readonly adminPassword: string | null;
+  readonly configFile: string | null;
+  readonly port: number;
+  readonly first: boolean;
+  /** To read the file again: the flags of the server, and where it was started. */
+  readonly flags: FlagValues;
+  readonly startedIn: string;
+}
 
 const STDIO = ['pipe', 'ignore', 'inherit', 'ipc'] as const;
 const SERIALIZATION = 'advanced';
@@ -14,22 +27,20 @@ export function startTaskProcess(handover: SettingsHandover): ChildProcess {
   );
 }
 
-/** Starts an HTTP process. Its server listens on a socket that this process holds for all of them. */
-export function startHttpProcess(handover: SettingsHandover, port: number): ChildProcess {
+/** Starts one of several processes that answer. Its server listens on a socket that this process holds for all of them. */
+export function startServerProcess(start: ServerStart): ChildProcess {
   // Each takes connections by itself: one that hangs takes none, and none is lost with one that dies.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({
     exec: childFile(),
-    args: ['http-process'],
+    args: ['server-process'],
     stdio: [...STDIO],
     serialization: SERIALIZATION,
   });
-  const { document } = handover;
-  const server = { ...document.server, port };
   const worker = cluster.fork();
   // It repeats the errors of its process, which the pool of processes handles.
   worker.on('error', () => {});
-  return handOver(worker.process, { ...handover, document: { ...document, server } });
+  return handOver(worker.process, start);
 }
 
 function childFile(): string {
@@ -37,9 +48,9 @@ function childFile(): string {
   return fileURLToPath(new URL(`./child-process.${extension}`, import.meta.url));
 }
 
-function handOver(child: ChildProcess, handover: SettingsHandover): ChildProcess {
+function handOver(child: ChildProcess, start: SettingsHandover | ServerStart): ChildProcess {
   // One that has died before it read them is replaced where its exit is waited for.
   child.stdin?.on('error', () => {});
-  child.stdin?.end(JSON.stringify(handover));
+  child.stdin?.end(JSON.stringify(start));
   return child;
 }

@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { startHttpProcess, startTaskProcess } from './child-processes.ts';
+import { startServerProcess, startTaskProcess } from './child-processes.ts';
 import { type Command, SETTING_FLAGS, settingFlags, settingsFor, type Terminal } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
@@ -28,7 +28,11 @@ export const serve: Command = {
       clock: systemClock,
       random: systemRandom,
       forkWorker: () => startTaskProcess(file.current.handover),
-      forkHttpProcess: (port) => startHttpProcess(file.current.handover, port),
+      forkServer: (port, first) => {
+        const { handover, configFile } = file.current;
+        const { adminPassword } = settings.access;
+        return startServerProcess({ handover, adminPassword, configFile, port, first, flags, startedIn });
+      },
       file,
     });
     moveTo(settings.data);

@@ -1,11 +1,7 @@
-import type { DatabaseOptions, Lead } from '../db/database.ts';
+import type { DatabaseOptions } from '../db/database.ts';
 import { connectSession, endSession, type SessionClient } from '../db/postgres/session-client.ts';
 import { openRepeater } from '../lib/repeat.ts';
-
-interface LeadershipOptions extends DatabaseOptions {
-  /** Called when this node begins or ceases to lead. */
-  readonly changed: (leads: boolean) => void;
-}
+import { createTerms, type Leadership, type TermOptions } from './terms.ts';
 
 /** Milliseconds after which PostgreSQL ends an idle session: a node that was stopped leads no longer. */
 const LEASE = 15_000;
@@ -13,32 +9,16 @@ const LEASE = 15_000;
 const BEAT = 4000;
 const ATTEMPT = 2000;
 const TRY = "select pg_try_advisory_lock(hashtext('tilewarden:leader')) as held";
+const FAILURE = 'the database cannot be reached; trying again';
 
 /** One node at a time holds a session-level advisory lock, on a connection that does nothing else. */
-export function openLeadership({ location, clock, log, changed }: LeadershipOptions): {
-  readonly lead: Lead;
-  close(): Promise<void>;
-} {
-  const terms = new Set<(term: AbortSignal) => void>();
-  let term: AbortController | null = null;
-
-  function begin(): void {
-    term = new AbortController();
-    log.info({}, 'this node now runs the quota, schedules and clean-up for all nodes');
-    changed(true);
-    for (const tell of terms) tell(term.signal);
-  }
-
-  function end(): void {
-    if (!term) return;
-    term.abort();
-    term = null;
-    changed(false);
-  }
+export function openLeadership({ location, ...options }: DatabaseOptions & TermOptions): Leadership {
+  const { clock, log } = options;
+  const terms = createTerms(options);
 
   async function standOnce(stop: AbortSignal): Promise<void> {
     const session = await connectSession(location);
-    session.lost.addEventListener('abort', end, { once: true });
+    session.lost.addEventListener('abort', terms.end, { once: true });
     try {
       await session.client.query(`set idle_session_timeout = ${LEASE}`);
       for (let beatAt = clock.monotonic(); !session.lost.aborted && !stop.aborted; ) {
@@ -48,40 +28,19 @@ export function openLeadership({ location, clock, log, changed }: LeadershipOpti
         if (now - beatAt > LEASE) return;
         beatAt = now;
         const either = AbortSignal.any([stop, session.lost]);
-        await clock.sleep(term ? BEAT : ATTEMPT, either).catch(() => {});
+        await clock.sleep(terms.leads() ? BEAT : ATTEMPT, either).catch(() => {});
       }
     } finally {
-      end();
+      terms.end();
       await endSession(session);
     }
   }
 
   async function beat({ client, lost }: SessionClient): Promise<void> {
-    const { rows } = await client.query<{ held?: boolean }>(term ? 'select 1' : TRY);
-    if (!term && rows[0]?.held && !lost.aborted) begin();
+    const { rows } = await client.query<{ held?: boolean }>(terms.leads() ? 'select 1' : TRY);
+    if (!terms.leads() && rows[0]?.held && !lost.aborted) terms.begin();
   }
 
-  const failure = 'the database cannot be reached; trying again';
-  const standing = openRepeater(standOnce, { clock, log, pause: ATTEMPT, failure });
-  return {
-    lead: (work) => {
-      const ending = new AbortController();
-      let running = Promise.resolve();
-      const run = (signal: AbortSignal) => {
-        running = running
-          .then(() => work(AbortSignal.any([signal, ending.signal])))
-          .catch((error: unknown) => log.error({ err: error }, 'a job of the leading node failed'));
-      };
-      terms.add(run);
-      if (term) run(term.signal);
-      return {
-        async close() {
-          terms.delete(run);
-          ending.abort();
-          await running;
-        },
-      };
-    },
-    close: standing.close,
-  };
+  const standing = openRepeater(standOnce, { clock, log, pause: ATTEMPT, failure: FAILURE });
+  return { lead: terms.lead, close: standing.close };
 }

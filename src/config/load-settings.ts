@@ -234,11 +234,16 @@ export class SettingsError extends TilewardenError {
   }
 }
 
+/** For a process with the settings of another one, with schedules. */
+export function servingSettingsFrom(handover: SettingsHandover): Settings {
+  return completeSettings(checkSettings(handover.document).settings, handover);
+}
+
 export type SettingsFile = ReturnType<typeof readSettingsFile>;
 
 /** Settings that can be read again while the server runs. */
-export function readSettingsFile(load: () => LoadedSettings) {
-  let current = load();
+export function readSettingsFile(load: () => LoadedSettings, first: LoadedSettings = load()) {
+  let current = first;
   return {
     get current() {
       return current;

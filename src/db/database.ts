@@ -1,6 +1,7 @@
 import type { ExpressionBuilder, Kysely, Migration, Updateable } from 'kysely';
 import type { Env } from '../lib/env.ts';
 import { UnavailableError } from '../lib/unavailable-error.ts';
+import type { ProcessFeed } from './process-feed.ts';
 import type { Schema } from './schema.ts';
 
 /** Statements over all tables, the same in both dialects. */
@@ -18,6 +19,8 @@ export type Dialect = 'sqlite' | 'postgres';
  */
 export interface Database {
   readonly dialect: Dialect;
+  /** Whether other nodes, or processes that answer requests too, use it. */
+  readonly shared: boolean;
   /** For reading only. Never waits for a writer in SQLite. */
   readonly query: Statements;
   /** For single statements that change something, each of them a transaction of its own. */
@@ -30,7 +33,7 @@ export interface Database {
   transaction<Result>(lock: string | null, work: (query: Statements) => Promise<Result>): Promise<Result>;
   /** Milliseconds since 1970 by the one clock that everybody on the database has: PostgreSQL's, or this machine's. */
   now(): Promise<number>;
-  /** Tells every listener of this channel: in PostgreSQL in all processes, in SQLite in this one. */
+  /** Calls every listener of this channel: in SQLite in the processes with the same `feed`. */
   notify(channel: string): Promise<void>;
   /** A notification may be lost with a connection: listeners also poll from time to time. */
   listen(channel: string, listener: () => void): () => void;
@@ -45,6 +48,8 @@ export interface DatabaseOptions extends Env {
    * server's, and a power cut once any other process has committed; they do not wait for the disk.
    */
   readonly synced?: boolean;
+  /** With SQLite: carries notifications to the other processes of the server. */
+  readonly feed?: Pick<ProcessFeed, 'on' | 'post'> | null;
   /**
    * By name, carried out in the order of their names; those of this version when left out. Null: none, and the tables
    * are taken as they are, as by a process of a node that was running when a later version changed them.

@@ -30,7 +30,7 @@ export async function migrate(
     if (error === undefined) return;
     // The library's error for a migration in the database that this version does not have.
     if (error instanceof Error && error.message.startsWith('corrupted migrations'))
-      throw ofAnotherVersion(error, await executedFirst(db));
+      throw ofAnotherVersion(await executedFirst(db));
     if (!isBusy(error) || clock.monotonic() > deadline) throw error;
     await clock.sleep(PAUSE);
   }
@@ -46,15 +46,15 @@ async function executedFirst(db: Statements): Promise<string> {
   return rows[0]?.name ?? '';
 }
 
-function ofAnotherVersion(cause: unknown, first: string): DatabaseError {
+function ofAnotherVersion(first: string): DatabaseError {
   if (first < FIRST_STEP) {
     const message =
       'The database is of version 0.2 or earlier, which this version cannot take over. Start that version, or give this one another --data folder or --database.';
-    return new DatabaseError('database-behind', message, { cause });
+    return new DatabaseError('database-behind', message);
   }
   const message =
     'The database has been changed by a later version. Start that version, or restore a backup made before it.';
-  return new DatabaseError('database-ahead', message, { cause });
+  return new DatabaseError('database-ahead', message);
 }
 
 /** SQLite: another process is writing. */

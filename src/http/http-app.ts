@@ -1,6 +1,6 @@
 import { misconfigured } from '../domain/errors.ts';
 import type { AccessLog } from './access-log.ts';
-import { createTrafficSeries } from './api/series.ts';
+import { createTrafficSeries, mergeSeries } from './api/series.ts';
 import type { Access } from './auth/access.ts';
 import { isLoopbackHost } from './auth/peer.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
@@ -15,8 +15,13 @@ import {
   listen,
 } from './server.ts';
 
+/** Publishes a figure of this process; returns a function for those of the other processes of the server. */
+export type ShareFigure = <Figure>(name: string, read: () => Figure) => () => readonly Figure[];
+
 export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
   readonly access: Access;
+  /** Absent: this is the only process. */
+  readonly share?: ShareFigure;
   /** As in `DispatcherOptions`. */
   readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
   readonly isAway?: () => boolean;
@@ -29,7 +34,7 @@ export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOp
 }
 
 export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
-  const { accounts, clock, quota } = deps;
+  const { accounts, clock, quota, share = () => () => [] } = deps;
   const series = createTrafficSeries(clock, () => quota.evicted);
   const counts = new TileCounts();
   const tally = {
@@ -39,19 +44,33 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
     },
   };
   const pipeline = countReads(deps.pipeline, clock, tally);
-  const traffic = { counts, series, flush: pipeline.flush };
+  const tilesElsewhere = share('tiles', () => {
+    pipeline.flush();
+    return counts.all();
+  });
+  const seriesElsewhere = share('series', () => series.document());
+  const traffic = {
+    counts: {
+      series() {
+        const sum = new TileCounts();
+        for (const batch of [counts.all(), ...tilesElsewhere()].flat()) sum.add(batch);
+        return sum.series();
+      },
+    },
+    series: { document: () => mergeSeries([series.document(), ...seriesElsewhere()]) },
+    flush: pipeline.flush,
+  };
   const { surrogateKeys = null, prefixes } = options;
   const routes = createRoutes(
     { ...deps, pipeline, traffic, surrogateKeys, prefixes },
     { ...DEFAULT_LIMITS, ...options.limits },
   );
   const accessOf = (layer: string) => deps.catalog.layer(layer)?.layer.access ?? null;
-  const app = createHttpAppOver(
+  return createHttpAppOver(
     routes,
     { ...deps, accessOf, audit: accounts.audit, keys: accounts.readerKeys },
     options,
   );
-  return { ...app, count: (batches) => batches.forEach(tally.add) };
 }
 
 function requireLoopback(access: Access, host: string): void {

@@ -89,8 +89,8 @@ interface RestSettings {
 
 /** Tile responses; call `flush` first to include the current turn. */
 interface TileTraffic {
-  readonly counts: TileCounts;
-  readonly series: TrafficSeries;
+  readonly counts: Pick<TileCounts, 'series'>;
+  readonly series: Pick<TrafficSeries, 'document'>;
   flush(): void;
 }
 

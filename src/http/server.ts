@@ -9,13 +9,12 @@ import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { TilewardenError } from '../domain/errors.ts';
 import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import { errorCode } from '../lib/error-code.ts';
-import { createProxyTrust, trustPeersOf } from './auth/peer.ts';
+import { createProxyTrust } from './auth/peer.ts';
 import { connectionOf } from './context.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './hits/dispatcher.ts';
 import { openFront } from './hits/front.ts';
 import { createRouter } from './hits/router.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
-import type { TileBatch } from './metrics/tile-counts.ts';
 import { type HttpProblemCode, statusOf } from './problems.ts';
 import type { Route } from './route.ts';
 
@@ -33,8 +32,8 @@ export interface HttpServerOptions {
   readonly limits?: Partial<HttpLimits>;
   /** As in `ServiceDeps`. */
   readonly surrogateKeys?: KeyHeader | null;
-  /** Instead of host and port: a socket for our own HTTP processes, which act for their clients. */
-  readonly socketPath?: string;
+  /** False: `node:http` answers every request. */
+  readonly front?: boolean;
 }
 
 /** Not listening yet. */
@@ -44,15 +43,13 @@ export interface HttpApp {
   /** Those that have had a request and wait for the next. */
   closeIdleConnections(): void;
   closeAllConnections(): void;
-  count(batches: readonly TileBatch[]): void;
 }
 
 export type HttpServer = Awaited<ReturnType<typeof listen>>;
 
-/** Listens at its address, or at a socket for our own processes. */
 export async function listen(app: HttpApp, options: HttpServerOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const { host, port, tls, socketPath } = options;
+  const { host, port, tls } = options;
   const { server } = app;
   const reload = async () => {
     if (tls && server instanceof TlsServer) {
@@ -60,13 +57,10 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
     }
   };
   await reload();
-  if (socketPath !== undefined) trustPeersOf(server);
-  const where = socketPath === undefined ? { host, port } : { path: socketPath };
-  await once(server.listen({ ...where, backlog: BACKLOG }), 'listening').catch((error: unknown) => {
+  await once(server.listen({ host, port, backlog: BACKLOG }), 'listening').catch((error: unknown) => {
     throw explainListenFailure(error, options);
   });
-  const bound = server.address() as AddressInfo | string;
-  const boundPort = typeof bound === 'string' ? 0 : bound.port;
+  const { port: boundPort } = server.address() as AddressInfo;
   return {
     address: {
       host,
@@ -75,8 +69,6 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
     },
     /** Reads the certificate and its key again; invalid files leave the old ones in place. */
     reload,
-    /** Adds the counts of another process. */
-    count: app.count,
     /** Finishes requests in flight, for at most the drain limit. */
     close: (): Promise<void> => drain(app, limits),
   };
@@ -84,7 +76,7 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
 
 type DispatcherDeps = Pick<
   DispatcherOptions,
-  'access' | 'accessOf' | 'audit' | 'keys' | 'accessLog' | 'log' | 'elsewhere' | 'flush' | 'isAway'
+  'access' | 'accessOf' | 'audit' | 'keys' | 'accessLog' | 'log' | 'flush' | 'isAway'
 >;
 
 export function createHttpAppOver(
@@ -103,8 +95,8 @@ export function createHttpAppOver(
   });
   const server = createNodeServer(limits, options.tls !== null, dispatcher.listener);
   const { outbox, answerFront: answer } = dispatcher;
-  const isPlain = options.tls === null && options.socketPath === undefined;
-  const front = isPlain ? openFront(server, { limits, outbox, answer }) : null;
+  const hasFront = options.tls === null && options.front !== false;
+  const front = hasFront ? openFront(server, { limits, outbox, answer }) : null;
   const closeIdleConnections = () => {
     server.closeIdleConnections();
     front?.closeIdle();
@@ -114,7 +106,7 @@ export function createHttpAppOver(
     front?.closeAll();
   };
   server.on('drop', makeRoom(closeIdleConnections));
-  return { server, dispatcher, closeIdleConnections, closeAllConnections, count: () => {} };
+  return { server, dispatcher, closeIdleConnections, closeAllConnections };
 }
 
 const BACKLOG = 1024;

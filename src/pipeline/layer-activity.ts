@@ -15,7 +15,7 @@ interface LayerFailure {
   readonly upstream: UpstreamWords | null;
 }
 
-interface LayerStats {
+export interface LayerStats {
   readonly layer: string;
   readonly changedAt: number | null;
   readonly failures: number;
@@ -91,9 +91,13 @@ export class LayerActivity {
     return { ...state, failuresSince: Math.max(this.#startedAt, this.#clock.now() - DAY_MS) };
   }
 
+  all(): readonly LayerStats[] {
+    return [...this.#layers].map(([layer, record]) => ({ layer, ...this.#stateOf(record) }));
+  }
+
   /** Takes the entries, to be kept elsewhere. */
   take(): readonly LayerStats[] {
-    const taken = [...this.#layers].map(([layer, record]) => ({ layer, ...this.#stateOf(record) }));
+    const taken = this.all();
     this.#layers.clear();
     return taken;
   }

@@ -172,9 +172,10 @@ class Pipeline implements TilePipeline {
     this.#flights.outdate(change);
   }
 
-  changedElsewhere(change: TileChange): void {
+  changedElsewhere(change: TileChange, how: 'overtake' | 'outdate' = 'overtake'): void {
     this.#dropCopies(change);
-    this.#flights.overtake(change);
+    if (how === 'outdate' && change.kind !== 'everything') this.#flights.outdate(change);
+    else this.#flights.overtake(change);
   }
 
   #dropCopies(change: TileChange): void {

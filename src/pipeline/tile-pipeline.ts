@@ -110,8 +110,11 @@ export interface TilePipeline {
    * Tiles that are drawn from these are truncated unless `above` says otherwise.
    */
   forgetPlaces(layer: string, places: readonly TilePlace[] | undefined, above?: TilesAbove): void;
-  /** Another node has changed tiles in the store: memory drops them, and what flights under way bring is not held in it. */
-  changedElsewhere(change: TileChange): void;
+  /**
+   * Another process or node has changed tiles in the store: memory drops them, and holds nothing that flights under way
+   * bring. `outdate`: the exact places are known, and those flights are outdated as by `forget`.
+   */
+  changedElsewhere(change: TileChange, how?: 'overtake' | 'outdate'): void;
   /** From now on tiles in memory are shown only if this says so. */
   guardCopies(guard: CopyGuard): void;
   /** From now on headers are passed on that this does not call our own; before, none are. */

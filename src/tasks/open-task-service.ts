@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { type Catalog, storesOf } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
@@ -81,7 +82,8 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const store = createTaskStore(database);
   const leases = createLeaseStore({ database, clock, random });
   // With SQLite this is the only server, so no lease can be held; elsewhere the reaper finds out.
-  if (database.dialect === 'sqlite') await leases.adopt();
+  const adopt = async () => void (database.dialect === 'sqlite' && (await leases.adopt()));
+  if (!database.shared) await adopt();
   await store.renumber();
   const marks = createTruncationMarks({
     catalog,
@@ -99,7 +101,15 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const history = lead((signal) =>
     repeat(forgetOld, { clock, log, pause: HISTORY_INTERVAL, failure }, signal),
   );
-  const workforce = openWorkforce(options, store, leases);
+  const workforce =
+    database.dialect === 'sqlite' && database.shared
+      ? openLeadersWorkforce(lead, async () => {
+          await adopt();
+          const opened = openWorkforce(options, store, leases);
+          if ((await store.active(null)).length > 0) opened.wake();
+          return opened;
+        })
+      : openWorkforce(options, store, leases);
   const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
   // The notification of another node's task may be lost.
   await watch.subscribe(null, ({ task }) => {
@@ -241,6 +251,24 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       await history.close();
       await watch.close();
     },
+  };
+}
+
+/** Of several processes of a server the one that leads has the workers, which end with it. */
+function openLeadersWorkforce(lead: Lead, open: () => Promise<Workforce>): Workforce {
+  let current = NO_WORKERS;
+  const term = lead(async (ended) => {
+    current = await open();
+    if (!ended.aborted) await once(ended, 'abort');
+    const former = current;
+    current = NO_WORKERS;
+    await former.close();
+  });
+  return {
+    start: () => current.start?.(),
+    wake: () => current.wake(),
+    cancel: (taskId) => current.cancel(taskId),
+    close: () => term.close(),
   };
 }
 

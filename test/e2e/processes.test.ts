@@ -52,6 +52,16 @@ function admin({ url, authorization }: RunningServer, path: string, init: Reques
   return fetch(url + path, { ...init, headers: { authorization, ...init.headers } });
 }
 
+/** By a connection of its own: a process that is stopped takes none. */
+function change(method: string, path: string, body = '') {
+  const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${server.authorization}\r\nConnection: close`;
+  const type = body === '' ? '' : '\r\nContent-Type: application/json';
+  return rawRequest(
+    server.url,
+    `${head}${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
 /** By a connection of its own. */
 function truncate({ url, authorization }: RunningServer, layer: string) {
   const body = `<truncateLayer><layerName>${layer}</layerName></truncateLayer>`;
@@ -64,7 +74,30 @@ function truncate({ url, authorization }: RunningServer, layer: string) {
 
 /** The processes that answer, by their ids. */
 function processesOf({ pid }: RunningServer): readonly number[] {
-  return childrenOf(pid, ' http-process');
+  return childrenOf(pid, ' server-process');
+}
+
+/** Kept connections, so many that every process has some; each has answered this tile. */
+async function connectionsToAll(path: string): Promise<readonly Agent[]> {
+  const agents = Array.from({ length: 8 * PROCESSES }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  for (const agent of agents) await askOn(agent, path);
+  return agents;
+}
+
+/** By a connection that stays. */
+function askOn(agent: Agent, path: string): Promise<{ readonly cache: string; readonly body: string }> {
+  return new Promise((resolve, reject) => {
+    const request = get(server.url + path, { agent }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('end', () => {
+        const cache = String(response.headers['x-cache']);
+        resolve({ cache, body: Buffer.concat(chunks).toString('base64') });
+      });
+      response.once('error', reject);
+    });
+    request.once('error', reject);
+  });
 }
 
 const CALLERS = 12;
@@ -170,15 +203,32 @@ describe('a server with several processes', () => {
     expect((await statuses()).map(({ status }) => status)).toEqual(Array(2 * PROCESSES).fill(404));
   });
 
-  it('a hanging process is ended before a truncation is acknowledged', async () => {
+  it('a process that was stopped during a truncation serves no truncated tile when it goes on', async () => {
     const path = '/tiles/map/5/9/9.png';
-    for (let i = 0; i < 2 * PROCESSES; i++) await ask(server.url, path);
+    const agents = await connectionsToAll(path);
+    const { body: old } = await askOn(agents[0] ?? new Agent(), path);
     const [stuck = 0] = processesOf(server);
     process.kill(stuck, 'SIGSTOP');
+    wms.version += 1;
     expect((await truncate(server, 'map')).status).toBe(200);
+    process.kill(stuck, 'SIGCONT');
+    const answers = await Promise.all(agents.map((agent) => askOn(agent, path)));
+    expect(answers.map(({ body }) => body)).not.toContain(old);
+    for (const agent of agents) agent.destroy();
+    expect(processesOf(server)).toContain(stuck);
+  });
+
+  it('a process that hangs is ended before a declaration is acknowledged', async () => {
+    const [stuck = 0] = processesOf(server);
+    process.kill(stuck, 'SIGSTOP');
+    const body = JSON.stringify({
+      source: { type: 'layer', layer: 'map' },
+      gridSets: [{ name: 'EPSG:900913' }],
+    });
+    expect((await change('PUT', '/api/v1/layers/late', body)).status).toBe(201);
     expect(isAlive(stuck)).toBe(false);
-    expect((await ask(server.url, path)).cache).toBe('MISS');
     await eventually('another takes its place', () => processesOf(server).length === PROCESSES);
+    expect((await change('DELETE', '/api/v1/layers/late')).status).toBe(204);
   });
 
   it('every connection is answered while one of several processes hangs', async () => {
@@ -347,6 +397,49 @@ describe('a server with several processes', () => {
       // A client connected to it loses one request; another process answers the next one.
       expect(new Set(failed.map(({ caller }) => caller)).size).toBe(failed.length);
     }
+  });
+});
+
+describe('a server of which every process is killed in turn', () => {
+  it('a seed is completed, a truncation obeyed and every process replaced when each is killed once', async () => {
+    wms.reset();
+    const created = await change(
+      'POST',
+      '/api/v1/tasks',
+      JSON.stringify({ layer: 'map', type: 'reseed', zoomStop: 4 }),
+    );
+    expect(created.status).toBe(201);
+    const id = /"id":(\d+)/.exec(created.text)?.[1];
+    const path = '/tiles/map/6/60/60.png';
+    for (const victim of processesOf(server)) {
+      const { body: old } = await askOn(new Agent(), path);
+      wms.version += 1;
+      process.kill(victim, 'SIGKILL');
+      const order = JSON.stringify({ layer: 'map', type: 'truncate', zoomStart: 6, zoomStop: 6 });
+      await eventually('the truncation is accepted', async () => {
+        const answer = await change('POST', '/api/v1/tasks', order).catch(() => null);
+        return answer?.status === 201;
+      });
+      const answers = await Promise.all(
+        Array.from({ length: 2 * PROCESSES }, () => askOn(new Agent(), path)),
+      );
+      expect(answers.map(({ body }) => body)).not.toContain(old);
+      await eventually('it is replaced', () => {
+        const now = processesOf(server);
+        return now.length === PROCESSES && !now.includes(victim);
+      });
+    }
+    const task = async () => {
+      const { text } = await change('GET', `/api/v1/tasks/${id}`);
+      return JSON.parse(text.split('\r\n\r\n')[1] ?? '{}') as Record<string, unknown>;
+    };
+    const done = await eventually(
+      'the seed is over',
+      task,
+      ({ state }) => state === 'done' || state === 'failed',
+    );
+    expect(done).toMatchObject({ state: 'done', counters: { failed: 0 } });
+    expect(done.tilesProcessed).toBe(done.tilesTotal);
   });
 });
 

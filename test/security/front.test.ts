@@ -43,8 +43,7 @@ const readerKeys = {
   wrongKey: () => {},
 };
 
-/** `socketPath`: a server for our own processes has no front. */
-async function open(options: { readonly socketPath?: string }) {
+async function open(options: { readonly front?: false }) {
   const deps: HttpServerDeps = {
     ...testDeps(),
     catalog: catalogOf([layerNamed('world'), layerNamed('closed', { access: 'authenticated' })]),
@@ -64,7 +63,7 @@ type Served = Awaited<ReturnType<typeof open>>;
 let front: Served;
 let node: Served;
 beforeAll(async () => {
-  [front, node] = [await open({}), await open({ socketPath: 'of processes' })];
+  [front, node] = [await open({}), await open({ front: false })];
 });
 afterAll(async () => {
   await front.close();

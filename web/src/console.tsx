@@ -5,8 +5,8 @@ import type { Session } from './session.tsx';
 import { Shell } from './shell.tsx';
 
 /**
- * `session` is the answer to `session.json`, on its way, and `page` the first page. Nothing is drawn before both are there:
- * to draw the place that waits for them takes a slow processor longer than they do.
+ * `session` is the pending response to `session.json`, and `page` the first page. Nothing is drawn before both have arrived:
+ * on a slow processor a placeholder would take longer to draw than they take to load.
  */
 export async function startConsole(
   root: HTMLElement,

@@ -10,7 +10,7 @@ const LARGE_UNITS: readonly (readonly [size: number, unit: string])[] = [
 ];
 const SECONDS = [1, TEXTS.timeUnits.s] as const;
 const TO_THE_MINUTE = { dateStyle: 'medium', timeStyle: 'short' } as const;
-/** By their options, created on first use: each takes a slow processor 50 ms. */
+/** Cached by their options: each takes 50 ms to create on a slow processor. */
 const numbers = new Map<string, Intl.NumberFormat>();
 const dates = new Map<string, Intl.DateTimeFormat>();
 
@@ -39,7 +39,7 @@ function numberText(value: number, digits: number, options: Intl.NumberFormatOpt
   return known.format(value);
 }
 
-/** Always with 24 hours, as cron expressions and logs have them. */
+/** Always on the 24-hour clock, as in cron expressions and logs. */
 function dateText(iso: string, options: Intl.DateTimeFormatOptions): string {
   const key = JSON.stringify(options);
   const known = dates.get(key) ?? new Intl.DateTimeFormat(LOCALE, { hourCycle: 'h23', ...options });
@@ -48,15 +48,15 @@ function dateText(iso: string, options: Intl.DateTimeFormatOptions): string {
 }
 
 const DECIMAL_MARK = new Intl.NumberFormat(LOCALE).formatToParts(0.5).find(({ type }) => type === 'decimal');
-/** Other languages than English have a comma too: `2,5`. There `1.024` may mean a thousand, and is refused. */
+/** Languages other than English also accept a comma: `2,5`. `1.024` is ambiguous there, and refused. */
 const TYPED = LANGUAGE !== 'en' ? /^(?!\d{1,3}(\.\d{3})+$)\d+([.,]\d+)?$/ : /^\d+(\.\d+)?$/;
 
-/** A number of 0 or more as it is typed, e.g. `2.5`; null: it is none. */
+/** Parses a typed number of at least 0, e.g. `2.5`; null: not a number. */
 export function typedNumber(text: string): number | null {
   return TYPED.test(text.trim()) ? Number(text.trim().replace(',', '.')) : null;
 }
 
-/** As `typedNumber` reads it. */
+/** In the form that `typedNumber` parses. */
 export function numberField(value: number): string {
   return String(value).replace('.', DECIMAL_MARK?.value ?? '.');
 }
@@ -126,7 +126,7 @@ export function preciseTimeText(iso: string): string {
   return dateText(iso, { dateStyle: 'medium', timeStyle: 'medium' });
 }
 
-/** To the second where it is within a day, e.g. `12:04:17`. */
+/** With seconds if it is within a day, e.g. `12:04:17`. */
 export function momentText(iso: string): string {
   const near = Math.abs(Date.parse(iso) - Date.now()) < 86_400_000;
   return near ? dateText(iso, { timeStyle: 'medium' }) : timeText(iso);

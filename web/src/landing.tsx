@@ -19,7 +19,7 @@ import type { Session } from './session.tsx';
 import { TEXTS } from './texts.ts';
 
 const WORDS = TEXTS.landing;
-/** More are searched. */
+/** With more layers than this there is a search field. */
 const MAX_LISTED = 50;
 const MAP_OPTIONS = { wrapX: true, keepsPlace: true, maxTilesLoading: 16 };
 
@@ -29,7 +29,7 @@ interface MapPoint {
   readonly position: string;
 }
 
-/** Enough to choose it. */
+/** The part of a layer that a list of choices needs. */
 type BriefLayer = Pick<OfferedLayer, 'name' | 'title' | 'formats'>;
 
 export function startLanding(root: HTMLElement): void {
@@ -187,19 +187,19 @@ function wishesOf(set: TileSet<OfferedLayer>): URLSearchParams {
 function watchPointer(consoleMap: ConsoleMap, report: (point: MapPoint) => void): void {
   const { map } = consoleMap;
   let pointer: number[] | null = null;
-  const look = () => {
+  const update = () => {
     const at = pointer ?? map.getView().getCenter();
     const tile = at && consoleMap.tileAt(at);
     if (tile) report({ tile, position: positionOf(at, map.getView().getProjection()) });
   };
   map.on('pointermove', ({ coordinate }) => {
     pointer = coordinate;
-    look();
+    update();
   });
-  map.on('moveend', look);
+  map.on('moveend', update);
   map.getTargetElement().addEventListener('pointerleave', () => {
     pointer = null;
-    look();
+    update();
   });
 }
 

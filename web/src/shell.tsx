@@ -40,7 +40,7 @@ export function Shell({ first }: { first: Session | null }) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const otherTabs = useRef<ReturnType<typeof openSignOutChannel>>(null);
 
-  const look = useCallback(async () => {
+  const loadSession = useCallback(async () => {
     try {
       const { caller: user, oidc: hasOidc } = await get<Session>('session.json');
       setCaller(user);
@@ -51,12 +51,12 @@ export function Shell({ first }: { first: Session | null }) {
       if (user) dispatchEvent(new Event(SESSION_BEGUN));
     } catch (error) {
       setProblem(problemFrom(error));
-      setTimeout(() => void look(), RETRY_MS);
+      setTimeout(() => void loadSession(), RETRY_MS);
     }
   }, []);
 
   useEffect(() => {
-    if (first === null) void look();
+    if (first === null) void loadSession();
     const expired = () => setEnded((before) => before ?? TEXTS.errors.signedOut);
     addEventListener(SESSION_ENDED, expired);
     const tabs = openSignOutChannel(() => setEnded(TEXTS.errors.signedOutElsewhere));
@@ -65,7 +65,7 @@ export function Shell({ first }: { first: Session | null }) {
       removeEventListener(SESSION_ENDED, expired);
       tabs.close();
     };
-  }, [look, first]);
+  }, [loadSession, first]);
 
   if (!isLoaded) {
     return <div className="login">{problem ? <ProblemNotice problem={problem} /> : TEXTS.loading}</div>;
@@ -77,7 +77,7 @@ export function Shell({ first }: { first: Session | null }) {
   };
   return (
     <>
-      {(!caller || ended !== null) && <Login notice={ended} oidc={oidc} onDone={() => void look()} />}
+      {(!caller || ended !== null) && <Login notice={ended} oidc={oidc} onDone={() => void loadSession()} />}
       {caller && (
         // The same user finds the page unchanged; another user gets a new one.
         <div key={caller.name} hidden={ended !== null}>
@@ -107,7 +107,7 @@ function CurrentPage() {
   const { page, item } = useRoute();
   const name = pageOf(addressOf(page));
   const shown = useRef('');
-  // A page that is there already is drawn immediately, without the place that waits for it.
+  // A loaded page is drawn immediately, without a placeholder.
   const role = PAGE_ROLES[name];
   const Page = useMemo(() => loadedPage(name) ?? PAGES[name], [name]);
   useEffect(() => {

@@ -12,7 +12,7 @@ type Always = 'layer' | 'gridSet' | 'format' | 'parameters' | 'zoomStart' | 'zoo
 export type TaskRequest = Required<Pick<ScheduleBody, Always>> &
   Pick<ScheduleBody, 'bounds' | 'area' | 'areaCrs' | 'order' | 'share'> & { readonly type: Work };
 
-/** Of a task or a schedule; null: the server's choice. */
+/** The request of a task or a schedule; null: the server's choice. */
 type PartialRequest = { readonly [Name in keyof TaskRequest]?: TaskRequest[Name] | null };
 
 /** A request as part of an address, for `planFrom`. */

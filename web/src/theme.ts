@@ -12,7 +12,7 @@ export function chooseTheme(theme: Theme): void {
   applyTheme();
 }
 
-/** Without a choice the style sheet follows the system by itself. */
+/** Without a choice the style sheet follows the system. */
 export function applyTheme(): void {
   const theme = currentTheme();
   if (theme === 'system') delete document.documentElement.dataset.theme;

@@ -85,6 +85,7 @@ const TABLES = [
    )`,
   'create index marks_of_layer on marks (store, layer, number)',
   'create index marks_alike on marks (store, layer, key)',
+  "create index marks_of_whole_layers on marks (store, layer, number) where key = ''",
   'create index marks_closed on marks (store, layer, number) where not open',
   'create index marks_changed on marks (changed)',
   `create table raises (
@@ -154,9 +155,9 @@ begin
   if in_ticket is not null and (exists (
     select from marks m where m.store = in_store and m.layer = in_layer and m.key = '' and m.number > in_ticket
   ) or exists (
-    select from mark_places r join marks m on m.id = r.mark
+    select from mark_places r cross join lateral (select from marks m
+      where m.id = r.mark and m.store = in_store and m.layer = in_layer and m.number > in_ticket offset 0) m
     where r.area && in_area and r.z = in_z and r.grid_set = in_grid_set
-      and m.store = in_store and m.layer = in_layer and m.number > in_ticket
   )) then
     return query select 'generation-stale', 0, 0, null::bytea;
     return;

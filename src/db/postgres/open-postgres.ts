@@ -29,6 +29,7 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
 
   const database: Database = {
     dialect: 'postgres',
+    shared: true,
     query,
     change: writer,
     async transaction(lock, work) {

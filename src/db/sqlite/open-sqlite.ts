@@ -20,9 +20,10 @@ import type { Schema } from '../schema.ts';
 
 /** Milliseconds that opening may wait for another process that is opening too. */
 const OPEN_WAIT = 5000;
+const NOTIFICATION = 'notification';
 
 export async function openSqlite(options: DatabaseOptions): Promise<Database> {
-  const { location, clock, synced = true } = options;
+  const { location, clock, synced = true, feed = null } = options;
   const log = synced ? openLogSync(location) : null;
   const sync = () => log?.sync() ?? Promise.resolve();
   const writer = statementsOver(connect(location, false), clock, sync);
@@ -34,9 +35,11 @@ export async function openSqlite(options: DatabaseOptions): Promise<Database> {
   await sync();
   const reader = statementsOver(connect(location, true), clock);
   const bus = new EventEmitter().setMaxListeners(0);
+  feed?.on(NOTIFICATION, (channel) => void bus.emit(String(channel)));
 
   return {
     dialect: 'sqlite',
+    shared: feed !== null,
     query: reader,
     change: writer,
     async transaction(_lock, work) {
@@ -48,6 +51,7 @@ export async function openSqlite(options: DatabaseOptions): Promise<Database> {
     now: async () => clock.now(),
     async notify(channel) {
       bus.emit(channel);
+      feed?.post(NOTIFICATION, channel);
     },
     listen(channel, listener) {
       bus.on(channel, listener);

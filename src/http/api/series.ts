@@ -82,7 +82,7 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
     },
 
     /** Minute by minute; the last is the current one. */
-    document(): object {
+    document(): SeriesDocument {
       turn();
       countEvictions();
       const length = Math.min(MINUTES, minute - begun + 1);
@@ -93,11 +93,32 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
       return {
         from: isoTime(first * MINUTE_MS),
         stepSeconds: MINUTE_MS / 1000,
-        ...Object.fromEntries(columns),
+        ...(Object.fromEntries(columns) as Record<Field, number[]>),
       };
     },
   };
 }
+
+type SeriesDocument = z.infer<typeof seriesResponse>;
+
+/** The series of all processes as one. Each of them sees all evictions. */
+export function mergeSeries(documents: readonly SeriesDocument[]): SeriesDocument {
+  const minuteOf = ({ from }: SeriesDocument) => Date.parse(from) / MINUTE_MS;
+  const end = Math.max(...documents.map((document) => minuteOf(document) + document.hits.length));
+  const begin = Math.max(end - MINUTES, Math.min(...documents.map(minuteOf)));
+  const columnOf = (field: Field) =>
+    Array.from({ length: end - begin }, (_, at) => {
+      const values = documents.map((document) => document[field][begin + at - minuteOf(document)] ?? 0);
+      return EVICTIONS.has(field) ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0);
+    });
+  return {
+    from: isoTime(begin * MINUTE_MS),
+    stepSeconds: MINUTE_MS / 1000,
+    ...(Object.fromEntries(FIELDS.map((field) => [field, columnOf(field)])) as Record<Field, number[]>),
+  };
+}
+
+const EVICTIONS: ReadonlySet<Field> = new Set(['evictedTiles', 'evictedBytes']);
 
 /** A client that left and a tile that does not exist are not failures of the server. */
 const NOT_OURS: ReadonlySet<string> = new Set(['caller-gone', 'tile-outside', 'tile-not-cached']);

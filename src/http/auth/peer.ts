@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { BlockList, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { misconfigured } from '../../domain/errors.ts';
@@ -12,33 +11,12 @@ interface Peer {
   readonly secure: boolean;
 }
 
-/** Set by our own processes only; see `http-process.ts`. */
-export const PEER_HEADER = 'x-tilewarden-peer';
-
-const fromOurProcesses = new WeakSet<Socket>();
-
-/** Clients of this server are its own HTTP processes, which name their client in a header. */
-export function trustPeersOf(server: Server): void {
-  server.on('connection', (socket) => fromOurProcesses.add(socket));
-}
-
-export function peerOf({ socket, headers }: RequestHead): Peer {
-  if (fromOurProcesses.has(socket)) return forwardedPeer(headers[PEER_HEADER]);
+export function peerOf({ socket }: Pick<RequestHead, 'socket'>): Peer {
   const { remoteAddress = '', localAddress = '127.0.0.1', localPort = 80 } = socket;
   return { address: withoutMapping(remoteAddress), localAddress, localPort, secure: isEncrypted(socket) };
 }
 
-/** Without the header the request would count for no address, and escape the limit of guesses. */
-function forwardedPeer(header: string | string[] | undefined): Peer {
-  if (typeof header === 'string') return JSON.parse(header);
-  throw new Error('A process has forwarded a request without saying whose it is.');
-}
-
-export function cameByTls(request: RequestHead): boolean {
-  return isEncrypted(request.socket) || (PEER_HEADER in request.headers && peerOf(request).secure);
-}
-
-function isEncrypted(socket: Socket): boolean {
+export function isEncrypted(socket: Socket): boolean {
   return (socket as TLSSocket).encrypted === true;
 }
 

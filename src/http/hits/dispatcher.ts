@@ -39,8 +39,6 @@ export interface DispatcherOptions {
   readonly limits: HttpLimits;
   /** Tells the request ids of this run from those of the last one. */
   readonly idPrefix: string;
-  /** In one of several processes: what another one answers. */
-  readonly elsewhere?: Elsewhere;
   /** With several processes or nodes: resolves when the others have reported their counts, or obey all changes. */
   readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
   /** The database does not answer: no request waits for it. */
@@ -50,12 +48,6 @@ export interface DispatcherOptions {
   readonly accessLog?: Pick<AccessLog, 'add'>;
 }
 
-interface Elsewhere {
-  takes(match: Match, method: string): boolean;
-  /** Rejects while nothing is answered yet. */
-  forward(request: IncomingMessage, response: ServerResponse): Promise<void>;
-}
-
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 /** How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer. */
@@ -63,7 +55,7 @@ const LINGER_MS = 1000;
 
 /** Takes each request past the checks to its handler, and the answer to the caller. */
 export function createDispatcher(options: DispatcherOptions) {
-  const { router, access, audit, trusts, log, limits, elsewhere, flush, accessLog } = options;
+  const { router, access, audit, trusts, log, limits, flush, accessLog } = options;
   const stopping = new AbortController();
   const outbox = createOutbox();
   const send = createSender(outbox, streamSignal);
@@ -131,7 +123,7 @@ export function createDispatcher(options: DispatcherOptions) {
   function answerFront(reply: FrontReply): boolean {
     try {
       const { match, key } = targetOf(reply.req);
-      if (stopped || !isForTile(match) || elsewhere?.takes(match, 'GET')) return false;
+      if (stopped || !isForTile(match)) return false;
       answerPublic(reply, contextOf(reply.req, match, key), match);
     } catch (error) {
       abandon(reply, error);
@@ -163,10 +155,6 @@ export function createDispatcher(options: DispatcherOptions) {
 
   function take(request: IncomingMessage, response: ServerResponse): void {
     const { match, context } = matchOf(request);
-    if (elsewhere?.takes(match, request.method ?? '')) {
-      void forward(elsewhere, request, response, context, match);
-      return;
-    }
     if (match.role !== 'public' || !isReading(request)) {
       void answerAdmitted(request, response, context, match);
       return;
@@ -192,22 +180,6 @@ export function createDispatcher(options: DispatcherOptions) {
   async function refuseKey(key: PresentedKey, reply: Reply, context: Context, match: Match): Promise<void> {
     context.key = null;
     answerProblem(reply, await keyGate?.refuse(key, reply.req), context, match);
-  }
-
-  async function forward(
-    way: Elsewhere,
-    request: IncomingMessage,
-    response: ServerResponse,
-    context: Context,
-    match: Match,
-  ): Promise<void> {
-    response.once('finish', () => lingerOver(request));
-    try {
-      refuseMalformed(request, context);
-      await way.forward(request, response);
-    } catch (error) {
-      answerProblem(response, error, context, match);
-    }
   }
 
   /** For tiles: no promise unless the handler makes one. */

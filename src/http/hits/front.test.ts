@@ -1,14 +1,9 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { LISTENING, type Read, testDeps, tileResponse } from '../../../test/fixtures/http-app.ts';
-import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { createDeferred } from '../../lib/deferred.ts';
-import { PEER_HEADER } from '../auth/peer.ts';
 import { openHttpServer } from '../http-app.ts';
 import type { HttpServer, HttpServerOptions } from '../server.ts';
 
@@ -75,22 +70,6 @@ describe('a tile that is there', () => {
     expect(headersOf(kept)).toEqual(headersOf(closed));
     expect(kept).toMatch(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n/);
     expect(closed).toContain('\r\nConnection: close\r\n');
-  });
-
-  it('a tile for a process whose client came by TLS says that clients stay with TLS', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tw-'));
-    whenOver(() => rmSync(folder, { recursive: true }));
-    const socketPath = join(folder, 'socket');
-    const read = async () => tileResponse({ bytes: Buffer.from('a tile') });
-    server = await openHttpServer({ ...testDeps(), pipeline: { read } }, { ...LISTENING, socketPath });
-    const socket = connect(socketPath);
-    await once(socket, 'connect');
-    const peer = { address: '192.0.2.1', localAddress: '127.0.0.1', localPort: 443 };
-    const headerOf = (secure: boolean) => `${PEER_HEADER}: ${JSON.stringify({ ...peer, secure })}\r\n`;
-    socket.write(get(TILE, headerOf(true)) + get(TILE, headerOf(false) + LAST));
-    const [secure = '', plain = ''] = (await rest(socket)).split(/(?<=a tile)(?=HTTP)/);
-    const line = 'strict-transport-security: max-age=31536000';
-    expect([headersOf(secure).includes(line), headersOf(plain).includes(line)]).toEqual([true, false]);
   });
 
   it.each([

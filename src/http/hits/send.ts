@@ -1,7 +1,7 @@
 import { ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { httpDate } from '../../lib/http-date.ts';
-import { cameByTls } from '../auth/peer.ts';
+import { isEncrypted } from '../auth/peer.ts';
 import type { Context } from '../context.ts';
 import type { RequestHead } from '../request-head.ts';
 import {
@@ -76,7 +76,7 @@ export function createSender(
   ): void {
     const { status, body } = answer;
     const headers = headersOf(answer, context, sharing);
-    if (cameByTls(response.req)) headers.push(...BY_TLS);
+    if (isEncrypted(response.req.socket)) headers.push(...BY_TLS);
     const toHead = response.req.method === 'HEAD';
     if (typeof body === 'function') {
       response.writeHead(status, headers);

@@ -6,6 +6,7 @@ import type { UpstreamStatus } from '../../domain/upstream-status.ts';
 import { Counters } from '../../lib/counters.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
+import { processUsage } from './process-metrics.ts';
 
 const STATUS: UpstreamStatus = {
   host: 'maps.example.org:443',
@@ -59,6 +60,7 @@ function open(read = hit) {
         pipeline: { status: () => status },
         counters,
         eventLoop: { take: () => ({ p50: 1e6, p99: 5e6, max: 9e6 }), close: () => {} },
+        process: processUsage,
         upstreams: () => [STATUS],
         node: { leads: () => true, isAway: () => false },
         readerKeys: { figures: () => [{ id: 7, name: 'portal', answered: 3, refused: 1 }] },

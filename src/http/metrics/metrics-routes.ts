@@ -11,7 +11,7 @@ import type { TaskService } from '../../tasks/task-service.ts';
 import { contentResponse } from '../response.ts';
 import type { Handler, Route } from '../route.ts';
 import { type Metric, MetricSheet, type Sample } from './metric-sheet.ts';
-import { type EventLoopWatch, processMetrics } from './process-metrics.ts';
+import { type EventLoopWatch, type ProcessUsage, processMetrics } from './process-metrics.ts';
 import type { TileCountSeries } from './tile-counts.ts';
 
 export interface MetricsDeps {
@@ -25,6 +25,7 @@ export interface MetricsDeps {
   readonly deliveries: Pick<Deliveries, 'counts'>;
   readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
+  readonly process: () => ProcessUsage;
   readonly node: NodeState;
   readonly readerKeys: Pick<ReaderKeys, 'figures'>;
 }
@@ -49,7 +50,7 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   sheet.add(() => deps.deliveries.counts(), DELIVERIES);
   sheet.add(() => node, NODE);
   sheet.add(() => deps.readerKeys.figures(), READER_KEYS);
-  sheet.add(() => deps.eventLoop.take(), processMetrics());
+  sheet.add(() => ({ ...deps.eventLoop.take(), ...deps.process() }), processMetrics());
   const outage = new MetricSheet();
   outage.add(() => node, DATABASE_UP);
   const [handler, whileAway] = [pageOf(sheet), pageOf(outage)];

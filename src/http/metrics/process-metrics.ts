@@ -24,8 +24,27 @@ export function openEventLoopWatch() {
   };
 }
 
-type Delays = ReturnType<EventLoopWatch['take']>;
-const gauge = (name: string, help: string, read: () => number): Metric<Delays> => ({
+/** Processor time and memory, over all processes of the server. */
+export interface ProcessUsage {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  readonly heapBytes: number;
+  readonly externalBytes: number;
+}
+
+export function processUsage(): ProcessUsage {
+  const { user, system } = process.cpuUsage();
+  const { rss, heapUsed, external } = process.memoryUsage();
+  return {
+    cpuSeconds: (user + system) / 1e6,
+    residentBytes: rss,
+    heapBytes: heapUsed,
+    externalBytes: external,
+  };
+}
+
+type Figures = ReturnType<EventLoopWatch['take']> & ProcessUsage;
+const gauge = (name: string, help: string, read: Metric<Figures>['read']): Metric<Figures> => ({
   kind: 'gauge',
   name,
   help,
@@ -33,20 +52,28 @@ const gauge = (name: string, help: string, read: () => number): Metric<Delays> =
 });
 
 /** Names that dashboards for Node.js use. */
-export function processMetrics(): readonly Metric<Delays>[] {
+export function processMetrics(): readonly Metric<Figures>[] {
   const startedAt = Math.round(performance.timeOrigin / 1000);
-  const seconds = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1e6;
-  const memory = process.memoryUsage;
   return [
     {
-      ...gauge('process_cpu_seconds_total', 'Processor time of the server process', () =>
-        seconds(process.cpuUsage()),
+      ...gauge(
+        'process_cpu_seconds_total',
+        'Processor time of the server process',
+        ({ cpuSeconds }) => cpuSeconds,
       ),
       kind: 'counter',
     },
-    gauge('process_resident_memory_bytes', 'Memory of the server process', () => memory.rss()),
-    gauge('nodejs_heap_size_used_bytes', 'Heap in use', () => memory().heapUsed),
-    gauge('nodejs_external_memory_bytes', 'Memory outside the heap, e.g. of tiles', () => memory().external),
+    gauge(
+      'process_resident_memory_bytes',
+      'Memory of the server process',
+      ({ residentBytes }) => residentBytes,
+    ),
+    gauge('nodejs_heap_size_used_bytes', 'Heap in use', ({ heapBytes }) => heapBytes),
+    gauge(
+      'nodejs_external_memory_bytes',
+      'Memory outside the heap, e.g. of tiles',
+      ({ externalBytes }) => externalBytes,
+    ),
     gauge('process_start_time_seconds', 'When the process started, since 1970', () => startedAt),
     {
       kind: 'gauge',

@@ -80,7 +80,7 @@ export interface TileCountSeries {
 
 /** Tile responses by layer. Only existing layers are counted, which bounds the number of series. */
 export class TileCounts {
-  #layers = new Map<string, Draft>();
+  readonly #layers = new Map<string, Draft>();
 
   add(batch: TileBatch): void {
     const { layer } = batch;
@@ -99,11 +99,8 @@ export class TileCounts {
     }
   }
 
-  /** Counts since the last call, to be added up elsewhere. */
-  take(): readonly TileBatch[] {
-    const taken = [...this.#layers.values()];
-    this.#layers = new Map();
-    return taken;
+  all(): readonly TileBatch[] {
+    return [...this.#layers.values()];
   }
 }
 

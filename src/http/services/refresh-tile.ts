@@ -36,7 +36,7 @@ export function createRefreshResponder(
     if (!mayLookAt(caller, tiles.bound.layer))
       throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
     refuseOtherSites(context);
-    if (!refresh) throw new Error('Tiles are refreshed by the primary process.');
+    if (!refresh) throw new Error('Tiles cannot be refreshed here.');
     const read = () => refresh(tiles, index, context.signal);
     return notStored(await createTileResponder({ read }, clock, keyHeader)(context, tiles, index));
   };

@@ -2,18 +2,11 @@ import type { LayerScreen } from '../auth/layer-visibility.ts';
 import { openRoute, type Route, tileRoute } from '../route.ts';
 import { mercatorRoutes } from './gmaps.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
-import { openServices, type ServiceDeps, type Services } from './open-services.ts';
+import type { Services } from './open-services.ts';
 import { createLayerList } from './tile-json.ts';
 import { createTileService } from './tiles.ts';
 import { tmsRoutes } from './tms/tms-routes.ts';
 import { wmtsRoutes } from './wmts/wmts-routes.ts';
-
-/** Routes that need no source: cached tiles, and documents about layers. */
-export function sourcelessRoutes(services: ServiceDeps): readonly Route[] {
-  return tileServiceRoutes(openServices(services)).filter(({ path }) => !FEATURE_INFO.test(path));
-}
-
-const FEATURE_INFO = /\{j\}\/\{i\}$/;
 
 export function screened(routes: readonly Route[], screen: LayerScreen): readonly Route[] {
   return routes.map((route) => ({ ...route, handler: screen(route.handler) }));

@@ -27,7 +27,7 @@ export function storeFailure(error: unknown): TilewardenError {
   if (isNoRoom(error))
     return new TilewardenError('store-full', 'The disk of the tile store is full.', { cause: error });
   if (isDamage(error)) {
-    const advice = 'Stop the server, and restore the index from a backup or run tilewarden rebuild-index.';
+    const advice = 'Restore its folder from a backup, or remove it: the tiles are made again.';
     return new TilewardenError('store-failed', `The index of the tile store is damaged. ${advice}`, {
       cause: error,
     });

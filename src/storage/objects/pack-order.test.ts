@@ -39,7 +39,7 @@ function followsTheOrder(stores: () => TestStores, numRuns: number): void {
 }
 
 describeOnMemoryObjects('the index of packs', (_, stores) => {
-  followsTheOrder(stores, inLength(40, 3000));
+  followsTheOrder(stores, inLength(30, 3000));
 });
 
 describeOnObjectStores('the order of packs', (_, stores) => {

@@ -151,12 +151,13 @@ export class PackSweeper {
 
   async #forgetPages(set: number): Promise<void> {
     const { change } = this.#options.database;
+    // First: pages that a crash leaves show that there is something left to do.
+    await sql`delete from usage where tile_set = ${set}`.execute(change);
     for (let gone = PAGES; gone === PAGES && !this.#stopping.signal.aborted; ) {
       const deleted = await sql`delete from pages where ctid in (
         select ctid from pages where tile_set = ${set} limit ${PAGES})`.execute(change);
       gone = Number(deleted.numAffectedRows ?? 0);
     }
-    await sql`delete from usage where tile_set = ${set}`.execute(change);
   }
 
   async #packsAfter(set: number, last: DroppedPack | null): Promise<DroppedPack[]> {

@@ -226,6 +226,6 @@ it.each([
   else writeFileSync(path, content);
   await expect(open()).rejects.toMatchObject({
     code: 'store-failed',
-    message: expect.stringContaining('rebuild-index'),
+    message: expect.stringContaining('from a backup'),
   });
 });

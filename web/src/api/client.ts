@@ -22,7 +22,7 @@ export function problemFrom(error: unknown): Problem {
   return new Problem(error instanceof Error ? error.message : String(error), 0, null);
 }
 
-/** Another try would end the same. */
+/** A retry would fail in the same way. */
 export function isRefusal({ status }: Problem): boolean {
   return status >= 400 && status < 500;
 }

@@ -3,15 +3,14 @@ import { defaults as defaultInteractions } from 'ol/interaction/defaults.js';
 import ImageLayer from 'ol/layer/Image.js';
 import TileLayer from 'ol/layer/Tile.js';
 import OlMap from 'ol/Map.js';
-import type Projection from 'ol/proj/Projection.js';
+import Projection from 'ol/proj/Projection.js';
 import { get as knownProjection, transform } from 'ol/proj.js';
 import ImageStatic from 'ol/source/ImageStatic.js';
-import type TileImage from 'ol/source/TileImage.js';
-import type TileGrid from 'ol/tilegrid/TileGrid.js';
-import type View from 'ol/View.js';
+import TileImage from 'ol/source/TileImage.js';
+import TileGrid from 'ol/tilegrid/TileGrid.js';
+import View from 'ol/View.js';
 import { TEXTS } from '../texts.ts';
-import { gridOf, projectionOf, sourceOf, viewOf } from './grid.ts';
-import { type OfferedLayer, type TileSet, tileAddress } from './tile-set.ts';
+import { type GridSetInfo, type OfferedLayer, type TileSet, tileAddress } from './tile-set.ts';
 
 export interface TilePlace {
   readonly z: number;
@@ -31,7 +30,7 @@ export interface ConsoleMapEvents {
 }
 
 const USUAL = {
-  /** The world goes on to the left and right. */
+  /** Whether the map repeats to the left and right. */
   wrapX: false,
   /** Another grid set shows the same place when both have a place on earth. */
   keepsPlace: false,
@@ -44,7 +43,7 @@ export class ConsoleMap {
   readonly map: OlMap;
   /** Of the picture over the map; null: a click means the tile that is shown. */
   inspectedZoom: number | null = null;
-  /** Pale, so that the layer above it is seen. */
+  /** Pale, so that the layer above it stands out. */
   readonly #base = new TileLayer<TileImage>({ opacity: 0.35 });
   readonly #tiles = new TileLayer<TileImage>();
   readonly #overlay = new ImageLayer<ImageStatic>({ opacity: 0.5 });
@@ -107,7 +106,7 @@ export class ConsoleMap {
     this.map.getView().fit([...bounds], { minResolution: resolution, padding: [24, 24, 24, 24] });
   }
 
-  /** A map below the layer; null takes it away. */
+  /** A map below the layer; null removes it. */
   showBase(set: TileSet<OfferedLayer> | null): void {
     const source =
       set &&
@@ -121,7 +120,7 @@ export class ConsoleMap {
     this.#base.setSource(source);
   }
 
-  /** A picture of cells over the map; null takes it away. */
+  /** An image of cells over the map; null removes it. */
   showPicture(url: string | null, bounds: readonly number[]): void {
     const projection = this.#projection;
     if (url === null || !projection) {
@@ -175,4 +174,41 @@ function keepPlace(before: View, view: View): void {
   view.setCenter(transform(centre, from, to));
   const metres = (before.getResolution() ?? 1) * (from.getMetersPerUnit() ?? 1);
   view.setResolution(metres / (to.getMetersPerUnit() ?? 1));
+}
+
+function projectionOf({ srs, extent }: GridSetInfo): Projection {
+  return knownProjection(srs) ?? new Projection({ code: srs, units: 'm', extent: [...extent] });
+}
+
+function gridOf(gridSet: GridSetInfo): TileGrid {
+  return new TileGrid({
+    extent: [...gridSet.extent],
+    minZoom: gridSet.zoomStart,
+    resolutions: gridSet.resolutions.slice(0, gridSet.zoomStop + 1),
+    origins: gridSet.origins.slice(0, gridSet.zoomStop + 1).map((origin) => [...origin]),
+    tileSize: [...gridSet.tileSize],
+  });
+}
+
+/** Shows the zooms of the grid set only, none in between. */
+function viewOf({ resolutions, zoomStart, zoomStop }: GridSetInfo, projection: Projection): View {
+  return new View({
+    projection,
+    resolutions: resolutions.slice(zoomStart, zoomStop + 1),
+    constrainResolution: true,
+    showFullExtent: true,
+  });
+}
+
+function sourceOf(options: {
+  readonly projection: Projection;
+  readonly tileGrid: TileGrid;
+  readonly wrapX: boolean;
+  readonly addressOf: (z: number, x: number, y: number) => string;
+  readonly onTileFailed: (address: string) => void;
+}): TileImage {
+  const addressAt = ([z = 0, x = 0, y = 0]: number[]) => options.addressOf(z, x, y);
+  const source = new TileImage({ ...options, tileUrlFunction: addressAt });
+  source.on('tileloaderror', ({ tile }) => options.onTileFailed(addressAt(tile.getTileCoord())));
+  return source;
 }

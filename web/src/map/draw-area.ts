@@ -23,7 +23,7 @@ export type Area =
   | { readonly kind: 'whole' }
   /** Min x, min y, max x and max y as typed, in the grid set's CRS or in degrees. */
   | { readonly kind: 'bounds'; readonly typed: readonly string[]; readonly degrees?: boolean }
-  /** What is no GeoJSON with polygons. */
+  /** Text that is not GeoJSON with polygons. */
   | { readonly kind: 'text'; readonly text: string }
   /** GeoJSON. */
   | { readonly kind: 'shape'; readonly shape: Shape; readonly crs: 'grid-set' | 'EPSG:4326' };
@@ -46,7 +46,7 @@ export function areaInUnits(area: Area, srs: string, degrees: boolean): Area | n
   return { kind: 'bounds', typed: coordinateTexts(transformExtent([...bounds], from, to)), degrees };
 }
 
-/** Null unless all four are numbers in their order. */
+/** Null unless all four are numbers, each minimum below its maximum. */
 export function boundsIn({ typed }: Extract<Area, { kind: 'bounds' }>): Corners | null {
   const numbers = typed.map((text) => (text.trim() === '' ? Number.NaN : Number(text)));
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
@@ -68,7 +68,7 @@ export function coordinateTexts(numbers: readonly number[]): readonly string[] {
   return numbers.map(coordinateText);
 }
 
-/** Seen on dark maps and on light ones. */
+/** Visible on dark and on light maps. */
 const STYLES = [
   new Style({
     fill: new Fill({ color: 'rgb(242 193 78 / 28%)' }),

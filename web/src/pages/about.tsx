@@ -3,7 +3,7 @@ import { timeText } from '../format.ts';
 import { Card, Facts, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { TEXTS } from '../texts.ts';
 
-/** Written in by the build. */
+/** Inserted by the build. */
 declare const LICENCES: readonly Record<'name' | 'version' | 'licence', string>[];
 
 const WORDS = TEXTS.about;
@@ -38,7 +38,7 @@ export default function About() {
             {(data) => (
               <Table
                 label={WORDS.nodes}
-                head={[TEXTS.name, WORDS.roles, WORDS.version, TEXTS.tasks.started, WORDS.seen]}
+                head={[TEXTS.name, WORDS.roles, WORDS.version, WORDS.started, WORDS.seen]}
                 rows={data.nodes.map(({ name, roles, version, startedAt, seenAt, leader }) => {
                   const does = [...roles, ...(leader ? [WORDS.leader] : [])].join(', ');
                   return [`${name} ${startedAt}`, name, does, version, timeText(startedAt), timeText(seenAt)];

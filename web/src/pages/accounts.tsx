@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { type ApiBody, type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi } from '../api/use-resource.ts';
@@ -12,15 +12,16 @@ import {
   Expiry,
   Form,
   Input,
+  type InputProps,
   Loaded,
   PageHead,
   Password,
   Table,
+  TextField,
   tied,
 } from '../parts/basics.tsx';
 import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
 import { LayerPatterns } from '../parts/layer-field.tsx';
-import { NewPassword } from '../parts/new-password.tsx';
 import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { AddForm, type AddProps, Credentials, endOfDay, layerNames, useAddFields } from './credentials.tsx';
@@ -94,7 +95,7 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
       <ActionNotices action={action} />
       <Table
         label={WORDS.users}
-        head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, TEXTS.tasks.created]}
+        head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, WORDS.created]}
         buttons={WORDS.change}
         rows={users.map((user) => [
           user.name,
@@ -280,5 +281,28 @@ function OwnPassword() {
       </Button>
       <ActionNotices action={action} />
     </Form>
+  );
+}
+
+/** Typed twice. */
+function NewPassword(props: InputProps & { value: string; help?: string }) {
+  const { label, value, required = true } = props;
+  const [again, setAgain] = useState('');
+  useEffect(() => {
+    if (value === '') setAgain('');
+  }, [value]);
+  return (
+    <>
+      <Password {...props} fresh />
+      <TextField
+        type="password"
+        autoComplete="new-password"
+        label={fill(WORDS.repeated, { label })}
+        required={required || value !== ''}
+        error={again === '' || again === value ? null : WORDS.notRepeated}
+        value={again}
+        onText={setAgain}
+      />
+    </>
   );
 }

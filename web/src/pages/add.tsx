@@ -293,7 +293,7 @@ function AddMany(props: {
   );
 }
 
-/** Of many layers the same is said: one line for all of them. */
+/** Notes that apply to many layers share one line. */
 function Report({ capabilities }: { capabilities: Capabilities }) {
   const notes = capabilities.report.filter(({ fate }) => fate !== 'taken');
   const groups = new Map<string, { readonly note: (typeof notes)[number]; readonly subjects: Set<string> }>();

@@ -79,7 +79,7 @@ function Entries({ entries, onRestored }: { entries: readonly Entry[]; onRestore
       label={TEXTS.nav.audit}
       head={[WORDS.time, WORDS.actor, WORDS.action, WORDS.target, WORDS.source, WORDS.outcome]}
       rows={entries.map((entry, place) => [
-        // Of its own, so that a notice stays when entries are added above; an entry may have no id.
+        // A key that keeps a notice in place when entries are added above; an entry may have no id.
         entry.id === null ? `at ${place}` : `${entry.id} ${entry.phase}`,
         preciseTimeText(entry.time),
         <Actor key="actor" entry={entry} />,

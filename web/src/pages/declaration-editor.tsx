@@ -32,7 +32,7 @@ export function DeclarationEditor(props: {
   version: string | null;
   /** Grid sets that the layer needs and that are to be declared with it. */
   gridSets?: readonly Declaration[];
-  /** It comes into view, and has the focus. */
+  /** Scrolls it into view and focuses it. */
   opensItself?: boolean;
 }) {
   const [text, setText] = useState(() => JSON.stringify(props.document, null, 2));

@@ -17,7 +17,7 @@ const MAX_ZOOMS = 31;
 const NOT_TYPED = ['', '', '', ''];
 const PATH = 'api/v1/gridsets';
 
-/** Where a grid set is wanted for. */
+/** The CRS and area that need a grid set. */
 export interface WantedGridSet {
   /** EPSG code. */
   readonly srs: string;

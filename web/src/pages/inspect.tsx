@@ -43,7 +43,7 @@ function Place({ layer }: { layer: LayerInfo }) {
           {number('x', WORDS.column)}
           {number('y', WORDS.row)}
           <Button type="submit" kind="primary">
-            {WORDS.look}
+            {WORDS.inspect}
           </Button>
         </Form>
       </Card>

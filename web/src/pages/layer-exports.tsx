@@ -13,10 +13,10 @@ type Export = Exports['exports'][number];
 
 const WORDS = TEXTS.exports;
 const PATH = 'api/v1/exports';
-/** Seconds between looks: while one is made, and otherwise. */
+/** Seconds between requests: while an export runs, and otherwise. */
 const [OFTEN, SELDOM] = [1, 30];
 
-/** Files made of the layer's cached tiles, for operators: how far they are, to be downloaded or deleted. */
+/** Exports of the layer's cached tiles, for operators: their progress, download and deletion. */
 export function LayerExports({ layer }: { layer: string }) {
   const [everySeconds, setEverySeconds] = useState(OFTEN);
   const list = useResource<Exports>(PATH, everySeconds);

@@ -14,14 +14,16 @@ import {
   timeText,
   valuesText,
 } from '../format.ts';
-import { type LayerInfo, type TileSet, tileSetFrom, wishesOf } from '../map/tile-set.ts';
+import { type LayerInfo, type TileSet, tileSetFrom, tileSetQuery, wishesOf } from '../map/tile-set.ts';
 import {
   ActionNotices,
   Button,
   Card,
+  Copy,
   Empty,
   type Fact,
   Facts,
+  FoldedCopy,
   LinkButton,
   Loaded,
   PageHead,
@@ -34,9 +36,9 @@ import { type Seeds, seedsAddress, seedsText } from '../parts/task-parts.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { Addresses } from './layer-addresses.tsx';
 import { LayerExports } from './layer-exports.tsx';
 import { LayerMap } from './layer-map.tsx';
+import { firstZooms } from './work-plan.ts';
 
 type Usage = ApiResponse<'GET /api/v1/usage'>;
 type Removal = ApiResponse<'DELETE /api/v1/layers/{layer}'>;
@@ -237,7 +239,7 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
   );
 }
 
-/** Names what goes with the layer, and what fails without it. */
+/** Lists what is deleted with the layer, and what fails without it. */
 async function removalText(path: string) {
   const { tiles, dependents } = await send<Removal>('DELETE', `${path}?dryRun=true`);
   const { feeds, keys, schedules, tasks, quota } = dependents;
@@ -303,4 +305,45 @@ function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged:
       </ConfirmButton>
     </>
   );
+}
+
+/** Ready to paste into map clients. */
+function Addresses({ set }: { set: TileSet }) {
+  const path = `api/v1/layers/${part(set.layer.name)}/clients/${part(set.gridSet.name)}`;
+  const known = useResource<ApiResponse<'GET /api/v1/layers/{layer}/clients/{gridSet}'>>(
+    `${path}?${tileSetQuery(set)}`,
+  );
+  // This browser's address of the server, which may be behind a proxy.
+  const base = new URL('.', location.href.split('#')[0]).href.replace(/\/$/, '');
+  return (
+    <>
+      {set.layer.access !== 'public' && <p className="notice">{WORDS.closedLayer}</p>}
+      <Loaded resource={known}>
+        {(data) =>
+          data.clients.map(({ id, client, how, text }, place) => (
+            <details key={id} open={place === 0}>
+              <summary>{client}</summary>
+              <p className="small quiet">{how}</p>
+              <Copy label={client} text={text.replaceAll(data.base, base)} />
+            </details>
+          ))
+        }
+      </Loaded>
+      <FoldedCopy label={WORDS.curlSeed} text={curl('POST', 'api/v1/tasks', seedOf(set))} />
+    </>
+  );
+}
+
+/** A quick one: its first zooms. */
+function seedOf({ layer, gridSet, format, parameters }: TileSet): object {
+  const [zoomStart, zoomStop] = firstZooms(gridSet);
+  return {
+    layer: layer.name,
+    type: 'seed',
+    gridSet: gridSet.name,
+    format,
+    parameters,
+    zoomStart,
+    zoomStop,
+  };
 }

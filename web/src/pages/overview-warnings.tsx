@@ -35,7 +35,7 @@ export function Warnings(props: {
   const [tasks, upstreams] = [addressOf('tasks', '', { state, days }), addressOf('upstreams')];
   const warnings: readonly Warning[] = [
     ...diskWarnings(usage),
-    // A cache that works at its quota is as it should be.
+    // A cache at its quota is normal.
     ...warnIf(!usage.quota.enabled, WORDS.warnNoQuota, WORDS.warnNoQuotaDo, addressOf('quota')),
     ...warnIf(failedTasks > 0, fill(WORDS.warnFailed, { count: failedTasks }), WORDS.warnFailedDo, tasks),
     ...upstreamWarnings(hosts?.upstreams ?? []),

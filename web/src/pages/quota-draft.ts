@@ -87,7 +87,7 @@ export function isValid(draft: Draft): boolean {
   return isWhole(draft.frequency) && limits.every(isPositive);
 }
 
-/** Nothing is said of a draft with a fault. */
+/** What saving does; without figures for an invalid draft. */
 export function effectsOf(draft: Draft, usage: Usage): readonly Effect[] {
   if (!isValid(draft)) return [{ text: TEXTS.seed.faulty, removes: false }];
   if (!draft.enabled) return [{ text: WORDS.effectOff, removes: false }];
@@ -109,7 +109,7 @@ function bytesOf(draft: LayerDraft): number {
   return amountOf(draft) * 1024 ** UNITS.indexOf(draft.units);
 }
 
-/** Of a valid draft. */
+/** For a valid draft. */
 function amountOf({ value }: LayerDraft): number {
   return typedNumber(value) ?? 0;
 }

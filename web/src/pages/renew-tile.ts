@@ -102,7 +102,7 @@ const MARK = [220, 38, 38, 255] as const;
 /** Opacity of equal pixels. */
 const PALE = 0.25;
 
-/** Null when they cannot be laid over each other. */
+/** Null if their sizes differ. */
 async function differenceOf(before: string, after: string): Promise<Difference | null> {
   const [old, fresh] = [await pixelsOf(before), await pixelsOf(after)];
   if (old.image.width !== fresh.image.width || old.image.height !== fresh.image.height) return null;

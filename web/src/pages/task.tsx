@@ -34,14 +34,14 @@ import { requestOfTask } from '../task-request.ts';
 import { TEXTS } from '../texts.ts';
 import { LayerExports } from './layer-exports.tsx';
 
-/** Loaded on demand: they have maps. */
+/** Loaded on demand, with the map library. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
 const TaskFailures = lazy(() => import('./task-failures.tsx'));
 type Zooms = NonNullable<ApiResponse<'GET /api/v1/tasks/{id}'>['zooms']>;
 
 const WORDS = TEXTS.tasks;
 const MAX_SAMPLES = 600;
-/** Of progress by zoom; the rest comes with the events. */
+/** Interval of the progress by zoom; the rest comes with events. */
 const REFRESH_SECONDS = 5;
 
 export function TaskPage({ id }: { id: string }) {
@@ -52,7 +52,7 @@ export function TaskPage({ id }: { id: string }) {
   );
   const changed = useTaskChanges().get(Number(id));
   const latest = changed ?? resource.data;
-  // A change of the interval loads it once more: as it ended.
+  // The change of the interval loads the final state.
   useEffect(() => setRunning(latest === null || !isOver(latest)), [latest]);
   return (
     <Loaded resource={resource}>

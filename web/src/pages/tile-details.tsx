@@ -28,7 +28,7 @@ export function TileDetails({ set, place }: { set: TileSet; place: TilePlace }) 
   const path = `api/v1/layers/${part(set.layer.name)}/tiles/${part(set.gridSet.name)}/${z}/${x}/${y}`;
   const tile = useResource<TileInfo>(`${path}?${tileSetQuery(set)}`);
   const [comparison, setComparison] = useState<TileComparison | null>(null);
-  /** When the tile that was removed had been stored: what is known of it is old until it is asked for again. */
+  /** When the deleted tile was stored: its details are outdated until they are loaded again. */
   const [removed, setRemoved] = useState<string | null>(null);
   return (
     <section className="stack" aria-label={fill(WORDS.picture, { z, x, y })}>

@@ -68,7 +68,7 @@ interface WorkProps {
     /** Fields of its own, above the others. */
     readonly fields: ReactNode;
     readonly onTry: () => void;
-    /** The server has looked at these fields as they are now. */
+    /** The server has checked the current values of these fields. */
     readonly isChecked: boolean;
   };
 }

@@ -16,11 +16,11 @@ export interface Plan {
   readonly threadCount: string;
   /** Every format and parameter value, and not only the chosen ones. */
   readonly every: boolean;
-  /** The most used pages first, until they have so many percent of the use. */
+  /** The most used pages first, until they cover this percentage of the use. */
   readonly byUse: boolean;
   readonly percent: string;
   readonly archive: keyof typeof WORDS.archives;
-  /** The zooms are proposed: none was typed or given. */
+  /** The zooms are a proposal: none was typed or given. */
   readonly zoomsProposed: boolean;
 }
 

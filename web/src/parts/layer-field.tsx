@@ -15,7 +15,7 @@ import type { LayerInfo } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 import { Loaded, TextField } from './basics.tsx';
 
-/** As many as a list shows; typing finds the others. */
+/** Suggestions in the list; typing finds the others. */
 const MAX_OFFERED = 50;
 
 /** Null: the text of the field names a layer. */
@@ -24,9 +24,9 @@ export type LayerFault = string | null;
 /** One of thousands of layers, found by a part of its name or title. A text that names none is a fault of the form. */
 export function LayerField(props: {
   value: string;
-  /** To choose from; all that the server has when left out. */
+  /** The choices; all layers of the server by default. */
   layers?: readonly { readonly name: string; readonly title: string }[];
-  /** Without these. */
+  /** Layers to leave out. */
   except?: readonly string[];
   /** An empty field is a fault too. */
   required?: boolean;

@@ -118,9 +118,9 @@ export class MarkIndex {
     return sql`select max(number) from (
       select number from marks where store = ${this.#store} and layer = ${name} and key = ''
       union all
-      select m.number from mark_places r join marks m on m.id = r.mark
-      where r.area && ${areaOf(layer, gridSet, z, rect)}::box and r.z = ${z} and r.grid_set = ${JSON.stringify(gridSet)}
-        and m.store = ${this.#store} and m.layer = ${name}) here`;
+      select m.number from mark_places r cross join lateral (select number from marks
+        where id = r.mark and store = ${this.#store} and layer = ${name} offset 0) m
+      where r.area && ${areaOf(layer, gridSet, z, rect)}::box and r.z = ${z} and r.grid_set = ${JSON.stringify(gridSet)}) here`;
   }
 
   async #raise(query: Statements, { layer, places, effect }: Raise): Promise<number> {

@@ -170,6 +170,7 @@ export class PackIndex {
     return { set: rows[0]?.id ?? null, rows: found, next };
   }
 
+  /** `offset 0` makes PostgreSQL look for places first, whatever it believes about the number of marks. */
   #sliceStatement(
     { layer, gridSet, ...names }: TileSetKey,
     z: number,
@@ -193,9 +194,9 @@ export class PackIndex {
       left join lateral (
         select json_agg(json_build_array(hides, effect, min_x, max_x, min_y, max_y, parts)) as marks from (
           select m.hides, m.effect, r.min_x, r.max_x, r.min_y, r.max_y, r.parts
-          from mark_places r join marks m on m.id = r.mark
+          from mark_places r cross join lateral (select hides, effect from marks
+            where id = r.mark and open and store = s.store and layer = s.layer offset 0) m
           where r.area && box(${corner(0)}, ${corner(PACK_SIZE - 1)}) and r.z = ${z} and r.grid_set = ${JSON.stringify(gridSet)}
-            and m.open and m.store = s.store and m.layer = s.layer
           union all
           select hides, effect, null, null, null, null, null from marks
           where store = s.store and layer = s.layer and key = '' and open

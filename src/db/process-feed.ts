@@ -1,0 +1,334 @@
+/**
+ * What the processes of one server announce to each other: a small SQLite file in the data folder, `processes.db`.
+ *
+ * | a process | the others |
+ * | --- | --- |
+ * | posts a notice, and acknowledges its change when the notice is committed | read notices before they show a copy: nothing older is shown |
+ * | asks with a notice | have handled it, and all earlier ones, when the question resolves |
+ * | dies | its parent removes it; nobody waits for it |
+ *
+ * Notices are numbered, read in order, and not lost while a process is open. The file is new at each start of the server.
+ */
+import { type FSWatcher, watch } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
+import BetterSqlite3 from 'better-sqlite3';
+import { createDeferred, type Deferred } from '../lib/deferred.ts';
+import type { Env } from '../lib/env.ts';
+import { errorCode, isNoRoom } from '../lib/error-code.ts';
+import { UnavailableError } from '../lib/unavailable-error.ts';
+
+type Listener = (body: unknown) => void | Promise<void>;
+
+export interface ProcessFeedOptions extends Env {
+  readonly data: string;
+  /** Names this process. */
+  readonly instance: string;
+  /** A process has not handled a notice in time. */
+  readonly onSilent: (pid: number) => void;
+}
+
+interface Notice {
+  readonly number: number;
+  readonly instance: string;
+  readonly channel: string;
+  readonly body: Buffer;
+  readonly asks: number;
+}
+
+interface Question {
+  readonly number: number;
+  readonly answered: Deferred<void>;
+}
+
+/** What a process has published under a name. `live`: the process is running. */
+export interface Published {
+  readonly live: boolean;
+  readonly body: unknown;
+}
+
+const FILE = 'processes.db';
+/** Milliseconds that a write of another process is waited for, and between attempts. */
+const BUSY_TIMEOUT_MS = 100;
+const RETRY_MS = 20;
+const WRITE_TIMEOUT_MS = 10_000;
+/** Notifications of the file system may be missing. */
+const POLL_MS = 50;
+/** A process that has not handled a notice by then hangs; then how long its end is waited for. */
+const SILENT_MS = 10_000;
+const END_MS = 5000;
+const KEPT_NOTICES = 20_000;
+const KEPT_FORMER = 64;
+/** To listeners of every channel: notices were missed. */
+export const MISSED = 'missed';
+
+const TABLES = `
+  create table notices (number integer primary key autoincrement, instance text, channel text, body blob, asks integer);
+  create table processes (instance text primary key, pid integer, answered integer);
+  create table published (instance text primary key, live integer, body blob);`;
+
+/** For the parent of the processes, before it starts them. */
+export async function createProcessFeed(data: string) {
+  const path = join(data, FILE);
+  for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
+  const database = connect(path);
+  database.exec(TABLES);
+  return {
+    /** The process has ended. */
+    gone(pid: number): void {
+      const ended = '(select instance from processes where pid = ?)';
+      database.transaction(() => {
+        database.prepare(`update published set live = 0 where instance in ${ended}`).run(pid);
+        database.prepare('delete from processes where pid = ?').run(pid);
+        database
+          .prepare(
+            'delete from published where live = 0 and rowid not in (select rowid from published where live = 0 order by rowid desc limit ?)',
+          )
+          .run(KEPT_FORMER);
+      })();
+    },
+    close: (): void => void database.close(),
+  };
+}
+
+function connect(path: string): BetterSqlite3.Database {
+  const database = new BetterSqlite3(path, { timeout: BUSY_TIMEOUT_MS });
+  database.pragma('journal_mode = wal');
+  // Of use only while processes run: a power cut takes all of it.
+  database.pragma('synchronous = off');
+  return database;
+}
+
+export class ProcessFeed {
+  readonly #options: ProcessFeedOptions;
+  readonly #database: BetterSqlite3.Database;
+  readonly #listeners = new Map<string, Listener[]>();
+  readonly #version: BetterSqlite3.Statement;
+  readonly #since: BetterSqlite3.Statement<[number], Notice>;
+  readonly #insert: BetterSqlite3.Statement;
+  readonly #questions = new Set<Question>();
+  #posts: { readonly channel: string; readonly body: Buffer }[] = [];
+  #posting: Promise<void> | null = null;
+  #seen = -1;
+  #read: number;
+  #handled: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | null = null;
+  #watcher: FSWatcher | null = null;
+
+  constructor(options: ProcessFeedOptions) {
+    this.#options = options;
+    const path = join(options.data, FILE);
+    this.#database = connect(path);
+    // Own commits do not change it.
+    this.#version = this.#database.prepare('pragma data_version').pluck();
+    this.#since = this.#database.prepare('select * from notices where number > ? order by number');
+    this.#insert = this.#database.prepare(
+      'insert into notices (instance, channel, body, asks) values (?, ?, ?, ?)',
+    );
+    this.#read = this.#lastNumber();
+  }
+
+  /** Listeners run in the order of notices; a question waits for their promises. */
+  on(channel: string, listener: Listener): void {
+    this.#listeners.set(channel, [...(this.#listeners.get(channel) ?? []), listener]);
+  }
+
+  /** From now on, until it is closed, others wait for this process. Resolves when it has handled all earlier notices. */
+  async follow(): Promise<{ close(): Promise<void> }> {
+    await this.#write(() =>
+      this.#database
+        .prepare('insert into processes (instance, pid, answered) values (?, ?, ?)')
+        .run(this.#options.instance, process.pid, this.#read),
+    );
+    this.poll();
+    await this.#handled;
+    this.#timer = setInterval(() => this.poll(), POLL_MS).unref();
+    try {
+      this.#watcher = watch(join(this.#options.data, `${FILE}-wal`), { persistent: false }, () =>
+        this.poll(),
+      );
+      this.#watcher.on('error', () => this.#watcher?.close());
+    } catch {
+      // The timer remains.
+    }
+    return { close: () => this.#leave() };
+  }
+
+  /** Applies what others have posted; about a microsecond when there is nothing new. */
+  poll(): void {
+    if (!this.#database.open) return;
+    const version = this.#version.get() as number;
+    if (version === this.#seen) return;
+    this.#seen = version;
+    for (const notice of this.#since.all(this.#read)) this.#take(notice);
+    this.#checkQuestions();
+  }
+
+  /** See `posted`. */
+  post(channel: string, body: unknown): void {
+    this.#posts.push({ channel, body: serialize(body) });
+    this.#posting ??= Promise.resolve()
+      .then(() => this.#writePosts())
+      .finally(() => {
+        this.#posting = null;
+      });
+    // Reported by `posted`.
+    this.#posting.catch(() => {});
+  }
+
+  /** Resolves when others see all earlier notices before they show a copy. */
+  async posted(): Promise<void> {
+    await this.#posting;
+    if (this.#posts.length > 0) await this.#writePosts();
+  }
+
+  /** Resolves when every other process has handled this notice, and all earlier ones, or has ended. */
+  async ask(channel: string, body: unknown = null): Promise<void> {
+    await this.posted();
+    const { instance } = this.#options;
+    const { lastInsertRowid } = await this.#write(() =>
+      this.#insert.run(instance, channel, serialize(body), 1),
+    );
+    const question = { number: Number(lastInsertRowid), answered: createDeferred<void>() };
+    this.#questions.add(question);
+    this.#checkQuestions();
+    // A process that does not follow yet may ask.
+    const checking = setInterval(() => this.#checkQuestions(), POLL_MS);
+    try {
+      await this.#inTime(question);
+    } finally {
+      clearInterval(checking);
+      this.#questions.delete(question);
+    }
+  }
+
+  /** Figures of this process, serialized, for the others. */
+  publish(body: Buffer): Promise<unknown> {
+    return this.#write(() =>
+      this.#database
+        .prepare('insert or replace into published (instance, live, body) values (?, 1, ?)')
+        .run(this.#options.instance, body),
+    );
+  }
+
+  /** Of the other processes, also of those that have ended. */
+  published(): readonly Published[] {
+    const rows = this.#database
+      .prepare<[string], { live: number; body: Buffer }>(
+        'select live, body from published where instance <> ?',
+      )
+      .all(this.#options.instance);
+    return rows.map(({ live, body }) => ({ live: live === 1, body: deserialize(body) }));
+  }
+
+  async close(): Promise<void> {
+    await this.posted().catch(() => {});
+    const former = this.#database.prepare('update published set live = 0 where instance = ?');
+    await this.#write(() => former.run(this.#options.instance)).catch(() => {});
+    this.#database.close();
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#timer) clearInterval(this.#timer);
+    this.#watcher?.close();
+    await this.#handled.catch(() => {});
+    this.#listeners.clear();
+    const leave = this.#database.prepare('delete from processes where instance = ?');
+    await this.#write(() => leave.run(this.#options.instance)).catch(() => {});
+  }
+
+  #lastNumber(): number {
+    return (this.#database.prepare('select max(number) from notices').pluck().get() as number | null) ?? 0;
+  }
+
+  #take({ number, instance, channel, body, asks }: Notice): void {
+    const missed = number !== this.#read + 1;
+    this.#read = number;
+    if (missed) this.#dispatch(MISSED, null);
+    if (instance === this.#options.instance) return;
+    this.#dispatch(channel, deserialize(body));
+    if (asks === 1) void this.#answer(number);
+  }
+
+  #dispatch(channel: string, body: unknown): void {
+    const work = this.#listeners.get(channel)?.map((listener) => listener(body)) ?? [];
+    if (work.some((one) => one instanceof Promise)) this.#handled = Promise.all([this.#handled, ...work]);
+  }
+
+  /** A process that cannot apply a change does not answer, and is ended. */
+  async #answer(number: number): Promise<void> {
+    const { instance, log } = this.#options;
+    try {
+      await this.#handled;
+      const answer = this.#database.prepare('update processes set answered = ? where instance = ?');
+      await this.#write(() => answer.run(number, instance));
+    } catch (err) {
+      log.error({ err }, 'a change of another process could not be applied');
+    }
+  }
+
+  #waitingFor({ number }: Question): readonly number[] {
+    const silent = this.#database.prepare<[string, number], number>(
+      'select pid from processes where instance <> ? and answered < ?',
+    );
+    return silent.pluck().all(this.#options.instance, number) as unknown as readonly number[];
+  }
+
+  #checkQuestions(): void {
+    for (const question of this.#questions) {
+      if (this.#waitingFor(question).length === 0) question.answered.resolve();
+    }
+  }
+
+  async #inTime(question: Question): Promise<void> {
+    const { clock, log, onSilent } = this.#options;
+    const { promise } = question.answered;
+    const answered = new AbortController();
+    void promise.then(() => answered.abort());
+    await clock.sleep(SILENT_MS, answered.signal).catch(() => {});
+    if (answered.signal.aborted) return;
+    for (const pid of this.#waitingFor(question)) {
+      log.warn({ pid }, 'a process of the server does not respond; it is killed');
+      onSilent(pid);
+    }
+    await clock.sleep(END_MS, answered.signal).catch(() => {});
+    if (!answered.signal.aborted) throw new UnavailableError('A process of the server does not respond.');
+  }
+
+  async #writePosts(): Promise<void> {
+    const { instance } = this.#options;
+    while (this.#posts.length > 0) {
+      const posts = this.#posts;
+      this.#posts = [];
+      try {
+        await this.#write(() => {
+          let last = 0;
+          for (const { channel, body } of posts) {
+            last = Number(this.#insert.run(instance, channel, body, 0).lastInsertRowid);
+          }
+          if (last % 1000 < posts.length) {
+            this.#database.prepare('delete from notices where number < ?').run(last - KEPT_NOTICES);
+          }
+        });
+      } catch (error) {
+        this.#posts = [...posts, ...this.#posts];
+        throw error;
+      }
+    }
+  }
+
+  async #write<Result>(work: () => Result): Promise<Result> {
+    const { clock } = this.#options;
+    const deadline = clock.monotonic() + WRITE_TIMEOUT_MS;
+    for (;;) {
+      try {
+        return this.#database.transaction(work).immediate();
+      } catch (error) {
+        const isBusy = errorCode(error)?.startsWith('SQLITE_BUSY') ?? false;
+        if (!(isBusy || isNoRoom(error)) || clock.monotonic() > deadline) throw error;
+      }
+      await clock.sleep(RETRY_MS);
+    }
+  }
+}

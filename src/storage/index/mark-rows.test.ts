@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { openSegmentStore } from '../segments/segment-store.ts';
+import { FOLDED, MAX_CLOSED } from './mark-rows.ts';
+
+const at = (x: number) => ({ gridSet: 'g', z: 20, rect: { minX: x, minY: 0, maxX: x, maxY: 0 } });
+
+it('late writers stay refused after a truncation of the whole layer when marks are folded', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'marks-'));
+  const options = { maxOpenSegments: 16, sweepBytesPerSecond: 2 ** 29 };
+  const store = await openSegmentStore(options, { root, log: silentLogger, clock: systemClock });
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  const raise = (count: number, from: number, effect: { type: 'hide'; at: number } | null) =>
+    store.mark({
+      type: 'raise',
+      raises: Array.from({ length: count }, (_, n) => ({ layer: 'roads', places: [at(from + n)], effect })),
+    });
+  const hide = { type: 'hide', at: 1 } as const;
+  const early = await raise(FOLDED, 0, hide);
+  const raises = [{ layer: 'roads', places: null, effect: hide }];
+  const [whole = 0] = await store.mark({ type: 'raise', raises });
+  await store.mark({ type: 'close', numbers: [...early, whole] });
+  await raise(MAX_CLOSED - FOLDED + 1, FOLDED, null);
+  expect(await store.marks('roads', at(2 ** 19))).toBeGreaterThanOrEqual(whole);
+});
