@@ -164,20 +164,32 @@ export const MUTANTS = [
   // quota
   {
     file: 'src/quota/clean-up.ts',
-    line: 'if (isInUse(candidate.touchedAt, parts.clock.now())) continue;',
+    line: 'if (isInUse(page.writtenAt) || isInUse(page.usedAt)) continue;',
     fault: '',
     tests: ['src/quota/quota-service.test.ts'],
   },
   {
-    file: 'src/quota/eviction-queues.ts',
-    line: "return { rank: this.#policy === 'LRU' ? touchedAt : lastingFrequency(use), touchedAt };",
-    fault: 'return { rank: touchedAt, touchedAt };',
-    tests: ['src/quota/eviction-queue.test.ts'],
+    file: 'src/quota/clean-up.ts',
+    line: "if (policy === 'LFU' && a.rank !== b.rank) return a.rank < b.rank;",
+    fault: '',
+    tests: ['src/quota/quota-model.test.ts'],
   },
   {
-    file: 'src/quota/quota-credit.ts',
-    line: 'const taken = credit.taken + granted;',
-    fault: 'const taken = credit.taken;',
+    file: 'src/quota/clean-up.ts',
+    line: 'if (removed >= excess || signal.aborted || clock.monotonic() > until) break;',
+    fault: 'if (removed > excess || signal.aborted || clock.monotonic() > until) break;',
+    tests: ['src/quota/quota-model.test.ts'],
+  },
+  {
+    file: 'src/quota/enforce-quotas.ts',
+    line: 'await options.saveUses();',
+    fault: '',
+    tests: ['src/quota/quota-service.test.ts'],
+  },
+  {
+    file: 'src/quota/quota-gate.ts',
+    line: 'this.#addOnTheWay(layer, bytes);',
+    fault: '',
     tests: ['src/quota/quota-gate.test.ts'],
   },
   {
@@ -187,10 +199,10 @@ export const MUTANTS = [
     tests: ['src/quota/quota-gate.test.ts'],
   },
   {
-    file: 'src/quota/clean-up.ts',
-    line: 'for (const { block, ...page } of spared) queue.add(block, page);',
-    fault: '',
-    tests: ['src/quota/quota-service.test.ts', 'src/quota/eviction-queue.test.ts'],
+    file: 'src/storage/index/page-rows.ts',
+    line: 'rank = max(rank, ?) + log2(1 + pow(2, -abs(rank - ?)))',
+    fault: 'rank = max(rank, ?, ?)',
+    tests: ['src/storage/segments/segment-usage.test.ts'],
   },
   // access
   {

@@ -197,11 +197,7 @@ async function openResponses(
 }
 
 /** What is remembered of layers in the memory of all processes. */
-function shownActivity(
-  { activity }: TileServices['tallies'],
-  share: ServerFigures['share'],
-  node: Node,
-) {
+function shownActivity({ activity }: TileServices['tallies'], share: ServerFigures['share'], node: Node) {
   const activityElsewhere = share('activity', () => activity.all());
   return {
     layerState(name: string) {

@@ -20,7 +20,7 @@ import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
-import { createQuotaCredit } from '../quota/quota-credit.ts';
+import { createQuotaSettings } from '../quota/quota-configuration.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
 import type { TileCutter } from '../raster/tile-cutter.ts';
 import { withOldCaches } from '../sources/adopted/old-caches.ts';
@@ -62,8 +62,9 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
   open: ClosingStack,
 ) {
   const { database, limiter, clock, log } = parts;
-  const gate = new QuotaGate({ credit: createQuotaCredit(database), clock, log, ...parts.atTheGate });
   const opened = await openStores(settings, { ...parts, readOnly: false }, open);
+  const quota = createQuotaSettings(database);
+  const gate = new QuotaGate({ settings: quota, stores: opened, clock, log, ...parts.atTheGate });
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
   const privateAdvice = createPrivateAdvice(() => configPathOf(settings, parts.file));
   const hosts = createHostRules(settings, privateAdvice);

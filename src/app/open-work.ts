@@ -99,7 +99,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
     parameters,
     removals,
     tasks,
-    usesOf: (page) => quota.frequencyOf(page),
+    clock,
   });
   const applier = createChangeApplier({ catalog, removals, renew: selections.renew });
   const schedules = open.use(

@@ -5,7 +5,7 @@
  * | --- | --- |
  * | posts a notice, and acknowledges its change when the notice is committed | read notices before they show a copy: nothing older is shown |
  * | asks with a notice | have handled it, and all earlier ones, when the question resolves |
- * | dies | its parent removes it; nobody waits for it |
+ * | dies | its parent removes it; no other process waits for it |
  *
  * Notices are numbered, read in order, and not lost while a process is open. The file is new at each start of the server.
  */

@@ -170,27 +170,7 @@ export interface Schema {
   };
   /** One row. */
   quota_configuration: { id: number; document: Json };
-  page_uses: {
-    /** As `tileSetId` writes it. */
-    tile_set: string;
-    z: number;
-    page_x: number;
-    page_y: number;
-    hits: number;
-    last_used_at: Time;
-    /** Hits that fade with time, as of `last_used_at`. */
-    frequency: number;
-  };
   usage_history: { at: Time; bytes: number; tiles: number };
-  /** How much writers may add to what a quota limits before it is measured again. Both counts only rise. */
-  quota_credit: {
-    /** A layer's name as JSON; empty for everything together. */
-    scope: string;
-    taken: number;
-    allowed: number;
-    /** What those who answer clients may take beyond `allowed`. */
-    reserve: number;
-  };
   /** What was removed for a quota, in slices of time; those of long ago are one row. */
   evictions: { at: Time; pages: number; tiles: number; bytes: number };
   /** Evictions from a layer in the hour that began at `at`. */

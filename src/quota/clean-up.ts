@@ -1,22 +1,14 @@
-import { isTilewardenError } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
-import { BLOCK_SIZE, PAGE_SIZE } from '../domain/tile-key.ts';
-import { blockAt, type TileRect } from '../domain/tile-rect.ts';
+import { PAGE_SIZE } from '../domain/tile-key.ts';
+import { blockAt } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
-import { countMask, maskOf, numberInBlock } from '../storage/page-mask.ts';
-import { NO_CHANGE, type TileStore } from '../storage/tile-store.ts';
-import { type Candidate, type EvictionQueue, type EvictionQueues, isInUse } from './eviction-queues.ts';
-import type { Ledger } from './ledger.ts';
-import { keyOf } from './ledger-block.ts';
-import type { PageUses } from './page-uses.ts';
-import type { QuotaScope } from './quota-credit.ts';
+import type { PageUsage, Store } from '../storage/store.ts';
+import type { ExpirationPolicy } from './quota-configuration.ts';
+import type { QuotaScope } from './quota-scopes.ts';
 
 export interface CleanUpParts {
-  readonly stores: ReadonlyMap<string, TileStore>;
-  readonly ledger: Ledger;
-  readonly uses: PageUses;
-  readonly queues: EvictionQueues;
-  readonly events: TileEvents;
+  readonly stores: ReadonlyMap<string, Pick<Store, 'usage' | 'edit'>>;
+  readonly events: Pick<TileEvents, 'emit'>;
   readonly clock: Clock;
 }
 
@@ -29,82 +21,85 @@ export interface Evicted {
 
 export const NOTHING_EVICTED: Evicted = { pages: 0, tiles: 0, bytes: 0 };
 
+interface Candidate extends PageUsage {
+  readonly store: Pick<Store, 'edit'>;
+}
+
+interface CleanUpPlan {
+  /** Bytes to remove. */
+  readonly excess: number;
+  /** Milliseconds since 1970; uses up to then are known to the stores. */
+  readonly begunAt: number;
+}
+
 /** Milliseconds after which a clean-up comes back, so that waiting writers learn of the room there is. */
 const TURN = 250;
-/** How often what was freed is measured and the rest gone for. */
-const MAX_ROUNDS = 20;
+/** Milliseconds for which a page counts as in use. */
+const IN_USE = 1000;
 
 /**
- * Removes whole pages, one at a time, until the rest fits or a turn is over. Returns the removed pages by layer.
+ * Removes whole pages, one at a time, until so many bytes are removed or a turn is over. Those in use stay. Returns the
+ * removed pages by layer.
  */
 export async function cleanUp(
-  scope: QuotaScope,
-  parts: CleanUpParts,
+  { layer, policy }: Pick<QuotaScope, 'layer' | 'policy'>,
+  { excess, begunAt }: CleanUpPlan,
+  { stores, events, clock }: CleanUpParts,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Evicted>> {
-  const until = parts.clock.monotonic() + TURN;
-  const isOver = () => signal.aborted || parts.clock.monotonic() > until;
+  const until = clock.monotonic() + TURN;
   const evicted = new Map<string, Evicted>();
-  for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
-    const excess = parts.ledger.diskBytes(scope.layer) - scope.limit;
-    if (excess <= 0) break;
-    const queue = await parts.queues.for(scope);
-    const pages = await evict(excess, queue, parts, evicted, isOver);
-    if (pages === 0 || isOver()) break;
-    await parts.ledger.refresh();
+  let removed = 0;
+  for await (const { store, set, z, pageX, pageY, ...page } of candidates(stores, policy, layer)) {
+    if (removed >= excess || signal.aborted || clock.monotonic() > until) break;
+    const now = clock.now();
+    const isInUse = (at: number) => at > begunAt - IN_USE && at <= now + IN_USE;
+    if (isInUse(page.writtenAt) || isInUse(page.usedAt)) continue;
+    const rect = blockAt(pageX, pageY, PAGE_SIZE);
+    const { tiles, bytes } = await store.edit(set, z, rect, { type: 'remove' });
+    if (tiles === 0) continue;
+    events.emit({ type: 'deleted', set, z, rect, evicted: true, at: now });
+    evicted.set(set.layer, add(evicted.get(set.layer) ?? NOTHING_EVICTED, { pages: 1, tiles, bytes }));
+    removed += bytes;
   }
   return evicted;
 }
 
-/** How many pages. Those in use stay in the queue. */
-async function evict(
-  excess: number,
-  queue: EvictionQueue,
-  parts: CleanUpParts,
-  evicted: Map<string, Evicted>,
-  isOver: () => boolean,
-): Promise<number> {
-  const spared: Candidate[] = [];
-  let pages = 0;
-  let freed = 0;
+/** Those that go first, of all stores together. */
+async function* candidates(
+  stores: CleanUpParts['stores'],
+  first: ExpirationPolicy,
+  layer: string | null,
+): AsyncGenerator<Candidate> {
+  const order = layer === null ? { first } : { first, layer };
+  const lists = Array.from(stores.values(), (store) => pagesIn(store, store.usage(order)));
   try {
-    while (freed < excess && (pages === 0 || !isOver())) {
-      const candidate = queue.take();
-      if (!candidate) break;
-      spared.push(candidate);
-      if (isInUse(candidate.touchedAt, parts.clock.now())) continue;
-      const removed = await remove(candidate, parts);
-      freed += removed.freed;
-      const { layer } = candidate.block.set;
-      evicted.set(layer, add(evicted.get(layer) ?? NOTHING_EVICTED, removed));
-      spared.pop();
-      pages++;
+    const heads = await Promise.all(lists.map((list) => list.next()));
+    for (;;) {
+      let at = -1;
+      for (const [place, { done, value }] of heads.entries())
+        if (!done && (at < 0 || isBefore(value, heads[at]?.value, first))) at = place;
+      const [list, head] = [lists[at], heads[at]];
+      if (!list || !head || head.done) return;
+      yield head.value;
+      heads[at] = await list.next();
     }
   } finally {
-    for (const { block, ...page } of spared) queue.add(block, page);
+    await Promise.all(lists.map((list) => list.return(undefined)));
   }
-  return pages;
 }
 
-/** `freed`: bytes on disk, an estimate. */
-async function remove(candidate: Candidate, parts: CleanUpParts): Promise<Evicted & { freed: number }> {
-  const { stores, ledger, uses, events, clock } = parts;
-  const { block, pageX, pageY } = candidate;
-  const { set, z } = block;
-  const drop = async (rect: TileRect, mask: bigint) => {
-    const removed = (await stores.get(block.store)?.edit(set, z, rect, { type: 'remove' })) ?? NO_CHANGE;
-    events.emit({ type: 'deleted', set, z, rect, evicted: true, at: clock.now() });
-    const freed = ledger.removed(keyOf(block), mask, removed);
-    return { pages: countMask(mask), ...removed, freed };
-  };
-  uses.forget({ set, z, pageX, pageY });
-  try {
-    return await drop(blockAt(pageX, pageY, PAGE_SIZE), maskOf([numberInBlock(candidate)]));
-  } catch (error) {
-    // A disk without any room takes no change of a block, but lets a whole one go.
-    if (!isTilewardenError(error, 'store-full')) throw error;
-    return drop(blockAt(block.x, block.y, BLOCK_SIZE), block.mask);
-  }
+async function* pagesIn(
+  store: Candidate['store'],
+  slices: AsyncIterable<readonly PageUsage[]>,
+): AsyncGenerator<Candidate, undefined> {
+  for await (const pages of slices) for (const page of pages) yield { ...page, store };
+}
+
+function isBefore(a: PageUsage, b: PageUsage | undefined, policy: ExpirationPolicy): boolean {
+  if (!b) return true;
+  if (policy === 'LFU' && a.rank !== b.rank) return a.rank < b.rank;
+  return a.touchedAt < b.touchedAt;
 }
 
 export function add(a: Evicted, b: Evicted): Evicted {

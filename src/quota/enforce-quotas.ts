@@ -4,120 +4,94 @@ import { type CleanUpParts, cleanUp, sumOf } from './clean-up.ts';
 import type { Evictions } from './evictions.ts';
 import { cleanUpPeriod, type QuotaConfiguration, type QuotaSettings } from './quota-configuration.ts';
 import {
-  type Credit,
-  creditLeft,
   globalScope,
   layerScopes,
-  type QuotaCredit,
   type QuotaScope,
+  scopesOf,
   toleratedAbove,
-} from './quota-credit.ts';
+  writersLimit,
+} from './quota-scopes.ts';
+import { readUsedBytes, type UsedBytes } from './usage-report.ts';
 
 interface EnforcerOptions extends CleanUpParts {
   readonly settings: QuotaSettings;
-  readonly credit: QuotaCredit;
-  readonly evictions: Evictions;
+  readonly evictions: Pick<Evictions, 'add'>;
+  /** The uses that this process has gathered are known to the stores when it resolves. */
+  readonly saveUses: () => Promise<void>;
   /** Called when usage is above a quota and eviction begins. */
   readonly onFull?: (scope: QuotaScope) => void;
   readonly log: Logger;
 }
 
+interface Enforced {
+  /** Whether pages were. */
+  readonly removed: boolean;
+  /** Whether usage is still above a quota. */
+  readonly over: boolean;
+}
+
 /** Milliseconds between looks at the usage; what grows faster than the clean-up period allows is met earlier. */
 const WATCH_INTERVAL = 250;
+/** The same above a quota, where writers may wait. */
+const FULL_INTERVAL = 50;
 /** Between looks whether another node has switched the quota on. */
 const IDLE_INTERVAL = 1000;
-/** A look at the stores takes at most this share of the time, unless writers wait for it. */
+/** A look at the usage takes at most this share of the time. */
 const WATCH_SHARE = 0.03;
-/** Milliseconds between looks whether writers have used up what they were allowed. */
-const STARVED_INTERVAL = 50;
-/** Bytes of credit below which writers practically wait. */
-const STARVED_BYTES = 2 * 1024 ** 2;
-/** Shares of the tolerance above a quota: where cleaning begins, where writers wait, and the reserve of clients. */
+/** The share of the tolerance above a quota at which cleaning begins between two periods. */
 const EARLY = 0.25;
-const WRITERS_SHARE = 0.4;
-const RESERVE_SHARE = 0.15;
+/** Bytes below the limit of writers from which they practically wait. */
+const STARVED_BYTES = 2 * 1024 ** 2;
 /** While writers wait, cleaning goes on below the quota, by this share of it or of the tolerance. */
 const BELOW_SHARE = 0.05;
-/** The allowance is written again only when it has changed by this share of the rest. */
-const NEWS_SHARE = 1 / 8;
+const BELOW_TOLERANCE = 0.4;
 
 /**
  * Keeps the stores within their quotas until the signal aborts: every clean-up period, and immediately when usage runs away
  * between two.
  */
 export async function enforceQuotas(options: EnforcerOptions, signal: AbortSignal): Promise<void> {
-  const { settings, credit, evictions, ledger, queues, clock, log } = options;
+  const { settings, evictions, stores, clock, log } = options;
   let wake = new AbortController();
+  /** Milliseconds that the last look took. */
+  let took = 0;
 
-  /** Whether pages were removed, and whether usage is still above a quota. */
-  async function look(configuration: QuotaConfiguration, thoroughly: boolean) {
-    const before = await credit.read();
-    if (!configuration.enabled) {
-      if (before.length > 0) await credit.allow([]);
-      return { removed: false, over: false };
-    }
-    queues.keepOnly(scopesOf(configuration));
-    await ledger.refresh();
-    const starved = new Set(before.filter(isStarved).map(({ scope }) => scope));
-    const removed = await enforce(configuration, thoroughly ? 0 : EARLY, starved);
-    // What was taken before the stores are looked at is in the usage, or will be: it counts twice rather than never.
-    const after = removed ? await credit.read() : before;
-    if (removed) await ledger.refresh();
-    await allow(configuration, after);
-    return { removed, over: scopesOf(configuration).some((scope) => isOver(scope, 0)) };
-  }
-
-  function isOver(scope: QuotaScope, slack: number): boolean {
-    return ledger.diskBytes(scope.layer) > scope.limit + slack * toleratedAbove(scope);
-  }
-
-  /** `slack`: the share of the tolerance up to which nothing is removed. */
-  async function enforce(
-    configuration: QuotaConfiguration,
-    slack: number,
-    starved: ReadonlySet<string>,
-  ): Promise<boolean> {
+  async function enforce(configuration: QuotaConfiguration, thoroughly: boolean): Promise<Enforced> {
     const turns = new Semaphore(configuration.maxConcurrentCleanUps);
-    const keepNow = (scope: QuotaScope) =>
-      starved.has(scope.scope) ? keepWithin(lowered(scope), 0) : keepWithin(scope, slack);
-    const keep = (scope: QuotaScope) => turns.during(() => keepNow(scope), signal);
-    const layers = await Promise.all(layerScopes(configuration).map(keep));
-    const everything = await keep(globalScope(configuration));
-    return [...layers, everything].includes(true);
+    const keep = (used: UsedBytes) => (scope: QuotaScope) =>
+      turns.during(() => keepWithin(scope, used(scope.layer), thoroughly), signal);
+    const before = await look();
+    const layers = await Promise.all(layerScopes(configuration).map(keep(before)));
+    const between = layers.includes(true) ? await look() : before;
+    const everything = await keep(between)(globalScope(configuration));
+    const after = everything ? await look() : between;
+    const over = scopesOf(configuration).some(({ layer, limit }) => after(layer) > limit);
+    return { removed: everything || layers.includes(true), over };
   }
 
-  async function keepWithin(scope: QuotaScope, slack: number): Promise<boolean> {
-    if (!isOver(scope, slack)) return false;
+  async function look(): Promise<UsedBytes> {
+    const begun = clock.monotonic();
+    const used = await readUsedBytes(stores);
+    took = clock.monotonic() - begun;
+    return used;
+  }
+
+  async function keepWithin(scope: QuotaScope, used: number, thoroughly: boolean): Promise<boolean> {
+    const slack = thoroughly ? 0 : EARLY * toleratedAbove(scope);
+    if (used <= scope.limit + slack) return false;
     options.onFull?.(scope);
-    const evicted = await cleanUp(scope, options, signal);
+    const plan = { excess: used - targetOf(scope, used), begunAt: clock.now() };
+    await options.saveUses();
+    const evicted = await cleanUp(scope, plan, options, signal);
     if (evicted.size === 0) return false;
     await evictions.add(evicted, clock.now());
     log.info({ ...sumOf(evicted), policy: scope.policy }, 'removed tiles to keep a quota');
     return true;
   }
 
-  /** Lets writers add as much as keeps the usage within the tolerance, counted from the credit they had taken. */
-  async function allow(configuration: QuotaConfiguration, taken: readonly Credit[]): Promise<void> {
-    const credits = scopesOf(configuration).map((scope) => {
-      const tolerated = toleratedAbove(scope);
-      const known = taken.find((credit) => credit.scope === scope.scope);
-      const room = scope.limit + tolerated * WRITERS_SHARE - ledger.diskBytes(scope.layer);
-      const allowed = Math.floor((known?.taken ?? 0) + Math.max(0, room));
-      return { scope: scope.scope, allowed, reserve: Math.floor(tolerated * RESERVE_SHARE) };
-    });
-    const same = credits.length === taken.length && credits.every((next) => !hasChanged(next, taken));
-    if (!same) await credit.allow(credits);
-  }
-
-  async function pause(configuration: QuotaConfiguration): Promise<void> {
-    if (!configuration.enabled) return sleep(IDLE_INTERVAL);
-    const watch = Math.max(WATCH_INTERVAL, ledger.lastRefresh / WATCH_SHARE);
-    const until = clock.monotonic() + Math.min(watch, cleanUpPeriod(configuration));
-    const soonest = clock.monotonic() + Math.max(STARVED_INTERVAL, ledger.lastRefresh);
-    while (clock.monotonic() < until && !signal.aborted && !wake.signal.aborted) {
-      await sleep(Math.min(STARVED_INTERVAL, until - clock.monotonic()));
-      if (clock.monotonic() >= soonest && (await credit.read()).some(isStarved)) return;
-    }
+  async function pause(configuration: QuotaConfiguration, over: boolean): Promise<void> {
+    const watch = Math.max(over ? FULL_INTERVAL : WATCH_INTERVAL, took / WATCH_SHARE);
+    await sleep(configuration.enabled ? Math.min(watch, cleanUpPeriod(configuration)) : IDLE_INTERVAL);
   }
 
   async function sleep(ms: number): Promise<void> {
@@ -139,9 +113,12 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
           cleanedAt = clock.monotonic();
           wake = new AbortController();
         }
-        const { removed, over } = await look(configuration, due || unfinished);
-        unfinished = over && (due || unfinished);
-        if (!removed || !over) await pause(configuration);
+        const thoroughly: boolean = due || unfinished;
+        const { removed, over }: Enforced = configuration.enabled
+          ? await enforce(configuration, thoroughly)
+          : IDLE;
+        unfinished = over && thoroughly;
+        if (!removed || !over) await pause(configuration, over);
       } catch (error) {
         if (signal.aborted) return;
         log.warn({ err: error }, 'the disk quota could not be enforced; retrying soon');
@@ -151,22 +128,10 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
   }
 }
 
-function scopesOf(configuration: QuotaConfiguration): readonly QuotaScope[] {
-  return [...layerScopes(configuration), globalScope(configuration)];
-}
+const IDLE: Enforced = { removed: false, over: false };
 
-function lowered(scope: QuotaScope): QuotaScope {
-  const below = Math.min(scope.limit * BELOW_SHARE, toleratedAbove(scope) * WRITERS_SHARE);
-  return { ...scope, limit: Math.floor(scope.limit - below) };
-}
-
-function isStarved(credit: Credit): boolean {
-  return creditLeft(credit, false) < STARVED_BYTES;
-}
-
-function hasChanged({ scope, allowed, reserve }: Omit<Credit, 'taken'>, known: readonly Credit[]): boolean {
-  const before = known.find((credit) => credit.scope === scope);
-  if (!before || before.reserve !== reserve) return true;
-  const left = Math.min(creditLeft(before, false), creditLeft({ ...before, allowed }, false));
-  return Math.abs(before.allowed - allowed) > left * NEWS_SHARE;
+/** The usage to go down to. */
+function targetOf(scope: QuotaScope, used: number): number {
+  if (used < writersLimit(scope, false) - STARVED_BYTES) return scope.limit;
+  return scope.limit - Math.min(scope.limit * BELOW_SHARE, toleratedAbove(scope) * BELOW_TOLERANCE);
 }

@@ -1,147 +1,76 @@
-import { PAGE_SIZE, type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { addRanks, rankOfRequests } from '../domain/page-rank.ts';
+import { PAGE_SIZE, pageOf, type TileIndex, type TileSetKey, tileSetId } from '../domain/tile-key.ts';
+import { rectAround } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
-import type { PageStatistics } from '../storage/tile-store.ts';
+import type { Store, UsedPage } from '../storage/store.ts';
 
-export interface PageUse {
-  readonly hits: number;
-  /** Milliseconds since 1970. */
-  readonly lastUsedAt: number;
-  /** Hits that fade with time, as of `lastUsedAt`. */
-  readonly frequency: number;
+/** Pages of one zoom of a tile set. */
+interface UsedLevel {
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly pages: Map<number, Mutable<UsedPage>>;
 }
 
-export type PageName = Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>;
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-interface Use {
-  hits: number;
-  lastUsedAt: number;
-  frequency: number;
-  /** Of these, what has not been taken to be saved. */
-  newHits: number;
-  newFrequency: number;
-}
-
-type UsedLevel = Pick<PageName, 'set' | 'z'>;
-
-interface Level extends UsedLevel {
-  readonly uses: Map<number, Use>;
-}
-
-/** Milliseconds after which a hit counts half: yesterday's favourite has a quarter of its weight. */
-export const HALF_LIFE = 12 * 3_600_000;
 /** Pages along an axis: zoom 30 has 2^26, and two such numbers fit into one exact one. */
 const AXIS = 2 ** 26;
-/** Pages listed at a time. */
-const SLICE = 1000;
+/** Pages of which uses are gathered between two saves; those of further ones are not counted. */
+const MAX_PAGES = 20_000;
+/** Pages in one transaction of a store. */
+const BATCH = 500;
 
-/** Counts the uses of pages, in memory and in a fraction of a microsecond: every hit passes here. */
+/** Gathers the uses of pages, in a fraction of a microsecond each: every hit passes here. */
 export class PageUses {
-  readonly #levels = new Map<string, Level[]>();
+  /** By tile set, then by zoom. */
+  #levels = new Map<string, UsedLevel[]>();
   /** Most hits come with the same few key objects. */
-  readonly #byKey = new WeakMap<TileSetKey, Level[]>();
-  readonly #unsaved: { level: Level; place: number; use: Use }[] = [];
+  #byKey = new WeakMap<TileSetKey, UsedLevel[]>();
+  #pages = 0;
 
-  count(set: TileSetKey, tile: TileIndex, at: number, times = 1): void {
-    const level = this.#levelFor(set, tile.z);
-    const place = Math.floor(tile.y / PAGE_SIZE) * AXIS + Math.floor(tile.x / PAGE_SIZE);
-    const use = level.uses.get(place) ?? this.#begin(level, place);
-    use.newFrequency = faded({ frequency: use.newFrequency, lastUsedAt: use.lastUsedAt }, at) + times;
-    use.frequency = faded(use, at) + times;
-    use.hits += times;
-    if (at > use.lastUsedAt) use.lastUsedAt = at;
-    if (use.newHits === 0) this.#unsaved.push({ level, place, use });
-    use.newHits += times;
-  }
-
-  get({ set, z, pageX, pageY }: PageName): PageUse | null {
-    return this.#levelsOf(set)[z]?.uses.get(pageY * AXIS + pageX) ?? null;
-  }
-
-  /** What all nodes have saved; what this one has not is added. */
-  restore({ set, z, pageX, pageY }: PageName, saved: PageUse): void {
-    const { uses } = this.#levelFor(set, z);
+  count(set: TileSetKey, { z, x, y }: TileIndex, at: number, times = 1): void {
+    const levels = getOrCreate(this.#byKey, set, () =>
+      getOrCreate(this.#levels, tileSetId(set), (): UsedLevel[] => []),
+    );
+    levels[z] ??= { set, z, pages: new Map() };
+    const [pageX, pageY] = [pageOf(x), pageOf(y)];
     const place = pageY * AXIS + pageX;
-    const here = uses.get(place);
-    const { hits, lastUsedAt, frequency } = saved;
-    if (!here) {
-      uses.set(place, { hits, lastUsedAt, frequency, newHits: 0, newFrequency: 0 });
-      return;
+    const use = levels[z].pages.get(place);
+    const rank = rankOfRequests(times, at);
+    if (use) {
+      use.hits += times;
+      use.rank = addRanks(use.rank, rank);
+      use.usedAt = Math.max(use.usedAt, at);
+    } else if (this.#pages < MAX_PAGES) {
+      levels[z].pages.set(place, { pageX, pageY, hits: times, usedAt: at, rank });
+      this.#pages++;
     }
-    const unsaved = { hits: here.newHits, lastUsedAt: here.lastUsedAt, frequency: here.newFrequency };
-    Object.assign(here, addUses(saved, unsaved));
   }
 
-  forget({ set, z, pageX, pageY }: PageName): void {
-    this.#levelsOf(set)[z]?.uses.delete(pageY * AXIS + pageX);
+  /** What was gathered since the last call, by tile set and zoom. */
+  take(): readonly { readonly set: TileSetKey; readonly z: number; readonly pages: readonly UsedPage[] }[] {
+    const levels = [...this.#levels.values()].flatMap((zooms) => zooms.filter(Boolean));
+    this.#levels = new Map();
+    this.#byKey = new WeakMap();
+    this.#pages = 0;
+    return levels.map(({ set, z, pages }) => ({ set, z, pages: [...pages.values()] }));
   }
+}
 
-  /** Of how many pages uses have come since they were last taken. */
-  get unsaved(): number {
-    return this.#unsaved.length;
-  }
-
-  /** Those uses, of some pages; the pages that wait longest come first. */
-  takeUnsaved(most: number): readonly (PageName & PageUse)[] {
-    return this.#unsaved.splice(0, most).map(({ level, place, use }) => {
-      const { newHits: hits, newFrequency: frequency, lastUsedAt } = use;
-      Object.assign(use, { newHits: 0, newFrequency: 0 });
-      return { ...pageAt(level, place), hits, lastUsedAt, frequency };
-    });
-  }
-
-  /** Zooms of tile sets that were used. */
-  levels(): readonly UsedLevel[] {
-    return [...this.#levels.values()].flat();
-  }
-
-  /** The pages of a zoom, some at a time. */
-  *pagesOf(level: UsedLevel): Generator<readonly (PageName & Omit<PageUse, 'hits'>)[]> {
-    const { uses } = this.#levelFor(level.set, level.z);
-    let pages = [];
-    for (const [place, { lastUsedAt, frequency }] of uses) {
-      pages.push({ ...pageAt(level, place), lastUsedAt, frequency });
-      if (pages.length < SLICE) continue;
-      yield pages;
-      pages = [];
+/** Adds to the uses that the stores know. What a store refuses is lost. */
+export async function saveUses(
+  uses: PageUses,
+  stores: ReadonlyMap<string, Pick<Store, 'edit'>>,
+): Promise<void> {
+  for (const { set, z, pages } of uses.take()) {
+    for (let at = 0; at < pages.length; at += BATCH) {
+      const some = pages.slice(at, at + BATCH);
+      const corners = some.map(({ pageX, pageY }) => ({ x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE }));
+      const rect = rectAround(corners);
+      if (!rect) continue;
+      for (const store of stores.values()) await store.edit(set, z, rect, { type: 'use', pages: some });
+      await nextTurn();
     }
-    yield pages;
   }
-
-  #begin(level: Level, place: number): Use {
-    const use = { hits: 0, lastUsedAt: 0, frequency: 0, newHits: 0, newFrequency: 0 };
-    level.uses.set(place, use);
-    return use;
-  }
-
-  #levelFor(set: TileSetKey, z: number): Level {
-    const levels = this.#levelsOf(set);
-    levels[z] ??= { set, z, uses: new Map() };
-    return levels[z];
-  }
-
-  #levelsOf(set: TileSetKey): Level[] {
-    return getOrCreate(this.#byKey, set, () => getOrCreate(this.#levels, tileSetId(set), () => []));
-  }
-}
-
-function pageAt({ set, z }: UsedLevel, place: number): PageName {
-  return { set, z, pageX: place % AXIS, pageY: Math.floor(place / AXIS) };
-}
-
-/** Uses of one page that were counted apart. */
-export function addUses(one: PageUse, other: PageUse): PageUse {
-  const lastUsedAt = Math.max(one.lastUsedAt, other.lastUsedAt);
-  return {
-    hits: one.hits + other.hits,
-    lastUsedAt,
-    frequency: faded(one, lastUsedAt) + faded(other, lastUsedAt),
-  };
-}
-
-/** The frequency as it is at a later time. A clock that was put back makes nothing grow. */
-export function faded(
-  { frequency, lastUsedAt }: Pick<PageUse, 'frequency' | 'lastUsedAt'>,
-  at: number,
-): number {
-  return frequency === 0 ? 0 : frequency * 2 ** (-Math.max(0, at - lastUsedAt) / HALF_LIFE);
 }

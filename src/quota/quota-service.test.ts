@@ -8,18 +8,18 @@ import type { TileStore } from '../storage/tile-store.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { openQuotaService, type QuotaService } from './quota-service.ts';
 
+const HOUR_AGO = () => Date.now() - 3_600_000;
+
 let fixture: QuotaFixture;
 const services: QuotaService[] = [];
 
 beforeEach(async () => {
-  fixture = await openQuotaFixture();
+  fixture = await openQuotaFixture({ ...systemClock, now: HOUR_AGO });
 });
 afterEach(async () => {
   for (const service of services.splice(0)) await service.close();
   await fixture.close();
 });
-
-const HOUR_AGO = () => Date.now() - 3_600_000;
 
 async function open(stores: ReadonlyMap<string, TileStore> = fixture.stores) {
   const events = createTileEvents();
@@ -44,7 +44,7 @@ function quota(kib: number, more: Partial<QuotaConfiguration> = {}): Partial<Quo
   return { enabled: true, cacheCleanUpFrequency: 1, globalExpirationPolicyName: 'LRU', globalQuota, ...more };
 }
 
-/** `pages` pages side by side, each a tile of 100 KB, in one bundle; long enough ago not to be in use. */
+/** `pages` pages side by side, each a tile of 100 KB, in one tile set; long enough ago not to be in use. */
 async function fill(layer: string, pages: readonly number[]): Promise<void> {
   for (const page of pages) await fixture.put(fixture.set(layer), 9, page * 16, 0, 100_000);
 }
@@ -55,7 +55,8 @@ async function untilLookedAgain(): Promise<void> {
 
 async function pagesLeft(layer: string): Promise<number[]> {
   const left: number[] = [];
-  for await (const { pageX } of fixture.store.pages(fixture.set(layer))) left.push(pageX);
+  for await (const pages of fixture.store.usage({ set: fixture.set(layer) }))
+    for (const { pageX } of pages) left.push(pageX);
   return left.sort((a, b) => a - b);
 }
 
@@ -184,7 +185,7 @@ describe('what is known', () => {
     const { service } = await open();
     await fill('a', [0, 1]);
     expect(await service.usage()).toMatchObject({ tiles: 2 });
-    await fixture.store.dropLayer('a');
+    await fixture.store.drop('a', null);
     expect(await service.usage()).toMatchObject({ bytes: 0, tiles: 0, layers: [] });
     await expect.poll(async () => (await service.usage()).sweeping).toEqual({ files: 0, bytes: 0 });
   });

@@ -1,9 +1,15 @@
-import { type TileSetKey, tileSetId, withIncarnation } from '../domain/tile-key.ts';
+import { type TileSetKey, tileSetId, tileSetNames } from '../domain/tile-key.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
-import { type StoreChange, sumOfChanges } from '../storage/tile-store.ts';
-import type { LedgerBlock } from './ledger-block.ts';
+import {
+  type LevelUsage,
+  NO_CHANGE,
+  type Store,
+  type StoreChange,
+  type StoreUsage,
+  sumOfChanges,
+} from '../storage/store.ts';
 
-/** Bytes are what the tiles take on disk. */
+/** Bytes are the sum of the tiles' lengths. */
 export type Amount = StoreChange;
 
 interface ZoomUsage extends Amount {
@@ -26,122 +32,71 @@ export interface StoresUsage extends Amount {
   readonly layers: readonly LayerUsage[];
 }
 
-interface Sum {
-  bytes: number;
-  tiles: number;
+/** Of a layer; null: of all. */
+export type UsedBytes = (layer: string | null) => number;
+
+type Stores = ReadonlyMap<string, Pick<Store, 'usage'>>;
+
+/** Of all stores: exact, whichever process wrote, as of some moment after the call. */
+export async function readUsage(stores: Stores): Promise<StoreUsage> {
+  const all = await Promise.all(Array.from(stores.values(), (store) => store.usage()));
+  const files = all.reduce((sum, { sweeping }) => sum + sweeping.files, 0);
+  const bytes = all.reduce((sum, { sweeping }) => sum + sweeping.bytes, 0);
+  return { levels: all.flatMap(({ levels }) => levels), sweeping: { files, bytes } };
 }
 
-interface TileSetSum extends Sum {
-  readonly set: TileSetKey;
-  readonly zooms: Map<number, Sum>;
+export async function readUsedBytes(stores: Stores): Promise<UsedBytes> {
+  const { levels } = await readUsage(stores);
+  const sums = new Map<string | null, number>();
+  for (const { set, bytes } of levels)
+    for (const layer of [set.layer, null]) sums.set(layer, (sums.get(layer) ?? 0) + bytes);
+  return (layer) => sums.get(layer) ?? 0;
 }
 
-interface ZoomSum extends Sum {
-  readonly blocks: Map<string, LedgerBlock>;
+/** By layer, tile set and zoom. Incarnations of one tile set are one to an administrator. */
+export function usageByLayer(levels: readonly LevelUsage[]): StoresUsage {
+  const layers = new Map<string, Map<string, { set: TileSetKey; zooms: Map<number, Amount> }>>();
+  for (const { set, z, tiles, bytes } of levels) {
+    const sets = getOrCreate(layers, set.layer, () => new Map());
+    const { zooms } = getOrCreate(sets, tileSetId(tileSetNames(set)), () => ({ set, zooms: new Map() }));
+    zooms.set(z, sumOfChanges([zooms.get(z), { tiles, bytes }]));
+  }
+  const shown = Array.from(layers, ([name, sets]): LayerUsage => {
+    const tileSets = Array.from(sets.values(), ({ set, zooms }) => tileSetUsage(set, zooms));
+    return { name, ...sumOfChanges(tileSets), tileSets };
+  });
+  return { ...sumOfChanges(shown), layers: shown.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
-interface KnownSet extends TileSetSum {
-  readonly zooms: Map<number, ZoomSum>;
-}
-
-/** Adds up blocks by layer, tile set and zoom as they come and go. */
-export class UsageSums {
-  readonly #sets = new Map<string, KnownSet>();
-  readonly #layers = new Map<string, number>();
-  /** Blocks of one tile set mostly come one after the other. */
-  #last: KnownSet | null = null;
-  #total = 0;
-  #usage: StoresUsage | null = null;
-
-  /** One object for equal keys. */
-  known(set: TileSetKey): TileSetKey {
-    return this.#find(set)?.set ?? set;
-  }
-
-  add(key: string, block: LedgerBlock): void {
-    this.#count(block, 1).blocks.set(key, block);
-  }
-
-  subtract(key: string, block: LedgerBlock): void {
-    const { blocks } = this.#count(block, -1);
-    blocks.delete(key);
-    const { zooms } = this.#sumFor(block.set);
-    if (blocks.size === 0) zooms.delete(block.z);
-    if (zooms.size > 0) return;
-    this.#sets.delete(tileSetId(block.set));
-    this.#last = null;
-  }
-
-  *blocksOf(set: TileSetKey, zoom?: number): Generator<LedgerBlock> {
-    for (const [z, { blocks }] of this.#find(set)?.zooms ?? []) {
-      if (zoom === undefined || z === zoom) yield* blocks.values();
-    }
-  }
-
-  diskBytes(layer: string | null): number {
-    return layer === null ? this.#total : (this.#layers.get(layer) ?? 0);
-  }
-
-  usage(): StoresUsage {
-    if (!this.#usage) {
-      const layers = layersOf([...this.#sets.values()]);
-      this.#usage = { ...sumOfChanges(layers), layers };
-    }
-    return this.#usage;
-  }
-
-  #count({ set, z, diskBytes, tiles }: LedgerBlock, sign: 1 | -1): ZoomSum {
-    const sum = this.#sumFor(set);
-    const zoom = getOrCreate(sum.zooms, z, () => ({ bytes: 0, tiles: 0, blocks: new Map() }));
-    for (const each of [sum, zoom]) {
-      each.bytes += sign * diskBytes;
-      each.tiles += sign * tiles;
-    }
-    this.#total += sign * diskBytes;
-    this.#layers.set(set.layer, this.diskBytes(set.layer) + sign * diskBytes);
-    this.#usage = null;
-    return zoom;
-  }
-
-  #find(set: TileSetKey): KnownSet | null {
-    if (this.#last?.set !== set) this.#last = this.#sets.get(tileSetId(set)) ?? null;
-    return this.#last;
-  }
-
-  #sumFor(set: TileSetKey): KnownSet {
-    const make = () => ({ set, bytes: 0, tiles: 0, zooms: new Map() });
-    return this.#find(set) ?? getOrCreate(this.#sets, tileSetId(set), make);
-  }
-}
-
-function layersOf(sets: readonly TileSetSum[]): LayerUsage[] {
-  const byLayer = new Map<string, TileSetUsage[]>();
-  for (const sum of byNames(sets)) {
-    getOrCreate(byLayer, sum.set.layer, () => []).push(tileSetUsage(sum));
-  }
-  const layers = Array.from(byLayer, ([name, tileSets]) => ({ name, ...sumOfChanges(tileSets), tileSets }));
-  return layers.sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** Incarnations of one tile set are one to an administrator. */
-function byNames(sets: readonly TileSetSum[]): Iterable<TileSetSum> {
-  const sums = new Map<string, TileSetSum>();
-  for (const { set, bytes, tiles, zooms } of sets) {
-    const id = tileSetId(withIncarnation(set, ''));
-    const known = sums.get(id);
-    if (!known) {
-      sums.set(id, { set, bytes, tiles, zooms });
-      continue;
-    }
-    const levels = new Map(known.zooms);
-    for (const [z, sum] of zooms) levels.set(z, sumOfChanges([levels.get(z), sum]));
-    sums.set(id, { set, zooms: levels, ...sumOfChanges([known, { bytes, tiles }]) });
-  }
-  return sums.values();
-}
-
-function tileSetUsage({ set, bytes, tiles, zooms }: TileSetSum): TileSetUsage {
+function tileSetUsage(set: TileSetKey, zooms: ReadonlyMap<number, Amount>): TileSetUsage {
   const { gridSet, format, parametersId } = set;
-  const levels = [...zooms].sort(([a], [b]) => a - b).map(([z, { bytes, tiles }]) => ({ z, bytes, tiles }));
-  return { gridSet, format, parametersId, bytes, tiles, zooms: levels };
+  const levels = Array.from(zooms, ([z, amount]) => ({ z, ...amount })).sort((a, b) => a.z - b.z);
+  return { gridSet, format, parametersId, ...sumOfChanges(levels), zooms: levels };
+}
+
+/** When the tiles of each layer last changed, as far as was seen: of tiles that are gone, when that was noticed. */
+export class LayerChanges {
+  readonly #known = new Map<string, Amount & { readonly changedAt: number }>();
+
+  note(levels: readonly LevelUsage[], now: number): void {
+    const found = new Map<string, Amount & { readonly changedAt: number }>();
+    for (const { set, changedAt, ...amount } of levels) {
+      const before = found.get(set.layer);
+      const latest = Math.max(changedAt, before?.changedAt ?? 0);
+      found.set(set.layer, { ...sumOfChanges([before, amount]), changedAt: latest });
+    }
+    for (const layer of new Set([...this.#known.keys(), ...found.keys()])) {
+      const known = this.#known.get(layer);
+      const { changedAt = 0, ...amount } = { ...NO_CHANGE, ...found.get(layer) };
+      const isNewer = !known || changedAt > known.changedAt;
+      const isSame = known?.tiles === amount.tiles && known.bytes === amount.bytes;
+      if (isNewer) this.#known.set(layer, { ...amount, changedAt });
+      else if (!isSame) this.#known.set(layer, { ...amount, changedAt: now });
+    }
+  }
+
+  /** Milliseconds since 1970; null: nothing is known of the layer. */
+  of(layer: string): number | null {
+    return this.#known.get(layer)?.changedAt ?? null;
+  }
 }

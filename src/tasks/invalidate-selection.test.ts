@@ -5,7 +5,9 @@ import {
   type TaskFixture,
   type TaskFixtureOptions,
 } from '../../test/fixtures/task-fixture.ts';
-import { pageOf } from '../domain/tile-key.ts';
+import { rankOfRequests } from '../domain/page-rank.ts';
+import { PAGE_SIZE, pageOf } from '../domain/tile-key.ts';
+import { blockAt } from '../domain/tile-rect.ts';
 
 let fixture: TaskFixture;
 afterEach(() => fixture.close());
@@ -18,6 +20,14 @@ async function openSeeded({
   const seeded = await fixture.service.create({ layer: 'roads', zoomStart: 0, zoomStop }, author('tester'));
   await fixture.ended(seeded.id);
   return fixture;
+}
+
+/** Clients have requested tiles of a page so often. */
+async function request({ store, tiles, clock }: TaskFixture['harness'], page: string, hits: number) {
+  const [z = 0, pageX = 0, pageY = 0] = page.split('/').map(Number);
+  const at = clock.now();
+  const used = { pageX, pageY, hits, usedAt: at, rank: rankOfRequests(hits, at) };
+  await store.edit(tiles.set, z, blockAt(pageX, pageY, PAGE_SIZE), { type: 'use', pages: [used] });
 }
 
 const outcome = async (z: number, x: number, y: number) => (await fixture.harness.read(z, x, y)).outcome;
@@ -62,8 +72,8 @@ describe('telling that the map has changed', () => {
   it('an invalidation changes nothing when there is no room for every task that is to renew it', async () => {
     const { harness, selections, service } = await openSeeded({
       tasks: { maxUnfinished: 2 },
-      usesOf: ({ z }) => (z === 3 ? 9 : 0),
     });
+    await request(harness, '3/0/0', 9);
     const waiting = await service.create({ layer: 'roads', zoomStart: 0, zoomStop: 0 }, author('tester'));
     await service.pause(waiting.id);
     expect(await outcome(3, 0, 0)).toBe('HIT');
@@ -108,8 +118,8 @@ describe('telling that the map has changed', () => {
       const { harness, selections } = await openSeeded({
         layer: { metatile: { columns: side, rows: side } },
         zoomStop: 5,
-        usesOf: ({ z, pageX, pageY }) => uses.get(`${z}/${pageX}/${pageY}`) ?? 0,
       });
+      for (const [page, hits] of uses) await request(harness, page, hits);
       const before = harness.source.requests.length;
       const { tasks } = await selections.invalidate('roads', {}, author('tester'));
       const done = await Promise.all(tasks.map(({ id }) => fixture.ended(id)));

@@ -185,7 +185,9 @@ it('truncating everything marks all layers in one transaction', async () => {
   const mark = vi.spyOn(store, 'mark');
   await truncation.truncateAll();
   const raised = mark.mock.calls.flatMap(([change]) => (change.type === 'raise' ? [change.raises] : []));
-  expect(raised.map((raises) => raises.map(({ layer }) => layer).toSorted())).toEqual([['forgotten', 'roads']]);
+  expect(raised.map((raises) => raises.map(({ layer }) => layer).toSorted())).toEqual([
+    ['forgotten', 'roads'],
+  ]);
 });
 
 it('truncating one combination of parameters clears it in all grid sets and formats', async () => {

@@ -2,8 +2,9 @@ import type { BoundLayer } from '../catalog/catalog.ts';
 import { partitionsOf } from '../catalog/parameter-partitions.ts';
 import type { ParameterStore } from '../catalog/parameter-store.ts';
 import { findGridSubset, type Layer } from '../domain/layer.ts';
-import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
+import { frequencyAt } from '../domain/page-rank.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
+import type { Clock } from '../lib/clock.ts';
 import {
   countSelected,
   type SelectedTiles,
@@ -11,14 +12,13 @@ import {
   setsOf,
   type TileSelection,
 } from '../removal/tile-selection.ts';
-import type { PageStatistics } from '../storage/tile-store.ts';
 import { MostUsedPages } from './pages-by-use.ts';
 import { MAX_PRIORITY } from './plan-task.ts';
 import type { TaskDraft } from './task-draft.ts';
 
 export interface RenewalOptions {
   readonly parameters: Pick<ParameterStore, 'values'>;
-  readonly usesOf: UsesOf;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 interface CountedSet {
@@ -33,7 +33,7 @@ export async function lookAt(bound: BoundLayer, selection: TileSelection, option
   const { layer } = bound;
   const seen: CountedSet[] = [];
   for (const stored of await setsOf(bound, selection)) {
-    seen.push(await countUses(stored, layer, selection, options.usesOf));
+    seen.push(await countUses(stored, layer, selection, options.clock.now()));
   }
   const sets = seen
     .filter(({ selected }) => selected.tiles > 0)
@@ -48,15 +48,15 @@ async function countUses(
   { store, set }: StoredSet,
   layer: Layer,
   selection: TileSelection,
-  usesOf: UsesOf,
+  now: number,
 ): Promise<CountedSet> {
   const used = new MostUsedPages(MAX_KEPT);
-  const zooms: number[] = [];
-  const selected = await countSelected(store, layer, set, selection, (z, rect) => {
-    for (const page of pagesIn(set, z, rect)) used.add({ ...page, uses: usesOf(page) });
-    zooms.push(z);
-  });
-  return { selected, used, zooms };
+  const parts: { readonly z: number; readonly rect: TileRect }[] = [];
+  const selected = await countSelected(store, layer, set, selection, (z, rect) => parts.push({ z, rect }));
+  for (const { z, rect } of parts)
+    for await (const pages of store.usage({ set, z, rect }))
+      for (const { pageX, pageY, rank } of pages) used.add({ z, pageX, pageY, uses: frequencyAt(rank, now) });
+  return { selected, used, zooms: parts.map(({ z }) => z) };
 }
 
 /**
@@ -93,16 +93,5 @@ function renewalsOf(
   });
 }
 
-type PageOfSet = Pick<PageStatistics, 'set' | 'z' | 'pageX' | 'pageY'>;
-
-export type UsesOf = (page: PageOfSet) => number;
-
 /** Kept in the task's plan, which is read with each piece. */
 const MAX_KEPT = 256;
-
-/** Of a block. A page that several blocks share comes with each. */
-function* pagesIn(set: TileSetKey, z: number, { minX, minY, maxX, maxY }: TileRect): Generator<PageOfSet> {
-  for (let pageY = pageOf(minY); pageY <= pageOf(maxY); pageY++) {
-    for (let pageX = pageOf(minX); pageX <= pageOf(maxX); pageX++) yield { set, z, pageX, pageY };
-  }
-}

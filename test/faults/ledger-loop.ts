@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { started } from '../../scripts/started.mjs';
@@ -8,12 +7,10 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { loadEvictions } from '../../src/quota/evictions.ts';
-import { Ledger } from '../../src/quota/ledger.ts';
-import { sumOfChanges, type TileStore } from '../../src/storage/tile-store.ts';
-import { tilesIn } from '../contracts/tile-store-tools.ts';
+import { openSegmentStore } from '../../src/storage/segments/segment-store.ts';
+import { type Store, sumOfChanges } from '../../src/storage/store.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { FROM_SOURCES } from '../fixtures/from-sources.ts';
-import { openStoreIn } from '../fixtures/segment-store.ts';
 
 export interface LedgerLoopReport {
   readonly kills: number;
@@ -21,7 +18,7 @@ export interface LedgerLoopReport {
   readonly tilesChecked: number;
   /** Pages that quotas removed. */
   readonly evicted: number;
-  /** Bytes and tiles by which the ledger and a recount differed, over all kills; also the bytes on disk. */
+  /** Bytes and tiles by which the usage and a recount differed, over all kills. */
   readonly drift: number;
   /** Tiles that were older than an acknowledged truncation. */
   readonly resurrected: number;
@@ -107,57 +104,36 @@ async function workUntilKilled(worker: Worker, acknowledged: Map<string, number>
 }
 
 async function lookAt(folder: string, acknowledged: ReadonlyMap<string, number>) {
-  const store = await openStoreIn(join(folder, 'store'));
+  const options = { maxOpenSegments: 16, sweepBytesPerSecond: 2 ** 29 };
+  const store = await openSegmentStore(options, { root: join(folder, 'store'), ...tools });
   const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
-  const ledger = new Ledger({ stores: new Map([['default', store]]), ...tools });
   try {
-    await eventually(
-      'nothing is left of what was dropped',
-      () => store.sweeping(),
-      ({ files }) => files === 0,
-    );
-    await ledger.refresh();
     const counted = await recount(store, acknowledged);
     const evicted = (await loadEvictions(database)).total.pages;
-    const drift = driftOf(ledger, counted);
-    await store.close();
-    const onDisk = Math.abs(ledger.diskBytes(null) - (await diskBytesWithoutIndex(folder)));
-    return { ...counted, evicted, drift: drift + onDisk };
+    return { ...counted, evicted };
   } finally {
+    await store.close();
     await database.close();
   }
 }
 
-/** The figure without an index, for which everything is read. The index is put back afterwards. */
-async function diskBytesWithoutIndex(folder: string): Promise<number> {
-  const [root, aside] = [join(folder, 'store'), join(folder, 'aside')];
-  mkdirSync(aside, { recursive: true });
-  const indexFiles = (at: string) => readdirSync(at).filter((name) => name.startsWith('index.sqlite'));
-  for (const name of indexFiles(root)) renameSync(join(root, name), join(aside, name));
-  const store = await openStoreIn(root);
-  const ledger = new Ledger({ stores: new Map([['default', store]]), ...tools });
-  await ledger.refresh();
-  await store.close();
-  for (const name of indexFiles(root)) rmSync(join(root, name));
-  for (const name of indexFiles(aside)) renameSync(join(aside, name), join(root, name));
-  return ledger.diskBytes(null);
-}
-
-async function recount(store: TileStore, acknowledged: ReadonlyMap<string, number>) {
+/** Tile by tile, beside the sums of levels and of pages. */
+async function recount(store: Store, acknowledged: ReadonlyMap<string, number>) {
   const sum = { tiles: 0, bytes: 0, resurrected: 0 };
-  for await (const layer of store.layers()) {
-    for await (const set of store.tileSets(layer)) {
-      for await (const { bytes, createdAt } of tilesIn(store, set, 9)) {
+  const { levels } = await store.usage();
+  for (const { set, z } of levels) {
+    for await (const tiles of store.list(set, z)) {
+      for (const { bytes, createdAt } of tiles) {
         sum.tiles++;
         sum.bytes += bytes;
-        if (createdAt < (acknowledged.get(layer) ?? 0)) sum.resurrected++;
+        if (createdAt < (acknowledged.get(set.layer) ?? 0)) sum.resurrected++;
       }
     }
   }
-  return sum;
-}
-
-function driftOf(ledger: Ledger, counted: { tiles: number; bytes: number }): number {
-  const { tiles, bytes } = sumOfChanges(ledger.blocks());
-  return Math.abs(tiles - counted.tiles) + Math.abs(bytes - counted.bytes);
+  const pages = [];
+  for await (const some of store.usage({})) pages.push(...some);
+  const drift = [sumOfChanges(levels), sumOfChanges(pages)].map(
+    ({ tiles, bytes }) => Math.abs(tiles - sum.tiles) + Math.abs(bytes - sum.bytes),
+  );
+  return { ...sum, drift: drift.reduce((total, one) => total + one, 0) };
 }

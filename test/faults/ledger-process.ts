@@ -7,7 +7,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { loadEvictions } from '../../src/quota/evictions.ts';
 import { openQuotaService } from '../../src/quota/quota-service.ts';
-import { openStoreIn } from '../fixtures/segment-store.ts';
+import { openSegmentStore } from '../../src/storage/segments/segment-store.ts';
 
 /**
  * Writes, overwrites, truncates and evicts until it is killed. The time of each tile is the generation it was made
@@ -20,7 +20,8 @@ const [folder = '', evicts] = process.argv.slice(2);
 const tools = { log: silentLogger, clock: systemClock };
 process.send?.('ready');
 await once(process, 'message');
-const store = await openStoreIn(join(folder, 'store'));
+const options = { maxOpenSegments: 16, sweepBytesPerSecond: 2 ** 29 };
+const store = await openSegmentStore(options, { root: join(folder, 'store'), ...tools });
 const database = await openDatabase({ location: join(folder, 'tilewarden.db'), ...tools });
 const events = createTileEvents();
 const quota = await openQuotaService({ database, stores: new Map([['default', store]]), events, ...tools });
@@ -51,14 +52,15 @@ async function evictedPages(): Promise<number> {
 }
 
 async function truncate(layer: string): Promise<void> {
-  const generation = await store.raiseGeneration(layer);
-  await store.dropLayer(layer);
+  const raises = [{ layer, places: null, effect: null }];
+  const [generation = 0] = await store.mark({ type: 'raise', raises });
+  await store.drop(layer, null);
   process.send?.({ layer, generation });
 }
 
 async function write(layer: string): Promise<void> {
   const set = { layer, gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
-  const generation = await store.marks(layer);
+  const { number, generation } = await store.ticket(layer);
   const [left, top] = [Math.floor(Math.random() * 250), Math.floor(Math.random() * 250)];
   const tiles = Array.from({ length: 16 }, (_, at) => ({
     x: left + (at % 4),
@@ -66,7 +68,8 @@ async function write(layer: string): Promise<void> {
     bytes: Buffer.alloc(Math.floor(Math.random() * 12_000), `${generation};`),
     createdAt: generation,
   }));
-  await store.put(set, 9, tiles, generation).catch((error: unknown) => {
+  await store.put(set, 9, tiles, number).catch((error: unknown) => {
     if (!isTilewardenError(error, 'generation-stale')) throw error;
   });
+  events.emit({ type: 'served', set, tile: { z: 9, x: left, y: top }, at: Date.now() });
 }

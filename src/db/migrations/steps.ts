@@ -10,4 +10,6 @@ export const STEPS: Readonly<Record<string, (dialect: Dialect) => Migration>> = 
     ...createTables(columns),
     ...(columns.dialect === 'postgres' ? CREATE_INDEX : []),
   ]),
+  /** Stores keep the uses of their pages, and writers read the usage themselves. */
+  '0020-uses-in-stores': statements(() => ['drop table page_uses', 'drop table quota_credit']),
 };

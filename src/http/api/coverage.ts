@@ -5,17 +5,16 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
 import {
-  BLOCK_SIZE,
   PAGE_SIZE,
   type TileIndex,
   type TileSetKey,
+  tileSetId,
   tileSetNames,
 } from '../../domain/tile-key.ts';
 import { blockAt, countTiles, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import { freshSince } from '../../pipeline/freshness.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import type { LedgerBlock } from '../../quota/ledger-block.ts';
 import type { Amount } from '../../quota/usage-report.ts';
 import { requireReadable } from '../auth/layer-visibility.ts';
 import { parametersOf } from '../services/kvp.ts';
@@ -87,31 +86,41 @@ export const coverageResponse = z.object({
 export type OfTileSet = Call<{ params: 'layer' | 'gridSet'; query: typeof tileSetQuery }>;
 
 export async function showZooms(call: OfTileSet & Call<{ query: typeof zoomCoverageQuery }>, deps: ApiDeps) {
-  const { catalog, quota } = deps;
-  const tiles = await requestedTileSet(call, catalog);
+  const tiles = await requestedTileSet(call, deps.catalog);
   const { zoomStart, zoomStop } = tiles.subset;
   const box = call.query.bounds ?? null;
-  const zooms = Array.from({ length: zoomStop - zoomStart + 1 }, (_, place) => {
-    const z = zoomStart + place;
+  const levels = box ? [] : (await tiles.bound.store.usage()).levels.filter(isOf(tiles.set));
+  const zooms: (Amount & { readonly z: number; readonly offered: bigint })[] = [];
+  for (let z = zoomStart; z <= zoomStop; z++) {
     const offered = coverageAt(tiles.subset, z);
     const rect = offered && requestedRect(tiles, z, box);
-    const shareOf = (part: TileRect) => (box && offered ? shareInside(rect, part, offered) : 1);
-    return { z, tiles: 0, bytes: 0, offered: rect ? countTiles(rect) : 0n, shareOf };
-  });
-  /** False: the part is cut by the bounds and large enough for a closer look. */
-  const count = ({ z, tiles, bytes }: Amount & { readonly z: number }, part: TileRect, roughly: boolean) => {
-    const zoom = zooms[z - zoomStart];
-    const share = zoom?.shareOf(part) ?? 0;
-    if (share > 0 && share < 1 && !roughly) return false;
-    if (zoom) zoom.tiles += Math.round(tiles * share);
-    if (zoom) zoom.bytes += Math.round(bytes * share);
-    return true;
-  };
-  const cut: LedgerBlock[] = [];
-  for await (const block of quota.blocks(tiles.set))
-    if (!count(block, blockAt(block.x, block.y, BLOCK_SIZE), false)) cut.push(block);
-  for await (const page of quota.pagesIn(cut)) count(page, blockAt(page.pageX, page.pageY, PAGE_SIZE), true);
-  return { ...tileSetNames(tiles.set), zooms: zooms.map(({ shareOf: _, ...zoom }) => zoom) };
+    const inBox = box && rect && offered && (await amountInside(tiles, z, rect, offered));
+    const { tiles: stored, bytes } = inBox ?? levels.find((level) => level.z === z) ?? { tiles: 0, bytes: 0 };
+    zooms.push({ z, tiles: stored, bytes, offered: rect ? countTiles(rect) : 0n });
+  }
+  return { ...tileSetNames(tiles.set), zooms };
+}
+
+function isOf(set: TileSetKey) {
+  const id = tileSetId(set);
+  return (level: { readonly set: TileSetKey }) => tileSetId(level.set) === id;
+}
+
+/** Pages that the rectangle cuts count by the share that is inside. */
+async function amountInside(
+  { bound, set }: ResolvedTileSet,
+  z: number,
+  rect: TileRect,
+  offered: TileRect,
+): Promise<Amount> {
+  const sum = { tiles: 0, bytes: 0 };
+  for await (const pages of bound.store.usage({ set, z, rect }))
+    for (const { pageX, pageY, tiles, bytes } of pages) {
+      const share = shareInside(rect, blockAt(pageX, pageY, PAGE_SIZE), offered);
+      sum.tiles += Math.round(tiles * share);
+      sum.bytes += Math.round(bytes * share);
+    }
+  return sum;
 }
 
 export async function showPlaces(
@@ -126,8 +135,8 @@ export async function showPlaces(
   const cell = cellSizeFor(rect);
   const shows = call.query.shows ?? (cell === 1 ? 'age' : 'share');
   const plan = { rect, cell, shows, now: deps.clock.now() };
-  const isListed = cell === 1 || (shows === 'state' && (await hasFew(tiles.set, z, rect, deps)));
-  const parts = isListed ? tileParts(tiles, z, plan) : partsOf(tiles, z, plan, deps);
+  const isListed = cell === 1 || (shows === 'state' && (await hasFew(tiles, z, rect)));
+  const parts = isListed ? tileParts(tiles, z, plan) : pageParts(tiles, z, plan);
   const exact = isListed || shows !== 'state';
   return { ...set, z, shows, exact, ...gridDocument(tiles, z, await gridOf(tiles, z, plan, parts)) };
 }
@@ -135,48 +144,33 @@ export async function showPlaces(
 /** Tiles that are looked at one by one for a picture. */
 const MAX_LISTED = 20_000;
 
-async function hasFew(set: TileSetKey, z: number, rect: TileRect, { quota }: ApiDeps): Promise<boolean> {
-  let tiles = 0;
-  for await (const block of blocksTouching(quota.blocks(set, z), rect)) {
-    tiles += block.tiles;
-    if (tiles > MAX_LISTED) return false;
+async function hasFew({ bound, set }: ResolvedTileSet, z: number, rect: TileRect): Promise<boolean> {
+  let found = 0;
+  for await (const pages of bound.store.usage({ set, z, rect })) {
+    for (const { tiles } of pages) found += tiles;
+    if (found > MAX_LISTED) return false;
   }
   return true;
 }
 
-/** Blocks if a cell consists of whole blocks, otherwise pages; only those that touch `rect`. */
-async function* partsOf(
+/** The pages that touch `rect`. */
+async function* pageParts(
   { set, bound }: ResolvedTileSet,
   z: number,
-  { rect, cell, now }: CellPlan,
-  { quota }: ApiDeps,
+  { rect, now }: CellPlan,
 ): AsyncGenerator<readonly CountedPart[]> {
   const since = freshSince(bound.layer, z, now);
-  const part = (x: number, y: number, tiles: number, changedAt: number) => [
-    { x, y, tiles, stale: changedAt < since ? tiles : 0, changedAt },
-  ];
-  const blocks = blocksTouching(quota.blocks(set, z), rect);
-  if (cell >= BLOCK_SIZE) {
-    for await (const { x, y, tiles, changedAt } of blocks)
-      yield part(x * BLOCK_SIZE, y * BLOCK_SIZE, tiles, changedAt);
-    return;
-  }
-  for await (const { pageX, pageY, tiles, writtenAt } of quota.pagesIn(blocks))
-    yield part(pageX * PAGE_SIZE, pageY * PAGE_SIZE, tiles, writtenAt);
+  for await (const pages of bound.store.usage({ set, z, rect }))
+    yield pages.map(({ pageX, pageY, tiles, writtenAt: changedAt }) => {
+      const [x, y] = [pageX * PAGE_SIZE, pageY * PAGE_SIZE];
+      return { x, y, tiles, stale: changedAt < since ? tiles : 0, changedAt };
+    });
 }
 
-async function* blocksTouching(
-  blocks: AsyncIterable<LedgerBlock>,
-  rect: TileRect,
-): AsyncGenerator<LedgerBlock> {
-  for await (const block of blocks)
-    if (intersectRects(blockAt(block.x, block.y, BLOCK_SIZE), rect)) yield block;
-}
-
-/** The share of a page or block, limited to the layer's coverage, that is inside `rect`. */
-function shareInside(rect: TileRect | null, part: TileRect, offered: TileRect): number {
+/** The share of a page, limited to the layer's coverage, that is inside `rect`. */
+function shareInside(rect: TileRect, part: TileRect, offered: TileRect): number {
   const whole = intersectRects(part, offered);
-  const inside = whole && rect && intersectRects(whole, rect);
+  const inside = whole && intersectRects(whole, rect);
   return inside ? sizeOfRect(inside) / sizeOfRect(whole) : 0;
 }
 

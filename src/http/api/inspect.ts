@@ -88,7 +88,7 @@ export async function inspectTile(call: OfTile, deps: ApiDeps) {
     parameters: Object.fromEntries(tiles.selection.values),
     bounds: coordsOf(boundsOfTile(tiles.subset.gridSet, tile.z, tile.x, tile.y)),
     stored: await storedDocument(tiles, tile, tasks, clock.now()),
-    page: pageDocument(tiles, tile, quota),
+    page: await pageDocument(tiles, tile, quota),
     lastFailure: failureDocument(layerState(tiles.set.layer).lastFailure),
     ...shownTo(call, sourceDocument(tiles, tile)),
   };
@@ -136,14 +136,13 @@ function couldHaveMade({ request, startedAt, endedAt }: Task, layer: string, at:
   return startedAt - CLOCKS_DIFFER <= at && at <= until + CLOCKS_DIFFER;
 }
 
-function pageDocument({ set }: ResolvedTileSet, { z, x, y }: TileIndex, quota: ApiDeps['quota']) {
-  const [pageX, pageY] = [pageOf(x), pageOf(y)];
-  const use = quota.useOf({ set, z, pageX, pageY });
+async function pageDocument({ set }: ResolvedTileSet, tile: TileIndex, quota: ApiDeps['quota']) {
+  const use = await quota.useOf(set, tile);
   return {
-    x: pageX,
-    y: pageY,
+    x: pageOf(tile.x),
+    y: pageOf(tile.y),
     hits: use?.hits ?? 0,
-    lastUsedAt: use ? isoTime(use.lastUsedAt) : null,
+    lastUsedAt: use ? isoTime(use.usedAt) : null,
   };
 }
 

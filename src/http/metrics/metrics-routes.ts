@@ -6,7 +6,7 @@ import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/
 import type { Count, Counters } from '../../lib/counters.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
-import type { QuotaService } from '../../quota/quota-service.ts';
+import type { QuotaService, UsageReport } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import { contentResponse } from '../response.ts';
 import type { Handler, Route } from '../route.ts';
@@ -21,7 +21,7 @@ export interface MetricsDeps {
   readonly counters: Pick<Counters, 'all'>;
   readonly tasks: Pick<TaskService, 'figures'>;
   readonly changes: Pick<ChangesService, 'list'>;
-  readonly quota: Pick<QuotaService, 'usage'> & Partial<Pick<QuotaService, 'drift' | 'queueRebuilds'>>;
+  readonly quota: Pick<QuotaService, 'usage'>;
   readonly deliveries: Pick<Deliveries, 'counts'>;
   readonly upstreams: UpstreamReport;
   readonly eventLoop: EventLoopWatch;
@@ -46,14 +46,7 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   sheet.add(() => deps.upstreams(), UPSTREAMS);
   sheet.add(() => tasks.figures(), TASKS);
   sheet.add(() => changes.list(), CHANGES);
-  sheet.add(
-    async () => ({
-      ...(await quota.usage()),
-      drift: quota.drift ?? null,
-      queueRebuilds: quota.queueRebuilds ?? 0,
-    }),
-    LEDGER,
-  );
+  sheet.add(() => quota.usage(), USAGE);
   sheet.add(() => deps.deliveries.counts(), DELIVERIES);
   sheet.add(() => node, NODE);
   sheet.add(() => deps.readerKeys.figures(), READER_KEYS);
@@ -221,12 +214,7 @@ function ofFeed(name: string, help: string, read: (feed: FeedStatus) => number) 
   );
 }
 
-type Usage = Awaited<ReturnType<QuotaService['usage']>> & {
-  readonly drift: QuotaService['drift'] | null;
-  readonly queueRebuilds: number;
-};
-const DRIFT = 'Corrected drift of the usage statistics; not 0 is a bug';
-const LEDGER: readonly Metric<Usage>[] = [
+const USAGE: readonly Metric<UsageReport>[] = [
   metric(['cache_bytes', 'layer'], 'Disk usage of cached tiles', ({ layers }) =>
     layers.map(({ name, bytes }): Sample => [bytes, { layer: name }]),
   ),
@@ -247,13 +235,6 @@ const LEDGER: readonly Metric<Usage>[] = [
     '0 while tiles are not stored because the disk is nearly full',
     ({ disks }) => Array.from(disks, ([store, { storing }]): Sample => [storing ? 1 : 0, { store }]),
   ),
-  metric(
-    ['eviction_queue_rebuilds_total'],
-    'Eviction queues that had lost their pages and were rebuilt; not 0 is a bug',
-    ({ queueRebuilds }) => queueRebuilds,
-  ),
-  metric(['ledger_drift_tiles_total'], DRIFT, ({ drift }) => drift?.tiles ?? 0),
-  metric(['ledger_drift_bytes_total'], DRIFT, ({ drift }) => drift?.bytes ?? 0),
 ];
 
 /** The only metric while it is 0: `/readyz` is public too. */
