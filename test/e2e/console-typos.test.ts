@@ -92,19 +92,6 @@ const FORMS: Readonly<Record<string, FormUnderTest>> = {
     free: [...Object.keys(PLAN), 'Threads'],
     send: 'Start',
   },
-  'an accepted blank area': {
-    path: 'seed/roads?type=blank&zoomStart=0&zoomStop=2',
-    heading: 'Seed and truncate',
-    prepare: openArea,
-    fields: {
-      Layer: LAYER,
-      'From zoom': ZOOM,
-      'To zoom': ZOOM,
-      ...SIDES,
-      'Polygons in degrees, longitude first': ['{'],
-    },
-    send: 'Accept blank tiles',
-  },
   'a schedule': {
     path: 'schedules/new?layer=roads&zoomStart=0&zoomStop=2',
     heading: 'New schedule',
