@@ -86,21 +86,12 @@ describe('areas in the console', needs('chromium'), () => {
     expect(text).toContain('[40,40]');
   });
 
-  it('the seed form invalidates an area, and accepts blank tiles in an area', async () => {
+  it('the seed form invalidates an area', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&type=invalidate&zoomStop=2', 'Seed and truncate');
     await page.locator('.big', { hasText: /^[1-9]\d*$/ }).waitFor();
     await page.getByRole('button', { name: 'Invalidate' }).click();
     await page.getByText(/^[1-9]\d* tiles invalidated\.$/).waitFor();
-    await open.go(
-      'seed/world?gridSet=EPSG:900913&type=blank&bounds=0,0,1000000,1000000',
-      'Seed and truncate',
-    );
-    await page.getByRole('button', { name: 'Accept blank tiles' }).click();
-    const card = page.getByRole('region', { name: 'Known blank areas' });
-    await card.getByText('area with 4 corners').waitFor();
-    await card.getByRole('button', { name: 'Delete' }).click();
-    await card.getByText('None. A blank tile').waitFor();
   });
 
   it('the console exports cached tiles and offers the file for download', async () => {
