@@ -365,7 +365,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     await own.page.goto(`${server.url}/#/about`);
     await own.page.getByText('Your session has ended.').waitFor();
     await fillInAccount(own.page);
-    await own.page.getByText('Running since').waitFor();
+    await own.page.getByText('Running since').first().waitFor();
   });
 
   it('an operator can change its password, and has no actions on layers outside its scope', async () => {
@@ -410,6 +410,6 @@ describe('the console in a real browser', needs('chromium'), () => {
     await page.getByText('Live', { exact: true }).waitFor();
     expect(await page.getByText('The connection to the server is lost.').count()).toBe(0);
     await page.getByRole('link', { name: 'About' }).click();
-    await page.getByText('Running since').waitFor();
+    await page.getByText('Running since').first().waitFor();
   });
 });
