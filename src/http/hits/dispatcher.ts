@@ -233,14 +233,13 @@ export function createDispatcher(options: DispatcherOptions) {
 
   /** Before the body is read: authenticates, and refuses requests that can be refused without it. */
   async function admit(request: IncomingMessage, context: Context, match: Match): Promise<void> {
-    refuseBadHost(request, context.connection);
+    refuseMalformed(request, context);
     if (match.role !== 'public') {
       if (options.isAway?.())
         throw new UnavailableError('The database cannot be reached now; try again later.');
       context.caller = await authenticate(access, request, trusts);
       refuseLesserRole(context.caller, match.role);
     }
-    refuseExcess(request, limits);
     await admitKey(request, context);
     routeOf(match);
     if (!isReading(request)) requireLayerScope(context, match.params.layer);
