@@ -63,7 +63,7 @@ export function createExporter({
   }
 
   const tidy = () =>
-    removeUnused().catch((err: unknown) => log.warn({ err }, 'could not remove files of former exports'));
+    removeUnused().catch((err: unknown) => log.warn({ err }, 'files of former exports could not be removed'));
 
   async function removeStaging(taskId: number): Promise<void> {
     const names = await own.names();

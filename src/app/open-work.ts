@@ -132,7 +132,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
 async function openExporter(settings: Settings, { services, clock, log }: WorkParts, open: ClosingStack) {
   await mkdir(exportFolder(settings), { recursive: true });
   const exporter = createExporter({ settings, ...services, log });
-  const failure = 'could not remove files of former exports';
+  const failure = 'files of former exports could not be removed';
   open.use(openRepeater(exporter.tidy, { clock, log, pause: TIDY_INTERVAL, failure }));
   return exporter;
 }
