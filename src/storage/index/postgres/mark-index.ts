@@ -177,13 +177,16 @@ async function insertPlaces(
   places: readonly TilePlace[],
 ): Promise<void> {
   const edges = places.map(({ rect }) => edgesOf(rect));
+  // Boxes as text: in an array of boxes PostgreSQL separates elements otherwise than in all others.
   await sql`insert into mark_places (mark, grid_set, z, area, min_x, max_x, min_y, max_y, parts)
-    select ${mark}, w.* from unnest(${places.map(({ gridSet }) => JSON.stringify(gridSet))}::text[],
+    select ${mark}, grid_set, z, area::box, min_x, max_x, min_y, max_y, parts from unnest(
+      ${places.map(({ gridSet }) => JSON.stringify(gridSet))}::text[],
       ${places.map(({ z }) => z)}::smallint[],
-      ${places.map(({ gridSet, z, rect }) => areaOf(layer, gridSet, z, rect))}::box[],
+      ${places.map(({ gridSet, z, rect }) => areaOf(layer, gridSet, z, rect))}::text[],
       ${edges.map(([minX]) => minX)}::int[], ${edges.map(([, maxX]) => maxX)}::int[],
       ${edges.map(([, , minY]) => minY)}::int[], ${edges.map(([, , , maxY]) => maxY)}::int[],
-      ${places.map(({ parts }) => (parts ? JSON.stringify([...parts]) : null))}::text[]) w`.execute(query);
+      ${places.map(({ parts }) => (parts ? JSON.stringify([...parts]) : null))}::text[])
+      w (grid_set, z, area, min_x, max_x, min_y, max_y, parts)`.execute(query);
 }
 
 async function insertRaise(query: Statements, mark: number, number: number, effect: MarkEffect) {
