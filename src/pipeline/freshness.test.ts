@@ -143,6 +143,21 @@ describe('what a server says of its answers', () => {
     expect(await harness.store.get(harness.tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
   });
 
+  it('a reseed makes a tile that is removed before the answer that it is still the same', async () => {
+    const harness = open({ layer: { metatile: { columns: 2, rows: 2 } } });
+    asSent(harness, { validator: '"v1"' });
+    await harness.renew('all', 3, 2, 2);
+    const { answer } = harness.source;
+    harness.source.answer = async (request, attempt) => {
+      if (request.validator === null) return answer(request, attempt);
+      const rect = { minX: 2, minY: 2, maxX: 2, maxY: 2 };
+      await harness.store.edit(harness.tiles.set, 3, rect, { type: 'remove' });
+      return { kind: 'unchanged', freshSeconds: null };
+    };
+    expect(await harness.renew('all', 3, 2, 2)).toMatchObject({ made: 4, present: 0 });
+    expect(await harness.store.get(harness.tiles.set, { z: 3, x: 2, y: 2 })).not.toBeNull();
+  });
+
   it('a reseed counts a tile that is still the same at the server as present', async () => {
     const harness = open();
     asSent(harness, { validator: '"v1"' });

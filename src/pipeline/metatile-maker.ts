@@ -7,6 +7,7 @@ import {
   withUpstream,
 } from '../domain/errors.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
+import { sizeOfRect } from '../domain/tile-rect.ts';
 import { hostClosedIn } from '../domain/upstream-status.ts';
 import { type Clock, ifLate } from '../lib/clock.ts';
 import type { Counters } from '../lib/counters.ts';
@@ -111,7 +112,7 @@ export class MetatileMaker {
     return () => arrived.abort('arrived');
   }
 
-  /** Null: the stored tiles were confirmed. Tiles that a truncation removed in between are fetched in full. */
+  /** Null: the stored tiles were confirmed. Tiles that were removed in between are fetched in full. */
   async #fetchPicture(flight: Flight, source: TileSource): Promise<Fetched<Picture> | null> {
     const validator = source.confirms ? await this.#validatorOf(flight) : null;
     for (const known of new Set([validator, null])) {
@@ -147,14 +148,15 @@ export class MetatileMaker {
     return validatorOf(tiles.bound.store, tiles.set, metatile.z, metatile.rect).catch(() => null);
   }
 
-  /** False: the confirmed tiles no longer exist. */
+  /** False: not all of the tiles were confirmed, because one was removed or replaced. */
   async #confirm(flight: Flight, { answer, createdAt }: Fetched<Unchanged>): Promise<boolean> {
     const { tiles, metatile, ticket, madeBy } = flight.plan;
     if (flight.outdated || ticket === null) return false;
     const freshUntil = freshUntilOf(flight, answer.freshSeconds, createdAt);
     const edit = { type: 'confirm', createdAt, freshUntil, madeBy, ticket } as const;
     const confirming = tiles.bound.store.edit(tiles.set, metatile.z, metatile.rect, edit);
-    if ((await confirming.catch(falseIfOutdated)) === false) return false;
+    const confirmed = await confirming.catch(falseIfOutdated);
+    if (!confirmed || confirmed.tiles < sizeOfRect(metatile.rect)) return false;
     this.#options.tier.drop(tiles.set, metatile.z, metatile.rect);
     return true;
   }

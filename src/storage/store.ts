@@ -303,7 +303,7 @@ export type TileEdit =
   | ({ readonly type: 'remove' } & TileLimits)
   /** They are outdated since `at`: see `outdatedSince`. */
   | ({ readonly type: 'outdate'; readonly at: number } & TileLimits)
-  /** They count as made at `createdAt` by `madeBy`; `ticket` as in `putMany`. */
+  /** They count as made at `createdAt` by `madeBy`; `ticket` as in `put`. */
   | ({ readonly type: 'confirm'; readonly ticket: number } & Pick<
       StoredTile,
       'createdAt' | 'freshUntil' | 'madeBy'

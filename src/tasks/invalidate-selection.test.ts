@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { tile } from '../../test/contracts/tile-store-tools.ts';
 import { author } from '../../test/fixtures/author.ts';
 import {
   openTaskFixture,
@@ -65,8 +66,9 @@ describe('telling that the map has changed', () => {
     const { harness, selections } = await openSeeded({ zoomStop: 0 });
     const generation = await harness.store.marks('roads');
     await selections.invalidate('roads', {}, null);
-    const late = harness.store.put(harness.tiles.set, 3, [], generation);
+    const late = harness.store.put(harness.tiles.set, 3, [tile(1, 1, 'late')], generation);
     await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
+    expect(await harness.store.get(harness.tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
   });
 
   it('an invalidation changes nothing when there is no room for every task that is to renew it', async () => {

@@ -97,14 +97,14 @@ it('a full disk is reported with its store', async () => {
 });
 
 it('a store that cannot write tiles is reported with the reason', async () => {
-  const layers = join(folder, 'data', 'stores', 'broken', 'layers');
-  await rm(layers, { recursive: true, force: true });
-  await writeFile(layers, 'not a folder');
+  const segments = join(folder, 'data', 'stores', 'broken', 'segments');
+  await rm(segments, { recursive: true, force: true });
+  await writeFile(segments, 'not a folder');
   await fetch(new URL('tiles/failing/0/0/0.png', app.url));
   const report = await reportOf('store-failing');
   expect(report).toMatchObject({ details: { store: 'broken' } });
   expect(report?.message).toMatch(/^Tiles cannot be stored in store broken: ./);
-  await rm(layers);
+  await rm(segments);
 });
 
 it('a reached quota is reported with its layer, once while tiles are evicted', async () => {

@@ -89,7 +89,7 @@ it("GeoWebCache's updateSources take effect over REST, and end with the layer's 
     action: 'truncate',
   });
   const shown = await (await fetch(new URL('rest/layers/topp:gwc.xml', server.url))).text();
-  expect(shown).toContain('<pollInterval>1</pollInterval><operation>truncate</operation><maxMaskLevel>5<');
+  expect(shown).toContain('<pollInterval>1</pollInterval><operation>truncate</operation></geoRssFeed>');
   await eventually('the tiles are hits', outcomes, (seen) => seen.every((one) => one === 'HIT'));
   feedText = ZURICH;
   await eventually('the entry is applied', async () => (await feedOfLayer())?.applied === 1);
