@@ -121,6 +121,8 @@ it('a permission revoked by SIGHUP and given by /rest/reload applies to every pr
   expect(await seed(2)).toBe('ok');
   await write('');
   process.kill(server.pid, 'SIGHUP');
+  // Processes are replaced one after the other: until then a former one may perform the seed.
+  await eventually('every process is replaced', () => server.stderr().includes('settings reloaded'));
   await untilTilesResponse(502);
   const before = wms.requests.length;
   expect(await seed(3)).toBe('failed');
