@@ -303,7 +303,7 @@ export type TileEdit =
   | ({ readonly type: 'remove' } & TileLimits)
   /** They are outdated since `at`: see `outdatedSince`. */
   | ({ readonly type: 'outdate'; readonly at: number } & TileLimits)
-  /** They count as made at `createdAt` by `madeBy`; `ticket` as in `putMany`. */
+  /** They count as made at `createdAt` by `madeBy`; `ticket` as in `put`. */
   | ({ readonly type: 'confirm'; readonly ticket: number } & Pick<
       StoredTile,
       'createdAt' | 'freshUntil' | 'madeBy'
@@ -317,7 +317,7 @@ export type TileChange =
   | { readonly kind: 'place'; readonly layer: string; readonly place: TilePlace }
   | { readonly kind: 'tiles'; readonly set: TileSetKey; readonly z: number; readonly rect: TileRect };
 
-/** The database channel that announces truncations; see `TileStore.changesSince`. */
+/** The database channel that announces truncations; see `Store.changesSince`. */
 export const TILE_NEWS = 'tile-news';
 
 /** A block of a zoom, in every format and for all parameters. */
