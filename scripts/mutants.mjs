@@ -53,8 +53,8 @@ export const MUTANTS = [
   },
   {
     file: 'src/tasks/perform-step.ts',
-    line: 'for await (const set of store.tileSets(layer)) if (selects(selection, set)) cached.push(set);',
-    fault: 'cached.push({ layer, gridSet, format: request.format, parametersId: request.parametersId });',
+    line: 'return (await tileSetsIn(store, layer)).filter((set) => selects(selection, set));',
+    fault: 'return [{ layer, gridSet, format: request.format, parametersId: request.parametersId }];',
     tests: ['test/faults/older-pictures.test.ts'],
   },
   {
@@ -108,8 +108,8 @@ export const MUTANTS = [
   },
   {
     file: 'src/catalog/tile-records.ts',
-    line: 'if (!(await isReached(set, recordOf))) await store.dropTileSet(set);',
-    fault: 'await store.dropTileSet(set);',
+    line: 'if (!(await isReached(set, recordOf))) await store.drop(set.layer, set);',
+    fault: 'await store.drop(set.layer, set);',
     tests: ['src/catalog/catalog-editor.test.ts', 'test/faults/declarations.test.ts'],
   },
   {

@@ -10,7 +10,7 @@ import { MetatileCutter } from '../src/raster/metatile-cutter.ts';
 import type { CutJob } from '../src/raster/tile-cutter.ts';
 import { packTiles } from '../src/storage/pack-tiles.ts';
 import { openSegmentWriting } from '../src/storage/segments/open-segment-writing.ts';
-import type { TileStore } from '../src/storage/tile-store.ts';
+import type { Store } from '../src/storage/store.ts';
 import { evenGutter } from '../test/fixtures/even-gutter.ts';
 import { pipelineHarnesses } from './fixtures/pipeline-harness.ts';
 import { paintImage } from './fixtures/sample-images.ts';
@@ -68,7 +68,7 @@ it('a metatile of a reseed needs one request to the source and three to the stor
       asked.push(name);
       return (method as (...all: unknown[]) => unknown)(...args);
     };
-    Object.assign(harness.store as TileStore, { [name]: watched });
+    Object.assign(harness.store as Store, { [name]: watched });
   }
   await harness.renew('all', 4, 0, 0);
   expect(asked).toEqual(['ticket', 'list', 'put']);

@@ -12,7 +12,7 @@ import { openTaskFixture, type TaskFixture } from '../../test/fixtures/task-fixt
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
-import type { StoreFiles } from '../storage/tile-store.ts';
+import type { StoreFiles } from '../storage/store.ts';
 import type { Exporter } from '../tasks/task-export.ts';
 import { createExporter } from './exporter.ts';
 

@@ -15,7 +15,7 @@ import type { ExportFiles } from '../http/route-deps.ts';
 import { isNoRoom } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
-import type { StoreFiles, TileStore } from '../storage/tile-store.ts';
+import type { Store, StoreFiles } from '../storage/store.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
 import { exportFiles } from '../tasks/store/export-tasks.ts';
 import type { ExportFigures } from '../tasks/store/lease.ts';
@@ -177,7 +177,7 @@ export async function exportTo(
   }
 }
 
-async function refuseIfFull(store: Pick<TileStore, 'room'>): Promise<void> {
+async function refuseIfFull(store: Pick<Store, 'room'>): Promise<void> {
   const room = await store.room?.();
   if (room?.storing !== false) return;
   const full = `The disk of ${room.folder} is full: minFreePercent keeps ${room.minFreePercent} % free.`;

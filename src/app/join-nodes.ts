@@ -12,7 +12,7 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { typesOf } from '../storage/drivers.ts';
-import { TILE_NEWS, type TileChange, type TileStore } from '../storage/tile-store.ts';
+import { type Store, TILE_NEWS, type TileChange } from '../storage/store.ts';
 import { isShared, nodeName, sharesStores } from './node-settings.ts';
 import { announceForgotten, announceTiles, followProcesses, shareKeys } from './share-changes.ts';
 
@@ -83,7 +83,7 @@ function inUse(settings: Settings): TilewardenError {
 }
 
 interface FollowOptions {
-  readonly stores: ReadonlyMap<string, TileStore>;
+  readonly stores: ReadonlyMap<string, Store>;
   readonly pipeline: TilePipeline;
   readonly events: TileEvents;
   /** Null where there are no other nodes. */
@@ -143,7 +143,7 @@ export async function followNodes(options: FollowOptions, open: ClosingStack) {
 }
 
 function createChangeReader(
-  stores: ReadonlyMap<string, TileStore>,
+  stores: ReadonlyMap<string, Store>,
   pipeline: Pick<TilePipeline, 'changedElsewhere'>,
 ): () => Promise<void> {
   const cursors = new Map<string, string>();

@@ -17,7 +17,7 @@ import type { Env } from '../lib/env.ts';
 import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import type { Store } from '../storage/store.ts';
 import type { Schedule, ScheduleRun } from '../tasks/schedules/schedule.ts';
 import type { TaskService } from '../tasks/task-service.ts';
 import type { NodeServices } from './open-node-services.ts';
@@ -87,7 +87,7 @@ export function openOutgoing(settings: Settings, parts: OutgoingParts, open: Clo
       const details = { schedule: id, dueAt: isoTime(dueAt), task: taskId };
       notifier.report({ subject, event: 'schedule-failed', layer, message, details });
     },
-    async watch(tasks: TaskService, stores: ReadonlyMap<string, TileStore>, hosts: UpstreamReport) {
+    async watch(tasks: TaskService, stores: ReadonlyMap<string, Store>, hosts: UpstreamReport) {
       const receivers = hostsNamedIn(notify.map(({ url }) => url));
       const parts = { deliveries: deliveries.store, notifier, tasks, events, hosts, stores, receivers };
       open.use(await openEventWatch({ ...parts, clock, log }));

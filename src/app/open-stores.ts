@@ -4,8 +4,8 @@ import type { StoreDescription } from '../http/route-deps.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { systemRandom } from '../lib/random.ts';
 import { driverOf, openStore, type StoreSettings } from '../storage/drivers.ts';
+import type { Store } from '../storage/store.ts';
 import type { StoreTools } from '../storage/store-driver.ts';
-import type { TileStore } from '../storage/tile-store.ts';
 
 const STORES_FOLDER = 'stores';
 
@@ -16,10 +16,10 @@ export async function openStores(
   settings: Pick<Settings, 'stores' | 'data'>,
   given: Omit<OpenTools, Usual> & Partial<Pick<OpenTools, Usual>>,
   open: ClosingStack,
-): Promise<ReadonlyMap<string, TileStore>> {
+): Promise<ReadonlyMap<string, Store>> {
   const usual = { random: systemRandom, sweeps: () => !given.readOnly };
   const tools = { ...usual, ...given };
-  const stores = new Map<string, TileStore>();
+  const stores = new Map<string, Store>();
   for (const [name, store] of Object.entries(settings.stores)) {
     const root = join(settings.data, STORES_FOLDER, name);
     stores.set(name, open.use(await openStore(store, { name, root, ...tools })));

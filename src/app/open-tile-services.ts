@@ -28,8 +28,8 @@ import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamLimiter } from '../sources/upstream/upstream-limiter.ts';
+import type { Store } from '../storage/store.ts';
 import type { StoreTools } from '../storage/store-driver.ts';
-import type { TileStore } from '../storage/tile-store.ts';
 import { createHostRules } from './host-rules.ts';
 import { openStores } from './open-stores.ts';
 import { configPathOf, createPrivateAdvice } from './private-advice.ts';
@@ -129,7 +129,7 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
 
 function openMaking(
   { memoryTierBytes, maxParameterSets }: Settings,
-  stores: ReadonlyMap<string, TileStore>,
+  stores: ReadonlyMap<string, Store>,
   { database, cutter, claims, clock, random, log }: TileServiceParts<UpstreamLimiter>,
   open: ClosingStack,
 ) {
@@ -162,7 +162,7 @@ function openMaking(
   };
 }
 
-function* takeStoreRequests(stores: ReadonlyMap<string, TileStore>): Generator<Count> {
+function* takeStoreRequests(stores: ReadonlyMap<string, Store>): Generator<Count> {
   for (const [store, { takeRequests }] of stores) {
     for (const count of takeRequests?.() ?? []) yield { ...count, labels: { store, ...count.labels } };
   }

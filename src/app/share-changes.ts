@@ -3,7 +3,7 @@ import type { ProcessFeed } from '../db/process-feed.ts';
 import { MISSED } from '../db/process-feed.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import type { TileChange } from '../storage/tile-store.ts';
+import type { TileChange } from '../storage/store.ts';
 
 /** Channels of the feed between the processes of a server. */
 const TILES = 'tiles';

@@ -9,8 +9,9 @@ import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { tileSetsIn } from '../storage/read-tiles.ts';
 import { createMemoryStore } from '../storage/segments/memory-store.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import type { Store } from '../storage/store.ts';
 import { boundLayer, openCatalog, tileSetIn } from './catalog.ts';
 import { createCatalogEditor } from './catalog-editor.ts';
 import { createCatalogEntries, type Leftovers } from './catalog-entries.ts';
@@ -30,7 +31,7 @@ const change = { by: 'admin', dryRun: false };
 
 let folder: string;
 let database: Database;
-let store: TileStore;
+let store: Store;
 
 /** A node: its own catalog and editor on the database and store that all share. */
 async function openNode(layers: readonly LayerDeclaration<unknown>[] = []) {
@@ -116,7 +117,7 @@ const red = { name: 'roads', source: 'red' };
 const blue = { name: 'roads', source: 'blue' };
 const all = async () =>
   (
-    await Promise.all((await collect(store.tileSets('roads'))).map((set) => collect(tilesIn(store, set, 3))))
+    await Promise.all((await tileSetsIn(store, 'roads')).map((set) => collect(tilesIn(store, set, 3))))
   ).flat();
 
 beforeEach(async () => {
@@ -133,7 +134,7 @@ describe('a layer that is deleted through a node', () => {
   it('a deleted layer leaves nothing to the next of that name when its node dies before the others notice', async () => {
     const [a, b] = [await openNode(), await openNode()];
     await a.editor.put('layer', red, change);
-    await store.putMany(a.set(), 3, [tile(1, 1, 'red')], 0);
+    await store.put(a.set(), 3, [tile(1, 1, 'red')], 0);
     a.waits.announce = () => new Promise(() => {});
     void a.editor.remove('layer', 'roads', change);
     await expect.poll(async () => await b.refresh().then(() => b.editor.show('layer', 'roads'))).toBeNull();
@@ -147,7 +148,7 @@ describe('a layer that is deleted through a node', () => {
   it('a deleted layer leaves the tiles of the next of that name alone when its node was only halted', async () => {
     const [a, b] = [await openNode(), await openNode()];
     await a.editor.put('layer', red, change);
-    await store.putMany(a.set(), 3, [tile(1, 1, 'red')], 0);
+    await store.put(a.set(), 3, [tile(1, 1, 'red')], 0);
     const late = a.set();
     let wake = () => {};
     a.waits.announce = () =>
@@ -157,12 +158,12 @@ describe('a layer that is deleted through a node', () => {
     const removal = a.editor.remove('layer', 'roads', change);
     await expect.poll(async () => await b.refresh().then(() => b.editor.show('layer', 'roads'))).toBeNull();
     await b.editor.put('layer', blue, change);
-    await store.putMany(b.set(), 3, [tile(1, 1, 'blue'), tile(2, 1, 'blue')], 0);
+    await store.put(b.set(), 3, [tile(1, 1, 'blue'), tile(2, 1, 'blue')], 0);
     wake();
     await removal;
     expect(await all()).toHaveLength(2);
     // What the stopped node was storing is unreachable.
-    await store.putMany(late, 3, [tile(1, 1, 'red')], 0);
+    await store.put(late, 3, [tile(1, 1, 'red')], 0);
     expect((await store.get(b.set(), { z: 3, x: 1, y: 1 }))?.bytes.toString()).toBe('blue');
   });
 });
@@ -200,7 +201,7 @@ describe('a layer of two configuration files', () => {
     await Promise.all([a.refresh(), b.refresh()]);
     await a.records.declareAll();
     await a.refresh();
-    await store.putMany(a.set(), 3, [tile(1, 1, 'red')], 0);
+    await store.put(a.set(), 3, [tile(1, 1, 'red')], 0);
     await b.records.declareAll();
     await b.refresh();
     expect(await store.get(b.set(), { z: 3, x: 1, y: 1 })).toBeNull();
@@ -217,7 +218,7 @@ describe('a layer that is drawn from another one', () => {
   async function threeLayers() {
     const [a, b] = [await openNode(), await openNode()];
     for (const layer of [red, above, top]) await a.editor.put('layer', layer, change);
-    for (const name of ['above', 'top']) await store.putMany(a.set(name), 3, [tile(1, 1, name)], 0);
+    for (const name of ['above', 'top']) await store.put(a.set(name), 3, [tile(1, 1, name)], 0);
     await b.refresh();
     return { a, b };
   }
@@ -244,8 +245,8 @@ describe('a layer that is drawn from another one', () => {
     await a.editor.put('layer', blue, { ...change, tiles: 'keep' });
     expect(a.set('top')).toEqual(before);
     await a.editor.put('layer', { ...blue, source: 'green' }, { ...change, tiles: 'drop' });
-    expect(await collect(store.tileSets('above'))).toEqual([]);
-    expect(await collect(store.tileSets('top'))).toEqual([]);
+    expect(await tileSetsIn(store, 'above')).toEqual([]);
+    expect(await tileSetsIn(store, 'top')).toEqual([]);
   });
 
   it('a layer drawn from another keeps nothing while that one is removed, and starts again with the next', async () => {
@@ -270,7 +271,7 @@ describe('a layer that is drawn from another one', () => {
     a.set('above');
     await b.refresh();
     await b.editor.put('layer', { ...red, gridSets: ['EPSG:4326', 'EPSG:900913'] }, change);
-    await store.putMany(b.set('above'), 3, [tile(1, 1, 'above')], 0);
+    await store.put(b.set('above'), 3, [tile(1, 1, 'above')], 0);
     await a.records.collect('above');
     expect(await store.get(b.set('above'), place)).not.toBeNull();
   });

@@ -4,7 +4,7 @@ import { everySubset, type Layer } from '../domain/layer.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Logger } from '../lib/logger.ts';
 import { amountInSet, tileSetsIn } from '../storage/read-tiles.ts';
-import { NO_CHANGE, type StoreChange } from '../storage/tile-store.ts';
+import { NO_CHANGE, type StoreChange } from '../storage/store.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type {
   CatalogEntries,

@@ -4,12 +4,12 @@ import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import type { Store } from '../storage/store.ts';
 import { openCatalog } from './catalog.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
 const gridSets = createGridSetRegistry(builtInGridSets());
-const store = {} as TileStore;
+const store = {} as Store;
 
 function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}): LayerDeclaration<string> {
   return {

@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import type { Store } from '../storage/store.ts';
 import { createLayer } from './create-layer.ts';
 import {
   facetsOf,
@@ -33,7 +33,7 @@ export type ChangeableCatalog<Source> = ReturnType<typeof openCatalog<Source>>;
 interface CatalogOptions<Source> {
   readonly layers: readonly LayerDeclaration<Source>[];
   readonly gridSets: GridSetRegistry;
-  readonly stores: ReadonlyMap<string, TileStore>;
+  readonly stores: ReadonlyMap<string, Store>;
   /** Uses no network: an upstream that is down is noticed by the first request. */
   readonly openSource: (
     source: Source,
@@ -161,7 +161,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     get version(): number {
       return version;
     },
-    stores: (): ReadonlyMap<string, TileStore> => stores,
+    stores: (): ReadonlyMap<string, Store> => stores,
     /** A layer of that name is replaced. Fetches under way end with the source they began with. */
     setLayer(name: string, declaration: DeclaredLayer<Source>): void {
       declared.set(name, declaration);
@@ -194,7 +194,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
   };
 }
 
-function storeOf(declaration: LayerDeclaration, stores: ReadonlyMap<string, TileStore>): TileStore {
+function storeOf(declaration: LayerDeclaration, stores: ReadonlyMap<string, Store>): Store {
   const store = stores.get(declaration.store);
   if (store) return store;
   throw misconfigured(
@@ -207,8 +207,8 @@ type TileSetNames = Pick<TileSetKey, 'layer' | 'gridSet' | 'parametersId'>;
 /** A layer joined to its live source and store. */
 export interface BoundLayer {
   readonly layer: Layer;
-  readonly store: TileStore;
-  readonly stores?: ReadonlyMap<string, TileStore>;
+  readonly store: Store;
+  readonly stores?: ReadonlyMap<string, Store>;
   /** Of the declaration that this layer was bound by; null: its tiles are not kept. */
   incarnation?(set: Pick<TileSetKey, 'gridSet' | 'parametersId'>): string | null;
   /** The tile set of another layer that tiles in this grid set are drawn from; null: none. */
@@ -223,7 +223,7 @@ export interface BoundLayer {
 export function storesOf({
   store,
   stores,
-}: Pick<BoundLayer, 'store' | 'stores'>): ReadonlyMap<string, TileStore> {
+}: Pick<BoundLayer, 'store' | 'stores'>): ReadonlyMap<string, Store> {
   return stores ?? new Map([['', store]]);
 }
 

@@ -4,6 +4,7 @@ import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { collectYielding } from '../lib/yielding.ts';
+import { layersIn, tileSetsIn } from '../storage/read-tiles.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry, EntryTransaction } from './catalog-entries.ts';
 import {
@@ -135,8 +136,8 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     const recordOf = (name: string) => getOrCreate(records, name, () => entries.get('tiles', name));
     if (!(await recordOf(layer))) return;
     for (const store of catalog.stores().values()) {
-      for await (const set of store.tileSets(layer)) {
-        if (!(await isReached(set, recordOf))) await store.dropTileSet(set);
+      for (const set of await tileSetsIn(store, layer)) {
+        if (!(await isReached(set, recordOf))) await store.drop(set.layer, set);
       }
     }
   }
@@ -199,7 +200,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     /** For all layers that have tiles; also forgets declarations that were replaced long ago. */
     async collectAll(signal: AbortSignal): Promise<void> {
       for (const store of catalog.stores().values()) {
-        for await (const layer of store.layers()) {
+        for (const layer of await layersIn(store)) {
           signal.throwIfAborted();
           await forget(layer);
           await collect(layer);

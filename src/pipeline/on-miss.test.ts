@@ -43,7 +43,7 @@ describe('a layer with onMiss: not-found', () => {
     const fail = async () => {
       throw new Error('disk');
     };
-    const store = { ...createMemoryStore({ type: 'memory' }), getNow: () => undefined, get: fail };
+    const store = { ...createMemoryStore({ type: 'memory' }), get: fail };
     const harness = open({ layer: { onMiss }, store });
     await expect(harness.read(4, 5, 6)).rejects.toMatchObject({ code: 'store-failed' });
   });

@@ -4,7 +4,7 @@ import { openQuotaFixture, type QuotaFixture } from '../../test/fixtures/quota-f
 import { TilewardenError } from '../domain/errors.ts';
 import { createTileEvents, type TileEvent } from '../domain/tile-events.ts';
 import { systemClock } from '../lib/clock.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import type { Store } from '../storage/store.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { openQuotaService, type QuotaService } from './quota-service.ts';
 
@@ -21,7 +21,7 @@ afterEach(async () => {
   await fixture.close();
 });
 
-async function open(stores: ReadonlyMap<string, TileStore> = fixture.stores) {
+async function open(stores: ReadonlyMap<string, Store> = fixture.stores) {
   const events = createTileEvents();
   const seen: TileEvent[] = [];
   const entries: LogEntry[] = [];
@@ -147,7 +147,7 @@ describe('a quota', () => {
 
   it('a quota goes on after a page that could not be removed', async () => {
     let failures = 0;
-    const failing: TileStore = {
+    const failing: Store = {
       ...fixture.store,
       async edit(...given) {
         failures++;

@@ -53,7 +53,7 @@ describe('growth', () => {
   it('growth is negative when tiles go, and then nothing runs full', async () => {
     await write(5, 10);
     const { bytes } = await usageAt(BEGUN);
-    await fixture.store.dropLayer('roads');
+    await fixture.store.drop('roads', null);
     expect(await usageAt(BEGUN + DAY)).toMatchObject({ growthPerDay: -bytes, fullInDays: null });
   });
 });

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { StoreRoom } from '../storage/tile-store.ts';
+import type { StoreRoom } from '../storage/store.ts';
 import { type QuotaConfiguration, quotaBytes } from './quota-configuration.ts';
 import type { Amount } from './usage-report.ts';
 

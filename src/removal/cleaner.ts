@@ -16,7 +16,7 @@ import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import { concerns } from '../storage/open-marks.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
-import type { OpenMark, TilePlace, TileStore } from '../storage/tile-store.ts';
+import type { OpenMark, Store, TilePlace } from '../storage/store.ts';
 import { EVERY_LEVEL, type RaisedMarks } from './removal.ts';
 
 interface CleanerOptions extends Env {
@@ -90,7 +90,7 @@ async function cleanStores(
   /** One that fails keeps no other from being cleaned up. */
   async function clean(
     name: string,
-    store: TileStore,
+    store: Store,
     mark: OpenMark,
     sets: readonly TileSetKey[],
   ): Promise<void> {
@@ -104,7 +104,7 @@ async function cleanStores(
     }
   }
 
-  async function cleanStore(name: string, store: TileStore): Promise<void> {
+  async function cleanStore(name: string, store: Store): Promise<void> {
     for (;;) {
       const marks = await store.marks(seen.get(name) ?? 0);
       if (marks.length === 0) return;
@@ -131,7 +131,7 @@ function namesOf(marks: RaisedMarks): readonly string[] {
 
 /** Removes or outdates tiles with an earlier ticket, and closes the mark; can be repeated. `sets`: all that may have some. */
 export async function applyMark(
-  store: Pick<TileStore, 'edit' | 'mark'>,
+  store: Pick<Store, 'edit' | 'mark'>,
   mark: OpenMark,
   sets: readonly TileSetKey[],
   signal?: AbortSignal,

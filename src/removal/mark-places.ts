@@ -9,7 +9,7 @@ import { packRects, type TileRect } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { createPace, type Pace } from '../lib/yielding.ts';
-import type { TilePlace } from '../storage/tile-store.ts';
+import type { TilePlace } from '../storage/store.ts';
 import type { Removal } from './removal.ts';
 import { placesOf, placesOfBoxes, type TileSelection } from './tile-selection.ts';
 

@@ -6,7 +6,7 @@ import { boundsOfRect, levelOf } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import { blockAt, intersectRects, rectsIn } from '../domain/tile-rect.ts';
 import { createPace } from '../lib/yielding.ts';
-import type { TilePlace } from '../storage/tile-store.ts';
+import type { TilePlace } from '../storage/store.ts';
 import { formerGridSets, placesToMark } from './mark-places.ts';
 import { type ChangedPlace, polygonsIn } from './place-in-grid-set.ts';
 import type { TileSelection } from './tile-selection.ts';

@@ -1,5 +1,5 @@
 import { DEEPEST_ZOOM, WHOLE_LEVEL } from '../domain/tile-rect.ts';
-import type { MarkEffect, TilePlace } from '../storage/tile-store.ts';
+import type { MarkEffect, TilePlace } from '../storage/store.ts';
 
 /** Tiles to hide and remove, or to outdate, of all declarations of a layer and in all stores. */
 export interface Removal extends Omit<MarkEffect, 'at' | 'byTask'> {

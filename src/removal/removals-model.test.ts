@@ -25,10 +25,9 @@ import { metatileWith, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { decodeImage } from '../raster/decode-image.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
-import { asTileStore } from '../storage/as-tile-store.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
 import { openSegmentStore } from '../storage/segments/segment-store.ts';
-import type { TileStore } from '../storage/tile-store.ts';
+import type { Store } from '../storage/store.ts';
 import { applyMark } from './cleaner.ts';
 import type { RaisedMarks, Removal } from './removal.ts';
 import { createRemovals, type Removals } from './removals.ts';
@@ -103,14 +102,14 @@ const commands: fc.Arbitrary<Command[]> = fc.array(
 );
 
 let root: string;
-let stores: readonly TileStore[];
+let stores: readonly Store[];
 let histories = 0;
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'tilewarden-removals-'));
   const options = { maxOpenSegments: 16, sweepBytesPerSecond: 2 ** 29 };
   const open = () => openSegmentStore(options, { root, log: silentLogger, clock: systemClock });
-  stores = [asTileStore(await open()), asTileStore(await open())];
+  stores = [await open(), await open()];
 });
 afterAll(async () => {
   for (const store of stores) await store.close();
@@ -217,7 +216,7 @@ class History {
   #removalsOf(process: number): Removals {
     const own = stores[process];
     if (!own) throw new RangeError('no such process');
-    const store: TileStore = {
+    const store: Store = {
       ...own,
       mark: async (change) => {
         const numbers = await own.mark(change);

@@ -11,6 +11,7 @@ import {
 import { type Lead, leadAlone } from '../db/database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { countStored, presentTiles } from '../storage/read-tiles.ts';
 import { createTaskStore } from '../tasks/store/task-store.ts';
 import { type Cleaner, MARKS_RAISED, openCleaner } from './cleaner.ts';
 import { placesToMark } from './mark-places.ts';
@@ -131,7 +132,7 @@ it('a truncation by a mark hides what is stored until it is stored again', async
   await remove({ zoomStart: 3 }, 'hide');
   const { store, tiles } = fixture.harness;
   expect(await store.get(tiles.set, { z: 3, x: 1, y: 1 })).toBeNull();
-  expect(await store.present(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 }, 0)).toEqual([]);
+  expect(await presentTiles(store, tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 }, 0)).toEqual([]);
   expect(await outcome(2, 1, 1)).toBe('HIT');
   await storedAgain(3, 1, 1);
 });
@@ -149,7 +150,7 @@ it('marks that a process has left behind are cleaned up by the next one that lea
     () => store.marks(),
     (open) => open.length === 0,
   );
-  const left = await store.count(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 });
+  const left = await countStored(store, tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 });
   expect(left.tiles).toBe(1);
   expect(await store.get(tiles.set, { z: 2, x: 0, y: 0 })).toMatchObject({ freshUntil: expect.any(Number) });
   expect(await outcome(2, 3, 3)).toBe('HIT');
@@ -176,7 +177,7 @@ it('tiles that an unfinished truncation removes are left to it, and cleaned up w
   later += 120_000;
   await cleanedUp();
   expect(await store.marks()).toHaveLength(0);
-  expect((await store.count(tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 })).tiles).toBe(0);
+  expect((await countStored(store, tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 })).tiles).toBe(0);
 });
 
 /** A later mark has been closed, so the cleaner has seen all that are earlier. */

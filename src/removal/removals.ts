@@ -19,7 +19,7 @@ import { withConcurrency } from '../lib/yielding.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { concerns } from '../storage/open-marks.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
-import type { TilePlace, TileStore } from '../storage/tile-store.ts';
+import type { Store, TilePlace } from '../storage/store.ts';
 import { placesAbove } from './places-above.ts';
 import { EVERY_LEVEL, type RaisedMarks, type Removal } from './removal.ts';
 import type { TileSelection } from './tile-selection.ts';
@@ -57,7 +57,7 @@ export function createRemovals(options: RemovalsOptions) {
    * Sets are dropped before the mark has its number, so that nothing is dropped that was requested after it, however long
    * this process is stopped in between. The mark removes what is stored in the meantime.
    */
-  async function dropWhole(store: TileStore, removal: Removal): Promise<void> {
+  async function dropWhole(store: Store, removal: Removal): Promise<void> {
     const { layer, places, type, createdBefore, formats, parametersId } = removal;
     const gridSets = wholeGridSets(places);
     if (type !== 'hide' || createdBefore !== undefined || gridSets?.size === 0) return;

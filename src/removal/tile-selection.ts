@@ -17,7 +17,7 @@ import { denseNameOf } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { DEEPEST_ZOOM, intersectRects, type TileRect, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import { countStored, partsIn, tileSetsIn } from '../storage/read-tiles.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { NO_CHANGE, type Store, type StoreChange, sumOfChanges } from '../storage/store.ts';
 
 /** A selection of a layer's cached tiles; an omitted field selects all. */
 export interface TileSelection {
@@ -51,7 +51,7 @@ interface SelectedPlace {
 export interface StoredSet {
   /** Of the store. */
   readonly name: string;
-  readonly store: TileStore;
+  readonly store: Store;
   readonly set: TileSetKey;
 }
 
@@ -179,7 +179,7 @@ function zoomsOf(
 
 /** Visits only what exists, block by block. */
 export async function* rectsOf(
-  store: TileStore,
+  store: Store,
   set: TileSetKey,
   { z, rect, cover }: SelectedPlace,
 ): AsyncGenerator<TileRect> {
@@ -188,7 +188,7 @@ export async function* rectsOf(
 
 /** By the store's indexes; nothing is listed. `seen` is called with blocks that have tiles. */
 export async function countSelected(
-  store: TileStore,
+  store: Store,
   layer: Layer,
   set: TileSetKey,
   selection: TileSelection,

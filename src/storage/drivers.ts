@@ -4,8 +4,8 @@ import { azureDriver } from './azure/azure-driver.ts';
 import { s3Driver } from './s3/s3-driver.ts';
 import { memoryDriver } from './segments/memory-driver.ts';
 import { segmentsDriver } from './segments/segments-driver.ts';
+import type { Store } from './store.ts';
 import type { StoreDriver, StoreTools } from './store-driver.ts';
-import type { TileStore } from './tile-store.ts';
 
 /** Every kind of store there is; no other file names one. */
 export const STORE_DRIVERS = [segmentsDriver, memoryDriver, s3Driver, azureDriver] as const;
@@ -26,7 +26,7 @@ export function typesOf(...places: readonly StoreDriver['place'][]): string {
 export async function openStore(
   settings: StoreSettings,
   tools: Omit<StoreTools, 'openCopies'>,
-): Promise<TileStore> {
+): Promise<Store> {
   const driver = driverOf(settings);
   const all: StoreTools = {
     ...tools,

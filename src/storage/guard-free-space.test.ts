@@ -4,13 +4,13 @@ import { createManualClock } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { guardFreeSpace } from './guard-free-space.ts';
 import { createMemoryStore } from './segments/memory-store.ts';
-import type { TileStore } from './tile-store.ts';
+import type { Store } from './store.ts';
 
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const TILE = { x: 0, y: 0, bytes: Buffer.from('tile'), createdAt: 1 };
 const PLENTY = { bsize: 4096, blocks: 1000, bavail: 500, files: 1000, ffree: 900 };
 
-function openGuarded(changes: Partial<TileStore> = {}) {
+function openGuarded(changes: Partial<Store> = {}) {
   const clock = createManualClock();
   const entries: LogEntry[] = [];
   const disk = { room: PLENTY };

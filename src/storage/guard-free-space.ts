@@ -2,7 +2,6 @@ import { statfs } from 'node:fs/promises';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { Env } from '../lib/env.ts';
 import type { Store, StoreRoom } from './store.ts';
-import type { TileStore } from './tile-store.ts';
 
 /** Statistics of a file system. */
 interface DiskRoom {
@@ -31,7 +30,7 @@ const REFUSED_PAUSE = 2000;
  * The same store, which takes no tiles while its disk is nearly full: `store-full`. Reading and removing go on, and
  * storing does too as soon as there is room again.
  */
-export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): TileStore {
+export function guardFreeSpace(store: Store, options: FreeSpaceOptions): Store {
   const { root, minFreePercent, clock, log, measure = statfs } = options;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let refusedAt = Number.NEGATIVE_INFINITY;
@@ -102,7 +101,7 @@ export function guardFreeSpace(store: TileStore, options: FreeSpaceOptions): Til
       throw new TilewardenError('store-full', shortage(), { cause: error });
     }
   };
-  return { ...store, room, put, putMany: put };
+  return { ...store, room, put };
 }
 
 function freePercent({ blocks, bavail, files, ffree }: DiskRoom): number {

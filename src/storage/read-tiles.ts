@@ -27,6 +27,12 @@ export async function tileSetsIn(
   return [...new Map(levels.map(({ set }) => [tileSetId(set), set])).values()];
 }
 
+/** Those with tiles, whether or not they are still declared. */
+export async function layersIn(store: Pick<Store, 'usage'>): Promise<readonly string[]> {
+  const { levels } = await store.usage();
+  return [...new Set(levels.map(({ set }) => set.layer))];
+}
+
 /** One by one. */
 export async function* pagesIn(
   store: Pick<Store, 'usage'>,

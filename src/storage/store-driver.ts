@@ -4,7 +4,7 @@ import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
 import type { SchemaKit } from '../lib/schemas.ts';
-import type { Outage, TileStore } from './tile-store.ts';
+import type { Outage, Store } from './store.ts';
 
 /**
  * All that the other rooms know of a kind of store. `drivers.ts` lists them. A driver's value loads neither the schema
@@ -22,7 +22,7 @@ export interface StoreDriver<Options = unknown> {
   readonly shown: readonly string[];
   /** What GeoWebCache calls such a store. */
   readonly geowebcacheName: string;
-  open(options: Options, tools: StoreTools): Promise<TileStore>;
+  open(options: Options, tools: StoreTools): Promise<Store>;
   /** Only drivers whose index can be lost have it. */
   rebuildIndex?(options: Options, tools: RebuildTools): Promise<RebuildResult>;
 }
@@ -40,7 +40,7 @@ export interface StoreTools extends Env {
   /** The state of the database while it is unreachable. */
   readonly outage?: Outage;
   /** Opens a store in `root`, for copies of tiles that are kept elsewhere. */
-  readonly openCopies: () => Promise<TileStore>;
+  readonly openCopies: () => Promise<Store>;
 }
 
 export interface RebuildTools extends Env {

@@ -317,7 +317,7 @@ export type TileChange =
   | { readonly kind: 'place'; readonly layer: string; readonly place: TilePlace }
   | { readonly kind: 'tiles'; readonly set: TileSetKey; readonly z: number; readonly rect: TileRect };
 
-/** The database channel that announces truncations; see `TileStore.changesSince`. */
+/** The database channel that announces truncations; see `Store.changesSince`. */
 export const TILE_NEWS = 'tile-news';
 
 /** A block of a zoom, in every format and for all parameters. */

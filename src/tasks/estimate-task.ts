@@ -3,7 +3,7 @@ import { countTiles, type TileRect } from '../domain/tile-rect.ts';
 import { freshSince } from '../pipeline/freshness.ts';
 import { rectsOf } from '../removal/tile-selection.ts';
 import { countStored, presentTiles, tileSetsIn } from '../storage/read-tiles.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { NO_CHANGE, type Store, type StoreChange, sumOfChanges } from '../storage/store.ts';
 import { expectedSizes } from './expected-sizes.ts';
 import { setsToEmpty } from './perform-step.ts';
 import { makesTiles, type PlannedTask } from './plan-task.ts';
@@ -107,7 +107,7 @@ interface Freshness {
 
 /** It costs as much as is stored, however large the request is. */
 async function countCached(
-  store: TileStore,
+  store: Store,
   set: TileSetKey,
   z: number,
   rects: AsyncIterable<TileRect>,

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { StoreChange, TileStore } from '../storage/tile-store.ts';
+import type { Store, StoreChange } from '../storage/store.ts';
 import { expectedSizes } from './expected-sizes.ts';
 import type { ZoomEstimate } from './task-service.ts';
 
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
 /** Stored tiles by zoom, in one block each. */
-function storeOf(stored: Readonly<Record<number, StoreChange>>): TileStore {
+function storeOf(stored: Readonly<Record<number, StoreChange>>): Store {
   return {
     async *parts(_set: unknown, z: number) {
       const part = stored[z];
@@ -15,7 +15,7 @@ function storeOf(stored: Readonly<Record<number, StoreChange>>): TileStore {
     async *pages() {
       for (const [z, amount] of Object.entries(stored)) yield { z: Number(z), ...amount };
     },
-  } as unknown as TileStore;
+  } as unknown as Store;
 }
 
 function zoom(z: number, tiles: number, cached: Partial<StoreChange> = {}): ZoomEstimate {

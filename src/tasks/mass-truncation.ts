@@ -8,7 +8,8 @@ import { type TileRect, WHOLE_LEVEL } from '../domain/tile-rect.ts';
 import { EVERY_LEVEL, type Removal } from '../removal/removal.ts';
 import type { Removals } from '../removal/removals.ts';
 import { setsOf } from '../removal/tile-selection.ts';
-import type { TilePlace } from '../storage/tile-store.ts';
+import { layersIn } from '../storage/read-tiles.ts';
+import type { TilePlace } from '../storage/store.ts';
 import { EVERY_FORMAT, type Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
@@ -45,7 +46,7 @@ export function createMassTruncation({
     async truncateAll(): Promise<readonly string[]> {
       const names = new Set(catalog.layerNames());
       for (const store of catalog.stores().values())
-        for await (const layer of store.layers()) names.add(layer);
+        for (const layer of await layersIn(store)) names.add(layer);
       await removals.remove([...names].map((layer) => ({ layer, places: null, type: 'hide' })));
       return [...names];
     },

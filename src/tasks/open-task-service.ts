@@ -15,7 +15,7 @@ import { createPace } from '../lib/yielding.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { placesToMark, withDense } from '../removal/mark-places.ts';
 import type { Removals } from '../removal/removals.ts';
-import type { TilePlace } from '../storage/tile-store.ts';
+import type { TilePlace } from '../storage/store.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
 import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';

@@ -12,7 +12,7 @@ import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { rectsOf, selects } from '../removal/tile-selection.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TileStore } from '../storage/tile-store.ts';
+import { NO_CHANGE, type Store, type StoreChange, sumOfChanges } from '../storage/store.ts';
 import { type Counts, NO_COUNTS } from './store/lease.ts';
 import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
 import { type Exporter, type ExportWork, isStoreAway } from './task-export.ts';
@@ -221,7 +221,7 @@ export function addResults(a: RenewResult, b: RenewResult): RenewResult {
 
 /** Also of former declarations: one that comes back would show their tiles again. */
 export async function setsToEmpty(
-  store: TileStore,
+  store: Store,
   { set: { layer, gridSet } }: ResolvedTileSet,
   request: TaskRequest,
 ): Promise<readonly TileSetKey[]> {
@@ -237,7 +237,7 @@ export function partitionOf({ format, parametersId }: TaskRequest) {
 /** Tiles stored after the truncation was accepted stay, however late this runs. */
 async function removeFrom(
   name: string,
-  store: TileStore,
+  store: Store,
   step: StepPlace,
   { tiles, signal, cover, lease }: StepContext,
 ): Promise<StoreChange> {

@@ -13,7 +13,7 @@ import {
   type TileSelection,
 } from '../removal/tile-selection.ts';
 import { amountInSet } from '../storage/read-tiles.ts';
-import { sumOfChanges } from '../storage/tile-store.ts';
+import { sumOfChanges } from '../storage/store.ts';
 import { lookAt, type RenewalOptions } from './renew-tiles.ts';
 import type { Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';

@@ -1,4 +1,4 @@
-import type { StoreRoom } from '../storage/tile-store.ts';
+import type { StoreRoom } from '../storage/store.ts';
 import type { Task, TaskOutcome, TaskState, TaskType } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { layerWithDenseTiles } from '../../test/fixtures/pipeline-harness.ts';
 import { fill, openTruncationFixture, setsOf, TILE } from '../../test/fixtures/truncation-fixture.ts';
 import type { Bounds } from '../domain/bounds.ts';
+import { presentTiles } from '../storage/read-tiles.ts';
 
 describe('truncating a selection', () => {
   async function filled() {
@@ -60,7 +61,7 @@ describe('truncating a selection', () => {
       expect(await selections[verb]('roads', selection)).toEqual([{ set, tiles: 2, bytes: 200 }]);
     }
     const left = async (z: number) =>
-      (await store.present(set, z, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0)).map(({ x }) => x);
+      (await presentTiles(store, set, z, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0)).map(({ x }) => x);
     expect(await left(6)).toEqual([16, 40]);
     expect(await left(7)).toEqual([0, 15, 16, 40]);
     expect(await store.marks('roads')).toBe(1);
@@ -136,7 +137,7 @@ describe('truncating a selection', () => {
     for (const verb of ['count', 'truncate'] as const) {
       expect(await selections[verb]('roads', selection)).toEqual([{ set, tiles: 2, bytes: 200 }]);
     }
-    const left = await store.present(set, 6, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0);
+    const left = await presentTiles(store, set, 6, { minX: 0, minY: 0, maxX: 60, maxY: 60 }, 0);
     expect(left.map(({ x }) => x)).toEqual([16, 40]);
   });
 });

@@ -12,6 +12,7 @@ import {
 import { DatabaseError } from '../db/database.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
+import { presentTiles } from '../storage/read-tiles.ts';
 
 const WHOLE_ZOOM_3 = { minX: 0, minY: 0, maxX: 7, maxY: 7 };
 
@@ -51,11 +52,11 @@ describe('a truncate', () => {
     const dense = { ...set, gridSet: `${set.gridSet}@2x` };
     const tiles = [0, 7].map((x) => ({ x, y: 0, bytes: Buffer.from('old'), createdAt: 1 }));
     const left = async (of: TileSetKey) =>
-      (await harness.store.present(of, 3, WHOLE_ZOOM_3, 0)).map(({ x }) => x);
+      (await presentTiles(harness.store, of, 3, WHOLE_ZOOM_3, 0)).map(({ x }) => x);
     const names = { gridSet: dense.gridSet, format: null, parameters: new Map() };
     const readDense = () =>
       harness.pipeline.read(resolveTileSet(harness.tiles.bound, names), { z: 3, x: 0, y: 0 });
-    for (const of of [set, dense]) await harness.store.putMany(of, 3, tiles, 0);
+    for (const of of [set, dense]) await harness.store.put(of, 3, tiles, 0);
     expect((await readDense()).outcome).toBe('HIT');
     const { minX, minY, maxY } = subset.extent;
     const half = { layer: 'roads', type: 'truncate', coords: [minX, minY, -1, maxY], gridSetId: set.gridSet };

@@ -46,13 +46,13 @@ it.each(['seed', 'truncate'])(
       };
     const store = {
       ...working,
-      putMany: orFail(working.putMany),
+      put: orFail(working.put),
       edit: orFail(working.edit),
     };
     const clock = createSkippingClock();
     fixture = await openTaskFixture({ store, serviceClock: clock });
     const { service, harness } = fixture;
-    if (type === 'truncate') await working.putMany(harness.tiles.set, 2, [tile(1, 2, 'a', 100)], 1);
+    if (type === 'truncate') await working.put(harness.tiles.set, 2, [tile(1, 2, 'a', 100)], 1);
     const { id } = await service.create({ layer: 'roads', type, zoomStop: 2 }, author('me'));
     await expect.poll(async () => (await service.get(id))?.waitingFor?.reason).toBe('store-failed');
     expect(await service.get(id)).toMatchObject({ state: 'running', reason: 'The object store failed.' });

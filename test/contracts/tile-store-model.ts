@@ -3,8 +3,9 @@ import { expect } from 'vitest';
 import { isTilewardenError } from '../../src/domain/errors.ts';
 import type { TileSetKey } from '../../src/domain/tile-key.ts';
 import { rectContains, type TileRect } from '../../src/domain/tile-rect.ts';
-import type { TileStore } from '../../src/storage/tile-store.ts';
-import { collect, recount, sortedPages, tilesIn } from './tile-store-tools.ts';
+import { pagesIn } from '../../src/storage/read-tiles.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { collect, raise, recount, sortedPages, tilesIn } from './tile-store-tools.ts';
 
 interface ModelTile {
   readonly set: number;
@@ -83,28 +84,24 @@ export const storeCommands: fc.Arbitrary<StoreCommand[]> = fc.array(
 );
 
 /** Runs the commands on the store and on a map, and compares the result of each command and the content at the end. */
-export async function checkAgainstModel(store: TileStore, commands: readonly StoreCommand[]): Promise<void> {
+export async function checkAgainstModel(store: Store, commands: readonly StoreCommand[]): Promise<void> {
   const model = new Map<string, ModelTile>();
   for (const command of commands) await carryOut(store, model, command);
   for (const [at, key] of SETS.entries()) await compare(store, model, at, key);
 }
 
-async function carryOut(
-  store: TileStore,
-  model: Map<string, ModelTile>,
-  command: StoreCommand,
-): Promise<void> {
+async function carryOut(store: Store, model: Map<string, ModelTile>, command: StoreCommand): Promise<void> {
   const key = setAt(command.set);
   if (command.type === 'raise') {
-    await store.raiseGeneration(key.layer);
+    await raise(store, key.layer);
     return;
   }
   if (command.type === 'drop-set') {
-    await store.dropTileSet(key);
+    await store.drop(key.layer, key);
     return remove(model, (tile) => tile.set === command.set);
   }
   if (command.type === 'drop-layer') {
-    await store.dropLayer(key.layer);
+    await store.drop(key.layer, null);
     return remove(model, (tile) => setAt(tile.set).layer === key.layer);
   }
   if (command.type === 'delete') return carryOutDelete(store, model, command);
@@ -112,7 +109,7 @@ async function carryOut(
 }
 
 async function carryOutDelete(
-  store: TileStore,
+  store: Store,
   model: Map<string, ModelTile>,
   command: Extract<StoreCommand, { type: 'delete' }>,
 ): Promise<void> {
@@ -126,7 +123,7 @@ async function carryOutDelete(
 }
 
 async function carryOutPut(
-  store: TileStore,
+  store: Store,
   model: Map<string, ModelTile>,
   command: Extract<StoreCommand, { type: 'put' }>,
 ): Promise<void> {
@@ -134,10 +131,10 @@ async function carryOutPut(
   const { z, size, rect } = command;
   const places = placesOf(rect);
   const writes = places.map(({ x, y }) => ({ x, y, bytes: Buffer.alloc(size + (x % 3), y), createdAt: x }));
-  const generation = await store.generation(key.layer);
+  const generation = await store.marks(key.layer);
   if (command.late) {
-    await store.raiseGeneration(key.layer);
-    const refused = await store.putMany(key, z, writes, generation).catch((error: unknown) => error);
+    await raise(store, key.layer);
+    const refused = await store.put(key, z, writes, generation).catch((error: unknown) => error);
     expect(isTilewardenError(refused, 'generation-stale')).toBe(true);
     return;
   }
@@ -145,11 +142,11 @@ async function carryOutPut(
   for (const { x, y } of places) {
     model.set(`${command.set} ${z} ${x} ${y}`, { set: command.set, z, x, y, size: size + (x % 3) });
   }
-  expect(await store.putMany(key, z, writes, generation)).toEqual(difference(totals(model), before));
+  expect(await store.put(key, z, writes, generation)).toEqual(difference(totals(model), before));
 }
 
 async function compare(
-  store: TileStore,
+  store: Store,
   model: ReadonlyMap<string, ModelTile>,
   at: number,
   key: TileSetKey,
@@ -164,7 +161,7 @@ async function compare(
     const found = await store.get(key, { z, x, y });
     expect(found?.bytes.equals(Buffer.alloc(size, y))).toBe(true);
   }
-  expect(sortedPages(await collect(store.pages(key)))).toEqual(await recount(store, key));
+  expect(sortedPages(await collect(pagesIn(store, { set: key })))).toEqual(await recount(store, key));
 }
 
 function setAt(at: number): TileSetKey {

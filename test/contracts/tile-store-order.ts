@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { falseIfOutdated } from '../../src/domain/errors.ts';
 import { rectContains, rectOfTile, type TileRect } from '../../src/domain/tile-rect.ts';
-import type { MarkEffect, TilePlace, TileStore } from '../../src/storage/tile-store.ts';
-import { recount, sortedPages } from './tile-store-tools.ts';
+import { pagesIn, presentTiles } from '../../src/storage/read-tiles.ts';
+import type { MarkEffect, Store, TilePlace } from '../../src/storage/store.ts';
+import { closeMark, raise, recount, sortedPages } from './tile-store-tools.ts';
 
 /** Nodes on one store: each holds tickets and removals for any time, and uses them late. */
 export interface StoreNodes {
-  readonly nodes: TileStore[];
+  readonly nodes: Store[];
   /** Replaces the process of a node by a new one. */
   reopen(node: number): Promise<void>;
 }
@@ -151,7 +152,7 @@ class History {
   async compare(): Promise<void> {
     for (const store of this.#nodes.nodes) {
       const shown: [number, ModelTile['content'], number, boolean][] = [];
-      for (const { x: place } of await store.present(SET, Z, ROW, 0)) {
+      for (const { x: place } of await presentTiles(store, SET, Z, ROW, 0)) {
         const found = await store.get(SET, { z: Z, x: place, y: ROW.minY });
         if (!found) throw new Error('what is present can be read');
         shown.push([place, found.bytes.toString(), found.createdAt, (found.freshUntil ?? 0) < 0]);
@@ -173,33 +174,30 @@ class History {
       expect(ticket).toBeGreaterThanOrEqual(this.#generationAt(place));
     }
     const pages = [];
-    for await (const page of this.#store(1).pages(SET)) pages.push(page);
+    for await (const page of pagesIn(this.#store(1), { set: SET })) pages.push(page);
     expect(sortedPages(pages)).toEqual(await recount(this.#store(1), SET));
   }
 
-  async #take(store: TileStore): Promise<void> {
+  async #take(store: Store): Promise<void> {
     const { number } = await store.ticket(SET.layer, place(ROW));
     const given = [...this.#tickets, ...this.#truncations.map(({ generation }) => generation)];
     expect(number).toBeGreaterThan(Math.max(0, ...given));
     this.#tickets.push(number);
   }
 
-  async #put(store: TileStore, command: Extract<OrderCommand, { type: 'put' | 'confirm' }>): Promise<void> {
+  async #put(store: Store, command: Extract<OrderCommand, { type: 'put' | 'confirm' }>): Promise<void> {
     const ticket = at(this.#tickets, command.ticket);
     if (ticket === null) return;
     const content = `${ticket} ${++this.#writes}`;
     const tile = { x: command.x, y: ROW.minY, bytes: Buffer.from(content), createdAt: command.clock };
-    const stored = await store.putMany(SET, Z, [tile], ticket).catch(falseIfOutdated);
+    const stored = await store.put(SET, Z, [tile], ticket).catch(falseIfOutdated);
     const isOutdated = this.#generationAt(command.x) > ticket;
     expect(stored === false).toBe(isOutdated);
     if (isOutdated || (this.#model.get(command.x)?.ticket ?? 0) > ticket) return;
     this.#model.set(command.x, { ticket, content, createdAt: command.clock, stale: false });
   }
 
-  async #confirm(
-    store: TileStore,
-    command: Extract<OrderCommand, { type: 'put' | 'confirm' }>,
-  ): Promise<void> {
+  async #confirm(store: Store, command: Extract<OrderCommand, { type: 'put' | 'confirm' }>): Promise<void> {
     const ticket = at(this.#tickets, command.ticket);
     if (ticket === null) return;
     const confirmed = { createdAt: command.clock, freshUntil: null, madeBy: null };
@@ -211,26 +209,26 @@ class History {
   }
 
   async #truncate(
-    store: TileStore,
+    store: Store,
     { minX, width, effect }: Extract<OrderCommand, { type: 'truncate' }>,
   ): Promise<void> {
     const rect = width === null ? ROW : { ...ROW, minX, maxX: minX + width };
     const places = width === null ? undefined : [place(rect)];
     const mark = effect ? { type: effect, at: STALE_AT } : undefined;
-    const generation = await store.raiseGeneration(SET.layer, places, mark);
+    const generation = await raise(store, SET.layer, places, mark);
     expect(generation).toBeGreaterThan(Math.max(0, ...this.#tickets));
     this.#truncations.push({ generation, rect, effect });
   }
 
   /** As the clean-up does it: removes the tiles of the mark, then the mark. */
-  async #closeMark(store: TileStore, truncation: Truncation | null): Promise<void> {
+  async #closeMark(store: Store, truncation: Truncation | null): Promise<void> {
     if (!truncation?.effect) return;
     const clean = truncation.effect === 'hide' ? this.#remove : this.#markStale;
     await clean.call(this, store, truncation);
-    await store.closeMark(SET.layer, truncation.generation);
+    await closeMark(store, truncation.generation);
     truncation.effect = null;
     const open = this.#truncations.filter(({ effect }) => effect);
-    expect((await store.openMarks()).map(({ number }) => number)).toEqual(
+    expect((await store.marks()).map(({ number }) => number)).toEqual(
       open.map(({ generation }) => generation),
     );
   }
@@ -242,7 +240,7 @@ class History {
     return here.map(({ effect }) => effect);
   }
 
-  async #remove(store: TileStore, truncation: Truncation | null): Promise<void> {
+  async #remove(store: Store, truncation: Truncation | null): Promise<void> {
     if (!truncation) return;
     const { generation: before, rect } = truncation;
     await store.edit(SET, Z, rect, { type: 'remove', before });
@@ -251,7 +249,7 @@ class History {
     }
   }
 
-  async #markStale(store: TileStore, truncation: Truncation | null): Promise<void> {
+  async #markStale(store: Store, truncation: Truncation | null): Promise<void> {
     if (!truncation) return;
     const { generation: before, rect } = truncation;
     await store.edit(SET, Z, rect, { type: 'outdate', at: STALE_AT, before });
@@ -266,7 +264,7 @@ class History {
     return Math.max(0, ...here.map(({ generation }) => generation));
   }
 
-  #store(index: number): TileStore {
+  #store(index: number): Store {
     const store = this.#nodes.nodes[index];
     if (!store) throw new RangeError(`There is no node ${index}.`);
     return store;

@@ -1,12 +1,6 @@
 import { pageOf, type TileSetKey } from '../../src/domain/tile-key.ts';
-import type { Raise, Store } from '../../src/storage/store.ts';
-import type {
-  PageStatistics,
-  StoreChange,
-  TileEntry,
-  TileStore,
-  TileWrite,
-} from '../../src/storage/tile-store.ts';
+import { pagesIn } from '../../src/storage/read-tiles.ts';
+import type { PageUsage, Raise, Store, StoreChange, TileEntry, TileWrite } from '../../src/storage/store.ts';
 
 export const NOTHING: StoreChange = { tiles: 0, bytes: 0 };
 
@@ -24,6 +18,10 @@ export async function raise(
   return (await store.mark({ type: 'raise', raises: [{ layer, places, effect }] }))[0] ?? 0;
 }
 
+export async function closeMark(store: Pick<Store, 'mark'>, number: number): Promise<void> {
+  await store.mark({ type: 'close', numbers: [number] });
+}
+
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
   for await (const item of items) collected.push(item);
@@ -31,7 +29,7 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 export async function* tilesIn(
-  store: Pick<TileStore, 'list'>,
+  store: Pick<Store, 'list'>,
   set: TileSetKey,
   z: number,
 ): AsyncGenerator<TileEntry> {
@@ -39,7 +37,7 @@ export async function* tilesIn(
 }
 
 /** The content of a page, without times. */
-type PageCounts = Omit<PageStatistics, 'writtenAt'>;
+type PageCounts = Pick<PageUsage, 'set' | 'z' | 'pageX' | 'pageY' | 'tiles' | 'bytes'>;
 
 export function sortedPages(pages: Iterable<PageCounts>): PageCounts[] {
   return Array.from(pages, ({ set, z, pageX, pageY, tiles, bytes }) => ({
@@ -52,10 +50,10 @@ export function sortedPages(pages: Iterable<PageCounts>): PageCounts[] {
   })).sort((a, b) => a.z - b.z || a.pageY - b.pageY || a.pageX - b.pageX);
 }
 
-/** The statistics that `pages` should return, computed from every tile. */
-export async function recount(store: TileStore, set: TileSetKey): Promise<PageCounts[]> {
+/** The pages that `usage` should return, computed from every tile. */
+export async function recount(store: Store, set: TileSetKey): Promise<PageCounts[]> {
   const pages = new Map<string, PageCounts>();
-  const zooms = new Set((await collect(store.pages(set))).map((page) => page.z));
+  const zooms = new Set((await collect(pagesIn(store, { set }))).map((page) => page.z));
   for (const z of zooms) {
     for await (const { x, y } of tilesIn(store, set, z)) {
       const found = await store.get(set, { z, x, y });

@@ -182,7 +182,7 @@ describe('a tile', () => {
 
 describe('who made a tile', () => {
   async function makerOf(madeBy: number | null, createdAt: number) {
-    await fixture.store.dropTileSet(fixture.set('world'));
+    await fixture.store.drop(fixture.set('world').layer, fixture.set('world'));
     const write = { x: 1, y: 2, bytes: Buffer.from('tile'), createdAt, madeBy };
     await fixture.store.put(fixture.set('world'), 6, [write], 0);
     return tileResponse.parse((await get('tiles/EPSG:900913/6/1/2')).body).stored?.madeBy;

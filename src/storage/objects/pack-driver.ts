@@ -1,6 +1,5 @@
-import { asTileStore } from '../as-tile-store.ts';
+import type { Store } from '../store.ts';
 import type { RebuildTools, StoreTools } from '../store-driver.ts';
-import type { TileStore } from '../tile-store.ts';
 import type { GuardTools } from './object-guard.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
@@ -15,16 +14,14 @@ export function packDriver<Options extends PackStoreOptions & { readonly type: s
   return {
     place: 'shared' as const,
 
-    async open(options: Options, tools: StoreTools): Promise<TileStore> {
+    async open(options: Options, tools: StoreTools): Promise<Store> {
       const [{ openPackStore }, openObjects] = await Promise.all([import('./pack-store.ts'), load()]);
       const openBucket = () => openObjects(options, tools);
       const copies = options.cache && !tools.readOnly ? await tools.openCopies() : null;
       try {
         const packs = await openPackStore(options, { ...tools, openBucket, copies });
         const close = () => packs.close().then(() => copies?.close());
-        // No tile is read without a query.
-        const { getNow: _, ...store } = asTileStore({ ...packs, close });
-        return store;
+        return { ...packs, close };
       } catch (error) {
         await copies?.close();
         throw error;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { checkOrder, orderCommands } from '../../../test/contracts/tile-store-order.ts';
+import { raise } from '../../../test/contracts/tile-store-tools.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import {
   describeOnMemoryObjects,
@@ -51,17 +52,17 @@ describeOnObjectStore('a store of packs', (_, stores) => {
     stores().using(async (one, name) => {
       const other = await stores().open(name);
       const text = async () => (await other.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
-      await one.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
+      await one.put(set, 9, metatile(0, 0, 'first', 1), 0);
       expect(await text()).toBe('first 5');
-      await other.putMany(set, 9, metatile(0, 0, 'second', 2), 0);
-      const raised = await one.raiseGeneration('roads');
+      await other.put(set, 9, metatile(0, 0, 'second', 2), 0);
+      const raised = await raise(one, 'roads');
       expect(await text()).toBe('second 5');
-      await one.dropLayer('roads');
+      await one.drop('roads', null);
       expect(await text()).toBeNull();
-      await expect(other.putMany(set, 9, metatile(0, 0, 'late', 3), 0)).rejects.toMatchObject({
+      await expect(other.put(set, 9, metatile(0, 0, 'late', 3), 0)).rejects.toMatchObject({
         code: 'generation-stale',
       });
-      await other.putMany(set, 9, metatile(0, 0, 'third', 4), raised);
+      await other.put(set, 9, metatile(0, 0, 'third', 4), raised);
       expect((await one.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString()).toBe('third 5');
       await other.close();
     }));

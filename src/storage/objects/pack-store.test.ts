@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
-import { collect, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
+import { collect, raise, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
@@ -20,6 +20,7 @@ import type { TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { PackIndex } from '../index/postgres/pack-index.ts';
+import { countStored, pagesIn, presentTiles } from '../read-tiles.ts';
 import { createMemoryStore } from '../segments/memory-store.ts';
 import { TILES_IN_A_TURN } from './pack-store.ts';
 
@@ -42,18 +43,18 @@ describeOnObjectStore('a store of packs', (_, stores) => {
     const database = { ...stores().database, query: counting(query), change: counting(change) };
     await stores().using(
       async (store, name) => {
-        await store.putMany(set, 9, metatile(0, 0, 'first'), 0);
+        await store.put(set, 9, metatile(0, 0, 'first'), 0);
         statements = 0;
-        await store.putMany(set, 9, metatile(4, 0, 'new'), 0);
+        await store.put(set, 9, metatile(4, 0, 'new'), 0);
         expect(statements).toBe(1);
-        await store.putMany(set, 9, metatile(4, 0, 'again', 2), 0);
+        await store.put(set, 9, metatile(4, 0, 'again', 2), 0);
         expect(statements).toBe(2);
         const other = await stores().open(name);
-        await other.putMany(set, 9, metatile(0, 4, 'other'), 0);
+        await other.put(set, 9, metatile(0, 4, 'other'), 0);
         await other.close();
-        await store.putMany(set, 9, metatile(4, 4, 'last'), 0);
+        await store.put(set, 9, metatile(4, 4, 'last'), 0);
         expect(statements).toBe(4);
-        expect(await store.count(set, 9, { minX: 0, minY: 0, maxX: 7, maxY: 7 })).toMatchObject({
+        expect(await countStored(store, set, 9, { minX: 0, minY: 0, maxX: 7, maxY: 7 })).toMatchObject({
           tiles: 64,
         });
       },
@@ -63,7 +64,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
 
   it('a pack that many readers want at the same time is requested once', () =>
     stores().using(async (store) => {
-      await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+      await store.put(set, 9, metatile(0, 0, 'map'), 0);
       const places = metatile(0, 0, '').map(({ x, y }) => ({ z: 9, x, y }));
       const lists = () => requestsOf(store, 'head-bucket') + requestsOf(store, 'list');
       const before = lists();
@@ -75,9 +76,9 @@ describeOnObjectStore('a store of packs', (_, stores) => {
   it('tiles that are stored together are one object for each pack of 8 × 8', () =>
     stores().using(async (store) => {
       const puts = requestsOf(store, 'put');
-      await store.putMany(set, 9, [tile(4, 4, 'a'), tile(5, 4, 'b')], 0);
+      await store.put(set, 9, [tile(4, 4, 'a'), tile(5, 4, 'b')], 0);
       expect(requestsOf(store, 'put')).toBe(puts + 1);
-      await store.putMany(set, 9, [tile(7, 4, 'c'), tile(8, 4, 'd')], 0);
+      await store.put(set, 9, [tile(7, 4, 'c'), tile(8, 4, 'd')], 0);
       expect(requestsOf(store, 'put')).toBe(puts + 3);
       expect((await store.get(set, { z: 9, x: 8, y: 4 }))?.bytes.toString()).toBe('d');
     }));
@@ -98,9 +99,9 @@ describeOnObjectStore('a store of packs', (_, stores) => {
           crashes: 0,
         })
         .execute();
-      await store.putMany(set, 9, metatile(0, 0, 'mine'), 0, 7);
+      await store.put(set, 9, metatile(0, 0, 'mine'), 0, 7);
       await stores().database.change.updateTable('task_leases').set({ token: 8 }).execute();
-      const late = store.putMany(set, 9, metatile(0, 0, 'late', 5), 0, 7);
+      const late = store.put(set, 9, metatile(0, 0, 'late', 5), 0, 7);
       await expect(late).rejects.toMatchObject({ code: 'lease-lost' });
       expect((await store.get(set, { z: 9, x: 0, y: 0 }))?.bytes.toString()).toBe('mine 0');
     }));
@@ -109,31 +110,31 @@ describeOnObjectStore('a store of packs', (_, stores) => {
     stores().using(async (store) => {
       const since = async (cursor: string | null) =>
         (await store.changesSince?.(cursor)) ?? { changes: [], cursor: '' };
-      await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
+      await store.put(set, 9, metatile(0, 0, 'map', 1), 0);
       const { cursor } = await since(null);
-      await store.putMany(set, 9, metatile(32, 0, 'new', 1), 0);
+      await store.put(set, 9, metatile(32, 0, 'new', 1), 0);
       expect((await since(cursor)).changes).toEqual([]);
-      await store.putMany(set, 9, metatile(0, 0, 'again', 2), 0);
+      await store.put(set, 9, metatile(0, 0, 'again', 2), 0);
       const rect = { minX: 0, minY: 0, maxX: 15, maxY: 15 };
       expect((await since(cursor)).changes).toEqual([{ kind: 'tiles', set, z: 9, rect }]);
       const place = { gridSet: set.gridSet, z: 9, rect };
       const second = (await since(cursor)).cursor;
-      await store.raiseGeneration('roads', [place]);
+      await raise(store, 'roads', [place]);
       expect((await since(second)).changes).toContainEqual({ kind: 'place', layer: 'roads', place });
-      await store.raiseGeneration('roads');
+      await raise(store, 'roads');
       expect((await since(second)).changes).toContainEqual({ kind: 'layer', layer: 'roads' });
       expect((await since(`${2 ** 50}:${2 ** 50}:`)).changes).toEqual([{ kind: 'everything' }]);
     }));
 
   it('changes are reported once, also while a transaction is open elsewhere', () =>
     stores().using(async (store) => {
-      await store.putMany(set, 9, metatile(0, 0, 'map', 1), 0);
+      await store.put(set, 9, metatile(0, 0, 'map', 1), 0);
       await stores().database.transaction(null, async (query) => {
         // A number of its own, which is the oldest that is open until the end.
         await sql`select pg_current_xact_id()`.execute(query);
         const before = await store.changesSince?.(null);
-        await store.putMany(set, 9, metatile(0, 0, 'again', 2), 0);
-        await store.raiseGeneration('roads');
+        await store.put(set, 9, metatile(0, 0, 'again', 2), 0);
+        await raise(store, 'roads');
         const first = await store.changesSince?.(before?.cursor ?? null);
         expect(first?.changes).toHaveLength(2);
         expect((await store.changesSince?.(first?.cursor ?? null))?.changes).toEqual([]);
@@ -142,7 +143,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
 
   it('a store gives up no tile in a foreign bucket, and only a few a minute in its own', () =>
     stores().using(async (store, name) => {
-      for (let x = 0; x < 10; x++) await store.putMany(set, 9, [tile(4 * x, 0, 'a')], 0);
+      for (let x = 0; x < 10; x++) await store.put(set, 9, [tile(4 * x, 0, 'a')], 0);
       const bucket = await stores().bucket(name);
       const prefix = stores().prefix(name);
       const sentinel = await bucket.get(`${prefix}tilewarden-store.json`);
@@ -170,14 +171,14 @@ describeOnObjectStore('a store of packs', (_, stores) => {
     const database = { ...stores().database, change };
     await stores().using(
       async (store, name) => {
-        await store.putMany(set, 9, [tile(9, 9, 'before')], 0);
+        await store.put(set, 9, [tile(9, 9, 'before')], 0);
         losing = true;
-        await expect(store.putMany(set, 9, [tile(1, 1, 'stored')], 0)).rejects.toMatchObject({
+        await expect(store.put(set, 9, [tile(1, 1, 'stored')], 0)).rejects.toMatchObject({
           code: 'store-failed',
         });
         losing = false;
-        expect(await store.present(set, 9, { minX: 0, minY: 0, maxX: 3, maxY: 3 }, 0)).toHaveLength(1);
-        expect(await store.sweeping()).toMatchObject({ files: 0 });
+        expect(await presentTiles(store, set, 9, { minX: 0, minY: 0, maxX: 3, maxY: 3 }, 0)).toHaveLength(1);
+        expect((await store.usage()).sweeping).toMatchObject({ files: 0 });
         expect((await store.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString()).toBe('stored');
         const bucket = await stores().bucket(name);
         expect(await packsIn(bucket, stores().prefix(name))).toHaveLength(2);
@@ -191,7 +192,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
     stores().using(async (store) => {
       const area = { minX: 0, minY: 0, maxX: 31, maxY: 31 };
       const tiles = Array.from({ length: 1024 }, (_, at) => tile(at % 32, Math.floor(at / 32), 'a'));
-      await store.putMany(set, 9, tiles, 0);
+      await store.put(set, 9, tiles, 0);
       const changes = vi.spyOn(PackIndex.prototype, 'change');
       onTestFinished(() => changes.mockRestore());
       expect(await store.edit(set, 9, area, { type: 'outdate', at: 5 })).toMatchObject({ tiles: 1024 });
@@ -199,12 +200,12 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       const sizes = changes.mock.calls.map(([{ packs }]) => packs.length * 64);
       expect(sizes).toHaveLength(4);
       expect(Math.max(...sizes)).toBeLessThanOrEqual(TILES_IN_A_TURN);
-      expect(await store.present(set, 9, area, 0)).toEqual([]);
+      expect(await presentTiles(store, set, 9, area, 0)).toEqual([]);
     }));
 
   it('a tile with damaged bytes is absent, and those beside it are kept', () =>
     stores().using(async (store, name) => {
-      await store.putMany(set, 9, [tile(0, 0, 'whole'), tile(1, 0, 'broken')], 0);
+      await store.put(set, 9, [tile(0, 0, 'whole'), tile(1, 0, 'broken')], 0);
       const bucket = await stores().bucket(name);
       const [key = ''] = await packsIn(bucket, stores().prefix(name));
       const bytes = await bucket.get(key);
@@ -238,7 +239,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       const gets = requestsOf(near, 'get');
       const text = async () => (await near.get(set, { z: 9, x: 1, y: 1 }))?.bytes.toString() ?? null;
       const cursor = (await near.changesSince?.(null))?.cursor ?? '';
-      await store.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
+      await store.put(set, 9, metatile(0, 0, 'first', 1), 0);
       expect(await text()).toBe('first 5');
       await eventually('the pack is copied', () => copies.get(set, { z: 9, x: 2, y: 2 }));
       expect(await text()).toBe('first 5');
@@ -248,10 +249,10 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       alone = true;
       expect(await text()).toBe('first 5');
       away = false;
-      await store.putMany(set, 9, metatile(0, 0, 'second', 2), 0);
+      await store.put(set, 9, metatile(0, 0, 'second', 2), 0);
       expect(await text()).toBe('second 5');
-      await store.raiseGeneration('roads');
-      await store.dropLayer('roads');
+      await raise(store, 'roads');
+      await store.drop('roads', null);
       expect(await text()).toBeNull();
       await near.changesSince?.(cursor);
       away = true;
@@ -263,7 +264,7 @@ describeOnObjectStore('a store of packs', (_, stores) => {
 
   it('a read of a silent database is given up long before its statement times out', () =>
     stores().using(async (store, name) => {
-      await store.putMany(set, 9, metatile(0, 0, 'first', 1), 0);
+      await store.put(set, 9, metatile(0, 0, 'first', 1), 0);
       const way = await openDatabaseProxy(stores().location);
       const silent = await openDatabase({ location: way.address, clock: systemClock, log: silentLogger });
       const far = await stores().open(name, { database: silent });
@@ -273,8 +274,8 @@ describeOnObjectStore('a store of packs', (_, stores) => {
       const statement = silent.now().catch(() => 'the statement');
       const refused = (error: unknown) => (error as TilewardenError).code;
       const asked = [
-        far.get(set, { z: 9, x: 1, y: 1 }).catch(refused),
-        far.generation('roads').catch(refused),
+        Promise.resolve(far.get(set, { z: 9, x: 1, y: 1 })).catch(refused),
+        far.marks('roads').catch(refused),
       ];
       for (const one of asked) expect(await Promise.race([statement, one])).toBe('store-failed');
       await way.close();
@@ -288,7 +289,7 @@ describeOnObjectStores('the driver of a store of packs', (service, stores) => {
   it('a metatile is written with one request and read with one, which brings the tiles beside it', () =>
     stores().using(async (store) => {
       const [puts, gets] = [requestsOf(store, 'put'), requestsOf(store, 'get')];
-      await store.putMany(set, 9, metatile(4, 8, 'map'), 0);
+      await store.put(set, 9, metatile(4, 8, 'map'), 0);
       expect(requestsOf(store, 'put')).toBe(puts + 1);
       const beside: string[] = [];
       const found = await store.get(set, { z: 9, x: 5, y: 9 }, ({ x, y }, { bytes }) =>
@@ -302,11 +303,11 @@ describeOnObjectStores('the driver of a store of packs', (service, stores) => {
 
   it('a tile without its object is absent, and counted no longer', () =>
     stores().using(async (store, name) => {
-      await store.putMany(set, 9, [tile(0, 0, 'lost')], 0);
+      await store.put(set, 9, [tile(0, 0, 'lost')], 0);
       const bucket = await stores().bucket(name);
       await bucket.remove(await packsIn(bucket, stores().prefix(name)));
       expect(await store.get(set, { z: 9, x: 0, y: 0 })).toBeNull();
-      expect(await collect(store.pages(set))).toEqual([]);
+      expect(await collect(pagesIn(store, { set }))).toEqual([]);
       bucket.close();
     }));
 
@@ -314,7 +315,7 @@ describeOnObjectStores('the driver of a store of packs', (service, stores) => {
     const proxy = await openFaultProxy(await service.origin(), service.absent);
     await stores().using(
       async (store, name) => {
-        await store.putMany(set, 9, metatile(0, 0, 'kept'), 0);
+        await store.put(set, 9, metatile(0, 0, 'kept'), 0);
         proxy.mode = 'no-bucket';
         for (let x = 0; x < 4; x++) {
           await expect(store.get(set, { z: 9, x, y: 0 })).rejects.toMatchObject({ code: 'store-failed' });
@@ -322,7 +323,7 @@ describeOnObjectStores('the driver of a store of packs', (service, stores) => {
         proxy.mode = 'pass';
         expect(await collect(tilesIn(store, set, 9))).toHaveLength(16);
         await eventually('the store answers again', async () => {
-          const found = await store.get(set, { z: 9, x: 1, y: 0 }).catch(() => null);
+          const found = await Promise.resolve(store.get(set, { z: 9, x: 1, y: 0 })).catch(() => null);
           return found?.bytes.toString() === 'kept 1';
         });
         const bucket = await stores().bucket(name);

@@ -17,6 +17,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { copyTiles } from '../copy-tiles.ts';
 import { Directory } from '../index/directory.ts';
 import { PackIndex } from '../index/postgres/pack-index.ts';
+import { countStored, pagesIn } from '../read-tiles.ts';
 import { createMemoryStore } from '../segments/memory-store.ts';
 import { findUnlisted } from './pack-sweeper.ts';
 import { createSentinel } from './sentinel.ts';
@@ -28,9 +29,9 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
     let sweeps = false;
     await stores().using(
       async (store) => {
-        await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
+        await store.put(set, 9, metatile(0, 0, 'a'), 0);
         const id = await lastTileSet(stores().database);
-        await store.dropLayer('roads');
+        await store.drop('roads', null);
         await sql`update tile_sets set swept = true where id = ${id}`.execute(stores().database.change);
         sweeps = true;
         await untilForgotten(stores().database, id);
@@ -42,7 +43,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
   it('a store of packs is filled from another and emptied into one by copying', () =>
     stores().using(async (store) => {
       const memory = createMemoryStore({ type: 'memory' });
-      await memory.putMany(set, 9, [...metatile(0, 0, 'a', 5), ...metatile(14, 14, 'b', 6)], 0);
+      await memory.put(set, 9, [...metatile(0, 0, 'a', 5), ...metatile(14, 14, 'b', 6)], 0);
       const order = { layer: null, signal: new AbortController().signal, onProgress: () => {} };
       expect(await copyTiles({ ...order, from: memory, to: store })).toMatchObject({ tiles: 32, present: 0 });
       expect(await copyTiles({ ...order, from: memory, to: store })).toMatchObject({
@@ -52,8 +53,8 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
       const back = createMemoryStore({ type: 'memory' });
       await copyTiles({ ...order, from: store, to: back });
       expect((await back.get(set, { z: 9, x: 17, y: 17 }))?.bytes.toString()).toBe('b 15');
-      expect(sortedPages(await collect(back.pages(set)))).toEqual(
-        sortedPages(await collect(memory.pages(set))),
+      expect(sortedPages(await collect(pagesIn(back, { set })))).toEqual(
+        sortedPages(await collect(pagesIn(memory, { set }))),
       );
     }));
 
@@ -63,14 +64,14 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
     const name = `partly-slow-${service.name}`;
     const writer = await stores().open(name);
     const columns = Array.from({ length: 60 }, (_, x) => x);
-    await writer.putMany(
+    await writer.put(
       set,
       9,
       columns.map((x) => tile(8 * x, 0, `tile ${x}`)),
       0,
     );
     const store = await stores().open(name, { ...few, sweeps: () => false });
-    const read = (x: number) => store.get(set, { z: 9, x: 8 * x, y: 0 });
+    const read = async (x: number) => store.get(set, { z: 9, x: 8 * x, y: 0 });
     // Keys end with column and row of the pack, and a random part.
     proxy.hangs = (asked) => Number(/^GET .*\/(\d+)_0_/.exec(asked)?.[1] ?? 1) % 5 === 0;
     const outcomes = Promise.all(
@@ -93,7 +94,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
 
   it('the sweep finds objects that a crash has left without a row, but not those still being written', () =>
     stores().using(async (store, name) => {
-      await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+      await store.put(set, 9, metatile(0, 0, 'map'), 0);
       const bucket = await stores().bucket(name);
       const prefix = stores().prefix(name);
       const listed = (await bucket.list(prefix, null)).objects.find(({ key }) => !key.endsWith('.json'));
@@ -117,8 +118,8 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
     };
     await stores().using(
       async (store, name) => {
-        await store.putMany(set, 9, metatile(0, 0, 'kept'), 0);
-        await store.putMany({ ...set, layer: 'lost' }, 9, metatile(0, 0, 'lost'), 0);
+        await store.put(set, 9, metatile(0, 0, 'kept'), 0);
+        await store.put({ ...set, layer: 'lost' }, 9, metatile(0, 0, 'lost'), 0);
         const lost = sql`(select id from tile_sets where store = ${name} and layer = '"lost"')`;
         for (const table of ['packs', 'pages', 'usage'])
           await sql`delete from ${sql.table(table)} where tile_set in ${lost}`.execute(
@@ -152,7 +153,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
     const monotonic = () => systemClock.monotonic() + jump;
     await stores().using(
       async (store, name) => {
-        await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
+        await store.put(set, 9, metatile(0, 0, 'a'), 0);
         const bucket = await stores().bucket(name);
         const [listed = ''] = await packsIn(bucket, stores().prefix(name));
         await bucket.put(`${listed.slice(0, -8)}01234567`, Buffer.from('x'));
@@ -171,7 +172,7 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
 
   it('a database that is younger than the objects leaves unknown ones alone', () =>
     stores().using(async (store, name) => {
-      await store.putMany(set, 9, metatile(0, 0, 'a'), 0);
+      await store.put(set, 9, metatile(0, 0, 'a'), 0);
       const made = await openTestStores(service);
       const bucket = await stores().bucket(name);
       const options = { bucket, prefix: stores().prefix(name), database: made.database, name };
@@ -192,15 +193,15 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
     await stores().using(
       async (store) => {
         const tiles = Array.from({ length: 5 }, (_, x) => tile(8 * x, 0, 'a', 1));
-        await store.putMany(set, 12, tiles, 0);
+        await store.put(set, 12, tiles, 0);
         await addPacks(stores().database, 17);
         const renewed = tiles.map((one) => ({ ...one, createdAt: 2 }));
-        await store.putMany(set, 12, renewed, 0);
-        expect(await store.sweeping()).toMatchObject({ files: 5 });
+        await store.put(set, 12, renewed, 0);
+        expect((await store.usage()).sweeping).toMatchObject({ files: 5 });
         sweeps = true;
-        await store.dropLayer('roads');
+        await store.drop('roads', null);
         const isOver = ({ files }: { readonly files: number }) => files === 0;
-        await eventually('all objects are gone', () => store.sweeping(), isOver);
+        await eventually('all objects are gone', async () => (await store.usage()).sweeping, isOver);
         expect(requestsOf(store, 'delete')).toBe(service.name === 's3' ? 3 : 6);
       },
       { sweeps: () => sweeps },
@@ -209,9 +210,9 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
 
   it('packs are listed again from their bucket when the database is lost, with the newest of each tile', () =>
     stores().using(async (store, name) => {
-      await store.putMany(set, 9, metatile(0, 0, 'old', 1), 0);
-      await store.putMany(set, 9, metatile(2, 0, 'new', 2), 0);
-      await store.putMany(
+      await store.put(set, 9, metatile(0, 0, 'old', 1), 0);
+      await store.put(set, 9, metatile(2, 0, 'new', 2), 0);
+      await store.put(
         { ...set, layer: 'rivers' },
         3,
         [{ ...tile(5, 6, 'r', 9), validator: '"v"', madeBy: 4 }],
@@ -226,11 +227,11 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
       const text = async (x: number) => (await again.get(set, { z: 9, x, y: 0 }))?.bytes.toString();
       expect([await text(0), await text(2), await text(5)]).toEqual(['old 0', 'new 0', 'new 3']);
       expect(await again.get({ ...set, layer: 'rivers' }, { z: 3, x: 5, y: 6 })).toMatchObject({ madeBy: 4 });
-      expect(sortedPages(await collect(again.pages(set)))).toEqual(
-        sortedPages(await collect(store.pages(set))),
+      expect(sortedPages(await collect(pagesIn(again, { set })))).toEqual(
+        sortedPages(await collect(pagesIn(store, { set }))),
       );
-      await again.dropLayer('rivers');
-      await again.putMany({ ...set, layer: 'rivers' }, 3, [tile(5, 6, 'again', 10)], 0);
+      await again.drop('rivers', null);
+      await again.put({ ...set, layer: 'rivers' }, 3, [tile(5, 6, 'again', 10)], 0);
       await again.close();
       await lost.close();
     }));
@@ -240,7 +241,7 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
       const place = { gridSet: set.gridSet, z: 9, rect: { minX: 0, minY: 0, maxX: 15, maxY: 15 } };
       await new PackIndex(stores().database, name).ticketsAfter(1000);
       const { number } = await store.ticket(set.layer, place);
-      await store.putMany(set, 9, metatile(0, 0, 'a'), number);
+      await store.put(set, 9, metatile(0, 0, 'a'), number);
       const lost = await openTestStores(service);
       const listing = stores().rebuild(name, {
         database: lost.database,
@@ -260,8 +261,8 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
     const proxy = await openFaultProxy(await service.origin());
     await stores().using(
       async (store) => {
-        await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
-        const get = () => store.get(set, { z: 9, x: 0, y: 0 });
+        await store.put(set, 9, metatile(0, 0, 'map'), 0);
+        const get = async () => store.get(set, { z: 9, x: 0, y: 0 });
         proxy.mode = 'fail';
         for (let failure = 0; failure < 5; failure++)
           await expect(get()).rejects.toMatchObject({ code: 'store-failed' });
@@ -277,9 +278,9 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
     await stores().using(
       async (store) => {
         proxy.mode = 'slow';
-        const late = store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+        const late = store.put(set, 9, metatile(0, 0, 'map'), 0);
         await expect(late).rejects.toMatchObject({ code: 'store-failed' });
-        expect(await store.count(set, 9, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toEqual(NOTHING);
+        expect(await countStored(store, set, 9, { minX: 0, minY: 0, maxX: 9, maxY: 9 })).toEqual(NOTHING);
       },
       { origin: proxy.url, timeoutSeconds: 0.2 },
     );
@@ -292,11 +293,11 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
     const clock = { ...systemClock, monotonic: () => 0 };
     await stores().using(
       async (store) => {
-        await store.putMany(set, 9, metatile(0, 0, 'map'), 0);
+        await store.put(set, 9, metatile(0, 0, 'map'), 0);
         let writes = 0;
         proxy.watch = (asked) => void (asked.startsWith('PUT') && writes++);
         proxy.hangs = (asked) => asked.startsWith('PUT');
-        const write = store.putMany(set, 9, metatile(4, 4, 'map'), 0).catch(codeOfFailure);
+        const write = store.put(set, 9, metatile(4, 4, 'map'), 0).catch(codeOfFailure);
         await eventually('the write is under way', () => writes === 1);
         proxy.mode = 'fail';
         for (let failure = 0; failure < 5; failure++)

@@ -10,13 +10,13 @@ describe('a memory store', () => {
 
   it('a memory store refuses tiles above its limit, and takes them when there is room again', async () => {
     const store = createMemoryStore({ type: 'memory', maxBytes: 100 });
-    await store.putMany(set, 1, [tile(0, 60), tile(1, 40)], 0);
-    await expect(store.putMany(set, 1, [tile(2, 1)], 0)).rejects.toMatchObject({ code: 'store-full' });
-    await store.putMany(set, 1, [tile(0, 30)], 0);
-    await store.putMany(set, 1, [tile(2, 30)], 0);
-    await expect(store.putMany(set, 1, [tile(3, 1)], 0)).rejects.toMatchObject({ code: 'store-full' });
+    await store.put(set, 1, [tile(0, 60), tile(1, 40)], 0);
+    await expect(store.put(set, 1, [tile(2, 1)], 0)).rejects.toMatchObject({ code: 'store-full' });
+    await store.put(set, 1, [tile(0, 30)], 0);
+    await store.put(set, 1, [tile(2, 30)], 0);
+    await expect(store.put(set, 1, [tile(3, 1)], 0)).rejects.toMatchObject({ code: 'store-full' });
     await store.edit(set, 1, { minX: 0, minY: 0, maxX: 0, maxY: 0 }, { type: 'remove' });
-    await store.putMany(set, 1, [tile(3, 1)], 0);
+    await store.put(set, 1, [tile(3, 1)], 0);
     expect(await store.get(set, { z: 1, x: 3, y: 0 })).not.toBeNull();
   });
 });

@@ -2,13 +2,12 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { asTileStore } from '../as-tile-store.ts';
 import type { BytePlace } from '../bytes.ts';
 import { isRefusedByTrigger, storeFailure } from '../index/index-failure.ts';
 import { createMemoryIndex, type IndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import type { PackObject } from '../pack-object.ts';
-import type { TileStore } from '../tile-store.ts';
+import type { Store } from '../store.ts';
 import { createIndexedStore } from './indexed-store.ts';
 import type { MemoryStoreOptions } from './memory-store-options.ts';
 import type { RunCommand } from './segment-writer.ts';
@@ -18,7 +17,7 @@ import { SegmentWriting, type WritableBytes } from './segment-writing.ts';
 export function createMemoryStore(
   { maxBytes }: MemoryStoreOptions,
   { clock, log }: Env = { clock: systemClock, log: silentLogger },
-): TileStore {
+): Store {
   const db = createMemoryIndex();
   db.exec('CREATE INDEX segments_dead ON segments (id) WHERE live <= 0');
   if (maxBytes !== undefined) limitBytes(db, maxBytes);
@@ -48,7 +47,7 @@ export function createMemoryStore(
     clock,
     log,
   });
-  return asTileStore({ ...store, close: () => run('close', []) });
+  return { ...store, close: () => run('close', []) };
 }
 
 /** A put that would exceed it is rolled back. */

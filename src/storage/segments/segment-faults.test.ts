@@ -18,11 +18,20 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { started } from '../../../scripts/started.mjs';
-import { collect, recount, sortedPages, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
+import {
+  closeMark,
+  collect,
+  raise,
+  recount,
+  sortedPages,
+  tile,
+  tilesIn,
+} from '../../../test/contracts/tile-store-tools.ts';
 import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { openStoreIn } from '../../../test/fixtures/segment-store.ts';
-import type { TileStore } from '../tile-store.ts';
+import { countStored, pagesIn, readNow } from '../read-tiles.ts';
+import type { Store } from '../store.ts';
 
 const set = { layer: 'shared', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const all = { minX: 0, minY: 0, maxX: 255, maxY: 255 };
@@ -33,9 +42,9 @@ const folder = mkdtempSync(join(tmpdir(), 'segment-faults-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let root: string;
-const opened: TileStore[] = [];
+const opened: Store[] = [];
 
-async function open(): Promise<TileStore> {
+async function open(): Promise<Store> {
   const store = await openStoreIn(root, options);
   opened.push(store);
   return store;
@@ -50,7 +59,7 @@ beforeEach(() => {
 });
 afterEach(closeAll);
 
-const contentAt = async (store: TileStore, x: number, y: number) =>
+const contentAt = async (store: Store, x: number, y: number) =>
   (await store.get(set, { z: 8, x, y }))?.bytes.toString() ?? null;
 
 function segmentFiles(): string[] {
@@ -58,8 +67,8 @@ function segmentFiles(): string[] {
   return names.filter((name) => name.endsWith('.tiles')).map((name) => join(root, 'segments', name));
 }
 
-async function isCountedRight(store: TileStore): Promise<void> {
-  expect(sortedPages(await collect(store.pages(set)))).toEqual(await recount(store, set));
+async function isCountedRight(store: Store): Promise<void> {
+  expect(sortedPages(await collect(pagesIn(store, { set })))).toEqual(await recount(store, set));
 }
 
 async function startWriter(): Promise<ChildProcess> {
@@ -75,11 +84,11 @@ it('no tile of another process outlives a truncation that is newer', async () =>
     Math.max(0, ...(await collect(tilesIn(ours, set, 8))).map(({ createdAt }) => createdAt));
   const truncations = [
     () => ours.edit(set, 8, all, { type: 'remove' }),
-    () => ours.dropLayer(set.layer),
-    () => ours.dropTileSet(set),
+    () => ours.drop(set.layer, null),
+    () => ours.drop(set.layer, set),
   ];
   for (let round = 0; round < inLength(3, 60); round++) {
-    const generation = await ours.raiseGeneration(set.layer);
+    const generation = await raise(ours, set.layer);
     await truncations[round % truncations.length]?.();
     await expect.poll(newest, { interval: 1 }).toBeGreaterThanOrEqual(generation);
     for await (const { createdAt } of tilesIn(ours, set, 8))
@@ -104,16 +113,16 @@ it('every tile is whole and every page counted after a writer is killed', async 
     for (const { x, y, bytes } of entries)
       expect(await contentAt(ours, x, y)).toBe(Buffer.alloc(bytes, '0;').toString());
     await isCountedRight(ours);
-    await ours.putMany(set, 8, [tile(127, 127, '0;')], 0);
+    await ours.put(set, 8, [tile(127, 127, '0;')], 0);
   }
 });
 
 it('tiles that are replaced and removed give their space back, and the others stay', async () => {
   const store = await open();
-  await store.putMany(set, 8, [tile(200, 200, 'stays')], 0);
+  await store.put(set, 8, [tile(200, 200, 'stays')], 0);
   const large = (round: number) =>
     Array.from({ length: 16 }, (_, x) => tile(x, 1, `${round} ${'x'.repeat(9000)}`));
-  for (let round = 0; round < 30; round++) await store.putMany(set, 8, large(round), 0);
+  for (let round = 0; round < 30; round++) await store.put(set, 8, large(round), 0);
   const size = () => segmentFiles().reduce((sum, file) => sum + statSync(file).size, 0);
   await expect.poll(size, { timeout: 60_000 }).toBeLessThan(600_000);
   expect(await contentAt(store, 3, 1)).toBe(`29 ${'x'.repeat(9000)}`);
@@ -129,14 +138,14 @@ it.each([
   ['a file that is gone', (file: string) => rmSync(file)],
 ])('a tile is not shown, and can be stored again: %s', async (_, damage) => {
   const first = await open();
-  await first.putMany(set, 8, [tile(1, 1, 'a'.repeat(500)), tile(2, 1, 'b')], 0);
+  await first.put(set, 8, [tile(1, 1, 'a'.repeat(500)), tile(2, 1, 'b')], 0);
   await closeAll();
   segmentFiles().forEach(damage);
   const store = await open();
-  expect(store.getNow?.(set, { z: 8, x: 1, y: 1 })).toBeUndefined();
+  expect(readNow(store, set, { z: 8, x: 1, y: 1 })).toBeUndefined();
   expect(await contentAt(store, 1, 1)).toBeNull();
-  expect(await store.count(set, 8, all)).toMatchObject({ tiles: 1 });
-  await store.putMany(set, 8, [tile(1, 1, 'again')], 0);
+  expect(await countStored(store, set, 8, all)).toMatchObject({ tiles: 1 });
+  await store.put(set, 8, [tile(1, 1, 'again')], 0);
   expect(await contentAt(store, 1, 1)).toBe('again');
 });
 
@@ -148,7 +157,7 @@ function overwrite(file: string, at: number): void {
 
 it('a damaged row names nothing, and its page is counted right when tiles are stored again', async () => {
   const first = await open();
-  await first.putMany(set, 8, [tile(1, 1, 'one'), tile(2, 1, 'two'), tile(9, 9, 'beside')], 0);
+  await first.put(set, 8, [tile(1, 1, 'one'), tile(2, 1, 'two'), tile(9, 9, 'beside')], 0);
   await closeAll();
   const db = new Database(join(root, 'index.sqlite'));
   const rows = db
@@ -162,49 +171,49 @@ it('a damaged row names nothing, and its page is counted right when tiles are st
   const store = await open();
   expect(await contentAt(store, 1, 1)).toBeNull();
   expect(await contentAt(store, 9, 9)).toBe('beside');
-  await store.putMany(set, 8, [tile(1, 1, 'again')], 0);
+  await store.put(set, 8, [tile(1, 1, 'again')], 0);
   expect(await contentAt(store, 1, 1)).toBe('again');
   await isCountedRight(store);
 });
 
 it('a truncation takes effect after an index of earlier was restored', async () => {
   const first = await open();
-  await first.putMany(set, 8, [tile(1, 1, 'first')], (await first.ticket(set.layer)).number);
+  await first.put(set, 8, [tile(1, 1, 'first')], (await first.ticket(set.layer)).number);
   await closeAll();
   const backup = join(folder, 'backup.sqlite');
   cpSync(join(root, 'index.sqlite'), backup);
   const second = await open();
   for (let round = 0; round < 20; round++) {
     const { number } = await second.ticket(set.layer);
-    await second.putMany(set, 8, [tile(1, 1, `later ${round}`), tile(2, 1, 'x'.repeat(30_000))], number);
+    await second.put(set, 8, [tile(1, 1, `later ${round}`), tile(2, 1, 'x'.repeat(30_000))], number);
   }
   await closeAll();
   cpSync(backup, join(root, 'index.sqlite'));
   const store = await open();
   const files = new Map(segmentFiles().map((file) => [file, readFileSync(file)]));
   const { number } = await store.ticket(set.layer);
-  await store.putMany(set, 8, [tile(3, 1, 'after')], number);
+  await store.put(set, 8, [tile(3, 1, 'after')], number);
   expect(await contentAt(store, 3, 1)).toBe('after');
   for (const [file, bytes] of files) expect(readFileSync(file).equals(bytes)).toBe(true);
-  const before = await store.raiseGeneration(set.layer, null, { type: 'hide', at: 1 });
+  const before = await raise(store, set.layer, null, { type: 'hide', at: 1 });
   expect([await contentAt(store, 1, 1), await contentAt(store, 3, 1)]).toEqual([null, null]);
   expect(await store.edit(set, 8, all, { type: 'remove', before })).toMatchObject({ tiles: 2 });
 });
 
 it('two processes on an index of earlier store their tiles in segments of their own', async () => {
   const first = await open();
-  await first.putMany(set, 8, [tile(1, 1, 'first')], 0);
+  await first.put(set, 8, [tile(1, 1, 'first')], 0);
   await closeAll();
   const backup = join(folder, 'earlier.sqlite');
   cpSync(join(root, 'index.sqlite'), backup);
   for (let round = 0; round < 3; round++) {
     const later = await open();
-    await later.putMany(set, 8, [tile(1, 1, `later ${round}`)], 0);
+    await later.put(set, 8, [tile(1, 1, `later ${round}`)], 0);
     await closeAll();
   }
   cpSync(backup, join(root, 'index.sqlite'));
   const stores = await Promise.all([open(), open(), open()]);
-  await Promise.all(stores.map((store, x) => store.putMany(set, 8, [tile(x, 9, `of ${x}`)], 0)));
+  await Promise.all(stores.map((store, x) => store.put(set, 8, [tile(x, 9, `of ${x}`)], 0)));
   for (const x of [0, 1, 2]) expect(await contentAt(await open(), x, 9)).toBe(`of ${x}`);
 });
 
@@ -213,21 +222,21 @@ it('marks of the same places are joined, and each is closed by itself', async ()
   const at = { gridSet: set.gridSet, z: 8, rect: { minX: 0, minY: 0, maxX: 7, maxY: 7 } };
   const effect = { type: 'hide' as const, at: 1 };
   const write = async (content: string) =>
-    store.putMany(set, 8, [tile(1, 1, content)], (await store.ticket(set.layer, at)).number);
+    store.put(set, 8, [tile(1, 1, content)], (await store.ticket(set.layer, at)).number);
   await write('oldest');
-  const first = await store.raiseGeneration(set.layer, [at], effect);
+  const first = await raise(store, set.layer, [at], effect);
   await write('between');
-  const second = await store.raiseGeneration(set.layer, [at], effect);
+  const second = await raise(store, set.layer, [at], effect);
   expect(await contentAt(store, 1, 1)).toBeNull();
-  await store.closeMark(set.layer, second);
+  await closeMark(store, second);
   expect(await contentAt(store, 1, 1)).toBe('between');
-  const third = await store.raiseGeneration(set.layer, [at], effect);
-  await store.closeMark(set.layer, first);
+  const third = await raise(store, set.layer, [at], effect);
+  await closeMark(store, first);
   expect(await contentAt(store, 1, 1)).toBeNull();
-  expect((await store.openMarks()).map(({ number }) => number)).toEqual([third]);
-  await store.closeMark(set.layer, third);
+  expect((await store.marks()).map(({ number }) => number)).toEqual([third]);
+  await closeMark(store, third);
   expect(await contentAt(store, 1, 1)).toBe('between');
-  await expect(store.putMany(set, 8, [tile(1, 1, 'late')], first)).rejects.toMatchObject({
+  await expect(store.put(set, 8, [tile(1, 1, 'late')], first)).rejects.toMatchObject({
     code: 'generation-stale',
   });
 });

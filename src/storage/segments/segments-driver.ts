@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { misconfigured } from '../../domain/errors.ts';
-import { asTileStore } from '../as-tile-store.ts';
 import { guardFreeSpace } from '../guard-free-space.ts';
 import type { StoreTools } from '../store-driver.ts';
 import { type SegmentStoreOptions, segmentStoreOptions } from './segment-store-options.ts';
@@ -19,7 +18,7 @@ export const segmentsDriver = {
   async open(options: SegmentStoreOptions, tools: StoreTools) {
     refuseFormerStore(tools.root);
     const { openSegmentStore } = await import('./segment-store.ts');
-    const store = asTileStore(await openSegmentStore(options, tools));
+    const store = await openSegmentStore(options, tools);
     return tools.readOnly
       ? store
       : guardFreeSpace(store, { minFreePercent: options.minFreePercent, ...tools });
