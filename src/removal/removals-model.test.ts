@@ -13,6 +13,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { inLength, randomSeed } from '../../test/fixtures/length.ts';
 import { createGate } from '../../test/fixtures/pipeline-harness.ts';
 import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
+import { type Command, commands, NAMES, PLACES, ZOOM } from '../../test/fixtures/removal-commands.ts';
 import type { BoundLayer } from '../catalog/catalog.ts';
 import { type Format, formatOf } from '../domain/format.ts';
 import { createGridSet } from '../domain/grid-set.ts';
@@ -36,70 +37,9 @@ const SIZE = 16;
 const EXTENT = { minX: -1000, minY: -1000, maxX: 1000, maxY: 1000 };
 const GRID = { name: 'model', srs: 3857, extent: EXTENT, levels: 4, tileWidth: SIZE, tileHeight: SIZE };
 const subset = createGridSubset(createGridSet(GRID));
-const ZOOM = 3;
-/** Far apart: a place above is a little larger than the one below. */
-const PLACES = [0, 4].map((x) => ({ z: ZOOM, x, y: 0 }));
-const NAMES = ['lower', 'upper', 'top'] as const;
 const [LOWER] = NAMES;
 const PNG = formatsOf('image/png');
 const cutter = new MetatileCutter();
-
-type Command =
-  | { readonly do: 'change' | 'switch' | 'release' | 'settle' | 'kill' | 'jump' }
-  | { readonly do: 'hold'; readonly process: number }
-  | { readonly do: 'clean'; readonly process: number; readonly stopped: boolean }
-  | { readonly do: 'read' | 'seed'; readonly process: number; readonly layer: number; readonly place: number }
-  | {
-      readonly do: 'remove';
-      readonly process: number;
-      readonly layer: number;
-      /** None: everywhere. */
-      readonly place: number;
-      readonly type: Removal['type'];
-      readonly fate: 'awaited' | 'overlaps' | 'stopped' | 'lost' | 'task';
-    };
-
-const process = fc.nat(1);
-const layer = fc.nat(NAMES.length - 1);
-const place = fc.nat(PLACES.length - 1);
-const commands: fc.Arbitrary<Command[]> = fc.array(
-  fc.oneof(
-    { weight: 4, arbitrary: fc.record({ do: fc.constant('change' as const) }) },
-    {
-      weight: 8,
-      arbitrary: fc.record({ do: fc.constantFrom('read' as const, 'seed' as const), process, layer, place }),
-    },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('hold' as const), process }) },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        do: fc.constantFrom(
-          'switch' as const,
-          'release' as const,
-          'settle' as const,
-          'kill' as const,
-          'jump' as const,
-        ),
-      }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.record({ do: fc.constant('clean' as const), process, stopped: fc.boolean() }),
-    },
-    {
-      weight: 5,
-      arbitrary: fc.record({
-        do: fc.constant('remove' as const),
-        process,
-        layer,
-        place: fc.nat(PLACES.length),
-        type: fc.constantFrom('hide' as const, 'outdate' as const),
-        fate: fc.constantFrom('awaited', 'overlaps', 'stopped', 'lost', 'task'),
-      }),
-    },
-  ),
-  { minLength: 5, maxLength: 30 },
-);
 
 let root: string;
 let stores: readonly Store[];

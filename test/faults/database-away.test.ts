@@ -30,6 +30,7 @@ it.each([
     await node.untilStored();
     const readiness = async () => (await fetch(`${node.url}/readyz`)).text();
 
+    whenOver(() => proxy.mend());
     proxy[how]();
     await eventually('the node says so', readiness, (text) => text.startsWith('ready: the database'));
     for (const at of cached) expect((await node.tile(at)).cache).toBe('HIT');
