@@ -5,17 +5,10 @@ import type { ZoomEstimate } from './task-service.ts';
 
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-/** Stored tiles by zoom, in one block each. */
+/** Stored tiles by zoom. */
 function storeOf(stored: Readonly<Record<number, StoreChange>>): Store {
-  return {
-    async *parts(_set: unknown, z: number) {
-      const part = stored[z];
-      if (part) yield part;
-    },
-    async *pages() {
-      for (const [z, amount] of Object.entries(stored)) yield { z: Number(z), ...amount };
-    },
-  } as unknown as Store;
+  const levels = Object.entries(stored).map(([z, amount]) => ({ set: SET, z: Number(z), ...amount }));
+  return { usage: async () => ({ levels }) } as unknown as Store;
 }
 
 function zoom(z: number, tiles: number, cached: Partial<StoreChange> = {}): ZoomEstimate {
