@@ -30,7 +30,7 @@ import { tileSetsIn } from '../storage/read-tiles.ts';
 import { openSegmentStore } from '../storage/segments/segment-store.ts';
 import type { Store } from '../storage/store.ts';
 import { applyMark } from './cleaner.ts';
-import type { RaisedMarks, Removal } from './removal.ts';
+import type { RaisedMarks } from './removal.ts';
 import { createRemovals, type Removals } from './removals.ts';
 
 const SIZE = 16;
