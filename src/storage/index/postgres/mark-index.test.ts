@@ -39,7 +39,11 @@ describeOnMemoryObjects('marks in PostgreSQL', (_, stores) => {
   it('a mark over several places hides the tiles of each of them and no others', () =>
     stores().using(async (store) => {
       await store.put(set, 9, metatile(0, 0, 'map'), 0);
-      const at = (x: number) => ({ gridSet: set.gridSet, z: 9, rect: { minX: x, minY: 1, maxX: x, maxY: 1 } });
+      const at = (x: number) => ({
+        gridSet: set.gridSet,
+        z: 9,
+        rect: { minX: x, minY: 1, maxX: x, maxY: 1 },
+      });
       const effect = { type: 'hide', at: 1 } as const;
       await store.mark({ type: 'raise', raises: [{ layer: 'roads', places: [at(0), at(2)], effect }] });
       const found = await Promise.all([0, 1, 2].map((x) => store.get(set, { z: 9, x, y: 1 })));
