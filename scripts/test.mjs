@@ -10,7 +10,7 @@ import { requireNode, StepError, say } from './steps.mjs';
  * need a program that may be being installed.
  */
 const WITHOUT_DATABASE = [
-  ...['src/domain/', 'src/lib/', 'src/raster/', 'packages/', 'src/pipeline/'],
+  ...['src/domain/', 'src/lib/', 'src/raster/', 'packages/'],
   ...['src/sources/layer/', 'src/sources/wms/', 'src/sources/world/', 'src/sources/xyz/'],
 ];
 
