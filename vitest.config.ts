@@ -5,20 +5,22 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { WAIT_TIMEOUT_MS } from './test/fixtures/eventually.ts';
 
+/** Measures processor time: in a process without the garbage of other files. */
+const FIRST = /\/test\/security\/scanners\./;
 /** The longest files, other tests of whole servers, then rooms whose tests wait for a database, a bucket or many files. */
 const LONG = [
-  /\/(test\/(e2e\/(console|nodes|processes)|faults\/|security\/login)|src\/(cluster\/leadership|storage\/packs\/))/,
+  /\/(test\/(e2e\/(console|nodes|processes)|faults\/|security\/(front|login))|src\/(cluster\/leadership|storage\/objects\/))/,
   /\/test\//,
   /\/src\/(app|db|quota|storage)\//,
 ];
 /** Where no or few tests load test/fixtures/needs.ts, which waits while programs are being installed. */
-const WITHOUT_PROGRAMS = /\/src\/(?!export\/|storage\/packs\/|sources\/upstream\/)/;
+const WITHOUT_PROGRAMS = /\/src\/(?!export\/|storage\/objects\/|sources\/upstream\/)/;
 
 /** Long files first, so that the end of a run does not wait for one of them. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isInstalling = existsSync(process.env.TEST_INSTALLING ?? '');
-    const order = [...(isInstalling ? [WITHOUT_PROGRAMS] : []), ...LONG, /^/];
+    const order = [FIRST, ...(isInstalling ? [WITHOUT_PROGRAMS] : []), ...LONG, /^/];
     const place = ({ moduleId }: TestSpecification) => order.findIndex((room) => room.test(moduleId));
     return (await super.sort(files)).sort((one, other) => place(one) - place(other));
   }
