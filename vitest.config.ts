@@ -9,7 +9,7 @@ import { WAIT_TIMEOUT_MS } from './test/fixtures/eventually.ts';
 const FIRST = /\/test\/security\/scanners\./;
 /** The longest files, other tests of whole servers, then rooms whose tests wait for a database, a bucket or many files. */
 const LONG = [
-  /\/(test\/(e2e\/(console|nodes|processes)|faults\/|security\/(front|login))|src\/(cluster\/leadership|storage\/objects\/))/,
+  /\/(test\/(e2e\/(console|nodes|processes)|faults\/|security\/(front|login))|src\/(cluster\/leadership|removal\/removals-model|storage\/objects\/))/,
   /\/test\//,
   /\/src\/(app|db|quota|storage)\//,
 ];
