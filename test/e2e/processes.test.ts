@@ -12,7 +12,8 @@ import { expectCleanLog, type RunningServer, startServer, temporaryFolder } from
 
 const PROCESSES = 3;
 /** One that is killed while it starts is tried again; pieces of its workers go to others. */
-const REPLACED = /another one is started|a worker stopped responding|does not respond|could not be started; retrying/;
+const REPLACED =
+  /another one is started|a worker stopped responding|does not respond|could not be started; retrying/;
 
 const EXPECTED = new RegExp(`${REPLACED.source}|settings cannot be used`);
 
