@@ -99,7 +99,7 @@ async function* pagesIn(
 function isBefore(a: PageUsage, b: PageUsage | undefined, policy: ExpirationPolicy): boolean {
   if (!b) return true;
   if (policy === 'LFU' && a.rank !== b.rank) return a.rank < b.rank;
-  return a.touchedAt < b.touchedAt;
+  return a.touchedAt === b.touchedAt ? a.usedAt < b.usedAt : a.touchedAt < b.touchedAt;
 }
 
 export function add(a: Evicted, b: Evicted): Evicted {

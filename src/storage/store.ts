@@ -114,7 +114,7 @@ export interface PageFilter {
   readonly rect?: TileRect;
 }
 
-/** In the order in which pages go: by `touchedAt`, or by `rank` and then `touchedAt`. */
+/** In the order in which pages go: by `touchedAt` and then `usedAt`, or by `rank` and then `touchedAt`. */
 export interface EvictionOrder {
   readonly first: 'LRU' | 'LFU';
   /** Left out: those of all layers. */

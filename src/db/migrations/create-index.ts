@@ -50,7 +50,7 @@ const TABLES = [
      primary key (tile_set, z, band, x, y)
    ) with (fillfactor = 80)`,
   'create index pages_renewed on pages using brin (renewed) with (pages_per_range = 16)',
-  'create index pages_lru on pages (tile_set, touched_at, z, band, x, y) where tiles > 0',
+  'create index pages_lru on pages (tile_set, touched_at, used_at, z, band, x, y) where tiles > 0',
   'create index pages_lfu on pages (tile_set, rank, touched_at, z, band, x, y) where tiles > 0',
   `create table usage (
      tile_set integer not null,

@@ -56,7 +56,7 @@ function readWithin(db: IndexFile, filter: PageFilter, after: PageCursor): PageS
   };
 }
 
-const ORDERS = { LRU: ['touched_at', 'id'], LFU: ['rank', 'touched_at', 'id'] };
+const ORDERS = { LRU: ['touched_at', 'used_at', 'id'], LFU: ['rank', 'touched_at', 'id'] };
 
 /**
  * The pages of each tile set are in order; those with the earliest pages are merged. So pages of other layers, and of tile sets
@@ -77,7 +77,8 @@ function readFirst(db: IndexFile, { first, layer }: EvictionOrder, after: PageCu
     )
     .all(...cursor, ...(layer === undefined ? [] : [JSON.stringify(layer)]), ...cursor);
   const last = rows.length === MERGED_ROWS && rows.at(-1);
-  const end = last && (first === 'LRU' ? [last.touchedAt, last.id] : [last.rank, last.touchedAt, last.id]);
+  const end =
+    last && (first === 'LRU' ? [last.touchedAt, last.usedAt, last.id] : [last.rank, last.touchedAt, last.id]);
   return { pages: pagesOf(rows), next: end || null };
 }
 

@@ -32,7 +32,7 @@ export const SCHEMA = `
     written_at INTEGER NOT NULL, touched_at INTEGER NOT NULL, hits INTEGER NOT NULL DEFAULT 0, used_at INTEGER NOT NULL DEFAULT 0,
     rank REAL NOT NULL DEFAULT 0);
   CREATE UNIQUE INDEX pages_by_place ON pages (tile_set, z, band, x, y);
-  CREATE INDEX pages_lru ON pages (tile_set, touched_at, id);
+  CREATE INDEX pages_lru ON pages (tile_set, touched_at, used_at, id);
   CREATE INDEX pages_lfu ON pages (tile_set, rank, touched_at, id);
 
   CREATE TABLE usage (tile_set INTEGER NOT NULL, z INTEGER NOT NULL, tiles INTEGER NOT NULL, bytes INTEGER NOT NULL,

@@ -90,34 +90,39 @@ it('pages come in the order of the policy, of one layer and of all, whatever was
   fc.assert(
     fc.asyncProperty(steps, async (given) => {
       const { store, clock } = await openStore();
-      const model = new Map<string, { layer: string; touched: number; rank: number }>();
+      const model = new Map<string, { layer: string; touched: number; used: number; rank: number }>();
       for (const { layer, parametersId, page, hits, after, ...step } of given) {
         await clock.run(after);
         const [set, now] = [setOf(layer, parametersId), clock.now()];
         const name = `${layer} ${parametersId} ${page}`;
         const known = model.get(name);
         if (step.do === 'put') await put(store, set, page, now);
-        if (step.do === 'put') model.set(name, { layer, touched: now, rank: known?.rank ?? 0 });
+        if (step.do === 'put')
+          model.set(name, { layer, touched: now, used: known?.used ?? 0, rank: known?.rank ?? 0 });
         if (step.do === 'use') await use(store, set, page, now, hits);
         if (step.do === 'use' && known)
-          model.set(name, { layer, touched: now, rank: addRanks(known.rank, rankOfRequests(hits, now)) });
+          model.set(name, {
+            layer,
+            touched: now,
+            used: now,
+            rank: addRanks(known.rank, rankOfRequests(hits, now)),
+          });
         if (step.do === 'remove') model.delete(name);
         if (step.do === 'remove') await store.edit(set, Z, blockAt(page, 0, PAGE_SIZE), { type: 'remove' });
       }
       const touched = (at: number) => Math.floor(at / STEP) * STEP;
       for (const layer of [undefined, ...LAYERS]) {
         const there = [...model.values()].filter((page) => layer === undefined || page.layer === layer);
-        const keysOf = (pages: readonly { touched: number; rank: number }[]) =>
-          pages.map((page) => [page.rank.toFixed(6), touched(page.touched)]);
         for (const first of ['LRU', 'LFU'] as const) {
           const found = await inOrder(store, layer === undefined ? { first } : { first, layer });
-          const rank = (page: { rank: number }) => (first === 'LFU' ? page.rank : 0);
-          const expected = [...there].sort(
-            (a, b) => rank(a) - rank(b) || touched(a.touched) - touched(b.touched),
+          const keyOf = (page: { touched: number; used: number; rank: number }) =>
+            first === 'LFU' ? [page.rank, touched(page.touched)] : [touched(page.touched), page.used];
+          const expected = there.map(keyOf).sort(([a = 0, b = 0], [c = 0, d = 0]) => a - c || b - d);
+          const keys = found.map(({ touchedAt, usedAt, rank }) =>
+            keyOf({ touched: touchedAt, used: usedAt, rank }),
           );
-          const keys = keysOf(found.map(({ touchedAt, rank }) => ({ touched: touchedAt, rank })));
-          const shown = (all: typeof keys) => (first === 'LFU' ? all : all.map(([, at]) => at));
-          expect(shown(keys)).toEqual(shown(keysOf(expected)));
+          const rounded = (all: typeof keys) => all.map((key) => key.map((part) => part.toFixed(6)));
+          expect(rounded(keys)).toEqual(rounded(expected));
         }
       }
       const { levels } = await store.usage();

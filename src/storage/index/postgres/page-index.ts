@@ -31,7 +31,7 @@ const PAGE_ROWS = 1000;
 const MERGED_ROWS = 64;
 const PLACE = ['tile_set', 'z', 'band', 'x', 'y'] as const;
 const ORDERS = {
-  LRU: ['touched_at', ...PLACE],
+  LRU: ['touched_at', 'used_at', ...PLACE],
   LFU: ['rank', 'touched_at', ...PLACE],
 } as const;
 /** Greater than the page before the first. */
@@ -163,6 +163,7 @@ function columnsOf(order: readonly PageColumn[]): RawBuilder<unknown> {
 const TYPES = {
   rank: 'float8',
   touched_at: 'bigint',
+  used_at: 'bigint',
   tile_set: 'int',
   z: 'smallint',
   band: 'int',
@@ -176,8 +177,9 @@ function isAfter(order: readonly PageColumn[], cursor: readonly number[]): RawBu
 }
 
 function cursorValue(row: PageRow, column: PageColumn): number {
-  const { tileSet, z, band, pageX, pageY, touchedAt, rank } = row;
-  return { tile_set: tileSet, z, band, x: pageX, y: pageY, touched_at: touchedAt, rank }[column];
+  const { tileSet, z, band, pageX, pageY, touchedAt, usedAt, rank } = row;
+  const place = { tile_set: tileSet, z, band, x: pageX, y: pageY };
+  return { ...place, touched_at: touchedAt, used_at: usedAt, rank }[column];
 }
 
 function withinPages({ z, rect }: PageFilter): RawBuilder<unknown> {
