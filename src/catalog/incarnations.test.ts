@@ -19,7 +19,7 @@ const registry = createGridSetRegistry(builtInGridSets());
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
 function facets(source: string, defaults: string, grid: string): TileFacets {
-  return { source, defaults, gridSets: new Map([['EPSG:900913', grid]]) };
+  return { source, defaults, gridSets: new Map([['EPSG:900913', grid]]), below: [] };
 }
 
 function sourceDigest(source: object): string {
