@@ -1,4 +1,4 @@
-import { gridSetNames } from '../catalog/create-layer.ts';
+import { formatNames, gridSetNames } from '../catalog/create-layer.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
@@ -134,7 +134,7 @@ function problemOfDrawing(
       message: `names ${below.name}, which shows its tiles to each caller alone (passCredentials)`,
     };
   }
-  if (!below.formats.some((format) => format.startsWith('image/'))) {
+  if (!formatNames(below).some((format) => format.startsWith('image/'))) {
     return { path: ['layer'], message: `names ${below.name}, which has no pictures to draw from` };
   }
   const strange = offeredBy(layer, gridSets).find(
@@ -200,7 +200,7 @@ export function scheduleProblems(layer: GivenLayer, path: ValuePath): readonly E
           ]
         : []),
       ...notOffered([...at, 'gridSet'], schedule.gridSet, gridSets),
-      ...notOffered([...at, 'format'], schedule.format, layer.formats),
+      ...notOffered([...at, 'format'], schedule.format, formatNames(layer)),
       ...Object.keys(schedule.parameters ?? {}).flatMap((name) =>
         notOffered([...at, 'parameters', name], name.toUpperCase(), parameters),
       ),

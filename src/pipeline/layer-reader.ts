@@ -1,5 +1,6 @@
 import type { BoundLayer } from '../catalog/catalog.ts';
 import type { Format } from '../domain/format.ts';
+import { formatToDrawFrom } from '../domain/layer.ts';
 import { rectOfTile } from '../domain/tile-rect.ts';
 import { decodeImage } from '../raster/decode-image.ts';
 import type { ReadableLayer } from '../sources/tile-source.ts';
@@ -11,15 +12,9 @@ export function createLayerReader(
   pipeline: Pick<TilePipeline, 'read' | 'renew'>,
 ): (bound: BoundLayer) => ReadableLayer | null {
   return (bound) => {
-    const format = bestFormat(bound);
+    const format = formatToDrawFrom(bound.layer);
     return format && readableLayer(bound, format, pipeline);
   };
-}
-
-/** Lossless if available: pictures drawn from it are encoded once more. */
-function bestFormat({ layer }: BoundLayer): Format | null {
-  const pictures = layer.formats.filter(({ kind }) => kind === 'raster');
-  return pictures.find(({ mediaType }) => mediaType.startsWith('image/png')) ?? pictures[0] ?? null;
 }
 
 function readableLayer(
