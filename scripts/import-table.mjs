@@ -1,5 +1,5 @@
 // How much of other programs' configurations tilewarden import takes, as a table:
-// node --import ./scripts/typescript/register.mjs scripts/import-table.mjs FOLDER… [--reasons]
+// node --import ./scripts/typescript/register.mjs scripts/import-table.mjs FOLDER… [--files] [--reasons]
 // FOLDER: a checkout of MapProxy, MapCache, GeoWebCache or GeoServer.
 import { readFileSync } from 'node:fs';
 import { argv, stdout } from 'node:process';
@@ -7,24 +7,25 @@ import { importFromFile } from '../src/app/import-settings.ts';
 import { parseYamlFile } from '../src/config/yaml-file.ts';
 import { namedLayers } from '../src/import/import-mapproxy.ts';
 import { WHOLE } from '../src/import/import-report.ts';
+import { readXml } from '../src/lib/xml/read-xml.ts';
+import { childrenOf } from '../src/lib/xml/xml-element.ts';
 import { filesUnder } from './steps.mjs';
 
-/** By kind of file: what it begins with, and its layers, by name where it has them. */
+const LIMITS = { bytes: 2 ** 24, depth: 32, elements: 100_000, attributes: 64 };
+/** By kind of file: what it begins with, and its layers. */
 const KINDS = {
   MapProxy: { file: /\.ya?ml$/, has: /^layers:/m, layers: mapProxyLayers },
-  MapCache: { file: /\.xml(\.sample)?$/, has: /<mapcache>/, layers: elements(/<tileset\s+name="([^"]+)"/g) },
+  MapCache: {
+    file: /\.xml(\.sample)?$/,
+    has: /<mapcache>/,
+    layers: (text) => childrenOf(readXml(text, LIMITS), 'tileset'),
+  },
   GeoWebCache: {
     file: /\.xml$/,
     has: /<gwcConfiguration/,
-    layers: elements(
-      /<(?:wms|arcgis|mbtiles)Layer>\s*(?:<blobStoreId>[^<]*<\/blobStoreId>\s*)?(?:<enabled>[^<]*<\/enabled>\s*)?<name>([^<]+)/g,
-    ),
+    layers: (text) => childrenOf(readXml(text, LIMITS), 'layers').flatMap(({ children }) => children),
   },
-  GeoServer: {
-    file: /gwc-layers.*\.xml$/,
-    has: /<GeoServerTileLayer>/,
-    layers: elements(/<name>([^<]+)<\/name>/),
-  },
+  GeoServer: { file: /gwc-layers.*\.xml$/, has: /<GeoServerTileLayer>/, layers: (text) => [text] },
 };
 
 const folders = argv.slice(2).filter((arg) => !arg.startsWith('--'));
@@ -49,6 +50,7 @@ async function row(name, { file, has, layers }) {
     const there = has.test(text) ? layers(text, path) : [];
     if (there.length === 0) continue;
     const here = await imported(path, there);
+    if (argv.includes('--files')) stdout.write(`${name} ${path}: ${there.length} → ${here}\n`);
     sum.files += 1;
     sum.in += there.length;
     sum.out += here;
@@ -78,11 +80,4 @@ function note(why, path, subject) {
 function mapProxyLayers(text, path) {
   const { value } = parseYamlFile(path, text);
   return value && typeof value === 'object' ? namedLayers(value.layers).map(({ name }) => name) : [];
-}
-
-function elements(pattern) {
-  return (text) =>
-    (pattern.global ? [...text.matchAll(pattern)] : [pattern.exec(text)])
-      .filter(Boolean)
-      .map(([, name]) => name);
 }

@@ -231,8 +231,8 @@ export const MUTANTS = [
   },
   {
     file: 'src/access/login-throttle.ts',
-    line: 'this.#pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** this.#pauses, MAX_PAUSE_MS);',
-    fault: 'this.#pausedUntil = now;',
+    line: 'const pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** tally.pauses, MAX_PAUSE_MS);',
+    fault: 'const pausedUntil = now;',
     tests: ['src/access/login-throttle.test.ts'],
   },
   // cluster

@@ -30,7 +30,11 @@ async function jobOf(shift: number): Promise<CutJob> {
   const bytes = await sharp(pixels, { raw: { width: 1024, height: 1024, channels: 4 } })
     .png()
     .toBuffer();
-  return { picture: { kind: 'encoded', bytes, mediaType: 'image/png' }, grid: GRID, format: 'image/png' };
+  return {
+    picture: { kind: 'encoded', bytes, mediaType: 'image/png' },
+    grid: GRID,
+    format: { mediaType: 'image/png' },
+  };
 }
 
 it('a metatile is decoded once, and each unknown tile is encoded once', async () => {
@@ -54,7 +58,7 @@ it('a JPEG metatile is cut into JPEG tiles without decoding', async () => {
     .toBuffer();
   const cutter = new MetatileCutter();
   const picture = { kind: 'encoded', bytes, mediaType: 'image/jpeg' } as const;
-  const tiles = await cutter.cut({ picture, grid: GRID, format: 'image/jpeg' });
+  const tiles = await cutter.cut({ picture, grid: GRID, format: { mediaType: 'image/jpeg' } });
   expect(tiles).toHaveLength(16);
   expect(cutter.counts).toMatchObject({ decodes: 0, cutJpegs: 1, encodes: 16 });
 });

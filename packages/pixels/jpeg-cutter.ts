@@ -13,9 +13,11 @@ const MAX_BYTES_OF_CODES = 16 + 256;
  */
 export class JpegCutter {
   readonly #work = createPixelWork();
-  readonly #ours: readonly [Uint8Array, Uint8Array];
+  readonly #quality: number;
+  #ours: readonly [Uint8Array, Uint8Array];
 
   constructor(quality: number) {
+    this.#quality = quality;
     this.#ours = stepsOfQuality(quality);
   }
 
@@ -23,13 +25,14 @@ export class JpegCutter {
    * Row by row; a number is the one colour of all pixels of a tile, as 0xAABBGGRR. Null when the picture cannot be cut so: it is unusual or damaged, its tiles do not begin where groups do, or its
    * gutter differs by side.
    */
-  cut(bytes: Buffer, grid: CutGrid): (Buffer | number)[] | null {
+  cut(bytes: Buffer, grid: CutGrid, quality = this.#quality): (Buffer | number)[] | null {
     const { columns, rows, tileWidth, tileHeight } = grid;
     const { left: gutter, top, right, bottom } = grid.gutter;
     if ([top, right, bottom].some((side) => side !== gutter)) return null;
     if ([tileWidth, tileHeight, gutter].some((length) => length % GROUP !== 0)) return null;
     const [width, height] = [columns * tileWidth, rows * tileHeight];
     const jpeg = readOrdinaryJpeg(bytes, width + 2 * gutter, height + 2 * gutter);
+    this.#ours = stepsOfQuality(quality);
     if (!jpeg || !this.#load(jpeg, grid)) return null;
     const [across, down, frame] = [tileWidth / GROUP, tileHeight / GROUP, gutter / GROUP];
     if (this.#work.cutJpeg(jpeg.scan.length, columns, rows, across, down, frame) === 0) return null;
@@ -112,9 +115,11 @@ const USUAL_CODES: readonly Uint8Array[] = [
 
 /** In the order of the file, as the common encoders have them for a quality from 50 to 100. */
 function stepsOfQuality(quality: number): [Uint8Array, Uint8Array] {
-  const scale = 200 - 2 * quality;
+  const scale = quality < 50 ? Math.floor(5000 / quality) : 200 - 2 * quality;
   const stepsOf = (base: readonly number[]) =>
-    Uint8Array.from(ORDER, (place) => Math.max(1, Math.floor(((base[place] ?? 0) * scale + 50) / 100)));
+    Uint8Array.from(ORDER, (place) =>
+      Math.min(255, Math.max(1, Math.floor(((base[place] ?? 0) * scale + 50) / 100))),
+    );
   return [stepsOf(LUMA_STEPS), stepsOf(CHROMA_STEPS)];
 }
 

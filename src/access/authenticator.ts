@@ -44,8 +44,6 @@ interface AuthenticatorDeps extends Env {
   readonly cache: CredentialCache;
   readonly throttle: LoginThrottle;
   readonly refused: (login: RefusedLogin) => void;
-  /** A wrong password for this account, whether or not there is one. */
-  readonly failed?: (address: string, account: string) => void;
 }
 
 const USED_EVERY_MS = 60_000;
@@ -150,7 +148,7 @@ export class Authenticator {
   /** The stored text that the password matches. A guess that comes too early costs only a lookup in a map. */
   async #check(name: string, password: string, address: string): Promise<string | null> {
     const { cache, throttle, users, refused } = this.#deps;
-    const attempt = throttle.begin(address, name);
+    const attempt = await throttle.begin(address, name);
     try {
       const user = await users.find(name);
       if (await this.#matches(user, password, attempt)) {
@@ -159,7 +157,6 @@ export class Authenticator {
         return stored;
       }
       refused({ name: user && name, address });
-      this.#deps.failed?.(address, name);
       return null;
     } catch (error) {
       if (isTilewardenError(error) && error.code === 'attempts-throttled') throw attempt.crowdedOut();

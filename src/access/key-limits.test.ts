@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createHeldClock, openTestAccounts } from '../../test/fixtures/accounts.ts';
 import { createPostgresDatabase } from '../../test/fixtures/shared-services.ts';
-import { KeyMeter } from './key-meter.ts';
+import { createMemoryLedger, type Ledger } from '../lib/budget.ts';
+import { KeyMeter } from './key-limits.ts';
 import type { ReaderKeyDraft } from './reader-key.ts';
 
 const DRAFT: ReaderKeyDraft = {
@@ -16,12 +17,11 @@ const DRAFT: ReaderKeyDraft = {
 async function open(limits: Partial<ReaderKeyDraft>, address?: string) {
   const clock = createHeldClock();
   const { readerKeys } = await openTestAccounts(clock, address);
-  if (address !== undefined) readerKeys.shareRates();
   const { key } = await readerKeys.create({ ...DRAFT, ...limits }, 'anna');
   const held = readerKeys.ring.get(key.id);
   if (!held) throw new Error('the key is not in the ring');
   /** As each process has it. */
-  const meters = [readerKeys.meter, new KeyMeter(clock, readerKeys.supply)];
+  const meters = [readerKeys.meter, new KeyMeter(clock, readerKeys.ledgers)];
   async function answered(count: number): Promise<number> {
     let granted = 0;
     for (let i = 0; i < count; i++) {
@@ -60,7 +60,7 @@ describe('limits of keys', () => {
     const { clock, answered, meters } = await open({ requestsPerDay: limit });
     const first = await answered(limit + 50);
     clock.advance(2000);
-    for (const meter of meters) meter.putBack();
+    for (const meter of meters) await meter.giveBack();
     expect(first).toBeLessThanOrEqual(limit);
     expect(first + (await answered(50))).toBe(limit);
     clock.advance(86_400_000);
@@ -70,23 +70,23 @@ describe('limits of keys', () => {
   it('the requests of a key per day are drawn in blocks, not one by one', async () => {
     const { readerKeys, clock, held } = await open({ requestsPerDay: 1_000_000 });
     let draws = 0;
-    const meter = new KeyMeter(clock, {
-      ...readerKeys.supply,
-      draw: (draw) => {
+    const { rates, days } = readerKeys.ledgers;
+    const counted: Ledger = {
+      change: (...change) => {
         draws++;
-        return readerKeys.supply.draw(draw);
+        return days.change(...change);
       },
-    });
+    };
+    const meter = new KeyMeter(clock, { rates, days: counted });
     for (let i = 0; i < 10_000; i++) await meter.admit(held);
     expect(draws).toBeLessThanOrEqual(5);
   });
 
   it('no request waits for a block of a large daily limit, but the first', async () => {
-    const { readerKeys, held } = await open({ requestsPerDay: 1_000_000 });
-    const meter = new KeyMeter(createHeldClock(), {
-      ...readerKeys.supply,
-      draw: async ({ wanted }) => ({ granted: wanted, left: 1_000_000, waitMs: 0 }),
-    });
+    const { readerKeys, held, clock } = await open({ requestsPerDay: 1_000_000 });
+    const ledger = createMemoryLedger(clock);
+    const days: Ledger = { change: async (...change) => ledger.change(...change) };
+    const meter = new KeyMeter(clock, { ...readerKeys.ledgers, days });
     let waits = 0;
     for (let i = 0; i < 20_000; i++) {
       const verdict = meter.admit(held);
@@ -99,22 +99,21 @@ describe('limits of keys', () => {
   it('permits left while the next block is drawn are not both given back and used', async () => {
     const { held } = await open({ requestsPerDay: 1_000_000 });
     const clock = createHeldClock();
+    const ledger = createMemoryLedger(clock);
     const waiting: (() => void)[] = [];
-    const returned: number[] = [];
-    let isFirst = true;
-    const meter = new KeyMeter(clock, {
-      async draw({ wanted }) {
-        if (!isFirst) await new Promise<void>((resolve) => waiting.push(resolve));
-        isFirst = false;
-        return { granted: wanted, left: 1_000_000, waitMs: 0 };
+    let changes = 0;
+    const days: Ledger = {
+      async change(...change) {
+        if (++changes === 2) await new Promise<void>((resolve) => waiting.push(resolve));
+        return ledger.change(...change);
       },
-      putBack: (unused) => void returned.push(...unused.map(({ count }) => count)),
-    });
+    };
+    const meter = new KeyMeter(clock, { rates: ledger, days });
     for (let i = 0; i < 4000; i++) await meter.admit(held);
     expect(waiting).toHaveLength(1);
     clock.advance(2000);
-    meter.putBack();
-    expect(returned).toEqual([]);
+    await meter.giveBack();
+    expect(changes).toBe(2);
     waiting[0]?.();
     expect(await meter.admit(held)).toBeNull();
   });
@@ -155,14 +154,15 @@ describe('limits of keys', () => {
     // As slow as can be: the database has a clock of its own.
     const { answered, readerKeys, held } = await open({ ratePerSecond: 1 }, address);
     const { readerKeys: other } = await openTestAccounts(createHeldClock(), address);
-    other.shareRates();
     await other.refresh();
     expect(await answered(1)).toBe(1);
     const there = other.ring.get(held.id);
-    const draw = { id: held.id, kind: 'rate', wanted: 1 } as const;
-    const grants = await Promise.all([...Array(20)].map(() => other.supply.draw(draw)));
     expect(there).toEqual(held);
-    expect(grants.filter(({ granted }) => granted === 0).length).toBeGreaterThan(0);
+    // A meter for each request: none goes by a refusal that another has read.
+    const waits = await Promise.all(
+      [...Array(20)].map(() => new KeyMeter(createHeldClock(), other.ledgers).admit(held)),
+    );
+    expect(waits.filter((wait) => wait !== null).length).toBeGreaterThan(0);
     await readerKeys.remove(held.id);
     await other.refresh();
     expect(other.ring.get(held.id)).toBeNull();

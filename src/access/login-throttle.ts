@@ -1,6 +1,8 @@
 import { isIPv6 } from 'node:net';
 import { TilewardenError } from '../domain/errors.ts';
+import { type Changed, createMemoryLedger, type Ledger, refilled, type Tally } from '../lib/budget.ts';
 import type { Clock } from '../lib/clock.ts';
+import { RecentMap } from '../lib/recent-map.ts';
 
 /** An allowed try. It counts as failed until it is reported as successful. */
 export interface Attempt {
@@ -12,119 +14,181 @@ export interface Attempt {
   crowdedOut(): TilewardenError;
 }
 
-const MAX_ENTRIES = 10_000;
-const FORGOTTEN_AT_ONCE = 1000;
+/**
+ * What is known of where a login comes from, best first. `known`: this account has been logged in to from there before.
+ * `calm`: nothing has failed there lately. `restless`: all others.
+ */
+export const STANDINGS = ['known', 'calm', 'restless'] as const;
+export type Standing = (typeof STANDINGS)[number];
+
+const MAX_KNOWN = 10_000;
 const CROWDED_OUT_MS = 2000;
+/** Ten failures in five minutes are allowed. */
+const TERMS = { limit: 10, refillMs: 30_000 };
+const FIRST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 15 * 60_000;
+const FORGIVEN_AFTER_MS = 60 * 60_000;
+/** A refusal is repeated for so long without reading the ledger. */
+const REFUSED_MS = 1000;
+
+interface LoginThrottleOptions {
+  /** Of this process when left out. */
+  readonly ledger?: Ledger;
+  /** Of the tallies: throttles of several purposes do not see each other's. */
+  readonly scope?: string;
+}
+
+interface Verdict {
+  readonly standing: Standing;
+  /** Milliseconds until the next try; 0: this one is allowed. */
+  readonly wait: number;
+  /** Of the tallies charged: whether a try was taken, and whether that began a pause. */
+  readonly takes: readonly Take[];
+}
+
+interface Take {
+  readonly counts: boolean;
+  readonly pauses: boolean;
+}
 
 /**
- * Slows down guessing, by where it comes from and by what it aims at. Where an account has been logged in to
- * before keeps tries of its own for it: strangers cannot lock its owner out by failing. And wherever it is calm a
- * try is allowed, however many fail elsewhere: an owner who is travelling can still sign in.
+ * Slows down guessing, by where it comes from and by what it aims at. A source that has logged in to an account before has
+ * tries of its own for it: strangers cannot lock its owner out by failing. An address without recent failures may always try.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
-  readonly #sources = new Map<string, AttemptBucket>();
-  readonly #accounts = new Map<string, AttemptBucket>();
-  readonly #trusted = new Map<string, AttemptBucket>();
+  readonly #ledger: Ledger;
+  readonly #scope: string;
+  readonly #known = new RecentMap<string, true>(MAX_KNOWN);
+  readonly #refused = new RecentMap<string, { readonly at: number; readonly until: number }>(MAX_KNOWN);
 
-  constructor(clock: Clock) {
+  constructor(
+    clock: Clock,
+    { ledger = createMemoryLedger(clock), scope = 'login' }: LoginThrottleOptions = {},
+  ) {
     this.#clock = clock;
-  }
-
-  get size(): number {
-    return this.#sources.size + this.#accounts.size + this.#trusted.size;
+    this.#ledger = ledger;
+    this.#scope = scope;
   }
 
   /** Whether this account has been logged in to from there before. */
   trusts(address: string, account: string): boolean {
-    return this.#trusted.has(pairOf(address, account));
+    return this.#known.get(pairOf(address, account)) !== null;
   }
 
-  /** Throws `attempts-throttled`, which says when to come back, if `begin` would. */
+  /** Throws `attempts-throttled`, which says when to come back, if `begin` did a moment ago. */
   check(address: string, account: string): void {
-    this.#standingOf(address, account, this.#clock.monotonic());
+    const refused = this.#refused.get(pairOf(address, account));
+    const now = this.#clock.monotonic();
+    if (refused && now < Math.min(refused.until, refused.at + REFUSED_MS)) throw tooMany(refused.until - now);
   }
 
   /** Throws `attempts-throttled`, which says when to come back. */
-  begin(address: string, account: string): Attempt {
-    const now = this.#clock.monotonic();
-    const standing = this.#standingOf(address, account, now);
-    const undos = this.#charged(address, account, now).map((bucket) => bucket.take(now));
-    return this.#attempt(address, account, standing, undos);
+  async begin(address: string, account: string): Promise<Attempt> {
+    const pair = pairOf(address, account);
+    const names = this.trusts(address, account)
+      ? [`known ${pair}`]
+      : [`source ${sourceOf(address)}`, `account ${account}`];
+    const { standing, wait, takes } = await this.#ledger.change(this.#scope, names, charged);
+    if (wait === 0) return this.#attempt(pair, names, standing, takes);
+    const at = this.#clock.monotonic();
+    this.#refused.set(pair, { at, until: at + wait }, 1);
+    throw tooMany(wait);
   }
 
-  /** Another node has seen a wrong password. */
-  failedElsewhere(address: string, account: string): void {
-    const now = this.#clock.monotonic();
-    for (const bucket of this.#charged(address, account, now)) bucket.take(now);
-  }
-
-  #charged(address: string, account: string, now: number): readonly AttemptBucket[] {
-    const reserve = this.#trusted.get(pairOf(address, account));
-    if (reserve) return [reserve];
-    return [bucketOf(this.#sources, sourceOf(address), now), bucketOf(this.#accounts, account, now)];
-  }
-
-  #standingOf(address: string, account: string, now: number): Standing {
-    const [source, target] = this.#charged(address, account, now);
-    if (!source || !target) return knownStanding(source?.wait(now) ?? 0);
-    const untilCalm = source.untilFull(now);
-    if (untilCalm === 0) return 'calm';
-    const [wait, targetWait] = [source.wait(now), target.wait(now)];
-    if (Math.max(wait, targetWait) === 0) return 'restless';
-    // An account that many guess at is open again to a source as soon as that one is calm.
-    throw tooMany(Math.max(wait, Math.min(targetWait, untilCalm)));
-  }
-
-  #attempt(address: string, account: string, standing: Standing, undos: readonly (() => void)[]): Attempt {
-    const withdrawn = () => {
-      for (const undo of undos) undo();
+  #attempt(pair: string, names: readonly string[], standing: Standing, takes: readonly Take[]): Attempt {
+    const giveBack = (afterwards: (tally: Tally, name: string) => Tally) => {
+      const done = this.#ledger.change(this.#scope, names, (tallies, now) => ({
+        result: null,
+        tallies: tallies.map((tally, i) => {
+          const back = tally && undone(refilled(tally, TERMS, now), takes[i]);
+          return back && lasting(afterwards(back, names[i] ?? ''), now);
+        }),
+      }));
+      // A try that is not given back comes back by itself.
+      if (done instanceof Promise) done.catch(() => {});
     };
     return {
       standing,
-      withdrawn,
+      withdrawn: () => giveBack((tally) => tally),
       crowdedOut: () => {
-        withdrawn();
-        const now = this.#clock.monotonic();
         const isKnown = standing === 'known';
-        if (!isKnown) bucketOf(this.#sources, sourceOf(address), now).disturb(now);
-        return comeBack(isKnown ? CROWDED_OUT_MS : REFILL_MS, 'Too many concurrent login attempts');
+        // For half a minute not every try is there; it leads to no pause, however often.
+        giveBack((tally, name) =>
+          name.startsWith('source ') ? { ...tally, used: Math.max(tally.used, 1) } : tally,
+        );
+        return comeBack(isKnown ? CROWDED_OUT_MS : TERMS.refillMs, 'Too many concurrent login attempts');
       },
       succeeded: () => {
-        withdrawn();
-        bucketOf(this.#trusted, pairOf(address, account), this.#clock.monotonic());
+        giveBack((tally) => tally);
+        this.#known.set(pair, true, 1);
+        this.#refused.delete(pair);
       },
     };
   }
 }
 
-function knownStanding(wait: number): Standing {
-  if (wait > 0) throw tooMany(wait);
-  return 'known';
+/** Takes a try from each tally, if it is allowed. */
+function charged(tallies: readonly (Tally | null)[], now: number): Changed<Verdict> {
+  const before = tallies.map((tally) => forgiven(refilled(tally, TERMS, now), now));
+  const { standing, wait } = judge(before, now);
+  if (wait > 0) return { result: { standing, wait, takes: [] }, tallies: before.map(() => null) };
+  const takes = before.map((tally) => {
+    const counts = pauseOf(tally, now) === 0;
+    return { counts, pauses: counts && TERMS.limit - tally.used - 1 < 1 };
+  });
+  const after = before.map((tally, i) => lasting(spent(tally, takes[i], now), now));
+  return { result: { standing, wait, takes }, tallies: after };
+}
+
+function judge([source, account]: readonly Tally[], now: number): Pick<Verdict, 'standing' | 'wait'> {
+  if (!source || !account) return { standing: 'known', wait: source ? pauseOf(source, now) : 0 };
+  const untilCalm = fullAt(source, now) - now;
+  if (untilCalm <= 0) return { standing: 'calm', wait: 0 };
+  const [wait, accountWait] = [pauseOf(source, now), pauseOf(account, now)];
+  // An account that many guess at is open again to a source as soon as that one is calm.
+  return { standing: 'restless', wait: Math.max(wait, Math.min(accountWait, untilCalm)) };
+}
+
+function pauseOf({ pausedUntil }: Tally, now: number): number {
+  return Math.min(MAX_PAUSE_MS, Math.max(0, pausedUntil - now));
+}
+
+/** When all tries are available again, and no pause makes the next one longer. */
+function fullAt({ used, pauses, pausedUntil }: Tally, now: number): number {
+  return Math.max(
+    now + Math.floor(used * TERMS.refillMs),
+    pauses > 0 ? pausedUntil + FORGIVEN_AFTER_MS : now,
+  );
+}
+
+function forgiven(tally: Tally, now: number): Tally {
+  return now - tally.pausedUntil >= FORGIVEN_AFTER_MS ? { ...tally, pauses: 0 } : tally;
+}
+
+/** Tries during a pause change nothing. Using them up starts a pause, longer each time; every pause ends. */
+function spent(tally: Tally, take: Take | undefined, now: number): Tally {
+  if (!take?.counts) return tally;
+  const used = Math.min(TERMS.limit, tally.used + 1);
+  if (!take.pauses) return { ...tally, used };
+  const pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** tally.pauses, MAX_PAUSE_MS);
+  return { ...tally, used, pausedUntil, pauses: tally.pauses + 1 };
+}
+
+function undone(tally: Tally, take: Take | undefined): Tally {
+  if (!take?.counts) return tally;
+  const used = Math.max(0, tally.used - 1);
+  return take.pauses
+    ? { ...tally, used, pausedUntil: 0, pauses: Math.max(0, tally.pauses - 1) }
+    : { ...tally, used };
+}
+
+function lasting(tally: Tally, now: number): Tally {
+  return { ...tally, endsAt: fullAt(tally, now) };
 }
 
 function pairOf(address: string, account: string): string {
   return `${sourceOf(address)}\n${account}`;
-}
-
-function bucketOf(buckets: Map<string, AttemptBucket>, key: string, now: number): AttemptBucket {
-  return remember(buckets, key, buckets.get(key) ?? new AttemptBucket(now));
-}
-
-/** Bounded: the least recently used are evicted. */
-function remember<Value>(known: Map<string, Value>, key: string, value: Value): Value {
-  known.delete(key);
-  known.set(key, value);
-  if (known.size > MAX_ENTRIES) forgetOldest(known);
-  return value;
-}
-
-/** Many together: a map is slow to say which of its entries is the oldest while it forgets them one by one. */
-function forgetOldest(known: Map<string, unknown>): void {
-  for (const key of known.keys()) {
-    if (known.size <= MAX_ENTRIES - FORGOTTEN_AT_ONCE) return;
-    known.delete(key);
-  }
 }
 
 function tooMany(ms: number): TilewardenError {
@@ -163,78 +227,4 @@ function groupsOf(text: string): readonly string[] {
   if (text === '') return [];
   // The dotted end of an address such as 64:ff9b::192.0.2.1 stands for two groups.
   return text.split(':').flatMap((group) => (group.includes('.') ? [group, group] : [group]));
-}
-
-/**
- * What is known of where a login comes from, best first. `known`: this account has been logged in to from there before.
- * `calm`: nothing has failed there lately. `restless`: all others.
- */
-export const STANDINGS = ['known', 'calm', 'restless'] as const;
-export type Standing = (typeof STANDINGS)[number];
-
-const CAPACITY = 10;
-/** Ten failures in five minutes are allowed. */
-const REFILL_MS = 30_000;
-const FIRST_PAUSE_MS = 30_000;
-const MAX_PAUSE_MS = 15 * 60_000;
-const FORGIVEN_AFTER_MS = 60 * 60_000;
-
-/** Tries that refill with time. Using them up starts a pause, longer each time; every pause ends. */
-class AttemptBucket {
-  #tries = CAPACITY;
-  #filledAt: number;
-  #pauses = 0;
-  #pausedUntil = 0;
-
-  constructor(now: number) {
-    this.#filledAt = now;
-  }
-
-  /** Milliseconds until the next try is allowed; 0: now. */
-  wait(now: number): number {
-    this.#refill(now);
-    return Math.max(0, this.#pausedUntil - now);
-  }
-
-  /** Milliseconds until all tries are available again; 0: they are. */
-  untilFull(now: number): number {
-    this.#refill(now);
-    const missing = Math.floor((CAPACITY - this.#tries) * REFILL_MS);
-    const unforgiven = this.#pauses > 0 ? this.#pausedUntil + FORGIVEN_AFTER_MS - now : 0;
-    return Math.max(missing, unforgiven);
-  }
-
-  /** Returns a function that undoes it, if the try did not count. Tries during a pause change nothing. */
-  take(now: number): () => void {
-    if (this.wait(now) > 0) return () => {};
-    this.#tries = Math.max(0, this.#tries - 1);
-    const emptied = this.#tries < 1;
-    if (emptied) this.#pause(now);
-    return () => {
-      this.#tries = Math.min(CAPACITY, this.#tries + 1);
-      if (emptied) this.#unpause();
-    };
-  }
-
-  /** For half a minute not every try is there; it leads to no pause, however often. */
-  disturb(now: number): void {
-    this.#refill(now);
-    this.#tries = Math.min(this.#tries, CAPACITY - 1);
-  }
-
-  #pause(now: number): void {
-    this.#pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** this.#pauses, MAX_PAUSE_MS);
-    this.#pauses += 1;
-  }
-
-  #unpause(): void {
-    this.#pausedUntil = 0;
-    this.#pauses = Math.max(0, this.#pauses - 1);
-  }
-
-  #refill(now: number): void {
-    if (now - this.#pausedUntil >= FORGIVEN_AFTER_MS) this.#pauses = 0;
-    this.#tries = Math.min(CAPACITY, this.#tries + (now - this.#filledAt) / REFILL_MS);
-    this.#filledAt = now;
-  }
 }

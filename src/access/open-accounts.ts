@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../db/database.ts';
+import { createDatabaseLedger } from '../db/database-ledger.ts';
+import { createFallbackLedger, createMemoryLedger } from '../lib/budget.ts';
 import type { Env } from '../lib/env.ts';
 import type { Logger } from '../lib/logger.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
@@ -18,12 +19,11 @@ import {
 } from './first-administrator.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { createOidcProvider, type OidcSettings } from './oidc-provider.ts';
-import { openReaderKeys, WRONG_KEY } from './open-reader-keys.ts';
+import { openReaderKeys } from './open-reader-keys.ts';
 import type { ScryptCost } from './password-hash.ts';
 import { openPasswordHasher, type PasswordHasher } from './password-hasher.ts';
 import type { ProxyLogin } from './proxy-login.ts';
 import { createSessionStore } from './session-store.ts';
-import { openSharedFailures } from './shared-failures.ts';
 import { createTokenStore } from './token-store.ts';
 import {
   checkAccount,
@@ -102,24 +102,17 @@ export function openAccounts(options: AccountsOptions) {
   const oidc = options.oidc
     ? createOidcProvider(options.oidc, { clock, log, ...(fetch && { fetch }) })
     : null;
-  const shared = database.shared ? database : null;
   const audit = openAuditLog({ database, dataFolder, clock, log });
-  const throttle = new LoginThrottle(clock);
+  const here = createMemoryLedger(clock);
+  const ledger = database.shared
+    ? createFallbackLedger(createDatabaseLedger(database), here, (error) =>
+        log.debug({ err: error }, 'failed logins on other nodes could not be read'),
+      )
+    : here;
+  const throttle = new LoginThrottle(clock, { ledger });
   /** Separate: an old key in a page must not block logins from the same address. */
-  const keyThrottle = new LoginThrottle(clock);
-  const sharedThrottle = {
-    failedElsewhere: (source: string, account: string) =>
-      (account.startsWith(WRONG_KEY) ? keyThrottle : throttle).failedElsewhere(source, account),
-  };
-  const failures =
-    shared && openSharedFailures({ database, instance: randomUUID(), throttle: sharedThrottle, clock, log });
-  const readerKeys = openReaderKeys({
-    database,
-    throttle: keyThrottle,
-    ...(failures && { failed: failures.failed }),
-    clock,
-    log,
-  });
+  const keyThrottle = new LoginThrottle(clock, { ledger, scope: 'wrong-key' });
+  const readerKeys = openReaderKeys({ database, throttle: keyThrottle, clock, log });
   const authenticator = new Authenticator({
     users: stored,
     tokens,
@@ -130,7 +123,6 @@ export function openAccounts(options: AccountsOptions) {
     hasher,
     cache: new CredentialCache(clock),
     throttle,
-    ...(failures && { failed: failures.failed }),
     clock,
     log,
     refused: ({ name, address }) =>
@@ -164,7 +156,6 @@ export function openAccounts(options: AccountsOptions) {
     ensureAdministrator: (given: string | null, exposure: Exposure = 'network'): Promise<string | null> =>
       ensureAdministrator({ users: stored, hasher, passwordFile, log }, given, exposure),
     async close(): Promise<void> {
-      await failures?.close();
       await readerKeys.close();
       await hasher.close();
       await audit.close();

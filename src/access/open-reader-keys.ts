@@ -1,7 +1,9 @@
 import type { Database } from '../db/database.ts';
+import { createDatabaseLedger } from '../db/database-ledger.ts';
+import { createFallbackLedger, createMemoryLedger } from '../lib/budget.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import { type Draw, type Grant, KeyMeter, type KeyUse, type LimitSupply } from './key-meter.ts';
+import { KeyMeter } from './key-limits.ts';
 import { type KeyChange, KeyRing } from './key-ring.ts';
 import { type LoginThrottle, sourceOf } from './login-throttle.ts';
 import type { ReaderKey, ReaderKeyDraft } from './reader-key.ts';
@@ -10,12 +12,10 @@ import { createReaderKeyStore, type RecentUse } from './reader-key-store.ts';
 interface ReaderKeysOptions extends Env {
   readonly database: Database;
   readonly throttle: Pick<LoginThrottle, 'begin'>;
-  /** A wrong key came from this address; other nodes count it too. */
-  readonly failed?: (address: string, account: string) => void;
 }
 
 const SAVE_USES_MS = 60_000;
-const PUT_BACK_MS = 1000;
+const GIVE_BACK_MS = 1000;
 
 export type ReaderKeys = ReturnType<typeof openReaderKeys>;
 
@@ -27,56 +27,21 @@ export interface KeyAuth {
   wrongKey(address: string): void | Promise<void>;
 }
 
-/** The keys of all readers, in the database and in the memory of this node, and the supply of their limits. */
-export function openReaderKeys({ database, throttle, failed, clock, log }: ReaderKeysOptions) {
+/** The keys of all readers, in the database and in the memory of this node, and the use of their limits. */
+export function openReaderKeys({ database, throttle, clock, log }: ReaderKeysOptions) {
   const store = createReaderKeyStore(database, clock);
   const ring = new KeyRing(clock);
   const names = new Map<number, string>();
   const totals = new Map<number, { answered: number; refused: number }>();
   const unsaved = new Map<number, RecentUse>();
-  const rates = new Map<number, number>();
-  let rateIsShared = false;
-  let returning = Promise.resolve();
   let listener: (change: KeyChange) => void = () => {};
 
-  /** By the same rule as `drawRate` of the store, in memory: a bucket that holds the requests of a second. */
-  function drawHere(id: number, wanted: number, limit: number): Grant {
-    const interval = 1000 / limit;
-    const now = clock.monotonic();
-    const begun = Math.max(rates.get(id) ?? 0, now);
-    const granted = Math.min(wanted, Math.floor((now + 1000 - begun) / interval + 1e-6));
-    if (granted > 0) rates.set(id, begun + granted * interval);
-    return { granted, left: 0, waitMs: Math.max(0, begun + interval - 1000 - now) };
-  }
-
-  /** While the database is away limits count in this node only, and those of the day not at all. */
-  function ifAway(grant: Grant) {
-    return (error: unknown): Grant => {
-      log.debug({ err: error }, 'the limits of a key could not be read');
-      return grant;
-    };
-  }
-
-  const supply: LimitSupply = {
-    draw({ id, kind, wanted }: Draw): Grant | Promise<Grant> {
-      const key = ring.get(id);
-      const limit = kind === 'rate' ? key?.ratePerSecond : key?.requestsPerDay;
-      if (limit == null) return { granted: 1, left: 0, waitMs: 0 };
-      if (kind === 'day') {
-        return store.drawToday(id, wanted, limit).catch(ifAway({ granted: wanted, left: wanted, waitMs: 0 }));
-      }
-      if (!rateIsShared) return drawHere(id, wanted, limit);
-      return store
-        .drawRate(id, wanted, limit)
-        .catch((error: unknown) => ifAway(drawHere(id, 1, limit))(error));
-    },
-    putBack(unused) {
-      returning = store.putBack(unused).catch((error: unknown) => {
-        log.debug({ err: error }, 'unused requests of keys could not be given back');
-      });
-    },
-  };
-  const meter = new KeyMeter(clock, supply);
+  const here = createMemoryLedger(clock);
+  const days = createFallbackLedger(createDatabaseLedger(database), here, (error) =>
+    log.debug({ err: error }, 'the limits of a key could not be read'),
+  );
+  const ledgers = { days, rates: database.shared ? days : here };
+  const meter = new KeyMeter(clock, ledgers);
 
   /** Applies keys created or deleted, here or on another node. */
   async function refresh(): Promise<void> {
@@ -89,12 +54,12 @@ export function openReaderKeys({ database, throttle, failed, clock, log }: Reade
       return { id, hash, layers, origins, ratePerSecond, requestsPerDay, expiresAt };
     });
     for (const { id, name } of added) names.set(id, name);
-    for (const id of removed) for (const known of [names, totals, unsaved, rates]) known.delete(id);
+    for (const id of removed) for (const known of [names, totals, unsaved]) known.delete(id);
     ring.change({ added: held, removed });
     listener({ added: held, removed });
   }
 
-  function used(uses: readonly KeyUse[]): void {
+  function used(uses: ReturnType<KeyMeter['takeUses']>): void {
     const now = clock.now();
     for (const { id, answered, refused } of uses) {
       const key = ring.get(id);
@@ -121,25 +86,20 @@ export function openReaderKeys({ database, throttle, failed, clock, log }: Reade
     pause: SAVE_USES_MS,
     failure: 'the last use of keys could not be recorded',
   });
-  const returns = openRepeater(() => meter.putBack(), {
+  const returns = openRepeater(() => meter.giveBack(), {
     ...env,
-    pause: PUT_BACK_MS,
+    pause: GIVE_BACK_MS,
     failure: 'unused requests of keys could not be given back',
   });
 
   return {
     ring,
     meter,
-    supply,
+    ledgers,
     refresh,
     used,
-    wrongKey(address: string): void {
-      throttle.begin(address, `${WRONG_KEY} ${sourceOf(address)}`);
-      failed?.(address, `${WRONG_KEY} ${sourceOf(address)}`);
-    },
-    /** Nodes share the database: rates are counted there. */
-    shareRates(): void {
-      rateIsShared = true;
+    async wrongKey(address: string): Promise<void> {
+      await throttle.begin(address, sourceOf(address));
     },
     /** Called with every change that this node applies. */
     onChange(onKeyChange: (change: KeyChange) => void): void {
@@ -171,13 +131,9 @@ export function openReaderKeys({ database, throttle, failed, clock, log }: Reade
     },
     async close(): Promise<void> {
       await returns.close();
-      meter.putBack(true);
-      await returning;
+      await meter.giveBack(true);
       await savings.close();
       await saveUses().catch(() => {});
     },
   };
 }
-
-/** No account has such a name: names of accounts have no space. Guesses count against their address only. */
-export const WRONG_KEY = 'reader key';

@@ -3,14 +3,13 @@ import type { Schema } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { hashSecret } from './api-token.ts';
-import { dayOf, type Grant, restOfDay, type Unused } from './key-meter.ts';
+import { dayName, dayOf, keyScope } from './key-limits.ts';
 import { checkReaderKey, createReaderSecret, type ReaderKey, type ReaderKeyDraft } from './reader-key.ts';
 
 type KeyRow = Omit<Schema['reader_keys'], 'id'> & { readonly id: number };
 
 const LOCK = 'reader-keys';
 const MAX_KEYS = 100_000;
-const SECOND_US = 1_000_000;
 
 /** Not yet in the database. */
 export interface RecentUse {
@@ -19,7 +18,7 @@ export interface RecentUse {
   readonly answered: number;
 }
 
-/** Reader keys in the database, with the use of their limits. Only hashes of the keys are stored. */
+/** Reader keys in the database. Only hashes of the keys are stored. */
 export function createReaderKeyStore(database: Database, clock: Clock) {
   return {
     /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */
@@ -37,7 +36,6 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
         created_by: createdBy,
         created_at: now,
         last_used_at: null,
-        rate_at: 0,
         used_day: 0,
         used: 0,
       };
@@ -56,13 +54,24 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
 
     /** Keys created after this one, oldest first. */
     async listAfter(id: number): Promise<readonly (ReaderKey & { readonly hash: string })[]> {
+      const now = clock.now();
       const rows = await database.query
         .selectFrom('reader_keys')
         .selectAll()
         .where('id', '>', id)
         .orderBy('id')
         .execute();
-      return rows.map((row) => ({ ...keyOf(row, clock.now()), hash: row.hash }));
+      const tallies = await database.query
+        .selectFrom('budgets')
+        .select(['scope', 'used'])
+        .where('name', '=', dayName(dayOf(now)))
+        .execute();
+      const drawn = new Map(tallies.map(({ scope, used }) => [scope, used]));
+      return rows.map((row) => {
+        const key = keyOf(row, now);
+        const requestsToday = key.requestsToday + (drawn.get(keyScope(row.id)) ?? 0);
+        return { ...key, requestsToday, hash: row.hash };
+      });
     },
 
     async ids(): Promise<ReadonlySet<number>> {
@@ -84,63 +93,28 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
         throw new TilewardenError('account-unknown', 'There is no such key.');
       }),
 
-    /** `answered` of a key that has a limit for the day was counted when it was drawn. */
+    /** `answered` of a key that has a limit for the day is in its budget. */
     async markUsed(uses: ReadonlyMap<number, RecentUse>): Promise<void> {
       const day = dayOf(clock.now());
       await database.transaction(LOCK, async (query) => {
         for (const [id, { at, answered }] of uses) {
-          await addToday(query, id, day, answered).set({ last_used_at: at }).execute();
+          // On another day the count begins again.
+          await query
+            .updateTable('reader_keys')
+            .set((eb) => ({
+              used: eb
+                .case()
+                .when('used_day', '=', day)
+                .then(eb('used', '+', answered))
+                .else(answered)
+                .end(),
+              used_day: day,
+              last_used_at: at,
+            }))
+            .where('id', '=', id)
+            .execute();
         }
       });
-    },
-
-    /** Draws as many of these requests as are left today. */
-    async drawToday(id: number, wanted: number, limit: number): Promise<Grant> {
-      const now = clock.now();
-      const day = dayOf(now);
-      const row = await addToday(database.change, id, day, wanted).returning('used').executeTakeFirst();
-      const left = row ? limit - row.used : -wanted;
-      return {
-        granted: Math.max(0, Math.min(wanted, left + wanted)),
-        left: Math.max(0, left),
-        waitMs: restOfDay(now),
-      };
-    },
-
-    async putBack(unused: readonly Unused[]): Promise<void> {
-      for (const { id, day, count } of unused) {
-        await database.change
-          .updateTable('reader_keys')
-          .set((eb) => ({ used: eb('used', '-', count) }))
-          .where('id', '=', id)
-          .where('used_day', '=', day)
-          .where('used', '>=', count)
-          .execute();
-      }
-    },
-
-    /** By the clock of PostgreSQL, which all nodes share: the wanted number, or one, or none. */
-    async drawRate(id: number, wanted: number, limit: number): Promise<Grant> {
-      const now = (await database.now()) * 1000;
-      for (const count of new Set([wanted, 1])) {
-        const cost = Math.ceil((count * SECOND_US) / limit);
-        const row = await database.change
-          .updateTable('reader_keys')
-          .set((eb) => ({
-            rate_at: eb
-              .case()
-              .when('rate_at', '>', now)
-              .then(eb('rate_at', '+', cost))
-              .else(now + cost)
-              .end(),
-          }))
-          .where('id', '=', id)
-          .where('rate_at', '<=', now + SECOND_US - cost)
-          .returning('id')
-          .executeTakeFirst();
-        if (row) return { granted: count, left: 0, waitMs: 0 };
-      }
-      return { granted: 0, left: 0, waitMs: 1000 / limit };
     },
   };
 }
@@ -148,22 +122,6 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
 async function countKeys(query: Statements): Promise<number> {
   const all = query.selectFrom('reader_keys').select(({ fn }) => fn.countAll<number>().as('count'));
   return (await all.executeTakeFirstOrThrow()).count;
-}
-
-/** On another day the count begins again. */
-function addToday(query: Pick<Statements, 'updateTable'>, id: number, day: number, more: number) {
-  return query
-    .updateTable('reader_keys')
-    .set((eb) => ({
-      used: eb
-        .case()
-        .when('used_day', '=', day)
-        .then(eb('used', '+', more))
-        .else(more)
-        .end(),
-      used_day: day,
-    }))
-    .where('id', '=', id);
 }
 
 function keyOf(row: KeyRow, now: number): ReaderKey {

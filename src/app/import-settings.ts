@@ -42,7 +42,11 @@ export interface ImportedSettings {
 
 /** The folder of GeoServer's tile layers, in its data folder. */
 const GEOSERVER_LAYERS = 'gwc-layers';
-const CONFIGURATION_FILES = ['geowebcache.xml', 'mapproxy.yaml', 'mapcache.xml', GEOSERVER_LAYERS];
+/** Any of them shows a data folder of GeoServer. */
+const GEOSERVER_FOLDERS = [GEOSERVER_LAYERS, 'workspaces', 'gwc-gs.xml'];
+const CONFIGURATION_FILES = ['geowebcache.xml', 'mapproxy.yaml', 'mapcache.xml', ...GEOSERVER_FOLDERS];
+const CATALOG_FOLDERS = ['workspaces', 'layergroups', 'styles'];
+const CATALOG_FILE = /[\\/](layer|featuretype|coverage|wmslayer|wmtslayer|namespace|workspace)\.xml$/;
 const QUOTA_FILE = 'geowebcache-diskquota.xml';
 const USERS_FILE = 'users.properties';
 const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attributes: 64 };
@@ -105,31 +109,59 @@ export async function importFromFile(path: string, users: string | null): Promis
   const file = configurationAt(path);
   if (/\.ya?ml$/i.test(file))
     return checked(importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve }));
-  if (basename(file) === GEOSERVER_LAYERS) return importGeoServerFolder(dirname(file), users);
+  if (GEOSERVER_FOLDERS.includes(basename(file))) return importGeoServerFolder(dirname(file), users);
   const root = await readXmlFile(file);
-  if (root.name === TILE_LAYER) return importGeoServerLayers([root], dirname(dirname(file)), users);
+  if (root.name === TILE_LAYER) return importGeoServerFolder(dirname(dirname(file)), users, root);
   if (root.name === 'mapcache') return checked(importMapCache(root, { isThere: existsSync }));
   return importGeoWebCacheFolder(root, dirname(file), users);
 }
 
-async function importGeoServerFolder(folder: string, users: string | null): Promise<ImportedSettings> {
-  const names = readdirSync(join(folder, GEOSERVER_LAYERS)).filter((name) => name.endsWith('.xml'));
-  const layers: XmlElement[] = [];
-  for (const name of names.sort()) layers.push(await readXmlFile(join(folder, GEOSERVER_LAYERS, name)));
-  return importGeoServerLayers(layers, folder, users);
-}
-
-async function importGeoServerLayers(
-  tileLayers: readonly XmlElement[],
+/** `only`: one of its tile layers; null: all. */
+async function importGeoServerFolder(
   folder: string,
   users: string | null,
+  only: XmlElement | null = null,
 ): Promise<ImportedSettings> {
-  const read = (file: string) => (existsSync(file) ? readXmlFile(file) : null);
+  const read = (...path: string[]) => {
+    const file = join(folder, ...path);
+    return existsSync(file) ? readXmlFile(file) : null;
+  };
+  const tileLayers = join(folder, GEOSERVER_LAYERS);
   const report = new ImportReport();
-  const geowebcache = await read(join(folder, 'gwc', 'geowebcache.xml'));
-  const global = await read(join(folder, 'global.xml'));
-  const root = geoServerAsGeoWebCache({ tileLayers, geowebcache, global }, report);
-  return importGeoWebCacheFolder(root, join(folder, 'gwc'), users, report);
+  const { document, degrees } = geoServerAsGeoWebCache(
+    {
+      tileLayers: only ? [only] : existsSync(tileLayers) ? await readXmlFiles(filesIn(tileLayers)) : null,
+      isPart: only !== null,
+      catalog: await readXmlFiles(CATALOG_FOLDERS.flatMap((name) => catalogFiles(join(folder, name)))),
+      settings: await read('gwc-gs.xml'),
+      geowebcache: await read('gwc', 'geowebcache.xml'),
+      global: await read('global.xml'),
+    },
+    report,
+  );
+  return importGeoWebCacheFolder(document, join(folder, 'gwc'), users, report, degrees);
+}
+
+/** XML files with an id, at most three folders below: workspace, store, layer. */
+function catalogFiles(folder: string, depth = 0): readonly string[] {
+  if (!existsSync(folder)) return [];
+  const inner = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const below = depth < 3 ? inner.flatMap(({ name }) => catalogFiles(join(folder, name), depth + 1)) : [];
+  const isCatalog = ['styles', 'layergroups'].includes(basename(folder));
+  return [...filesIn(folder).filter((file) => isCatalog || CATALOG_FILE.test(file)), ...below];
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.xml'))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+async function readXmlFiles(files: readonly string[]): Promise<readonly XmlElement[]> {
+  const roots: XmlElement[] = [];
+  for (const file of files) roots.push(await readXmlFile(file));
+  return roots;
 }
 
 async function importGeoWebCacheFolder(
@@ -137,10 +169,11 @@ async function importGeoWebCacheFolder(
   folder: string,
   users: string | null,
   report = new ImportReport(),
+  degrees: ReadonlyMap<string, readonly number[]> = new Map(),
 ): Promise<ImportedSettings> {
   const gridSets = builtInGridSets();
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
-  const options = { folder, gridSets, hasTiles, isThere: existsSync };
+  const options = { folder, gridSets, hasTiles, isThere: existsSync, degrees };
   const imported = importGeoWebCache(root, options, report);
   const quotaFile = join(folder, QUOTA_FILE);
   const usersFile = users === null ? join(folder, USERS_FILE) : resolve(users);

@@ -122,7 +122,6 @@ export async function followNodes(options: FollowOptions, open: ClosingStack) {
     pipeline,
     /** Keeps keys for readers in step with the other processes and nodes. */
     async followKeys(keys: ReaderKeys): Promise<void> {
-      if (!alone) keys.shareRates();
       peers?.onChange(keys.refresh);
       await keys.refresh();
       if (feed) keysObeyed = shareKeys(feed, keys);

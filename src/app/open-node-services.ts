@@ -3,8 +3,8 @@ import { createHostOutageStore } from '../cluster/host-outage-store.ts';
 import { createHostPauses, type HostPauses } from '../cluster/host-pauses.ts';
 import { createHostShares } from '../cluster/host-shares.ts';
 import type { Settings } from '../config/settings.ts';
-import { createBoundedCounters } from '../db/bounded-counters.ts';
 import type { Database } from '../db/database.ts';
+import { createDatabaseLedger } from '../db/database-ledger.ts';
 import { openDatabase } from '../db/open-database.ts';
 import type { ProcessFeed } from '../db/process-feed.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
@@ -32,7 +32,7 @@ export async function openNodeServices(
     openUpstreamLimiter({
       ...env,
       upstreams: settings.upstreams,
-      budgets: createBoundedCounters(database),
+      budgets: createDatabaseLedger(database),
       pauses,
       ...(divided && {
         shares: createHostShares(divided, instance),

@@ -143,7 +143,7 @@ describe('a catalog', () => {
     const named = (changes: Partial<LayerDeclaration<string>>) =>
       open([declare('a', changes)]).catalog.layer('a');
     const twice = named({
-      formats: ['image/png', 'image/png'],
+      formats: ['image/png', 'image/png', { type: 'image/png' }],
       gridSets: ['EPSG:3857', 'EPSG:900913', 'EPSG:4326'],
     });
     expect(twice?.layer.formats).toHaveLength(1);

@@ -34,7 +34,10 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetRegi
     access,
     outside,
     onMiss,
-    formats: atLeastOne([...new Set(declaration.formats.map(createFormat))], 'format'),
+    formats: atLeastOne(
+      eachOnce(declaration.formats.map(createFormat), ({ mediaType }) => mediaType, 'format'),
+      'format',
+    ),
     gridSubsets,
     retinaSubsets: declaration.retina ? gridSubsets.map(retinaSubset) : [],
     metatile: { columns, rows },
@@ -84,9 +87,10 @@ function expiryOf(declared: LayerDeclaration['expireCache']): readonly [number, 
   return [0, declared.toSorted((a, b) => a.minZoom - b.minZoom)];
 }
 
-function createFormat(mediaType: string): Format {
+function createFormat(declared: LayerDeclaration['formats'][number]): Format {
+  const { type: mediaType, ...encoding } = typeof declared === 'string' ? { type: declared } : declared;
   const format = formatOf(mediaType);
-  if (format) return format;
+  if (format) return { ...format, ...omitUndefined(encoding) };
   throw misconfigured(`There is no format ${mediaType}; there are ${FORMAT_NAMES.join(', ')}.`);
 }
 
@@ -126,6 +130,10 @@ function atLeastOne<T>(items: readonly T[], what: string): readonly [T, ...T[]] 
   const [first, ...rest] = items;
   if (first === undefined) throw misconfigured(`A layer needs at least one ${what}.`);
   return [first, ...rest];
+}
+
+export function formatNames({ formats }: Pick<LayerDeclaration, 'formats'>): readonly string[] {
+  return formats.map((format) => (typeof format === 'string' ? format : format.type));
 }
 
 export function gridSetNames({ gridSets }: Pick<LayerDeclaration, 'gridSets'>): readonly string[] {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FORMAT_NAMES } from '../domain/format.ts';
+import { type Encoding, encodingOptions, FORMAT_NAMES } from '../domain/format.ts';
 import { INFO_FORMATS, LAYER_ACCESS, MISS_ANSWERS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
 import { flag, schemaKit, text, whole } from '../lib/schemas.ts';
 import { type Adoption, adoptOptions } from '../sources/adopted/adopt-options.ts';
@@ -55,6 +55,33 @@ const gridSubsetSchema = z.union([
     .refine(({ minCachedLevel = 0, maxCachedLevel = MAX_ZOOM }) => minCachedLevel <= maxCachedLevel, {
       error: 'must not be below minCachedLevel',
       path: ['maxCachedLevel'],
+    }),
+]);
+
+const formatSchema = z.union([
+  z.enum(FORMAT_NAMES),
+  z
+    .strictObject({
+      type: z.enum(FORMAT_NAMES),
+      quality: whole(1, 100).optional().describe('Of JPEG (80), WebP (80) and AVIF (50)'),
+      lossless: z.boolean().optional().describe('WebP and AVIF'),
+      colors: whole(2, 256).optional().describe('PNG8: at most so many, transparent included'),
+      dither: z.number().min(0).max(1).optional().describe('PNG8: 0 for none, 1 for most'),
+    })
+    .superRefine(({ type, ...options }, context) => {
+      const known = encodingOptions(type);
+      for (const name of Object.keys(options) as (keyof Encoding)[]) {
+        if (known.includes(name) || options[name as keyof typeof options] === undefined) continue;
+        const message = `${type} has ${known.length === 0 ? 'no options' : `only ${known.join(', ')}`}`;
+        context.addIssue({ code: 'custom', message, path: [name], input: options });
+      }
+      if (options.lossless && options.quality !== undefined)
+        context.addIssue({
+          code: 'custom',
+          message: 'goes only with lossy pictures',
+          path: ['quality'],
+          input: options,
+        });
     }),
 ]);
 
@@ -143,10 +170,12 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
     attribution: z.string().max(2000).default('').describe('Attribution that clients show beside the map'),
     source,
     formats: z
-      .array(z.enum(FORMAT_NAMES))
+      .array(formatSchema)
       .min(1)
       .default(['image/png'])
-      .describe('The first one is the default'),
+      .describe(
+        'Media types, or a type with quality, lossless, colors or dither; the first one is the default',
+      ),
     gridSets: z
       .array(gridSubsetSchema)
       .min(1)

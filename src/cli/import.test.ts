@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { settingsSchema } from '../config/settings-schema.ts';
 import { parseYamlFile } from '../config/yaml-file.ts';
@@ -53,4 +53,26 @@ it("an import writes GeoWebCache's updateSources as feeds of the configuration f
     { name: expect.stringMatching(/^topp-a-/), layers: ['topp:a'], srs: 'EPSG:4326', ...rest },
     { name: expect.stringMatching(/^topp-a-/), layers: ['topp:a'], srs: 'EPSG:900913', ...rest },
   ]);
+});
+
+it('a data folder of GeoServer is read with its catalog', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-import-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const write = (name: string, text: string) => {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  };
+  const resource = '<featureType><id>f</id><name>roads</name><namespace><id>n</id></namespace></featureType>';
+  write('gwc-layers/l.xml', '<GeoServerTileLayer><id>l</id><name>old</name></GeoServerTileLayer>');
+  write('workspaces/topp/namespace.xml', '<namespace><id>n</id><prefix>topp</prefix></namespace>');
+  write('workspaces/topp/files/roads/featuretype.xml', resource);
+  write('workspaces/topp/files/roads/layer.xml', '<layer><id>l</id><resource><id>f</id></resource></layer>');
+  write('workspaces/topp/styles/broken.xml', '<style><id>s</id><name>s</name></style>');
+  write('styles/icons/notes.txt', 'not read');
+  let yaml = '';
+  const out = (text: string) => {
+    yaml += text;
+  };
+  await runCli(['import', folder], [importCommand], { out, err: () => {} });
+  expect(parseYamlFile('imported.yaml', yaml).value).toMatchObject({ layers: [{ name: 'topp:roads' }] });
 });

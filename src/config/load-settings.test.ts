@@ -115,6 +115,15 @@ describe('problems', () => {
     ]);
   });
 
+  it('options of formats are refused where the format does not have them', () => {
+    const yaml = `layers:${WMS_LAYER}    formats: [{ type: image/png, quality: 80 }, { type: image/webp, colors: 9 }, { type: image/jpeg, quality: 0 }]\n`;
+    expect(problemsOf(yaml).map((problem) => problem.replace(/^\S+ +/, ''))).toEqual([
+      'layers[0].formats[0].quality image/png has no options, got 80',
+      'layers[0].formats[1].colors image/webp has only quality, lossless, got 9',
+      'layers[0].formats[2].quality must be at least 1, got 0',
+    ]);
+  });
+
   it('problems of settings are found inside the alternative that was meant', () => {
     const yaml = `layers:${WMS_LAYER}    gridSets: [EPSG:900913, { name: EPSG:4326, zoomStop: ten }]\n`;
     expect(problemsOf(yaml)).toEqual([

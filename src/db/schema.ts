@@ -139,9 +139,7 @@ export interface Schema {
     created_by: string;
     created_at: number;
     last_used_at: number | null;
-    /** Microseconds since 1970: the time up to which the rate is used up, where nodes share the database. */
-    rate_at: number;
-    /** Requests drawn on this day (days since 1970, UTC). */
+    /** Answered on this day (days since 1970, UTC), of a key without a limit for the day. */
     used_day: number;
     used: number;
   };
@@ -259,13 +257,15 @@ export interface Schema {
     /** 1 for changes of accounts, keys, layers, grid sets and the quota. */
     administrative: number;
   };
-  /** Wrong passwords, for the throttles of all nodes. */
-  login_failures: {
-    id: Generated<number>;
+  /** See `lib/budget.ts`; times by the clock of the database. */
+  budgets: {
+    scope: string;
+    name: string;
+    used: number;
     at: ServerTime;
-    instance: string;
-    source: string;
-    account: string;
+    pauses: number;
+    paused_until: ServerTime;
+    ends_at: ServerTime;
   };
   /** How each feed of data changes is doing. Counts only rise. */
   change_feeds: {

@@ -1,6 +1,17 @@
-export interface Format {
+/** How a picture is encoded. What is absent is as usual for the format. */
+export interface Encoding {
   /** As clients name it and as answers carry it, e.g. `image/png`. `image/png8` answers as `image/png`. */
   readonly mediaType: string;
+  /** 1 to 100. */
+  readonly quality?: number;
+  readonly lossless?: boolean;
+  /** At most this many, transparent included. */
+  readonly colors?: number;
+  /** 0 to 1. */
+  readonly dither?: number;
+}
+
+export interface Format extends Encoding {
   readonly contentType: string;
   /** Without a dot; the first of `extensions` is the one we write. */
   readonly extensions: readonly [string, ...string[]];
@@ -16,6 +27,7 @@ const FORMATS: readonly Format[] = [
   { ...raster('image/jpeg', ['jpeg', 'jpg']), alpha: false },
   raster('image/gif', ['gif']),
   raster('image/webp', ['webp']),
+  raster('image/avif', ['avif']),
   raster('image/vnd.jpeg-png', ['jpeg-png']),
   raster('image/vnd.jpeg-png8', ['jpeg-png8']),
   { ...raster('application/vnd.mapbox-vector-tile', ['pbf', 'mvt']), kind: 'opaque' },
@@ -32,11 +44,25 @@ const MIXED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The encoding of a picture: of a mixture JPEG if it is opaque. */
-export function encodingOf(mediaType: string, isOpaque: () => boolean): string {
-  const png = MIXED.get(mediaType);
-  if (png === undefined) return mediaType;
-  return isOpaque() ? 'image/jpeg' : png;
+export function encodingOf(format: Encoding, isOpaque: () => boolean): Encoding {
+  const png = MIXED.get(format.mediaType);
+  if (png === undefined) return format;
+  return { ...format, mediaType: isOpaque() ? 'image/jpeg' : png };
 }
+
+/** Options of `Encoding` that each format has. */
+export function encodingOptions(mediaType: string): readonly (keyof Encoding)[] {
+  return OPTIONS.get(mediaType) ?? [];
+}
+
+const OPTIONS: ReadonlyMap<string, readonly (keyof Encoding)[]> = new Map([
+  ['image/jpeg', ['quality']],
+  ['image/webp', ['quality', 'lossless']],
+  ['image/avif', ['quality', 'lossless']],
+  ['image/png8', ['colors', 'dither']],
+  ['image/vnd.jpeg-png', ['quality']],
+  ['image/vnd.jpeg-png8', ['quality', 'colors', 'dither']],
+]);
 
 export function isMixed(mediaType: string): boolean {
   return MIXED.has(mediaType);

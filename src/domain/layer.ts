@@ -160,6 +160,13 @@ export function everySubset(layer: Layer): readonly GridSubset[] {
   return [...layer.gridSubsets, ...layer.retinaSubsets];
 }
 
+/** The format for pictures that are drawn from its tiles and encoded once more; null: it has no pictures. */
+export function formatToDrawFrom({ formats }: Layer): Format | null {
+  const pictures = formats.filter(({ kind }) => kind === 'raster');
+  const exact = pictures.find(({ mediaType, lossless }) => lossless || /^image\/png(24)?$/.test(mediaType));
+  return exact ?? pictures.find(({ mediaType }) => mediaType === 'image/png8') ?? pictures[0] ?? null;
+}
+
 /** By media type as `formatOf` reads it, or by file extension. Throws `format-unknown`. */
 export function formatOfLayer(layer: Layer, mediaTypeOrExtension: string): Format {
   const wanted = mediaTypeOrExtension.includes('/')

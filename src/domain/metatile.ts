@@ -50,15 +50,20 @@ export interface Gutter {
   readonly bottom: number;
 }
 
-/** At most `pixels` on each side, and none outside the grid: map servers refuse bounds beyond the world. */
+/** In pixels: far above the rounding of doubles, visible in no picture. */
+const ROUNDING = 1e-3;
+
+/** At most `pixels` on each side, and none outside the extent: map servers refuse bounds beyond the world. */
 export function gutterAround(gridSet: GridSet, { z, rect }: Metatile, pixels: number): Gutter {
-  const { tileWidth, tileHeight } = gridSet;
-  const { columns, rows } = levelOf(gridSet, z);
+  const { extent } = gridSet;
+  const { resolution } = levelOf(gridSet, z);
+  const { minX, minY, maxX, maxY } = boundsOfRect(gridSet, z, rect);
+  const within = (room: number) => Math.max(0, Math.min(pixels, Math.floor(room / resolution + ROUNDING)));
   return {
-    left: Math.min(pixels, rect.minX * tileWidth),
-    top: Math.min(pixels, rect.minY * tileHeight),
-    right: Math.min(pixels, (columns - 1 - rect.maxX) * tileWidth),
-    bottom: Math.min(pixels, (rows - 1 - rect.maxY) * tileHeight),
+    left: within(minX - extent.minX),
+    top: within(extent.maxY - maxY),
+    right: within(extent.maxX - maxX),
+    bottom: within(minY - extent.minY),
   };
 }
 

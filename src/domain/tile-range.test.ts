@@ -4,7 +4,7 @@ import { evenGutter } from '../../test/fixtures/even-gutter.ts';
 import { anyGridSet, anySubset, partOf, share } from '../../test/fixtures/grid-arbitraries.ts';
 import type { Bounds } from './bounds.ts';
 import { builtInGridSets } from './built-in-grid-sets.ts';
-import { boundsOfRect, createGridSet, type GridSet } from './grid-set.ts';
+import { boundsOfRect, createGridSet, type GridSet, levelOf } from './grid-set.ts';
 import { createGridSetRegistry } from './grid-set-registry.ts';
 import {
   coverageAt,
@@ -260,6 +260,41 @@ describe('the image of a metatile', () => {
     expect(around(1, 1)).toEqual(evenGutter(10));
     expect(around(2, 2)).toEqual({ left: 10, top: 10, right: 0, bottom: 0 });
     expect(around(1, 0, 1000)).toEqual({ left: 256, top: 0, right: 256, bottom: 512 });
+  });
+
+  it('the gutter ends at the extent of a grid set whose last tiles exceed it', () => {
+    const degrees = createGridSet({
+      name: 'ragged',
+      srs: 4326,
+      extent: { minX: -180, minY: -90, maxX: 180, maxY: 90 },
+      resolutions: [0.69],
+      alignTopLeft: true,
+    });
+    const metatileAtEdge = { z: 0, column: 0, row: 0, rect: { minX: 0, minY: 0, maxX: 1, maxY: 0 } };
+    const gutter = gutterAround(degrees, metatileAtEdge, 20);
+    expect(gutter).toEqual({ left: 0, top: 0, right: 9, bottom: 4 });
+    fc.assert(
+      fc.property(
+        smallRange(),
+        fc.integer({ min: 1, max: 5 }),
+        fc.nat(300),
+        ({ subset, range }, side, pixels) => {
+          const { gridSet } = subset;
+          for (const { z, rect } of range.levels) {
+            const first = metatileOf(subset, { columns: side, rows: side }, z, rect.minX, rect.minY);
+            if (!first) continue;
+            const tiles = boundsOfRect(gridSet, z, first.rect);
+            const { bounds } = metatileImage(gridSet, first, gutterAround(gridSet, first, pixels));
+            const { resolution } = levelOf(gridSet, z);
+            const near = resolution / 100;
+            expect(bounds.minX).toBeGreaterThanOrEqual(Math.min(tiles.minX, gridSet.extent.minX) - near);
+            expect(bounds.minY).toBeGreaterThanOrEqual(Math.min(tiles.minY, gridSet.extent.minY) - near);
+            expect(bounds.maxX).toBeLessThanOrEqual(Math.max(tiles.maxX, gridSet.extent.maxX) + near);
+            expect(bounds.maxY).toBeLessThanOrEqual(Math.max(tiles.maxY, gridSet.extent.maxY) + near);
+          }
+        },
+      ),
+    );
   });
 
   it('the image of a metatile grows by its gutter without a change of resolution', () => {

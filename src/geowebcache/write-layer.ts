@@ -24,7 +24,7 @@ function commonNodes(layer: Fields): readonly (DocumentNode | null)[] {
     field('transientLayer', layer.transient),
     field('name', layer.name),
     metaInformation(layer),
-    textList('mimeFormats', 'string', texts(layer.formats)),
+    textList('mimeFormats', 'string', formatTypes(layer.formats)),
     textList('infoMimeFormats', 'string', layer.queryable ? texts(layer.infoFormats) : undefined),
     listOf('gridSubsets', Array.isArray(layer.gridSets) ? layer.gridSets.map(gridSubset) : undefined),
     writeUpdateSources(layer.updateSources),
@@ -98,6 +98,12 @@ function queryOf(parameters: unknown): string | undefined {
 function field(name: string, value: unknown): DocumentNode | null {
   const isPlain = ['string', 'number', 'boolean'].includes(typeof value) && value !== '';
   return isPlain ? leaf(name, value as string | number | boolean) : null;
+}
+
+function formatTypes(formats: unknown): readonly string[] | undefined {
+  return texts(
+    Array.isArray(formats) ? formats.map((format) => (isRecord(format) ? format.type : format)) : formats,
+  );
 }
 
 function texts(value: unknown): readonly string[] | undefined {

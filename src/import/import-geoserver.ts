@@ -1,39 +1,198 @@
 import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
-import type { ImportReport } from './import-report.ts';
+import { GeoServerCatalog, type PublishedLayer } from './geoserver-catalog.ts';
+import { type ImportReport, WHOLE } from './import-report.ts';
+import { type Reasons, TrackedTable } from './tracked-table.ts';
+import { tableOfXml } from './xml-table.ts';
 
 /** Files of a GeoServer data folder, read. */
 export interface GeoServerFolder {
-  /** Those of `gwc-layers/`. */
-  readonly tileLayers: readonly XmlElement[];
-  /** `gwc/geowebcache.xml`, which has its grid sets; null: there is none. */
+  /** Those of `gwc-layers/`; null: there is no such folder. */
+  readonly tileLayers: readonly XmlElement[] | null;
+  /** Only some tile layers are given. */
+  readonly isPart: boolean;
+  /** Those of layers, resources, groups, styles, namespaces and workspaces. */
+  readonly catalog: readonly XmlElement[];
+  /** `gwc-gs.xml`; null: there is none. */
+  readonly settings: XmlElement | null;
+  /** `gwc/geowebcache.xml`; null: there is none. */
   readonly geowebcache: XmlElement | null;
   /** `global.xml`; null: there is none. */
   readonly global: XmlElement | null;
+}
+
+export interface GeoServerLayers {
+  /** The tile layers as a `geowebcache.xml` of WMS layers that GeoServer draws. */
+  readonly document: XmlElement;
+  /** Extents in degrees, by name: those of grid subsets without one of their own. */
+  readonly degrees: ReadonlyMap<string, readonly number[]>;
 }
 
 export const TILE_LAYER = 'GeoServerTileLayer';
 const USUAL_ADDRESS = 'http://localhost:8080/geoserver';
 /** Of GeoServer's catalog, without a meaning outside it. */
 const INTERNAL = ['id', 'cacheWarningSkips'];
+const STYLES_FILTER = 'styleParameterFilter';
 
-/** The tile layers as a `geowebcache.xml` of WMS layers that GeoServer draws. */
-export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportReport): XmlElement {
-  const { tileLayers, geowebcache, global } = folder;
-  const [first] = tileLayers;
-  const place = first?.place ?? { line: 1, column: 1 };
-  const node = (name: string, content: string | readonly XmlElement[]): XmlElement => {
-    const inner =
-      typeof content === 'string' ? { text: content, children: [] } : { text: '', children: content };
-    return { name, attributes: new Map(), place, ...inner };
-  };
-  const wms = `${addressOf(global, report)}/wms`;
-  const layers = tileLayers.map((layer) => {
-    const own = layer.children.filter(({ name }) => !INTERNAL.includes(name));
-    const source = [node('wmsUrl', [node('string', wms)]), node('wmsLayers', textIn(layer, 'name'))];
-    return { ...layer, name: 'wmsLayer', children: [...own, ...source] };
+const NEW_LAYERS = 'concerns layers that GeoServer will get';
+const SERVICES = 'every service is offered for every layer';
+const MEMORY = 'memory holds the tiles that are asked for most';
+const REASONS: Reasons = {
+  version: 'says which GeoServer wrote the file',
+  directWMSIntegrationEnabled: 'send clients to /service/wms, which answers from the cache',
+  requireTiledParameter: 'requests are answered from the cache with and without it',
+  WMSCEnabled: SERVICES,
+  TMSEnabled: SERVICES,
+  WMTSEnabled: SERVICES,
+  securityEnabled: 'set access of the layers, and reader keys',
+  innerCachingEnabled: MEMORY,
+  persistenceEnabled: 'set store of the layers',
+  cacheProviderClass: MEMORY,
+  cacheConfigurations: MEMORY,
+  lockProviderName: 'processes agree among themselves',
+  cacheLayersByDefault: NEW_LAYERS,
+  cacheNonDefaultStyles: NEW_LAYERS,
+  metaTilingX: NEW_LAYERS,
+  metaTilingY: NEW_LAYERS,
+  gutter: NEW_LAYERS,
+  defaultCachingGridSetIds: NEW_LAYERS,
+  defaultCoverageCacheFormats: NEW_LAYERS,
+  defaultVectorCacheFormats: NEW_LAYERS,
+  defaultOtherCacheFormats: NEW_LAYERS,
+  metaTilingThreads: 'set concurrency of the host under upstreams instead',
+};
+
+export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportReport): GeoServerLayers {
+  const catalog = new GeoServerCatalog(folder.catalog);
+  const settings = new TrackedTable(
+    folder.settings ? tableOfXml(folder.settings) : {},
+    report.about('gwc-gs.xml'),
+  );
+  const wms = `${addressOf(folder.global, report)}/wms`;
+  const tileLayers = folder.tileLayers ?? usualTileLayers(catalog, settings);
+  const degrees = new Map<string, readonly number[]>();
+  const layers = tileLayers.flatMap((layer) => {
+    const published = catalog.find(textIn(layer, 'id'));
+    const name = published?.name ?? textIn(layer, 'name');
+    const about = report.about(`layer ${name}`);
+    if (!published && !catalog.isEmpty) return about.leftOut(WHOLE, 'it is not in GeoServer’s catalog') ?? [];
+    if (published?.degrees) degrees.set(name, published.degrees);
+    const old = textIn(layer, 'name');
+    if (old !== name) about.changed('name', `was ${old} when its file was written`);
+    return [wmsLayer(published ? withCatalog(layer, published) : layer, wms)];
   });
-  const gridSets = geowebcache ? childrenOf(geowebcache, 'gridSets') : [];
-  return node('gwcConfiguration', [...gridSets, node('layers', layers)]);
+  const ids = new Set(tileLayers.map((layer) => textIn(layer, 'id')));
+  for (const { id, name } of catalog.published()) {
+    if (!ids.has(id) && !folder.isPart)
+      report.about(`layer ${name}`).leftOut(WHOLE, 'GeoServer keeps no tiles of it');
+  }
+  settings.report(REASONS);
+  const own = folder.geowebcache?.children ?? [];
+  const others = own.filter(({ name }) => name !== 'layers');
+  const all = [...own.filter(({ name }) => name === 'layers').flatMap(({ children }) => children), ...layers];
+  return { document: node('gwcConfiguration', [...others, node('layers', all)]), degrees };
+}
+
+function wmsLayer(layer: XmlElement, url: string): XmlElement {
+  const own = layer.children.filter(({ name }) => !INTERNAL.includes(name));
+  const source = [node('wmsUrl', [node('string', url)]), node('wmsLayers', textIn(layer, 'name'))];
+  return { ...layer, name: 'wmsLayer', children: [...own, ...source] };
+}
+
+/** The catalog says how a layer is called and which styles it has, whatever its file said when it was written. */
+function withCatalog(layer: XmlElement, published: PublishedLayer): XmlElement {
+  const { name, title, description, enabled, advertised } = published;
+  const kept = layer.children.filter(
+    (child) => !['name', 'enabled', 'advertised', 'metaInformation', 'parameterFilters'].includes(child.name),
+  );
+  const filters = childrenOf(layer, 'parameterFilters').flatMap(({ children }) => children);
+  const styled = filters.map((filter) =>
+    filter.name === STYLES_FILTER ? withStyles(filter, published) : filter,
+  );
+  return {
+    ...layer,
+    children: [
+      node('name', name),
+      node('enabled', String(enabled && textIn(layer, 'enabled') !== 'false')),
+      node('advertised', String(advertised)),
+      node('metaInformation', [node('title', title), node('description', description)]),
+      ...kept,
+      node('parameterFilters', styled),
+    ],
+  };
+}
+
+/** Without a list the filter takes all styles of the layer. */
+function withStyles(filter: XmlElement, { defaultStyle, styles }: PublishedLayer): XmlElement {
+  const available = childOf(filter, 'availableStyles');
+  const listed = available && childrenOf(available, 'string').map(({ text }) => text.trim());
+  const allowed = listed ? styles.filter((style) => listed.includes(style)) : styles;
+  const others = filter.children.filter(({ name }) => name === 'key' || name === 'defaultValue');
+  return {
+    ...filter,
+    children: [...others, stringsNode('availableStyles', allowed), node('defaultStyle', defaultStyle)],
+  };
+}
+
+/** As GeoServer makes them at its first start: for every layer, unless it is told not to. */
+function usualTileLayers(catalog: GeoServerCatalog, settings: TrackedTable): readonly XmlElement[] {
+  if (settings.flag('cacheLayersByDefault') === false) return [];
+  const strings = (key: string, usual: readonly string[]) => {
+    const given = settings.table(key).texts('string');
+    return given.length > 0 ? given : usual;
+  };
+  const gridSets = strings('defaultCachingGridSetIds', ['EPSG:4326', 'EPSG:900913']);
+  const pictures = ['image/png', 'image/jpeg'];
+  const formats = {
+    vector: strings('defaultVectorCacheFormats', pictures),
+    coverage: strings('defaultCoverageCacheFormats', pictures),
+    group: strings('defaultOtherCacheFormats', pictures),
+    other: strings('defaultOtherCacheFormats', pictures),
+  };
+  const meta = [settings.number('metaTilingX') ?? 4, settings.number('metaTilingY') ?? 4];
+  const gutter = settings.number('gutter') ?? 0;
+  const allStyles = settings.flag('cacheNonDefaultStyles') !== false;
+  return catalog.published().map(({ id, name, kind, defaultStyle }) =>
+    node(TILE_LAYER, [
+      node('id', id),
+      node('name', name),
+      stringsNode('mimeFormats', formats[kind]),
+      node(
+        'gridSubsets',
+        gridSets.map((gridSet) => node('gridSubset', [node('gridSetName', gridSet)])),
+      ),
+      node(
+        'metaWidthHeight',
+        meta.map((count) => node('int', String(count))),
+      ),
+      node('gutter', String(gutter)),
+      node('expireClients', '0'),
+      node(
+        'parameterFilters',
+        defaultStyle === ''
+          ? []
+          : [
+              node(STYLES_FILTER, [
+                node('key', 'STYLES'),
+                node('defaultValue', ''),
+                ...(allStyles ? [] : [node('availableStyles', [])]),
+              ]),
+            ],
+      ),
+    ]),
+  );
+}
+
+function stringsNode(name: string, texts: readonly string[]): XmlElement {
+  return node(
+    name,
+    texts.map((text) => node('string', text)),
+  );
+}
+
+function node(name: string, content: string | readonly XmlElement[]): XmlElement {
+  const inner =
+    typeof content === 'string' ? { text: content, children: [] } : { text: '', children: content };
+  return { name, attributes: new Map(), place: { line: 1, column: 1 }, ...inner };
 }
 
 /** Its own address is in the data folder only where a proxy is in front of it. */

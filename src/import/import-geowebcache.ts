@@ -11,6 +11,7 @@ import {
 } from '../geowebcache/wire-element.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
+import { subsetWithin } from './fitting-subset.ts';
 import { importFormatModifiers } from './format-modifiers.ts';
 import { type FileStore, geoWebCacheStores } from './geowebcache-stores.ts';
 import {
@@ -32,6 +33,8 @@ export interface GeoWebCacheImport {
   /** Whether the old program has tiles of this layer below that folder. */
   readonly hasTiles: (folder: string, layer: string) => boolean;
   readonly isThere: (folder: string) => boolean;
+  /** Extents in degrees, by layer: those of grid subsets without one of their own. */
+  readonly degrees?: ReadonlyMap<string, readonly number[]>;
 }
 
 /** Defaults of the document for its layers. */
@@ -44,11 +47,13 @@ interface Defaults {
 /** Our counterpart of one of GeoWebCache's grid sets. */
 interface KnownGridSet {
   readonly name: string;
+  readonly gridSet: GridSet | null;
   readonly zoomStop: number | null;
 }
 
 interface Subset {
   readonly name: string;
+  readonly extent?: readonly number[];
   readonly zoomStop?: number;
 }
 
@@ -113,8 +118,9 @@ export function importGeoWebCache(
 function importGridSets(root: WireElement, known: readonly GridSet[], report: ImportReport) {
   const documents: ImportedDocument[] = [];
   const byName = new Map<string, KnownGridSet>();
-  for (const { name, aliases } of known) {
-    for (const there of [name, ...aliases]) byName.set(there, { name, zoomStop: null });
+  for (const gridSet of known) {
+    const { name, aliases } = gridSet;
+    for (const there of [name, ...aliases]) byName.set(there, { name, gridSet, zoomStop: null });
   }
   for (const element of childrenNamed(root, 'gridSets').flatMap(({ children }) => children)) {
     const about = report.about(nameIn(element, 'grid set'));
@@ -123,8 +129,9 @@ function importGridSets(root: WireElement, known: readonly GridSet[], report: Im
     const document = read.document as GridSetDocument;
     tell(about, element, read);
     const twin = known.find(({ name, aliases }) => [name, ...aliases].includes(document.name));
-    const { name, zoomStop, document: own } = matchGrid(document, twin, known);
-    byName.set(document.name, { name, zoomStop });
+    const { document: own, ...matched } = matchGrid(document, twin, known);
+    const { name } = matched;
+    byName.set(document.name, matched);
     if (own) documents.push(own);
     if (!own) about.changed('gridSet', `${name} comes with the program and has the same tiles; it is used`);
     else if (name !== document.name)
@@ -147,7 +154,8 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
   const read = attempted(element, about, readGwcLayer);
   if (!read) return null;
   const { store, source, gridSets, updateSources, ...document } = read.document as LayerDocument;
-  const subsets = knownSubsets(gridSets, context, about);
+  const degrees = context.options.degrees?.get(document.name) ?? null;
+  const subsets = knownSubsets(gridSets, degrees, context, about);
   if (subsets.length === 0) return about.leftOut(WHOLE, 'none of its grid sets is known');
   tell(about, element, read);
   const modified = importFormatModifiers(element, document.formats, about);
@@ -177,6 +185,7 @@ interface KnownSubset {
 /** GeoWebCache too ignores unknown ones, and serves the layer in the others. */
 function knownSubsets(
   subsets: readonly Subset[],
+  degrees: readonly number[] | null,
   { gridSets }: LayerContext,
   about: SubjectReport,
 ): readonly KnownSubset[] {
@@ -195,7 +204,9 @@ function knownSubsets(
       rest.zoomStop ?? Number.POSITIVE_INFINITY,
       known.zoomStop ?? Number.POSITIVE_INFINITY,
     );
-    return [{ subset: { ...rest, name, ...(Number.isFinite(last) && { zoomStop: last }) }, there, twice }];
+    const around = rest.extent || !known.gridSet ? null : subsetWithin(known.gridSet, degrees);
+    const subset = { ...around, ...rest, name, ...(Number.isFinite(last) && { zoomStop: last }) };
+    return [{ subset, there, twice }];
   });
 }
 

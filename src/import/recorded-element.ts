@@ -14,7 +14,8 @@ export function recorded(root: WireElement): RecordedElement {
 
   function wrapped(element: WireElement, path: readonly string[]): WireElement {
     const children = element.children.map((child) => wrapped(child, [...path, child.name]));
-    if (children.length === 0 && path.length > 0) leaves.push({ element, path: path.join('.') });
+    const isEmpty = element.text.trim() === '' && !element.attributes?.size;
+    if (children.length === 0 && path.length > 0 && !isEmpty) leaves.push({ element, path: path.join('.') });
     const { text, attributes, ...rest } = element;
     const watched = {
       ...rest,

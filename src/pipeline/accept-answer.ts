@@ -44,7 +44,7 @@ export async function acceptResponse(
   const { minX, minY, maxX, maxY } = metatile.rect;
   const shape = { columns: maxX - minX + 1, rows: maxY - minY + 1 };
   const grid = { ...shape, tileWidth, tileHeight, gutter: gutterAround(gridSet, metatile, gutterOf(tiles)) };
-  return await cutter.cut({ picture: pictureOf(answer), grid, format: tiles.format.mediaType });
+  return await cutter.cut({ picture: pictureOf(answer), grid, format: tiles.format });
 }
 
 /** Without metadata. */

@@ -1,5 +1,6 @@
 import type { BoundLayer } from '../catalog/catalog.ts';
 import type { Format } from '../domain/format.ts';
+import { formatToDrawFrom } from '../domain/layer.ts';
 import { rectOfTile } from '../domain/tile-rect.ts';
 import { decodeImage } from '../raster/decode-image.ts';
 import type { ReadableLayer } from '../sources/tile-source.ts';
@@ -11,15 +12,9 @@ export function createLayerReader(
   pipeline: Pick<TilePipeline, 'read' | 'renew'>,
 ): (bound: BoundLayer) => ReadableLayer | null {
   return (bound) => {
-    const format = bestFormat(bound);
+    const format = formatToDrawFrom(bound.layer);
     return format && readableLayer(bound, format, pipeline);
   };
-}
-
-/** Lossless if available: pictures drawn from it are encoded once more. */
-function bestFormat({ layer }: BoundLayer): Format | null {
-  const pictures = layer.formats.filter(({ kind }) => kind === 'raster');
-  return pictures.find(({ mediaType }) => mediaType.startsWith('image/png')) ?? pictures[0] ?? null;
 }
 
 function readableLayer(
@@ -39,9 +34,17 @@ function readableLayer(
       }
       const { bytes, standIn, outcome, warning } = await pipeline.read(tiles, tile, signal);
       if (standIn) throw notCached(tiles, tile);
-      const size = { width: gridSet.tileWidth, height: gridSet.tileHeight };
-      const { pixels } = await decodeImage(bytes, { maxPixels: size.width * size.height, size });
+      const pixels = await decodePicture(bytes, { width: gridSet.tileWidth, height: gridSet.tileHeight });
       return { pixels, stale: outcome === 'STALE' || warning !== undefined };
     },
   };
+}
+
+/** Of exactly this size, to RGBA. */
+export async function decodePicture(
+  bytes: Buffer,
+  { width, height }: { readonly width: number; readonly height: number },
+): Promise<Buffer> {
+  const { pixels } = await decodeImage(bytes, { maxPixels: width * height, size: { width, height } });
+  return pixels;
 }

@@ -21,6 +21,23 @@ async function decode(bytes: Buffer): Promise<RasterImage> {
 
 const translucent = paintImage(64, 64, (x, y) => [x * 4, y * 4, 7, x < 32 ? y * 4 : 255]);
 
+function coloursIn(pixels: Buffer): number {
+  const seen = new Set<number>();
+  for (let at = 0; at < pixels.length; at += 4) seen.add(pixels[at + 3] === 0 ? 0 : pixels.readUInt32LE(at));
+  return seen.size;
+}
+
+/** Mean of visible pixels, by channel. */
+function difference(one: RasterImage, other: RasterImage): number {
+  let [sum, count] = [0, 0];
+  for (let at = 0; at < one.pixels.length; at++) {
+    if (one.pixels[at | 3] === 0) continue;
+    sum += Math.abs((one.pixels[at] ?? 0) - (other.pixels[at] ?? 0));
+    count++;
+  }
+  return sum / count;
+}
+
 describe('encodeImage', () => {
   it.each([
     ['image/png', 'image/png'],
@@ -28,6 +45,7 @@ describe('encodeImage', () => {
     ['image/png24', 'image/png'],
     ['image/jpeg', 'image/jpeg'],
     ['image/webp', 'image/webp'],
+    ['image/avif', 'image/avif'],
     ['image/gif', 'image/gif'],
   ])('encodeImage writes %s as %s of the same size', async (format, written) => {
     for (const image of [mapLike(256, 256), photoLike(61, 47), photoLike(700, 500)]) {
@@ -36,6 +54,33 @@ describe('encodeImage', () => {
       const decoded = await decode(bytes);
       expect([decoded.width, decoded.height]).toEqual([image.width, image.height]);
     }
+  });
+
+  it('a PNG8 has at most the declared number of colours, near those of the picture', async () => {
+    const smooth = paintImage(256, 256, (x, y) => [x, y, (x + y) >> 1, x < 8 ? 0 : y < 8 ? 90 : 255]);
+    const images = [smooth, photoLike(61, 47), translucent, mapLike(100, 90, 200)];
+    const settings = fc.record({
+      colors: fc.integer({ min: 2, max: 256 }),
+      dither: fc.constantFrom(0, 0.5, 1),
+      picture: fc.nat(images.length - 1),
+    });
+    await fc.assert(
+      fc.asyncProperty(settings, async ({ picture, ...options }) => {
+        const image = images[picture] ?? smooth;
+        const bytes = await encodeImage(image, { mediaType: 'image/png8', ...options });
+        const { pixels } = await decode(bytes);
+        expect(coloursIn(pixels)).toBeLessThanOrEqual(options.colors);
+        for (let at = 3; at < pixels.length; at += 4) {
+          if ((image.pixels[at] === 0) !== (pixels[at] === 0)) expect.fail('transparency moved');
+        }
+      }),
+      { numRuns: inLength(25, 300) },
+    );
+    const few = async (colors: number) =>
+      difference(smooth, await decode(await encodeImage(smooth, { mediaType: 'image/png8', colors })));
+    const [with16, with128] = [await few(16), await few(128)];
+    expect(with128).toBeLessThan(8);
+    expect(with128).toBeLessThan(with16 / 2);
   });
 
   it.each(['image/png', 'image/png24'])('encodeImage keeps every pixel in %s', async (format) => {

@@ -1,37 +1,41 @@
 import type { Sharp } from 'sharp';
 import { Pixels } from '../../packages/pixels/pixels.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { encodingOf, type Format } from '../domain/format.ts';
+import { type Encoding, encodingOf } from '../domain/format.ts';
 import { imageLibrary } from './decode-image.ts';
-import { type ImagePart, type RasterImage, type Samples, samplesOf } from './raster-image.ts';
+import { copyPart, type ImagePart, type RasterImage, type Samples, samplesOf } from './raster-image.ts';
+import { reduceColours } from './reduce-colours.ts';
 import { isOpaque } from './single-colour.ts';
 
 const OPAQUE_GROUND = '#ffffff';
 
 export const JPEG_QUALITY = 80;
+/** Of a palette. */
+const MAX_COLOURS = 256;
 
 /** Bytes for pixels that are held from one picture to the next; more is given back. */
 export const MAX_HELD_BYTES = 64 * 1024 * 1024;
 let held: Pixels | null = null;
 
-export type ImageWriter = (image: Sharp) => Sharp;
+export type ImageWriter = (image: Sharp, encoding: Encoding) => Sharp;
 
 /** What the image library writes. The settings and their cost are in docs/decisions/0192-pixels-in-webassembly.md. */
 export const WRITERS: Readonly<Record<string, ImageWriter>> = {
-  'image/png8': (image) => image.png({ palette: true, effort: 1, dither: 0 }),
-  'image/jpeg': (image) => image.jpeg({ quality: JPEG_QUALITY, optimiseCoding: false }),
-  'image/webp': (image) => image.webp({ quality: 80, effort: 2 }),
+  'image/png8': (image, { dither = 0 }) => image.png({ palette: true, effort: 1, dither }),
+  'image/jpeg': (image, { quality = JPEG_QUALITY }) => image.jpeg({ quality, optimiseCoding: false }),
+  'image/webp': (image, { quality = 80, lossless = false }) => image.webp({ quality, lossless, effort: 2 }),
+  'image/avif': (image, { quality = 50, lossless = false }) => image.avif({ quality, lossless, effort: 1 }),
   'image/gif': (image) => image.gif({ effort: 4, dither: 0 }),
 };
 
 /** A picture in a format of ours; for few and small ones, tiles are made by `MetatileCutter`. */
-export async function encodeImage(image: RasterImage, format: Pick<Format, 'mediaType'>): Promise<Buffer> {
+export async function encodeImage(image: RasterImage, format: Encoding): Promise<Buffer> {
   const { width, height } = image;
   const part = { left: 0, top: 0, width, height };
-  const mediaType = encodingOf(format.mediaType, () => isOpaque(samplesOf(image), part));
+  const encoding = encodingOf(format, () => isOpaque(samplesOf(image), part));
   return (
-    (isPng(mediaType) && wholePng(image, part, mediaType)) ||
-    (await writePart(samplesOf(image), part, mediaType))
+    (isPng(encoding.mediaType) && wholePng(image, part, encoding)) ||
+    (await writePart(samplesOf(image), part, encoding))
   );
 }
 
@@ -40,10 +44,10 @@ export function isPng(mediaType: string): boolean {
 }
 
 /** All pictures share one memory, as this does not wait: a new one for each keeps the garbage collector busy. */
-function wholePng(image: RasterImage, part: ImagePart, mediaType: string): Buffer | null {
+function wholePng(image: RasterImage, part: ImagePart, encoding: Encoding): Buffer | null {
   if (!held || held.bytes > MAX_HELD_BYTES) held = new Pixels();
   held.load(image, part.width, part.height);
-  return encodePng(held, part, held.index(part), mediaType);
+  return encodePng(held, part, held.index(part), encoding);
 }
 
 /** `colours`: of the part, which was indexed last. Null: there are too many for the format. */
@@ -51,15 +55,23 @@ export function encodePng(
   pixels: Pixels,
   part: ImagePart,
   colours: number,
-  mediaType: string,
+  { mediaType, colors = MAX_COLOURS }: Encoding,
 ): Buffer | null {
-  if (mediaType !== 'image/png24' && colours > 0) return pixels.indexedPng(part, colours);
+  if (mediaType !== 'image/png24' && colours > 0 && colours <= colors)
+    return pixels.indexedPng(part, colours);
   return mediaType === 'image/png8' ? null : pixels.trueColourPng(part);
 }
 
 /** By the image library, off this thread; transparent pixels become white in a JPEG. */
-export async function writePart(samples: Samples, part: ImagePart, mediaType: string): Promise<Buffer> {
+export async function writePart(samples: Samples, part: ImagePart, encoding: Encoding): Promise<Buffer> {
+  const { mediaType, colors = MAX_COLOURS, dither = 0 } = encoding;
   const write = WRITERS[mediaType];
+  if (mediaType === 'image/png8' && colors < MAX_COLOURS && samples.channels === 4) {
+    const { data: pixels, width, height } = copyPart(samples, part);
+    const reduced = reduceColours({ pixels, width, height }, colors, dither);
+    const png = wholePng(reduced, { left: 0, top: 0, width, height }, encoding);
+    if (png) return png;
+  }
   if (!write) throw new TilewardenError('format-unknown', `Images are not made as ${mediaType}.`);
   const { data, width, height, channels } = samples;
   const sharp = await imageLibrary();
@@ -67,5 +79,5 @@ export async function writePart(samples: Samples, part: ImagePart, mediaType: st
   const cut = part.width === width && part.height === height ? whole : whole.extract(part);
   const flat =
     mediaType === 'image/jpeg' && channels === 4 ? cut.flatten({ background: OPAQUE_GROUND }) : cut;
-  return await write(flat).toBuffer();
+  return await write(flat, encoding).toBuffer();
 }

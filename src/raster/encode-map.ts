@@ -4,7 +4,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import { encodingOf, type Format } from '../domain/format.ts';
 import { escapeXml } from '../lib/xml/write-xml.ts';
 import { imageLibrary } from './decode-image.ts';
-import { type ImageWriter, JPEG_QUALITY, WRITERS } from './encode-image.ts';
+import { encodeImage, type ImageWriter, JPEG_QUALITY, WRITERS } from './encode-image.ts';
 import type { RasterImage } from './raster-image.ts';
 
 /** Red, green, blue. */
@@ -17,7 +17,7 @@ const MAP_WRITERS: typeof WRITERS = {
   ...WRITERS,
   'image/png': trueColour,
   'image/png24': trueColour,
-  'image/jpeg': (image) => image.jpeg({ quality: JPEG_QUALITY }),
+  'image/jpeg': (image, { quality = JPEG_QUALITY }) => image.jpeg({ quality }),
   'image/gif': (image) => image.gif({ effort: 1, dither: 0 }),
 };
 
@@ -33,10 +33,16 @@ export async function encodeMap(
 }
 
 async function writeMap(image: Sharp, format: Format, background: Colour | null): Promise<Buffer> {
-  const write = MAP_WRITERS[encodingOf(format.mediaType, () => background !== null)];
+  const encoding = encodingOf(format, () => background !== null);
+  const write = MAP_WRITERS[encoding.mediaType];
   if (!write) throw new TilewardenError('format-unknown', `Images are not made as ${format.mediaType}.`);
   const [r, g, b] = background ?? [];
-  return await write(background ? image.flatten({ background: { r, g, b } }) : image).toBuffer();
+  const shown = background ? image.flatten({ background: { r, g, b } }) : image;
+  if (encoding.mediaType !== 'image/png8' || encoding.colors === undefined) {
+    return await write(shown, encoding).toBuffer();
+  }
+  const { data, info } = await shown.ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+  return await encodeImage({ pixels: data, width: info.width, height: info.height }, encoding);
 }
 
 const FONT_FILE = '@fontsource/inter/files/inter-latin-400-normal.woff';

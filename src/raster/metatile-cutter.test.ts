@@ -25,7 +25,11 @@ async function jobOf(
   const bytes = await sharp(pixels, { raw: { width, height, channels: 4 } })
     [sent]()
     .toBuffer();
-  return { picture: { kind: 'encoded', bytes, mediaType: `image/${sent}` }, grid: GRID, format };
+  return {
+    picture: { kind: 'encoded', bytes, mediaType: `image/${sent}` },
+    grid: GRID,
+    format: { mediaType: format },
+  };
 }
 
 async function expectTiles(tiles: readonly CutTile[], image: RasterImage): Promise<void> {
@@ -52,7 +56,7 @@ describe('a mixture of JPEG and PNG', () => {
     const cutter = new MetatileCutter();
     for (const job of [
       await jobOf(halfOpen, format),
-      { picture: { kind: 'pixels', ...halfOpen }, grid: GRID, format } as const,
+      { picture: { kind: 'pixels', ...halfOpen }, grid: GRID, format: { mediaType: format } } as const,
     ]) {
       const tiles = await cutter.cut(job);
       expect(tiles.map(({ bytes }) => recogniseImage(bytes))).toEqual([
@@ -87,7 +91,10 @@ describe('a cutter of metatiles', () => {
       await image.clone().webp({ lossless: true }).toBuffer(),
     ]) {
       const picture = { kind: 'encoded', bytes, mediaType: null } as const;
-      await expectTiles(await new MetatileCutter().cut({ picture, grid: GRID, format: 'image/png' }), drawn);
+      await expectTiles(
+        await new MetatileCutter().cut({ picture, grid: GRID, format: { mediaType: 'image/png' } }),
+        drawn,
+      );
     }
   });
 
@@ -101,18 +108,56 @@ describe('a cutter of metatiles', () => {
     const unusual = {
       picture: { kind: 'encoded', bytes: odd, mediaType: null },
       grid: GRID,
-      format: 'image/png',
+      format: { mediaType: 'image/png' },
     } as const;
     const all = await Promise.all([unusual, ...jobs].map((job) => cutter.cut(job)));
     for (const [i, image] of [drawn, ...images].entries()) await expectTiles(all[i] ?? [], image);
   });
 
-  it.each(['image/jpeg', 'image/webp', 'image/gif', 'image/png8'])('a cutter writes %s', async (format) => {
-    const tiles = await new MetatileCutter().cut(await jobOf(photoLike(WIDTH, HEIGHT), format));
-    for (const { bytes } of tiles) {
-      const { width, height } = await sharp(bytes).metadata();
-      expect([width, height]).toEqual([64, 48]);
+  it.each(['image/jpeg', 'image/webp', 'image/avif', 'image/gif', 'image/png8'])(
+    'a cutter writes %s',
+    async (format) => {
+      const tiles = await new MetatileCutter().cut(await jobOf(photoLike(WIDTH, HEIGHT), format));
+      for (const { bytes } of tiles) {
+        const { width, height } = await sharp(bytes).metadata();
+        expect([width, height]).toEqual([64, 48]);
+      }
+    },
+  );
+
+  it.each(['png', 'jpeg'] as const)('a cutter writes JPEG in the declared quality, from %s', async (sent) => {
+    const cutter = new MetatileCutter();
+    const job = await jobOf(photoLike(WIDTH, HEIGHT), 'image/jpeg', sent);
+    const sizes: number[] = [];
+    for (const quality of [20, 60, 80, 95]) {
+      const [tile] = await cutter.cut({ ...job, format: { mediaType: 'image/jpeg', quality } });
+      sizes.push(tile?.bytes.length ?? 0);
     }
+    const [usual] = await cutter.cut(job);
+    expect(usual?.bytes.length).toBe(sizes[2]);
+    // What came as JPEG of quality 80 is never written finer.
+    if (sent === 'png') expect(sizes).toEqual([...new Set(sizes)].sort((a, b) => a - b));
+    expect(sizes[0]).toBeLessThan(sizes[2] ?? 0);
+  });
+
+  it('a single tile with a declared quality is encoded again', async () => {
+    const { pixels } = photoLike(64, 48);
+    const image = sharp(pixels, { raw: { width: 64, height: 48, channels: 4 } });
+    const grid = { ...GRID, columns: 1, rows: 1, gutter: evenGutter(0) };
+    for (const mediaType of ['image/jpeg', 'image/webp'] as const) {
+      const bytes = await image[mediaType === 'image/jpeg' ? 'jpeg' : 'webp']({ quality: 95 }).toBuffer();
+      const picture = { kind: 'encoded', bytes, mediaType } as const;
+      const [tile] = await new MetatileCutter().cut({ picture, grid, format: { mediaType, quality: 30 } });
+      expect(tile?.bytes.length).toBeLessThan(bytes.length);
+    }
+  });
+
+  it.each(['image/webp', 'image/avif'])('a lossless tile keeps every pixel in %s', async (mediaType) => {
+    const image = photoLike(WIDTH, HEIGHT);
+    const job = await jobOf(image);
+    const tiles = await new MetatileCutter().cut({ ...job, format: { mediaType, lossless: true } });
+    if (mediaType === 'image/webp') await expectTiles(tiles, image);
+    else expect(tiles).toHaveLength(6);
   });
 
   it('a cutter of metatiles reads grey pictures of any kind', async () => {
@@ -124,7 +169,7 @@ describe('a cutter of metatiles', () => {
     ]) {
       for (const format of ['image/png', 'image/jpeg']) {
         const picture = { kind: 'encoded', bytes: sent, mediaType: null } as const;
-        const tiles = await new MetatileCutter().cut({ picture, grid: GRID, format });
+        const tiles = await new MetatileCutter().cut({ picture, grid: GRID, format: { mediaType: format } });
         const tile = await decodeImage(tiles[0]?.bytes ?? Buffer.alloc(0), { maxPixels: 1e6 });
         const [red, green, blue] = tile.pixels.subarray(40 * 4);
         expect(Math.abs((red ?? 0) - 45)).toBeLessThan(4);
@@ -144,7 +189,11 @@ describe('a cutter of metatiles', () => {
     const odd = paintImage(WIDTH, HEIGHT, (x, y) => [x & 255, y & 255, 9, 0]);
     const cutter = new MetatileCutter();
     const tiles = await cutter.cut(await jobOf(odd));
-    const nothing = await cutter.cut({ picture: { kind: 'nothing' }, grid: GRID, format: 'image/png' });
+    const nothing = await cutter.cut({
+      picture: { kind: 'nothing' },
+      grid: GRID,
+      format: { mediaType: 'image/png' },
+    });
     expect(tiles.every(({ colour }) => colour === 0)).toBe(true);
     expect(nothing[0]?.bytes.equals(tiles[0]?.bytes ?? Buffer.alloc(0))).toBe(true);
     expect(cutter.counts.encodes).toBe(1);
@@ -163,7 +212,7 @@ describe('a cutter of metatiles', () => {
     const cutter = new MetatileCutter();
     const job = await jobOf(drawn);
     await cutter.cut(job);
-    const other = await cutter.cut({ ...job, format: 'image/png24' });
+    const other = await cutter.cut({ ...job, format: { mediaType: 'image/png24' } });
     expect(cutter.counts.knownResponses).toBe(0);
     await expectTiles(other, drawn);
     await expect(cutter.cut({ ...job, grid: { ...GRID, gutter: evenGutter(4) } })).rejects.toMatchObject({
@@ -189,13 +238,13 @@ describe('a cutter of metatiles', () => {
       .toBuffer();
     const grid = { ...GRID, columns: 1, rows: 1, gutter: evenGutter(0) };
     const picture = { kind: 'encoded', bytes, mediaType: 'image/jpeg' } as const;
-    const tiles = await new MetatileCutter().cut({ picture, grid, format: 'image/jpeg' });
+    const tiles = await new MetatileCutter().cut({ picture, grid, format: { mediaType: 'image/jpeg' } });
     expect(tiles[0]?.bytes.equals(bytes)).toBe(true);
     await expect(
       new MetatileCutter().cut({
         picture: { ...picture, bytes: bytes.subarray(0, 300) },
         grid,
-        format: 'image/jpeg',
+        format: { mediaType: 'image/jpeg' },
       }),
     ).rejects.toMatchObject({ code: 'source-bad-answer', reason: 'truncated' });
   });

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { JpegCutter } from '../../packages/pixels/jpeg-cutter.ts';
 import { readOrdinaryPng } from '../../packages/pixels/ordinary-png.ts';
 import { Pixels } from '../../packages/pixels/pixels.ts';
-import { encodingOf, isMixed, plainImageType } from '../domain/format.ts';
+import { type Encoding, encodingOf, encodingOptions, isMixed, plainImageType } from '../domain/format.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
 import { plainExcerpt } from '../lib/plain-excerpt.ts';
 import { RecentMap } from '../lib/recent-map.ts';
@@ -74,7 +74,7 @@ const KEPT_TILES = 2 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 const KEPT_COLOURS = 512;
 /** To encode JPEG and WebP again would cost a second loss; PNG is what its server made of it, palette and all. */
-const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/png'];
+const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/avif', 'image/png'];
 
 type EncodedPicture = Extract<CutJob['picture'], { kind: 'encoded' }>;
 
@@ -114,7 +114,7 @@ export class MetatileCutter implements TileCutter {
     const { width, height } = sizeOf(grid);
     const fits = image.width === width && image.height === height;
     if (!fits || image.pixels.length !== width * height * PIXEL_BYTES) throw refuseImage('wrong-size');
-    if (!isMadeHere(format)) return await this.#writeTiles(grid, format, samplesOf(image));
+    if (!isMadeHere(format.mediaType)) return await this.#writeTiles(grid, format, samplesOf(image));
     const pixels = this.#room();
     pixels.load(image, grid.tileWidth, grid.tileHeight);
     return await this.#encodeTiles(grid, format, pixels);
@@ -124,26 +124,27 @@ export class MetatileCutter implements TileCutter {
     const imageType = checkType(bytes, mediaType);
     const isOneTile =
       grid.columns === 1 && grid.rows === 1 && Object.values(grid.gutter).every((side) => side === 0);
-    const asItCame = isOneTile && imageType === format && KEPT_TYPES.includes(format);
-    if (imageType === 'image/jpeg' && format === 'image/jpeg' && !asItCame) {
-      const cut = await this.#cutJpeg(grid, bytes);
+    const { mediaType: type } = format;
+    const asItCame = isOneTile && imageType === type && KEPT_TYPES.includes(type) && isUsual(format);
+    if (imageType === 'image/jpeg' && type === 'image/jpeg' && !asItCame) {
+      const cut = await this.#cutJpeg(grid, bytes, format);
       if (cut) return cut;
     }
     this.counts.decodes++;
-    if (isMadeHere(format)) return await this.#cutInMemory(grid, format, bytes, imageType, asItCame);
+    if (isMadeHere(type)) return await this.#cutInMemory(grid, format, bytes, imageType, asItCame);
     const { width, height } = sizeOf(grid);
     const samples = await decodeSamples(bytes, limitsFor(width, height));
     if (asItCame) return [tileAsItCame(bytes, samples)];
     return await this.#writeTiles(grid, format, samples);
   }
 
-  async #cutJpeg(grid: CutGrid, bytes: Buffer): Promise<CutTile[] | null> {
+  async #cutJpeg(grid: CutGrid, bytes: Buffer, format: Encoding): Promise<CutTile[] | null> {
     this.#jpegs ??= new JpegCutter(JPEG_QUALITY);
-    const cut = this.#jpegs.cut(bytes, grid);
+    const cut = this.#jpegs.cut(bytes, grid, format.quality);
     if (!cut) return null;
     this.counts.cutJpegs++;
     const tiles = cut.map((tile) => {
-      if (typeof tile === 'number') return this.#plainTile(grid, 'image/jpeg', tile);
+      if (typeof tile === 'number') return this.#plainTile(grid, format, tile);
       this.counts.encodes++;
       return tileOf(tile, null);
     });
@@ -153,7 +154,7 @@ export class MetatileCutter implements TileCutter {
   /** Ordinary PNG is read here, in a third of the library's time; the library reads everything else. */
   async #cutInMemory(
     grid: CutGrid,
-    format: string,
+    format: Encoding,
     bytes: Buffer,
     imageType: ImageMediaType,
     asItCame: boolean,
@@ -175,7 +176,7 @@ export class MetatileCutter implements TileCutter {
   }
 
   /** As PNG, or in a mixture as JPEG if opaque. The pixels are no longer needed when this returns: the next image may be loaded then. */
-  #encodeTiles(grid: CutGrid, format: string, pixels: Pixels): Promise<CutTile[]> {
+  #encodeTiles(grid: CutGrid, format: Encoding, pixels: Pixels): Promise<CutTile[]> {
     const { samples } = pixels;
     return Promise.all(
       partsOf(grid).map((part) => {
@@ -193,16 +194,16 @@ export class MetatileCutter implements TileCutter {
     samples: Samples,
     part: ImagePart,
     colours: number,
-    format: string,
+    format: Encoding,
   ): CutTile | Promise<CutTile> {
-    const key = `${format} ${part.width} ${part.height} ${pixels.fingerprint(part, colours)}`;
+    const key = `${keyOfEncoding(format)} ${part.width} ${part.height} ${pixels.fingerprint(part, colours)}`;
     const known = this.#tiles.get(key);
     if (known) {
       this.counts.knownTiles++;
       return known;
     }
     this.counts.encodes++;
-    const bytes = isPng(format) ? encodePng(pixels, part, colours, format) : null;
+    const bytes = isPng(format.mediaType) ? encodePng(pixels, part, colours, format) : null;
     if (!bytes) return writeWhole(copyPart(samples, part), format);
     const tile = tileOf(bytes, null);
     this.#tiles.set(key, tile, weightOf([tile]));
@@ -210,7 +211,7 @@ export class MetatileCutter implements TileCutter {
   }
 
   /** In a format that the library writes. */
-  #writeTiles(grid: CutGrid, format: string, samples: Samples): Promise<CutTile[]> {
+  #writeTiles(grid: CutGrid, format: Encoding, samples: Samples): Promise<CutTile[]> {
     return Promise.all(
       partsOf(grid).map(async (part) => {
         const colour = singleColour(samples, part);
@@ -221,8 +222,8 @@ export class MetatileCutter implements TileCutter {
     );
   }
 
-  #plainTile({ tileWidth, tileHeight }: CutGrid, format: string, colour: number): Promise<CutTile> {
-    const key = `${format} ${tileWidth} ${tileHeight} ${colour}`;
+  #plainTile({ tileWidth, tileHeight }: CutGrid, format: Encoding, colour: number): Promise<CutTile> {
+    const key = `${keyOfEncoding(format)} ${tileWidth} ${tileHeight} ${colour}`;
     const known = this.#plainTiles.get(key);
     if (known) return known;
     this.counts.encodes++;
@@ -234,20 +235,29 @@ export class MetatileCutter implements TileCutter {
 }
 
 /** PNG, and mixtures with it; the library encodes the rest. */
-function isMadeHere(format: string): boolean {
-  return isPng(format) || isMixed(format);
+function isMadeHere(mediaType: string): boolean {
+  return isPng(mediaType) || isMixed(mediaType);
+}
+
+/** Without options of its own. */
+function isUsual(format: Encoding): boolean {
+  return encodingOptions(format.mediaType).every((option) => format[option] === undefined);
+}
+
+function keyOfEncoding({ mediaType, quality, lossless, colors, dither }: Encoding): string {
+  return [mediaType, quality, lossless, colors, dither].join(' ');
 }
 
 async function encodePlainTile(
   width: number,
   height: number,
-  format: string,
+  format: Encoding,
   colour: number,
 ): Promise<CutTile> {
-  return tileOf(await encodeImage(filledImage(width, height, colour), { mediaType: format }), colour);
+  return tileOf(await encodeImage(filledImage(width, height, colour), format), colour);
 }
 
-async function writeWhole(samples: Samples, format: string): Promise<CutTile> {
+async function writeWhole(samples: Samples, format: Encoding): Promise<CutTile> {
   const { width, height } = samples;
   return tileOf(await writePart(samples, { left: 0, top: 0, width, height }, format), null);
 }
@@ -269,9 +279,16 @@ function weightOf(tiles: readonly CutTile[]): number {
 function keyOf({ grid, format }: CutJob, { bytes, mediaType }: EncodedPicture): string {
   const { columns, rows, tileWidth, tileHeight, gutter } = grid;
   const digest = createHash('sha1').update(bytes).digest('base64');
-  return [digest, format, mediaType, columns, rows, tileWidth, tileHeight, ...Object.values(gutter)].join(
-    ' ',
-  );
+  return [
+    digest,
+    keyOfEncoding(format),
+    mediaType,
+    columns,
+    rows,
+    tileWidth,
+    tileHeight,
+    ...Object.values(gutter),
+  ].join(' ');
 }
 
 function sizeOf({ columns, rows, tileWidth, tileHeight, gutter }: CutGrid) {

@@ -1,3 +1,4 @@
+import type { Encoding } from '../domain/format.ts';
 import type { CutGrid } from './raster-image.ts';
 
 export type Picture =
@@ -10,7 +11,7 @@ export type Picture =
 export interface CutJob {
   readonly picture: Picture;
   readonly grid: CutGrid;
-  readonly format: string;
+  readonly format: Encoding;
 }
 
 export interface CutTile {

@@ -95,7 +95,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
       const [column, row] = at;
       const picture = await fetchEncoded(version, name, column, row);
       const drawn = await drawByHand(version, place);
-      const tiles = await new MetatileCutter().cut({ picture, grid: GRID, format: png.mediaType });
+      const tiles = await new MetatileCutter().cut({ picture, grid: GRID, format: png });
       for (const [i, { bytes }] of tiles.entries()) {
         const part = { left: (i % 2) * TILE, top: (i >> 1) * TILE, width: TILE, height: TILE };
         const tile = await decodeImage(bytes, { maxPixels: TILE * TILE });

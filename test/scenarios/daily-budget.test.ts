@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBoundedCounters } from '../../src/db/bounded-counters.ts';
+import { createDatabaseLedger } from '../../src/db/database-ledger.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { LocalTime } from '../../src/lib/local-time.ts';
@@ -44,7 +44,7 @@ async function openServer(location: string, clock: VirtualClock) {
   const database = await openDatabase({ location, clock: systemClock, log: silentLogger, synced: false });
   const limiter = openUpstreamLimiter({
     upstreams: { [HOST]: upstreamOptions.parse({ dailyBudget: BUDGET, timeZone: ZONE, adaptive: false }) },
-    budgets: createBoundedCounters(database),
+    budgets: createDatabaseLedger(database),
     clock,
     random: Math.random,
     log: silentLogger,

@@ -3,12 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { problemOf } from '../../src/http/problems.ts';
+import { createMemoryLedger } from '../../src/lib/budget.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/pipeline-settings.ts';
-import {
-  createMemoryBudgets,
-  openUpstreamLimiter,
-} from '../../src/sources/upstream/open-upstream-limiter.ts';
+import { openUpstreamLimiter } from '../../src/sources/upstream/open-upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { type OpenTaskService, openTaskService } from '../../src/tasks/open-task-service.ts';
 import { taskSettingsFor } from '../../src/tasks/task-service.ts';
@@ -94,7 +92,7 @@ class Stage {
     const clock = this.#clock;
     this.#limiter = openUpstreamLimiter({
       upstreams: { [HOST]: upstreamOptions.parse(scenario.limits) },
-      budgets: createMemoryBudgets(),
+      budgets: createMemoryLedger(clock),
       clock,
       random: () => 0.5,
       log: silentLogger,

@@ -95,7 +95,7 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
        requests_per_day ${bigint},
        expires_at ${bigint},
        last_used_at ${bigint},
-       ${columns(bigint, 'created_at', 'rate_at', 'used_day', 'used')}
+       ${columns(bigint, 'created_at', 'used_day', 'used')}
      )`,
     'create unique index reader_keys_by_hash on reader_keys (hash)',
 
@@ -183,12 +183,13 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
      )`,
     'create index audit_entries_by_account on audit_entries (administrative, account, id)',
     'create index audit_entries_by_kind on audit_entries (administrative, id)',
-    `create table login_failures (
-       id ${risingId},
-       at ${bigint} not null,
-       ${columns('text', 'instance', 'source', 'account')}
+    `create table budgets (
+       ${columns('text', 'scope', 'name')},
+       ${columns(real, 'used', 'at', 'paused_until', 'ends_at')},
+       pauses ${bigint} not null,
+       constraint budgets_pk primary key (scope, name)
      )`,
-    'create index login_failures_by_at on login_failures (at)',
+    'create index budgets_by_end on budgets (ends_at)',
 
     `create table change_feeds (
        name text primary key,

@@ -127,7 +127,7 @@ export async function acceptChange(
   const header = (of: string) => headerIn(context, of);
   if (!isSigned(feed?.secret ?? null, body, header, clock.now()) || !feed) {
     const target = `feed:${shortened(name)}`;
-    accounts.eventThrottle.begin(source, target);
+    await accounts.eventThrottle.begin(source, target);
     accounts.audit.note({
       phase: 'ended',
       action: 'change',

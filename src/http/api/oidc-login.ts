@@ -46,7 +46,7 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
     const sealed = cookieIn(context.headers.cookie ?? null, loginCookieName(context), SEALED) ?? '';
     const login = seal.open(sealed, state);
     if (!login) return failed('This sign-in has expired, was used before, or began in another browser.');
-    const attempt = callbacks.begin(context.source, 'oidc');
+    const attempt = await callbacks.begin(context.source, 'oidc');
     const claims = await issuer.end(context.query, login).catch((error: unknown) => {
       log.warn({ requestId: context.id, reason: reasonOf(error) }, 'a sign-in was refused');
       return null;

@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { layerNamed } from '../../../test/fixtures/http-app.ts';
 import { hashSecret } from '../../access/api-token.ts';
-import { KeyMeter } from '../../access/key-meter.ts';
+import { KeyMeter } from '../../access/key-limits.ts';
 import { KeyRing } from '../../access/key-ring.ts';
 import { createReaderSecret } from '../../access/reader-key.ts';
+import { createMemoryLedger } from '../../lib/budget.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createKeyGate, type KeyMemory, presentedKeyOf } from './reader-key.ts';
 
@@ -15,8 +16,8 @@ function openConnection() {
   const secret = createReaderSecret();
   const ring = new KeyRing(systemClock);
   ring.change({ added: [{ id: 1, layers: ['ours'], hash: hashSecret(secret), ...NO_LIMITS }], removed: [] });
-  const supply = { draw: () => ({ granted: 0, left: 0, waitMs: 0 }), putBack() {} };
-  const meter = new KeyMeter(systemClock, supply);
+  const ledger = createMemoryLedger(systemClock);
+  const meter = new KeyMeter(systemClock, { rates: ledger, days: ledger });
   const gate = createKeyGate({ ring, meter, wrongKey: async () => {} }, () => false);
   const memory: KeyMemory = { key: null };
   const ask = (url: string, headers: Record<string, string> = {}) => {

@@ -120,8 +120,15 @@ function merged(document: ReadDocument['document'], former: ShownEntry | null): 
   return {
     ...without(before, LAYER_FIELDS),
     ...document,
+    formats: withOptions(document.formats, before.formats),
     source: { ...without(sourceBefore, SOURCE_FIELDS), ...source },
   };
+}
+
+/** GeoWebCache names types only. */
+function withOptions(types: unknown, before: unknown): unknown {
+  if (!Array.isArray(types) || !Array.isArray(before)) return types;
+  return types.map((type) => before.find((format) => isRecord(format) && format.type === type) ?? type);
 }
 
 function without(fields: Readonly<Record<string, unknown>>, names: readonly string[]): object {

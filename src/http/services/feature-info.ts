@@ -36,7 +36,7 @@ export const wmsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
   const mediaType = kvp('INFO_FORMAT') ?? bound.layer.infoFormats[0] ?? '';
   const infoFormat = checkInfoFormat(bound.layer, mediaType, 'InvalidFormat', 'INFO_FORMAT');
   const place = requestedPlace(kvp, subsets[0], requestedCrs(kvp, version), version);
-  const format = kvp('FORMAT') === null ? bound.layer.formats[0] : requestedFormat(bound, kvp);
+  const format = kvp('FORMAT') === null ? bound.layer.formats[0] : requestedFormat([bound], kvp);
   const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, kvp), {
     ...place,
     ...queryPoint(kvp, place, version),

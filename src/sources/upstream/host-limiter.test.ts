@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
+import { createMemoryLedger, type Ledger } from '../../lib/budget.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
@@ -16,7 +17,7 @@ interface Given {
   readonly limits?: object;
   readonly start?: string;
   readonly clock?: VirtualClock;
-  readonly budgets?: ReturnType<typeof createMemoryBudgets>;
+  readonly budgets?: Ledger;
   /** Places that other nodes leave to this one. */
   readonly share?: number;
 }
@@ -25,7 +26,7 @@ function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, budgets, sha
   const time = clock ?? createVirtualClock(Date.parse(start));
   const limiter = openUpstreamLimiter({
     upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false, ...limits }) },
-    budgets: budgets ?? createMemoryBudgets(),
+    budgets: budgets ?? createMemoryLedger(time),
     ...(share && { shares: { renew: async () => ({ places: share, alone: false }) } }),
     clock: time,
     random: () => 0.5,
@@ -202,8 +203,8 @@ describe('the limiter of a host', () => {
   });
 
   it('a host limiter sends no more in a day than its budget, over restarts and until midnight of its zone', async () => {
-    const budgets = createMemoryBudgets();
     const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
+    const budgets = createMemoryLedger(clock);
     const limits = { dailyBudget: 250, timeZone: 'Asia/Tokyo' };
     let sent = 0;
     for (let life = 0; life < 3; life++) {
@@ -227,7 +228,7 @@ describe('the limiter of a host', () => {
   });
 
   it('a host limiter loses no more than a hundredth of a budget when it dies', async () => {
-    const budgets = createMemoryBudgets();
+    const budgets = createMemoryLedger(createVirtualClock(0));
     const limits = { dailyBudget: 1000 };
     (await open({ limits, budgets }).acquire()).end(ANSWERED);
     const { acquire } = open({ limits, budgets });

@@ -7,14 +7,14 @@ import type {
   UpstreamStatus,
 } from '../../domain/upstream-status.ts';
 import { Breaker } from '../../lib/breaker.ts';
+import type { Ledger } from '../../lib/budget.ts';
 import { ifLate } from '../../lib/clock.ts';
 import type { DailyHours } from '../../lib/daily-hours.ts';
 import type { Env } from '../../lib/env.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ConcurrencyControl } from './concurrency-control.ts';
-import type { BudgetStore, DailyBudget } from './daily-budget.ts';
 import { HostFigures } from './host-figures.ts';
-import { budgetOf, placesOf, quietOf, rateOf } from './host-limits.ts';
+import { budgetOf, type DailyBudget, placesOf, quietOf, rateOf } from './host-limits.ts';
 import { busyRefusal, closedRefusal, closingOf, PAUSED_RETRY_MS, stoppingRefusal } from './host-refusals.ts';
 import { HostShare, type HostShares } from './host-share.ts';
 import { linkAbort } from './linked-abort.ts';
@@ -30,7 +30,7 @@ interface HostLimiterOptions extends Env {
   readonly maxWaiting: number;
   /** How long an interactive request waits for a place. Tasks wait until they are stopped. */
   readonly maxInteractiveWaitMs: number;
-  readonly budgets: BudgetStore;
+  readonly budgets: Ledger;
   /** Of the limits of all nodes together; without it they are this node's. */
   readonly shares?: HostShares;
   /** Tells other nodes that the host fails or sent Retry-After; null: that it answers again. */
@@ -101,10 +101,10 @@ export class HostLimiter {
   }
 
   #setFlow(): void {
-    const { host, budgets, clock, log } = this.#options;
+    const { host, budgets: ledger, clock, log } = this.#options;
     this.#rate = rateOf(this.#limits, this.#rate);
     this.#budget?.close().catch((err: unknown) => log.warn({ err }, 'a daily budget was not given back'));
-    this.#budget = budgetOf(this.#limits, { host, budgets, clock, log, refilled: () => this.#serve() });
+    this.#budget = budgetOf(this.#limits, { host, ledger, clock, log, refilled: () => this.#serve() });
   }
 
   async acquire(priority: UpstreamPriority, signal: AbortSignal): Promise<Permit> {

@@ -1,8 +1,9 @@
+import { Budget, type Ledger } from '../../lib/budget.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { DailyHours } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { ConcurrencyControl } from './concurrency-control.ts';
-import { DailyBudget } from './daily-budget.ts';
 import { RateWindow } from './rate-window.ts';
 import type { UpstreamOptions } from './upstream-options-for.ts';
 
@@ -21,8 +22,90 @@ export function rateOf({ ratePerSecond }: UpstreamOptions, former: RateWindow | 
   return former ?? new RateWindow(ratePerSecond);
 }
 
-type BudgetParts = Omit<ConstructorParameters<typeof DailyBudget>[0], 'limit' | 'time'>;
+interface BudgetParts {
+  readonly host: string;
+  readonly ledger: Ledger;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly log: Logger;
+  /** Called when there may be something to take again. */
+  readonly refilled: () => void;
+}
 
-export function budgetOf({ dailyBudget: limit, timeZone }: UpstreamOptions, parts: BudgetParts) {
-  return limit === null ? null : new DailyBudget({ ...parts, limit, time: new LocalTime(timeZone) });
+/** A crash loses no more than a hundredth of a budget. */
+const BLOCKS = { blocks: 100, maxBlock: 100 };
+/** Nothing begins in the last seconds of a day: it might reach the host on the next one. */
+const LAST_SECONDS = 5;
+/** Milliseconds after which a failed read of the budget is retried. */
+const RETRY_PAUSE_MS = 5000;
+
+export type DailyBudget = ReturnType<typeof openDailyBudget>;
+
+export function budgetOf({ dailyBudget, timeZone }: UpstreamOptions, parts: BudgetParts): DailyBudget | null {
+  return dailyBudget === null ? null : openDailyBudget(dailyBudget, new LocalTime(timeZone), parts);
+}
+
+/** Requests that may be sent to a host on one day. */
+function openDailyBudget(
+  limit: number,
+  time: LocalTime,
+  { host, ledger, clock, log, refilled }: BudgetParts,
+) {
+  const period = () => time.at(clock.now()).day;
+  const budget = new Budget({
+    ...BLOCKS,
+    clock,
+    ledger,
+    period,
+    scope: `upstream-requests ${host}`,
+    terms: { limit, refillMs: null },
+    permitsLastMs: Number.POSITIVE_INFINITY,
+    askAgainMs: Number.POSITIVE_INFINITY,
+  });
+  let blockedUntil = Number.NEGATIVE_INFINITY;
+  let filling: Promise<void> | null = null;
+  let closed = false;
+
+  async function fill(): Promise<void> {
+    try {
+      await budget.fill();
+    } catch (error) {
+      log.warn(
+        { err: error },
+        'the daily budget of a host could not be read; no requests are sent to it until it is',
+      );
+      blockedUntil = clock.monotonic() + RETRY_PAUSE_MS;
+    }
+    filling = null;
+    refilled();
+  }
+
+  /** Milliseconds since 1970; null: there is something left, or it is not known yet. */
+  function closedUntil(): number | null {
+    const now = clock.now();
+    const { minute, second } = time.at(now);
+    const isDayEnding = minute === 1439 && second >= 60 - LAST_SECONDS;
+    if (closed || isDayEnding || budget.refusal() !== null) return time.next(0, now);
+    const blocked = blockedUntil - clock.monotonic();
+    return blocked > 0 ? now + blocked : null;
+  }
+
+  return {
+    get status() {
+      return { day: period(), used: budget.used, limit };
+    },
+    closedUntil,
+    /** False: nothing is in hand; more is being fetched, and `refilled` is called then. */
+    take(): boolean {
+      if (closedUntil() !== null) return false;
+      if (budget.take() === null) return true;
+      filling ??= fill();
+      return false;
+    },
+    /** Gives back what is in hand. */
+    async close(): Promise<void> {
+      closed = true;
+      await filling;
+      await budget.giveBack();
+    },
+  };
 }

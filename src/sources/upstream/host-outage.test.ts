@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import type { HostOutage } from '../../domain/upstream-status.ts';
+import { createMemoryLedger } from '../../lib/budget.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createMemoryBudgets, type HostOutageStore, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { type HostOutageStore, openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { RequestEnd } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
@@ -41,7 +42,7 @@ function openNodes() {
   const [one, other] = [1, 2].map((node) =>
     openUpstreamLimiter({
       upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false }) },
-      budgets: createMemoryBudgets(),
+      budgets: createMemoryLedger(clock),
       outages: storeOf(node),
       clock,
       random: () => 0.5,

@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import { isTilewardenError } from '../../domain/errors.ts';
 import { type HostPause, hostClosedIn } from '../../domain/upstream-status.ts';
+import { createMemoryLedger } from '../../lib/budget.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
@@ -18,7 +19,7 @@ function openNodes() {
   const open = () =>
     openUpstreamLimiter({
       upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false, concurrency: 1 }) },
-      budgets: createMemoryBudgets(),
+      budgets: createMemoryLedger(clock),
       pauses: { read: async () => new Map(paused), listen: () => () => {} },
       clock,
       random: () => 0.5,

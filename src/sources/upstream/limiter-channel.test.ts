@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createChannelPair } from '../../../test/fixtures/channel-pair.ts';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
+import { createMemoryLedger } from '../../lib/budget.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { openLimiterChannel, serveLimiter } from './limiter-channel.ts';
-import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { openUpstreamLimiter } from './open-upstream-limiter.ts';
 import type { RequestEnd } from './upstream-limiter.ts';
 import { upstreamOptions } from './upstream-options.ts';
 
@@ -16,7 +17,7 @@ function open(limits: object) {
   const clock = createVirtualClock(Date.parse('2026-11-15T12:00:00Z'));
   const limiter = openUpstreamLimiter({
     upstreams: { [HOST]: upstreamOptions.parse({ adaptive: false, ...limits }) },
-    budgets: createMemoryBudgets(),
+    budgets: createMemoryLedger(clock),
     clock,
     random: () => 0.5,
     log: silentLogger,

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { HostOutage, HostPause, UpstreamStatus } from '../../domain/upstream-status.ts';
+import type { Ledger } from '../../lib/budget.ts';
 import type { Env } from '../../lib/env.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { Random } from '../../lib/random.ts';
 import { openRepeater } from '../../lib/repeat.ts';
-import type { BudgetStore } from './daily-budget.ts';
 import { HostLimiter } from './host-limiter.ts';
 import type { HostShares } from './host-share.ts';
 import type { UpstreamLimiter } from './upstream-limiter.ts';
@@ -29,7 +29,7 @@ export interface HostOutageStore {
 export interface UpstreamLimiterOptions extends Env {
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
-  readonly budgets: BudgetStore;
+  readonly budgets: Ledger;
   readonly shares?: HostShares;
   /** Outages that other nodes report; without it a node relies on its own requests. */
   readonly outages?: HostOutageStore;
@@ -125,26 +125,6 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
       await following?.close();
       await followingPauses?.close();
       await Promise.all([...hosts.values()].map((limiter) => limiter.close()));
-    },
-  };
-}
-
-/** In memory only, for clients without a budget. */
-export function createMemoryBudgets(): BudgetStore {
-  const counts = new Map<string, number>();
-  return {
-    async take(name, wanted, limit) {
-      const used = counts.get(name) ?? 0;
-      const taken = Math.max(0, Math.min(wanted, limit - used));
-      counts.set(name, used + taken);
-      return { taken, count: used + taken };
-    },
-    async giveBack(name, count) {
-      counts.set(name, (counts.get(name) ?? 0) - count);
-    },
-    async forget(prefix, except) {
-      const isOld = (name: string) => name.startsWith(prefix) && !except.includes(name);
-      for (const name of counts.keys()) if (isOld(name)) counts.delete(name);
     },
   };
 }

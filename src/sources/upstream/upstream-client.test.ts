@@ -8,13 +8,10 @@ import { type MockWms, openMockWms } from '../../../test/fixtures/mock-wms.ts';
 import { needs } from '../../../test/fixtures/needs.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
+import { createMemoryLedger } from '../../lib/budget.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import {
-  createMemoryBudgets,
-  openUpstreamLimiter,
-  type UpstreamLimiterOptions,
-} from './open-upstream-limiter.ts';
+import { openUpstreamLimiter, type UpstreamLimiterOptions } from './open-upstream-limiter.ts';
 import {
   openUpstreamClient,
   type UpstreamClient,
@@ -50,7 +47,7 @@ describe('the upstream client', () => {
       random: () => 0.5,
       log: silentLogger,
     };
-    const limiter = openUpstreamLimiter({ ...env, ...waits, budgets: createMemoryBudgets() });
+    const limiter = openUpstreamLimiter({ ...env, ...waits, budgets: createMemoryLedger(systemClock) });
     return openUpstreamClient({ ...env, userAgent: 'Tilewarden/test', limiter, limits });
   }
 

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isTilewardenError, type TilewardenError } from '../../domain/errors.ts';
+import { createMemoryLedger } from '../../lib/budget.ts';
 import { ifLate } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { createSourceLife } from '../source-life.ts';
 import { type HostOptions, type HostPool, openHostPool } from './host-pool.ts';
 import { linkAbort } from './linked-abort.ts';
-import { createMemoryBudgets, openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { openUpstreamLimiter } from './open-upstream-limiter.ts';
 import { NO_PROXIES, type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 import {
   conditionOf,
@@ -223,7 +224,13 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
 
 /** For one process, with budgets that end with it. There is nothing to close: waiting requests end with the process. */
 function openLimiterFor({ upstreams, clock, log }: UpstreamClientOptions): UpstreamLimiter {
-  return openUpstreamLimiter({ upstreams, clock, log, random: systemRandom, budgets: createMemoryBudgets() });
+  return openUpstreamLimiter({
+    upstreams,
+    clock,
+    log,
+    random: systemRandom,
+    budgets: createMemoryLedger(clock),
+  });
 }
 
 function mediaTypeOf(header: string | undefined): string | null {

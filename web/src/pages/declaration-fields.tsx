@@ -11,7 +11,7 @@ export type Declaration = Readonly<Record<string, unknown>> & { readonly name: s
 
 const WORDS = TEXTS.add;
 const FORMATS = [
-  ...['image/png', 'image/png8', 'image/jpeg', 'image/webp', 'image/gif'],
+  ...['image/png', 'image/png8', 'image/jpeg', 'image/webp', 'image/avif', 'image/gif'],
   ...['image/vnd.jpeg-png', 'image/vnd.jpeg-png8', 'application/vnd.mapbox-vector-tile'],
 ];
 const KINDS = ['values', 'regex', 'integers', 'floats'] as const;
@@ -100,10 +100,12 @@ function Source({ document, faults, onChange }: FieldsProps) {
 }
 
 function Formats({ document, onChange }: FieldsProps) {
-  const chosen = listOf<string>(document.formats);
+  const declared = listOf<string | { type: string }>(document.formats);
+  const typeOf = (format: (typeof declared)[number]) => (typeof format === 'string' ? format : format.type);
+  const chosen = declared.map(typeOf);
   const others = chosen.filter((format) => !FORMATS.includes(format));
   const toggle = (format: string, on: boolean) =>
-    onChange({ formats: on ? [...chosen, format] : chosen.filter((one) => one !== format) });
+    onChange({ formats: on ? [...declared, format] : declared.filter((one) => typeOf(one) !== format) });
   return (
     <fieldset>
       <legend>{WORDS.formats}</legend>

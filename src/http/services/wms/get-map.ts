@@ -1,6 +1,7 @@
 import type { MapPicture } from '../../../domain/bounds.ts';
 import { isTilewardenError } from '../../../domain/errors.ts';
 import { contentTypeOf, type Format } from '../../../domain/format.ts';
+import { boundsOfTile } from '../../../domain/grid-set.ts';
 import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
@@ -43,18 +44,25 @@ interface MapRequest {
   readonly tiled: boolean;
 }
 
-/** A box that is a tile is answered with that tile; others are composed of tiles, if the layers allow it. */
+/**
+ * A box that is a tile is answered with that tile, in another format or with other layers composed of their tiles there;
+ * other boxes are composed of tiles, if the layers allow it.
+ */
 export const getMap: Operation<MapServices> = async (context, kvp, services) => {
   const { catalog, answerTile, composer, clock } = services;
   const map = await readMap(catalog, context, kvp);
-  const matched = tileOf(map);
-  if (matched && !isBlank(map, matched)) {
+  const matches = map.layers.map((layer) => tileOf(map, layer));
+  const matched = map.layers.length === 1 ? (matches[0] ?? null) : null;
+  const blank = matched !== null && isBlank(map, matched);
+  if (matched && !blank && isStored(map)) {
     const tiles = tileSetOf(map.layers[0], matched.subset, map.format, kvp);
     return answerTile(context, withBypass(kvp, tiles), matched.index);
   }
-  if (!matched) checkComposable(map);
-  const picture = await (matched ? composeBlank : composeMap)(map, composer, context.signal);
-  const message = matched ? ['geowebcache-message', NO_TILE_MESSAGE] : [];
+  if (!blank) checkComposable(map, matches);
+  const picture = await (blank
+    ? composeBlank(map, composer, context.signal)
+    : composeMap(map, matches, composer, context.signal));
+  const message = blank ? ['geowebcache-message', NO_TILE_MESSAGE] : [];
   return mapResponse(context, map, picture, [...message, ...cacheControl(map, picture, clock.now())]);
 };
 
@@ -63,11 +71,10 @@ async function readMap(catalog: Services['catalog'], context: Context, kvp: Kvp)
   const bounds = requestedLayers(catalog, kvp, 'LAYERS');
   for (const { layer } of bounds) if (!isOpenTo(context, layer)) await requireVisible(context, layer);
   const styles = requestedStyles(kvp, bounds.length);
-  const formats = bounds.map((bound) => requestedFormat(bound, kvp));
+  const format = requestedFormat(bounds, kvp);
   const crs = requestedCrs(kvp, version);
   const [first, ...others] = withSubsets(bounds, styles, crs, version);
-  const [format] = formats;
-  if (!first || !format) throw new ServiceException('MissingParameterValue', 'LAYERS', 'No layer is named.');
+  if (!first) throw new ServiceException('MissingParameterValue', 'LAYERS', 'No layer is named.');
   const place = requestedPlace(kvp, first.subsets[0], crs, version);
   const tiled = isTrue(kvp, 'TILED');
   isTrue(kvp, 'TRANSPARENT');
@@ -75,12 +82,14 @@ async function readMap(catalog: Services['catalog'], context: Context, kvp: Kvp)
 }
 
 /** Null: not a tile, or one on a background colour. */
-function tileOf({ kvp, layers, place, tiled }: MapRequest): MatchedTile | null {
-  const [{ bound, subsets }, ...others] = layers;
-  if (others.length > 0) return null;
+function tileOf({ kvp, place, tiled }: MapRequest, { bound, subsets }: MapLayer): MatchedTile | null {
   const anyBox = bound.layer.fullWms && !tiled;
   if (anyBox && kvp('BGCOLOR') !== null) return null;
   return matchTile(subsets, place, anyBox ? TOLERANCE_FOR_MAPS : TOLERANCE_FOR_TILES);
+}
+
+function isStored({ layers, format }: MapRequest): boolean {
+  return layers[0].bound.layer.formats.includes(format);
 }
 
 /** As GeoWebCache: a map outside all layers is empty (WMS 1.3.0, 7.3.3.6). */
@@ -93,44 +102,46 @@ function composeBlank({ place, format, kvp }: MapRequest, composer: MapComposer,
   return composer.compose({ layers: [], ...place, format, background, signal });
 }
 
-function checkComposable({ layers, tiled, format, place }: MapRequest): void {
-  const [first] = layers;
-  const closed = layers.find(({ bound }) => !bound.layer.fullWms);
+function checkComposable({ layers, tiled, format, place }: MapRequest, matches: Matches): void {
   if (format.kind !== 'raster') {
     throw new ServiceException('InvalidFormat', 'FORMAT', `${format.mediaType} is available as tiles only.`);
   }
-  if (!closed && !tiled) return;
-  if (layers.length > 1) {
-    throw badValue(
-      'LAYERS',
-      `Layer ${(closed ?? first).bound.layer.name} is served as single tiles; ask for one layer at a time.`,
-    );
-  }
-  throw notOnGrid(first, place);
+  const strange = layers.find(({ bound }, at) => !matches[at] && (tiled || !bound.layer.fullWms));
+  if (strange) throw notOnGrid(strange, place);
 }
 
-function notOnGrid({ subsets }: MapLayer, { width, height }: MapPicture): ServiceException {
+function notOnGrid({ bound, subsets }: MapLayer, { width, height }: MapPicture): ServiceException {
   const { gridSet } = subsets[0];
   const { tileWidth, tileHeight } = gridSet;
   if (width !== tileWidth || height !== tileHeight) {
     const locator = width === tileWidth ? 'HEIGHT' : 'WIDTH';
     return badValue(
       locator,
-      `The layer is served as tiles of ${tileWidth}×${tileHeight} pixels, not ${width}×${height}.`,
+      `Layer ${bound.layer.name} is served as tiles of ${tileWidth}×${tileHeight} pixels, not ${width}×${height}.`,
     );
   }
   const names = subsets.map((subset) => subset.gridSet.name).join(', ');
   return badValue(
     'BBOX',
-    `The layer is served as tiles, and the box is not a tile of the grid ${names}; see GetCapabilities with TILED=true.`,
+    `Layer ${bound.layer.name} is served as tiles, and the box is not a tile of the grid ${names}; see GetCapabilities with TILED=true.`,
   );
 }
 
-function composeMap({ kvp, layers, place, format }: MapRequest, composer: MapComposer, signal: AbortSignal) {
-  const tileSets = layers.map((layer) => tileSetOf(layer, layer.subsets[0], format, kvp));
+type Matches = readonly (MatchedTile | null)[];
+
+/** Where the box is a tile, it is exactly that one. */
+function composeMap(map: MapRequest, matches: Matches, composer: MapComposer, signal: AbortSignal) {
+  const { kvp, layers, place, format } = map;
+  const tileSets = layers.map((layer, at) =>
+    tileSetOf(layer, matches[at]?.subset ?? layer.subsets[0], format, kvp),
+  );
+  const tile = matches.find((match) => match !== null);
+  const bounds = tile
+    ? boundsOfTile(tile.subset.gridSet, tile.index.z, tile.index.x, tile.index.y)
+    : place.bounds;
   const transparent = format.alpha && isTrue(kvp, 'TRANSPARENT');
   const background = transparent ? null : backgroundColour(kvp);
-  return composer.compose({ layers: tileSets, ...place, format, background, signal }).catch(blameBox);
+  return composer.compose({ layers: tileSets, ...place, bounds, format, background, signal }).catch(blameBox);
 }
 
 /** Sizes have been checked; only the area can still be too large. */

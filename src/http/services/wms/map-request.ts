@@ -1,10 +1,10 @@
 import { type BoundLayer, boundLayer, type Catalog } from '../../../catalog/catalog.ts';
 import type { Bounds, MapPicture } from '../../../domain/bounds.ts';
 import { shortened } from '../../../domain/errors.ts';
-import { type Format, formatOf } from '../../../domain/format.ts';
+import { type Format, formatOf, formatOfExtension } from '../../../domain/format.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
-import { formatOfLayer, type Layer } from '../../../domain/layer.ts';
+import { formatToDrawFrom, type Layer } from '../../../domain/layer.ts';
 import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
 import { sameSrs } from '../../../domain/srs.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
@@ -221,12 +221,31 @@ export function withSubsets(
   }));
 }
 
-export function requestedFormat(bound: BoundLayer, kvp: Kvp): Format {
+/** Formats of maps, whatever the layers store; the capabilities list these. */
+export const MAP_FORMATS: readonly string[] = ['png', 'png8', 'jpeg', 'webp', 'gif'].map(
+  (name) => `image/${name}`,
+);
+
+/** By media type, or by a short name such as `png`, in any case. With the options of a layer that has it. */
+export function requestedFormat([first, ...others]: readonly BoundLayer[], kvp: Kvp): Format {
   const name = required(kvp, 'FORMAT');
-  if (!formatOf(name)) {
-    throw new ServiceException('InvalidFormat', 'FORMAT', `There is no format ${shortened(name)}.`);
+  const format = formatOf(name) ?? (name.includes('/') ? null : formatOfExtension(name));
+  if (format && first && [first, ...others].every(({ layer }) => storedFormat(layer, format))) {
+    return first.layer.formats.find(({ mediaType }) => mediaType === format.mediaType) ?? format;
   }
-  return blaming('InvalidFormat', 'FORMAT', () => formatOfLayer(bound.layer, name));
+  const own = first?.layer.formats.map(({ mediaType }) => mediaType) ?? [];
+  const offered = first && formatToDrawFrom(first.layer) ? [...new Set([...own, ...MAP_FORMATS])] : own;
+  throw new ServiceException(
+    'InvalidFormat',
+    'FORMAT',
+    `There is no format ${shortened(name)} of these layers; there are ${offered.join(', ')}.`,
+  );
+}
+
+/** The format of the tiles that a picture in `format` is made of: the same if the layer has it. */
+export function storedFormat(layer: Layer, { mediaType, kind }: Format): Format | null {
+  const same = layer.formats.find((format) => format.mediaType === mediaType);
+  return same ?? (kind === 'raster' ? formatToDrawFrom(layer) : null);
 }
 
 export function requestedPlace(
@@ -250,7 +269,7 @@ export function tileSetOf(
 ): ResolvedTileSet {
   return resolveTileSet(bound, {
     gridSet: subset.gridSet.name,
-    format: format.mediaType,
+    format: (storedFormat(bound.layer, format) ?? format).mediaType,
     parameters: filterValues(bound.layer, kvp, style),
   });
 }

@@ -14,7 +14,7 @@ import {
   stylesOf,
   titleOf,
 } from '../layer-facts.ts';
-import { crsNames, isDimension, isYFirst, MAX_LAYERS, type WmsVersion } from './map-request.ts';
+import { crsNames, isDimension, isYFirst, MAP_FORMATS, MAX_LAYERS, type WmsVersion } from './map-request.ts';
 
 const NAMESPACES =
   'xmlns="http://www.opengis.net/wms" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wms http://schemas.opengis.net/wms/1.3.0/capabilities_1_3_0.xsd"';
@@ -62,12 +62,13 @@ function keywordList({ keywords }: ServiceDescription): Markup {
 }
 
 function requests(layers: readonly Layer[], version: WmsVersion): Markup {
-  const formats = [...new Set(layers.flatMap((layer) => layer.formats.map(({ mediaType }) => mediaType)))];
+  const own = layers.flatMap((layer) => layer.formats.map(({ mediaType }) => mediaType));
+  const formats = [...new Set([...own, ...MAP_FORMATS])];
   const infoFormats = INFO_FORMATS.filter((name) => layers.some((layer) => layer.infoFormats.includes(name)));
-  const own = version === '1.3.0' ? 'text/xml' : 'application/vnd.ogc.wms_xml';
+  const documentType = version === '1.3.0' ? 'text/xml' : 'application/vnd.ogc.wms_xml';
   return markup`<Request>
-${operation('GetCapabilities', [own])}
-${operation('GetMap', formats.length > 0 ? formats : ['image/png'])}
+${operation('GetCapabilities', [documentType])}
+${operation('GetMap', formats)}
 ${infoFormats.length > 0 ? operation('GetFeatureInfo', infoFormats) : EMPTY}
 </Request>`;
 }

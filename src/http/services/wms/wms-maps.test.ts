@@ -167,6 +167,44 @@ describe('maps by WMS', () => {
     expect(new Set(reads.map((read) => read.split(' ')[0]))).toEqual(new Set(['full', 'corner']));
   });
 
+  it.each([
+    'image/gif',
+    'image/webp',
+    'image/png8',
+    'png',
+    'PNG',
+    'jpeg',
+    'image/jpeg',
+    'image/png; mode=8bit',
+  ])('a WMS map is made as %s, whatever the layer stores', async (FORMAT) => {
+    const place = { SRS: 'EPSG:4326', BBOX: '0,0,90,90', WIDTH: '256', HEIGHT: '256' };
+    for (const LAYERS of ['tiled', 'full', 'tiled,full']) {
+      const { answer, image, pixel, reads } = await picture({ ...place, LAYERS, FORMAT });
+      const type = FORMAT.toLowerCase()
+        .replace('image/', '')
+        .replace(/8$|;.*/, '');
+      expect(answer.headers['content-type']).toBe(`image/${type}`);
+      expect([image.width, image.height]).toEqual([256, 256]);
+      expect(new Set(reads).size).toBe(LAYERS === 'tiled,full' ? 2 : 1);
+      const wanted = slopeAt(degrees, 45, 45);
+      const off = pixel(128, 128)
+        .slice(0, 3)
+        .map((value, channel) => Math.abs(value - (wanted[channel] ?? 0)));
+      expect(Math.max(...off)).toBeLessThan(25);
+    }
+  });
+
+  it('several layers are drawn on a tile without fullWMS, pixel by pixel as stored', async () => {
+    const place = { SRS: 'EPSG:4326', WIDTH: '256', HEIGHT: '256', LAYERS: 'tiled,tiled' };
+    const { image, reads } = await picture({ ...place, BBOX: '3,-2,93,88' });
+    expect(new Set(reads)).toEqual(new Set(['tiled EPSG:4326 - 1/2/0']));
+    const stored = await picture({ ...place, BBOX: '0,0,90,90', LAYERS: 'tiled' });
+    expect(image.pixels.equals(stored.image.pixels)).toBe(true);
+    const { answer } = await getMap({ ...place, BBOX: '20,0,110,90' });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.body).toContain('locator="BBOX"');
+  });
+
   it('a WMS map has its lifetime, and is not sent again to a client that has it', async () => {
     const place = { LAYERS: 'full', SRS: 'EPSG:4326', BBOX: '1,2,33,44', WIDTH: '100', HEIGHT: '90' };
     const { answer } = await getMap(place);
