@@ -6,8 +6,9 @@ import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
 import { type CoverageBox, coverageBox } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids } from './mapproxy-grids.ts';
+import { type PartOptions, partOptionsIn } from './mapproxy-parts.ts';
 import { levelsInCommon } from './matching-grid.ts';
-import type { TrackedTable } from './tracked-table.ts';
+import type { Table, TrackedTable } from './tracked-table.ts';
 
 /** A grid of a cache that its source has tiles in, or draws. */
 export interface OfferedGrid {
@@ -17,13 +18,14 @@ export interface OfferedGrid {
 }
 
 export interface ImportedSource {
-  readonly source: object;
+  readonly source: Table;
   readonly grids: readonly OfferedGrid[];
   readonly coverage: CoverageBox | null;
   /** Parameters of requests that the source gets too, in capitals. */
   readonly forwarded: readonly string[];
   /** Fields of the layer that the source decides. */
-  readonly layer: object;
+  readonly layer: Table;
+  readonly options: PartOptions;
 }
 
 export interface SourceContext {
@@ -45,7 +47,7 @@ export interface SourceContext {
 type ReadSource = (
   source: TrackedTable,
   context: SourceContext,
-) => Omit<ImportedSource, 'coverage' | 'forwarded'> | string;
+) => Omit<ImportedSource, 'coverage' | 'forwarded' | 'options'> | string;
 
 const READERS: Readonly<Record<string, ReadSource>> = {
   wms: wmsSource,
@@ -86,7 +88,7 @@ export function importMapProxySource(source: TrackedTable, context: SourceContex
     source.change('coverage', `${fits} the extent of the layer's grid sets; ${edge}`);
   }
   const forwarded = source.texts('forward_req_params').map((name) => name.toUpperCase());
-  return { ...imported, coverage, forwarded };
+  return { ...imported, coverage, forwarded, options: partOptionsIn(source) };
 }
 
 function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
@@ -199,7 +201,7 @@ function requestFormatOf(given: string | undefined, { format, changeFormat }: So
 }
 
 /** MapProxy never asks such a source for a client. */
-function offline(source: TrackedTable): object {
+function offline(source: TrackedTable): Table {
   if (source.flag('seed_only') !== true) return {};
   source.change('seed_only', 'is onMiss: not-found; MapProxy sends an empty picture instead of 404');
   return { onMiss: 'not-found' };
