@@ -65,7 +65,8 @@ async function imported(path, there) {
     for (const { subject, element, fate, what } of report.entries) {
       if (element === WHOLE && fate === 'left out' && subject.startsWith('layer ')) note(what, path, subject);
     }
-    return layers.length;
+    const names = new Set(there);
+    return layers.filter(({ name, advertised }) => advertised !== false || names.has(name)).length;
   } catch (error) {
     note(error.message.split('\n')[0], path, `${there.length} layers`);
     return 0;

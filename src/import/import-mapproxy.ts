@@ -16,15 +16,23 @@ import { adoptedCaches, type CachePlaces } from './mapproxy-caches.ts';
 import { subsetInCoverage } from './mapproxy-coverage.ts';
 import { dimensionsOf } from './mapproxy-dimensions.ts';
 import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids } from './mapproxy-grids.ts';
-import { composed } from './mapproxy-parts.ts';
+import { composedOf, type InnerLayer, partOfLayer } from './mapproxy-parts.ts';
 import {
   type ImportedSource,
   importMapProxySource,
   mediaTypeOf,
-  type OfferedGrid,
   type SourceContext,
 } from './mapproxy-sources.ts';
-import { drawsMaps, groupsIn, namedLayers, namesIn, secondsOf, tableIn } from './mapproxy-tables.ts';
+import {
+  drawsMaps,
+  groupsIn,
+  namedLayers,
+  namesIn,
+  secondsOf,
+  shownSources,
+  showsOnly,
+  tableIn,
+} from './mapproxy-tables.ts';
 import { type Reasons, type Table, TrackedTable } from './tracked-table.ts';
 
 interface MapProxyImport extends Omit<CachePlaces, 'base'> {
@@ -44,7 +52,7 @@ const TLS = 'certificates are always checked; set ca of the host under upstreams
 const LIMITS = 'set zoomStart and zoomStop of the grid sets instead';
 const DRAWN = 'maps are always composed from tiles of the nearest zoom';
 const REASONS: Reasons = {
-  base: 'the files that it names are not read: merge them into this one',
+  base: 'the files that it names are not there',
   services: 'every service is offered for every layer',
   ssl_no_cert_checks: TLS,
   ssl_ca_certs: TLS,
@@ -89,10 +97,7 @@ export function importMapProxy(tree: unknown, options: MapProxyImport): Imported
   };
 }
 
-interface InnerLayer {
-  readonly name: string;
-  readonly grids: readonly OfferedGrid[];
-}
+type WantedSource = Pick<SourceContext, 'grids' | 'format' | 'requestFormat'>;
 
 interface CachedFields extends Pick<ImportedSource, 'forwarded' | 'grids'> {
   readonly fields: object;
@@ -152,7 +157,8 @@ class MapProxyReader {
 
   /** The fields from the layer's caches and sources, or why it cannot be imported. */
   #shown(layer: TrackedTable, about: SubjectReport): object | string {
-    const given = layer.texts(layer.has('tile_sources') ? 'tile_sources' : 'sources');
+    const given = shownSources(layer);
+    if (given === null) return 'its tile_sources are several caches, each with grids of its own';
     const names = given.filter((name) => {
       const draws = Object.hasOwn(this.#caches, name) || drawsMaps(tableIn(this.#sources, name));
       if (!draws) about.leftOut('sources', `${name} draws no maps, and GetFeatureInfo asks one source only`);
@@ -238,13 +244,21 @@ class MapProxyReader {
     const known = this.#inner.get(name);
     if (known !== undefined) return known;
     this.#inner.set(name, `its cache ${name} is drawn from itself`);
-    const own = this.#nameOfInner(name, 'cache');
-    const about = this.#report.about(`layer ${own}`);
+    const inner = this.#readInnerLayer(name);
+    this.#inner.set(name, inner);
+    return inner;
+  }
+
+  #readInnerLayer(name: string): InnerLayer | string {
+    const all = namedLayers(this.#tree.layers);
+    const twin = all.find((layer) => showsOnly(layer, name));
+    const taken = all.some((layer) => layer.name === name);
+    const own = String(twin?.name ?? (taken ? `${name} cache` : name));
+    const about = (twin ? new ImportReport() : this.#report).about(`layer ${own}`);
     const cached = this.#cached(name, about);
-    if (typeof cached === 'string') {
-      this.#inner.set(name, `its cache ${name} cannot be used: ${cached}`);
-      return `its cache ${name} cannot be used: ${cached}`;
-    }
+    if (typeof cached === 'string') return `its cache ${name} cannot be used: ${cached}`;
+    const inner = { name: own, grids: cached.grids };
+    if (twin) return inner;
     about.changed(
       WHOLE,
       'is the cache of that name, from which other layers are drawn; it is not advertised',
@@ -252,14 +266,7 @@ class MapProxyReader {
     this.innerLayers.push(
       omitUndefined({ name: own, advertised: false, ...cached.fields }) as ImportedDocument,
     );
-    const inner = { name: own, grids: cached.grids };
-    this.#inner.set(name, inner);
     return inner;
-  }
-
-  #nameOfInner(name: string, kind: string): string {
-    const taken = namedLayers(this.#tree.layers).some((layer) => layer.name === name);
-    return taken ? `${name} ${kind}` : name;
   }
 
   #hasWms(): boolean {
@@ -293,6 +300,7 @@ class MapProxyReader {
     if (grids.length === 0) return 'none of its grids can be used';
     const names = cache.take('sources', namesIn, 'a list of names');
     if (!names) return 'its cache merges bands of its sources';
+    if (names.length === 0) return 'its cache has no sources: only tiles that are in it already are served';
     const wanted = { grids, format, requestFormat: cache.text('request_format') };
     return composedOf(
       names
@@ -313,29 +321,41 @@ class MapProxyReader {
     return typeof inner === 'string' ? inner : partOfLayer(inner.name, grids);
   }
 
-  #source(
-    given: string,
-    wanted: Pick<SourceContext, 'grids' | 'format' | 'requestFormat'>,
-    about: SubjectReport,
-  ): ImportedSource | string {
+  #source(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | string {
     const sources = this.#sources;
     const [, tagged = given, selected = null] = (!Object.hasOwn(sources, given) && TAGGED.exec(given)) || [];
     if (!Object.hasOwn(sources, tagged)) return `its source ${tagged} is not declared`;
     const source = new TrackedTable(tableIn(sources, tagged), about, 'source');
     const { folder, resolve, readText } = this.#options;
-    const imported = importMapProxySource(source, {
-      ...wanted,
+    const options = {
       selected,
       http: this.#globals.table('http'),
       allGrids: this.#grids,
-      readText: (file) => readText(resolve(folder, file)),
-      leaveOutGrid: (why) => void about.leftOut('cache.grids', why),
-      changeFormat: (what) => about.changed('request_format', what),
-    });
-    if (typeof imported === 'string') return `its source ${tagged} ${imported}`;
+      readText: (file: string) => readText(resolve(folder, file)),
+      leaveOutGrid: (why: string) => void about.leftOut('cache.grids', why),
+      changeFormat: (what: string) => about.changed('request_format', what),
+    };
+    const imported = importMapProxySource(source, { ...options, ...wanted });
+    if (typeof imported === 'string') {
+      return this.#reprojected(given, wanted, about) ?? `its source ${tagged} ${imported}`;
+    }
     this.#used.source.add(tagged);
     source.report(REASONS);
     return imported;
+  }
+
+  /** A source that knows none of the SRS is drawn from a layer in one that it knows; null: it has no such SRS either. */
+  #reprojected(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | null {
+    const grids = this.#usualGrids();
+    if (grids.some((one) => wanted.grids.some((grid) => grid.srsThere === one.srsThere))) return null;
+    const name = `${given} source`;
+    const inner = new TrackedTable({ name, sources: [given] }, new ImportReport().about(''));
+    const fields = this.#uncached(inner, [given], new ImportReport().about(''));
+    if (typeof fields === 'string') return null;
+    if (!this.innerLayers.some((layer) => layer.name === name))
+      this.innerLayers.push(omitUndefined({ name, advertised: false, ...fields }) as ImportedDocument);
+    about.changed('source', `is drawn in an SRS that it supports by the layer ${name}, and reprojected`);
+    return partOfLayer(name, wanted.grids);
   }
 
   #gridsOf(cache: TrackedTable) {
@@ -374,21 +394,4 @@ class MapProxyReader {
     const used = { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache) };
     return adoptedCaches(name, cache, used, { ...this.#options, base });
   }
-}
-
-function partOfLayer(layer: string, grids: readonly MapProxyGrid[]): ImportedSource {
-  return {
-    source: { type: 'layer', layer },
-    grids: grids.map((grid) => ({ grid, zoomStop: grid.zoomStop })),
-    coverage: null,
-    forwarded: [],
-    layer: {},
-    options: {},
-  };
-}
-
-/** All of them, or why the first that cannot be used cannot. */
-function composedOf(sources: readonly (ImportedSource | string)[]): ImportedSource | string {
-  const refused = sources.find((one) => typeof one === 'string');
-  return refused ?? composed(sources.filter((one) => typeof one !== 'string'));
 }

@@ -1,4 +1,5 @@
 import { omitUndefined } from '../lib/omit-undefined.ts';
+import type { MapProxyGrid } from './mapproxy-grids.ts';
 import type { ImportedSource, OfferedGrid } from './mapproxy-sources.ts';
 import { listOf, numbersOf, type TrackedTable } from './tracked-table.ts';
 
@@ -10,6 +11,12 @@ export interface PartOptions {
   readonly tolerance?: number;
   /** Scale denominators. */
   readonly scales?: readonly [number, number];
+}
+
+/** A layer that others are drawn from. */
+export interface InnerLayer {
+  readonly name: string;
+  readonly grids: readonly OfferedGrid[];
 }
 
 /** MapProxy's own, where a source does not say it. */
@@ -52,8 +59,26 @@ function colourOf(value: unknown): string | undefined {
   return `#${channels.map((one) => Math.round(one).toString(16).padStart(2, '0')).join('')}`;
 }
 
+/** A layer of ours as a source. */
+export function partOfLayer(layer: string, grids: readonly MapProxyGrid[]): ImportedSource {
+  return {
+    source: { type: 'layer', layer },
+    grids: grids.map((grid) => ({ grid, zoomStop: grid.zoomStop })),
+    coverage: null,
+    forwarded: [],
+    layer: {},
+    options: {},
+  };
+}
+
+/** All of them, or why the first that cannot be used cannot. */
+export function composedOf(sources: readonly (ImportedSource | string)[]): ImportedSource | string {
+  const refused = sources.find((one) => typeof one === 'string');
+  return refused ?? composed(sources.filter((one) => typeof one !== 'string'));
+}
+
 /** The sources as one, the first at the bottom; or why that would be another picture. */
-export function composed(sources: readonly ImportedSource[]): ImportedSource | string {
+function composed(sources: readonly ImportedSource[]): ImportedSource | string {
   const [first, ...others] = sources;
   if (!first) return 'it has no source that draws maps';
   if (others.length === 0 && Object.keys(first.options).length === 0) return first;

@@ -96,7 +96,10 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
   const options = source.table('wms_opts');
   const address = addressOf(request.text('url') ?? '');
   if (!address) return 'has no address in req.url';
-  const layers = layersOf(request, context);
+  const vendorParameters = vendorParametersIn(request, context);
+  if (typeof vendorParameters === 'string') return vendorParameters;
+  const hasSld = Object.keys(vendorParameters ?? {}).some((name) => /^sld/i.test(name));
+  const layers = layersOf(request, context) ?? (hasSld ? '' : undefined);
   if (layers === undefined) return 'has no layers in req.layers';
   const grids = gridsAskedFor(source, context);
   if (grids.length === 0)
@@ -117,7 +120,7 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
     concurrency: concurrencyIn(source),
     ...httpFields(source, context),
     ...credentialsOf(address),
-    vendorParameters: vendorParametersIn(request),
+    vendorParameters,
   });
   return {
     source: imported,
@@ -137,6 +140,8 @@ function arcgisSource(source: TrackedTable, context: SourceContext): ReturnType<
   if (grids.length === 0)
     return 'has none of the SRS of its grids in supported_srs: maps are not reprojected';
   if (options.flag('map') === false) return 'draws no maps: opts.map is false';
+  const parameters = vendorParametersIn(request, context);
+  if (typeof parameters === 'string') return parameters;
   const { maxUrlLength, ...http } = httpFields(source, context) as { maxUrlLength?: number };
   return {
     source: omitUndefined({
@@ -146,7 +151,7 @@ function arcgisSource(source: TrackedTable, context: SourceContext): ReturnType<
       transparent: request.flag('transparent') === true ? true : undefined,
       ...http,
       ...credentialsOf(address),
-      parameters: vendorParametersIn(request),
+      parameters,
     }),
     grids: grids.map(({ grid }) => ({ grid, zoomStop: grid.zoomStop })),
     layer: { ...offline(source), ...(options.flag('featureinfo') === true && ARCGIS_INFO) },
@@ -207,14 +212,23 @@ function offline(source: TrackedTable): Table {
   return { onMiss: 'not-found' };
 }
 
-/** Parameters of the request that are not options of ours. */
-function vendorParametersIn(request: TrackedTable): Readonly<Record<string, string>> | undefined {
+/** Parameters of the request that are not options of ours, or why they cannot be kept. A style may be in a file. */
+function vendorParametersIn(
+  request: TrackedTable,
+  { readText }: SourceContext,
+): Readonly<Record<string, string>> | string | undefined {
   const own = ['url', 'layers', 'styles', 'transparent', 'format'];
   const others = request.keys().filter((key) => !own.includes(key));
   const entries = others.flatMap((key) => {
     const value = request.text(key);
     return value === undefined ? [] : [[key, value] as const];
   });
+  const file = request.text('sld')?.match(/^file:\/\/(.+)$/)?.[1];
+  if (file !== undefined) {
+    const style = readText(file);
+    if (style === null) return `has its style in ${file}, which is not there`;
+    return { ...Object.fromEntries(entries.filter(([key]) => key !== 'sld')), sld_body: style };
+  }
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 

@@ -1,5 +1,5 @@
 import { isRecord } from '../lib/value-path.ts';
-import { listOf, numberOf, type Table } from './tracked-table.ts';
+import { listOf, numberOf, type Table, type TrackedTable } from './tracked-table.ts';
 
 const UNITS: Readonly<Record<string, number>> = {
   seconds: 1,
@@ -12,6 +12,19 @@ const UNITS: Readonly<Record<string, number>> = {
 /** Some sources are for GetFeatureInfo only. */
 export function drawsMaps(source: Table): boolean {
   return [source.wms_opts, source.opts].every((options) => !isRecord(options) || options.map !== false);
+}
+
+/** Those that WMS shows, the first at the bottom; null: there are only several caches for tile services. */
+export function shownSources(layer: TrackedTable): readonly string[] | null {
+  const [tiles, sources] = [layer.texts('tile_sources'), layer.texts('sources')];
+  if (tiles.length === 1) return tiles;
+  return sources.length === 0 && tiles.length > 1 ? null : sources;
+}
+
+/** Whether a layer is a cache and nothing else. */
+export function showsOnly(layer: Table, cache: string): boolean {
+  const sources = listOf(layer.tile_sources ?? layer.sources);
+  return sources.length === 1 && sources[0] === cache && layer.dimensions === undefined;
 }
 
 /** Undefined where sources are listed by band. */
