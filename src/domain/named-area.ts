@@ -74,19 +74,25 @@ function polygonOf(rings: unknown): Polygon {
   });
 }
 
-const WKT = /^\s*(?:SRID=\d+;)?\s*(POLYGON|MULTIPOLYGON)\s*(?:Z|M|ZM)?\s*(\(.*\))\s*$/is;
+const WKT_TYPES = new Map([
+  ['POLYGON', 'Polygon'],
+  ['MULTIPOLYGON', 'MultiPolygon'],
+]);
 
-/** OGC 06-103r4, 7: POLYGON and MULTIPOLYGON. */
+/** OGC 06-103r4, 7: POLYGON and MULTIPOLYGON, also with Z or M. */
 function polygonsOfWkt(text: string): readonly Polygon[] {
-  const [, type = '', body = ''] = WKT.exec(text) ?? [];
-  const lists = body
-    .replace(/[^()\d\s,.eE+-]/g, '?')
-    .replace(/-?\d[^\s,()]*(?:\s+[^\s,()]+)+/g, (point) => `[${point.trim().split(/\s+/).join(',')}]`)
-    .replaceAll('(', '[')
-    .replaceAll(')', ']');
+  const tokens: readonly string[] = text.match(/[(),]|[^\s(),]+/g) ?? [];
+  const type = WKT_TYPES.get(tokens[0]?.toUpperCase() ?? '');
+  const lists: string[] = [];
+  let point: number[] = [];
+  for (const token of tokens.slice(tokens.indexOf('('))) {
+    const sign = { '(': '[', ')': ']', ',': ',' }[token];
+    if (sign === undefined) point.push(Number(token));
+    else lists.push(point.length > 0 ? JSON.stringify(point) : '', sign);
+    if (sign !== undefined) point = [];
+  }
   try {
-    const coordinates: unknown = JSON.parse(lists);
-    return polygonsOfGeoJson({ type: /^M/i.test(type) ? 'MultiPolygon' : 'Polygon', coordinates });
+    return polygonsOfGeoJson({ type, coordinates: JSON.parse(lists.join('')) });
   } catch {
     throw misconfigured('It must be WKT: POLYGON ((x y, …)) or MULTIPOLYGON (((x y, …))).');
   }
