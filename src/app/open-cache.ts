@@ -10,7 +10,7 @@ import { misconfigured, TilewardenError } from '../domain/errors.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import { systemRandom } from '../lib/random.ts';
-import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
+import { isReadyMade, type SourceSettings } from '../sources/drivers.ts';
 import { type CopyOptions, type CopyResult, copyTiles } from '../storage/copy-tiles.ts';
 import { driverOf, typesOf } from '../storage/drivers.ts';
 import type { RebuildResult, RebuildTools } from '../storage/store-driver.ts';
@@ -44,7 +44,7 @@ export async function openCache(
   );
   const { layers, gridSets } = settings;
   const openSource = (source: SourceSettings) => ({
-    maxMetatile: sourceDriverOf(source).pictures === 'ready-made' ? { columns: 1, rows: 1 } : null,
+    maxMetatile: isReadyMade(source) ? { columns: 1, rows: 1 } : null,
     fetch: async (): Promise<never> => {
       throw new TilewardenError('source-unavailable', 'This command asks no source.');
     },
