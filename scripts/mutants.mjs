@@ -15,22 +15,22 @@ export const MUTANTS = [
     tests: ['src/storage/segments/segment-store.test.ts'],
   },
   {
-    file: 'src/storage/open-marks.ts',
-    line: 'ticket < number &&',
-    fault: 'ticket <= number + 1 &&',
-    tests: ['src/storage/memory', 'src/tasks/truncate-task.test.ts'],
+    file: 'src/storage/index/mark-rows.ts',
+    line: 'if (making.ticket >= number ||',
+    fault: 'if (making.ticket >= number + 2 ||',
+    tests: ['src/storage/segments/segment-store.test.ts', 'src/storage/segments/memory-store.test.ts'],
   },
   {
     file: 'src/storage/open-marks.ts',
     line: 'if (formats && !formats.includes(set.format)) return false;',
     fault: '',
-    tests: ['src/storage/memory'],
+    tests: ['src/storage/segments/segment-store.test.ts', 'src/storage/segments/memory-store.test.ts'],
   },
   {
-    file: 'src/storage/segments/memory-store.ts',
-    line: "throw new TilewardenError('generation-stale'",
-    fault: "if (z > 100) throw new TilewardenError('generation-stale'",
-    tests: ['src/storage/memory'],
+    file: 'src/storage/segments/segment-writing.ts',
+    line: 'if (!this.#reader.isOutdated(set, z, rect, ticket)) return null;',
+    fault: 'if (z < 100 || !this.#reader.isOutdated(set, z, rect, ticket)) return null;',
+    tests: ['src/storage/segments/segment-store.test.ts', 'src/storage/segments/memory-store.test.ts'],
   },
   // tasks
   {
@@ -77,8 +77,8 @@ export const MUTANTS = [
   },
   {
     file: 'src/tasks/store/finish-task.ts',
-    line: "await query.deleteFrom('task_leases').where('task_id', '=', id).execute();",
-    fault: '',
+    line: 'await returnPiece(query, id, piece, token);',
+    fault: 'void [piece, token];',
     tests: ['src/tasks/store/task-store.test.ts'],
   },
   // catalog

@@ -15,6 +15,9 @@ const PARTS = [
     65,
     'fifty runs of three nodes under load while everything around them breaks',
   ],
+  ['test/faults/stopped-node.test.ts', 25, 'a hundred stops of a node while layers change'],
+  ['src/removal/', 20, 'thousands of random histories of removals'],
+  ['src/quota/', 2, 'hundreds of random histories of quotas'],
   ['test/security/mutated-requests.test.ts', 12, 'a hundred thousand mutated requests'],
   [
     'test/security/front.test.ts',

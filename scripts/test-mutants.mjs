@@ -62,7 +62,13 @@ async function runTests(tests, more = []) {
   rmSync(report, { force: true });
   const vitest = join('node_modules', 'vitest', 'vitest.mjs');
   const args = [vitest, 'run', '--reporter=json', `--outputFile.json=${report}`, ...more, ...tests];
-  const child = await started(spawn(process.execPath, args, { cwd: checkout, stdio: 'ignore' }));
+  const child = await started(
+    spawn(process.execPath, args, {
+      cwd: checkout,
+      env: { ...process.env, TEST_MUTANT: '1' },
+      stdio: 'ignore',
+    }),
+  );
   const [status] = await once(child, 'close');
   const files = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
   const failed = files.flatMap(({ assertionResults }) =>

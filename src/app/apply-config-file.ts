@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ChangeableCatalog } from '../catalog/catalog.ts';
-import { layerBelow } from '../catalog/incarnations.ts';
+import { layersBelow } from '../catalog/incarnations.ts';
 import { layersAbove } from '../catalog/tile-fates.ts';
 import {
   type LoadedSettings,
@@ -113,7 +113,8 @@ async function refuseLostLayers({ catalog, file }: ConfigFileParts, next: Settin
   if (gone.length === 0) return;
   const lost = (await layersAbove(catalog, gone)).find((name) => !before.has(name) && !after.has(name));
   if (lost === undefined) return;
-  const below = layerBelow(catalog.declaration(lost)?.source)?.layer;
+  const names = layersBelow(catalog.declaration(lost)?.source).map(({ layer }) => layer);
+  const below = names.find((name) => gone.includes(name)) ?? gone[0];
   throw new SettingsError([
     `The layer ${below} is no longer in the file, and layer ${lost}, which was declared over HTTP, is drawn from it`,
   ]);

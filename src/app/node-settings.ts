@@ -32,9 +32,14 @@ export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
   return Object.values(stores).some((store) => driverOf(store).place === 'memory');
 }
 
+/** `auto`: more processes than this answer hardly more, and each has its own memory tier. */
+const MOST_PROCESSES = 4;
+
 /** How many processes answer. One cannot read the memory of another; over shared stores nodes are run instead. */
 export function processCount(settings: Settings): number {
-  return keepsInMemory(settings) || sharesStores(settings) ? 1 : settings.server.processes;
+  if (keepsInMemory(settings) || sharesStores(settings)) return 1;
+  const { processes } = settings.server;
+  return typeof processes === 'number' ? processes : Math.min(MOST_PROCESSES, availableParallelism());
 }
 
 export function taskSettings({ tasks }: Settings): TaskSettings {

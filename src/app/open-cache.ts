@@ -10,11 +10,12 @@ import { misconfigured, TilewardenError } from '../domain/errors.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import { systemRandom } from '../lib/random.ts';
-import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
+import { isReadyMade, type SourceSettings } from '../sources/drivers.ts';
 import { type CopyOptions, type CopyResult, copyTiles } from '../storage/copy-tiles.ts';
 import { driverOf, typesOf } from '../storage/drivers.ts';
 import type { RebuildResult, RebuildTools } from '../storage/store-driver.ts';
-import { openStores, withoutCaches } from './open-stores.ts';
+import { openDataFolder } from './data-folder.ts';
+import { openStores, storeFolder, withoutCaches } from './open-stores.ts';
 import { databaseOf } from './open-tile-services.ts';
 import { whileOpen } from './opened.ts';
 
@@ -43,7 +44,7 @@ export async function openCache(
   );
   const { layers, gridSets } = settings;
   const openSource = (source: SourceSettings) => ({
-    maxMetatile: sourceDriverOf(source).pictures === 'ready-made' ? { columns: 1, rows: 1 } : null,
+    maxMetatile: isReadyMade(source) ? { columns: 1, rows: 1 } : null,
     fetch: async (): Promise<never> => {
       throw new TilewardenError('source-unavailable', 'This command asks no source.');
     },
@@ -80,23 +81,26 @@ function checkStoreName(name: string, { stores }: Settings): void {
     throw misconfigured(`The store ${name} is in the memory of a server; it cannot be copied.`);
 }
 
-/** Lists the tiles of a store again from what its object store contains. */
+/** Lists the tiles of a store again from its files or its object store. */
 export async function rebuildIndexOf(
   settings: Settings,
   name: string,
-  tools: Omit<RebuildTools, 'name' | 'database' | 'random'>,
+  tools: Omit<RebuildTools, 'name' | 'root' | 'database' | 'random'>,
 ): Promise<RebuildResult> {
   const store = settings.stores[name];
   const driver = store && driverOf(store);
   if (!store || !driver?.rebuildIndex) throw misconfigured(noSuchIndex(settings, name));
-  const database = await openDatabase({ location: databaseOf(settings), ...tools });
-  try {
-    const result = await driver.rebuildIndex(store, { ...tools, name, database, random: systemRandom });
-    await restoreTileRecords(createCatalogEntries(database, tools.clock), result.sets, tools.clock);
+  const { rebuildIndex, place } = driver;
+  return whileOpen(async (open) => {
+    if (place === 'disk') await openDataFolder(settings.data, tools.log, open);
+    const database = open.use(await openDatabase({ location: databaseOf(settings), ...tools }));
+    const root = storeFolder(settings, name);
+    const result = await rebuildIndex(store, { ...tools, name, root, database, random: systemRandom });
+    // The database of a local store still has its records; those of unused incarnations must not come back.
+    if (place === 'shared')
+      await restoreTileRecords(createCatalogEntries(database, tools.clock), result.sets, tools.clock);
     return result;
-  } finally {
-    await database.close();
-  }
+  });
 }
 
 function noSuchIndex({ stores }: Settings, name: string): string {
@@ -104,5 +108,5 @@ function noSuchIndex({ stores }: Settings, name: string): string {
     driverOf(store).rebuildIndex ? other : [],
   );
   const which = known.length === 0 ? 'there is none' : `there are ${known.join(', ')}`;
-  return `There is no store ${name} of the type ${typesOf('shared')}; ${which}.`;
+  return `There is no store ${name} of the type ${typesOf('disk', 'shared')}; ${which}.`;
 }

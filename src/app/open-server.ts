@@ -8,9 +8,10 @@ import { openSupervisor, type ServerOptions } from './open-supervisor.ts';
 
 export async function openServer(settings: Settings, env: ServerOptions): Promise<App> {
   const count = processCount(settings);
-  if (count < settings.server.processes) {
+  const { processes } = settings.server;
+  if (typeof processes === 'number' && count < processes) {
     const text = `server.processes is not used with stores of type ${typesOf('shared', 'memory')}: one process answers`;
-    env.log.warn({ processes: settings.server.processes }, text);
+    env.log.warn({ processes }, text);
   }
   // Before anything is created: a start that is refused leaves no data folder behind.
   const port = await probeAddress(settings.server);

@@ -21,20 +21,21 @@ export async function openStores(
   const tools = { ...usual, ...given };
   const stores = new Map<string, Store>();
   for (const [name, store] of Object.entries(settings.stores)) {
-    const root = join(settings.data, STORES_FOLDER, name);
+    const root = storeFolder(settings, name);
     stores.set(name, open.use(await openStore(store, { name, root, ...tools })));
   }
   return stores;
 }
 
+export function storeFolder({ data }: Pick<Settings, 'data'>, name: string): string {
+  return join(data, STORES_FOLDER, name);
+}
+
 /** For clients: without secrets. */
-export function describeStores({
-  stores,
-  data,
-}: Pick<Settings, 'stores' | 'data'>): readonly StoreDescription[] {
-  return Object.entries(stores).map(([name, store]) => {
+export function describeStores(settings: Pick<Settings, 'stores' | 'data'>): readonly StoreDescription[] {
+  return Object.entries(settings.stores).map(([name, store]) => {
     const { place, shown, geowebcacheName } = driverOf(store);
-    const folder = place === 'disk' ? join(data, STORES_FOLDER, name) : null;
+    const folder = place === 'disk' ? storeFolder(settings, name) : null;
     const values = new Map(Object.entries(store));
     const options = shown.flatMap((option) => (values.get(option) ? [[option, values.get(option)]] : []));
     return { name, kind: geowebcacheName, folder, options: Object.fromEntries(options) };

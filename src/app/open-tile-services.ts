@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { type BoundLayer, openCatalog } from '../catalog/catalog.ts';
+import { type LayersBelow, openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
-import { layerBelow } from '../catalog/incarnations.ts';
 import { openParameterSets } from '../catalog/parameter-sets.ts';
 import { openParameterStore } from '../catalog/parameter-store.ts';
 import { readVersion } from '../config/environment.ts';
@@ -18,7 +17,7 @@ import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
 import type { FlightClaims } from '../pipeline/flights.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
-import { createLayerReader } from '../pipeline/layer-reader.ts';
+import { createLayerReader, decodePicture } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { createQuotaSettings } from '../quota/quota-configuration.ts';
 import { QuotaGate, type QuotaGateOptions } from '../quota/quota-gate.ts';
@@ -82,10 +81,14 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
     }),
   );
   // A source that draws from another layer needs the pipeline, which needs the catalog.
-  const opener = (source: SourceSettings, below: BoundLayer | null) =>
+  const opener = (source: SourceSettings, below: Pick<LayersBelow, 'get'>) =>
     sourceDriverOf(source).open(source, {
       upstream: upstreams.ownedBy(hostsNamedIn(source)),
-      readLayer: () => below && readLayer(below),
+      readLayer: (name) => {
+        const lower = below.get(name);
+        return lower ? readLayer(lower) : null;
+      },
+      decode: decodePicture,
       clock,
       log,
     });
@@ -111,7 +114,7 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
   // Closed before the pipeline, which waits for tiles being stored.
   open.use(gate);
   const openPreview = (source: SourceSettings) =>
-    opener(source, catalog.layer(layerBelow(source)?.layer ?? ''));
+    opener(source, { get: (name) => catalog.layer(name) ?? undefined });
   return {
     ...making,
     database,

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { misconfigured, shortened, TilewardenError } from '../domain/errors.ts';
+import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { subsetToDrawFrom } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
@@ -14,7 +15,7 @@ import {
   facetsOf,
   incarnationIn,
   joinedIncarnation,
-  layerBelow,
+  layersBelow,
   plainName,
   type TileRecord,
 } from './incarnations.ts';
@@ -38,7 +39,7 @@ interface CatalogOptions<Source> {
   readonly openSource: (
     source: Source,
     declaration: LayerDeclaration<Source>,
-    below: BoundLayer | null,
+    below: LayersBelow,
   ) => TileSource;
   readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly log: Logger;
@@ -80,25 +81,25 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     }
   }
 
-  /** The layer that it is drawn from stays the same for as long as this one does: when one is bound again, so is the other. */
+  /** The layers that it is drawn from stay the same for as long as this one does: when one is bound again, so is the other. */
   function bind(declaration: LayerDeclaration<Source>): BoundLayer {
     const record = records.get(declaration.name) ?? null;
     const facets = facetsOf(declaration, gridSets);
-    const from = layerBelow(declaration.source);
-    // A file and a database may declare a circle between them.
-    const lower = from && !binding.has(from.layer) ? layer(from.layer) : null;
-    if (from) getOrCreate(above, from.layer, () => new Set<string>()).add(declaration.name);
+    const from = layersBelow(declaration.source);
+    const lower = new Map<string, BoundLayer>();
+    for (const { layer: name } of from) {
+      // A file and a database may declare a circle between them.
+      const one = binding.has(name) ? null : layer(name);
+      if (one) lower.set(name, one);
+      getOrCreate(above, name, () => new Set<string>()).add(declaration.name);
+    }
     const registry = gridSets;
-    const drawnFrom = (gridSet: string): TileSetNames | null => {
+    const drawnFrom = (gridSet: string) => {
       const target = registry.find(plainName(gridSet));
-      const subset = lower && target && subsetToDrawFrom(lower.layer.gridSubsets, from?.gridSet, target);
-      return lower && subset && { layer: lower.layer.name, gridSet: subset.gridSet.name, parametersId: null };
+      return from.map((part) => target && tileSetBelow(lower.get(part.layer), part.gridSet, target));
     };
-    const below = (gridSet: string): string | null => {
-      if (!from) return '';
-      const set = drawnFrom(gridSet);
-      return set && lower?.incarnation ? lower.incarnation(set) : null;
-    };
+    const below = (gridSet: string) =>
+      drawnFrom(gridSet).map((set) => (set && lower.get(set.layer)?.incarnation?.(set)) ?? null);
     const self: BoundLayer = {
       incarnation: (set) => joinedIncarnation(incarnationIn(record, facets, set), below(set.gridSet)),
       drawnFrom,
@@ -111,11 +112,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     return self;
   }
 
-  function opened(
-    self: BoundLayer,
-    declaration: LayerDeclaration<Source>,
-    lower: BoundLayer | null,
-  ): TileSource {
+  function opened(self: BoundLayer, declaration: LayerDeclaration<Source>, lower: LayersBelow): TileSource {
     const source = openSource(declaration.source, declaration, lower);
     sources.set(self, source);
     log.debug({ layer: declaration.name }, 'source opened');
@@ -202,6 +199,20 @@ function storeOf(declaration: LayerDeclaration, stores: ReadonlyMap<string, Stor
   );
 }
 
+/** Null: the layer is not declared, or has no such grid set. */
+function tileSetBelow(
+  lower: BoundLayer | undefined,
+  gridSet: string | undefined,
+  target: GridSet,
+): TileSetNames | null {
+  const subset = lower && subsetToDrawFrom(lower.layer.gridSubsets, gridSet, target);
+  if (!subset) return null;
+  return { layer: lower.layer.name, gridSet: subset.gridSet.name, parametersId: null };
+}
+
+/** By their names. */
+export type LayersBelow = ReadonlyMap<string, BoundLayer>;
+
 type TileSetNames = Pick<TileSetKey, 'layer' | 'gridSet' | 'parametersId'>;
 
 /** A layer joined to its live source and store. */
@@ -211,8 +222,8 @@ export interface BoundLayer {
   readonly stores?: ReadonlyMap<string, Store>;
   /** Of the declaration that this layer was bound by; null: its tiles are not kept. */
   incarnation?(set: Pick<TileSetKey, 'gridSet' | 'parametersId'>): string | null;
-  /** The tile set of another layer that tiles in this grid set are drawn from; null: none. */
-  readonly drawnFrom?: (gridSet: string) => TileSetNames | null;
+  /** The tile sets of other layers that tiles in this grid set are drawn from; null in place of one that is not there. */
+  readonly drawnFrom?: (gridSet: string) => readonly (TileSetNames | null)[];
   /** As it is declared: the options of the source's driver, the store's name, the caches of other programs. */
   readonly declared?: Pick<LayerDeclaration, 'source' | 'store' | 'adopt'>;
   /** Opened when first needed. */

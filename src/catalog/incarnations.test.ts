@@ -8,8 +8,10 @@ import {
   forgotten,
   incarnationIn,
   isReachable,
+  joinedIncarnation,
   REMOVED,
   rebuiltRecord,
+  splitIncarnation,
   type TileChoice,
   type TileFacets,
   type TileRecord,
@@ -19,7 +21,7 @@ const registry = createGridSetRegistry(builtInGridSets());
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
 function facets(source: string, defaults: string, grid: string): TileFacets {
-  return { source, defaults, gridSets: new Map([['EPSG:900913', grid]]) };
+  return { source, defaults, gridSets: new Map([['EPSG:900913', grid]]), below: [] };
 }
 
 function sourceDigest(source: object): string {
@@ -161,6 +163,18 @@ describe('incarnations', () => {
     const before = { type, url: 'http://maps.test/', password: 'x', timeoutSeconds: 5, keys: { k: '1' } };
     const source = type === 'xyz' ? before : { ...before, keys: undefined };
     expect(sourceDigest({ ...source, ...changed })).toBe(sourceDigest(source));
+    const composed = (part: object) => sourceDigest({ type: 'layers', of: [{ source: part }] });
+    expect(composed({ ...source, ...changed })).toBe(composed(source));
+    expect(composed({ ...source, url: 'http://other.test/' })).not.toBe(composed(source));
+  });
+
+  it('the incarnation of a composed tile is split into those of its parts, however deep', () => {
+    const inner = joinedIncarnation('b', ['c', '']);
+    const whole = joinedIncarnation('a', [inner, 'd']) ?? '';
+    expect(splitIncarnation(whole)).toEqual({ own: 'a', below: [inner, 'd'] });
+    expect(splitIncarnation(inner ?? '')).toEqual({ own: 'b', below: ['c', ''] });
+    expect(joinedIncarnation('a', ['', ''])).toBe('a');
+    expect(joinedIncarnation('a', ['b', null])).toBeNull();
   });
 
   it.each(['design', 'styleKey', 'author', 'compass', 'token', 'username', 'password'])(

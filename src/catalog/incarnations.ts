@@ -18,8 +18,8 @@
  *   declared as before         that digest comes first again            reachable again, if they were kept
  *   removed                    no digests                               unreachable
  *
- * The tiles of a layer that is drawn from another layer are as old as the tiles below: behind its own numbers its
- * incarnation has the one of the tile set that it is drawn from.
+ * The tiles of a layer that is drawn from others are as old as the tiles below: behind its own numbers its incarnation has
+ * those of the tile sets that it is drawn from.
  */
 import { createHash } from 'node:crypto';
 import type { GridSet } from '../domain/grid-set.ts';
@@ -28,7 +28,7 @@ import { RETINA_SUFFIX } from '../domain/retina.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { SOURCE_DRIVERS } from '../sources/drivers.ts';
+import { partsOf, SOURCE_DRIVERS } from '../sources/drivers.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 
 /** The fate of tiles that a change of the source makes doubtful. */
@@ -41,8 +41,8 @@ export interface TileFacets {
   readonly defaults: string;
   /** By the grid set's own name. */
   readonly gridSets: ReadonlyMap<string, string>;
-  /** The layer that it is drawn from; absent: another source. */
-  readonly below?: string | undefined;
+  /** The layers that it is drawn from. */
+  readonly below: readonly string[];
 }
 
 interface FacetEntry {
@@ -57,8 +57,8 @@ interface FacetEntry {
 export interface TileRecord {
   readonly source: readonly FacetEntry[];
   readonly defaults: readonly FacetEntry[];
-  /** By the digest of a source that draws from another layer: the name of that layer. */
-  readonly below?: Readonly<Record<string, string>>;
+  /** By the digest of a source that is drawn from other layers: their names. */
+  readonly below?: Readonly<Record<string, readonly string[]>>;
   readonly gridSets: Readonly<Record<string, readonly FacetEntry[]>>;
 }
 
@@ -83,7 +83,7 @@ export function facetsOf(
     source: digestOf(pictureOptions(declaration.source)),
     defaults: digestOf(defaults.sort()),
     gridSets: new Map(gridSets.map((gridSet) => [gridSet.name, geometryOf(gridSet)])),
-    below: layerBelow(declaration.source)?.layer,
+    below: layersBelow(declaration.source).map(({ layer }) => layer),
   };
 }
 
@@ -125,7 +125,7 @@ function belowOf(
   source: readonly FacetEntry[],
   facets: TileFacets,
 ): Pick<TileRecord, 'below'> {
-  const below = { ...record?.below, ...(facets.below !== undefined && { [facets.source]: facets.below }) };
+  const below = { ...record?.below, ...(facets.below.length > 0 && { [facets.source]: facets.below }) };
   const kept = Object.entries(below).filter(([digest]) => source.some((entry) => entry.digest === digest));
   return kept.length === 0 ? {} : { below: Object.fromEntries(kept) };
 }
@@ -194,25 +194,40 @@ export function incarnationIn(
   );
 }
 
-/** Separates the numbers of a layer from those of the layer that it is drawn from. */
+/** Separates the numbers of a layer from those of the layers that it is drawn from, each in parentheses. */
 const BELOW = '~';
 
-/** Of a layer and of the one below; null: one of them keeps no tiles. */
-export function joinedIncarnation(own: string | null, below: string | null): string | null {
-  if (own === null || below === null) return null;
-  return below === '' ? own : `${own}${BELOW}${below}`;
+/** Of a layer and of those below; null: one of them keeps no tiles. */
+export function joinedIncarnation(own: string | null, below: readonly (string | null)[]): string | null {
+  if (own === null || below.includes(null)) return null;
+  return below.some((name) => name !== '') ? `${own}${BELOW}(${below.join(')(')})` : own;
 }
 
-export function splitIncarnation(incarnation = ''): { readonly own: string; readonly below: string } {
-  const [own = '', ...below] = incarnation.split(BELOW);
-  return { own, below: below.join(BELOW) };
+/** `below`: in the order of the parts; none where all of them are the first. */
+export function splitIncarnation(incarnation = ''): {
+  readonly own: string;
+  readonly below: readonly string[];
+} {
+  const [own = ''] = incarnation.split(BELOW, 1);
+  const below: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = own.length; at < incarnation.length; at++) {
+    if (incarnation[at] === '(' && depth++ === 0) start = at + 1;
+    if (incarnation[at] === ')' && --depth === 0) below.push(incarnation.slice(start, at));
+  }
+  return { own, below };
 }
 
-/** The layer that a source of type `layer` draws from, and the grid set there, if it is named; null: another source. */
-export function layerBelow(source: unknown): { readonly layer: string; readonly gridSet?: string } | null {
-  if (!isRecord(source) || source.type !== 'layer' || typeof source.layer !== 'string') return null;
-  const { layer, gridSet } = source;
-  return typeof gridSet === 'string' ? { layer, gridSet } : { layer };
+interface LayerBelow {
+  readonly layer: string;
+  /** Undefined: any. */
+  readonly gridSet: string | undefined;
+}
+
+/** The layers that a source is drawn from, in the order of its parts. */
+export function layersBelow(source: unknown): readonly LayerBelow[] {
+  return partsOf(source).flatMap(({ layer, gridSet }) => (layer === undefined ? [] : [{ layer, gridSet }]));
 }
 
 /** Whether tiles of this set can be reached by a declaration that the record still has; the layer below is not looked at. */
@@ -300,7 +315,12 @@ function pictureOptions(source: unknown): unknown {
   if (!isRecord(source)) return source;
   const driver = SOURCE_DRIVERS.find(({ type }) => type === source.type);
   const connection: ReadonlySet<string> = new Set(driver?.connection);
-  return Object.fromEntries(Object.entries(source).filter(([name]) => !connection.has(name)));
+  const options = Object.fromEntries(Object.entries(source).filter(([name]) => !connection.has(name)));
+  if (source.type !== 'layers') return options;
+  return {
+    ...options,
+    of: partsOf(source).map((part) => ({ ...part, source: pictureOptions(part.source) })),
+  };
 }
 
 /** One way: nothing of a key in an address can be read from it. */

@@ -6,7 +6,7 @@ import {
   declaredIn,
   incarnationIn,
   isReachable,
-  layerBelow,
+  layersBelow,
   REMOVED,
   splitIncarnation,
   type TileChoice,
@@ -38,9 +38,12 @@ export function judgeOf(
     const bound = catalog.layer(set.layer);
     if (bound?.incarnation && bound.incarnation(set) !== (set.incarnation ?? '')) return null;
     const own = judges.get(set.layer)?.(set) ?? 'kept';
-    const lower = bound?.drawnFrom?.(set.gridSet);
-    if (own !== 'kept' || !lower) return own;
-    return judge({ ...set, ...lower, incarnation: splitIncarnation(set.incarnation).below });
+    if (own !== 'kept') return own;
+    const { below } = splitIncarnation(set.incarnation);
+    const fates = (bound?.drawnFrom?.(set.gridSet) ?? []).map((lower, at) =>
+      lower ? judge({ ...set, ...lower, incarnation: below[at] ?? '' }) : null,
+    );
+    return (['truncated', 'stale'] as const).find((fate) => fates.includes(fate)) ?? 'kept';
   };
   return judge;
 }
@@ -84,13 +87,15 @@ export async function drawnFrom(
   const { version } = catalog;
   const known = drawn.get(catalog);
   if (known?.version === version) return known.above;
-  function* sources(): Generator<readonly [upper: string, lower: string | undefined]> {
-    for (const upper of catalog.layerNames())
-      yield [upper, layerBelow(catalog.declaration(upper)?.source)?.layer];
+  function* sources(): Generator<readonly [upper: string, lower: ReadonlySet<string>]> {
+    for (const upper of catalog.layerNames()) {
+      const below = layersBelow(catalog.declaration(upper)?.source);
+      yield [upper, new Set(below.map(({ layer }) => layer))];
+    }
   }
   const above = new Map<string, string[]>();
-  for (const [upper, lower] of await collectYielding(sources())) {
-    if (lower !== undefined) getOrCreate(above, lower, () => []).push(upper);
+  for (const [upper, below] of await collectYielding(sources())) {
+    for (const lower of below) getOrCreate(above, lower, () => []).push(upper);
   }
   drawn.set(catalog, { version, above });
   return above;

@@ -105,7 +105,9 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     for (let known = -1; known < changed.size; ) {
       known = changed.size;
       for (const [layer, { below = {} }] of catalog.records()) {
-        const digests = Object.keys(below).filter((digest) => changed.has(below[digest] ?? ''));
+        const digests = Object.keys(below).filter((digest) =>
+          below[digest]?.some((name) => changed.has(name)),
+        );
         if (digests.length === 0) continue;
         changed.add(layer);
         const declaration = catalog.declaration(layer);
@@ -142,7 +144,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     }
   }
 
-  /** Tiles of this node's own declaration of the layer are also compared with the layer that it is drawn from. */
+  /** Tiles of this node's own declaration of the layer are also compared with the layers that it is drawn from. */
   async function isReached(
     set: TileSetKey,
     recordOf: (layer: string) => Promise<CatalogEntry | null>,
@@ -151,13 +153,23 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     if (!entry) return true;
     if (!isReachable(entry.document as TileRecord, set)) return false;
     const bound = catalog.layer(set.layer);
-    const lower = bound?.drawnFrom?.(set.gridSet);
     const { own, below } = splitIncarnation(set.incarnation);
-    if (!lower || splitIncarnation(bound?.incarnation?.(set) ?? '').own !== own) return true;
-    // Another node may have changed which grid set it is drawn from. Numbers are given out once: whichever has them is right.
-    const record = (await recordOf(lower.layer))?.document as TileRecord | undefined;
-    for (const gridSet of record ? Object.keys(record.gridSets) : [lower.gridSet]) {
-      if (await isReached({ ...set, ...lower, gridSet, incarnation: below }, recordOf)) return true;
+    if (splitIncarnation(bound?.incarnation?.(set) ?? '').own !== own) return true;
+    for (const [at, lower] of (bound?.drawnFrom?.(set.gridSet) ?? []).entries()) {
+      const incarnation = below[at] ?? '';
+      if (lower && !(await isReachedBelow({ ...set, ...lower, incarnation }, recordOf))) return false;
+    }
+    return true;
+  }
+
+  /** Another node may have changed which grid set it is drawn from. Numbers are given out once: whichever has them is right. */
+  async function isReachedBelow(
+    set: TileSetKey,
+    recordOf: (layer: string) => Promise<CatalogEntry | null>,
+  ): Promise<boolean> {
+    const record = (await recordOf(set.layer))?.document as TileRecord | undefined;
+    for (const gridSet of record ? Object.keys(record.gridSets) : [set.gridSet]) {
+      if (await isReached({ ...set, gridSet }, recordOf)) return true;
     }
     return false;
   }

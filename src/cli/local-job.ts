@@ -85,19 +85,19 @@ export const migrateStoreCommand: Command = {
 
 export const rebuildIndexCommand: Command = {
   name: 'rebuild-index',
-  summary: 'list the tiles of an s3 store again from its bucket, when the database is lost',
+  summary: 'list the tiles of a store again from its files or its bucket, when the index is damaged or lost',
   operands: { usage: 'STORE', least: 1, most: 1 },
   flags: [flag('resume', null, 'continue an interrupted attempt'), ...DATA_FLAGS],
   async run({ resume, ...flags }, terminal, { operands: [store = ''] }) {
-    const show = progressOn(terminal, 'pack');
+    const show = progressOn(terminal, 'file');
     return runLocalJob(flags, terminal, 'with --resume to continue', async (settings, tools) => {
       const { rebuildIndexOf } = await import('../app/open-cache.ts');
       const { packs, tiles, leftOut } = await rebuildIndexOf(settings, store, {
         ...tools,
         resume: resume !== undefined,
-        onProgress: ({ packs: done, expected }) => show({ tiles: done, expected }),
+        onProgress: ({ files, expected }) => show({ tiles: files, expected }),
       });
-      const others = leftOut === 0 ? '' : `; left out ${amountOf(leftOut, 'object')}`;
+      const others = leftOut === 0 ? '' : `; left out ${amountOf(leftOut, 'file')}`;
       return `Listed ${countOf(tiles)} tiles in ${amountOf(packs, 'pack')}${others}.`;
     });
   },

@@ -53,7 +53,7 @@ function reportOldNode(log: Logger): void {
 
 /** SIGHUP also means that the terminal was closed: a plain server that was started in it ends then. */
 function outlivesTerminal({ server: { tls, processes, accessLog } }: Settings): boolean {
-  return process.stdin.isTTY !== true || tls !== null || processes > 1 || accessLog.file !== null;
+  return process.stdin.isTTY !== true || tls !== null || processes !== 1 || accessLog.file !== null;
 }
 
 /** The password itself only on a terminal: logs are kept, and others read them. There it is one plain line. */

@@ -64,7 +64,7 @@ layers:
   it.each([
     [
       '{ layout: geowebcach, folder: a }',
-      /adopt.layout must be one of geowebcache, mapcache, mapproxy, mapproxy-sqlite, arcgis-compact, geopackage, tms/,
+      /adopt.layout must be one of geowebcache, mapcache, mapcache-sqlite, mapproxy, mapproxy-sqlite, arcgis-compact, geopackage, tms/,
     ],
     ['{ layout: geowebcache }', /adopt.folder is missing/],
     ['{ layout: mapproxy, folder: a, paths: hash }', /adopt.paths must be one of tc, mp, tms, reverse_tms/],

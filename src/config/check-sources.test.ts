@@ -74,3 +74,32 @@ describe('a layer drawn from another', () => {
     ]);
   });
 });
+
+describe('a composed layer', () => {
+  const of = (name: string, ...parts: readonly object[]) => ({ name, source: { type: 'layers', of: parts } });
+  const tiles = { type: 'xyz', url: 'http://a.test/{z}/{x}/{y}' };
+
+  it('a composed layer is accepted if its parts exist', () => {
+    const own = { source: { type: 'wms', url: 'http://a.test/', layers: 'a' } };
+    expect(problems([WORLD, of('a', { layer: 'world' }, { layer: 'world', opacity: 0.5 }, own)])).toEqual([]);
+  });
+
+  it.each([
+    [
+      [WORLD, of('a', { layer: 'world' }, { layer: 'wrld' })],
+      /^layers\.1\.source\.of\.1\.layer names .* wrld/,
+    ],
+    [[WORLD, of('a', { layer: 'world' }, { layer: 'a' })], /of\.1\.layer leads back to itself: a → a/],
+    [
+      [WORLD, of('a', { layer: 'world' }, { layer: 'b' }), of('b', { layer: 'world' }, { layer: 'a' })],
+      /of\.1\.layer leads back to itself: a → b → a/,
+    ],
+    [[of('a', { source: tiles })], /source\.of\.0\.source has ready-made tiles, and not in EPSG:4326/],
+    [
+      [WORLD, of('a', { layer: 'world', gridSet: 'EPSG:25832' })],
+      /source\.of\.0\.gridSet must be one of layer world/,
+    ],
+  ])('a composed layer is refused by the part that leads nowhere: %#', (layers, message) => {
+    expect(problems(layers).join('\n')).toMatch(message);
+  });
+});

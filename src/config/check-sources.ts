@@ -1,4 +1,5 @@
 import { formatNames, gridSetNames } from '../catalog/create-layer.ts';
+import { layersBelow } from '../catalog/incarnations.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
@@ -16,6 +17,7 @@ type Declared = LayerDeclaration<SourceSettings>;
 
 /** Layers that may be drawn from one another: each costs the one above it several tiles. */
 const MAX_LAYERS_DEEP = 4;
+const MAX_LAYERS_BELOW = 32;
 
 export interface LayersByName {
   get(name: string): Declared | undefined;
@@ -36,14 +38,26 @@ export function sourceProblems(
 }
 
 interface Problem {
-  readonly path: readonly string[];
+  readonly path: ValuePath;
   readonly message: string;
 }
 
 function problemOf(layer: Declared, byName: LayersByName, gridSets: GridSetRegistry): Problem | null {
   const { source } = layer;
-  if (source.type === 'layer') return problemOfLayer(layer, source, byName, gridSets);
-  return problemOfGridSets(layer, gridSets);
+  if (source.type === 'layer') return problemOfPart(layer, source, byName, gridSets);
+  if (source.type !== 'layers') return problemOfGridSets(layer, source, gridSets);
+  for (const [index, part] of source.of.entries()) {
+    const { source: own, layer: below = '', gridSet } = part;
+    const problem = own
+      ? within(['source'], problemOfGridSets(layer, own, gridSets))
+      : problemOfPart(layer, { layer: below, gridSet }, byName, gridSets);
+    if (problem) return within(['of', index], problem);
+  }
+  return null;
+}
+
+function within(path: ValuePath, problem: Problem | null): Problem | null {
+  return problem && { ...problem, path: [...path, ...problem.path] };
 }
 
 /** Settings that conflict with passing credentials, because they share tiles or have credentials of their own. Null: none. */
@@ -71,9 +85,13 @@ function offeredBy(layer: Declared, gridSets: GridSetRegistry): readonly GridSet
   return gridSetNames(layer).flatMap((name) => gridSets.find(name) ?? []);
 }
 
-function problemOfGridSets(layer: Declared, gridSets: GridSetRegistry): Problem | null {
-  const { offers } = sourceDriverOf(layer.source);
-  const missing = offeredBy(layer, gridSets).filter((gridSet) => offers?.(layer.source, gridSet) === false);
+function problemOfGridSets(
+  layer: Declared,
+  source: SourceSettings,
+  gridSets: GridSetRegistry,
+): Problem | null {
+  const { offers } = sourceDriverOf(source);
+  const missing = offeredBy(layer, gridSets).filter((gridSet) => offers?.(source, gridSet) === false);
   if (missing.length === 0) return null;
   const names = missing.map(({ name }) => name).join(', ');
   return {
@@ -82,43 +100,55 @@ function problemOfGridSets(layer: Declared, gridSets: GridSetRegistry): Problem 
   };
 }
 
-function problemOfLayer(
+interface DrawnLayer {
+  readonly layer: string;
+  readonly gridSet?: string | undefined;
+}
+
+function problemOfPart(
   layer: Declared,
-  source: Extract<SourceSettings, { type: 'layer' }>,
+  part: DrawnLayer,
   byName: LayersByName,
   gridSets: GridSetRegistry,
 ): Problem | null {
-  const below = byName.get(source.layer);
+  const below = byName.get(part.layer);
   if (!below) {
-    return { path: ['layer'], message: unknownName('layer', source.layer, [...byName.keys()]) };
+    return { path: ['layer'], message: unknownName('layer', part.layer, [...byName.keys()]) };
   }
-  return problemOfChain(layer, byName) ?? problemOfDrawing(layer, source, below, gridSets);
+  return problemOfChains(layer, part, byName) ?? problemOfDrawing(layer, part, below, gridSets);
 }
 
 export function unknownName(what: string, name: string, known: readonly string[]): string {
   return `names the ${what} ${name}, which is not declared; ${hintFor(name, known)}`;
 }
 
-function problemOfChain(layer: Declared, byName: LayersByName): Problem | null {
-  const chain = [layer.name];
-  for (let at: Declared | undefined = layer; at?.source.type === 'layer'; ) {
-    const next = at.source.layer;
-    if (chain.includes(next)) {
-      return { path: ['layer'], message: `leads back to itself: ${[...chain, next].join(' → ')}` };
+/** Each way from layer to layer that begins so. */
+function* chainsFrom(chain: readonly string[], byName: LayersByName): Generator<readonly string[]> {
+  yield chain;
+  const last = chain.at(-1) ?? '';
+  if (chain.length > MAX_LAYERS_DEEP || chain.indexOf(last) < chain.length - 1) return;
+  for (const { layer } of layersBelow(byName.get(last)?.source)) yield* chainsFrom([...chain, layer], byName);
+}
+
+function problemOfChains(layer: Declared, part: DrawnLayer, byName: LayersByName): Problem | null {
+  const refused = (message: string) => ({ path: ['layer'], message });
+  let count = 0;
+  for (const chain of chainsFrom([layer.name, part.layer], byName)) {
+    const names = chain.join(' → ');
+    if (new Set(chain).size < chain.length) return refused(`leads back to itself: ${names}`);
+    if (chain.length > MAX_LAYERS_DEEP) {
+      return refused(`is drawn from too many layers, at most ${MAX_LAYERS_DEEP} in a row: ${names}`);
     }
-    chain.push(next);
-    at = byName.get(next);
+    if (++count > MAX_LAYERS_BELOW) {
+      return refused(`is drawn from too many layers, at most ${MAX_LAYERS_BELOW} through one part`);
+    }
   }
-  if (chain.length <= MAX_LAYERS_DEEP) return null;
-  return {
-    path: ['layer'],
-    message: `is drawn from too many layers, at most ${MAX_LAYERS_DEEP} in a row: ${chain.join(' → ')}`,
-  };
+  return null;
 }
 
 function problemOfDrawing(
   layer: Declared,
-  source: Extract<SourceSettings, { type: 'layer' }>,
+  source: DrawnLayer,
   below: Declared,
   gridSets: GridSetRegistry,
 ): Problem | null {

@@ -97,7 +97,7 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
   const file = sourceDriverOf(given.source).fileOption?.(given.source) ?? null;
   const refused = [
     ...problems,
-    ...(file === null ? [] : [onlyFromFile(['source', file])]),
+    ...(file === null ? [] : [onlyFromFile(['source', ...file])]),
     ...declaration.adopt.flatMap((adopted) => placeProblems(adopted, adoptFolders)),
     ...(given.schedules.length > 0 ? [SCHEDULES_ELSEWHERE] : []),
   ];

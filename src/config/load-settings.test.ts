@@ -213,6 +213,14 @@ describe('problems', () => {
     ]);
   });
 
+  it.each([
+    ['many', 'must be a number from 1 to 256, or auto, got "many"'],
+    ['0', 'must be at least 1, got 0'],
+  ])('processes %s are refused: %s', (processes, problem) => {
+    expect(problemsOf(null, { flags: { processes } })).toEqual([`--processes  ${problem}`]);
+    expect(problemsOf(null, { flags: { processes: 'auto' } })).toEqual([]);
+  });
+
   it('problems of settings include mistakes in the YAML itself', () => {
     expect(problemsOf('server: { port: 1\nlayers: []\n')[0]).toMatch(/^tilewarden\.yaml:2:\d+ {2}/);
     expect(problemsOf('server: {}\nserver: {}\n')[0]).toMatch(

@@ -31,7 +31,7 @@ function override(
 export const SETTING_OVERRIDES: readonly SettingOverride[] = [
   override('host', 'server.host', 'ADDRESS', 'address to listen on (127.0.0.1)'),
   override('port', 'server.port', 'PORT', 'port to listen on, 0 picks a free one (8080)', { numeric: true }),
-  override('processes', 'server.processes', 'N', 'processes that answer HTTP on the one port (1)', {
+  override('processes', 'server.processes', 'N', 'processes that answer HTTP on the one port, or auto (1)', {
     numeric: true,
   }),
   override('data', 'data', 'FOLDER', 'where tiles and state are kept (./data)'),

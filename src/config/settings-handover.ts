@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Adoption } from '../sources/adopted/adopt-options.ts';
 import { placeOfAdoption } from '../sources/adopted/place-of-adoption.ts';
-import type { SourceSettings } from '../sources/drivers.ts';
+import type { PartSettings, SourceSettings } from '../sources/drivers.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { resolveSettings } from './resolve-settings.ts';
 import type { Settings } from './settings.ts';
@@ -58,6 +58,14 @@ function absoluteTls(tls: Settings['server']['tls'], folder: string): Settings['
 }
 
 function absoluteSource(source: SourceSettings, folder: string): SourceSettings {
+  if (source.type !== 'layers') return source.type === 'layer' ? source : absolutePart(source, folder);
+  const of = source.of.map((part) =>
+    part.source ? { ...part, source: absolutePart(part.source, folder) } : part,
+  );
+  return { ...source, of };
+}
+
+function absolutePart(source: PartSettings, folder: string): PartSettings {
   if (source.type !== 'archive' || source.path === undefined) return source;
   return { ...source, path: resolve(folder, source.path) };
 }

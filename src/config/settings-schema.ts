@@ -73,7 +73,13 @@ const PUBLIC_URL = /^https?:\/\/[\w.:[\]-]+(\/[\w.~-]*)*$/;
 const serverSchema = z.strictObject({
   host: text.default('127.0.0.1').describe('Address to listen on'),
   port: whole(0, 65535).default(8080).describe('Port to listen on; 0 picks a free one'),
-  processes: whole(1, 256).default(1).describe('Processes that answer HTTP on the one port'),
+  processes: z
+    .union([whole(1, 256), z.string()])
+    .refine((count) => typeof count === 'number' || count === 'auto', {
+      error: 'must be a number from 1 to 256, or auto',
+    })
+    .default(1)
+    .describe('Processes that answer HTTP on the one port; auto: one for each processor core, at most 4'),
   prefixes: z
     .array(prefixSchema)
     .min(1)

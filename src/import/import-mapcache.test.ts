@@ -12,6 +12,7 @@ interface Given {
   readonly source?: string;
   readonly cache?: string;
   readonly more?: string;
+  readonly isThere?: (path: string) => boolean;
 }
 
 function read({
@@ -20,11 +21,12 @@ function read({
   source = `<getmap>${PARAMETERS}</getmap><http><url>http://maps.example.org/wms?</url></http>`,
   cache = '<cache name="c" type="disk"><base>/old</base></cache>',
   more = '',
+  isThere = () => true,
 }: Given) {
   const imported = importMapCache(
     readXml(`<mapcache><source name="s" type="wms">${source}</source>${cache}${grids}${more}
       <tileset name="t"><source>s</source><cache>c</cache>${tileset}</tileset></mapcache>`),
-    { isThere: () => true },
+    { isThere },
   );
   const { refused } = checkImported(imported);
   expect(refused).toEqual([]);
@@ -40,6 +42,71 @@ const grid = (name: string, more: string, resolutions = '1000 500') =>
    <resolutions>${resolutions}</resolutions><size>256 256</size>${more}</grid>`;
 
 describe('the caches of mapcache.xml', () => {
+  const adopted = (cache: string, isThere?: (path: string) => boolean) =>
+    read({ cache: `<cache name="c" ${cache}</cache>`, ...(isThere && { isThere }) }).layer?.adopt;
+  const place = { gridSet: 'EPSG:900913', gridSets: { 'EPSG:900913': 'g' }, origin: 'sw' };
+
+  it('MapCache caches by template and in the layout arcgis are adopted', () => {
+    expect(
+      adopted(
+        'type="disk" layout="template"><template>/old/a/{tileset}#{grid}/{z}/{x}/{inv_y}.{ext}</template>',
+      ),
+    ).toEqual([
+      { layout: 'mapcache', folder: '/old/a', template: '{tileset}#{grid}/{z}/{x}/{inv_y}.{ext}', ...place },
+    ]);
+    expect(
+      adopted('type="disk" layout="template"><template>/old/{dim}/{z}/{x}/{y}</template>'),
+    ).toBeUndefined();
+    expect(adopted('type="disk" layout="arcgis"><base>/old</base>')).toEqual([
+      { layout: 'mapcache', folder: '/old', paths: 'arcgis', ...place },
+    ]);
+  });
+
+  it('MapCache caches of type sqlite3 are adopted with one file, or one for each zoom', () => {
+    expect(adopted('type="sqlite3"><dbfile>/old/all.db</dbfile>')).toEqual([
+      { layout: 'mapcache-sqlite', folder: '/old', database: 'all.db', ...place },
+    ]);
+    const isThere = (path: string) => path === '/old/t/7-g.db';
+    expect(adopted('type="sqlite3"><dbfile>/old/{tileset}/{z}-{grid}.db</dbfile>', isThere)).toEqual([
+      { layout: 'mapcache-sqlite', folder: '/old/t', database: '{z}-g.db', ...place },
+    ]);
+    expect(adopted('type="sqlite3"><dbfile>/old/{div_x}.db</dbfile>')).toBeUndefined();
+    expect(
+      adopted('type="sqlite3"><dbfile>/old/a.db</dbfile><queries><get>select 1</get></queries>'),
+    ).toBeUndefined();
+  });
+
+  it('MapCache caches in several parts are adopted by the parts that can be', () => {
+    const cache = `<cache name="c" type="multitier"><cache>memory</cache><cache>disk</cache></cache>
+      <cache name="memory" type="memcache"/><cache name="disk" type="disk"><base>/old</base></cache>`;
+    expect(read({ cache }).layer?.adopt).toEqual([{ layout: 'mapcache', folder: '/old', ...place }]);
+    const circle = '<cache name="c" type="fallback"><cache>c</cache></cache>';
+    expect(read({ cache: circle }).layer?.adopt).toBeUndefined();
+  });
+
+  it('MapCache tilesets that are read only do not ask their source', () => {
+    const { layer } = read({ tileset: '<grid>g</grid><format>PNG</format><read-only>true</read-only>' });
+    expect(layer?.onMiss).toBe('not-found');
+  });
+
+  it('MapCache tilesets of which a ruleset hides parts are left out', () => {
+    const { layer, reported } = read({ tileset: '<grid ruleset="r">g</grid><format>PNG</format>' });
+    expect(layer).toBeUndefined();
+    expect(reported.join()).toContain('a ruleset hides parts of it');
+  });
+
+  it.each([
+    '<dimension name="dim" type="regex" default="a"><regex>^(?!.*x)[a-z]+$</regex></dimension>',
+    '<dimension name="dim" type="postgresql" default="a"><list_query>select 1</list_query></dimension>',
+    '<dimension name="dim" type="intervals" default="a">0/100/0</dimension>',
+  ])('of values that cannot be listed only the default is served: %s', (dimension) => {
+    const tileset = `<grid>g</grid><format>PNG</format><dimensions>${dimension}</dimensions>`;
+    const { layer, reported } = read({ tileset });
+    expect(layer?.parameters).toEqual([{ name: 'DIM', values: ['a'], default: 'a' }]);
+    expect(reported.join()).toContain('only the default a is served');
+    expect(read({ tileset: tileset.replace('default="a"', '') }).layer).toBeUndefined();
+  });
+
   it('MapCache caches are adopted with the origin of their grid', () => {
     const { layer, gridSets } = read({
       grids: grid('top', '<origin>top-left</origin>'),
@@ -74,9 +141,11 @@ describe('the caches of mapcache.xml', () => {
     ]);
     const tileset = '<grid>g</grid><grid>unknown</grid><format>PNG</format>';
     expect(read({ cache, tileset }).layer?.adopt).toBeUndefined();
-    const { layer, reported } = read({ cache: '<cache name="c" type="sqlite3"><dbfile>/a</dbfile></cache>' });
+    const { layer, reported } = read({
+      cache: '<cache name="c" type="memcache"><dbfile>/a</dbfile></cache>',
+    });
     expect(layer?.adopt).toBeUndefined();
-    expect(reported).toContainEqual(expect.stringMatching(/^left out: cache of layer t: .*sqlite3/));
+    expect(reported).toContainEqual(expect.stringMatching(/^left out: cache of layer t: .*memcache/));
   });
 });
 
@@ -211,13 +280,6 @@ describe('the dimensions of mapcache.xml', () => {
     const { layer } = withDimension(dimension);
     expect(layer).toMatchObject({ parameters: [parameter] });
     expect(layer).not.toHaveProperty('adopt');
-  });
-
-  it.each([
-    '<dimension type="sqlite" name="time" default="2020"><dbfile>/a</dbfile></dimension>',
-    '<dimension type="intervals" name="ELEVATION" default="0">0/100/0</dimension>',
-  ])('a MapCache tileset with %s is left out', (dimension) => {
-    expect(withDimension(dimension).layer).toBeUndefined();
   });
 
   it.each([

@@ -15,6 +15,7 @@ import {
   WHOLE,
   withoutTwins,
 } from './import-report.ts';
+import { type CachedGrid, mapCacheAdoptions } from './mapcache-caches.ts';
 import { mapCacheDimensions } from './mapcache-dimensions.ts';
 import { mapCacheFormat } from './mapcache-formats.ts';
 import { type MatchedGrid, matchGrid } from './matching-grid.ts';
@@ -25,10 +26,7 @@ export interface MapCacheImport {
   readonly isThere: (path: string) => boolean;
 }
 
-interface MapCacheGrid extends Pick<MatchedGrid, 'name' | 'zoomStop'> {
-  readonly nameThere: string;
-  readonly origin: 'sw' | 'nw';
-}
+interface MapCacheGrid extends CachedGrid, Pick<MatchedGrid, 'zoomStop'> {}
 
 /** Grids that come with MapCache, and ours that have the same tiles. */
 const BUILT_IN: Readonly<Record<string, string>> = {
@@ -158,9 +156,10 @@ class MapCacheReader {
     if (!wms) return refuse('its source is not a WMS with an address and layers');
     const links = tileset.tables('grid').flatMap((link) => this.#link(link, about) ?? []);
     if (links.length === 0) return refuse('it has no grid that is known');
+    if (links.some(({ isRuled }) => isRuled))
+      return refuse('a ruleset hides parts of it: take it out of the grid to show them');
     const parameters = mapCacheDimensions(tileset);
     if (typeof parameters === 'string') return refuse(parameters);
-    const cache = this.#named('cache', tileset.text('cache'), about);
     const metadata = tileset.table('metadata');
     const document = {
       name: tileset.text('@name'),
@@ -174,13 +173,16 @@ class MapCacheReader {
       expireCache: tileset.number('auto_expire'),
       expireClients: tileset.number('expires'),
       fullWMS: this.#fullWms,
+      onMiss: tileset.flag('read-only') === true ? 'not-found' : undefined,
       parameters: parameters.length > 0 ? parameters : undefined,
       adopt: reportAdopted(
         about,
-        parameters.length > 0 ? 'tiles by dimension cannot be adopted' : this.#adoptions(name, cache, links),
+        parameters.length > 0
+          ? 'tiles by dimension cannot be adopted'
+          : this.#adoptions(name, tileset.text('cache'), links, about),
       ),
     };
-    for (const one of [tileset, source, cache]) one?.report(REASONS);
+    for (const one of [tileset, source]) one?.report(REASONS);
     return omitUndefined(document) as unknown as ImportedDocument;
   }
 
@@ -194,7 +196,7 @@ class MapCacheReader {
       zoomStart: link.number('@minzoom'),
       zoomStop: link.number('@maxzoom') ?? grid.zoomStop ?? undefined,
     });
-    return { grid, subset };
+    return { grid, subset, isRuled: link.has('@ruleset') };
   }
 
   #format(name: string | undefined, about: SubjectReport): string | null {
@@ -208,41 +210,29 @@ class MapCacheReader {
     return format;
   }
 
-  /** What the layer adopts, or why it adopts nothing. Rows count from the origin of each grid. */
   #adoptions(
     name: string,
-    cache: TrackedTable | undefined,
+    cache: string | undefined,
     links: readonly { readonly grid: MapCacheGrid }[],
+    about: SubjectReport,
   ): readonly object[] | string {
-    if (!cache) return 'it names no cache that is declared';
-    const grids = links.map(({ grid }) => grid);
-    const type = cache.text('@type') ?? '';
-    const layout = cache.text('@layout') ?? 'tilecache';
-    if (type === 'mbtiles') return this.#mbtiles(cache, grids);
-    if (type !== 'disk') return `caches of type ${type} cannot be adopted`;
-    if (layout !== 'tilecache') return `the layout ${layout} cannot be adopted`;
-    const base = cache.text('base') ?? '';
-    if (!base.startsWith('/')) return 'its base is not an absolute path';
-    if (!this.#isThere(`${base.replace(/\/$/, '')}/${name}`)) return `there are no tiles of it in ${base}`;
-    return grids.map((grid) => ({
-      layout: 'mapcache',
-      folder: base,
-      gridSet: grid.name,
-      ...(grid.name !== grid.nameThere && { gridSets: { [grid.name]: grid.nameThere } }),
-      origin: grid.origin,
-    }));
-  }
-
-  #mbtiles(cache: TrackedTable, [grid]: readonly MapCacheGrid[]): readonly object[] | string {
-    const file = cache.text('dbfile') ?? '';
-    const users = [...(this.#elements.get('tileset')?.values() ?? [])].filter(
-      (tileset) => textIn(tileset, 'cache') === cache.text('@name'),
+    const used: TrackedTable[] = [];
+    const adopted = mapCacheAdoptions(
+      name,
+      cache,
+      links.map(({ grid }) => grid),
+      {
+        isThere: this.#isThere,
+        cache: (one) => {
+          const table = this.#named('cache', one, about);
+          if (table) used.push(table);
+          return table;
+        },
+        tilesets: () => this.#elements.get('tileset')?.values() ?? [],
+      },
     );
-    const sets = users.flatMap((tileset) => childrenOf(tileset, 'grid'));
-    if (!file.startsWith('/') || file.includes('{')) return 'its dbfile is not the absolute path of one file';
-    if (!grid || sets.length > 1) return 'one file has the tiles of several grids or tilesets';
-    if (!this.#isThere(file)) return `there is no file ${file}`;
-    return [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }];
+    for (const table of used) table.report(REASONS);
+    return adopted;
   }
 }
 

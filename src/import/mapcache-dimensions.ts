@@ -1,16 +1,31 @@
+import { isTilewardenError } from '../domain/errors.ts';
+import { createParameterFilter } from '../domain/parameter-filter.ts';
 import { numberOf, TEXT, type TrackedTable } from './tracked-table.ts';
 
 const MAX_VALUES = 1000;
 
-/** Dimensions of a tileset as parameters of the layer, which its source gets too; or why they cannot be kept. */
+/**
+ * Dimensions of a tileset as parameters of the layer, which its source gets too; or why they cannot be kept. Of values that
+ * cannot be listed here only the default is allowed: any value would fill the cache.
+ */
 export function mapCacheDimensions(tileset: TrackedTable): readonly object[] | string {
   const parameters: object[] = [];
-  for (const dimension of tileset.table('dimensions').tables('dimension')) {
+  const dimensions = tileset.table('dimensions');
+  for (const dimension of dimensions.tables('dimension')) {
     const name = (dimension.text('@name') ?? '').toUpperCase();
     const type = dimension.text('@type') ?? '';
+    const usual = dimension.text('@default') ?? '';
     const allowed = ALLOWED[type]?.(dimension);
-    if (!allowed) return `its dimension ${name} is of type ${type}, or has values that cannot be listed`;
-    parameters.push({ name, ...allowed, default: dimension.text('@default') ?? '' });
+    if (!allowed && usual === '')
+      return `its dimension ${name} has values that cannot be listed, and no default`;
+    if (!allowed) {
+      const only = `only the default ${usual} is served: write the others into values`;
+      dimensions.change(
+        'dimension',
+        `the values of ${name}, of type ${type}, cannot be listed here: ${only}`,
+      );
+    }
+    parameters.push({ name, ...(allowed ?? { values: [usual] }), default: usual });
   }
   return parameters;
 }
@@ -24,7 +39,7 @@ const ALLOWED: Readonly<Record<string, (dimension: TrackedTable) => Allowed | un
   },
   regex(dimension) {
     const regex = dimension.text('regex') ?? dimension.text(TEXT);
-    return regex === undefined ? undefined : { regex };
+    return regex === undefined || !isKnownRegex(regex) ? undefined : { regex };
   },
   intervals(dimension) {
     const intervals = (dimension.text(TEXT) ?? '').split(',').map(valuesOf);
@@ -32,6 +47,16 @@ const ALLOWED: Readonly<Record<string, (dimension: TrackedTable) => Allowed | un
     return intervals.includes(undefined) || values.length > MAX_VALUES ? undefined : { values };
   },
 };
+
+/** Some of what PCRE has takes longer than its text, and is not in RE2. */
+function isKnownRegex(regex: string): boolean {
+  try {
+    return createParameterFilter({ name: 'ANY', regex }) !== null;
+  } catch (error) {
+    if (!isTilewardenError(error)) throw error;
+    return false;
+  }
+}
 
 /** Of `min/max/step`; undefined where anything between is allowed. */
 function valuesOf(interval: string): readonly string[] | undefined {

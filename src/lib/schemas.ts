@@ -1,4 +1,17 @@
-import { array, boolean, int, literal, number, record, strictObject, string, union, url, z } from 'zod';
+import {
+  array,
+  boolean,
+  int,
+  literal,
+  number,
+  record,
+  strictObject,
+  string,
+  tuple,
+  union,
+  url,
+  z,
+} from 'zod';
 import { parseSize } from './size.ts';
 
 /** Building blocks of many settings. */
@@ -18,7 +31,7 @@ export const sizeSchema = z
   .describe('Bytes, or a number with a unit such as 64 MiB');
 
 /** By name: the library as a whole would bring its messages in sixty languages into the build. */
-const basic = { array, boolean, int, literal, number, record, strictObject, string, union, url };
+const basic = { array, boolean, int, literal, number, record, strictObject, string, tuple, union, url };
 const forDrivers = { ...basic, discriminatedUnion: z.discriminatedUnion, enum: z.enum };
 
 /** Handed to drivers, which declare their options without loading the library: only what reads settings loads it. */

@@ -43,6 +43,8 @@ export class Flight {
   onAbandoned: () => void = () => {};
   /** Set when newer tiles than these exist or may exist: no caller joins any longer, and its tiles are not kept. */
   outdated = false;
+  /** Drawn without a part that failed. */
+  incomplete = false;
   /** Another node has changed tiles of it: its tiles are not kept in memory; the store decides which are newer. */
   overtaken = false;
   /** Milliseconds since 1970 until which its tiles may be taken for right; null: as long as others. */

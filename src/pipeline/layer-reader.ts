@@ -34,9 +34,17 @@ function readableLayer(
       }
       const { bytes, standIn, outcome, warning } = await pipeline.read(tiles, tile, signal);
       if (standIn) throw notCached(tiles, tile);
-      const size = { width: gridSet.tileWidth, height: gridSet.tileHeight };
-      const { pixels } = await decodeImage(bytes, { maxPixels: size.width * size.height, size });
+      const pixels = await decodePicture(bytes, { width: gridSet.tileWidth, height: gridSet.tileHeight });
       return { pixels, stale: outcome === 'STALE' || warning !== undefined };
     },
   };
+}
+
+/** Of exactly this size, to RGBA. */
+export async function decodePicture(
+  bytes: Buffer,
+  { width, height }: { readonly width: number; readonly height: number },
+): Promise<Buffer> {
+  const { pixels } = await decodeImage(bytes, { maxPixels: width * height, size: { width, height } });
+  return pixels;
 }

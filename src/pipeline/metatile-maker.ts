@@ -185,12 +185,22 @@ export class MetatileMaker {
   }
 
   #note(flight: Flight, answer: Picture, createdAt: number): void {
-    if (answer.kind === 'pixels' && answer.stale) flight.outdated = true;
-    if (answer.kind !== 'encoded') return;
+    if (answer.kind === 'nothing') return;
     flight.warning = answer.warning ?? null;
     if (flight.warning !== null) flight.outdated = true;
-    flight.validator = answer.validator ?? null;
+    if (answer.kind === 'pixels') this.#noteParts(flight, answer);
+    else flight.validator = answer.validator ?? null;
     flight.freshUntil = freshUntilOf(flight, answer.freshSeconds ?? null, createdAt);
+  }
+
+  #noteParts(flight: Flight, { stale, failure }: Extract<Picture, { kind: 'pixels' }>): void {
+    if (stale) flight.outdated = true;
+    if (failure === undefined) return;
+    flight.incomplete = true;
+    this.#options.warn(
+      failure,
+      'a part of a layer could not be drawn; it is served without it, and not kept',
+    );
   }
 
   /** Overloaded map servers fail, and send blank images in between. */

@@ -241,12 +241,12 @@ class Pipeline implements TilePipeline {
       this.#renewBehind(wanted);
       return answerWith(found, 'STALE');
     }
+    const older = mayServeAfterFailure(layer, tile.z, found, now) ? answerWith(found, 'STALE') : null;
     try {
-      return await this.#fly(wanted);
+      const made = await this.#fly(wanted);
+      return made?.incomplete ? (older ?? made) : made;
     } catch (error) {
-      if (isSourceFailure(error) && mayServeAfterFailure(layer, tile.z, found, now)) {
-        return answerWith(found, 'STALE');
-      }
+      if (isSourceFailure(error) && older) return older;
       throw error;
     }
   }
@@ -312,6 +312,7 @@ class Pipeline implements TilePipeline {
       const made = await flight.tile(tile, signal);
       if (made && flight.warning !== null) return { ...answerWith(made, 'BYPASS'), warning: flight.warning };
       // The picture may be from before a change: neither clients nor CDNs may keep it.
+      if (made && flight.incomplete) return { ...answerWith(made, 'STALE'), incomplete: true };
       if (made && flight.outdated) return answerWith(made, 'STALE');
       return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');
     });

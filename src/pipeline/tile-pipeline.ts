@@ -26,6 +26,8 @@ export interface CachedTile extends Omit<StoredTile, 'madeBy'> {
   readonly outcome: CacheOutcome;
   /** Stretched from tiles of a lower zoom: never kept, and by clients only for seconds. */
   readonly standIn?: true;
+  /** Drawn without a part that failed. */
+  readonly incomplete?: true;
   /** As in `SourceResult`. */
   readonly warning?: string;
 }

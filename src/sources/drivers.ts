@@ -1,23 +1,33 @@
 import type { z as Zod } from 'zod';
-import type { DriverSchemas } from '../lib/schemas.ts';
+import type { DriverSchemas, SchemaKit } from '../lib/schemas.ts';
+import { isRecord } from '../lib/value-path.ts';
 import { arcgisDriver } from './arcgis/arcgis-source.ts';
 import { archiveDriver } from './archive/archive-source.ts';
-import { layerDriver } from './layer/layer-source.ts';
-import type { SourceDriver } from './source-driver.ts';
+import { createLayersDriver, layerDriver } from './layers/layers-source.ts';
+import type { SourceDriver, SourcePart } from './source-driver.ts';
 import { wmsDriver } from './wms/wms-source.ts';
 import { wmtsDriver } from './wmts/wmts-source.ts';
 import { worldDriver } from './world/world-source.ts';
 import { xyzDriver } from './xyz/xyz-source.ts';
 
+const PART_DRIVERS = [wmsDriver, wmtsDriver, xyzDriver, arcgisDriver, archiveDriver, worldDriver] as const;
+
+type PartSchemas = DriverSchemas<typeof PART_DRIVERS>;
+/** Sources that have pictures of their own. */
+export type PartSettings = Zod.output<PartSchemas[number]>;
+
+const partSchema = (kit: SchemaKit) =>
+  kit.z.discriminatedUnion('type', PART_DRIVERS.map(({ options }) => options(kit)) as unknown as PartSchemas);
+
+function partDriverOf({ type }: PartSettings): SourceDriver<PartSettings> {
+  return driverIn<PartSettings>(PART_DRIVERS, type);
+}
+
 /** Every driver; no other file names one. */
 export const SOURCE_DRIVERS = [
-  wmsDriver,
-  wmtsDriver,
-  xyzDriver,
-  arcgisDriver,
-  archiveDriver,
+  ...PART_DRIVERS,
   layerDriver,
-  worldDriver,
+  createLayersDriver(partSchema, partDriverOf),
 ] as const;
 
 /** The schemas of the options, in the order of the drivers. */
@@ -25,9 +35,33 @@ export type SourceSchemas = DriverSchemas<typeof SOURCE_DRIVERS>;
 export type SourceSettings = Zod.output<SourceSchemas[number]>;
 
 export function sourceDriverOf({ type }: Pick<SourceSettings, 'type'>): SourceDriver<SourceSettings> {
-  const driver = SOURCE_DRIVERS.find((one) => one.type === type);
+  return driverIn<SourceSettings>(SOURCE_DRIVERS, type);
+}
+
+function driverIn<Settings>(
+  drivers: readonly SourceDriver<Settings>[],
+  type: string,
+): SourceDriver<Settings> {
+  const driver = drivers.find((one) => one.type === type);
   if (!driver) throw new Error(`There is no source of type ${type}.`);
   return driver;
+}
+
+/** Undefined: there is none for such a source. */
+function driverFor(source: unknown): SourceDriver<SourceSettings> | undefined {
+  return SOURCE_DRIVERS.find(({ type }) => isRecord(source) && source.type === type);
+}
+
+/** What a source is drawn from, the first at the bottom; none: it has pictures of its own. */
+export function partsOf(source: unknown): readonly SourcePart[] {
+  return driverFor(source)?.parts?.(source as SourceSettings) ?? [];
+}
+
+/** Whether it has single tiles only. */
+export function isReadyMade(source: unknown): boolean {
+  return (
+    driverFor(source)?.pictures === 'ready-made' || partsOf(source).some((part) => isReadyMade(part.source))
+  );
 }
 
 /** The types of the matching drivers, for messages. */

@@ -2,6 +2,7 @@ import type { z as Zod } from 'zod';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { Env } from '../lib/env.ts';
 import type { SchemaKit } from '../lib/schemas.ts';
+import type { ValuePath } from '../lib/value-path.ts';
 import type { LayerReader, TileSource } from './tile-source.ts';
 import type { SourceUpstream } from './upstream/upstream-client.ts';
 
@@ -20,9 +21,18 @@ export interface SourceDriver<Options = unknown> {
   readonly queryable: boolean;
   /** Left out: it has tiles in every grid set. */
   offers?(options: Options, gridSet: GridSet): boolean;
-  /** The option that names a file of this machine; null: none does. Left out: there is no such option. */
-  fileOption?(options: Options): string | null;
+  /** The path of the option that names a file of this machine; null: none does. Left out: there is no such option. */
+  fileOption?(options: Options): ValuePath | null;
+  /** What it is drawn from, the first at the bottom. Left out: it is not drawn from others. */
+  parts?(options: Options): readonly SourcePart[];
   open(options: Options, tools: SourceTools): TileSource;
+}
+
+/** A layer of this server, or a source of its own. */
+export interface SourcePart {
+  readonly layer?: string | undefined;
+  readonly gridSet?: string | undefined;
+  readonly source?: unknown;
 }
 
 /** Of each driver, if `Options` are those of several. */
@@ -32,4 +42,9 @@ export interface SourceTools extends Env {
   /** Bound to the hosts that the options name. */
   readonly upstream: SourceUpstream;
   readonly readLayer: LayerReader;
+  /** To RGBA. Anything but a complete picture of this size is `source-bad-answer`. */
+  readonly decode: (
+    bytes: Buffer,
+    size: { readonly width: number; readonly height: number },
+  ) => Promise<Buffer>;
 }

@@ -54,6 +54,10 @@ export type SourceResult =
       readonly height: number;
       /** Drawn from tiles that are no longer fresh: it is shown as stale, and not kept. */
       readonly stale?: boolean;
+      /** Drawn without a part, which failed so; stale, and shown only where there is no older picture. */
+      readonly failure?: unknown;
+      readonly freshSeconds?: number | null;
+      readonly warning?: string | null;
     }
   | {
       /** An empty tile is the right one: transparent, or without features. */

@@ -59,10 +59,6 @@ const MAGIC = Buffer.from('TWPACK1\n');
 /** Magic, length of the head, checksum of the head. */
 const FIXED = MAGIC.length + 8;
 
-export function writePackObject(object: PackObject): Buffer {
-  return Buffer.concat([writePackHead(object), ...object.tiles.map(({ bytes }) => bytes)]);
-}
-
 /** What comes before the bytes of the tiles. */
 export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   const head: Head = {
@@ -103,6 +99,30 @@ export function readPackHead(start: Buffer): PackHead | null {
 export function headLength(start: Buffer): number | null {
   if (start.length < FIXED || !start.subarray(0, MAGIC.length).equals(MAGIC)) return null;
   return FIXED + start.readUInt32BE(MAGIC.length);
+}
+
+export interface PackRecord {
+  readonly head: PackHead;
+  /** Where the bytes of the tiles begin. */
+  readonly bytesAt: number;
+  /** Where the next record begins. */
+  readonly end: number;
+}
+
+/** The record at `offset` of a file with one after the other. */
+export function readRecord(
+  read: (offset: number, length: number) => Buffer,
+  offset: number,
+): PackRecord | 'end' | 'damaged' {
+  let start = read(offset, HEAD_BYTES);
+  if (start.length === 0) return 'end';
+  const length = headLength(start);
+  if (length === null) return 'damaged';
+  if (length > start.length) start = read(offset, length);
+  const head = readPackHead(start);
+  if (!head) return 'damaged';
+  const bytesAt = offset + length;
+  return { head, bytesAt, end: head.tiles.reduce((sum, tile) => sum + tile.length, bytesAt) };
 }
 
 /** Null: not a pack, or a damaged one. Tiles with a wrong checksum are left out. */

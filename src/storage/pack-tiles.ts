@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { type Making, PACK_SIZE, packOf, slotOf } from './index/directory.ts';
-import type { PackObject } from './pack-object.ts';
-import type { TileWrite } from './store.ts';
+import { type IndexedTile, type Making, PACK_SIZE, packOf, slotOf } from './index/directory.ts';
+import type { PackHead, PackObject } from './pack-object.ts';
+import { outdatedSince, type TileWrite } from './store.ts';
 
 /** Longer validators are not kept. */
 const MAX_VALIDATOR = 1000;
@@ -69,4 +69,30 @@ export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonl
 export function makingOf(tile: PackObject['tiles'][number]): Making {
   const { ticket, createdAt, freshUntil, madeBy, validator } = tile;
   return { ticket, createdAt, freshUntil, madeBy, validator };
+}
+
+/**
+ * The tiles of a record as an index names them that is made again. Which of them were removed was in the index that is lost:
+ * all are outdated, and without a validator, so that they are made again and not confirmed. `offset` is where their bytes begin.
+ */
+export function relistedTiles(
+  { tiles }: PackHead,
+  segment: number,
+  offset: number,
+  now: number,
+): readonly IndexedTile[] {
+  let next = offset;
+  return tiles.map(({ slot, length, checksum, ...making }) => {
+    const at = next;
+    next += length;
+    const freshUntil = outdatedSince(making.freshUntil, now);
+    return {
+      slot,
+      segment,
+      offset: at,
+      length,
+      checksum,
+      making: { ...making, freshUntil, validator: null },
+    };
+  });
 }

@@ -43,20 +43,25 @@ export interface StoreTools extends Env {
   readonly openCopies: () => Promise<Store>;
 }
 
+/** Tickets that a rebuilt index skips after those of its tiles: marks had later ones. */
+export const TICKETS_ASIDE = 65_536;
+
 export interface RebuildTools extends Env {
   readonly name: string;
+  /** As in `StoreTools`. */
+  readonly root: string;
   readonly database: Database;
   readonly random: Random;
   /** Whether an index that is not empty is added to: an earlier attempt was interrupted. */
   readonly resume: boolean;
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: { readonly packs: number; readonly expected: number }) => void;
+  readonly onProgress: (progress: { readonly files: number; readonly expected: number }) => void;
 }
 
 export interface RebuildResult {
   readonly packs: number;
   readonly tiles: number;
-  /** Objects that are not packs, are damaged, or belong to tile sets that were dropped and filled again. */
+  /** Files or objects without packs, or of tile sets that were dropped and filled again. */
   readonly leftOut: number;
   /** That are listed again. */
   readonly sets: readonly TileSetKey[];

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
-import { layerBelow } from '../../catalog/incarnations.ts';
+import { layersBelow } from '../../catalog/incarnations.ts';
 import { invalid } from '../../domain/errors.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { writeJson } from '../../lib/write-json.ts';
@@ -142,8 +142,8 @@ function isSeenBy(
   const bound = passed.has(name) ? null : catalog.layer(name);
   if (!bound) return true;
   if (!isPublic(bound.layer) && !mayLookAt(caller, bound.layer)) return false;
-  const below = layerBelow(bound.declared?.source);
-  return below === null || isSeenBy(caller, below.layer, catalog, new Set([...passed, name]));
+  const below = layersBelow(bound.declared?.source);
+  return below.every(({ layer }) => isSeenBy(caller, layer, catalog, new Set([...passed, name])));
 }
 
 function changeOf({ id, state, request }: Task, done: string): ChangeNote {

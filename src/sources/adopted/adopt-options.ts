@@ -38,6 +38,21 @@ export const adoptOptions = z.lazy(() => {
       name,
       gridSets,
       gridSet: text.optional().describe("The only grid set to look for; all of the layer's when absent"),
+      paths: z.enum(['tilecache', 'arcgis']).default('tilecache').describe('layout of its disk cache'),
+      template: text
+        .optional()
+        .describe(
+          'Instead of paths: {tileset}, {grid}, {z}, {x}, {y}, {inv_x}, {inv_y}, {ext} below the folder',
+        ),
+      origin: rowsFrom('sw'),
+    }),
+    z.strictObject({
+      layout: z.literal('mapcache-sqlite'),
+      folder,
+      database: text.describe('Its file below the folder, such as tiles.db or {z}.db for each zoom'),
+      name,
+      gridSets,
+      gridSet,
       origin: rowsFrom('sw'),
     }),
     z.strictObject({

@@ -47,6 +47,7 @@ function openAdopted(adopted: Adoption, owner: OldCacheOwner, clock: Clock): Old
       return openCompactCache(adopted, owner);
     case 'mbtiles':
     case 'mapproxy-sqlite':
+    case 'mapcache-sqlite':
     case 'geopackage':
       return openSqliteCache(adopted, owner, clock);
     default:

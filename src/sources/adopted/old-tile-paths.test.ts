@@ -139,6 +139,14 @@ describe('other folders', () => {
     expect(pathsOf(options, 3, 2, 1, { gridSet: 'EPSG:4326' })).toEqual([]);
   });
 
+  it('a MapCache folder may be in the layout arcgis, or have a template', () => {
+    const options = { layout: 'mapcache', name: 'osm', gridSets: { 'EPSG:900913': 'g' }, origin: 'nw' };
+    expect(pathsOf({ ...options, paths: 'arcgis' }, 3, 2, 1)).toEqual(['osm/g/L03/R00000001/C00000002.png']);
+    const template = '{tileset}#{grid}/{z}/{inv_x}/{inv_y}.{ext}';
+    expect(pathsOf({ ...options, template }, 3, 2, 1)).toEqual(['osm#g/3/5/6.png']);
+    expect(pathsOf({ ...options, template: '../{z}/{x}/{y}.png' }, 3, 2, 1)).toEqual([]);
+  });
+
   it('plain tile folders have rows from below or from above', () => {
     expect(pathsOf({ layout: 'tms' }, 3, 2, 1)).toEqual(['3/2/6.png']);
     expect(pathsOf({ layout: 'xyz' }, 3, 2, 1, { format: 'image/jpeg' })).toEqual([

@@ -39,8 +39,12 @@ function pathsOf(
   if (!there) return [];
   if (layout === 'tms' || layout === 'xyz') return withExtensions(plainly(there), usualExtensions(format));
   if (layout === 'mapcache') {
-    const folders = [options.name ?? layer, nameThere(options, gridSet)];
-    return withExtensions([...folders, ...inThousands(there)], mapCacheExtensions(format));
+    const folders = [options.name ?? layer, nameThere(options, gridSet)] as const;
+    const extensions = mapCacheExtensions(format);
+    if (options.template !== undefined)
+      return extensions.map((ext) => byTemplate(options.template ?? '', folders, there, { ext, request }));
+    const path = options.paths === 'arcgis' ? inHexadecimal(there) : inThousands(there);
+    return withExtensions([...folders, ...path], extensions);
   }
   if (options.paths === 'quadkey' && !hasQuadkeys(gridSet, tile.z, there.z)) return [];
   // Also those that ArcGIS itself has written, with its own endings.
@@ -57,8 +61,26 @@ const MAPPROXY_PATHS = {
   arcgis: inHexadecimal,
 } as const;
 
+/** MapCache's own words. A path that keeps one has a name that no file has. */
+function byTemplate(
+  template: string,
+  [tileset, grid]: readonly [string, string],
+  { z, x, y }: TileIndex,
+  { ext, request }: { readonly ext: string; readonly request: OldTileRequest },
+): TilePath {
+  const { columns = 0, rows = 0 } = request.gridSet.levels[request.tile.z] ?? {};
+  const words = { tileset, grid, ext, z, x, y, inv_x: columns - 1 - x, inv_y: rows - 1 - y };
+  const named: Readonly<Record<string, string | number>> = words;
+  return template
+    .split('/')
+    .map((part) => part.replaceAll(/\{(\w+)\}/g, (whole, word: string) => String(named[word] ?? whole)));
+}
+
 /** The settings may use an alias of the grid set. */
-function nameThere({ gridSets }: { gridSets: Readonly<Record<string, string>> }, gridSet: GridSet): string {
+export function nameThere(
+  { gridSets }: { gridSets: Readonly<Record<string, string>> },
+  gridSet: GridSet,
+): string {
   const named = Object.entries(gridSets).find(([here]) => isCalled(gridSet, here));
   return named?.[1] ?? gridSet.name;
 }

@@ -8,11 +8,15 @@ import type { OldCache, OldTile } from '../old-cache.ts';
 import { openSqliteFile, type SqliteDatabase, type SqliteFile } from '../sqlite-file.ts';
 import type { Adoption } from './adopt-options.ts';
 import { geoPackageMisfit } from './geopackage-misfit.ts';
+import { nameThere } from './old-tile-paths.ts';
 import { MAX_TILE_BYTES, type OldCacheOwner } from './open-old-folder.ts';
 import { openRootedFolder, refuseElsewhere } from './rooted-folder.ts';
 import { tileThere } from './tile-there.ts';
 
-type SqliteOptions = Extract<Adoption, { layout: 'mbtiles' | 'mapproxy-sqlite' | 'geopackage' }>;
+type SqliteOptions = Extract<
+  Adoption,
+  { layout: 'mbtiles' | 'mapproxy-sqlite' | 'mapcache-sqlite' | 'geopackage' }
+>;
 
 /** Finds a tile by the numbers that the file has. Throws `store-failed` when its tiles are not those of the grid set. */
 type FindTile = (tile: TileIndex, gridSet: GridSet) => TileRow | undefined;
@@ -27,9 +31,9 @@ interface TileRow {
 type Locate = (level: number) => Promise<string | null>;
 
 /** The names of files for one level. MapProxy 1 and later versions end theirs differently. */
-const LEVEL_ENDINGS = { mbtiles: [], geopackage: ['.gpkg'], 'mapproxy-sqlite': ['.mbtile', '.mbtiles'] };
+const LEVEL_FILES = { geopackage: ['{z}.gpkg'], 'mapproxy-sqlite': ['{z}.mbtile', '{z}.mbtiles'] };
 
-/** Tables of tiles in one file, or in a file for each level: MBTiles, GeoPackages, MapProxy's caches of type `sqlite`. */
+/** Tables of tiles in one file, or in a file for each level: MBTiles, GeoPackages, SQLite caches of MapProxy and MapCache. */
 export function openSqliteCache(options: SqliteOptions, owner: OldCacheOwner, clock: Clock): OldCache {
   const counting = { ...options, gridSet: options.gridSet ?? owner.gridSet };
   const locate = locator(options);
@@ -40,7 +44,7 @@ export function openSqliteCache(options: SqliteOptions, owner: OldCacheOwner, cl
       if (!tile) return null;
       const path = await locate(tile.z);
       if (path === null) return null;
-      const open = () => openSqliteFile(path, clock, (db) => prepareFind(db, options));
+      const open = () => openSqliteFile(path, clock, (db) => prepareFind(db, options, owner));
       return readTile(getOrCreate(files, path, open), tile, request.gridSet);
     },
     async close() {
@@ -50,13 +54,15 @@ export function openSqliteCache(options: SqliteOptions, owner: OldCacheOwner, cl
   };
 }
 
-function locator({ layout, within, ...place }: SqliteOptions): Locate {
-  const { file, folder } = { file: undefined, folder: undefined, ...place };
-  if (folder === undefined) return oneFile(file ?? '', within);
+function locator(options: SqliteOptions): Locate {
+  const { layout, within } = options;
+  const { file, folder } = { file: undefined, folder: undefined, ...options };
+  if (folder === undefined || layout === 'mbtiles') return oneFile(file ?? '', within);
+  const names = layout === 'mapcache-sqlite' ? [options.database] : LEVEL_FILES[layout];
   const rooted = openRootedFolder({ folder, within });
   return async (level) => {
-    for (const ending of LEVEL_ENDINGS[layout]) {
-      const path = await rooted.locate(`${level}${ending}`);
+    for (const name of names) {
+      const path = await rooted.locate(name.replaceAll('{z}', String(level)));
       if (path !== null) return path;
     }
     return null;
@@ -93,7 +99,8 @@ function localTime(text: unknown): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-function prepareFind(db: SqliteDatabase, options: SqliteOptions): FindTile {
+function prepareFind(db: SqliteDatabase, options: SqliteOptions, owner: OldCacheOwner): FindTile {
+  if (options.layout === 'mapcache-sqlite') return prepareFindNamed(db, options, owner);
   if (options.layout === 'geopackage') return prepareFindFitting(db, options);
   return prepareFindIn(db, 'tiles', options.layout === 'mapproxy-sqlite' ? 'last_modified' : 'NULL');
 }
@@ -105,6 +112,19 @@ function prepareFindIn(db: SqliteDatabase, table: string, time: string): FindTil
        FROM "${table.replaceAll('"', '""')}" WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?`,
   );
   return ({ z, x, y }) => find.get(z, x, y);
+}
+
+/** MapCache keeps five bytes for a tile of one colour, which the source draws again. Its times are UTC. */
+function prepareFindNamed(
+  db: SqliteDatabase,
+  options: Extract<SqliteOptions, { layout: 'mapcache-sqlite' }>,
+  { layer }: OldCacheOwner,
+): FindTile {
+  const find = db.prepare<[string, string, number, number, number], TileRow>(
+    `SELECT CASE WHEN length(data) BETWEEN 6 AND ${MAX_TILE_BYTES} THEN data END AS tile, ctime || 'Z' AS time
+       FROM tiles WHERE tileset = ? AND grid = ? AND dim = '' AND z = ? AND x = ? AND y = ?`,
+  );
+  return ({ z, x, y }, gridSet) => find.get(options.name ?? layer, nameThere(options, gridSet), z, x, y);
 }
 
 /** A GeoPackage whose matrices are not those of the grid set serves nothing. */

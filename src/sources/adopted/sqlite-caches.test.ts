@@ -258,3 +258,48 @@ describe('an adopted GeoPackage', () => {
     await expect(read(cacheWith(), 3, 5, 2)).rejects.toMatchObject({ code: 'store-failed' });
   });
 });
+
+describe("MapCache's cache of type sqlite3", () => {
+  const cacheIn = (database: string) =>
+    openSqliteCache(
+      {
+        layout: 'mapcache-sqlite',
+        folder,
+        database,
+        gridSet: undefined,
+        gridSets: { 'EPSG:900913': 'g' },
+        origin: 'nw',
+        name: undefined,
+        within: null,
+      },
+      OWNER,
+      systemClock,
+    );
+  const insert = (file: string, values: string) =>
+    change(
+      file,
+      `CREATE TABLE IF NOT EXISTS tiles(tileset text, grid text, x integer, y integer, z integer, data blob, dim text,
+         ctime datetime, primary key(tileset, grid, x, y, z, dim));
+       INSERT INTO tiles VALUES (${values}, '2020-03-01 12:00:00')`,
+    );
+  const blob = `X'${TILE.toString('hex')}'`;
+
+  it.each(['all.db', '3.db'])(
+    'a MapCache SQLite tile in %s is that of its tileset and grid',
+    async (file) => {
+      insert(file, `'states', 'g', 5, 2, 3, ${blob}, ''`);
+      insert(file, `'other', 'g', 4, 2, 3, ${blob}, ''`);
+      insert(file, `'states', 'WGS84', 3, 2, 3, ${blob}, ''`);
+      insert(file, `'states', 'g', 2, 2, 3, ${blob}, 'a'`);
+      const cache = cacheIn(file === 'all.db' ? file : '{z}.db');
+      expect(await read(cache, 3, 5, 2)).toEqual({ bytes: TILE, changedAt: Date.UTC(2020, 2, 1, 12) });
+      for (const x of [4, 3, 2]) expect(await read(cache, 3, x, 2)).toBeNull();
+      expect(await read(cache, 4, 5, 2)).toBeNull();
+    },
+  );
+
+  it('a MapCache SQLite tile that is kept as a colour counts as missing', async () => {
+    insert('all.db', "'states', 'g', 5, 2, 3, X'23FF0000FF', ''");
+    expect(await read(cacheIn('all.db'), 3, 5, 2)).toBeNull();
+  });
+});

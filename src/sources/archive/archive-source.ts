@@ -174,6 +174,6 @@ export const archiveDriver = {
   passesCredentials: false,
   queryable: false,
   offers: archiveOffers,
-  fileOption: ({ path }) => (path === undefined ? null : 'path'),
+  fileOption: ({ path }) => (path === undefined ? null : ['path']),
   open: openArchiveSource,
 } as const satisfies SourceDriver<ArchiveSourceOptions>;

@@ -22,15 +22,23 @@ export function isDamage(error: unknown): boolean {
   return code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT');
 }
 
-export function storeFailure(error: unknown): TilewardenError {
+/** For `isDamage`: SQLite takes a file without any bytes for an empty database. */
+export function noIndex(): Error {
+  return new Database.SqliteError('There is no index beside the segments.', 'SQLITE_NOTADB');
+}
+
+/** `where` is the store, or its folder. */
+export function storeFailure(error: unknown, where = 'the tile store'): TilewardenError {
   if (isTilewardenError(error)) return error;
-  if (isNoRoom(error))
-    return new TilewardenError('store-full', 'The disk of the tile store is full.', { cause: error });
+  if (isNoRoom(error)) {
+    const message = `The disk of ${where} is full: free some space.`;
+    return new TilewardenError('store-full', message, { cause: error });
+  }
   if (isDamage(error)) {
-    const advice = 'Restore its folder from a backup, or remove it: the tiles are made again.';
-    return new TilewardenError('store-failed', `The index of the tile store is damaged. ${advice}`, {
-      cause: error,
-    });
+    const advice =
+      'List the tiles again with "tilewarden rebuild-index", or restore the folder from a backup.';
+    const message = `The index of ${where} is damaged or missing. ${advice}`;
+    return new TilewardenError('store-failed', message, { cause: error });
   }
   return new TilewardenError('store-failed', 'The tile store failed.', { cause: error });
 }

@@ -10,6 +10,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  renameSync,
   rmSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,8 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { misconfigured } from '../../domain/errors.ts';
 import { hasCode } from '../../lib/error-code.ts';
+import { greatestSegment } from '../segments/segment-files.ts';
+import { noIndex } from './index-failure.ts';
 import { INDEX_VERSION, SCHEMA } from './schema.ts';
 
 export type IndexFile = Database.Database;
@@ -30,13 +33,21 @@ interface IndexOptions {
 
 const NAME = 'index.sqlite';
 
+export function indexPath(root: string): string {
+  return join(root, NAME);
+}
+
 /**
- * Creates it if there is none; `readonly` in a folder that cannot be written to. A commit survives the end of the process,
+ * Creates it if there is none, and no segments; `readonly` in a folder that cannot be written to. A commit survives the end of the process,
  * and a power cut only if it is made durable: see `durably`.
  */
 export function openIndexFile(root: string, options: IndexOptions): IndexFile {
-  const path = join(root, NAME);
-  if (!existsSync(path)) createIndexFile(root, path);
+  const path = indexPath(root);
+  if (!existsSync(path)) {
+    // Another process may have created both since.
+    if (greatestSegment(root) > 0 && !existsSync(path)) throw noIndex();
+    createIndexFile(root, path);
+  }
   const timeout = options.timeoutMs;
   try {
     return prepared(new Database(path, { fileMustExist: true, timeout }), path, options);
@@ -102,6 +113,7 @@ export function durably<T>(db: IndexFile, work: () => T): T {
 function checkVersion(db: IndexFile, path: string): void {
   const version = Number(db.pragma('user_version', { simple: true }));
   if (version === INDEX_VERSION) return;
+  if (version === 0) throw noIndex();
   throw misconfigured(
     `${path} has version ${version} of the format, and this version of Tilewarden reads ${INDEX_VERSION}.`,
   );
@@ -112,20 +124,48 @@ function createIndexFile(root: string, path: string): void {
   const making = join(root, `making-${randomUUID()}.sqlite`);
   mkdirSync(root, { recursive: true });
   try {
-    const db = new Database(making);
-    try {
-      db.pragma('synchronous = FULL');
-      db.exec(SCHEMA);
-    } finally {
-      db.close();
-    }
+    newIndex(making).close();
     linkSync(making, path);
     syncFolder(dirname(path));
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   } finally {
-    for (const end of ['', '-wal', '-shm']) rmSync(`${making}${end}`, { force: true });
+    removeIndex(making);
   }
+}
+
+/** Its last close syncs it. */
+export function newIndex(path: string): IndexFile {
+  const db = new Database(path);
+  try {
+    db.pragma('synchronous = FULL');
+    db.exec(SCHEMA);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** An index with its log. */
+export function removeIndex(path: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+}
+
+/**
+ * Replaces the index of a store by one that nothing has open, and keeps the former one as `damaged-index.sqlite`. The former
+ * one goes before its log does: a stop in between leaves no index, never one without its last commits.
+ */
+export function replaceIndex(root: string, made: string): void {
+  const path = indexPath(root);
+  const aside = join(root, 'damaged-index.sqlite');
+  if (existsSync(path)) removeIndex(aside);
+  for (const end of ['', '-wal'])
+    if (existsSync(`${path}${end}`)) renameSync(`${path}${end}`, `${aside}${end}`);
+  removeIndex(path);
+  syncFolder(root);
+  renameSync(made, path);
+  syncFolder(root);
 }
 
 /** Creations in the folder survive a power cut. Blocks its thread. */

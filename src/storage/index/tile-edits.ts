@@ -17,6 +17,21 @@ export function merged(
   return [...after.values()];
 }
 
+/** Of two records of a place the one that was requested later. */
+export function newest(
+  before: readonly IndexedTile[],
+  listed: readonly IndexedTile[],
+): readonly IndexedTile[] {
+  const after = new Map(before.map((tile) => [tile.slot, tile]));
+  for (const tile of listed) {
+    const present = after.get(tile.slot)?.making;
+    const { ticket, createdAt } = tile.making;
+    const order = present ? ticket - present.ticket || createdAt - present.createdAt : 0;
+    if (order >= 0) after.set(tile.slot, tile);
+  }
+  return [...after.values()];
+}
+
 export function editTiles(
   tiles: readonly IndexedTile[],
   pack: { readonly x: number; readonly y: number },

@@ -3,20 +3,18 @@ import { tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import { type IndexedTile, PACK_SIZE } from '../index/directory.ts';
+import { PACK_SIZE } from '../index/directory.ts';
 import { PackIndex } from '../index/postgres/pack-index.ts';
+import { newest } from '../index/tile-edits.ts';
 import { HEAD_BYTES, headLength, readPackHead } from '../pack-object.ts';
-import { outdatedSince } from '../store.ts';
-import type { RebuildResult, RebuildTools } from '../store-driver.ts';
+import { relistedTiles } from '../pack-tiles.ts';
+import { type RebuildResult, type RebuildTools, TICKETS_ASIDE } from '../store-driver.ts';
 import { ObjectBytes, type ParsedKey, parseKey } from './object-bytes.ts';
 import type { ListedObject, ObjectPage, ObjectStore } from './object-store.ts';
 import { postgresOf } from './pack-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 import { type PackEdit, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { sentinelKey } from './sentinel.ts';
-
-/** Tickets skipped with one statement. */
-const TICKETS_ASIDE = 65_536;
 
 /**
  * Rebuilds the index in PostgreSQL from the bucket, after the loss of the database. Of several objects at one place the
@@ -59,7 +57,8 @@ function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackSto
     await ticketsAfter(Math.max(...tiles.listed.map(({ making }) => making.ticket)));
     const writtenAt = Math.max(...tiles.listed.map(({ making }) => making.createdAt));
     const conditions = { ...UNCONDITIONAL, writtenAt, changedAt: writtenAt };
-    await writer.change({ id, set, z }, [{ x, y, detail: null }], newest(tiles.listed), conditions);
+    const withListed: PackEdit = (_, before) => newest(before, tiles.listed);
+    await writer.change({ id, set, z }, [{ x, y, detail: null }], withListed, conditions);
     counts.packs++;
     counts.tiles += tiles.listed.length;
   }
@@ -101,7 +100,7 @@ async function listPacks(
     const adding = add(key, ({ id }) => latest.get(folderOf(key)) === id).finally(() => {
       leave();
       underWay.delete(adding);
-      onProgress({ packs: counts.packs, expected });
+      onProgress({ files: counts.packs, expected });
     });
     underWay.add(adding);
     // Its failure is noticed below, or by the next one.
@@ -125,38 +124,14 @@ async function* objectsIn(
   } while (next !== null);
 }
 
-/**
- * The tiles of an object as the index names them. They count as outdated: which of them were truncated was in the index that is lost.
- * Null: it is no pack.
- */
+/** Null: it is no pack. */
 async function readTiles(bucket: ObjectStore, key: string, { object: segment }: ParsedKey, now: number) {
   const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
   const isCut = start?.length === HEAD_BYTES && !readPackHead(start);
   const bytes = isCut ? await bucket.get(key) : start;
   const head = bytes && readPackHead(bytes);
   if (!head || head.columns !== PACK_SIZE || head.rows !== PACK_SIZE || head.tiles.length === 0) return null;
-  let offset = headLength(bytes) ?? 0;
-  const listed = head.tiles.map(({ slot, length, checksum, ...making }): IndexedTile => {
-    offset += length;
-    const freshUntil = outdatedSince(making.freshUntil, now);
-    return { slot, segment, offset: offset - length, length, checksum, making: { ...making, freshUntil } };
-  });
-  return { head, listed };
-}
-
-function newest(tiles: readonly IndexedTile[]): PackEdit {
-  return (_, before) => {
-    const after = new Map(before.map((tile) => [tile.slot, tile]));
-    for (const tile of tiles) {
-      const present = after.get(tile.slot);
-      if (!present || isLater(tile, present)) after.set(tile.slot, tile);
-    }
-    return [...after.values()];
-  };
-}
-
-function isLater({ making }: IndexedTile, { making: other }: IndexedTile): boolean {
-  return making.ticket === other.ticket ? making.createdAt > other.createdAt : making.ticket > other.ticket;
+  return { head, listed: relistedTiles(head, segment, headLength(bytes) ?? 0, now) };
 }
 
 /** Layer and tile set, without the number. */

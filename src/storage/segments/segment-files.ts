@@ -1,7 +1,6 @@
 import {
   closeSync,
   existsSync,
-  fstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -9,7 +8,7 @@ import {
   rmSync,
   writevSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { hasCode } from '../../lib/error-code.ts';
 import type { BytePlace } from '../bytes.ts';
 
@@ -24,7 +23,7 @@ export function setFolder(root: string, set: number): string {
   return join(segmentsFolder(root), `${set}`);
 }
 
-function segmentPath(root: string, set: number, segment: number): string {
+export function segmentPath(root: string, set: number, segment: number): string {
   return join(setFolder(root, set), `${segment}.tiles`);
 }
 
@@ -47,29 +46,39 @@ export function createSegment(root: string, set: number, segment: number): OpenS
   }
 }
 
-/** The greatest number of any segment on the disk; 0: there is none. */
-export function greatestSegment(root: string): number {
-  const numbers = existsSync(segmentsFolder(root))
-    ? readdirSync(segmentsFolder(root), { recursive: true, encoding: 'utf8' }).map((name) =>
-        Number(/^(\d+)\.tiles$/.exec(basename(name))?.[1] ?? 0),
-      )
-    : [];
-  return numbers.reduce((most, number) => Math.max(most, number), 0);
+export interface SegmentFile {
+  readonly set: number;
+  readonly segment: number;
 }
 
-/** Appends all of it, or throws; what a failed call has written is dead. Returns where it begins. */
+/** The segments on the disk, in the order of their numbers. */
+export function segmentFiles(root: string): readonly SegmentFile[] {
+  const names = existsSync(segmentsFolder(root))
+    ? readdirSync(segmentsFolder(root), { recursive: true, encoding: 'utf8' })
+    : [];
+  const found = names.flatMap((name) => {
+    const [, set, segment] = /^(\d+)[\\/](\d+)\.tiles$/.exec(name) ?? [];
+    return set && segment ? [{ set: Number(set), segment: Number(segment) }] : [];
+  });
+  return found.sort((a, b) => a.segment - b.segment);
+}
+
+/** The greatest number of any segment on the disk; 0: there is none. */
+export function greatestSegment(root: string): number {
+  return segmentFiles(root).at(-1)?.segment ?? 0;
+}
+
+/**
+ * Appends all of it, or throws; the next call writes over what a failed one has written, so that only the last record of a
+ * segment can be a part. Returns where it begins.
+ */
 export function append(segment: OpenSegment, parts: readonly Uint8Array[]): number {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const start = segment.size;
-  try {
-    const written = writevSync(segment.descriptor, [...parts], start);
-    if (written < length) writeRest(segment, Buffer.concat(parts).subarray(written), start + written);
-    segment.size += length;
-    return start;
-  } catch (error) {
-    segment.size = Math.max(segment.size, fstatSync(segment.descriptor).size);
-    throw error;
-  }
+  const written = writevSync(segment.descriptor, [...parts], start);
+  if (written < length) writeRest(segment, Buffer.concat(parts).subarray(written), start + written);
+  segment.size += length;
+  return start;
 }
 
 function writeRest({ descriptor }: OpenSegment, rest: Uint8Array, at: number): void {

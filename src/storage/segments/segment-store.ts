@@ -1,7 +1,7 @@
-import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 import type { Env } from '../../lib/env.ts';
 import { openRepeater } from '../../lib/repeat.ts';
-import { patiently } from '../index/index-failure.ts';
+import { patiently, storeFailure } from '../index/index-failure.ts';
 import { openIndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import type { Store } from '../store.ts';
@@ -33,11 +33,8 @@ export async function openSegmentStore(
   // The thread that writes copies the log into the file: a reader's commit, of a ticket, never waits for the disk.
   const openIndex = () => openIndexFile(root, { timeoutMs: 0, checkpointPages: 0 });
   const reserve = new Reserve(root);
-  const db = await patiently(() => reserve.use(openIndex), clock).catch((error: unknown) => {
-    if (!isTilewardenError(error, 'store-full')) throw error;
-    throw new TilewardenError('store-full', `The disk of ${root} is full: free some space.`, {
-      cause: error,
-    });
+  const db = await patiently(() => reserve.use(openIndex), clock).catch((error: Error) => {
+    throw storeFailure(error.cause ?? error, root);
   });
   if (!db.readonly) reserve.refill();
   const segments = new SegmentReader(root, maxOpenSegments);

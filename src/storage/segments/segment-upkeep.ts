@@ -3,7 +3,7 @@ import { tileSetOf } from '../../domain/tile-key.ts';
 import { Directory, type IndexedTile, PACK_SIZE, type PackPosition } from '../index/directory.ts';
 import { durably, type IndexFile } from '../index/index-file.ts';
 import type { ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
-import { HEAD_BYTES, headLength, type PackHead, type PackObject, readPackHead } from '../pack-object.ts';
+import { type PackObject, readRecord } from '../pack-object.ts';
 import { type SegmentBytes, WRITER_GONE_AFTER } from './segment-bytes.ts';
 import { removeSetFolder } from './segment-files.ts';
 
@@ -143,14 +143,16 @@ export class SegmentUpkeep {
 
   /** Whether all packs were gone through. */
   #followRecords(compaction: Compaction): boolean {
+    const { bytes } = this.#options;
     const end = compaction.offset + STEP_BYTES;
     while (compaction.offset < end) {
-      const record = this.#recordAt(compaction);
+      const { tile_set, id, offset } = compaction;
+      const record = readRecord((at, length) => bytes.readSome(tile_set, id, at, length), offset);
       if (record === 'end') return this.#liveBytes(compaction.id) <= 0 || this.#startScan(compaction);
       if (record === 'damaged') return this.#startScan(compaction);
       const { z, x, y } = record.head;
       this.#move(compaction, { set: compaction.tile_set, z, x, y });
-      compaction.offset += record.length;
+      compaction.offset = record.end;
     }
     return false;
   }
@@ -169,18 +171,6 @@ export class SegmentUpkeep {
     for (const { z, x, y } of rows) this.#move(compaction, { set: compaction.tile_set, z, x, y });
     compaction.scanned = rows.at(-1)?.id ?? compaction.scanned;
     return rows.length < STEP_PACKS;
-  }
-
-  #recordAt({ tile_set, id, offset }: Compaction): { head: PackHead; length: number } | 'end' | 'damaged' {
-    const { bytes } = this.#options;
-    let start = bytes.readSome(tile_set, id, offset, HEAD_BYTES);
-    if (start.length === 0) return 'end';
-    const length = headLength(start);
-    if (length === null) return 'damaged';
-    if (length > start.length) start = bytes.readSome(tile_set, id, offset, length);
-    const head = readPackHead(start);
-    if (!head) return 'damaged';
-    return { head, length: head.tiles.reduce((sum, tile) => sum + tile.length, length) };
   }
 
   /** Copies the tiles of a pack that are still named in the segment, and names the copies. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { misconfigured } from '../../domain/errors.ts';
 import { guardFreeSpace } from '../guard-free-space.ts';
-import type { StoreTools } from '../store-driver.ts';
+import type { RebuildTools, StoreTools } from '../store-driver.ts';
 import { type SegmentStoreOptions, segmentStoreOptions } from './segment-store-options.ts';
 
 /** What stores of before 0.3 have in their folder. */
@@ -22,6 +22,11 @@ export const segmentsDriver = {
     return tools.readOnly
       ? store
       : guardFreeSpace(store, { minFreePercent: options.minFreePercent, ...tools });
+  },
+  async rebuildIndex(_: SegmentStoreOptions, tools: RebuildTools) {
+    refuseFormerStore(tools.root);
+    const { rebuildSegmentIndex } = await import('./rebuild-segment-index.ts');
+    return rebuildSegmentIndex(tools);
   },
 } as const;
 

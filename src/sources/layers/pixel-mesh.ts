@@ -137,7 +137,7 @@ export class PixelMesh {
 }
 
 /** Converts a place from one CRS to another: writes x and y to `out`, returns false if there is none. */
-type PlaceMapping = (x: number, y: number, out: [number, number]) => boolean;
+export type PlaceMapping = (x: number, y: number, out: [number, number]) => boolean;
 
 /** Null when one of the two is unknown. */
 export function createPlaceMapping(from: GridSet, to: GridSet): PlaceMapping | null {
@@ -153,7 +153,7 @@ export function createPlaceMapping(from: GridSet, to: GridSet): PlaceMapping | n
   };
 }
 
-const same: PlaceMapping = (x, y, out) => {
+export const same: PlaceMapping = (x, y, out) => {
   out[0] = x;
   out[1] = y;
   return true;

@@ -4,6 +4,7 @@ import { inLength } from '../../../test/fixtures/length.ts';
 import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
 import { expectedImage } from '../../../test/fixtures/mock-wms-pixels.ts';
 import { paintImage } from '../../../test/fixtures/sample-images.ts';
+import { sourceToolsWith } from '../../../test/fixtures/source-tools.ts';
 import type { Bounds } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfTile, createGridSet, type GridSet } from '../../domain/grid-set.ts';
@@ -13,7 +14,7 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { schemaKit } from '../../lib/schemas.ts';
 import type { ReadableLayer, SourceRequest, TileSource } from '../tile-source.ts';
-import { layerSourceOptions, openLayerSource } from './layer-source.ts';
+import { layerDriver } from './layers-source.ts';
 
 const DEGREES = builtInGridSet('EPSG:4326');
 const MERCATOR = builtInGridSet('EPSG:900913');
@@ -86,8 +87,11 @@ function drawing(layer: ReadableLayer, options: object = {}): TileSource {
 
 /** The caller closes it. */
 function drawingFrom(layer: ReadableLayer, options: object = {}): TileSource {
-  const parsed = layerSourceOptions(schemaKit).parse({ type: 'layer', layer: 'lower', ...options });
-  return openLayerSource(parsed, { readLayer: (name) => (name === 'lower' ? layer : null) });
+  const parsed = layerDriver.options(schemaKit).parse({ type: 'layer', layer: 'lower', ...options });
+  return layerDriver.open(
+    parsed,
+    sourceToolsWith((name) => (name === 'lower' ? layer : null)),
+  );
 }
 
 /** A picture of `tiles` by `tiles` tiles. */
@@ -265,9 +269,7 @@ describe('the layer source', () => {
 
   it('a layer source fails as a source when the other layer is missing, refuses or cannot be reached', async () => {
     const request = picture(MERCATOR, 5, 16, 10);
-    const missing = openLayerSource(layerSourceOptions(schemaKit).parse({ type: 'layer', layer: 'gone' }), {
-      readLayer: () => null,
-    });
+    const missing = drawing(lower(createGridSubset(DEGREES)), { layer: 'gone' });
     await expect(missing.fetch(request)).rejects.toMatchObject({
       code: 'source-unavailable',
       message: 'There is no layer gone with pictures to draw from.',

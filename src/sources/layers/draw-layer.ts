@@ -1,41 +1,28 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { z as Zod } from 'zod';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset, subsetToDrawFrom } from '../../domain/grid-subset.ts';
-import type { SchemaKit } from '../../lib/schemas.ts';
-import { Semaphore } from '../../lib/semaphore.ts';
+import { tilesOfRect } from '../../domain/tile-rect.ts';
+import type { Semaphore } from '../../lib/semaphore.ts';
 import { withConcurrency } from '../../lib/yielding.ts';
-import type { SourceDriver } from '../source-driver.ts';
-import { createSourceLife } from '../source-life.ts';
-import type { LayerReader, ReadableLayer, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import { createPlaceMapping, PixelMesh } from './pixel-mesh.ts';
+import type { LayerTile, ReadableLayer, SourceRequest } from '../tile-source.ts';
+import { alignmentOf, copyTile } from './aligned-grid.ts';
+import { createPlaceMapping, PixelMesh, type PlaceMapping, same } from './pixel-mesh.ts';
 import { MAX_TILES_ACROSS, PixelSampler } from './pixel-sampler.ts';
 
-/** Another layer of this server, drawn in grid sets that its own source does not have. */
-export const layerSourceOptions = (kit: SchemaKit) => {
-  const { z, text } = kit;
-  return z.strictObject({
-    type: z.literal('layer'),
-    layer: text.describe('Name of the other layer'),
-    gridSet: text
-      .optional()
-      .describe('Its grid set to draw from; one in the same CRS, else its first, when left out'),
-    resampling: z
-      .enum(['bilinear', 'nearest'])
-      .default('bilinear')
-      .describe('Interpolation: between the four nearest pixels, or the nearest one'),
-  });
-};
+export interface LayerOptions {
+  readonly layer: string;
+  readonly gridSet?: string | undefined;
+  readonly resampling?: 'bilinear' | 'nearest' | undefined;
+}
 
-type LayerSourceOptions = Zod.output<ReturnType<typeof layerSourceOptions>>;
-
-/** Tiles of the other layer for one picture: 36 MiB of pixels at 256 a side. */
+/** Resampled tiles of the other layer for one picture: 36 MiB of pixels at 256 a side. */
 const MAX_TILES = 144;
-const MAX_PICTURES = 2;
 const TILES_AT_ONCE = 8;
 /** A level of the other layer may be so much coarser than the picture before the next finer one is taken. */
 const COARSER = 1.2;
+
+type ReadTile = (subset: GridSubset, tile: { z: number; x: number; y: number }) => Promise<Buffer>;
 
 interface Plan {
   readonly mesh: PixelMesh;
@@ -46,50 +33,79 @@ interface Plan {
   readonly keys: ReadonlySet<number>;
 }
 
-/** Draws another layer of this server in any grid set whose CRS is known. */
-export function openLayerSource(
-  options: LayerSourceOptions,
-  { readLayer }: { readonly readLayer: LayerReader },
-): TileSource {
-  const life = createSourceLife();
-  const pictures = new Semaphore(MAX_PICTURES);
-
-  async function draw(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
-    const layer = readLayer(options.layer);
-    if (!layer) throw unfit(`There is no layer ${options.layer} with pictures to draw from.`);
-    const work = () => drawFrom(options, layer, { ...request, signal });
-    return await pictures.during(work, signal, request.priority === 'interactive' ? 1 : 0);
-  }
-
-  return {
-    maxMetatile: null,
-    fetch: (request) => life.during(request.signal, (signal) => draw(request, signal)),
-    close: async () => life.end(),
-  };
-}
-
-async function drawFrom(
-  options: LayerSourceOptions,
-  layer: ReadableLayer,
+/**
+ * The picture of a layer of this server, in any grid set whose CRS is known: copied where a level has the same pixels, else
+ * resampled. Null if the picture does not touch the layer. `prepare`: applied to each tile.
+ */
+export async function drawLayer(
+  options: LayerOptions,
+  layer: ReadableLayer | null,
   request: SourceRequest,
-): Promise<SourceResult> {
-  const plan = await planPicture(options, layer, request);
-  if (!plan || plan.keys.size === 0) return { kind: 'nothing' };
-  const stale = await loadTiles(plan, layer, request);
-  return { ...(await paint(options, plan, request)), stale };
-}
-
-/** Null if the picture does not touch the other layer. */
-async function planPicture(
-  options: LayerSourceOptions,
-  layer: ReadableLayer,
-  request: SourceRequest,
-): Promise<Plan | null> {
+  resampling: Semaphore,
+  prepare: (pixels: Buffer) => Buffer,
+): Promise<LayerTile | null> {
+  if (!layer) throw unfit(`There is no layer ${options.layer} with pictures to draw from.`);
   const subset = subsetToDrawFrom(layer.subsets, options.gridSet, request.gridSet);
   if (!subset) throw unfit(`Layer ${options.layer} has no grid set ${options.gridSet ?? ''} to draw from.`);
   const mapping = createPlaceMapping(request.gridSet, subset.gridSet);
   if (!mapping)
     throw unfit(`It is not known how to get from ${request.gridSet.name} to ${subset.gridSet.name}.`);
+  let stale = false;
+  const read: ReadTile = async (of, tile) => {
+    request.signal.throwIfAborted();
+    const found = await layer.tile(of, tile, request).catch(asSourceFailure);
+    stale ||= found.stale;
+    return prepare(found.pixels);
+  };
+  const aligned = mapping === same ? alignmentOf(subset, request) : null;
+  const pixels = aligned
+    ? await copyTiles(aligned, subset, request, read)
+    : await resampling.during(
+        () => resample(options, subset, mapping, request, read),
+        request.signal,
+        request.priority === 'interactive' ? 1 : 0,
+      );
+  return pixels && { pixels, stale };
+}
+
+async function copyTiles(
+  aligned: NonNullable<ReturnType<typeof alignmentOf>>,
+  subset: GridSubset,
+  { width, height }: SourceRequest,
+  read: ReadTile,
+): Promise<Buffer | null> {
+  const { z, rect } = aligned;
+  if (!rect) return null;
+  const pixels = Buffer.alloc(4 * width * height);
+  await withConcurrency(tilesOfRect(z, rect), TILES_AT_ONCE, async (tile) => {
+    copyTile(await read(subset, tile), tile, aligned, pixels, width);
+  });
+  return pixels;
+}
+
+async function resample(
+  options: LayerOptions,
+  subset: GridSubset,
+  mapping: PlaceMapping,
+  request: SourceRequest,
+  read: ReadTile,
+): Promise<Buffer | null> {
+  const plan = await planPicture(subset, mapping, request);
+  if (!plan || plan.keys.size === 0) return null;
+  if (plan.keys.size > MAX_TILES) throw unfit('The picture needs too many tiles of the other layer.');
+  await withConcurrency(plan.keys, TILES_AT_ONCE, async (key) => {
+    const { x, y } = plan.sampler.tileOfKey(key);
+    plan.sampler.add({ x, y }, await read(subset, { z: plan.z, x, y }));
+  });
+  return paint(options, plan, request);
+}
+
+/** Null if the picture does not touch the other layer. */
+async function planPicture(
+  subset: GridSubset,
+  mapping: PlaceMapping,
+  request: SourceRequest,
+): Promise<Plan | null> {
   const mesh = new PixelMesh(request, mapping);
   const { minX, maxX } = subset.gridSet.extent;
   const wanted = mesh.unitsPerPixel(maxX - minX);
@@ -99,7 +115,6 @@ async function planPicture(
     if (plan.keys.size <= MAX_TILES || z === subset.zoomStart) return plan;
   }
 }
-
 /** The coarsest level that is fine enough; the finest that can be drawn from when none is. */
 function levelFor(subset: GridSubset, wanted: number): number {
   let finest = subset.zoomStart;
@@ -139,21 +154,6 @@ async function forEachCell(
   }
 }
 
-/** Whether one of them is stale. */
-async function loadTiles(plan: Plan, layer: ReadableLayer, request: SourceRequest): Promise<boolean> {
-  const { sampler, subset, z } = plan;
-  if (plan.keys.size > MAX_TILES) throw unfit('The picture needs too many tiles of the other layer.');
-  let stale = false;
-  await withConcurrency(plan.keys, TILES_AT_ONCE, async (key) => {
-    request.signal.throwIfAborted();
-    const { x, y } = sampler.tileOfKey(key);
-    const tile = await layer.tile(subset, { z, x, y }, request).catch(asSourceFailure);
-    stale ||= tile.stale;
-    sampler.add({ x, y }, tile.pixels);
-  });
-  return stale;
-}
-
 /** A failure of the other layer is a failure of this source. */
 function asSourceFailure(error: unknown): never {
   const known = isSourceFailure(error) || isTilewardenError(error, 'stopping');
@@ -162,10 +162,10 @@ function asSourceFailure(error: unknown): never {
 }
 
 async function paint(
-  { resampling }: LayerSourceOptions,
+  { resampling = 'bilinear' }: LayerOptions,
   { mesh, sampler, resolution }: Plan,
   { width, height, signal }: SourceRequest,
-) {
+): Promise<Buffer> {
   const pixels = Buffer.alloc(4 * width * height);
   await forEachCell(mesh, resolution, (places, count, column, row) => {
     signal.throwIfAborted();
@@ -176,20 +176,9 @@ async function paint(
     }
     return true;
   });
-  return { kind: 'pixels' as const, pixels, width, height };
+  return pixels;
 }
 
 function unfit(message: string): TilewardenError {
   return new TilewardenError('source-unavailable', message, { reason: 'layer' });
 }
-
-export const layerDriver = {
-  type: 'layer',
-  options: layerSourceOptions,
-  shown: ['layer', 'gridSet'],
-  connection: [],
-  pictures: 'resampled',
-  passesCredentials: false,
-  queryable: false,
-  open: openLayerSource,
-} as const satisfies SourceDriver<LayerSourceOptions>;

@@ -1,0 +1,134 @@
+import { childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
+import { TEXT, type TrackedTable } from './tracked-table.ts';
+
+/** A grid of MapCache, and the name of ours. */
+export interface CachedGrid {
+  readonly name: string;
+  readonly nameThere: string;
+  readonly origin: 'sw' | 'nw';
+}
+
+export interface MapCachePlaces {
+  readonly isThere: (path: string) => boolean;
+  /** The cache of that name, tracked for the layer. */
+  readonly cache: (name: string) => TrackedTable | undefined;
+  readonly tilesets: () => Iterable<XmlElement>;
+}
+
+/** What a layer adopts, or why it adopts nothing. */
+type Adopted = readonly object[] | string;
+
+interface Tileset {
+  readonly name: string;
+  readonly cache: TrackedTable;
+  readonly grids: readonly CachedGrid[];
+  readonly places: MapCachePlaces;
+  readonly depth: number;
+}
+
+const READERS: Readonly<Record<string, (tileset: Tileset) => Adopted>> = {
+  disk: folders,
+  sqlite3: databases,
+  mbtiles: mbtilesFile,
+  multitier: several,
+  fallback: several,
+  composite: several,
+};
+/** Caches that name others; more are a circle. */
+const MAX_DEPTH = 5;
+const MAX_ZOOM = 30;
+
+/** Where MapCache has the tiles of a tileset. Rows count from the origin of each grid. */
+export function mapCacheAdoptions(
+  name: string,
+  cacheName: string | undefined,
+  grids: readonly CachedGrid[],
+  places: MapCachePlaces,
+  depth = 0,
+): Adopted {
+  const cache = cacheName === undefined || depth > MAX_DEPTH ? undefined : places.cache(cacheName);
+  if (!cache) return 'it names no cache that is declared';
+  const type = cache.text('@type') ?? '';
+  return READERS[type]?.({ name, cache, grids, places, depth }) ?? `caches of type ${type} cannot be adopted`;
+}
+
+/** Those of a cache in several parts that can be adopted. */
+function several({ name, cache, grids, places, depth }: Tileset): Adopted {
+  const all = cache
+    .tables('cache')
+    .map((part) => mapCacheAdoptions(name, part.text(TEXT), grids, places, depth + 1));
+  const adopted = all.flatMap((one) => (typeof one === 'string' ? [] : one));
+  return adopted.length > 0 ? adopted : all.filter((one) => typeof one === 'string').join('; ');
+}
+
+function folders({ name, cache, grids, places: { isThere } }: Tileset): Adopted {
+  const layout = cache.text('@layout') ?? 'tilecache';
+  const place = layout === 'template' ? templatePlace(cache) : basePlace(cache, layout);
+  if (typeof place === 'string') return place;
+  const own = place.template === undefined ? `${trimmed(place.folder)}/${name}` : place.folder;
+  if (!isThere(own)) return `there are no tiles of it in ${place.folder}`;
+  return grids.map((grid) => ({ layout: 'mapcache', ...place, ...named(grid), origin: grid.origin }));
+}
+
+interface FolderPlace {
+  readonly folder: string;
+  readonly paths?: string;
+  readonly template?: string;
+}
+
+function basePlace(cache: TrackedTable, layout: string): FolderPlace | string {
+  if (layout !== 'tilecache' && layout !== 'arcgis') return `the layout ${layout} cannot be adopted`;
+  const folder = cache.text('base') ?? '';
+  if (!folder.startsWith('/')) return 'its base is not an absolute path';
+  return { folder, ...(layout === 'arcgis' && { paths: layout }) };
+}
+
+function templatePlace(cache: TrackedTable): FolderPlace | string {
+  const text = cache.text('template') ?? '';
+  const { folder, rest } = divided(text);
+  if (!text.startsWith('/')) return 'its template is not an absolute path';
+  const strange = /\{(?!(?:tileset|grid|z|x|y|inv_x|inv_y|ext)\})[^}]*\}/.exec(text)?.[0];
+  return strange === undefined ? { folder, template: rest } : `${strange} in its template cannot be adopted`;
+}
+
+/** A file, or one for each zoom, that may hold all tilesets. */
+function databases({ name, cache, grids, places: { isThere } }: Tileset): Adopted {
+  const text = cache.text('dbfile') ?? '';
+  if (!text.startsWith('/')) return 'its dbfile is not an absolute path';
+  if (cache.has('queries')) return 'it has queries of its own';
+  const strange = /\{(?!(?:tileset|grid|z)\})[^}]*\}/.exec(text)?.[0];
+  if (strange !== undefined) return `${strange} in its dbfile cannot be adopted`;
+  const adopted = grids.flatMap((grid) => {
+    const file = text.replaceAll('{tileset}', name).replaceAll('{grid}', grid.nameThere);
+    const levels = Array.from({ length: MAX_ZOOM }, (_, z) => file.replaceAll('{z}', String(z)));
+    if (!levels.some(isThere)) return [];
+    const { folder, rest: database } = divided(file);
+    return [{ layout: 'mapcache-sqlite', folder, database, ...named(grid), origin: grid.origin }];
+  });
+  return adopted.length > 0 ? adopted : `there is no file ${text}`;
+}
+
+function mbtilesFile({ cache, grids: [grid], places: { isThere, tilesets } }: Tileset): Adopted {
+  const file = cache.text('dbfile') ?? '';
+  const users = [...tilesets()].filter((tileset) => textIn(tileset, 'cache') === cache.text('@name'));
+  const sets = users.flatMap((tileset) => childrenOf(tileset, 'grid'));
+  if (!file.startsWith('/') || file.includes('{')) return 'its dbfile is not the absolute path of one file';
+  if (!grid || sets.length > 1) return 'one file has the tiles of several grids or tilesets';
+  if (!isThere(file)) return `there is no file ${file}`;
+  return [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }];
+}
+
+function named({ name, nameThere }: CachedGrid): object {
+  return { gridSet: name, ...(name !== nameThere && { gridSets: { [name]: nameThere } }) };
+}
+
+/** The folder above the first name with a word in it, or above the file. */
+function divided(path: string): { readonly folder: string; readonly rest: string } {
+  const upTo = path.includes('{') ? path.slice(0, path.indexOf('{')) : path;
+  const end = upTo.lastIndexOf('/');
+  return { folder: path.slice(0, end) || '/', rest: path.slice(end + 1) };
+}
+
+function trimmed(folder: string): string {
+  return folder.replace(/\/$/, '');
+}

@@ -1,0 +1,291 @@
+import type { z as Zod } from 'zod';
+import { isSourceFailure } from '../../domain/errors.ts';
+import { formatOf } from '../../domain/format.ts';
+import { levelOf } from '../../domain/grid-set.ts';
+import type { SchemaKit } from '../../lib/schemas.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
+import { createPace } from '../../lib/yielding.ts';
+import type { SourceDriver, SourceTools } from '../source-driver.ts';
+import { createSourceLife } from '../source-life.ts';
+import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
+import { drawOver, withoutColour } from './blend.ts';
+import { drawLayer } from './draw-layer.ts';
+
+const MAX_PARTS = 32;
+const MAX_ZOOM = 30;
+/** Of the layers that are resampled for one source. */
+const MAX_PICTURES = 2;
+/** Bytes that are drawn over in one turn of the event loop: about a millisecond. */
+const BYTES_PER_TURN = 500_000;
+/** Scale denominators are written with fewer digits than they have. */
+const SCALE_ROUNDING = 1e-6;
+
+/** Options of a layer to draw from, in both types of source. */
+const layerOptions = ({ z, text }: SchemaKit) => ({
+  gridSet: text
+    .optional()
+    .describe('Its grid set to draw from; one in the same CRS, else its first, when left out'),
+  resampling: z
+    .enum(['bilinear', 'nearest'])
+    .optional()
+    .describe('Interpolation: between the four nearest pixels (bilinear, the default), or the nearest one'),
+});
+
+/** Another layer of this server, in grid sets that its own source does not have: the short form of one part. */
+export const layerSourceOptions = (kit: SchemaKit) =>
+  kit.z.strictObject({
+    type: kit.z.literal('layer'),
+    layer: kit.text.describe('Name of the other layer'),
+    ...layerOptions(kit),
+  });
+
+type LayerSourceOptions = Zod.output<ReturnType<typeof layerSourceOptions>>;
+
+interface PartSource {
+  readonly type: string;
+}
+
+/** A part of a picture: a layer of this server, or a source that is not cached by itself. */
+interface Part<Source> {
+  readonly layer?: string | undefined;
+  readonly source?: Source | undefined;
+  readonly gridSet?: string | undefined;
+  readonly resampling?: 'bilinear' | 'nearest' | undefined;
+  readonly opacity?: number;
+  readonly zooms?: readonly [number, number] | undefined;
+  readonly scales?: readonly [number, number] | undefined;
+  readonly transparentColor?: string | undefined;
+  readonly tolerance?: number | undefined;
+}
+
+const layersSourceOptions = <Source extends PartSource>(kit: SchemaKit, source: Zod.ZodType<Source>) => {
+  const { z, text, whole } = kit;
+  const zoom = whole(0, MAX_ZOOM);
+  const scale = z.number().min(0);
+  const part = z
+    .strictObject({
+      layer: text.optional().describe('Name of a layer of this server'),
+      source: source
+        .optional()
+        .describe('Instead of layer: a source of its own, which is not cached by itself'),
+      ...layerOptions(kit),
+      opacity: z.number().min(0).max(1).default(1).describe('0: invisible; 1: as it is'),
+      zooms: z.tuple([zoom, zoom]).optional().describe('First and last zoom at which it is drawn'),
+      scales: z
+        .tuple([scale, scale])
+        .optional()
+        .describe('Instead of zooms: scale denominators from which, and below which, it is drawn'),
+      transparentColor: z
+        .string()
+        .regex(/^#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$/, 'must be a colour like #FFFFFF')
+        .optional()
+        .describe('Colour that is drawn as transparent, e.g. #FFFFFF'),
+      tolerance: whole(0, 255)
+        .optional()
+        .describe('By how much each channel of transparentColor may differ; 0 when left out'),
+    })
+    .superRefine(checkPart);
+  return z.strictObject({
+    type: z.literal('layers'),
+    of: z.array(part).min(1).max(MAX_PARTS).describe('Parts of the picture, the first one at the bottom'),
+  });
+};
+
+function checkPart(part: Part<unknown>, context: Zod.RefinementCtx): void {
+  const refuse = (message: string, path: string[] = []) =>
+    context.addIssue({ code: 'custom', message, path, input: part });
+  if ((part.layer === undefined) === (part.source === undefined)) {
+    refuse('needs exactly one of layer and source');
+  }
+  if (part.zooms && part.scales) refuse('does not go with zooms', ['scales']);
+  for (const key of ['zooms', 'scales'] as const) {
+    const [first, last] = part[key] ?? [0, 0];
+    if (first > last) refuse('must have the smaller number first', [key]);
+  }
+  for (const key of ['gridSet', 'resampling'] as const) {
+    if (part.source !== undefined && part[key] !== undefined) refuse('goes only with layer', [key]);
+  }
+  if (part.tolerance !== undefined && part.transparentColor === undefined) {
+    refuse('goes only with transparentColor', ['tolerance']);
+  }
+}
+
+/** What a part shows; null: nothing. */
+type Drawn = Pick<Extract<SourceResult, { kind: 'pixels' }>, 'pixels' | 'stale' | 'freshSeconds' | 'warning'>;
+type DrawPart = (request: SourceRequest) => Promise<Drawn | null>;
+
+/** Draws layers of this server and other sources on top of each other. */
+function openLayersSource<Source extends PartSource>(
+  parts: readonly Part<Source>[],
+  tools: Pick<SourceTools, 'readLayer' | 'decode'>,
+  openPart: (source: Source) => TileSource,
+): TileSource {
+  const life = createSourceLife();
+  const resampling = new Semaphore(MAX_PICTURES);
+  const sources = new Map(
+    parts.flatMap((part) => (part.source === undefined ? [] : [[part, openPart(part.source)]])),
+  );
+  const limits = [...sources.values()].flatMap(({ maxMetatile }) => maxMetatile ?? []);
+
+  function drawerOf(part: Part<Source>): DrawPart {
+    const colour = part.transparentColor;
+    const clear = { rgb: rgbOf(colour ?? ''), tolerance: part.tolerance ?? 0 };
+    const prepare = (pixels: Buffer) => (colour === undefined ? pixels : withoutColour(pixels, clear));
+    const { layer } = part;
+    const source = sources.get(part);
+    if (source) {
+      return async (request) => {
+        const drawn = await pictureOf(source, request, tools.decode);
+        return drawn && { ...drawn, pixels: prepare(drawn.pixels) };
+      };
+    }
+    if (layer === undefined) throw new Error('A part has neither layer nor source.');
+    return (request) => drawLayer({ ...part, layer }, tools.readLayer(layer), request, resampling, prepare);
+  }
+
+  const drawers = parts.map((part) => ({ part, draw: drawerOf(part) }));
+  return {
+    maxMetatile:
+      limits.length === 0
+        ? null
+        : {
+            columns: Math.min(...limits.map(({ columns }) => columns)),
+            rows: Math.min(...limits.map(({ rows }) => rows)),
+          },
+    fetch: (request) =>
+      life.during(request.signal, (signal) => {
+        const shown = drawers.filter(({ part }) => isShown(part, request));
+        return compose(shown, { ...request, signal });
+      }),
+    async close() {
+      life.end();
+      await Promise.all([...sources.values()].map((source) => source.close()));
+    },
+  };
+}
+
+/** At a request's zoom. The upper one of two scales is excluded, so that ranges can follow each other. */
+function isShown(
+  { zooms, scales }: Pick<Part<unknown>, 'zooms' | 'scales'>,
+  { gridSet, metatile: { z } }: SourceRequest,
+): boolean {
+  if (zooms) return z >= zooms[0] && z <= zooms[1];
+  if (!scales) return true;
+  const scale = levelOf(gridSet, z).scaleDenominator * (1 + SCALE_ROUNDING);
+  return scale >= scales[0] && scale < scales[1];
+}
+
+/** Lossless and with transparency, whatever the layer's own tiles are. */
+const PART_FORMAT = formatOf('image/png');
+
+async function pictureOf(
+  source: TileSource,
+  request: SourceRequest,
+  decode: SourceTools['decode'],
+): Promise<Drawn | null> {
+  const format = PART_FORMAT ?? request.format;
+  const answer = await source.fetch({ ...request, format, validator: null });
+  if (answer.kind === 'pixels') return answer;
+  if (answer.kind !== 'encoded') return null;
+  const { freshSeconds = null, warning = null } = answer;
+  return { pixels: await decode(answer.bytes, request), freshSeconds, warning };
+}
+
+interface Failed {
+  readonly failure: unknown;
+}
+
+/**
+ * A task fails with a part that fails; for a client the others are drawn, and nothing of that is kept. Where no other part
+ * shows anything the source fails.
+ */
+async function compose(
+  parts: readonly { readonly part: Pick<Part<unknown>, 'opacity'>; readonly draw: DrawPart }[],
+  request: SourceRequest,
+): Promise<SourceResult> {
+  const { width, height, signal, priority } = request;
+  const orFailed = (failure: unknown): Failed => {
+    if (signal.aborted || priority === 'task' || !isSourceFailure(failure)) throw failure;
+    return { failure };
+  };
+  const all = await Promise.all(parts.map(({ draw }) => draw(request).catch(orFailed)));
+  const failure = all.find((one) => one !== null && 'failure' in one)?.failure;
+  const drawn = all.flatMap((one, at) =>
+    one === null || 'failure' in one ? [] : [{ ...one, opacity: parts[at]?.part.opacity ?? 1 }],
+  );
+  if (drawn.length === 0 && failure !== undefined) throw failure;
+  if (drawn.length === 0) return { kind: 'nothing' };
+  const promised = drawn.flatMap(({ freshSeconds }) => freshSeconds ?? []);
+  return {
+    kind: 'pixels',
+    pixels: await layOver(drawn),
+    width,
+    height,
+    stale: failure !== undefined || drawn.some(({ stale }) => stale),
+    freshSeconds: promised.length === 0 ? null : Math.min(...promised),
+    warning: drawn.find(({ warning }) => warning)?.warning ?? null,
+    ...(failure !== undefined && { failure }),
+  };
+}
+
+/** The first at the bottom. Their pixels are changed. */
+async function layOver(pictures: readonly (Drawn & { readonly opacity: number })[]): Promise<Buffer> {
+  const pace = createPace(BYTES_PER_TURN);
+  const [lowest] = pictures;
+  const isWhole = lowest?.opacity === 1;
+  const canvas = isWhole ? lowest.pixels : Buffer.alloc(lowest?.pixels.length ?? 0);
+  for (const { pixels, opacity } of pictures.slice(isWhole ? 1 : 0)) {
+    await drawOver(canvas, pixels, opacity, pace);
+  }
+  return canvas;
+}
+
+function rgbOf(colour: string): [number, number, number] {
+  const digits = colour.slice(1);
+  const full = digits.length === 3 ? digits.replace(/./g, '$&$&') : digits;
+  const number = Number.parseInt(full, 16);
+  return [number >> 16, (number >> 8) & 255, number & 255];
+}
+
+const DRAWN_FROM_LAYERS = {
+  connection: [],
+  pictures: 'resampled',
+  passesCredentials: false,
+  queryable: false,
+} as const;
+
+export const layerDriver = {
+  ...DRAWN_FROM_LAYERS,
+  type: 'layer',
+  options: layerSourceOptions,
+  shown: ['layer', 'gridSet'],
+  parts: (options) => [options],
+  open: (options, tools) =>
+    openLayersSource([options], tools, () => {
+      throw new Error('A layer is no source of its own.');
+    }),
+} as const satisfies SourceDriver<LayerSourceOptions>;
+
+/** `partSchema`, `driverOf`: the sources that a part may have. */
+export function createLayersDriver<Source extends PartSource>(
+  partSchema: (kit: SchemaKit) => Zod.ZodType<Source>,
+  driverOf: (source: Source) => SourceDriver<Source>,
+) {
+  type Options = Zod.output<ReturnType<typeof layersSourceOptions<Source>>>;
+  return {
+    ...DRAWN_FROM_LAYERS,
+    type: 'layers',
+    options: (kit: SchemaKit) => layersSourceOptions(kit, partSchema(kit)),
+    shown: [],
+    parts: ({ of }: Options): readonly Part<Source>[] => of,
+    fileOption({ of }: Options) {
+      for (const [index, { source }] of of.entries()) {
+        const path = source && driverOf(source).fileOption?.(source);
+        if (path) return ['of', index, 'source', ...path];
+      }
+      return null;
+    },
+    open: ({ of }: Options, tools: SourceTools) =>
+      openLayersSource(of, tools, (source) => driverOf(source).open(source, tools)),
+  } as const satisfies SourceDriver<Options>;
+}

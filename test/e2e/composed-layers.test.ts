@@ -1,0 +1,107 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
+import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import { untilStored } from '../fixtures/until-stored.ts';
+import { whenOver } from '../fixtures/when-over.ts';
+import { type OpenServer, openServer } from './server-in-process.ts';
+
+const gridSets = [{ name: 'EPSG:900913', zoomStop: 6 }];
+const CITY = 'tiles/city/3/4/2.png';
+const FAILS = /could not be drawn|source failed|upstream/;
+
+let ground: MockWms;
+let names: MockWms;
+let server: OpenServer;
+
+async function start(parts: readonly object[], expectedLog?: RegExp): Promise<void> {
+  const wms = ({ url }: MockWms) => ({ type: 'wms', url, layers: 'a', transparent: true });
+  const layers = [
+    { name: 'ground', source: wms(ground), gridSets },
+    { name: 'names', source: wms(names), gridSets },
+    { name: 'city', source: { type: 'layers', of: parts }, gridSets },
+  ];
+  server = await openServer({
+    config: JSON.stringify({ layers }),
+    flags: { 'no-auth': 'true' },
+    ...(expectedLog && { expectedLog }),
+  });
+}
+
+async function tile(path = CITY) {
+  const answer = await fetch(new URL(path, server.url));
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  await untilStored(server);
+  return { status: answer.status, cache: answer.headers.get('x-cache'), bytes };
+}
+
+async function post(path: string, body: object): Promise<number> {
+  const answer = await fetch(new URL(path, server.url), {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  });
+  return answer.status;
+}
+
+async function stored(layer: string): Promise<number> {
+  const answer = await fetch(new URL('api/v1/usage', server.url));
+  const { layers } = (await answer.json()) as { layers: { name: string; bytes: number }[] };
+  return layers.find(({ name }) => name === layer)?.bytes ?? 0;
+}
+
+const PARTS = [{ layer: 'ground' }, { layer: 'names', opacity: 0.5 }];
+
+describe('a composed layer', () => {
+  beforeEach(async () => {
+    ground = await openMockWms();
+    names = await openMockWms();
+    whenOver(() => ground.close());
+    whenOver(() => names.close());
+  });
+
+  it('a composed tile is made again when one of its parts is truncated', async () => {
+    await start(PARTS);
+    const first = await tile();
+    expect([first.cache, (await tile()).cache]).toEqual(['MISS', 'HIT']);
+    names.version = 2;
+    expect(await post('api/v1/layers/names/truncate', {})).toBe(200);
+    const second = await tile();
+    expect(second.cache).toBe('MISS');
+    expect(second.bytes.equals(first.bytes)).toBe(false);
+    expect((await tile()).cache).toBe('HIT');
+  });
+
+  it('a composed tile with a stale part is stale, and is not kept', async () => {
+    await start(PARTS, FAILS);
+    await tile();
+    expect(await post('api/v1/layers/names/invalidate', {})).toBe(200);
+    names.answer = 'xml';
+    expect((await tile()).cache).toBe('STALE');
+    expect((await tile()).cache).toBe('STALE');
+    names.answer = 'good';
+    await eventually('the tile is fresh again', tile, ({ cache }) => cache === 'HIT');
+  });
+
+  it.each(['layer', 'source'])('a tile without a part that fails is shown and not kept: %s', async (kind) => {
+    const { url } = names;
+    const own = { source: { type: 'wms', url, layers: 'a' } };
+    await start([{ layer: 'ground' }, kind === 'layer' ? { layer: 'names' } : own], FAILS);
+    names.answer = 'xml';
+    const without = await tile();
+    expect([without.status, without.cache]).toEqual([200, 'STALE']);
+    expect(without.bytes.equals((await tile('tiles/ground/3/4/2.png')).bytes)).toBe(true);
+    expect([await stored('city'), (await stored('ground')) > 0]).toEqual([0, true]);
+    names.answer = 'good';
+    await eventually('the tile is complete', tile, ({ cache }) => cache === 'HIT');
+  });
+
+  it('an older tile is shown rather than one without a part that fails', async () => {
+    const own = { source: { type: 'wms', url: names.url, layers: 'a' }, opacity: 0.5 };
+    await start([{ layer: 'ground' }, own], FAILS);
+    const complete = await tile();
+    expect(await post('api/v1/layers/city/invalidate', {})).toBe(200);
+    names.answer = 'xml';
+    const older = await tile();
+    expect([older.cache, older.bytes.equals(complete.bytes)]).toEqual(['STALE', true]);
+  });
+});
