@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BoundLayer, ChangeableCatalog } from '../catalog/catalog.ts';
 import { createLayer } from '../catalog/create-layer.ts';
 import type { DocumentReader } from '../catalog/declared-entries.ts';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { invalid } from '../domain/errors.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
@@ -12,7 +13,7 @@ import type { TileSource } from '../sources/tile-source.ts';
 export interface PreviewOptions {
   readonly catalog: ChangeableCatalog<SourceSettings>;
   readonly reader: DocumentReader<SourceSettings>;
-  readonly openSource: (source: SourceSettings) => TileSource;
+  readonly openSource: (declaration: LayerDeclaration<SourceSettings>) => TileSource;
   readonly pipeline: Pick<TilePipeline, 'read'>;
 }
 
@@ -32,7 +33,7 @@ export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewO
     const declaration = reader.layer(document, catalog);
     const [store] = catalog.stores().values();
     if (!store) throw invalid('There is no store.');
-    const source = openSource(declaration.source);
+    const source = openSource(declaration);
     const layer = createLayer({ ...declaration, name, onMiss: 'source' }, catalog.gridSets);
     const bound: BoundLayer = { layer, store, source: () => source };
     open.set(name, { bound, source });

@@ -3,6 +3,7 @@ import { type LayersBelow, openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { openParameterSets } from '../catalog/parameter-sets.ts';
 import { openParameterStore } from '../catalog/parameter-store.ts';
 import { readVersion } from '../config/environment.ts';
@@ -27,6 +28,7 @@ import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import type { UpstreamLimiter } from '../sources/upstream/upstream-limiter.ts';
+import { rgbOf, withinArea } from '../sources/within/within-area.ts';
 import type { Store } from '../storage/store.ts';
 import type { StoreTools } from '../storage/store-driver.ts';
 import { createHostRules } from './host-rules.ts';
@@ -51,6 +53,8 @@ interface TileServiceParts<Limiter extends UpstreamLimiter>
   /** Where other nodes make tiles too. */
   readonly claims?: FlightClaims;
 }
+
+type OpenedDeclaration = Pick<LayerDeclaration<SourceSettings>, 'source' | 'areas' | 'within' | 'background'>;
 
 const DATABASE_FILE = 'tilewarden.db';
 
@@ -81,25 +85,33 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
     }),
   );
   // A source that draws from another layer needs the pipeline, which needs the catalog.
-  const opener = (source: SourceSettings, below: Pick<LayersBelow, 'get'>) =>
-    sourceDriverOf(source).open(source, {
+  const opener = (declaration: OpenedDeclaration, below: Pick<LayersBelow, 'get'>) => {
+    const { source, areas, within, background } = declaration;
+    const opened = sourceDriverOf(source).open(source, {
       upstream: upstreams.ownedBy(hostsNamedIn(source)),
       readLayer: (name) => {
         const lower = below.get(name);
         return lower ? readLayer(lower) : null;
       },
+      areas,
       decode: decodePicture,
       clock,
       log,
     });
+    const area = within === null ? null : areas.get(within);
+    return area
+      ? withinArea(opened, area, background === null ? null : rgbOf(background), decodePicture)
+      : opened;
+  };
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
       gridSets: settings.gridSets,
       stores,
-      openSource: (source, { name, adopt, gridSets }, below) => {
+      openSource: (_, declaration, below) => {
+        const { name, adopt, gridSets } = declaration;
         const owner = { layer: name, gridSet: gridSetNames({ gridSets })[0] ?? '' };
-        return withOldCaches(opener(source, below), adopt, owner, clock);
+        return withOldCaches(opener(declaration, below), adopt, owner, clock);
       },
       clock,
       log,
@@ -113,8 +125,8 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
   const readLayer = createLayerReader(making.pipeline);
   // Closed before the pipeline, which waits for tiles being stored.
   open.use(gate);
-  const openPreview = (source: SourceSettings) =>
-    opener(source, { get: (name) => catalog.layer(name) ?? undefined });
+  const openPreview = (declaration: OpenedDeclaration) =>
+    opener(declaration, { get: (name) => catalog.layer(name) ?? undefined });
   return {
     ...making,
     database,

@@ -45,6 +45,9 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     cacheBypass: false,
     passCredentials: false,
     legends: [],
+    within: null,
+    background: null,
+    areas: new Map(),
     requestFilters: [],
     ...changes,
   };

@@ -71,7 +71,8 @@ export const REMEMBERED = 7 * 86_400_000;
 const MAX_ENTRIES = 8;
 
 export function facetsOf(
-  declaration: Pick<LayerDeclaration, 'source' | 'parameters' | 'gridSets'>,
+  declaration: Pick<LayerDeclaration, 'source' | 'parameters' | 'gridSets'> &
+    Partial<Pick<LayerDeclaration, 'areas' | 'within' | 'background'>>,
   registry: GridSetRegistry,
 ): TileFacets {
   const names = declaration.gridSets.map((subset) => (typeof subset === 'string' ? subset : subset.name));
@@ -80,7 +81,7 @@ export function facetsOf(
     .map(({ name, default: value }) => [name.toUpperCase(), String(value)])
     .filter(([, value]) => value !== '');
   return {
-    source: digestOf(pictureOptions(declaration.source)),
+    source: digestOf(clippedOptions(declaration)),
     defaults: digestOf(defaults.sort()),
     gridSets: new Map(gridSets.map((gridSet) => [gridSet.name, geometryOf(gridSet)])),
     below: layersBelow(declaration.source).map(({ layer }) => layer),
@@ -308,6 +309,19 @@ export function geometryOf(gridSet: GridSet): string {
     const ladder = levels.map(({ resolution, columns, rows, top }) => [resolution, columns, rows, top]);
     return digestOf([srs, extent, tileWidth, tileHeight, ladder]);
   });
+}
+
+/** What pictures depend on: the source, and the shapes that they are clipped to. */
+function clippedOptions({
+  source,
+  areas = new Map(),
+  within,
+  background,
+}: Parameters<typeof facetsOf>[0]): unknown {
+  const options = pictureOptions(source);
+  if (areas.size === 0) return options;
+  const shapes = Array.from(areas, ([name, { digest }]) => [name, digest]).sort();
+  return { options, within, background, shapes };
 }
 
 /** All but the options that the driver marks. A name that looks like a secret is no mark: `design` contains `sig`. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Encoding, encodingOptions, FORMAT_NAMES } from '../domain/format.ts';
 import { INFO_FORMATS, LAYER_ACCESS, MISS_ANSWERS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
+import type { NamedArea } from '../domain/named-area.ts';
 import { flag, schemaKit, text, whole } from '../lib/schemas.ts';
 import { type Adoption, adoptOptions } from '../sources/adopted/adopt-options.ts';
 import { httpSchemas } from '../sources/http-options.ts';
@@ -269,6 +270,13 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .max(MAX_LEGENDS)
       .default([])
       .describe('Pictures that explain the styles: LegendURL in WMTS, GetLegendGraphic in WMS'),
+    within: text.nullable().default(null).describe('Name of an area: outside it there is nothing to see'),
+    background: z
+      .string()
+      .regex(/^#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$/, 'must be a colour like #FFFFFF')
+      .nullable()
+      .default(null)
+      .describe('With within: the colour outside, e.g. #FFFFFF; null: transparent'),
     requestFilters: z.array(requestFilterSchema).max(1).default([]),
     updateSources,
     schedules: z.array(schedule).default([]).describe('Tasks that run repeatedly'),
@@ -286,6 +294,8 @@ export interface LayerDeclaration<Source = unknown>
   readonly title: string;
   /** Options of the layer's driver; opaque to the catalog. */
   readonly source: Source;
+  /** Those that the layer and its parts are clipped to, by name. */
+  readonly areas: ReadonlyMap<string, NamedArea>;
   /** Looked through in this order. */
   readonly adopt: readonly Adoption[];
 }

@@ -1,4 +1,4 @@
-import type { ChangedPlace } from '../removal/place-in-grid-set.ts';
+import type { ChangedPlace } from '../domain/place-in-grid-set.ts';
 
 export const CHANGE_ACTIONS = ['invalidate', 'renew', 'truncate'] as const;
 

@@ -1,6 +1,6 @@
 import { type Bounds, type Polygon, polygonOfBounds } from '../domain/bounds.ts';
+import type { ChangedPlace } from '../domain/place-in-grid-set.ts';
 import { type Point, projectionOfSrs } from '../domain/projection.ts';
-import type { ChangedPlace } from '../removal/place-in-grid-set.ts';
 
 export const DEGREES = 4326;
 

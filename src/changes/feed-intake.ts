@@ -1,7 +1,7 @@
 import { boundsOfPoints, coordsOf } from '../domain/bounds.ts';
+import type { ChangedPlace } from '../domain/place-in-grid-set.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
-import type { ChangedPlace } from '../removal/place-in-grid-set.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import type { Change, FeedState } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';

@@ -5,8 +5,8 @@ import { coveredRects, createAreaCover, zoomGeometryOf } from '../domain/area-co
 import { boundsOfPoints, polygonOfBounds } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { tilesOfBounds } from '../domain/grid-set.ts';
+import { polygonsIn } from '../domain/place-in-grid-set.ts';
 import { projectionOf, projectionOfSrs } from '../domain/projection.ts';
-import { polygonsIn } from '../removal/place-in-grid-set.ts';
 import { placeOfBounds } from './check-place.ts';
 import { mergePlaces } from './merge-places.ts';
 

@@ -1,8 +1,8 @@
 import { expandBounds, polygonOfBounds } from '../domain/bounds.ts';
+import type { ChangedPlace } from '../domain/place-in-grid-set.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { DEEPEST_ZOOM } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
-import type { ChangedPlace } from '../removal/place-in-grid-set.ts';
 
 /** Tiles beside and below each other, of one zoom. */
 interface TileBlock extends TileIndex {

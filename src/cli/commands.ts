@@ -4,7 +4,7 @@ import { changesSqlCommand } from './changes-sql.ts';
 import { type Command, DATA_FLAGS, flag, settingsFor } from './command.ts';
 import { importCommand } from './import.ts';
 import { layers } from './layers.ts';
-import { exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
+import { backupCommand, exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
 import { quota, usage } from './quota.ts';
 import { schedules } from './schedules.ts';
 import { clear, reseed, seed, truncate } from './seed.ts';
@@ -38,6 +38,7 @@ export const COMMANDS: readonly Command[] = [
   exportCommand,
   migrateStoreCommand,
   rebuildIndexCommand,
+  backupCommand,
   importCommand,
   changesSqlCommand,
   user,

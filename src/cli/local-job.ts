@@ -4,7 +4,7 @@ import type { Env } from '../lib/env.ts';
 import { createLogger } from '../lib/logger.ts';
 import { type Command, DATA_FLAGS, flag, settingsFor, type Terminal } from './command.ts';
 import { amountOf, countOf, sizeOf } from './format.ts';
-import { INTERRUPTED, openInterruption } from './process-setup.ts';
+import { INTERRUPTED, openInterruption, PRIVATE_FILES } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
 
 interface JobTools extends Env {
@@ -18,6 +18,7 @@ async function runLocalJob(
   again: string,
   work: (settings: Settings, tools: JobTools) => Promise<string>,
 ): Promise<number> {
+  process.umask(PRIVATE_FILES);
   const { settings } = settingsFor(flags);
   const log = createLogger('warn');
   const interruption = openInterruption();
@@ -99,6 +100,24 @@ export const rebuildIndexCommand: Command = {
       });
       const others = leftOut === 0 ? '' : `; left out ${amountOf(leftOut, 'file')}`;
       return `Listed ${countOf(tiles)} tiles in ${amountOf(packs, 'pack')}${others}.`;
+    });
+  },
+};
+
+export const backupCommand: Command = {
+  name: 'backup',
+  summary: 'copy the database and the tiles of the data folder into a new one, while a server runs or not',
+  operands: { usage: 'TARGET', least: 1, most: 1 },
+  flags: DATA_FLAGS,
+  async run(flags, terminal, { operands: [target = ''] }) {
+    return runLocalJob(flags, terminal, 'to begin again', async (settings, { signal }) => {
+      const { backUp } = await import('../app/back-up.ts');
+      const { files, bytes } = await backUp(settings, target, signal);
+      const database =
+        settings.database === null
+          ? 'The database and '
+          : 'PostgreSQL is not included: back it up before this. Otherwise ';
+      return `${database}${amountOf(files, 'file')} of tiles (${sizeOf(bytes)}) are in ${target}.`;
     });
   },
 };

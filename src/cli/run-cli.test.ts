@@ -109,7 +109,7 @@ describe('the command line', () => {
     expect((await run('fly', '--help')).out).toContain('--height METRES  how far up');
   });
 
-  it.each(['worker', 'export', 'migrate-store', 'rebuild-index', 'user', 'token', 'check-config'])(
+  it.each(['worker', 'export', 'migrate-store', 'rebuild-index', 'backup', 'user', 'token', 'check-config'])(
     'the help of %s lists no flags that only matter to a server',
     (name) => {
       const flags = COMMANDS.find((command) => command.name === name)?.flags.map((one) => one.name);

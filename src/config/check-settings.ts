@@ -7,6 +7,7 @@ import type { ValuePath } from '../lib/value-path.ts';
 import { type SourceSettings, sourceDriverOf, sourceTypes } from '../sources/drivers.ts';
 import {
   adoptionProblems,
+  areaProblems,
   type LayersByName,
   scheduleProblems,
   sourceProblems,
@@ -22,9 +23,9 @@ type GivenLayer = SettingsDocument['layers'][number];
 export function checkSettings(document: SettingsDocument) {
   const { settings: resolved, problems: ofGridSets } = resolveSettings(document);
   const problems = [...ofGridSets];
-  const { gridSets, layers } = resolved;
+  const { areas, gridSets, layers } = resolved;
   const byName = new Map(layers.map((layer) => [layer.name, layer]));
-  const context = { gridSets, stores: document.stores, byName };
+  const context = { areas, gridSets, stores: document.stores, byName };
   const names = new Set<string>();
   for (const [index, given] of document.layers.entries()) {
     const path = ['layers', index];
@@ -35,7 +36,7 @@ export function checkSettings(document: SettingsDocument) {
       });
     }
     names.add(given.name);
-    problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given), context, path));
+    problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given, areas), context, path));
   }
   problems.push(...repeatedFeeds(document));
   if (!document.access.enabled && document.server.trustedProxies.length > 0) {
@@ -77,6 +78,7 @@ function repeatedFeeds({ changes }: SettingsDocument): readonly Explanation[] {
 }
 
 export interface LayerContext {
+  readonly areas: Settings['areas'];
   readonly gridSets: GridSetRegistry;
   readonly stores: Settings['stores'];
   readonly byName: LayersByName;
@@ -84,14 +86,14 @@ export interface LayerContext {
 
 /** A layer's document in the catalog's form, with the problems that its schema does not find. */
 export function resolveLayer(given: GivenLayer, context: LayerContext) {
-  const declaration = toDeclaration(given);
+  const declaration = toDeclaration(given, context.areas);
   return { declaration, problems: layerProblems(given, declaration, context, []) };
 }
 
 function layerProblems(
   given: GivenLayer,
   layer: LayerDeclaration<SourceSettings>,
-  { gridSets, stores, byName }: LayerContext,
+  { areas, gridSets, stores, byName }: LayerContext,
   path: ValuePath,
 ): readonly Explanation[] {
   const problems: Explanation[] = [];
@@ -103,6 +105,7 @@ function layerProblems(
   const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
   if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
   problems.push(
+    ...areaProblems(given, areas, gridSets, path),
     ...sourceProblems(layer, byName, gridSets, path),
     ...adoptionProblems(layer, gridSets, stores[layer.store], path),
     ...scheduleProblems(given, path),

@@ -19,8 +19,12 @@ const on = (name: string, layer: string, more: object = {}, source: object = {})
   ...more,
 });
 
-function problems(layers: readonly object[], gridSets: readonly object[] = []): readonly string[] {
-  const document = settingsSchema.parse({ layers, gridSets });
+function problems(
+  layers: readonly object[],
+  gridSets: readonly object[] = [],
+  areas: readonly object[] = [],
+): readonly string[] {
+  const document = settingsSchema.parse({ layers, gridSets, areas });
   return checkSettings(document).problems.map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
@@ -101,5 +105,33 @@ describe('a composed layer', () => {
     ],
   ])('a composed layer is refused by the part that leads nowhere: %#', (layers, message) => {
     expect(problems(layers).join('\n')).toMatch(message);
+  });
+});
+
+describe('a layer within an area', () => {
+  const nl = { name: 'nl', bounds: [3, 50, 8, 54] };
+  const inside = (within: string, more: object = {}) => ({ ...WORLD, within, ...more });
+  const part = (within: string) => ({
+    name: 'a',
+    source: { type: 'layers', of: [{ layer: 'world', within }] },
+  });
+
+  it('a layer and a part may be within an area that is declared', () => {
+    expect(problems([inside('nl', { background: '#fff' }), part('nl')], [], [nl])).toEqual([]);
+  });
+
+  it.each([
+    [[inside('nll')], [nl], /^layers\.0\.within names the area nll, .* did you mean nl\?/],
+    [[WORLD, part('be')], [nl], /^layers\.1\.source\.of\.0\.within names the area be/],
+    [[{ ...WORLD, background: '#fff' }], [], /^layers\.0\.background goes only with within/],
+    [
+      [inside('nl', { formats: ['application/vnd.mapbox-vector-tile'] })],
+      [nl],
+      /within needs formats that are/,
+    ],
+    [[WORLD], [nl, nl], /^areas\.1 .*Another area is named nl/],
+    [[WORLD], [{ ...nl, srs: 'EPSG:99999' }], /^areas\.0 .*EPSG:99999 is not known/],
+  ])('a layer within an area is refused by the field that is wrong: %#', (layers, areas, message) => {
+    expect(problems(layers, [], areas).join('\n')).toMatch(message);
   });
 });

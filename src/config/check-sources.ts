@@ -9,7 +9,7 @@ import { hintFor } from '../lib/closest-name.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { AdoptOptions } from '../sources/adopted/adopt-options.ts';
-import { type SourceSettings, sourceDriverOf, sourceTypes } from '../sources/drivers.ts';
+import { partsOf, type SourceSettings, sourceDriverOf, sourceTypes } from '../sources/drivers.ts';
 import { driverOf, type StoreSettings } from '../storage/drivers.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
@@ -81,7 +81,7 @@ function problemOfPassing({ passCredentials, source, ...layer }: Declared): stri
   return conflict ? `does not go with ${conflict[0]}: nothing of such a layer is stored or composed` : null;
 }
 
-function offeredBy(layer: Declared, gridSets: GridSetRegistry): readonly GridSet[] {
+function offeredBy(layer: Pick<Declared, 'gridSets'>, gridSets: GridSetRegistry): readonly GridSet[] {
   return gridSetNames(layer).flatMap((name) => gridSets.find(name) ?? []);
 }
 
@@ -175,6 +175,35 @@ function problemOfDrawing(
     path: [],
     message: `cannot be drawn in ${strange.name}: the projection of EPSG:${strange.srs} is not known; give the grid set a projection`,
   };
+}
+
+/** Unknown areas, and layers that cannot be clipped. */
+export function areaProblems(
+  layer: GivenLayer,
+  areas: ReadonlyMap<string, unknown>,
+  gridSets: GridSetRegistry,
+  path: ValuePath,
+): readonly Explanation[] {
+  const { within: own, background, source } = layer;
+  const parts = partsOf(source).map(({ within: name }, i) => [['source', 'of', i, 'within'], name] as const);
+  const named = [[['within'], own] as const, ...parts].flatMap(([at, name]) =>
+    name === null || name === undefined ? [] : [{ at: [...path, ...at], name }],
+  );
+  const problems: Explanation[] = named
+    .filter(({ name }) => !areas.has(name))
+    .map(({ at, name }) => ({ path: at, message: unknownName('area', name, [...areas.keys()]) }));
+  const refuse = (key: string, message: string) => problems.push({ path: [...path, key], message });
+  if (background !== null && own === null) refuse('background', 'goes only with within');
+  if (own !== null && layer.adopt) refuse('within', 'does not go with adopt: those tiles are not clipped');
+  const isOpaque = formatNames(layer).some((format) => !format.startsWith('image/'));
+  if (own !== null && isOpaque) refuse('within', 'needs formats that are pictures: image/…');
+  const strange = offeredBy(layer, gridSets).find((gridSet) => !projectionOf(gridSet));
+  const [first] = named;
+  if (first && strange) {
+    const message = `cannot be used in ${strange.name}: the projection of EPSG:${strange.srs} is not known; give the grid set a projection`;
+    problems.push({ path: first.at, message });
+  }
+  return problems;
 }
 
 /** Problems that would make adopted tiles disappear: a store that forgets truncations, or grid sets that the layer does not offer. */

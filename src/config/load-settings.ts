@@ -27,7 +27,7 @@ export interface SettingsInput {
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** For workers; without the first administrator's password. */
+  /** For other processes; without the first administrator's password. */
   readonly handover: SettingsHandover;
   /** Null when there is no configuration file. */
   readonly configFile: string | null;
@@ -61,7 +61,8 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   const folder = configFile ? dirname(configFile) : input.workingFolder;
   const revealed = revealSecrets(merged, input.environment, folder);
   const locate = createLocator(file, overrides);
-  const document = checkDocument(revealed, locate);
+  const given = checkDocument(revealed, locate);
+  const document = withAreaFiles(given, folder, locate);
   const { settings, problems, warnings } = checkSettings(document);
   if (problems.length > 0) throw new SettingsError(problems.map(locate));
   const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
@@ -75,7 +76,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     configFile,
     warnings: warnings.map(locate),
     get shown() {
-      return maskSecrets({ ...document, data }, revealed.secretPaths);
+      return maskSecrets({ ...given, data }, revealed.secretPaths);
     },
   };
 }
@@ -175,6 +176,23 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
   if (result.success && problems.length === 0) return result.data;
   const further = furtherProblems(revealed.tree, problems.map(issuePath));
   throw new SettingsError([...problems, ...further].map(locate));
+}
+
+/** With what the files of areas contain, so that other processes use the same and a change is noticed. */
+function withAreaFiles(document: SettingsDocument, folder: string, locate: Locate): SettingsDocument {
+  const problems: string[] = [];
+  const areas = document.areas.map(({ file, ...area }, index) => {
+    if (file === undefined) return area;
+    try {
+      return { ...area, geojson: JSON.parse(readFileSync(resolve(folder, file), 'utf8')) };
+    } catch (error) {
+      const why = errorCode(error) ?? 'it is not JSON';
+      problems.push(locate({ path: ['areas', index, 'file'], message: `cannot be read: ${file} (${why})` }));
+      return area;
+    }
+  });
+  if (problems.length > 0) throw new SettingsError(problems);
+  return { ...document, areas };
 }
 
 /** Entries of a list that are shown unless all are wanted. */

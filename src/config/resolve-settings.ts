@@ -1,14 +1,15 @@
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { boundsOf } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
-import { isTilewardenError } from '../domain/errors.ts';
+import { isTilewardenError, misconfigured } from '../domain/errors.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetRegistry, type GridSetRegistry } from '../domain/grid-set-registry.ts';
+import { createNamedArea, type NamedArea } from '../domain/named-area.ts';
 import { checkProjection } from '../domain/projection.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { sizeOf } from '../lib/size.ts';
 import type { ValuePath } from '../lib/value-path.ts';
-import type { SourceSettings } from '../sources/drivers.ts';
+import { partsOf, type SourceSettings } from '../sources/drivers.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
@@ -25,13 +26,15 @@ export interface ResolvedSettings {
 export function resolveSettings(document: SettingsDocument): ResolvedSettings {
   const problems: Explanation[] = [];
   const gridSets = resolveGridSets(document.gridSets, problems);
+  const areas = resolveAreas(document.areas, problems);
   const { access: _, data: __, ...plain } = document;
   const settings = {
     ...plain,
     memoryTierBytes: sizeOf(document.memoryTier.size),
+    areas,
     gridSets,
     gridSetDocuments: new Map(document.gridSets.map((given) => [given.name, given])),
-    layers: document.layers.map(toDeclaration),
+    layers: document.layers.map((layer) => toDeclaration(layer, areas)),
   };
   return { settings, problems };
 }
@@ -69,10 +72,33 @@ export function toGridSet(given: GivenGridSet): GridSet {
   return gridSet;
 }
 
-export function toDeclaration(document: GivenLayer): LayerDeclaration<SourceSettings> {
+/** Files have been read: see `withAreaFiles`. */
+function resolveAreas(given: SettingsDocument['areas'], problems: Explanation[]): Settings['areas'] {
+  const areas = new Map<string, NamedArea>();
+  for (const [index, { name, srs, bounds, wkt, geojson }] of given.entries()) {
+    attempt(['areas', index], problems, () => {
+      if (areas.has(name)) throw misconfigured(`Another area is named ${name}.`);
+      const shape = bounds ? { bounds: boundsOf(bounds) } : wkt === undefined ? { geojson } : { wkt };
+      areas.set(name, createNamedArea(name, Number(srs.replace('EPSG:', '')), shape));
+    });
+  }
+  return areas;
+}
+
+/** The names of areas that a layer and its parts are clipped to. */
+export function areasIn({ within, source }: GivenLayer): readonly string[] {
+  return [within, ...partsOf(source).map((part) => part.within)].flatMap((name) => name ?? []);
+}
+
+export function toDeclaration(
+  document: GivenLayer,
+  areas: Settings['areas'],
+): LayerDeclaration<SourceSettings> {
   const { schedules, ...given } = document;
+  const named = areasIn(document).flatMap((name) => areas.get(name) ?? []);
   return {
     ...given,
+    areas: new Map(named.map((area) => [area.name, area])),
     document,
     title: given.title ?? given.name,
     adopt: [given.adopt ?? []].flat().map((adopted) => ({ ...adopted, within: null })),

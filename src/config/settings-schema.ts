@@ -211,6 +211,26 @@ const gridSetSchema = z.lazy(() => {
     });
 });
 
+const SHAPES = ['bounds', 'wkt', 'geojson', 'file'];
+const areaSchema = z.lazy(() =>
+  z
+    .strictObject({
+      name: z.string().min(1).max(200),
+      srs: z
+        .string()
+        .regex(/^EPSG:[1-9]\d{0,5}$/, { error: 'must be a CRS such as EPSG:4326' })
+        .default('EPSG:4326')
+        .describe('CRS of its coordinates, x before y always'),
+      bounds: extentSchema.optional(),
+      wkt: text.optional().describe('POLYGON or MULTIPOLYGON'),
+      geojson: z.looseObject({}).optional().describe('GeoJSON: polygons, or features of these'),
+      file: text.optional().describe('A GeoJSON file; relative to the configuration file'),
+    })
+    .refine((given) => SHAPES.filter((key) => Object.hasOwn(given, key)).length === 1, {
+      error: `needs exactly one of ${SHAPES.join(', ')}`,
+    }),
+);
+
 /** The configuration file. Flags and environment variables override it; every absent key has a default. */
 export const settingsSchema = z.strictObject({
   server: serverSchema.prefault({}),
@@ -268,6 +288,7 @@ export const settingsSchema = z.strictObject({
   changes: z.array(changeFeedOptions).default([]).describe('Feeds that report where data have changed'),
   purge: purgeSchema.default([]).describe('Caches in front of the server that are purged when tiles change'),
   notify: notifySchema.default([]).describe('Programs that are notified of failures and finished exports'),
+  areas: z.array(areaSchema).default([]).describe('Places by name, to clip layers to and for tasks'),
   gridSets: z.array(gridSetSchema).default([]).describe('Grid sets beside the built-in ones'),
   layers: z
     .array(layerSchema)

@@ -4,11 +4,11 @@ import type { PixelBuffer } from '../domain/area-cover.ts';
 import { type Polygon, polygonOfBounds } from '../domain/bounds.ts';
 import { boundsOfRect, levelOf } from '../domain/grid-set.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
+import { type ChangedPlace, polygonsIn } from '../domain/place-in-grid-set.ts';
 import { blockAt, intersectRects, rectsIn } from '../domain/tile-rect.ts';
 import { createPace } from '../lib/yielding.ts';
 import type { TilePlace } from '../storage/store.ts';
 import { formerGridSets, placesToMark } from './mark-places.ts';
-import { type ChangedPlace, polygonsIn } from './place-in-grid-set.ts';
 import type { TileSelection } from './tile-selection.ts';
 
 export interface ChangedTiles {

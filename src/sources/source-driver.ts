@@ -1,5 +1,6 @@
 import type { z as Zod } from 'zod';
 import type { GridSet } from '../domain/grid-set.ts';
+import type { NamedArea } from '../domain/named-area.ts';
 import type { Env } from '../lib/env.ts';
 import type { SchemaKit } from '../lib/schemas.ts';
 import type { ValuePath } from '../lib/value-path.ts';
@@ -33,6 +34,8 @@ export interface SourcePart {
   readonly layer?: string | undefined;
   readonly gridSet?: string | undefined;
   readonly source?: unknown;
+  /** The name of an area. */
+  readonly within?: string | undefined;
 }
 
 /** Of each driver, if `Options` are those of several. */
@@ -42,6 +45,8 @@ export interface SourceTools extends Env {
   /** Bound to the hosts that the options name. */
   readonly upstream: SourceUpstream;
   readonly readLayer: LayerReader;
+  /** By name: those that the declaration refers to. */
+  readonly areas: Pick<ReadonlyMap<string, NamedArea>, 'get'>;
   /** To RGBA. Anything but a complete picture of this size is `source-bad-answer`. */
   readonly decode: (
     bytes: Buffer,

@@ -25,6 +25,22 @@ export interface StoreDriver<Options = unknown> {
   open(options: Options, tools: StoreTools): Promise<Store>;
   /** Only drivers whose index can be lost have it. */
   rebuildIndex?(options: Options, tools: RebuildTools): Promise<RebuildResult>;
+  /** Only drivers with all of their data in a folder of this machine have it. */
+  backUp?(tools: BackupTools): Promise<BackupResult>;
+}
+
+export interface BackupTools {
+  /** As in `StoreTools`. */
+  readonly root: string;
+  /** A new folder. */
+  readonly target: string;
+  readonly signal: AbortSignal;
+}
+
+/** Of tiles. */
+export interface BackupResult {
+  readonly files: number;
+  readonly bytes: number;
 }
 
 export interface StoreTools extends Env {

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
 import { whenOver } from '../fixtures/when-over.ts';
+import { temporaryFolder } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const gridSets = [{ name: 'EPSG:900913', zoomStop: 6 }];
@@ -103,5 +105,42 @@ describe('a composed layer', () => {
     names.answer = 'xml';
     const older = await tile();
     expect([older.cache, older.bytes.equals(complete.bytes)]).toEqual(['STALE', true]);
+  });
+});
+
+describe('a layer within an area', () => {
+  it('tiles outside its area are empty without a request, and another shape makes new tiles', async () => {
+    const wms = await openMockWms();
+    whenOver(() => wms.close());
+    const data = temporaryFolder();
+    const source = { type: 'wms', url: wms.url, layers: 'a' };
+    const open = async (east: number, background: string | null) => {
+      const areas = [{ name: 'west', bounds: [-180, -90, east, 90] }];
+      const layers = [{ name: 'city', source, gridSets, metatile: [1, 1], within: 'west', background }];
+      const config = JSON.stringify({ areas, layers });
+      server = await openServer({ config, data, flags: { 'no-auth': 'true' } });
+    };
+    const colour = async (path: string, at: number) => {
+      const { bytes, cache } = await tile(path);
+      const { pixels } = await decodeImage(bytes, { maxPixels: 256 * 256 });
+      return { cache, rgba: [...pixels.subarray(at, at + 4)] };
+    };
+    await open(0, null);
+    expect((await colour('tiles/city/1/1/0.png', 0)).rgba[3]).toBe(0);
+    expect(wms.requests).toHaveLength(0);
+    expect((await colour('tiles/city/1/0/0.png', 0)).rgba[3]).toBe(255);
+    expect(wms.requests).toHaveLength(1);
+    await server.stop();
+    await open(0, '#00ff00');
+    expect(await colour('tiles/city/1/1/0.png', 0)).toEqual({ cache: 'MISS', rgba: [0, 255, 0, 255] });
+    await server.stop();
+    await open(0, '#00ff00');
+    expect((await colour('tiles/city/1/1/0.png', 0)).cache).toBe('HIT');
+    await server.stop();
+    await open(90, '#00ff00');
+    const left = await colour('tiles/city/1/1/0.png', 0);
+    expect([left.cache, left.rgba[3]]).toEqual(['MISS', 255]);
+    expect(left.rgba).not.toEqual([0, 255, 0, 255]);
+    expect((await colour('tiles/city/1/1/0.png', 4 * 255)).rgba).toEqual([0, 255, 0, 255]);
   });
 });

@@ -6,11 +6,11 @@ import {
   type Polygon,
   polygonOfBounds,
 } from '../../domain/bounds.ts';
+import { MAX_POINTS } from '../../domain/place-in-grid-set.ts';
 import type { Point } from '../../domain/projection.ts';
 import { numberAtEnd } from '../../lib/scan-text.ts';
 import { descendantsOf, textIn, type XmlElement } from '../../lib/xml/xml-element.ts';
 import type { Pace } from '../../lib/yielding.ts';
-import { MAX_POINTS } from '../../removal/place-in-grid-set.ts';
 import { DEGREES, faultOfPoints, polygonOfLine } from '../check-place.ts';
 
 /** Throws an error that continues a sentence about the entry. `pace` counts characters. */

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { boundsOf, type Polygon } from '../../domain/bounds.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
+import type { ChangedPlace } from '../../domain/place-in-grid-set.ts';
 import type { Point } from '../../domain/projection.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import type { ChangedPlace } from '../../removal/place-in-grid-set.ts';
 import type { Change } from '../change.ts';
 import { srsName, srsOf } from '../change-options.ts';
 import { DEGREES, faultOfBounds, faultOfPoints, placeOfBounds, polygonOfLine } from '../check-place.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
-import { MAX_POINTS, polygonsIn } from '../../removal/place-in-grid-set.ts';
+import { MAX_POINTS, polygonsIn } from '../../domain/place-in-grid-set.ts';
 import { readGeoRss } from './read-georss.ts';
 
 const BOX = [

@@ -4,11 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import type { Polygon } from '../../domain/bounds.ts';
+import type { ChangedPlace } from '../../domain/place-in-grid-set.ts';
+import { countPoints, MAX_POINTS, withinLimit } from '../../domain/place-in-grid-set.ts';
 import { type KeepElement, readLongXml } from '../../lib/xml/read-xml.ts';
 import { childOf, textIn, type XmlElement } from '../../lib/xml/xml-element.ts';
 import { createPace, type Pace } from '../../lib/yielding.ts';
-import type { ChangedPlace } from '../../removal/place-in-grid-set.ts';
-import { countPoints, MAX_POINTS, withinLimit } from '../../removal/place-in-grid-set.ts';
 import { shapesIn } from './georss-shapes.ts';
 
 export interface GeoRssEntry {

@@ -5,6 +5,7 @@ import { sourceToolsWith } from '../../../test/fixtures/source-tools.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect } from '../../domain/grid-set.ts';
 import { createGridSubset } from '../../domain/grid-subset.ts';
+import { createNamedArea, type NamedArea } from '../../domain/named-area.ts';
 import { schemaKit } from '../../lib/schemas.ts';
 import type { SourceDriver } from '../source-driver.ts';
 import type { ReadableLayer, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
@@ -34,6 +35,7 @@ const COLOURS: Readonly<Record<string, Rgba>> = {
 };
 
 const requests: string[] = [];
+let areas: ReadonlyMap<string, NamedArea> = new Map();
 const open: TileSource[] = [];
 afterEach(async () => {
   requests.length = 0;
@@ -78,7 +80,7 @@ const driver = createLayersDriver(fakeDriver.options, () => fakeDriver);
 
 function drawing(of: readonly object[]): TileSource {
   const options = driver.options(schemaKit).parse({ type: 'layers', of });
-  const source = driver.open(options, sourceToolsWith(layerOf));
+  const source = driver.open(options, sourceToolsWith(layerOf, areas));
   open.push(source);
   return source;
 }
@@ -200,6 +202,26 @@ describe('a composed picture', () => {
       await expect(drawing(beside).fetch(request())).rejects.toThrow(TilewardenError);
     },
   );
+
+  it('a part is drawn inside its area, with a smooth edge, and not requested where that is not', async () => {
+    const { bounds } = request();
+    const width = bounds.maxX - bounds.minX;
+    const middle = bounds.minX + (width * 255.25) / 512;
+    const half = createNamedArea('half', 3857, { bounds: { ...bounds, minX: middle } });
+    const aside = createNamedArea('aside', 3857, {
+      bounds: { ...bounds, minX: bounds.maxX + 1, maxX: bounds.maxX + 9 },
+    });
+    areas = new Map([half, aside].map((area) => [area.name, area]));
+    const answer = await drawing([part('red'), part('blue', { within: 'half' })]).fetch(request());
+    if (answer.kind !== 'pixels') throw new Error(answer.kind);
+    const row = Array.from({ length: 4 }, (_, i) => [
+      ...answer.pixels.subarray(4 * (254 + i), 4 * (254 + i) + 4),
+    ]);
+    expect(row).toEqual([[...RED], [64, 0, 191, 255], [...BLUE], [...BLUE]]);
+    requests.length = 0;
+    expect(await colourOf([part('red'), part('blue', { within: 'aside' })])).toEqual(RED);
+    expect(requests.some((one) => one.startsWith('blue'))).toBe(false);
+  });
 
   it.each([
     [{}, 'of.0 needs exactly one of layer and source'],

@@ -8,6 +8,7 @@ import { createPace } from '../../lib/yielding.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
+import { clipped, type DrawnPicture, type DrawPicture, pictureOf, rgbOf } from '../within/within-area.ts';
 import { drawOver, withoutColour } from './blend.ts';
 import { drawLayer } from './draw-layer.ts';
 
@@ -54,6 +55,7 @@ interface Part<Source> {
   readonly opacity?: number;
   readonly zooms?: readonly [number, number] | undefined;
   readonly scales?: readonly [number, number] | undefined;
+  readonly within?: string | undefined;
   readonly transparentColor?: string | undefined;
   readonly tolerance?: number | undefined;
 }
@@ -75,6 +77,7 @@ const layersSourceOptions = <Source extends PartSource>(kit: SchemaKit, source: 
         .tuple([scale, scale])
         .optional()
         .describe('Instead of zooms: scale denominators from which, and below which, it is drawn'),
+      within: text.optional().describe('Name of an area: it is drawn inside only'),
       transparentColor: z
         .string()
         .regex(/^#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$/, 'must be a colour like #FFFFFF')
@@ -110,14 +113,13 @@ function checkPart(part: Part<unknown>, context: Zod.RefinementCtx): void {
   }
 }
 
-/** What a part shows; null: nothing. */
-type Drawn = Pick<Extract<SourceResult, { kind: 'pixels' }>, 'pixels' | 'stale' | 'freshSeconds' | 'warning'>;
-type DrawPart = (request: SourceRequest) => Promise<Drawn | null>;
+/** Lossless and with transparency, whatever the layer's own tiles are. */
+const PART_FORMAT = formatOf('image/png');
 
 /** Draws layers of this server and other sources on top of each other. */
 function openLayersSource<Source extends PartSource>(
   parts: readonly Part<Source>[],
-  tools: Pick<SourceTools, 'readLayer' | 'decode'>,
+  tools: Pick<SourceTools, 'readLayer' | 'decode' | 'areas'>,
   openPart: (source: Source) => TileSource,
 ): TileSource {
   const life = createSourceLife();
@@ -127,7 +129,7 @@ function openLayersSource<Source extends PartSource>(
   );
   const limits = [...sources.values()].flatMap(({ maxMetatile }) => maxMetatile ?? []);
 
-  function drawerOf(part: Part<Source>): DrawPart {
+  function drawerOf(part: Part<Source>): DrawPicture {
     const colour = part.transparentColor;
     const clear = { rgb: rgbOf(colour ?? ''), tolerance: part.tolerance ?? 0 };
     const prepare = (pixels: Buffer) => (colour === undefined ? pixels : withoutColour(pixels, clear));
@@ -135,7 +137,8 @@ function openLayersSource<Source extends PartSource>(
     const source = sources.get(part);
     if (source) {
       return async (request) => {
-        const drawn = await pictureOf(source, request, tools.decode);
+        const format = PART_FORMAT ?? request.format;
+        const drawn = await pictureOf(source, { ...request, format }, tools.decode);
         return drawn && { ...drawn, pixels: prepare(drawn.pixels) };
       };
     }
@@ -143,7 +146,11 @@ function openLayersSource<Source extends PartSource>(
     return (request) => drawLayer({ ...part, layer }, tools.readLayer(layer), request, resampling, prepare);
   }
 
-  const drawers = parts.map((part) => ({ part, draw: drawerOf(part) }));
+  const drawers = parts.map((part) => {
+    const area = part.within === undefined ? null : tools.areas.get(part.within);
+    if (area === undefined) throw new Error(`There is no area ${part.within}.`);
+    return { part, draw: area ? clipped(drawerOf(part), area) : drawerOf(part) };
+  });
   return {
     maxMetatile:
       limits.length === 0
@@ -175,22 +182,6 @@ function isShown(
   return scale >= scales[0] && scale < scales[1];
 }
 
-/** Lossless and with transparency, whatever the layer's own tiles are. */
-const PART_FORMAT = formatOf('image/png');
-
-async function pictureOf(
-  source: TileSource,
-  request: SourceRequest,
-  decode: SourceTools['decode'],
-): Promise<Drawn | null> {
-  const format = PART_FORMAT ?? request.format;
-  const answer = await source.fetch({ ...request, format, validator: null });
-  if (answer.kind === 'pixels') return answer;
-  if (answer.kind !== 'encoded') return null;
-  const { freshSeconds = null, warning = null } = answer;
-  return { pixels: await decode(answer.bytes, request), freshSeconds, warning };
-}
-
 interface Failed {
   readonly failure: unknown;
 }
@@ -200,7 +191,7 @@ interface Failed {
  * shows anything the source fails.
  */
 async function compose(
-  parts: readonly { readonly part: Pick<Part<unknown>, 'opacity'>; readonly draw: DrawPart }[],
+  parts: readonly { readonly part: Pick<Part<unknown>, 'opacity'>; readonly draw: DrawPicture }[],
   request: SourceRequest,
 ): Promise<SourceResult> {
   const { width, height, signal, priority } = request;
@@ -229,7 +220,7 @@ async function compose(
 }
 
 /** The first at the bottom. Their pixels are changed. */
-async function layOver(pictures: readonly (Drawn & { readonly opacity: number })[]): Promise<Buffer> {
+async function layOver(pictures: readonly (DrawnPicture & { readonly opacity: number })[]): Promise<Buffer> {
   const pace = createPace(BYTES_PER_TURN);
   const [lowest] = pictures;
   const isWhole = lowest?.opacity === 1;
@@ -238,13 +229,6 @@ async function layOver(pictures: readonly (Drawn & { readonly opacity: number })
     await drawOver(canvas, pixels, opacity, pace);
   }
   return canvas;
-}
-
-function rgbOf(colour: string): [number, number, number] {
-  const digits = colour.slice(1);
-  const full = digits.length === 3 ? digits.replace(/./g, '$&$&') : digits;
-  const number = Number.parseInt(full, 16);
-  return [number >> 16, (number >> 8) & 255, number & 255];
 }
 
 const DRAWN_FROM_LAYERS = {

@@ -18,13 +18,12 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { misconfigured } from '../../domain/errors.ts';
 import { hasCode } from '../../lib/error-code.ts';
-import { greatestSegment } from '../segments/segment-files.ts';
 import { noIndex } from './index-failure.ts';
 import { INDEX_VERSION, SCHEMA } from './schema.ts';
 
 export type IndexFile = Database.Database;
 
-interface IndexOptions {
+export interface IndexOptions {
   /** How many milliseconds a call may block its thread. */
   readonly timeoutMs: number;
   /** Pages of the log after which a commit copies them into the file; 0: another connection does. */
@@ -38,16 +37,12 @@ export function indexPath(root: string): string {
 }
 
 /**
- * Creates it if there is none, and no segments; `readonly` in a folder that cannot be written to. A commit survives the end of the process,
+ * Creates it if there is none; `readonly` in a folder that cannot be written to. A commit survives the end of the process,
  * and a power cut only if it is made durable: see `durably`.
  */
 export function openIndexFile(root: string, options: IndexOptions): IndexFile {
   const path = indexPath(root);
-  if (!existsSync(path)) {
-    // Another process may have created both since.
-    if (greatestSegment(root) > 0 && !existsSync(path)) throw noIndex();
-    createIndexFile(root, path);
-  }
+  if (!existsSync(path)) createIndexFile(root, path);
   const timeout = options.timeoutMs;
   try {
     return prepared(new Database(path, { fileMustExist: true, timeout }), path, options);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { blockingly } from '../index/index-failure.ts';
-import { openIndexFile } from '../index/index-file.ts';
 import { preparePackChanges } from '../index/pack-changes.ts';
+import { openSegmentIndex } from './open-segment-index.ts';
 import { Reserve } from './reserve.ts';
 import { SegmentBytes } from './segment-bytes.ts';
 import { SegmentUpkeep } from './segment-upkeep.ts';
@@ -18,7 +18,7 @@ const CHECKPOINT_PAGES = 4000;
 
 export function openSegmentWriting({ root, sweepBytesPerSecond, segmentBytes }: WriterData): SegmentWriting {
   const reserve = new Reserve(root);
-  const open = () => openIndexFile(root, { timeoutMs: 0, checkpointPages: CHECKPOINT_PAGES });
+  const open = () => openSegmentIndex(root, { timeoutMs: 0, checkpointPages: CHECKPOINT_PAGES });
   const db = blockingly(() => reserve.use(open));
   reserve.refill();
   const writer = randomUUID();

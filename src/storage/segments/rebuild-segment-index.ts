@@ -5,12 +5,13 @@ import { tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { PACK_SIZE } from '../index/directory.ts';
 import { isDamage, storeFailure } from '../index/index-failure.ts';
-import { type IndexFile, newIndex, openIndexFile, removeIndex, replaceIndex } from '../index/index-file.ts';
+import { type IndexFile, newIndex, removeIndex, replaceIndex } from '../index/index-file.ts';
 import { preparePackChanges } from '../index/pack-changes.ts';
 import { newest } from '../index/tile-edits.ts';
 import { type PackRecord, readRecord } from '../pack-object.ts';
 import { relistedTiles } from '../pack-tiles.ts';
 import { type RebuildResult, type RebuildTools, TICKETS_ASIDE } from '../store-driver.ts';
+import { openSegmentIndex } from './open-segment-index.ts';
 import { type SegmentFile, SegmentReader, segmentFiles } from './segment-files.ts';
 
 type Tools = Pick<RebuildTools, 'name' | 'root' | 'clock' | 'signal' | 'onProgress'>;
@@ -42,7 +43,7 @@ export async function rebuildSegmentIndex(tools: Tools): Promise<RebuildResult> 
 
 function isUsable(root: string): boolean {
   try {
-    const db = openIndexFile(root, { timeoutMs: 0, checkpointPages: 0 });
+    const db = openSegmentIndex(root, { timeoutMs: 0, checkpointPages: 0 });
     try {
       const isListed = db.prepare('SELECT 1 FROM tile_sets').get() !== undefined;
       return isListed && db.pragma('integrity_check(1)', { simple: true }) === 'ok';

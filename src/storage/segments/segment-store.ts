@@ -2,10 +2,10 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { Env } from '../../lib/env.ts';
 import { openRepeater } from '../../lib/repeat.ts';
 import { patiently, storeFailure } from '../index/index-failure.ts';
-import { openIndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import type { Store } from '../store.ts';
 import { createIndexedStore } from './indexed-store.ts';
+import { openSegmentIndex } from './open-segment-index.ts';
 import { Reserve } from './reserve.ts';
 import { SegmentReader } from './segment-files.ts';
 import type { SegmentStoreOptions } from './segment-store-options.ts';
@@ -31,7 +31,7 @@ export async function openSegmentStore(
   { root, clock, log }: SegmentStoreTools,
 ): Promise<Store> {
   // The thread that writes copies the log into the file: a reader's commit, of a ticket, never waits for the disk.
-  const openIndex = () => openIndexFile(root, { timeoutMs: 0, checkpointPages: 0 });
+  const openIndex = () => openSegmentIndex(root, { timeoutMs: 0, checkpointPages: 0 });
   const reserve = new Reserve(root);
   const db = await patiently(() => reserve.use(openIndex), clock).catch((error: Error) => {
     throw storeFailure(error.cause ?? error, root);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { misconfigured } from '../../domain/errors.ts';
 import { guardFreeSpace } from '../guard-free-space.ts';
-import type { RebuildTools, StoreTools } from '../store-driver.ts';
+import type { BackupTools, RebuildTools, StoreTools } from '../store-driver.ts';
 import { type SegmentStoreOptions, segmentStoreOptions } from './segment-store-options.ts';
 
 /** What stores of before 0.3 have in their folder. */
@@ -27,6 +27,11 @@ export const segmentsDriver = {
     refuseFormerStore(tools.root);
     const { rebuildSegmentIndex } = await import('./rebuild-segment-index.ts');
     return rebuildSegmentIndex(tools);
+  },
+  async backUp(tools: BackupTools) {
+    refuseFormerStore(tools.root);
+    const { backUpSegments } = await import('./back-up-segments.ts');
+    return backUpSegments(tools);
   },
 } as const;
 

@@ -2,17 +2,12 @@
  * Changed places in the CRS of a grid set. Never misses a tile: edges are followed to within a pixel of the deepest zoom,
  * and what cannot be converted becomes a box or the whole extent.
  */
-import {
-  type Bounds,
-  boundsAround,
-  boundsOfPoints,
-  type Polygon,
-  polygonOfBounds,
-} from '../domain/bounds.ts';
-import { type GridSet, METERS_PER_DEGREE } from '../domain/grid-set.ts';
-import { type Point, projectionOf, projectionOfSrs } from '../domain/projection.ts';
-import { sameSrs } from '../domain/srs.ts';
+
 import type { Pace } from '../lib/yielding.ts';
+import { type Bounds, boundsAround, boundsOfPoints, type Polygon, polygonOfBounds } from './bounds.ts';
+import { type GridSet, METERS_PER_DEGREE } from './grid-set.ts';
+import { type Point, projectionOf, projectionOfSrs } from './projection.ts';
+import { sameSrs } from './srs.ts';
 
 /** Where on earth something has changed. Points and lines are rings that enclose nothing. */
 export interface ChangedPlace {
@@ -42,16 +37,17 @@ const HALF_CIRCLE = 180;
 const MAX_LATITUDE = 90;
 
 /**
- * `zoom`: the deepest one that matters. `pace` counts points. A shape that would take too many of them in the grid set becomes
- * a simpler one, so that neither time nor memory depends on how it was drawn.
+ * `zoom`: the deepest one that matters. `pace` counts points. A shape that would take more than `maxPoints` in the grid set
+ * becomes a simpler one, so that neither time nor memory depends on how it was drawn.
  */
 export async function polygonsIn(
   gridSet: GridSet,
   zoom: number,
   { srs, polygons }: ChangedPlace,
   pace: Pace,
+  maxPoints = MAX_POINTS,
 ): Promise<PlacedPolygons> {
-  if (sameSrs(srs, gridSet.srs)) return { polygons: withinLimit(polygons), tolerance: 0 };
+  if (sameSrs(srs, gridSet.srs)) return { polygons: withinLimit(polygons, maxPoints), tolerance: 0 };
   const everywhere = { polygons: [polygonOfBounds(gridSet.extent)], tolerance: 0 };
   const from = projectionOfSrs(srs);
   const to = projectionOf(gridSet);
@@ -60,9 +56,10 @@ export async function polygonsIn(
   const pixel = (gridSet.levels[zoom]?.resolution ?? 0) * gridSet.metersPerUnit;
   const tolerance = Math.max(pixel, MIN_TOLERANCE);
   for (const form of formsOf(polygons)) {
-    if (countPoints(form) > MAX_POINTS) continue;
-    const onEarth = createFollower((x, y) => from.toLonLat(x, y), tolerance / 2 / METERS_PER_DEGREE, pace);
-    const inGrid = createFollower((x, y) => to.fromLonLat(x, y), tolerance / 2 / gridSet.metersPerUnit, pace);
+    if (countPoints(form) > maxPoints) continue;
+    const follower = (convert: Convert, within: number) => createFollower(convert, within, pace, maxPoints);
+    const onEarth = follower((x, y) => from.toLonLat(x, y), tolerance / 2 / METERS_PER_DEGREE);
+    const inGrid = follower((x, y) => to.fromLonLat(x, y), tolerance / 2 / gridSet.metersPerUnit);
     const placed: Polygon[] = [];
     for (const polygon of form) {
       const rings: (Ring | null)[] = [];
@@ -103,9 +100,9 @@ export function countPoints(polygons: readonly Polygon[]): number {
 }
 
 /** Converts rings, with as many points as it takes to stay within `tolerance` of the true curve, until it is full. */
-function createFollower(convert: Convert, tolerance: number, pace: Pace) {
+function createFollower(convert: Convert, tolerance: number, pace: Pace, maxPoints: number) {
   let curved = false;
-  let left = MAX_POINTS;
+  let left = maxPoints;
 
   /** Adds the points between two others, and the second. False: it cannot be converted. */
   function add(to: Point[], a: Point, b: Point, start: Point, end: Point, depth: number): boolean {

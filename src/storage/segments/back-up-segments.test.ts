@@ -1,0 +1,128 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it, vi } from 'vitest';
+import { started } from '../../../scripts/started.mjs';
+import {
+  collect,
+  raise,
+  recount,
+  sortedPages,
+  tile,
+  tilesIn,
+} from '../../../test/contracts/tile-store-tools.ts';
+import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
+import { inLength } from '../../../test/fixtures/length.ts';
+import { openStoreIn } from '../../../test/fixtures/segment-store.ts';
+import { pagesIn } from '../read-tiles.ts';
+import type { Store } from '../store.ts';
+import { backUpSegments } from './back-up-segments.ts';
+
+const copying = vi.hoisted(() => ({ around: (copy: () => void) => copy() }));
+vi.mock(import('../../db/sqlite/copy-sqlite.ts'), async (original) => {
+  const { copySqlite } = await original();
+  return { copySqlite: (from: string, to: string) => copying.around(() => copySqlite(from, to)) };
+});
+
+const set = { layer: 'shared', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+const script = new URL('../../../test/fixtures/segment-store-process.ts', import.meta.url);
+const options = { maxOpenSegments: 16, sweepBytesPerSecond: 2 ** 29, segmentBytes: 100_000 };
+
+const folder = mkdtempSync(join(tmpdir(), 'backup-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function using(root: string, work: (store: Store) => Promise<void>): Promise<void> {
+  const store = await openStoreIn(root, options);
+  try {
+    await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const backUp = (root: string, target: string) =>
+  backUpSegments({ root, target, signal: new AbortController().signal });
+
+it('every tile of a backup is whole, counted, and no older than the last truncation, while another process writes and compacts', async () => {
+  const root = mkdtempSync(join(folder, 'root-'));
+  const child = await started(fork(script, [root], { execArgv: FROM_SOURCES }));
+  await once(child, 'message');
+  await using(root, async (ours) => {
+    for (let round = 0; round < inLength(3, 200); round++) {
+      const generation = round % 2 === 0 ? 0 : await raise(ours, set.layer, null, { type: 'hide', at: 1 });
+      const target = join(folder, `copy-${round}`);
+      await backUp(root, target);
+      await using(target, async (copy) => {
+        const entries = (await collect(tilesIn(copy, set, 8))).filter(({ hidden }) => !hidden);
+        for (const { x, y, bytes, createdAt } of entries) {
+          expect(createdAt).toBeGreaterThanOrEqual(generation);
+          const shown = await copy.get(set, { z: 8, x, y });
+          expect(shown?.bytes.toString()).toBe(Buffer.alloc(bytes, `${createdAt};`).toString());
+        }
+        const { number } = await copy.ticket(set.layer);
+        await copy.put(set, 8, [tile(1, 1, 'later')], number);
+        expect((await copy.get(set, { z: 8, x: 1, y: 1 }))?.bytes.toString()).toBe('later');
+        for (const { number: open } of await copy.marks())
+          await copy.mark({ type: 'close', numbers: [open] });
+        expect(sortedPages(await collect(pagesIn(copy, { set })))).toEqual(await recount(copy, set));
+      });
+    }
+  });
+  const exited = once(child, 'exit');
+  child.send('stop');
+  expect((await exited)[0]).toBe(0);
+});
+
+it('a backup has the tiles of segments that are compacted while its index is copied', async () => {
+  const root = mkdtempSync(join(folder, 'root-'));
+  await using(root, async (store) => {
+    await store.put(set, 8, [tile(1, 1, 'one')], 0);
+    copying.around = (copy) => {
+      copy();
+      rmSync(join(root, 'segments', '1', '1.tiles'));
+      copying.around = (again) => again();
+    };
+    await backUp(root, join(folder, 'held'));
+  });
+  await using(join(folder, 'held'), async (copy) => {
+    expect((await copy.get(set, { z: 8, x: 1, y: 1 }))?.bytes.toString()).toBe('one');
+  });
+});
+
+it('a backup begins again when a segment was created and compacted while its index was copied', async () => {
+  const root = mkdtempSync(join(folder, 'root-'));
+  await using(root, (store) => store.put(set, 8, [tile(1, 1, 'one')], 0).then(() => {}));
+  const [file, aside] = [join(root, 'segments', '1', '1.tiles'), join(folder, 'aside')];
+  renameSync(file, aside);
+  // As if the first copy named a segment that is gone, and the second one those that have its tiles now.
+  copying.around = (copy) => {
+    copy();
+    copying.around = (again) => {
+      renameSync(aside, file);
+      again();
+      copying.around = (last) => last();
+    };
+  };
+  await backUp(root, join(folder, 'again'));
+  await using(join(folder, 'again'), async (copy) => {
+    expect((await copy.get(set, { z: 8, x: 1, y: 1 }))?.bytes.toString()).toBe('one');
+  });
+});
+
+it('a backup leaves out a segment that the store itself has lost', async () => {
+  const root = mkdtempSync(join(folder, 'root-'));
+  await using(root, async (store) => {
+    await store.put(set, 8, [tile(1, 1, 'one')], 0);
+    await store.put({ ...set, layer: 'lost' }, 8, [tile(1, 1, 'two')], 0);
+  });
+  rmSync(join(root, 'segments', '2'), { recursive: true });
+  const target = join(folder, 'without');
+  expect(await backUp(root, target)).toMatchObject({ files: 1 });
+  expect(readdirSync(join(target, 'segments'))).toEqual(['1']);
+  await using(target, async (copy) => {
+    expect((await copy.get(set, { z: 8, x: 1, y: 1 }))?.bytes.toString()).toBe('one');
+    expect(await copy.get({ ...set, layer: 'lost' }, { z: 8, x: 1, y: 1 })).toBeNull();
+  });
+});
