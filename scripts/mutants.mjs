@@ -147,7 +147,7 @@ export const MUTANTS = [
     file: 'src/pipeline/memory-tier.ts',
     line: 'for (const part of parts ? rectsIn(parts) : [rect]) this.drop(set, z, part);',
     fault: '',
-    tests: ['src/pipeline/places.test.ts'],
+    tests: ['src/pipeline/memory-tier.test.ts'],
   },
   {
     file: 'src/pipeline/freshness.ts',
@@ -178,7 +178,7 @@ export const MUTANTS = [
     file: 'src/quota/clean-up.ts',
     line: 'if (removed >= excess || signal.aborted || clock.monotonic() > until) break;',
     fault: 'if (removed > excess || signal.aborted || clock.monotonic() > until) break;',
-    tests: ['src/quota/quota-model.test.ts'],
+    tests: ['src/quota/quota-service.test.ts'],
   },
   {
     file: 'src/quota/enforce-quotas.ts',

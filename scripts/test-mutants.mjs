@@ -49,7 +49,7 @@ async function resultOf({ file, line, fault, tests }) {
     code.replace(line, () => fault),
   );
   try {
-    const { ok, failed } = await runTests(tests, ['--bail=1']);
+    const { ok, failed } = await runTests(tests, ['--bail=1', '--testTimeout=120000']);
     if (failed.length > 0) return 'caught';
     return ok ? 'SURVIVED' : 'broken: no test ran';
   } finally {

@@ -12,11 +12,12 @@ import { openLeadership } from './leadership.ts';
 const quiet = { clock: systemClock, log: silentLogger };
 
 /** A node that notes when it leads. */
-function stand(location: string) {
+function stand(location: string, clock = systemClock) {
   const seen = { leads: false, terms: 0, running: 0 };
   const leadership = openLeadership({
     location,
     ...quiet,
+    clock,
     changed: (leads) => {
       seen.leads = leads;
     },
@@ -59,6 +60,16 @@ it('a node whose connection breaks stops immediately, and may lead again', async
   );
   await eventually('it has noticed', () => node.seen.terms === 2 || !node.seen.leads);
   await eventually('it leads again', () => node.seen.terms === 2 && node.seen.running === 1);
+});
+
+it('a node that was stopped for longer than its lease ends its term, though its connection is whole', async () => {
+  const location = await createPostgresDatabase();
+  let stoppedFor = 0;
+  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + stoppedFor };
+  const node = stand(location, clock);
+  await eventually('it leads', () => node.seen.running === 1);
+  stoppedFor = 60_000;
+  await eventually('it leads anew', () => node.seen.terms === 2);
 });
 
 it('a node that is cut off from the database has stopped before another begins', async () => {

@@ -91,6 +91,19 @@ describe('the memory tier', () => {
     expect(tier.bytes).toBe(0);
   });
 
+  it('the memory tier drops the tiles of a place in all tile sets of its layer', () => {
+    const tier = new MemoryTier(100_000);
+    const sets = [set, { ...set, parametersId: 'night' }, { ...set, gridSet: 'h' }, { ...set, layer: 'b' }];
+    for (const one of sets) for (const x of [0, 1]) tier.put(one, at(x), stored(10));
+    tier.dropPlace('a', { gridSet: 'g', z: 3, rect: { minX: 1, minY: 0, maxX: 1, maxY: 0 } });
+    expect(sets.map((one) => [0, 1].map((x) => tier.has(one, at(x))))).toEqual([
+      [true, false],
+      [true, false],
+      [true, true],
+      [true, true],
+    ]);
+  });
+
   it('the memory tier does not keep a tile that was read before it was dropped', () => {
     const tier = new MemoryTier(100_000);
     const [early, elsewhere] = [tier.beginLoad(set, at(0)), tier.beginLoad(set, at(9))];
