@@ -13,6 +13,7 @@ import { authorIn, type ChangeNote, type Context, createdResponse, idIn } from '
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
+import { withTaskShape } from './areas.ts';
 import { estimateOf } from './estimate.ts';
 import {
   refuseUnknownNames,
@@ -39,8 +40,8 @@ export async function listTasks({ query, caller }: Call<{ query: typeof taskList
 }
 
 export async function createTask(call: Call<{ body: typeof taskBody }>, deps: ApiDeps) {
-  const { layer, type, dryRun, idempotencyKey, every, ...body } = call.body;
-  const draft = { layer, type, ...taskDraftOf(body) };
+  const { layer, type, dryRun, idempotencyKey, every, ...given } = call.body;
+  const draft = { layer, type, ...taskDraftOf(await withTaskShape(layer, given, deps)) };
   refuseUnknownNames(deps.catalog, draft);
   requireLayerScope(call.context, draft.layer);
   if (every) return createTasks(call, draft, deps);
