@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { argv, stdout } from 'node:process';
 import { importFromFile } from '../src/app/import-settings.ts';
 import { parseYamlFile } from '../src/config/yaml-file.ts';
-import { namedLayers } from '../src/import/import-mapproxy.ts';
 import { WHOLE } from '../src/import/import-report.ts';
+import { namedLayers } from '../src/import/mapproxy-tables.ts';
 import { readXml } from '../src/lib/xml/read-xml.ts';
 import { childrenOf } from '../src/lib/xml/xml-element.ts';
 import { filesUnder } from './steps.mjs';
@@ -65,7 +65,8 @@ async function imported(path, there) {
     for (const { subject, element, fate, what } of report.entries) {
       if (element === WHOLE && fate === 'left out' && subject.startsWith('layer ')) note(what, path, subject);
     }
-    return layers.length;
+    const names = new Set(there);
+    return layers.filter(({ name, advertised }) => advertised !== false || names.has(name)).length;
   } catch (error) {
     note(error.message.split('\n')[0], path, `${there.length} layers`);
     return 0;

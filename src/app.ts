@@ -3,19 +3,23 @@ import { access as accessFile, constants } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, openAccounts } from './access/open-accounts.ts';
 import { createFileApplier } from './app/apply-config-file.ts';
+import type { InitialPassword } from './app/child-life.ts';
 import { nodeName, taskSettings } from './app/node-settings.ts';
 import { openFeeds } from './app/open-feeds.ts';
-import { openNode, type ServerEnv } from './app/open-node.ts';
+import { openNode } from './app/open-node.ts';
 import { openPreviews } from './app/open-previews.ts';
 import { describeStores } from './app/open-stores.ts';
 import { databaseOf, type TileServices } from './app/open-tile-services.ts';
+import type { ServerEnv } from './app/open-workers.ts';
 import { opened } from './app/opened.ts';
 import { createTileRefresh } from './app/refresh-tile.ts';
 import {
   mergeHost,
   mergeUpstreams,
+  nothing,
   openServerFigures,
   type ServerFigures,
+  shareCounts,
   sumRecords,
 } from './app/server-figures.ts';
 import type { NodeRole } from './cluster/node-registry.ts';
@@ -52,8 +56,7 @@ import { checkStore } from './storage/check-store.ts';
 export interface App {
   /** Where it listens, with a slash at the end. */
   readonly url: string;
-  /** The first administrator's password, if one was made up at this start. */
-  readonly initialPassword: { readonly password: string; readonly file: string } | null;
+  readonly initialPassword: InitialPassword | null;
   /** Applies reloaded settings and returns those that need a restart. Throws and changes nothing if they are invalid. */
   applySettings(loaded: LoadedSettings): Promise<readonly string[]>;
   /** Answers requests in flight, then closes everything in reverse order. */
@@ -73,7 +76,7 @@ export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
     const { catalog } = node.parts;
     let server: HttpServer | null = null;
     const renewCertificate = async () => server?.reload();
-    const { supervisor } = env;
+    const { supervisor } = node;
     const applier = createFileApplier({ file: file ?? null, catalog, ...node.fileTaker, renewCertificate });
     node.fileTaker.onFile(applier.reloadedElsewhere);
     const reload = async () => {
@@ -136,20 +139,17 @@ async function openResponses(
   const { counters } = tallies;
   const { share } = figures;
   const status = () => pipeline.status();
-  const [countsElsewhere, statusElsewhere] = [
-    share('counters', () => counters.all()),
-    share('status', status, 'live'),
-  ];
-  const hostsElsewhere = share('upstreams', limiter.report);
+  const elsewhere = shareCounts(figures, services);
+  const statusElsewhere = share('status', status, nothing);
   const cpuElsewhere = share('cpu', () => processUsage().cpuSeconds);
-  const usageElsewhere = share('process', processUsage, 'live');
+  const usageElsewhere = share('process', processUsage, nothing);
   const keysElsewhere = share('keys', () => readerKeys.figures());
   const isAway = () => peers?.isAway() ?? false;
   const { file, format } = settings.server.accessLog;
   const accessLog = file === null ? null : open.use(openAccessLog({ file, format }, { clock, log }));
   return {
     ...(accessLog && { accessLog }),
-    ...shownActivity(tallies, share, node),
+    ...shownActivity(tallies, elsewhere.activity, node),
     isAway,
     flush: (what: 'counts' | 'changes') => (what === 'counts' ? figures.refresh() : flush()),
     share,
@@ -158,7 +158,8 @@ async function openResponses(
     upstreams: {
       ...services.upstreams,
       status: (host: string) =>
-        hostsElsewhere()
+        elsewhere
+          .upstreams()
           .flat()
           .filter((other) => other.host === host)
           .reduce(mergeHost, services.upstreams.status(host)),
@@ -173,11 +174,11 @@ async function openResponses(
       counters: {
         all() {
           const sum = new Counters();
-          for (const count of [counters.all(), ...countsElsewhere()].flat()) sum.add(count);
+          for (const count of [counters.all(), ...elsewhere.counters()].flat()) sum.add(count);
           return sum.all();
         },
       },
-      upstreams: () => mergeUpstreams([limiter.report(), ...hostsElsewhere()]),
+      upstreams: () => mergeUpstreams([limiter.report(), ...elsewhere.upstreams()]),
       eventLoop: open.use(openEventLoopWatch()),
       process: () => ({
         ...sumRecords([processUsage(), ...usageElsewhere()]),
@@ -197,8 +198,11 @@ async function openResponses(
 }
 
 /** What is remembered of layers in the memory of all processes. */
-function shownActivity({ activity }: TileServices['tallies'], share: ServerFigures['share'], node: Node) {
-  const activityElsewhere = share('activity', () => activity.all());
+function shownActivity(
+  { activity }: TileServices['tallies'],
+  activityElsewhere: () => readonly (readonly LayerStats[])[],
+  node: Node,
+) {
   return {
     layerState(name: string) {
       const others = activityElsewhere().flatMap((all) => all.filter(({ layer }) => layer === name));

@@ -113,7 +113,7 @@ describe('the source tree', () => {
   });
 
   it('processes that perform tasks do not load zod', () => {
-    const loaded = loadedWith('cli/child-process', 'app/open-task-process-app');
+    const loaded = loadedWith('cli/child-process', 'app/open-work-app');
     expect(loaded).toContain('src/catalog/create-layer.ts');
     expect(loaded).not.toContain('zod');
   });

@@ -24,8 +24,8 @@ export interface ConfigFileParts {
   >;
   /** In this process; returns the names of changed layers. */
   readonly apply: (settings: Settings) => Promise<readonly string[]>;
-  /** `here`: this process was the first to read it; resolves when every other process has applied it. */
-  readonly announce: (loaded: LoadedSettings, first: 'here' | 'elsewhere') => Promise<void>;
+  /** Resolves when every other process has applied it. */
+  readonly announce: () => Promise<void>;
   readonly schedule: (declared: readonly ScheduleDeclaration[]) => Promise<void>;
   /** Throws when the certificate cannot be used. */
   readonly renewCertificate: () => Promise<void>;
@@ -48,8 +48,10 @@ export function createFileApplier(parts: ConfigFileParts) {
     const before = file?.current.settings.upstreams ?? {};
     const changed = await apply(loaded.settings);
     file?.taken(loaded);
-    await announce(loaded, first);
-    if (first === 'here') await schedule(loaded.settings.schedules);
+    if (first === 'here') {
+      await announce();
+      await schedule(loaded.settings.schedules);
+    }
     const upstreams = changedHosts(before, loaded.settings.upstreams);
     return { layers: loaded.settings.layers.length, changed, upstreams, restart };
   }

@@ -21,6 +21,7 @@ import { type ImportedUser, importQuota, importUsers } from '../import/import-qu
 import { type Imported, type ImportedDocument, ImportReport, WHOLE } from '../import/import-report.ts';
 import type { Env } from '../lib/env.ts';
 import { errorCode } from '../lib/error-code.ts';
+import { isRecord } from '../lib/value-path.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { geoWebCacheFolder } from '../sources/adopted/old-tile-paths.ts';
@@ -47,6 +48,8 @@ const GEOSERVER_FOLDERS = [GEOSERVER_LAYERS, 'workspaces', 'gwc-gs.xml'];
 const CONFIGURATION_FILES = ['geowebcache.xml', 'mapproxy.yaml', 'mapcache.xml', ...GEOSERVER_FOLDERS];
 const CATALOG_FOLDERS = ['workspaces', 'layergroups', 'styles'];
 const CATALOG_FILE = /[\\/](layer|featuretype|coverage|wmslayer|wmtslayer|namespace|workspace)\.xml$/;
+/** Of a configuration that names another; more are a circle. */
+const MAX_BASES = 10;
 const QUOTA_FILE = 'geowebcache-diskquota.xml';
 const USERS_FILE = 'users.properties';
 const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attributes: 64 };
@@ -224,10 +227,24 @@ function readBytes(file: string): Buffer {
   }
 }
 
-function readYaml(file: string): unknown {
+/** With what the files under `base` have besides, as MapProxy merges them. */
+function readYaml(file: string, depth = 0): unknown {
   const { value, problems } = parseYamlFile(basename(file), readBytes(file).toString('utf8'));
   if (problems.length > 0) throw invalid(problems.join('\n'));
-  return value;
+  if (!isRecord(value) || value.base === undefined) return value;
+  if (depth > MAX_BASES) throw invalid(`The files under base of ${basename(file)} name each other.`);
+  const { base, ...own } = value;
+  const bases = (Array.isArray(base) ? base : [base]).map((name) =>
+    readYaml(resolve(dirname(file), String(name)), depth + 1),
+  );
+  return [...bases, own].reduce(merged);
+}
+
+function merged(below: unknown, above: unknown): unknown {
+  if (!isRecord(below) || !isRecord(above)) return above ?? below;
+  const keys = new Set([...Object.keys(below), ...Object.keys(above)]);
+  const value = (key: string) => (Object.hasOwn(above, key) ? merged(below[key], above[key]) : below[key]);
+  return Object.fromEntries([...keys].map((key) => [key, value(key)]));
 }
 
 async function readXmlFile(file: string): Promise<XmlElement> {

@@ -25,6 +25,8 @@ interface JoinTools extends Env {
   readonly instance: string;
   /** Null: the server has no other process. */
   readonly feed: ProcessFeed | null;
+  /** Whether other processes of the server answer too. */
+  readonly several: boolean;
 }
 
 /** Takes this process among the nodes that share the database, or refuses to. */
@@ -32,7 +34,7 @@ export async function joinNodes(
   settings: Settings,
   database: Database,
   roles: readonly NodeRole[],
-  { instance, feed, ...tools }: JoinTools,
+  { instance, feed, several, ...tools }: JoinTools,
   open: ClosingStack,
 ) {
   const self = { name: nodeName(settings, settings.server.port), roles, version: readVersion() };
@@ -41,8 +43,8 @@ export async function joinNodes(
   let leading = false;
   if (location === null) {
     const registry = await register();
-    const alone = { instance, feed, registry, peers: null };
-    if (!feed) return { ...alone, lead: leadAlone, leads: () => true };
+    const alone = { instance, feed, several, registry, peers: null };
+    if (!several) return { ...alone, lead: leadAlone, leads: () => true };
     const { openLocalLeadership } = await import('../cluster/terms.ts');
     const file = join(settings.data, LEADER_FILE);
     const changed = (leads: boolean) => {
@@ -52,7 +54,7 @@ export async function joinNodes(
     return { ...alone, lead, leads: () => leading };
   }
   // Of several processes their parent holds it.
-  if (!feed) open.use(await lockDatabase(settings, location, tools));
+  if (!several) open.use(await lockDatabase(settings, location, tools));
   const registry = await register();
   const { openLeadership } = await import('../cluster/leadership.ts');
   const changed = (leads: boolean) => {
@@ -64,7 +66,7 @@ export async function joinNodes(
   const peers = isShared(settings)
     ? createNodeChanges({ database, registry, channels: [TILE_NEWS], staleMs, ...tools })
     : null;
-  return { instance, feed, registry, lead, leads: () => leading, peers };
+  return { instance, feed, several, registry, lead, leads: () => leading, peers };
 }
 
 /** Keeps other servers from a database whose stores cannot be shared. */
@@ -90,6 +92,8 @@ interface FollowOptions {
   readonly peers: NodeChanges | null;
   /** Null where there are no other processes. */
   readonly feed: ProcessFeed | null;
+  /** Whether other processes answer too. */
+  readonly several: boolean;
   /** Takes up what another node, or another process of this server, has declared. */
   readonly refreshCatalog: (from: 'node' | 'process') => Promise<void>;
 }
@@ -98,16 +102,17 @@ export type Following = Awaited<ReturnType<typeof followNodes>>;
 
 /** Keeps this process in step with other nodes and other processes. */
 export async function followNodes(options: FollowOptions, open: ClosingStack) {
-  const { peers, feed, events, stores } = options;
+  const { peers, feed, several, events, stores } = options;
   let changeCount = 0;
   let obeyedCount = 0;
   let keysObeyed = async () => {};
-  const post = feed && announceTiles(feed);
+  // Workers keep no tiles.
+  const post = several && feed && announceTiles(feed);
   const announce = (change: TileChange) => {
     changeCount++;
-    post?.(change);
+    if (post) post(change);
   };
-  const alone = !peers && !feed;
+  const alone = !peers && !several;
   const pipeline = alone ? options.pipeline : announceForgotten(options.pipeline, events, announce);
   const refreshCatalog = () => options.refreshCatalog('process');
   if (feed) followProcesses({ feed, pipeline: options.pipeline, refreshCatalog });
@@ -124,12 +129,12 @@ export async function followNodes(options: FollowOptions, open: ClosingStack) {
     async followKeys(keys: ReaderKeys): Promise<void> {
       peers?.onChange(keys.refresh);
       await keys.refresh();
-      if (feed) keysObeyed = shareKeys(feed, keys);
+      if (several && feed) keysObeyed = shareKeys(feed, keys);
       else keys.onChange(() => void changeCount++);
     },
     /** Resolves when all processes and nodes obey earlier changes. */
     async flush(): Promise<void> {
-      await feed?.posted();
+      if (several) await feed?.posted();
       await keysObeyed();
       if (!peers) return;
       for (const mine = changeCount; obeyedCount < mine; ) {

@@ -1,6 +1,5 @@
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import type { ServiceSettings } from '../catalog/catalog-entries.ts';
-import type { LoadedSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { lastId } from '../db/numbers.ts';
 import type { Env } from '../lib/env.ts';
@@ -9,6 +8,7 @@ import type { Membership } from './join-nodes.ts';
 import type { Declarations } from './open-declarations.ts';
 import type { NodeServices } from './open-node-services.ts';
 import type { Work } from './open-work.ts';
+import { CONFIG_FILE } from './share-changes.ts';
 
 interface EditingParts extends Env {
   /** Whether no other process of this server was running before. */
@@ -18,9 +18,6 @@ interface EditingParts extends Env {
   readonly declarations: Declarations;
   readonly work: Pick<Work, 'tasks' | 'schedules' | 'quota'>;
 }
-
-/** Channel: the configuration file was applied. */
-const CONFIG_FILE = 'config-file';
 
 /** Changes of declarations: over HTTP in all nodes, by the configuration file in this one. */
 export async function openEditing(settings: Settings, parts: EditingParts) {
@@ -85,9 +82,7 @@ function createFileTaker(settings: Settings, { services, membership, declaration
       reloaded = [...new Set([...changed, ...other])];
       return changed;
     },
-    async announce({ handover }: LoadedSettings, first: 'here' | 'elsewhere') {
-      await declarations.announceFile(handover);
-      if (first === 'elsewhere') return;
+    async announce() {
       await membership.feed?.ask(CONFIG_FILE);
       await declarations.outdate(reloaded);
     },

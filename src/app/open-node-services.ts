@@ -8,26 +8,36 @@ import { createDatabaseLedger } from '../db/database-ledger.ts';
 import { openDatabase } from '../db/open-database.ts';
 import type { ProcessFeed } from '../db/process-feed.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import type { Membership } from './join-nodes.ts';
 import { databaseOf, type NodeEnv, openTileServices } from './open-tile-services.ts';
 
-/** Milliseconds that a write waits at a quota. Clients do not wait for it, but their tiles stay in memory until then. */
-const SERVER_AT_THE_GATE = { maxWaitMs: 500, withReserve: true };
+/** How a write waits at a quota. Clients do not wait for it, but their tiles stay in memory until then. */
+const AT_THE_GATE = {
+  serve: { maxWaitMs: 500, withReserve: true },
+  work: { maxWaitMs: 60_000, withReserve: false },
+};
+/** Channel: a host was paused or resumed. */
+const PAUSES = 'pauses';
 
 export type NodeServices = Awaited<ReturnType<typeof openNodeServices>>;
 
-/** The tile services of a node, with the limits that it shares with others. */
+type ProcessMembership = Pick<Membership, 'instance' | 'leads' | 'peers' | 'feed' | 'several'>;
+
+/** The tile services of a process, with the limits that it shares with other processes and nodes. `work`: it answers no requests. */
 export async function openNodeServices(
   settings: Settings,
   database: Database,
-  { instance, leads, peers, feed }: Membership,
+  { instance, leads, peers, feed, several }: ProcessMembership,
+  role: keyof typeof AT_THE_GATE,
   env: NodeEnv,
   open: ClosingStack,
 ) {
   const pauses = createHostPauses(database);
-  const divided = peers || feed ? await openDivided(settings, database, feed, env, open) : null;
+  const divided = peers || feed ? await openDivided(settings, database, feed, role, env, open) : null;
+  const claiming = peers || several ? divided : null;
   const limiter = open.use(
     openUpstreamLimiter({
       ...env,
@@ -42,18 +52,19 @@ export async function openNodeServices(
   );
   // Before the first request could be sent.
   await limiter.readPauses();
+  feed?.on(PAUSES, limiter.readPauses);
   const parts = {
     ...env,
     database,
     limiter,
-    cutter: open.use(openCutterThread(env.log)),
-    atTheGate: SERVER_AT_THE_GATE,
+    cutter: role === 'work' ? new MetatileCutter() : open.use(openCutterThread(env.log)),
+    atTheGate: AT_THE_GATE[role],
     sweeps: leads,
     ...(peers && { outage: peers }),
-    ...(divided && { claims: createFlightClaims(divided, instance, env) }),
+    ...(claiming && { claims: createFlightClaims(claiming, instance, env) }),
   };
   const services = await openTileServices(settings, parts, open);
-  return { ...services, upstreams: hostControl(limiter, pauses) };
+  return { ...services, divided, upstreams: hostControl(limiter, pauses, feed) };
 }
 
 /** Where shares and claims are kept: of use only while processes run, so in SQLite they do not wait for the disk. */
@@ -61,26 +72,35 @@ async function openDivided(
   settings: Settings,
   database: Database,
   feed: ProcessFeed | null,
+  role: keyof typeof AT_THE_GATE,
   { clock, log }: NodeEnv,
   open: ClosingStack,
 ): Promise<Database> {
-  if (database.dialect === 'postgres') return database;
+  if (database.dialect === 'postgres' || role === 'work') return database;
   const location = databaseOf(settings);
   return open.use(await openDatabase({ location, feed, synced: false, migrations: null, clock, log }));
 }
 
 /** Pauses are durable, and obeyed by this node, when their promise resolves; other nodes follow within a second. */
-function hostControl(limiter: ReturnType<typeof openUpstreamLimiter>, pauses: HostPauses) {
+function hostControl(
+  limiter: ReturnType<typeof openUpstreamLimiter>,
+  pauses: HostPauses,
+  feed: ProcessFeed | null,
+) {
+  async function obeyed(): Promise<void> {
+    await limiter.readPauses();
+    await feed?.ask(PAUSES);
+  }
   return {
     status: limiter.status,
     tryNow: limiter.tryNow,
     async pause(host: string, by: string): Promise<void> {
       await pauses.pause(host, by);
-      await limiter.readPauses();
+      await obeyed();
     },
     async resume(host: string): Promise<void> {
       await pauses.resume(host);
-      await limiter.readPauses();
+      await obeyed();
     },
   };
 }

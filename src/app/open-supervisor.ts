@@ -7,38 +7,32 @@ import type { App } from '../app.ts';
 import { type LoadedSettings, withoutRestart } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { createProcessFeed } from '../db/process-feed.ts';
-import { errorCopier } from '../domain/error-copier.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { readTlsFiles } from '../http/server.ts';
-import { createChannel, messageKind } from '../lib/channel.ts';
-import { type Child, ChildPool } from '../lib/child-pool.ts';
-import { ifLate } from '../lib/clock.ts';
+import { messageKind } from '../lib/channel.ts';
+import { ChildPool } from '../lib/child-pool.ts';
+import { forkedWith, STOP_PROCESS, started } from './child-life.ts';
 import { openDataFolder } from './data-folder.ts';
 import { lockDatabase } from './join-nodes.ts';
 import { processCount, urlOf } from './node-settings.ts';
-import type { ServerEnv } from './open-node.ts';
+import { openWorkers, type ServerEnv } from './open-workers.ts';
 import { opened } from './opened.ts';
 
-export interface ServerOptions extends Omit<ServerEnv, 'supervisor'> {
+export interface ServerOptions extends Omit<ServerEnv, 'supervisor' | 'forkWorker'> {
   /** Starts one of several processes that answer on this port. `first`: after a start of the server. */
   readonly forkServer: (port: number, first: boolean) => ChildProcess;
+  readonly forkWorker: () => ChildProcess;
 }
 
-/** From a process: it listens, or why it does not. */
-export const STARTED = messageKind<{
-  readonly problem: string | null;
-  readonly initialPassword: App['initialPassword'];
-}>('started');
 /** From a process: another one does not respond. */
 export const END_PROCESS = messageKind<{ readonly pid: number }>('end-process');
 /** From a process: it has applied the configuration file, as all others. */
 export const FILE_APPLIED = messageKind('file-applied');
-/** From the parent: answers requests in flight, then ends. */
-export const STOP_SERVING = messageKind('stop-serving');
+/** From a process: there are tasks. */
+export const START_WORKERS = messageKind('start-workers');
 
 /** Milliseconds. On a machine with far too much to do a sound process may need seconds to react. */
 const STOP_TIMEOUT_MS = 8500;
-const START_TIMEOUT_MS = 60_000;
 
 export function openSupervisor(
   base: Settings,
@@ -51,6 +45,7 @@ export function openSupervisor(
     await openDataFolder(base.data, log, open);
     if (base.database !== null) open.use(await lockDatabase(base, base.database, { clock, log }));
     const feed = open.use(await createProcessFeed(base.data));
+    const workers = openWorkers(base, { ...env, feed });
     let first = true;
     let initialPassword: App['initialPassword'] = null;
 
@@ -59,44 +54,27 @@ export function openSupervisor(
       fork() {
         const child = env.forkServer(port, first);
         first = false;
-        return { process: child, channel: createChannel(child, errorCopier) };
+        return forkedWith(child);
       },
-      begin(child) {
+      async begin(child) {
         const { channel } = child;
         channel.handle(END_PROCESS, ({ pid }) => {
-          pool.children.find((other) => other.process.pid === pid)?.process.kill('SIGKILL');
+          pool.kill(pid);
+          workers.end(pid);
         });
+        channel.handle(START_WORKERS, workers.start);
         channel.handle(FILE_APPLIED, () => {
           if (file) file.taken(withoutRestart(file.current, file.load()).loaded);
         });
-        return listening(child);
+        initialPassword = (await started(child, clock)) ?? initialPassword;
       },
-      cleanUp: async ({ process: { pid = 0 } }) => feed.gone(pid),
-      stop: STOP_SERVING,
+      cleanUp: async ({ process: { pid = 0 }, retired }) => feed.gone(pid, !retired),
+      stop: STOP_PROCESS,
       stopTimeoutMs: STOP_TIMEOUT_MS,
       clock,
       random,
       log,
     });
-
-    /** Resolves when the process listens; throws when it cannot. */
-    async function listening({ process: child, channel, gone }: Child): Promise<void> {
-      let dead = 'A process of the server ended at its start.';
-      const report = new Promise<string | null>((resolve) =>
-        channel.handle(STARTED, (started) => {
-          initialPassword ??= started.initialPassword;
-          resolve(started.problem);
-        }),
-      );
-      const late = () => {
-        dead = 'A process of the server did not start in time.';
-        child.kill('SIGKILL');
-      };
-      const problem = await ifLate(clock, START_TIMEOUT_MS, late, () =>
-        Promise.race([report, gone.then(() => dead)]),
-      );
-      if (problem !== null) throw misconfigured(problem);
-    }
 
     async function applySettings(loaded: LoadedSettings): Promise<void> {
       const before = file?.current ?? null;
@@ -106,13 +84,14 @@ export function openSupervisor(
       file?.taken(loaded);
       try {
         await pool.replaceAll();
+        await workers.replaceAll();
       } catch (error) {
         if (before) file?.taken(before);
         throw error;
       }
     }
 
-    open.use(pool);
+    open.use({ close: async () => void (await Promise.all([pool.close(), workers.close()])) });
     // The first one creates what is missing.
     await pool.add();
     await Promise.all(Array.from({ length: count - 1 }, () => pool.add()));

@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { createChangeApplier } from '../changes/apply-changes.ts';
+import { releaseShares } from '../cluster/host-shares.ts';
 import type { Settings } from '../config/settings.ts';
+import { GONE, type GoneProcess } from '../db/process-feed.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import { openQuotaService } from '../quota/quota-service.ts';
@@ -10,16 +12,21 @@ import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
 import { createSelectionWork } from '../tasks/selection-work.ts';
+import { createLeaseStore } from '../tasks/store/lease-store.ts';
 import { createTaskStore } from '../tasks/store/task-store.ts';
 import { createExporter, exportFolder } from './exporter.ts';
 import type { Following, Membership } from './join-nodes.ts';
-import { taskSettings } from './node-settings.ts';
+import { keepsInMemory, taskSettings } from './node-settings.ts';
 import type { Declarations } from './open-declarations.ts';
 import type { NodeServices } from './open-node-services.ts';
 import { openOutgoing } from './open-outgoing.ts';
-import type { NodeEnv } from './open-tile-services.ts';
+import type { ServerEnv, Supervisor } from './open-workers.ts';
 
-interface WorkParts extends NodeEnv {
+interface WorkParts extends Omit<ServerEnv, 'supervisor'> {
+  /** Null: there are no other processes. */
+  readonly supervisor: Supervisor | null;
+  /** Whether no other process of this server was running before. */
+  readonly isFirst: boolean;
   readonly services: NodeServices;
   readonly membership: Membership;
   readonly declarations: Declarations;
@@ -84,8 +91,8 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
       exporter,
       settings: taskSettings(settings),
       lead,
-      ...(declarations.forkWorker && { forkWorker: declarations.forkWorker }),
-      forgottenByAll: flush,
+      startWorkers: startWorkersOf(settings, parts),
+      adopts: parts.isFirst && settings.database === null,
       parameterSets,
       usedPages: (set) => quota.usedPages(set),
       clock,
@@ -93,6 +100,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
       log,
     }),
   );
+  freeWhatTheGoneHeld(parts);
   await outgoing.watch(tasks, stores, limiter.report);
   const selections = createSelectionWork({
     catalog,
@@ -135,4 +143,25 @@ async function openExporter(settings: Settings, { services, clock, log }: WorkPa
   const failure = 'files of former exports could not be removed';
   open.use(openRepeater(exporter.tidy, { clock, log, pause: TIDY_INTERVAL, failure }));
   return exporter;
+}
+
+/** Undefined: tasks run in this process. */
+function startWorkersOf(settings: Settings, { supervisor, forkWorker }: WorkParts): (() => void) | undefined {
+  if (supervisor) return supervisor.startWorkers;
+  return forkWorker && !keepsInMemory(settings) ? () => {} : undefined;
+}
+
+/** Pieces of tasks and places of hosts that a process had when it died go to the others. */
+function freeWhatTheGoneHeld({ membership, services, clock, random, log }: WorkParts): void {
+  const { database, divided } = services;
+  const leases = createLeaseStore({ database, clock, random });
+  membership.feed?.on(GONE, async (gone) => {
+    const { instance: owner, crashed } = gone as GoneProcess;
+    try {
+      if (divided) await releaseShares(divided, owner);
+      await leases.free({ owner }, crashed);
+    } catch (err) {
+      log.warn({ err }, 'what a process had when it ended could not be released; it expires');
+    }
+  });
 }

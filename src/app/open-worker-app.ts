@@ -4,8 +4,9 @@ import { misconfigured } from '../domain/errors.ts';
 import { explainingDataFaults } from './data-folder.ts';
 import { taskSettings, workerName } from './node-settings.ts';
 import { openFeeds } from './open-feeds.ts';
-import { openNode, type ServerEnv } from './open-node.ts';
+import { openNode } from './open-node.ts';
 import { withoutCaches } from './open-stores.ts';
+import type { ServerEnv } from './open-workers.ts';
 import { opened } from './opened.ts';
 
 export async function openWorkerApp(base: Settings, env: ServerEnv) {
@@ -18,6 +19,7 @@ export async function openWorkerApp(base: Settings, env: ServerEnv) {
     const { database } = node.services;
     const audit = open.use(openAuditLog({ database, dataFolder: settings.data, ...env }));
     await openFeeds(node, settings, audit, env, open);
+    if (node.feed) open.use(await node.feed.follow());
     return { name };
   });
 }

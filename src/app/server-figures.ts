@@ -4,11 +4,14 @@ import type { UpstreamStatus } from '../domain/upstream-status.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
+import type { NodeServices } from './open-node-services.ts';
 
 /** Channel: every process publishes its figures. */
 const FIGURES = 'figures';
 /** Milliseconds between publications without a question; a killed process loses as much. */
 const INTERVAL = 5000;
+
+type CountedServices = Pick<NodeServices, 'limiter' | 'tallies'>;
 
 export type ServerFigures = ReturnType<typeof openServerFigures>;
 
@@ -41,21 +44,47 @@ export function openServerFigures(feed: ProcessFeed | null, env: Env, open: Clos
   }
 
   return {
-    /** Returns a function for what the other processes have published; `live`: of running ones only. */
-    share<Figure>(name: string, read: () => Figure, which: 'all' | 'live' = 'all'): () => readonly Figure[] {
+    /** Returns a function for what the other processes have published; `former`: what remains of those that have ended. */
+    share<Figure>(
+      name: string,
+      read: () => Figure,
+      former: (figure: Figure) => Figure | null = (figure) => figure,
+    ): () => readonly Figure[] {
       own.set(name, read);
-      return () => {
-        const rows = which === 'all' ? others : others.filter(({ live }) => live);
-        return rows.flatMap(({ body }) => (name in body ? [body[name] as Figure] : []));
-      };
+      return () =>
+        others.flatMap(({ live, body }) => {
+          if (!(name in body)) return [];
+          const figure = body[name] as Figure;
+          return (live ? figure : former(figure)) ?? [];
+        }) as readonly Figure[];
     },
     /** Resolves when `others` are as they were after the call. */
     async refresh(): Promise<void> {
-      if (!feed) return;
-      await feed.ask(FIGURES);
+      try {
+        if (feed?.hasOthers()) await feed.ask(FIGURES);
+      } catch (err) {
+        // On a full disk, say: then they are as they were a moment ago.
+        env.log.debug({ err }, 'the figures of other processes could not be asked for');
+      }
       read();
     },
   };
+}
+
+export const nothing = () => null;
+
+/** What all processes have: the map servers that they ask, and what they count. */
+export function shareCounts({ share }: ServerFigures, { limiter, tallies }: CountedServices) {
+  return {
+    counters: share('counters', () => tallies.counters.all()),
+    activity: share('activity', () => tallies.activity.all()),
+    upstreams: share('upstreams', limiter.report, (hosts) => hosts.map(withoutRequests)),
+  };
+}
+
+function withoutRequests(host: UpstreamStatus): UpstreamStatus {
+  const none = { inFlight: 0, waiting: { interactive: 0, task: 0 }, requestsPerSecond: 0 };
+  return { ...host, ...none, state: 'healthy', failuresInARow: 0 };
 }
 
 /** Counts are summed, states are of the first process, unless another has found the host failing. */

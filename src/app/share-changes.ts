@@ -9,6 +9,8 @@ import type { TileChange } from '../storage/store.ts';
 const TILES = 'tiles';
 const KEYS = 'keys';
 export const CATALOG = 'catalog';
+/** The configuration file was applied. */
+export const CONFIG_FILE = 'config-file';
 
 interface SharedParts {
   readonly feed: ProcessFeed;

@@ -3,7 +3,6 @@ import { raise } from '../db/numbers.ts';
 import type { RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
-import { messageKind } from '../lib/channel.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import { isRecord } from '../lib/value-path.ts';
@@ -186,12 +185,6 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
     changedAt: row.changed_at,
   };
 }
-
-/**
- * From the server to its processes: something has been declared, changed or removed. With the settings as plain data when
- * the configuration file was read again; null otherwise.
- */
-export const CATALOG_CHANGED = messageKind<unknown>('catalog-changed');
 
 /** GeoWebCache's `global` document. */
 interface ServiceDocument {

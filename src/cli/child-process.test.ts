@@ -11,7 +11,7 @@ import { loadSettings } from '../config/load-settings.ts';
 
 const FILE = fileURLToPath(new URL('../../dist/cli/child-process.js', import.meta.url));
 
-it.each(['task-process', 'server-process'])(
+it.each(['work-process', 'server-process'])(
   'a %s that cannot start says why in the log, and ends',
   async (kind) => {
     const workingFolder = temporaryFolder();
@@ -30,7 +30,7 @@ it.each(['task-process', 'server-process'])(
       flags: {},
       startedIn: data,
     };
-    stdin.end(JSON.stringify(kind === 'task-process' ? handover : start));
+    stdin.end(JSON.stringify(start));
     const lines = (await text(stderr)).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { level: 50, err: { code: 'ENOENT' }, msg: 'unexpected failure; the process exits' },
@@ -39,7 +39,7 @@ it.each(['task-process', 'server-process'])(
   },
 );
 
-it.each(['startTaskProcess', 'startServerProcess'])(
+it.each(['startWorkProcess', 'startServerProcess'])(
   'a process that %s cannot start does not end the server',
   async (start) => {
     const workingFolder = temporaryFolder();

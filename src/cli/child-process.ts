@@ -1,12 +1,13 @@
-/** Entry point of the child processes of servers and workers: `task-process` or `server-process`; see child-processes.ts. */
+/** Entry point of the processes of servers and workers: `work-process` or `server-process`; see child-processes.ts. */
 import { existsSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
-import type { Settings } from '../config/settings.ts';
+import type { LoadedSettings } from '../config/load-settings.ts';
 import { settingsFrom } from '../config/settings-handover.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
+import type { ProcessStart } from './child-processes.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
 /** Hits come before seeding: the server gets ten times as much of a busy processor. */
@@ -14,14 +15,27 @@ const NICENESS = 10;
 /** On Linux each thread has its own; new threads inherit it. */
 const THREADS = '/proc/self/task';
 
-async function openTaskProcess(settings: Settings) {
+/** Performs tasks. What reads the configuration file is loaded when it was edited. */
+async function openWorkProcess({ handover, configFile, flags, startedIn }: ProcessStart) {
+  const settings = settingsFrom(handover);
   const log = createLogger(settings.log.level);
   exitOnTheUnforeseen(log);
   moveTo(settings.data);
   giveWay();
-  const { openTaskProcessApp } = await import('../app/open-task-process-app.ts');
-  const own = { log: log.child({ worker: process.pid }), clock: systemClock, random: systemRandom };
-  return openTaskProcessApp(settings, own, process);
+  let current: LoadedSettings = { settings, handover, configFile, shown: null, warnings: [] };
+  const env = {
+    log: log.child({ worker: process.pid }),
+    clock: systemClock,
+    random: systemRandom,
+    async reload() {
+      const { withoutRestart } = await import('../config/load-settings.ts');
+      const { settingsFor } = await import('./command.ts');
+      current = withoutRestart(current, settingsFor(flags, startedIn)).loaded;
+      return current.settings;
+    },
+  };
+  const { openWorkApp } = await import('../app/open-work-app.ts');
+  return openWorkApp(settings, env, process);
 }
 
 function giveWay(): void {
@@ -39,7 +53,7 @@ async function live(): Promise<void> {
   const start = JSON.parse(await text(process.stdin));
   const app = await (process.argv[2] === 'server-process'
     ? (await import('./server-process.ts')).openServerProcess(start)
-    : openTaskProcess(settingsFrom(start)));
+    : openWorkProcess(start));
   await app.stopped;
   await app.close();
   process.removeAllListeners('disconnect');

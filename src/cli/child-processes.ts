@@ -1,29 +1,38 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
-import type { SettingsHandover } from '../config/settings-handover.ts';
+import type { LoadedSettings } from '../config/load-settings.ts';
 import type { FlagValues } from './command.ts';
 
-/** What a process that answers gets at its start, over its standard input. Secrets are in the clear. */
-export interface ServerStart {
-  readonly handover: SettingsHandover;
-  readonly adminPassword: string | null;
-  readonly configFile: string | null;
-  readonly port: number;
-  readonly first: boolean;
+/** What a process of a server gets at its start, over its standard input: the file may have been edited since. Secrets are in the clear. */
+export interface ProcessStart extends Pick<LoadedSettings, 'handover' | 'configFile'> {
   /** To read the file again: the flags of the server, and where it was started. */
   readonly flags: FlagValues;
   readonly startedIn: string;
 }
 
+export interface ServerStart extends ProcessStart {
+  readonly adminPassword: string | null;
+  readonly port: number;
+  readonly first: boolean;
+}
+
+export function startOf(
+  { handover, configFile }: LoadedSettings,
+  flags: FlagValues,
+  startedIn: string,
+): ProcessStart {
+  return { handover, configFile, flags, startedIn };
+}
+
 const STDIO = ['pipe', 'ignore', 'inherit', 'ipc'] as const;
 const SERIALIZATION = 'advanced';
 
-/** Starts a task process with this process's settings: the file may have been edited since they were read. */
-export function startTaskProcess(handover: SettingsHandover): ChildProcess {
+/** Starts a process that performs tasks. */
+export function startWorkProcess(start: ProcessStart): ChildProcess {
   return handOver(
-    fork(childFile(), ['task-process'], { stdio: [...STDIO], serialization: SERIALIZATION }),
-    handover,
+    fork(childFile(), ['work-process'], { stdio: [...STDIO], serialization: SERIALIZATION }),
+    start,
   );
 }
 
@@ -48,7 +57,7 @@ function childFile(): string {
   return fileURLToPath(new URL(`./child-process.${extension}`, import.meta.url));
 }
 
-function handOver(child: ChildProcess, start: SettingsHandover | ServerStart): ChildProcess {
+function handOver(child: ChildProcess, start: ProcessStart): ChildProcess {
   // One that has died before it read them is replaced where its exit is waited for.
   child.stdin?.on('error', () => {});
   child.stdin?.end(JSON.stringify(start));

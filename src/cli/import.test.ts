@@ -76,3 +76,30 @@ it('a data folder of GeoServer is read with its catalog', async () => {
   await runCli(['import', folder], [importCommand], { out, err: () => {} });
   expect(parseYamlFile('imported.yaml', yaml).value).toMatchObject({ layers: [{ name: 'topp:roads' }] });
 });
+
+it('a mapproxy.yaml is merged over the files that it names as base', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-import-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [layers, ...rest] = CONFIGURATION.trim().split('\n');
+  writeFileSync(join(folder, 'base.yaml'), rest.join('\n'));
+  writeFileSync(
+    join(folder, 'mapproxy.yaml'),
+    `${layers}\nbase: base.yaml\ncaches: { cache: { meta_size: [2, 2] } }\n`,
+  );
+  writeFileSync(join(folder, 'round.yaml'), 'base: [round.yaml]\nlayers: []\n');
+  let [yaml, errors] = ['', ''];
+  const terminal = {
+    out: (text: string) => {
+      yaml += text;
+    },
+    err: (text: string) => {
+      errors += text;
+    },
+  };
+  await runCli(['import', join(folder, 'mapproxy.yaml')], [importCommand], terminal);
+  expect(parseYamlFile('imported.yaml', yaml).value).toMatchObject({
+    layers: [{ name: 'a', metatile: [2, 2], source: { layers: 'a' } }],
+  });
+  await runCli(['import', join(folder, 'round.yaml')], [importCommand], terminal);
+  expect(errors).toContain('name each other');
+});

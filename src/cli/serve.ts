@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { startServerProcess, startTaskProcess } from './child-processes.ts';
+import { startOf, startServerProcess, startWorkProcess } from './child-processes.ts';
 import { type Command, SETTING_FLAGS, settingFlags, settingsFor, type Terminal } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
@@ -27,11 +27,11 @@ export const serve: Command = {
       log,
       clock: systemClock,
       random: systemRandom,
-      forkWorker: () => startTaskProcess(file.current.handover),
+      forkWorker: () => startWorkProcess(startOf(file.current, flags, startedIn)),
       forkServer: (port, first) => {
-        const { handover, configFile } = file.current;
         const { adminPassword } = settings.access;
-        return startServerProcess({ handover, adminPassword, configFile, port, first, flags, startedIn });
+        const start = startOf(file.current, flags, startedIn);
+        return startServerProcess({ ...start, adminPassword, port, first });
       },
       file,
     });
@@ -84,7 +84,9 @@ export const worker: Command = {
   flags: settingFlags('config', 'data', 'database', 'node', 'log-level'),
   async run(flags, terminal) {
     hardenProcess();
-    const { settings, handover } = settingsFor(flags);
+    const startedIn = process.cwd();
+    const loaded = settingsFor(flags, startedIn);
+    const { settings } = loaded;
     const log = createLogger(settings.log.level);
     exitOnTheUnforeseen(log);
     reportOldNode(log);
@@ -94,7 +96,7 @@ export const worker: Command = {
       log,
       clock: systemClock,
       random: systemRandom,
-      forkWorker: () => startTaskProcess(handover),
+      forkWorker: () => startWorkProcess(startOf(loaded, flags, startedIn)),
     });
     moveTo(settings.data);
     terminal.out(`Tilewarden worker ${app.name} is ready\n`);

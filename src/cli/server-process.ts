@@ -3,7 +3,7 @@ import { readSettingsFile, servingSettingsFrom } from '../config/load-settings.t
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { type ServerStart, startTaskProcess } from './child-processes.ts';
+import type { ServerStart } from './child-processes.ts';
 import { settingsFor } from './command.ts';
 import { exitOnTheUnforeseen, moveTo } from './process-setup.ts';
 
@@ -22,7 +22,6 @@ export async function openServerProcess(start: ServerStart) {
     clock: systemClock,
     random: systemRandom,
     file,
-    forkWorker: () => startTaskProcess(file.current.handover),
   };
   return openServerApp(settings, env, process, first);
 }

@@ -8,6 +8,7 @@ import { silentLogger } from '../lib/logger.ts';
 import { allot, createHostShares } from './host-shares.ts';
 
 const HOST = 'maps.example.org';
+const WISH = { limit: 4, wanted: 4, urgent: 0, spare: 0, held: 0 };
 
 async function open(): Promise<Database> {
   const location = await createPostgresDatabase();
@@ -19,7 +20,7 @@ async function open(): Promise<Database> {
 describe('places of a limit', () => {
   const shares = (wants: readonly number[], limit: number, turn = 0) => [
     ...allot(
-      wants.map((wanted, i) => ({ instance: String(i), wanted })),
+      wants.map((wanted, i) => ({ instance: String(i), wanted, urgent: 0 })),
       limit,
       turn,
     ).values(),
@@ -40,6 +41,19 @@ describe('places of a limit', () => {
     ]);
   });
 
+  it('places of a limit go first to nodes where people wait, and last to those that need none now', () => {
+    const claim = { wanted: 9, urgent: 0 };
+    const of = (...claims: Parameters<typeof allot>[0]) => [...allot(claims, 4, 0).values()];
+    expect(of({ ...claim, instance: 'a' }, { wanted: 2, urgent: 2, instance: 'b' })).toEqual([2, 2]);
+    expect(of({ ...claim, instance: 'a' }, { wanted: 9, urgent: 9, instance: 'b' })).toEqual([0, 4]);
+    expect(of({ ...claim, instance: 'a' }, { wanted: 0, urgent: 0, spare: 1, instance: 'b' })).toEqual([
+      4, 0,
+    ]);
+    expect(
+      of({ ...claim, wanted: 1, instance: 'a' }, { wanted: 0, urgent: 0, spare: 1, instance: 'b' }),
+    ).toEqual([1, 1]);
+  });
+
   it('places of a limit never add up to more than it, whatever nodes request concurrently', async () => {
     const database = await open();
     const nodes = ['a', 'b', 'c', 'd'].map((name) => createHostShares(database, name));
@@ -47,7 +61,9 @@ describe('places of a limit', () => {
     for (let round = 0; round < 12; round++) {
       const wishes = nodes.map((_, i) => (round * (i + 3) * 7) % 11);
       const granted = await Promise.all(
-        nodes.map((node, i) => node.renew(HOST, { limit: 7, wanted: wishes[i] ?? 0, held: held[i] ?? 0 })),
+        nodes.map((node, i) =>
+          node.renew(HOST, { ...WISH, limit: 7, wanted: wishes[i] ?? 0, held: held[i] ?? 0 }),
+        ),
       );
       for (const [i, { places }] of granted.entries()) held[i] = Math.min(places, wishes[i] ?? 0);
       const rows = await database.query.selectFrom('node_shares').select('places').execute();
@@ -58,7 +74,7 @@ describe('places of a limit', () => {
   it('places of a node that is gone are for the others when its lease has expired', async () => {
     const database = await open();
     const [gone, other] = [createHostShares(database, 'a'), createHostShares(database, 'b')];
-    const wish = { limit: 4, wanted: 4, held: 0 };
+    const wish = WISH;
     expect(await gone.renew(HOST, wish)).toEqual({ places: 4, alone: true });
     expect(await other.renew(HOST, wish)).toEqual({ places: 0, alone: false });
     await database.transaction(null, (query) =>
@@ -70,11 +86,11 @@ describe('places of a limit', () => {
   it('places of a limit that are not in use are given up when another node wants some', async () => {
     const database = await open();
     const [first, other] = [createHostShares(database, 'a'), createHostShares(database, 'b')];
-    await first.renew(HOST, { limit: 4, wanted: 4, held: 0 });
-    await other.renew(HOST, { limit: 4, wanted: 4, held: 0 });
-    expect((await first.renew(HOST, { limit: 4, wanted: 4, held: 3 })).places).toBe(2);
-    expect((await other.renew(HOST, { limit: 4, wanted: 4, held: 0 })).places).toBe(1);
-    expect((await first.renew(HOST, { limit: 4, wanted: 4, held: 1 })).places).toBe(2);
-    expect((await other.renew(HOST, { limit: 4, wanted: 4, held: 1 })).places).toBe(2);
+    await first.renew(HOST, WISH);
+    await other.renew(HOST, WISH);
+    expect((await first.renew(HOST, { ...WISH, held: 3 })).places).toBe(2);
+    expect((await other.renew(HOST, WISH)).places).toBe(1);
+    expect((await first.renew(HOST, { ...WISH, held: 1 })).places).toBe(2);
+    expect((await other.renew(HOST, { ...WISH, held: 1 })).places).toBe(2);
   });
 });

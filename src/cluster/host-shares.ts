@@ -4,45 +4,59 @@ import type { RowOf } from '../db/schema.ts';
 export interface ShareWish {
   readonly limit: number;
   readonly wanted: number;
+  readonly urgent: number;
+  readonly spare: number;
   readonly held: number;
 }
 
+const CHANNEL = 'host-shares';
 /** Milliseconds. */
 const LEASE = 15_000;
 /** The remainder of a division goes to one node after the other. */
 const TURN = 2000;
 
-type Claim = Pick<RowOf<'node_shares'>, 'instance' | 'wanted'>;
+type Claim = Pick<RowOf<'node_shares'>, 'instance' | 'wanted' | 'urgent'> & { readonly spare?: number };
 
 /** Divides places among nodes, in the database: see `HostShares` in `sources/upstream`. */
 export function createHostShares(database: Database, instance: string) {
   return {
-    renew: async (name: string, { limit, wanted, held }: ShareWish) => {
+    async renew(name: string, { limit, wanted, urgent, spare, held }: ShareWish) {
       const now = await database.now();
-      return database.transaction(`share ${name}`, async (query) => {
-        const others = await othersOf(query, name, instance, now);
-        const target =
-          allot([...others, { instance, wanted }], limit, Math.floor(now / TURN)).get(instance) ?? 0;
+      const { concerned, ...share } = await database.transaction(`share ${name}`, async (query) => {
+        const rows = await sharesOf(query, name, now);
+        const others = rows.filter((row) => row.instance !== instance);
+        const before = rows.find((row) => row.instance === instance)?.places ?? 0;
+        const targets = allot(
+          [...others, { instance, wanted, urgent, spare }],
+          limit,
+          Math.floor(now / TURN),
+        );
+        const target = targets.get(instance) ?? 0;
         const taken = others.reduce((sum, { places }) => sum + places, 0);
         const places = Math.min(target, Math.max(0, limit - taken));
         // Requests in flight keep their places until they end, though no further one may begin.
         const kept = Math.max(held, places);
-        await write(query, { name, instance, wanted, places: kept, expires_at: now + LEASE });
-        return { places, alone: others.length === 0 };
+        await write(query, { name, instance, wanted, urgent, places: kept, expires_at: now + LEASE });
+        const waitedFor =
+          kept < before && others.some((row) => row.places < (targets.get(row.instance) ?? 0));
+        return { places, alone: others.length === 0, concerned: places < target || waitedFor };
       });
+      if (concerned) await database.notify(CHANNEL);
+      return share;
     },
+    listen: (changed: () => void) => database.listen(CHANNEL, changed),
   };
 }
 
-async function othersOf(query: Statements, name: string, instance: string, now: number) {
+/** The places of a process that has ended go to the others. */
+export async function releaseShares(database: Database, instance: string): Promise<void> {
+  await database.change.deleteFrom('node_shares').where('instance', '=', instance).execute();
+  await database.notify(CHANNEL);
+}
+
+async function sharesOf(query: Statements, name: string, now: number) {
   await query.deleteFrom('node_shares').where('expires_at', '<', now).execute();
-  return query
-    .selectFrom('node_shares')
-    .selectAll()
-    .where('name', '=', name)
-    .where('instance', '!=', instance)
-    .orderBy('instance')
-    .execute();
+  return query.selectFrom('node_shares').selectAll().where('name', '=', name).orderBy('instance').execute();
 }
 
 async function write(query: Statements, row: RowOf<'node_shares'>): Promise<void> {
@@ -54,37 +68,58 @@ async function write(query: Statements, row: RowOf<'node_shares'>): Promise<void
       .execute();
     return;
   }
-  const { wanted, places, expires_at } = row;
+  const { wanted, urgent, places, expires_at } = row;
   await query
     .insertInto('node_shares')
     .values(row)
     .onConflict((conflict) =>
-      conflict.columns(['name', 'instance']).doUpdateSet({ wanted, places, expires_at }),
+      conflict.columns(['name', 'instance']).doUpdateSet({ wanted, urgent, places, expires_at }),
     )
     .execute();
 }
 
-/** Each node gets what it wants if there is enough, otherwise an equal part; the remainder rotates. */
+/**
+ * Places that people wait for come first, then all that are wanted, then those kept for a next request. Of each kind a node gets
+ * what it wants if there is enough, otherwise an equal part; the remainder rotates.
+ */
 export function allot(claims: readonly Claim[], limit: number, turn: number): ReadonlyMap<string, number> {
   const sorted = [...claims].sort((a, b) => (a.instance < b.instance ? -1 : 1));
   const shares = new Map(sorted.map(({ instance }) => [instance, 0]));
   let left = limit;
+  for (const most of [
+    (claim: Claim) => claim.urgent,
+    (claim: Claim) => claim.wanted,
+    ({ wanted, spare = 0 }: Claim) => Math.max(wanted, spare),
+  ]) {
+    left -= divide(sorted, most, shares, left, turn);
+  }
+  return shares;
+}
+
+/** Adds to `shares`, and returns how many places it has added. */
+function divide(
+  claims: readonly Claim[],
+  most: (claim: Claim) => number,
+  shares: Map<string, number>,
+  limit: number,
+  turn: number,
+): number {
+  const missing = (claim: Claim) => most(claim) - (shares.get(claim.instance) ?? 0);
+  const give = ({ instance }: Claim, more: number) => {
+    shares.set(instance, (shares.get(instance) ?? 0) + more);
+    return more;
+  };
+  let left = limit;
   for (;;) {
-    const waiting = sorted.filter(({ instance, wanted }) => (shares.get(instance) ?? 0) < wanted);
-    if (waiting.length === 0 || left === 0) return shares;
+    const waiting = claims.filter((claim) => missing(claim) > 0);
+    if (waiting.length === 0 || left === 0) return limit - left;
     const each = Math.floor(left / waiting.length);
-    if (each === 0) {
-      for (let i = 0; i < left; i++) {
-        const next = waiting[(turn + i) % waiting.length];
-        if (next) shares.set(next.instance, (shares.get(next.instance) ?? 0) + 1);
-      }
-      return shares;
+    for (const [at, claim] of waiting.entries()) {
+      // Fewer places than nodes.
+      const hasTurn = (at - (turn % waiting.length) + waiting.length) % waiting.length < left;
+      if (each > 0) left -= give(claim, Math.min(each, missing(claim)));
+      else if (hasTurn) give(claim, 1);
     }
-    for (const { instance, wanted } of waiting) {
-      const has = shares.get(instance) ?? 0;
-      const more = Math.min(each, wanted - has);
-      shares.set(instance, has + more);
-      left -= more;
-    }
+    if (each === 0) return limit;
   }
 }

@@ -3,6 +3,7 @@ import type { RowOf, Schema } from '../db/schema.ts';
 import type { Env } from '../lib/env.ts';
 import type { Logger } from '../lib/logger.ts';
 import { openRepeater } from '../lib/repeat.ts';
+import { createAppliedChanges } from './applied-changes.ts';
 
 export type NodeRole = 'serve' | 'worker';
 
@@ -61,27 +62,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     applied: 0,
   };
   let leaving = false;
-  /** Since when the row of each other node is as it was, by the monotonic clock: those of machines differ, and jump. */
-  let sights = new Map<string, { readonly heardAt: number; readonly since: number }>();
-
-  async function changesAppliedByOthers(ms: number): Promise<readonly number[]> {
-    const rows = await database.query
-      .selectFrom('nodes')
-      .select(['instance', 'heard_at as heardAt', 'applied'])
-      .where('instance', '!=', row.instance)
-      .where('heard_at', '>', 0)
-      .execute();
-    const now = clock.monotonic();
-    const known = sights;
-    sights = new Map(
-      rows.map(({ instance, heardAt }) => {
-        const before = known.get(instance);
-        return [instance, before?.heardAt === heardAt ? before : { heardAt, since: now }];
-      }),
-    );
-    const isSilent = (instance: string) => now - (sights.get(instance)?.since ?? now) >= ms;
-    return rows.filter(({ instance }) => !isSilent(instance)).map(({ applied }) => applied);
-  }
+  const { changesAppliedByOthers } = createAppliedChanges(database, options.instance, clock);
 
   async function beat(): Promise<void> {
     row.seen_at = await database.now();

@@ -27,7 +27,7 @@ export interface SettingsInput {
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** For workers; without the first administrator's password. */
+  /** For other processes; without the first administrator's password. */
   readonly handover: SettingsHandover;
   /** Null when there is no configuration file. */
   readonly configFile: string | null;

@@ -50,6 +50,8 @@ export interface DatabaseOptions extends Env {
   readonly synced?: boolean;
   /** With SQLite: carries notifications to the other processes of the server. */
   readonly feed?: Pick<ProcessFeed, 'on' | 'post'> | null;
+  /** With SQLite: whether other processes answer requests too. */
+  readonly shared?: boolean;
   /**
    * By name, carried out in the order of their names; those of this version when left out. Null: none, and the tables
    * are taken as they are, as by a process of a node that was running when a later version changed them.

@@ -8,7 +8,7 @@ import { whenOver } from '../../test/fixtures/when-over.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createDeferred } from '../lib/deferred.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { createProcessFeed, MISSED, ProcessFeed } from './process-feed.ts';
+import { createProcessFeed, GONE, MISSED, ProcessFeed } from './process-feed.ts';
 
 async function openFeeds(count: number) {
   const data = await mkdtemp(join(tmpdir(), 'tilewarden-feed-'));
@@ -73,20 +73,24 @@ it('a process that opens after a question, or has ended, is not waited for', asy
   const late = open('late');
   await following.close();
   const lateFollowing = await late.follow();
-  parent.gone(process.pid);
+  parent.gone(process.pid, true);
   await one.ask('keys');
   await lateFollowing.close();
   await late.close();
 });
 
-it('figures of a process that has ended are kept, and marked as such', async () => {
+it('figures of a process that has ended are kept, and marked as such; the others are notified', async () => {
   const { feeds, parent } = await openFeeds(2);
   const [one, other] = feeds;
+  const gone: unknown[] = [];
+  one.on(GONE, (body) => void gone.push(body));
   await other.follow();
   await other.publish(serialize({ hits: 3 }));
   expect(one.published()).toEqual([{ live: true, body: { hits: 3 } }]);
-  parent.gone(process.pid);
+  parent.gone(process.pid, true);
   expect(one.published()).toEqual([{ live: false, body: { hits: 3 } }]);
+  one.poll();
+  expect(gone).toMatchObject([{ crashed: true }]);
 });
 
 it('a process that was stopped while thousands of notices came is called upon to drop everything', async () => {

@@ -5,7 +5,7 @@
  * | --- | --- |
  * | posts a notice, and acknowledges its change when the notice is committed | read notices before they show a copy: nothing older is shown |
  * | asks with a notice | have handled it, and all earlier ones, when the question resolves |
- * | dies | its parent removes it; no other process waits for it |
+ * | dies | its parent removes it, and says so; no other process waits for it |
  *
  * Notices are numbered, read in order, and not lost while a process is open. The file is new at each start of the server.
  */
@@ -62,6 +62,14 @@ const KEPT_NOTICES = 20_000;
 const KEPT_FORMER = 64;
 /** To listeners of every channel: notices were missed. */
 export const MISSED = 'missed';
+/** Of the parent: a process has ended by itself. */
+export const GONE = 'gone';
+
+export interface GoneProcess {
+  readonly instance: string;
+  /** Its parent did not want it to end. */
+  readonly crashed: boolean;
+}
 
 const TABLES = `
   create table notices (number integer primary key autoincrement, instance text, channel text, body blob, asks integer);
@@ -76,11 +84,16 @@ export async function createProcessFeed(data: string) {
   database.exec(TABLES);
   return {
     /** The process has ended. */
-    gone(pid: number): void {
-      const ended = '(select instance from processes where pid = ?)';
+    gone(pid: number, crashed: boolean): void {
       database.transaction(() => {
-        database.prepare(`update published set live = 0 where instance in ${ended}`).run(pid);
-        database.prepare('delete from processes where pid = ?').run(pid);
+        const ended = database.prepare('delete from processes where pid = ? returning instance').pluck();
+        for (const instance of ended.all(pid) as string[]) {
+          const notice: GoneProcess = { instance, crashed };
+          database.prepare('update published set live = 0 where instance = ?').run(instance);
+          database
+            .prepare("insert into notices (instance, channel, body, asks) values ('', ?, ?, 0)")
+            .run(GONE, serialize(notice));
+        }
         database
           .prepare(
             'delete from published where live = 0 and rowid not in (select rowid from published where live = 0 order by rowid desc limit ?)',
@@ -201,6 +214,12 @@ export class ProcessFeed {
       clearInterval(checking);
       this.#questions.delete(question);
     }
+  }
+
+  /** Whether another process follows. */
+  hasOthers(): boolean {
+    const others = this.#database.prepare('select count(*) from processes where instance <> ?').pluck();
+    return Number(others.get(this.#options.instance)) > 0;
   }
 
   /** Figures of this process, serialized, for the others. */

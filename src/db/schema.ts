@@ -232,8 +232,15 @@ export interface Schema {
     /** It has applied all changes below this number; see `completedChanges`. 0: it is of a version before 0.3. */
     applied: number;
   };
-  /** How many places of a limit a node has, and how many it could use. */
-  node_shares: { name: string; instance: string; wanted: number; places: number; expires_at: ServerTime };
+  /** How many places of a limit a node has, how many it could use, and how many of these people wait for. */
+  node_shares: {
+    name: string;
+    instance: string;
+    wanted: number;
+    urgent: number;
+    places: number;
+    expires_at: ServerTime;
+  };
   node_flights: { metatile: string; instance: string; expires_at: ServerTime };
   /** Outages of map servers, as the latest node has reported them. */
   host_news: {

@@ -108,13 +108,12 @@ grids: { g: { srs: 'EPSG:25832', bbox: [0, 0, 512000, 512000], origin: nw, res: 
     ]);
   });
 
-  it('MapProxy grids with resolutions of another grid are left out', () => {
-    const more = 'grids: { g: { base: GLOBAL_WEBMERCATOR, align_resolutions_with: GLOBAL_GEODETIC } }';
-    const { reported, layer } = read({ cache: 'grids: [GLOBAL_WEBMERCATOR, g]', more });
-    expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', zoomStop: 19 }]);
-    expect(reported).toContainEqual(
-      expect.stringContaining('left out: grid of grid g: align_resolutions_with'),
-    );
+  it('MapProxy grids with resolutions of another grid have those between their first and last', () => {
+    const fields = "srs: 'EPSG:3857', bbox: [0, 0, 500000, 500000], align_resolutions_with: GLOBAL_MERCATOR";
+    const more = `grids: { g: { ${fields}, min_res: 500, max_res: 150 } }`;
+    const { gridSets } = read({ cache: 'grids: [g]', more });
+    const resolutions = [305.748113, 152.874057].map((one) => expect.closeTo(one, 5));
+    expect(gridSets).toMatchObject([{ name: 'g', resolutions }]);
   });
 
   it('MapProxy grids with a bbox in another SRS have the extent that MapProxy computes', () => {
@@ -364,12 +363,12 @@ describe('the report about mapproxy.yaml', () => {
     const fields = [
       'cache.x_cache, cache.cache.x_inner, source.x_source, source.http.x_http, source.wms_opts.x_opts, x_layer, md.x_md',
       'globals.x_globals, globals.cache.x_global_cache, globals.http.x_global_http, globals.image.paletted',
-      'cache.image.colors, source.image.opacity, source.min_res, cache.watermark.text, cache.link_single_color_images',
+      'cache.image.colors, source.image.mode, cache.watermark.text, cache.link_single_color_images',
     ].flatMap((names) => names.split(', '));
     const { reported } = read({
       cache:
         'x_cache: 1, cache: { x_inner: 1 }, image: { colors: 3 }, watermark: { text: b }, link_single_color_images: true',
-      source: `${WMS}, x_source: 1, min_res: 4, http: { x_http: 1 }, wms_opts: { x_opts: 1 }, image: { opacity: 0.5 }`,
+      source: `${WMS}, x_source: 1, min_res: 4, http: { x_http: 1 }, wms_opts: { x_opts: 1 }, image: { opacity: 0.5, mode: a }`,
       layer: 'x_layer: 1, md: { abstract: B, x_md: 1 }',
       more: `globals: { x_globals: 1, cache: { x_global_cache: 1 }, http: { x_global_http: 1 }, image: { paletted: true } }
 base: other.yaml
@@ -384,7 +383,7 @@ base: other.yaml
         field,
       ).not.toEqual([]);
     }
-    expect(reported).toContainEqual(expect.stringMatching(/^left out: base of mapproxy.yaml: .*not read/));
+    expect(reported).toContainEqual(expect.stringMatching(/^left out: base of mapproxy.yaml: .*not there/));
   });
 
   it('the report about mapproxy.yaml names caches and sources that no layer uses', () => {

@@ -14,14 +14,26 @@ import {
 } from './import-report.ts';
 import { adoptedCaches, type CachePlaces } from './mapproxy-caches.ts';
 import { subsetInCoverage } from './mapproxy-coverage.ts';
-import { DEFAULT_GRID, MapProxyGrids } from './mapproxy-grids.ts';
+import { dimensionsOf } from './mapproxy-dimensions.ts';
+import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids } from './mapproxy-grids.ts';
+import { composedOf, type InnerLayer, partOfLayer } from './mapproxy-parts.ts';
 import {
   type ImportedSource,
   importMapProxySource,
   mediaTypeOf,
   type SourceContext,
 } from './mapproxy-sources.ts';
-import { listOf, numberOf, type Reasons, type Table, TrackedTable } from './tracked-table.ts';
+import {
+  drawsMaps,
+  groupsIn,
+  namedLayers,
+  namesIn,
+  secondsOf,
+  shownSources,
+  showsOnly,
+  tableIn,
+} from './mapproxy-tables.ts';
+import { type Reasons, type Table, TrackedTable } from './tracked-table.ts';
 
 interface MapProxyImport extends Omit<CachePlaces, 'base'> {
   /** Null: there is no such file. */
@@ -35,19 +47,12 @@ const SECTIONS = ['layers', 'caches', 'sources', 'grids', 'globals'];
 /** Grids of layers that MapProxy draws without a cache, in any SRS. */
 const GRIDS_WITHOUT_CACHE = ['GLOBAL_MERCATOR', 'GLOBAL_GEODETIC'];
 const TAGGED = /^([^:]+):(.+)$/s;
-const UNITS: Readonly<Record<string, number>> = {
-  seconds: 1,
-  minutes: 60,
-  hours: 3600,
-  days: 86_400,
-  weeks: 604_800,
-};
 
 const TLS = 'certificates are always checked; set ca of the host under upstreams';
 const LIMITS = 'set zoomStart and zoomStop of the grid sets instead';
 const DRAWN = 'maps are always composed from tiles of the nearest zoom';
 const REASONS: Reasons = {
-  base: 'the files that it names are not read: merge them into this one',
+  base: 'the files that it names are not there',
   services: 'every service is offered for every layer',
   ssl_no_cert_checks: TLS,
   ssl_ca_certs: TLS,
@@ -85,7 +90,17 @@ export function importMapProxy(tree: unknown, options: MapProxyImport): Imported
       .leftOut(WHOLE, 'a name for several layers has no counterpart; its layers are imported by themselves');
   }
   reader.finish();
-  return { gridSets: reader.declared(), layers: withoutTwins(layers, report), report };
+  return {
+    gridSets: reader.declared(),
+    layers: withoutTwins([...layers, ...reader.innerLayers], report),
+    report,
+  };
+}
+
+type WantedSource = Pick<SourceContext, 'grids' | 'format' | 'requestFormat'>;
+
+interface CachedFields extends Pick<ImportedSource, 'forwarded' | 'grids'> {
+  readonly fields: object;
 }
 
 class MapProxyReader {
@@ -94,6 +109,11 @@ class MapProxyReader {
   readonly #report: ImportReport;
   readonly #globals: TrackedTable;
   readonly #grids: MapProxyGrids;
+  readonly #caches: Table;
+  readonly #sources: Table;
+  readonly #inner = new Map<string, InnerLayer | string>();
+  /** Of caches that layers are drawn from, and that are no layers there. */
+  readonly innerLayers: ImportedDocument[] = [];
   readonly #used = { cache: new Set<string>(), source: new Set<string>() };
 
   constructor(tree: Table, options: MapProxyImport, report: ImportReport) {
@@ -102,6 +122,8 @@ class MapProxyReader {
     this.#report = report;
     this.#globals = new TrackedTable(tableIn(tree, 'globals'), report.about('mapproxy.yaml'), 'globals');
     const tileSize = this.#globals.table('grid').pair('tile_size');
+    this.#caches = tableIn(tree, 'caches');
+    this.#sources = tableIn(tree, 'sources');
     this.#grids = new MapProxyGrids(tableIn(tree, 'grids'), tileSize, report);
   }
 
@@ -123,7 +145,7 @@ class MapProxyReader {
   layer(table: Table): ImportedDocument | null {
     const about = this.#report.about(`layer ${String(table.name)}`);
     const layer = new TrackedTable(table, about);
-    const imported = this.#cached(layer, about);
+    const imported = this.#shown(layer, about);
     if (typeof imported === 'string') return about.leftOut(WHOLE, imported);
     // MapProxy's WMS answers any box and size.
     const fullWMS = this.#hasWms() ? true : undefined;
@@ -133,59 +155,118 @@ class MapProxyReader {
     return omitUndefined(document) as unknown as ImportedDocument;
   }
 
-  /** The fields from the layer's cache and source, or why it cannot be imported. */
-  #cached(layer: TrackedTable, about: SubjectReport): object | string {
-    const [name, ...others] = layer.texts(layer.has('tile_sources') ? 'tile_sources' : 'sources');
-    const caches = tableIn(this.#tree, 'caches');
-    if (name === undefined || others.length > 0) return 'it is put together from several sources';
-    if (!Object.hasOwn(caches, name)) return this.#uncached(layer, name, about);
-    const cache = new TrackedTable(tableIn(caches, name), about, 'cache');
+  /** The fields from the layer's caches and sources, or why it cannot be imported. */
+  #shown(layer: TrackedTable, about: SubjectReport): object | string {
+    const given = shownSources(layer);
+    if (given === null) return 'its tile_sources are several caches, each with grids of its own';
+    const names = given.filter((name) => {
+      const draws = Object.hasOwn(this.#caches, name) || drawsMaps(tableIn(this.#sources, name));
+      if (!draws) about.leftOut('sources', `${name} draws no maps, and GetFeatureInfo asks one source only`);
+      return draws;
+    });
+    const [name, ...others] = names;
+    if (name === undefined) return 'it has no source that draws maps';
+    if (others.length === 0 && Object.hasOwn(this.#caches, name)) return this.#ofCache(layer, name, about);
+    return this.#uncached(layer, names, about);
+  }
+
+  #ofCache(layer: TrackedTable, name: string, about: SubjectReport): object | string {
+    const imported = this.#cached(name, about);
+    if (typeof imported === 'string') return imported;
+    const parameters = dimensionsOf(layer, imported.forwarded);
+    if (typeof parameters === 'string') return parameters;
+    return { ...imported.fields, ...(parameters.length > 0 && { parameters }) };
+  }
+
+  /** A cache as fields of a layer. */
+  #cached(name: string, about: SubjectReport): CachedFields | string {
+    const cache = new TrackedTable(tableIn(this.#caches, name), about, 'cache');
     const format = this.#formatIn(cache);
     if (!format) return `its format ${cache.text('format')} is not served here`;
     const imported = this.#cacheSource(cache, format, about);
     if (typeof imported === 'string') return imported;
-    const drawn = this.#drawn(layer, imported, about);
-    if (typeof drawn === 'string') return drawn;
+    const gridSets = this.#gridSets(imported, about);
+    if (gridSets.length === 0) return 'its coverage is in none of its grids';
     this.#used.cache.add(name);
     const fields = {
-      ...drawn,
+      source: imported.source,
+      gridSets,
       formats: [format],
       ...this.#caching(cache),
       adopt: reportAdopted(about, this.#adopted(name, cache, imported)),
       ...imported.layer,
     };
     cache.report(REASONS);
-    return fields;
+    return { fields, forwarded: imported.forwarded, grids: imported.grids };
   }
 
-  /** A source that MapProxy asks for every map. */
-  #uncached(layer: TrackedTable, name: string, about: SubjectReport): object | string {
-    const grids = GRIDS_WITHOUT_CACHE.flatMap((grid) => this.#grids.of(grid) ?? []);
+  /** Sources and caches that MapProxy asks for every map, the first at the bottom. */
+  #uncached(layer: TrackedTable, names: readonly string[], about: SubjectReport): object | string {
+    const caches = names.filter((name) => Object.hasOwn(this.#caches, name));
+    if (caches.length > 0 && layer.has('dimensions')) return 'its dimensions would reach all of its caches';
+    const inner = new Map(caches.map((name) => [name, this.#innerLayer(name)]));
+    const refused = [...inner.values()].find((one) => typeof one === 'string');
+    if (typeof refused === 'string') return refused;
+    const known = [...inner.values()].flatMap((one) => (typeof one === 'string' ? [] : one.grids));
+    const grids = known.length > 0 ? known.map(({ grid }) => grid) : this.#usualGrids();
     const format = 'image/png';
-    const imported = this.#source(name, { grids, format, requestFormat: undefined }, about);
+    const sources = names.map((name) => {
+      const part = inner.get(name);
+      if (part && typeof part !== 'string') return partOfLayer(part.name, grids);
+      return this.#source(name, { grids, format, requestFormat: undefined }, about);
+    });
+    const imported = composedOf(sources);
     if (typeof imported === 'string') return imported;
-    const drawn = this.#drawn(layer, imported, about);
-    if (typeof drawn === 'string') return drawn;
-    const listed = layer
-      .table('dimensions')
-      .keys()
-      .map((key) => key.toUpperCase());
-    const open = imported.forwarded.find((key) => !listed.includes(key));
-    if (open !== undefined) return `its source gets ${open} of requests, whose values are not listed`;
+    const parameters = dimensionsOf(layer, imported.forwarded);
+    if (typeof parameters === 'string') return parameters;
+    const listed = parameters.map(({ name }) => name);
+    // Any value: nothing is kept.
+    const open = imported.forwarded
+      .filter((name) => !listed.includes(name))
+      .map((name) => ({ name, regex: '.*' }));
+    const gridSets = this.#gridSets(imported, about);
+    if (gridSets.length === 0) return 'its coverage is in none of its grids';
     about.changed(
       'sources',
       'its maps are not cached there: nor are they here, until expireCache is removed',
     );
-    return { ...drawn, formats: [format], expireCache: -1, ...imported.layer };
+    const all = [...parameters, ...open];
+    const fields = { source: imported.source, gridSets, ...(all.length > 0 && { parameters: all }) };
+    return { ...fields, formats: [format], expireCache: -1, ...imported.layer };
   }
 
-  /** What the layer's source draws, where, and by which parameters of requests. */
-  #drawn(layer: TrackedTable, imported: ImportedSource, about: SubjectReport): object | string {
-    const parameters = dimensionsOf(layer, imported.forwarded);
-    if (typeof parameters === 'string') return parameters;
-    const gridSets = this.#gridSets(imported, about);
-    if (gridSets.length === 0) return 'its coverage is in none of its grids';
-    return { source: imported.source, gridSets, ...(parameters.length > 0 && { parameters }) };
+  #usualGrids(): readonly MapProxyGrid[] {
+    return GRIDS_WITHOUT_CACHE.flatMap((grid) => this.#grids.of(grid) ?? []);
+  }
+
+  /** A layer for a cache that others are drawn from; or why there is none. */
+  #innerLayer(name: string): InnerLayer | string {
+    const known = this.#inner.get(name);
+    if (known !== undefined) return known;
+    this.#inner.set(name, `its cache ${name} is drawn from itself`);
+    const inner = this.#readInnerLayer(name);
+    this.#inner.set(name, inner);
+    return inner;
+  }
+
+  #readInnerLayer(name: string): InnerLayer | string {
+    const all = namedLayers(this.#tree.layers);
+    const twin = all.find((layer) => showsOnly(layer, name));
+    const taken = all.some((layer) => layer.name === name);
+    const own = String(twin?.name ?? (taken ? `${name} cache` : name));
+    const about = (twin ? new ImportReport() : this.#report).about(`layer ${own}`);
+    const cached = this.#cached(name, about);
+    if (typeof cached === 'string') return `its cache ${name} cannot be used: ${cached}`;
+    const inner = { name: own, grids: cached.grids };
+    if (twin) return inner;
+    about.changed(
+      WHOLE,
+      'is the cache of that name, from which other layers are drawn; it is not advertised',
+    );
+    this.innerLayers.push(
+      omitUndefined({ name: own, advertised: false, ...cached.fields }) as ImportedDocument,
+    );
+    return inner;
   }
 
   #hasWms(): boolean {
@@ -219,37 +300,62 @@ class MapProxyReader {
     if (grids.length === 0) return 'none of its grids can be used';
     const names = cache.take('sources', namesIn, 'a list of names');
     if (!names) return 'its cache merges bands of its sources';
-    const [name, ...more] = names;
-    if (name === undefined || more.length > 0) return 'its cache does not have exactly one source';
-    return this.#source(name, { grids, format, requestFormat: cache.text('request_format') }, about);
+    if (names.length === 0) return 'its cache has no sources: only tiles that are in it already are served';
+    const wanted = { grids, format, requestFormat: cache.text('request_format') };
+    return composedOf(
+      names
+        .filter((name) => drawsMaps(tableIn(this.#sources, name)))
+        .map((name) =>
+          this.#isCache(name) ? this.#fromCache(name, grids) : this.#source(name, wanted, about),
+        ),
+    );
   }
 
-  #source(
-    given: string,
-    wanted: Pick<SourceContext, 'grids' | 'format' | 'requestFormat'>,
-    about: SubjectReport,
-  ): ImportedSource | string {
-    const sources = tableIn(this.#tree, 'sources');
+  /** Sources of a cache may be caches; one of the same name is the source. */
+  #isCache(name: string): boolean {
+    return !Object.hasOwn(this.#sources, name) && Object.hasOwn(this.#caches, name);
+  }
+
+  #fromCache(name: string, grids: readonly MapProxyGrid[]): ImportedSource | string {
+    const inner = this.#innerLayer(name);
+    return typeof inner === 'string' ? inner : partOfLayer(inner.name, grids);
+  }
+
+  #source(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | string {
+    const sources = this.#sources;
     const [, tagged = given, selected = null] = (!Object.hasOwn(sources, given) && TAGGED.exec(given)) || [];
-    if (!Object.hasOwn(sources, tagged)) {
-      const isCache = Object.hasOwn(tableIn(this.#tree, 'caches'), tagged);
-      return isCache ? `its source ${tagged} is a cache` : `its source ${tagged} is not declared`;
-    }
+    if (!Object.hasOwn(sources, tagged)) return `its source ${tagged} is not declared`;
     const source = new TrackedTable(tableIn(sources, tagged), about, 'source');
     const { folder, resolve, readText } = this.#options;
-    const imported = importMapProxySource(source, {
-      ...wanted,
+    const options = {
       selected,
       http: this.#globals.table('http'),
       allGrids: this.#grids,
-      readText: (file) => readText(resolve(folder, file)),
-      leaveOutGrid: (why) => void about.leftOut('cache.grids', why),
-      changeFormat: (what) => about.changed('request_format', what),
-    });
-    if (typeof imported === 'string') return `its source ${tagged} ${imported}`;
+      readText: (file: string) => readText(resolve(folder, file)),
+      leaveOutGrid: (why: string) => void about.leftOut('cache.grids', why),
+      changeFormat: (what: string) => about.changed('request_format', what),
+    };
+    const imported = importMapProxySource(source, { ...options, ...wanted });
+    if (typeof imported === 'string') {
+      return this.#reprojected(given, wanted, about) ?? `its source ${tagged} ${imported}`;
+    }
     this.#used.source.add(tagged);
     source.report(REASONS);
     return imported;
+  }
+
+  /** A source that knows none of the SRS is drawn from a layer in one that it knows; null: it has no such SRS either. */
+  #reprojected(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | null {
+    const grids = this.#usualGrids();
+    if (grids.some((one) => wanted.grids.some((grid) => grid.srsThere === one.srsThere))) return null;
+    const name = `${given} source`;
+    const inner = new TrackedTable({ name, sources: [given] }, new ImportReport().about(''));
+    const fields = this.#uncached(inner, [given], new ImportReport().about(''));
+    if (typeof fields === 'string') return null;
+    if (!this.innerLayers.some((layer) => layer.name === name))
+      this.innerLayers.push(omitUndefined({ name, advertised: false, ...fields }) as ImportedDocument);
+    about.changed('source', `is drawn in an SRS that it supports by the layer ${name}, and reprojected`);
+    return partOfLayer(name, wanted.grids);
   }
 
   #gridsOf(cache: TrackedTable) {
@@ -288,71 +394,4 @@ class MapProxyReader {
     const used = { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache) };
     return adoptedCaches(name, cache, used, { ...this.#options, base });
   }
-}
-
-/** Undefined where sources are listed by band. */
-function namesIn(value: unknown): readonly string[] | undefined {
-  const list = listOf(value);
-  return list.every((one) => typeof one === 'string') ? (list as readonly string[]) : undefined;
-}
-
-/** Dimensions that reach the source, as parameters of the layer; or why they cannot be kept. */
-function dimensionsOf(layer: TrackedTable, forwarded: readonly string[]): readonly object[] | string {
-  const dimensions = layer.table('dimensions');
-  const parameters: object[] = [];
-  for (const key of dimensions.keys()) {
-    const name = key.toUpperCase();
-    const dimension = dimensions.table(key);
-    const given = dimension.texts('values');
-    if (!forwarded.includes(name)) {
-      dimensions.leaveOut(key, 'does not reach the source: it is not in forward_req_params');
-      continue;
-    }
-    const [only = ''] = given;
-    if (given.length === 1 && name.includes('TIME') && only.includes('/'))
-      return `its dimension ${key} is an interval: list the values instead`;
-    const values = given.length === 1 ? only.trim().split('/') : given;
-    parameters.push({ name, values, default: dimension.text('default') ?? values.at(-1) });
-  }
-  return parameters;
-}
-
-/** Undefined for a point in time. */
-function secondsOf(value: unknown): number | undefined {
-  if (!isRecord(value)) return undefined;
-  const parts = Object.entries(value).map(
-    ([unit, count]) => (UNITS[unit] ?? Number.NaN) * (numberOf(count) ?? Number.NaN),
-  );
-  const seconds = parts.reduce((sum, part) => sum + part, 0);
-  return seconds > 0 ? Math.round(seconds) : undefined;
-}
-
-/** Layers with a name, those inside groups too; an old form has them by name. */
-export function namedLayers(given: unknown): readonly Table[] {
-  if (isRecord(given)) {
-    return Object.entries(given).map(([name, layer]) => ({ name, ...(isRecord(layer) ? layer : {}) }));
-  }
-  return listOf(given).flatMap((layer) => {
-    if (!isRecord(layer)) return [];
-    const own =
-      layer.name !== undefined && (layer.sources !== undefined || layer.tile_sources !== undefined)
-        ? [layer]
-        : [];
-    return [...own, ...namedLayers(layer.layers ?? [])];
-  });
-}
-
-/** Named layers that only have other layers below them. */
-function groupsIn(given: unknown): readonly string[] {
-  return listOf(given).flatMap((layer) => {
-    if (!isRecord(layer)) return [];
-    const hasOwn = layer.sources !== undefined || layer.tile_sources !== undefined;
-    const own = layer.name !== undefined && !hasOwn ? [String(layer.name)] : [];
-    return [...own, ...groupsIn(layer.layers)];
-  });
-}
-
-function tableIn(tree: Table, key: string): Table {
-  const value = tree[key];
-  return isRecord(value) ? value : {};
 }

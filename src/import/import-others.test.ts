@@ -82,6 +82,14 @@ grids:
         gridSets: [{ name: 'EPSG:900913', zoomStop: 19 }, 'GLOBAL_GEODETIC'],
         expireCache: -1,
       },
+      {
+        name: 'merged',
+        title: 'Two',
+        source: { type: 'layers', of: [{ layer: 'osm' }, { layer: 'topo' }] },
+        formats: ['image/png'],
+        gridSets: [{ name: 'EPSG:900913', zoomStop: 17 }, 'GLOBAL_GEODETIC', 'utm'],
+        expireCache: -1,
+      },
     ]);
     expect(gridSets).toMatchObject([
       { name: 'GLOBAL_GEODETIC', srs: 4326, extent: [-180, -90, 180, 90] },
@@ -94,7 +102,6 @@ grids:
         'left out: services of mapproxy.yaml',
         'changed: sources of layer direct',
         'left out: all of it of group group',
-        'left out: all of it of layer merged',
         'left out: cache.bulk_meta_tiles of layer osm',
         'left out: cache of layer osm',
       ]),

@@ -14,6 +14,8 @@ import { listOf, numberOf, numbersOf, type Reasons, type Table, TrackedTable } f
 export interface MapProxyGrid extends MatchedGrid {
   readonly nameThere: string;
   readonly origin: 'sw' | 'nw';
+  /** CRS units per pixel, falling. */
+  readonly resolutions: readonly number[];
   /** As its folders are called, e.g. `EPSG3857`. */
   readonly srsThere: string;
 }
@@ -37,11 +39,6 @@ const REASONS: Reasons = {
   max_shrink_factor: ONLY_FOR_SCALING,
   threshold_res: ONLY_FOR_SCALING,
 };
-/** They change where tiles are: without them the grid would be another one. */
-const NEEDED: Reasons = {
-  align_resolutions_with: 'write the resolutions into res instead',
-};
-
 /** The grids that `mapproxy.yaml` declares, and those that come with MapProxy. */
 export class MapProxyGrids {
   readonly #declared: Table;
@@ -76,8 +73,6 @@ export class MapProxyGrids {
     const table = this.#inherited(name, 0);
     if (!table) return refuse('is not declared');
     const fields = new TrackedTable(table, about);
-    const missing = Object.entries(NEEDED).find(([key]) => fields.has(key));
-    if (missing) return refuse(`${missing[0]} is not supported: ${missing[1]}`);
     const crs = fields.text('srs') ?? DEFAULT_SRS;
     const srs = srsOfCrs(crs);
     if (srs === null) return refuse(`its SRS ${crs} has no EPSG code`);
@@ -86,8 +81,13 @@ export class MapProxyGrids {
     const origin = originOf(fields.text('origin'));
     if (!origin) return refuse('its origin must be sw, ll, nw or ul');
     const tileSize = fields.pair('tile_size') ?? this.#tileSize ?? [256, 256];
-    const resolutions = ladderOf(fields, extent, tileSize);
-    if (!resolutions)
+    const other = fields.text('align_resolutions_with');
+    const aligned = other === undefined ? null : this.#resolutionsOf(other, name);
+    if (aligned?.length === 0) return refuse(`its resolutions are those of ${other}, which cannot be used`);
+    const resolutions = aligned
+      ? alignedLadder(aligned, fields, extent, tileSize)
+      : ladderOf(fields, extent, tileSize);
+    if (!resolutions || resolutions.length === 0)
       return refuse('its resolutions in res must be numbers, or pairs of a name and a number');
     if (resolutions.length > MAX_LEVELS) {
       about.changed('grid', `has ${resolutions.length} levels; the first ${MAX_LEVELS} are used`);
@@ -106,7 +106,12 @@ export class MapProxyGrids {
     const mercator = known.find((one) => one.name === 'EPSG:900913');
     const matched = matchGrid(document, mercator, known);
     if (matched.name !== document.name) about.changed('name', `is called ${matched.name}`);
-    return { ...matched, nameThere: document.name, origin, srsThere: crs.replace(':', '') };
+    return { ...matched, nameThere: document.name, origin, resolutions, srsThere: crs.replace(':', '') };
+  }
+
+  /** Empty: that grid cannot be used. */
+  #resolutionsOf(name: string, asking: string): readonly number[] {
+    return name === asking ? [] : (this.of(name)?.resolutions ?? []);
   }
 
   /** `base` names another grid with the other fields. */
@@ -160,6 +165,23 @@ function originOf(corner = 'sw'): 'sw' | 'nw' | null {
   const origin = corner.toLowerCase();
   if (origin === 'sw' || origin === 'll') return 'sw';
   return origin === 'nw' || origin === 'ul' ? 'nw' : null;
+}
+
+/** Those of another grid between the first and the last, as `aligned_resolutions` in MapProxy's resolutions.py has them. */
+function alignedLadder(
+  others: readonly number[],
+  fields: TrackedTable,
+  [minX = 0, minY = 0, maxX = 0, maxY = 0]: readonly number[],
+  [width = 256, height = 256]: readonly number[],
+): readonly number[] {
+  const first = fields.number('min_res') ?? Math.max((maxX - minX) / width, (maxY - minY) / height);
+  const last = fields.number('max_res') ?? 0;
+  const factor = fields.take('res_factor', factorOf, 'a number or sqrt2') ?? 2;
+  const between = others.filter((one) => one <= first && one >= last).slice(0, fields.number('num_levels'));
+  const [a = 1, b = 1] = between;
+  const isFactor = (wanted: number) => Math.abs(a / b - wanted) < 1e-8;
+  if (factor === Math.SQRT2 && isFactor(2)) return between.flatMap((one) => [one, one / Math.SQRT2]);
+  return factor === 2 && isFactor(Math.SQRT2) ? between.filter((_, z) => z % 2 === 0) : between;
 }
 
 /** CRS units per pixel, falling, as `resolutions` in MapProxy's grid.py has them. Null: they cannot be read. */

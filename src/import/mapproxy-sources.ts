@@ -6,8 +6,9 @@ import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
 import { type CoverageBox, coverageBox } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids } from './mapproxy-grids.ts';
+import { type PartOptions, partOptionsIn } from './mapproxy-parts.ts';
 import { levelsInCommon } from './matching-grid.ts';
-import type { TrackedTable } from './tracked-table.ts';
+import type { Table, TrackedTable } from './tracked-table.ts';
 
 /** A grid of a cache that its source has tiles in, or draws. */
 export interface OfferedGrid {
@@ -17,13 +18,14 @@ export interface OfferedGrid {
 }
 
 export interface ImportedSource {
-  readonly source: object;
+  readonly source: Table;
   readonly grids: readonly OfferedGrid[];
   readonly coverage: CoverageBox | null;
   /** Parameters of requests that the source gets too, in capitals. */
   readonly forwarded: readonly string[];
   /** Fields of the layer that the source decides. */
-  readonly layer: object;
+  readonly layer: Table;
+  readonly options: PartOptions;
 }
 
 export interface SourceContext {
@@ -45,7 +47,7 @@ export interface SourceContext {
 type ReadSource = (
   source: TrackedTable,
   context: SourceContext,
-) => Omit<ImportedSource, 'coverage' | 'forwarded'> | string;
+) => Omit<ImportedSource, 'coverage' | 'forwarded' | 'options'> | string;
 
 const READERS: Readonly<Record<string, ReadSource>> = {
   wms: wmsSource,
@@ -86,7 +88,7 @@ export function importMapProxySource(source: TrackedTable, context: SourceContex
     source.change('coverage', `${fits} the extent of the layer's grid sets; ${edge}`);
   }
   const forwarded = source.texts('forward_req_params').map((name) => name.toUpperCase());
-  return { ...imported, coverage, forwarded };
+  return { ...imported, coverage, forwarded, options: partOptionsIn(source) };
 }
 
 function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
@@ -94,7 +96,10 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
   const options = source.table('wms_opts');
   const address = addressOf(request.text('url') ?? '');
   if (!address) return 'has no address in req.url';
-  const layers = layersOf(request, context);
+  const vendorParameters = vendorParametersIn(request, context);
+  if (typeof vendorParameters === 'string') return vendorParameters;
+  const hasSld = Object.keys(vendorParameters ?? {}).some((name) => /^sld/i.test(name));
+  const layers = layersOf(request, context) ?? (hasSld ? '' : undefined);
   if (layers === undefined) return 'has no layers in req.layers';
   const grids = gridsAskedFor(source, context);
   if (grids.length === 0)
@@ -115,7 +120,7 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
     concurrency: concurrencyIn(source),
     ...httpFields(source, context),
     ...credentialsOf(address),
-    vendorParameters: vendorParametersIn(request),
+    vendorParameters,
   });
   return {
     source: imported,
@@ -135,6 +140,8 @@ function arcgisSource(source: TrackedTable, context: SourceContext): ReturnType<
   if (grids.length === 0)
     return 'has none of the SRS of its grids in supported_srs: maps are not reprojected';
   if (options.flag('map') === false) return 'draws no maps: opts.map is false';
+  const parameters = vendorParametersIn(request, context);
+  if (typeof parameters === 'string') return parameters;
   const { maxUrlLength, ...http } = httpFields(source, context) as { maxUrlLength?: number };
   return {
     source: omitUndefined({
@@ -144,7 +151,7 @@ function arcgisSource(source: TrackedTable, context: SourceContext): ReturnType<
       transparent: request.flag('transparent') === true ? true : undefined,
       ...http,
       ...credentialsOf(address),
-      parameters: vendorParametersIn(request),
+      parameters,
     }),
     grids: grids.map(({ grid }) => ({ grid, zoomStop: grid.zoomStop })),
     layer: { ...offline(source), ...(options.flag('featureinfo') === true && ARCGIS_INFO) },
@@ -199,20 +206,29 @@ function requestFormatOf(given: string | undefined, { format, changeFormat }: So
 }
 
 /** MapProxy never asks such a source for a client. */
-function offline(source: TrackedTable): object {
+function offline(source: TrackedTable): Table {
   if (source.flag('seed_only') !== true) return {};
   source.change('seed_only', 'is onMiss: not-found; MapProxy sends an empty picture instead of 404');
   return { onMiss: 'not-found' };
 }
 
-/** Parameters of the request that are not options of ours. */
-function vendorParametersIn(request: TrackedTable): Readonly<Record<string, string>> | undefined {
+/** Parameters of the request that are not options of ours, or why they cannot be kept. A style may be in a file. */
+function vendorParametersIn(
+  request: TrackedTable,
+  { readText }: SourceContext,
+): Readonly<Record<string, string>> | string | undefined {
   const own = ['url', 'layers', 'styles', 'transparent', 'format'];
   const others = request.keys().filter((key) => !own.includes(key));
   const entries = others.flatMap((key) => {
     const value = request.text(key);
     return value === undefined ? [] : [[key, value] as const];
   });
+  const file = request.text('sld')?.match(/^file:\/\/(.+)$/)?.[1];
+  if (file !== undefined) {
+    const style = readText(file);
+    if (style === null) return `has its style in ${file}, which is not there`;
+    return { ...Object.fromEntries(entries.filter(([key]) => key !== 'sld')), sld_body: style };
+  }
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 

@@ -54,8 +54,9 @@ export class ChildPool {
     return [...this.#children];
   }
 
-  tell<Body>(kind: MessageKind<Body>, body: Body): void {
-    for (const { channel } of this.#children) channel.tell(kind, body);
+  /** Nothing, if it is no child of this pool. */
+  kill(pid: number): void {
+    this.children.find((child) => child.process.pid === pid)?.process.kill('SIGKILL');
   }
 
   /** Forks one child more. Resolves when it is ready; throws when it cannot start. */

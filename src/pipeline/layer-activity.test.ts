@@ -66,21 +66,3 @@ it('the activity of a layer counts no failures that are not its own', () => {
   expect(activity.of('roads').lastFailure).toMatchObject({ reason: 'unexpected' });
   expect(JSON.stringify(activity.of('roads'))).not.toContain('srv');
 });
-
-it('the activity of a layer adds up what another process has seen', () => {
-  const { activity: here, clock } = open();
-  const there = open();
-  here.failed('roads', timeout);
-  there.clock.time += 1000;
-  there.activity.failed('roads', timeout);
-  there.activity.failed('roads', timeout);
-  there.events.emit({ type: 'deleted', set, z: 1, rect, at: NOON + 7 });
-  clock.time += 2000;
-  for (const counts of there.activity.take()) here.add(counts);
-  for (const counts of there.activity.take()) here.add(counts);
-  expect(here.of('roads')).toMatchObject({
-    changedAt: NOON + 7,
-    failures: 3,
-    lastFailure: { at: NOON + 1000 },
-  });
-});

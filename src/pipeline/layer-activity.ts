@@ -67,10 +67,10 @@ export class LayerActivity {
       message: isKnown ? messageWithStatus(error) : UNEXPECTED,
       upstream: isKnown ? error.upstream : null,
     };
-    this.add({ layer, changedAt: null, failures: 1, lastFailure });
+    this.#add({ layer, changedAt: null, failures: 1, lastFailure });
   }
 
-  add({ layer, changedAt, failures, lastFailure }: LayerStats): void {
+  #add({ layer, changedAt, failures, lastFailure }: LayerStats): void {
     const record = getOrCreate(this.#layers, layer, () => ({
       changedAt: null,
       lastFailure: null,
@@ -95,17 +95,10 @@ export class LayerActivity {
     return [...this.#layers].map(([layer, record]) => ({ layer, ...this.#stateOf(record) }));
   }
 
-  /** Takes the entries, to be kept elsewhere. */
-  take(): readonly LayerStats[] {
-    const taken = this.all();
-    this.#layers.clear();
-    return taken;
-  }
-
   #onEvent(event: TileEvent): void {
     if (event.type === 'served' || event.type === 'outdated' || event.type === 'store-state') return;
     const layer = event.type === 'layer-dropped' ? event.layer : event.set.layer;
-    this.add({ layer, changedAt: event.at, failures: 0, lastFailure: null });
+    this.#add({ layer, changedAt: event.at, failures: 0, lastFailure: null });
   }
 
   #stateOf(record: LayerRecord): Omit<LayerStats, 'layer'> {

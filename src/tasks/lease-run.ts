@@ -96,6 +96,11 @@ export class LeaseRun {
     this.#handingBack = true;
   }
 
+  /** Reports now: a lease that has ended is aborted. */
+  check(): void {
+    this.#report('go-on').catch((error: Error) => this.abort(error));
+  }
+
   /** Cancels steps in flight, upstream requests included. */
   abort(reason: Error): void {
     this.#handingBack = true;

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { VISITS_PER_TURN } from '../domain/area-cover.ts';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
-import type { ForkedProcess } from '../lib/child-pool.ts';
 import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
 import { repeat } from '../lib/repeat.ts';
@@ -19,22 +17,21 @@ import type { TilePlace } from '../storage/store.ts';
 import { tilesSince } from '../storage/tiles-since.ts';
 import { estimateTask } from './estimate-task.ts';
 import { openLeaseReaper } from './lease-reaper.ts';
-import type { LeaseRunOptions, TilesChange } from './lease-run.ts';
+import type { LeaseRunOptions } from './lease-run.ts';
+import { openTaskRunner } from './open-task-runner.ts';
 import type { UsedPages } from './pages-by-use.ts';
 import { partitionOf } from './perform-step.ts';
 import { makesTiles, type PlannedTask, planRetry, planTask } from './plan-task.ts';
 import { createLeaseStore, type LeaseStore } from './store/lease-store.ts';
-import { TASKS_CHANGED, TASKS_WAITING } from './store/task-rows.ts';
+import { TASKS_STOPPED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type NewTask, type TaskStore } from './store/task-store.ts';
 import type { Archive, ArchiveOrder, Task } from './task.ts';
 import type { TaskAuthor } from './task-author.ts';
 import type { TaskDraft } from './task-draft.ts';
 import { exportIdOf } from './task-export.ts';
 import { coverOf, type TaskPlan } from './task-plan.ts';
-import { TaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
-import { openWorkerPool } from './workers/pool.ts';
 import { type ZoomProgress, zoomProgress } from './zoom-progress.ts';
 
 /** Of reading how far a task is, which may be changing. */
@@ -47,10 +44,10 @@ interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporte
   readonly removals: Pick<Removals, 'begin' | 'close' | 'fence'>;
   readonly settings: TaskSettings;
   readonly lead?: Lead;
-  /** Without it tasks run in this process. */
-  readonly forkWorker?: () => ForkedProcess;
-  /** Resolves when every process that serves tiles has dropped the tiles that the pipeline has dropped. */
-  readonly forgottenByAll?: () => Promise<void>;
+  /** Starts the processes that work, if there are none; without it tasks run in this process. */
+  readonly startWorkers?: (() => void) | undefined;
+  /** No worker can be alive: the pieces of former ones are free. */
+  readonly adopts?: boolean;
   /** Which combinations of parameter values may be stored; all of them when left out. */
   readonly parameterSets?: Pick<ParameterSets, 'require' | 'requireRoom'>;
   readonly usedPages?: UsedPages;
@@ -62,16 +59,6 @@ export interface OpenTaskService extends TaskService {
   close(): Promise<void>;
 }
 
-interface Workforce {
-  /** There is work, perhaps for others: processes are started if there are none. */
-  start?(): void;
-  wake(): void;
-  cancel(taskId: number): void;
-  close(): Promise<void>;
-}
-
-/** Other nodes do it. */
-const NO_WORKERS: Workforce = { wake() {}, cancel() {}, async close() {} };
 const DAY = 86_400_000;
 /** Milliseconds between looks for finished tasks that are older or more than are kept. */
 const HISTORY_INTERVAL = 600_000;
@@ -82,9 +69,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const { database, catalog, removals, settings, lead = leadAlone, clock, random, log } = options;
   const store = createTaskStore(database);
   const leases = createLeaseStore({ database, clock, random });
-  // With SQLite this is the only server, so no lease can be held; elsewhere the reaper finds out.
-  const adopt = async () => void (database.dialect === 'sqlite' && (await leases.adopt()));
-  if (!database.shared) await adopt();
+  if (options.adopts) await leases.adopt();
   await store.renumber();
   const watch = new TaskWatch({ database, store, clock, log }, await store.changeHorizon());
   const reaper = openLeaseReaper(leases, { clock, log });
@@ -94,22 +79,15 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const history = lead((signal) =>
     repeat(forgetOld, { clock, log, pause: HISTORY_INTERVAL, failure }, signal),
   );
-  const workforce =
-    database.dialect === 'sqlite' && database.shared
-      ? openLeadersWorkforce(lead, async () => {
-          await adopt();
-          const opened = openWorkforce(options, store, leases);
-          if ((await store.active(null)).length > 0) opened.wake();
-          return opened;
-        })
-      : openWorkforce(options, store, leases);
-  const stopListening = database.listen(TASKS_WAITING, () => workforce.wake());
+  const runner = options.startWorkers ? null : openOwnRunner(options, leases);
+  const start = () => options.startWorkers?.();
+  const stopListening = database.listen(TASKS_WAITING, start);
   // The notification of another node's task may be lost.
   await watch.subscribe(null, ({ task }) => {
-    if (task.state === 'pending' || task.state === 'running') workforce.start?.();
+    if (task.state === 'pending' || task.state === 'running') start();
     if (task.outcome === 'ok' || task.outcome === 'stopped') void endMarks(task);
   });
-  if ((await store.active(null)).length > 0) workforce.wake();
+  if ((await store.active(null)).length > 0) start();
   // However many areas are being counted, one of them goes on in a turn of the event loop.
   const counting = new Turnstile();
   const plan = (draft: TaskDraft) =>
@@ -225,7 +203,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     createAll,
     async removeExport(id, by) {
       await store.removeExport(id, `deleted by ${by}`, clock.now());
-      workforce.cancel(id);
+      await database.notify(TASKS_STOPPED);
     },
     refuseUnlessRoomFor: (count, author) => room(author, count),
     async estimate(draft, combinations) {
@@ -252,13 +230,13 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     },
     async cancel(filter, by) {
       const stopped = await store.cancel(filter, `stopped by ${by}`, clock.now());
-      for (const task of stopped) workforce.cancel(task.id);
+      if (stopped.length > 0) await database.notify(TASKS_STOPPED);
       for (const task of stopped) await endMarks(task);
       return stopped;
     },
     async pause(id) {
       const paused = await store.pause(id);
-      if (paused) workforce.cancel(id);
+      if (paused) await database.notify(TASKS_STOPPED);
       return paused;
     },
     resume: (id) => store.resume(id),
@@ -273,7 +251,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     subscribe: (afterEventId, listener) => watch.subscribe(afterEventId, listener),
     async close() {
       stopListening();
-      await workforce.close();
+      await runner?.close();
       await reaper.close();
       await history.close();
       await watch.close();
@@ -281,59 +259,16 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   };
 }
 
-/** Of several processes of a server the one that leads has the workers, which end with it. */
-function openLeadersWorkforce(lead: Lead, open: () => Promise<Workforce>): Workforce {
-  let current = NO_WORKERS;
-  const term = lead(async (ended) => {
-    current = await open();
-    if (!ended.aborted) await once(ended, 'abort');
-    const former = current;
-    current = NO_WORKERS;
-    await former.close();
-  });
-  return {
-    start: () => current.start?.(),
-    wake: () => current.wake(),
-    cancel: (taskId) => current.cancel(taskId),
-    close: () => term.close(),
-  };
-}
-
-function openWorkforce(options: TaskServiceOptions, store: TaskStore, leases: LeaseStore): Workforce {
-  const { settings, forkWorker, database, pipeline, clock, random, log } = options;
-  const tilesChanged = async ({ set, z, rect }: TilesChange) => {
-    pipeline.forget(set, z, rect);
-    await options.forgottenByAll?.();
-  };
-  const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
-  if (forkWorker && settings.workers === 0) return NO_WORKERS;
-  if (forkWorker) {
-    return openWorkerPool({
-      count: settings.workers,
-      threads: settings.maxThreads,
-      fork: forkWorker,
-      name,
-      workerGone: async (owner, crashed) => void (await leases.free({ owner }, crashed)),
-      tasksChanged: () => void database.notify(TASKS_CHANGED).catch(() => {}),
-      tilesChanged,
-      clock,
-      random,
-      log,
-    });
-  }
-  return new TaskRunner({
-    owner: name,
-    threads: settings.maxThreads,
-    workers: 1,
+function openOwnRunner(options: TaskServiceOptions, leases: LeaseStore) {
+  return openTaskRunner({
+    ...options,
     leases,
-    pipeline,
+    owner: `${process.pid}-${randomUUID().slice(0, 8)}`,
+    threads: options.settings.maxThreads,
+    workers: 1,
     exporter: options.exporter ?? null,
     // The pipeline has applied its own changes already.
     tilesChanged: async () => {},
-    layer: (layer) => options.catalog.layer(layer),
-    failTask: (id, reason) => store.fail(id, reason, clock.now()),
-    clock,
-    log,
   });
 }
 

@@ -35,7 +35,7 @@ function createRestingTasks(clock: Clock) {
   };
 }
 
-interface TaskRunnerOptions
+export interface TaskRunnerOptions
   extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed' | 'tilesOf' | 'warn'> {
   /** Names this worker in the leases it holds. */
   readonly owner: string;
@@ -80,11 +80,9 @@ export class TaskRunner {
     this.#looking.wake();
   }
 
-  /** Aborts the running steps of a task: its state has changed and its leases are no longer valid. */
-  cancel(taskId: number): void {
-    for (const run of this.#runs.keys()) {
-      if (run.lease.taskId === taskId) run.abort(new Error('The task was stopped.'));
-    }
+  /** Tasks were stopped: steps whose leases are no longer valid are aborted. */
+  check(): void {
+    for (const run of this.#runs.keys()) run.check();
   }
 
   /** Hands every piece back and resolves when nothing runs. */

@@ -8,11 +8,9 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { LocalTime } from '../../src/lib/local-time.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { openLimiterChannel, serveLimiter } from '../../src/sources/upstream/limiter-channel.ts';
 import { openUpstreamLimiter } from '../../src/sources/upstream/open-upstream-limiter.ts';
-import type { RequestEnd, UpstreamLimiter } from '../../src/sources/upstream/upstream-limiter.ts';
+import type { RequestEnd } from '../../src/sources/upstream/upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
-import { createChannelPair } from '../fixtures/channel-pair.ts';
 import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { createVirtualClock, type VirtualClock } from '../fixtures/virtual-clock.ts';
 
@@ -33,13 +31,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The connection of a worker to the limiter. */
-function hireWorker(limiter: UpstreamLimiter): UpstreamLimiter {
-  const { server, child } = createChannelPair();
-  serveLimiter(limiter, server);
-  return openLimiterChannel(child);
-}
-
 async function openServer(location: string, clock: VirtualClock) {
   const database = await openDatabase({ location, clock: systemClock, log: silentLogger, synced: false });
   const limiter = openUpstreamLimiter({
@@ -49,10 +40,8 @@ async function openServer(location: string, clock: VirtualClock) {
     random: Math.random,
     log: silentLogger,
   });
-  const workers = [1, 2, 3].map(() => hireWorker(limiter));
   return {
     limiter,
-    workers,
     async close() {
       await limiter.close();
       await database.close();
@@ -62,17 +51,12 @@ async function openServer(location: string, clock: VirtualClock) {
 
 type Server = Awaited<ReturnType<typeof openServer>>;
 
-/** All nodes request until none is admitted any longer; counts the admitted requests, by the day of the host. */
-async function askAll(
-  { limiter, workers }: Server,
-  clock: VirtualClock,
-  sent: Map<string, number>,
-  most = 60,
-) {
+/** A client and three tasks request until none is admitted any longer; counts the admitted requests, by the day of the host. */
+async function askAll({ limiter }: Server, clock: VirtualClock, sent: Map<string, number>, most = 60) {
   const time = new LocalTime(ZONE);
-  const askOn = async (line: UpstreamLimiter, priority: 'interactive' | 'task') => {
+  const ask = async (priority: 'interactive' | 'task') => {
     for (let i = 0; i < most; i++) {
-      const permit = await line.acquire(HOST, priority, never).catch(() => null);
+      const permit = await limiter.acquire(HOST, priority, never).catch(() => null);
       if (!permit) return;
       const { day } = time.at(clock.now());
       sent.set(day, (sent.get(day) ?? 0) + 1);
@@ -80,7 +64,7 @@ async function askAll(
       permit.end(ANSWERED);
     }
   };
-  await Promise.all([askOn(limiter, 'interactive'), ...workers.map((line) => askOn(line, 'task'))]);
+  await Promise.all([ask('interactive'), ask('task'), ask('task'), ask('task')]);
 }
 
 describe.each(['SQLite', 'PostgreSQL'])('a daily budget on %s', (kind) => {

@@ -166,6 +166,7 @@ class Stage {
       pipeline,
       removals: removalsOf({ bound: tiles.bound, store, pipeline }),
       settings: { ...taskSettingsFor(2), workers: 0 },
+      adopts: true,
       clock,
       random: () => 0.5,
       log,

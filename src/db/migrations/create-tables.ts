@@ -158,7 +158,7 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
      )`,
     `create table node_shares (
        ${columns('text', 'name', 'instance')},
-       ${columns(bigint, 'wanted', 'places', 'expires_at')}
+       ${columns(bigint, 'wanted', 'urgent', 'places', 'expires_at')}
      )`,
     'create unique index node_shares_key on node_shares (name, instance)',
     `create table node_flights (

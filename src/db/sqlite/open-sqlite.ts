@@ -23,7 +23,7 @@ const OPEN_WAIT = 5000;
 const NOTIFICATION = 'notification';
 
 export async function openSqlite(options: DatabaseOptions): Promise<Database> {
-  const { location, clock, synced = true, feed = null } = options;
+  const { location, clock, synced = true, feed = null, shared = false } = options;
   const log = synced ? openLogSync(location) : null;
   const sync = () => log?.sync() ?? Promise.resolve();
   const writer = statementsOver(connect(location, false), clock, sync);
@@ -39,7 +39,7 @@ export async function openSqlite(options: DatabaseOptions): Promise<Database> {
 
   return {
     dialect: 'sqlite',
-    shared: feed !== null,
+    shared,
     query: reader,
     change: writer,
     async transaction(_lock, work) {

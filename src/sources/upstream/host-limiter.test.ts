@@ -27,7 +27,9 @@ function open({ limits = {}, start = '2026-11-15T12:00:00Z', clock, budgets, sha
   const limiter = openUpstreamLimiter({
     upstreams: { 'maps.example.org': upstreamOptions.parse({ adaptive: false, ...limits }) },
     budgets: budgets ?? createMemoryLedger(time),
-    ...(share && { shares: { renew: async () => ({ places: share, alone: false }) } }),
+    ...(share && {
+      shares: { renew: async () => ({ places: share, alone: false }), listen: () => () => {} },
+    }),
     clock: time,
     random: () => 0.5,
     log: silentLogger,

@@ -39,6 +39,7 @@ interface HostLimiterOptions extends Env {
 }
 
 interface Ticket {
+  readonly priority: UpstreamPriority;
   readonly begunAt: number;
   readonly crowded: boolean;
   readonly probe: boolean;
@@ -64,6 +65,7 @@ export class HostLimiter {
   #budget: DailyBudget | null = null;
   readonly #share: HostShare | null;
   #inFlight = 0;
+  #urgentInFlight = 0;
   #pause: HostPause | null = null;
   /** Ends the sleep until the next request may begin, or until a pause is over. */
   #alarm = new AbortController();
@@ -86,6 +88,7 @@ export class HostLimiter {
           limits: () => this.#limits,
           held: () => this.#inFlight,
           wanted: () => Math.min(this.#places.limit, this.#inFlight + this.#line.size),
+          urgent: () => Math.min(this.#places.limit, this.#urgentInFlight + this.#line.count('interactive')),
           changed: () => this.#shareChanged(),
         })
       : null;
@@ -222,7 +225,7 @@ export class HostLimiter {
         if (this.#budget.closedUntil() === null) return;
         continue;
       }
-      next.admit(this.#begin());
+      next.admit(this.#begin(next.priority));
     }
   }
 
@@ -240,10 +243,12 @@ export class HostLimiter {
     );
   }
 
-  #begin(): Permit {
+  #begin(priority: UpstreamPriority): Permit {
     const begunAt = this.#options.clock.monotonic();
     this.#inFlight++;
+    if (priority === 'interactive') this.#urgentInFlight++;
     const ticket: Ticket = {
+      priority,
       begunAt,
       crowded: this.#inFlight >= this.#limit,
       rate: this.#rate?.begin(begunAt) ?? null,
@@ -261,6 +266,7 @@ export class HostLimiter {
     const outage = this.#breaker.outage;
     const now = this.#options.clock.monotonic();
     this.#inFlight--;
+    if (ticket.priority === 'interactive') this.#urgentInFlight--;
     ticket.rate?.end(now);
     this.#figures.ended(end);
     this.#learn(ticket, end);
@@ -268,6 +274,7 @@ export class HostLimiter {
     if (before !== after) this.#tell(after);
     this.#reportOutage(outage, before !== 'closed' && after === 'closed');
     this.#serve();
+    this.#share?.ended();
   }
 
   #reportOutage(before: HostOutage | null, isBack: boolean): void {

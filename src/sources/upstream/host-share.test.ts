@@ -10,6 +10,7 @@ it('a request that comes while the share of a host is given back gets a place', 
       if (wanted === 0) await clock.sleep(100);
       return { places: wanted, alone: true };
     },
+    listen: () => () => {},
   };
   let wanted = 1;
   const share = new HostShare({
@@ -20,6 +21,7 @@ it('a request that comes while the share of a host is given back gets a place', 
     log: silentLogger,
     held: () => 0,
     wanted: () => wanted,
+    urgent: () => 0,
     changed() {},
   });
   share.want();

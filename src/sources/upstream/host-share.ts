@@ -5,11 +5,17 @@ import type { UpstreamOptions } from './upstream-options-for.ts';
 export interface HostShares {
   /** Requests `wanted` places; returns how many this node may use now. It keeps those `held` until their requests end. */
   renew(name: string, wish: ShareWish): Promise<Share>;
+  /** Places may have become free, or are wanted by others. It may be lost. */
+  listen(changed: () => void): () => void;
 }
 
 export interface ShareWish {
   readonly limit: number;
   readonly wanted: number;
+  /** Of these, the ones that people wait for: they come before all others. */
+  readonly urgent: number;
+  /** Places for a next request, if no other node wants them. */
+  readonly spare: number;
   readonly held: number;
 }
 
@@ -27,12 +33,16 @@ interface HostShareOptions extends Env {
   /** Requests under way, and with those that wait. */
   readonly held: () => number;
   readonly wanted: () => number;
+  /** Of those wanted, the ones that people wait for. */
+  readonly urgent: () => number;
   readonly changed: () => void;
 }
 
 /** Milliseconds between renewals, and while there is not a single place. */
 const INTERVAL = 1000;
 const STARVED_INTERVAL = 200;
+/** At least: requests that come in the meantime are one wish. */
+const GAP = 10;
 /** A share that has not been renewed for this long may have been given to others. */
 const VALID_FOR = 10_000;
 const TIMEOUT_MS = 2000;
@@ -43,10 +53,19 @@ const SECOND_OF_OTHERS = 1500;
 /** Without the database, one request per host at a time. */
 const PLACES_WITHOUT_DATABASE = 1;
 
+const NOTHING = { wanted: 0, urgent: 0, held: 0 };
+
 /** How many requests to a host this node may have under way, of those that all nodes together may. */
 export class HostShare {
   readonly #options: HostShareOptions;
   readonly #ending = new AbortController();
+  /** Ends the pause before the next renewal. */
+  #nudge = new AbortController();
+  /** Of the latest renewal. */
+  #wish = NOTHING;
+  /** When it was last taken as it was at the moment. */
+  #wishedAt = Number.NEGATIVE_INFINITY;
+  #alone = false;
   #places = 0;
   #renewedAt = Number.NEGATIVE_INFINITY;
   #failing = false;
@@ -64,11 +83,17 @@ export class HostShare {
 
   want(): void {
     if (this.#ending.signal.aborted) return;
+    if (this.#wantsMore()) this.#nudge.abort();
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
       // A request may have arrived while the share was given back.
       if (this.#options.wanted() > 0) this.want();
     });
+  }
+
+  /** A request has ended: its place may be another node's. */
+  ended(): void {
+    if (this.#wish.held > this.#places) this.#nudge.abort();
   }
 
   async close(): Promise<void> {
@@ -77,26 +102,41 @@ export class HostShare {
   }
 
   async #run(): Promise<void> {
-    const { clock, held, wanted } = this.#options;
+    const { clock, shares, held, wanted } = this.#options;
     const { signal } = this.#ending;
+    const stopListening = shares.listen(() => this.#nudge.abort());
     let neededAt = clock.monotonic();
     while (!signal.aborted && clock.monotonic() - neededAt < KEPT_FOR) {
       if (wanted() > 0 || held() > 0) neededAt = clock.monotonic();
+      this.#nudge = new AbortController();
       await this.#renew();
-      await clock.sleep(this.places === 0 ? STARVED_INTERVAL : INTERVAL, signal).catch(() => {});
+      if (this.#wantsMore()) this.#nudge.abort();
+      await clock.sleep(GAP, signal).catch(() => {});
+      const pause = this.places === 0 ? STARVED_INTERVAL : INTERVAL;
+      await clock.sleep(pause, AbortSignal.any([signal, this.#nudge.signal])).catch(() => {});
     }
+    stopListening();
     await this.#giveBack();
   }
 
+  /** Whether another renewal now may bring more places: what was wanted was there, or people wait. */
+  #wantsMore(): boolean {
+    const { wanted, urgent, held } = this.#options;
+    if (held() < this.places) return false;
+    return (
+      urgent() > this.#wish.urgent || (wanted() > this.#wish.wanted && this.#wish.wanted <= this.#places)
+    );
+  }
+
   async #renew(): Promise<void> {
-    const { shares, host, limits, held, wanted, clock, log } = this.#options;
+    const { shares, host, clock, log } = this.#options;
     const begun = clock.monotonic();
     try {
-      const { concurrency: limit } = limits();
-      const wish = { limit, wanted: Math.min(limit, Math.max(1, wanted())), held: held() };
+      const wish = this.#wishNow();
+      this.#wish = wish;
       const share = await this.#inTime(shares.renew(host, wish));
       await this.#awaitOthers(share);
-      [this.#places, this.#renewedAt] = [share.places, begun];
+      [this.#places, this.#renewedAt, this.#alone] = [share.places, begun, share.alone];
       this.#failing = false;
     } catch (error) {
       if (!this.#failing)
@@ -107,6 +147,27 @@ export class HostShare {
       this.#failing = true;
     }
     this.#options.changed();
+  }
+
+  /**
+   * Requests come and go: what was wanted is wanted for a second. But no other node waits for a place that a person had.
+   */
+  #wishNow(): ShareWish {
+    const { limits, held, wanted, urgent, clock } = this.#options;
+    const { concurrency: limit, ratePerSecond } = limits();
+    const isNew = clock.monotonic() - this.#wishedAt >= INTERVAL;
+    if (isNew) this.#wishedAt = clock.monotonic();
+    const before = isNew ? NOTHING : this.#wish;
+    const people = this.#alone ? Math.max(urgent(), before.urgent) : urgent();
+    const need = people + Math.max(wanted() - urgent(), before.wanted - before.urgent);
+    return {
+      limit,
+      // The rate is divided as the places are: one who needs any would be slowed down by a small part of them.
+      wanted: ratePerSecond !== null && need > 0 ? limit : Math.min(limit, need),
+      urgent: Math.min(limit, people),
+      spare: 1,
+      held: held(),
+    };
   }
 
   /** A database that does not answer is ignored: a client waits for a tile. */
@@ -129,7 +190,7 @@ export class HostShare {
     const { shares, host, limits, held, log } = this.#options;
     [this.#places, this.#renewedAt] = [0, Number.NEGATIVE_INFINITY];
     await shares
-      .renew(host, { limit: limits().concurrency, wanted: 0, held: held() })
+      .renew(host, { limit: limits().concurrency, wanted: 0, urgent: 0, spare: 0, held: held() })
       .catch((error: unknown) => {
         log.warn(
           { err: error, upstream: host },

@@ -7,7 +7,7 @@ import { bandOfPage, touchedAt } from './page-rows.ts';
 
 const PACKS_IN_PAGE = PAGE_SIZE / PACK_SIZE;
 
-/** What becomes of the tiles of a pack; the same array: nothing. */
+/** What becomes of the tiles of a pack; the same array: nothing, but a damaged row is removed. */
 export type PackEdit = (tiles: readonly IndexedTile[]) => readonly IndexedTile[];
 
 export interface PackRow {
@@ -81,12 +81,13 @@ export function preparePackChanges(db: IndexFile) {
     const directory = row && Directory.read(row.detail, position);
     const before = directory?.tiles() ?? [];
     const after = edit(before);
-    if (after === before) return NO_CHANGE;
+    const isDamaged = row !== null && !directory;
+    if (after === before && !isDamaged) return NO_CHANGE;
     if (row && after.length === 0) remove.run(row.id);
     else if (row) update.run(Directory.write(after, position), row.id);
     else insert.run(set, z, bandOf(y), x, y, Directory.write(after, position));
     const added = difference(before, after, sums.live);
-    const lost = row && !directory ? uncounted(position, added) : NO_CHANGE;
+    const lost = isDamaged ? uncounted(position, added) : NO_CHANGE;
     count(position, sumOfChanges([added, lost]), sums);
     return added;
   }

@@ -102,11 +102,14 @@ export class SegmentBytes implements WritableBytes {
   noted(): void {
     for (const segment of this.#changed) {
       segment.filled = 0;
+      this.#changed.delete(segment);
       if (this.#open.get(segment.set) === segment) continue;
-      fsyncSync(segment.descriptor);
-      closeSync(segment.descriptor);
+      try {
+        fsyncSync(segment.descriptor);
+      } finally {
+        closeSync(segment.descriptor);
+      }
     }
-    this.#changed.clear();
   }
 
   /** The tiles of the set that this thread has put are on the disk. */
@@ -128,7 +131,7 @@ export class SegmentBytes implements WritableBytes {
 
   /** Other processes may compact them. */
   close(): void {
-    for (const set of [...this.#open.keys()]) this.leave(set);
+    for (const segment of new Set([...this.#open.values(), ...this.#changed])) this.#leave(segment);
     this.#reader.close();
     const seal = this.#db.prepare<[string]>('UPDATE segments SET writer = NULL WHERE writer = ?');
     blockingly(() => seal.run(this.#writer));
@@ -143,9 +146,9 @@ export class SegmentBytes implements WritableBytes {
   /** One that is full is closed when its last tiles are named. */
   #segmentFor(set: number, bytes: number): Growth {
     const known = this.#open.get(set);
-    this.#open.delete(set);
     const isFull = known && known.size > 0 && known.size + bytes > this.#maxBytes;
     const segment = known && !isFull ? known : { ...this.#create(set), filled: 0 };
+    this.#open.delete(set);
     if (isFull) this.#changed.add(known);
     for (const [other, oldest] of this.#open) {
       if (this.#open.size < MAX_OPEN) break;
@@ -168,10 +171,14 @@ export class SegmentBytes implements WritableBytes {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const asked = next;
       const number = blockingly(() => insert.get(asked, set, this.#writer, this.#clock())) ?? null;
-      const created = number === null ? null : createSegment(this.#root, set, number);
-      if (created) return created;
+      let created: OpenSegment | null = null;
+      try {
+        created = number === null ? null : createSegment(this.#root, set, number);
+        if (created) return created;
+      } finally {
+        if (number !== null && !created) blockingly(() => remove.run(number));
+      }
       // The index is older than the files beside it, or another process was given the same number.
-      if (number !== null) blockingly(() => remove.run(number));
       next = greatestSegment(this.#root) + 1;
     }
     throw new Error('Other processes create segments with the same numbers.');

@@ -100,23 +100,6 @@ it('no tile of another process outlives a truncation that is newer', async () =>
   await isCountedRight(ours);
 });
 
-it('every tile is whole and every page counted after a writer is killed', async () => {
-  const ours = await open();
-  for (let round = 0; round < inLength(2, 20); round++) {
-    const child = await startWriter();
-    for (let read = 0; read < 40 * round; read++) await contentAt(ours, 128, 128);
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-    const entries = await collect(tilesIn(ours, set, 8));
-    expect(entries.length).toBeGreaterThan(0);
-    for (const { x, y, bytes } of entries)
-      expect(await contentAt(ours, x, y)).toBe(Buffer.alloc(bytes, '0;').toString());
-    await isCountedRight(ours);
-    await ours.put(set, 8, [tile(127, 127, '0;')], 0);
-  }
-});
-
 it('tiles that are replaced and removed give their space back, and the others stay', async () => {
   const store = await open();
   await store.put(set, 8, [tile(200, 200, 'stays')], 0);
@@ -155,7 +138,7 @@ function overwrite(file: string, at: number): void {
   closeSync(descriptor);
 }
 
-it('a damaged row names nothing, and its page is counted right when tiles are stored again', async () => {
+async function damageRow(): Promise<Store> {
   const first = await open();
   await first.put(set, 8, [tile(1, 1, 'one'), tile(2, 1, 'two'), tile(9, 9, 'beside')], 0);
   await closeAll();
@@ -168,12 +151,25 @@ it('a damaged row names nothing, and its page is counted right when tiles are st
     db.prepare('UPDATE packs SET detail = ? WHERE id = ?').run(detail, id);
   }
   db.close();
-  const store = await open();
+  return open();
+}
+
+it('a damaged row names nothing, and its page is counted right when tiles are stored again', async () => {
+  const store = await damageRow();
   expect(await contentAt(store, 1, 1)).toBeNull();
   expect(await contentAt(store, 9, 9)).toBe('beside');
   await store.put(set, 8, [tile(1, 1, 'again')], 0);
   expect(await contentAt(store, 1, 1)).toBe('again');
   await isCountedRight(store);
+});
+
+it('a damaged row is not counted any more when its tiles are removed', async () => {
+  const store = await damageRow();
+  await store.edit(set, 8, { minX: 0, minY: 0, maxX: 7, maxY: 7 }, { type: 'remove' });
+  await isCountedRight(store);
+  expect((await store.usage()).levels).toMatchObject([{ tiles: 1, bytes: 6, pages: 1 }]);
+  await store.edit(set, 8, all, { type: 'remove' });
+  expect((await store.usage()).levels).toEqual([]);
 });
 
 it('a truncation takes effect after an index of earlier was restored', async () => {

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readSync,
   rmSync,
+  statSync,
   writevSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -84,6 +85,12 @@ export function append(segment: OpenSegment, parts: readonly Uint8Array[]): numb
 function writeRest({ descriptor }: OpenSegment, rest: Uint8Array, at: number): void {
   let done = 0;
   while (done < rest.length) done += writevSync(descriptor, [rest.subarray(done)], at + done);
+}
+
+/** Milliseconds since 1970; infinite: it is gone. */
+export function modifiedAt(root: string, { set, segment }: SegmentFile): number {
+  const found = statSync(segmentPath(root, set, segment), { throwIfNoEntry: false });
+  return found?.mtimeMs ?? Number.POSITIVE_INFINITY;
 }
 
 export function removeSegment(root: string, set: number, segment: number): void {

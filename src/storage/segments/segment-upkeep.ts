@@ -5,7 +5,7 @@ import { durably, type IndexFile } from '../index/index-file.ts';
 import type { ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
 import { type PackObject, readRecord } from '../pack-object.ts';
 import { type SegmentBytes, WRITER_GONE_AFTER } from './segment-bytes.ts';
-import { removeSetFolder } from './segment-files.ts';
+import { modifiedAt, removeSetFolder, segmentFiles } from './segment-files.ts';
 
 interface UpkeepOptions {
   readonly db: IndexFile;
@@ -43,12 +43,18 @@ const ATTEMPTS = 20;
 const MAX_DEAD = 0.2;
 const MIN_DEAD_BYTES = 64 * 1024 ** 2;
 
+/** Milliseconds between two looks for files that no row names, and their age. */
+const ORPHAN_INTERVAL = 3_600_000;
+const ORPHAN_AGE = 86_400_000;
+
 /** Gives the space of dropped tile sets and of removed tiles back, in small steps between the commands of the writer. */
 export class SegmentUpkeep {
   readonly #options: UpkeepOptions;
   #compaction: Compaction | null = null;
   /** Milliseconds since 1970 from which there may be something to do. */
   #dueAt = 0;
+  #orphansDueAt = 0;
+  #orphans: ReadonlySet<number> = new Set();
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
@@ -65,6 +71,7 @@ export class SegmentUpkeep {
     if (swept !== null) return swept;
     this.#compaction ??= this.#claim();
     if (!this.#compaction) {
+      this.#removeOrphans();
       // By then segments of processes that died count as complete.
       this.#dueAt = Date.now() + WRITER_GONE_AFTER;
       return INTERVAL;
@@ -98,6 +105,28 @@ export class SegmentUpkeep {
     removeSetFolder(root, set);
     db.prepare<[number]>('DELETE FROM tile_sets WHERE id = ?').run(set);
     return 0;
+  }
+
+  /**
+   * Files that no row names, left by a crash. Each was one at the look before, an hour ago, and has not changed for a day. The
+   * files are listed before the rows, because a row is there before its file. An index that has not given out the number of a
+   * file is older than the file: it stays.
+   */
+  #removeOrphans(): void {
+    const { db, root, bytes } = this.#options;
+    const now = Date.now();
+    if (now < this.#orphansDueAt) return;
+    this.#orphansDueAt = now + ORPHAN_INTERVAL;
+    const files = segmentFiles(root);
+    const named = new Set(db.prepare<[], number>('SELECT id FROM segments').pluck().all());
+    const last = db
+      .prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'segments'")
+      .pluck()
+      .get();
+    const orphans = files.filter(({ segment }) => !named.has(segment) && segment <= (last ?? 0));
+    const old = orphans.filter((file) => modifiedAt(root, file) < now - ORPHAN_AGE);
+    for (const { set, segment } of old) if (this.#orphans.has(segment)) bytes.free(set, [segment]);
+    this.#orphans = new Set(old.map(({ segment }) => segment));
   }
 
   /** The segment that gives most back, if that is worth copying the rest; no other process touches it then. */

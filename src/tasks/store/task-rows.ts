@@ -7,9 +7,10 @@ import type { FailedStep } from './lease.ts';
 
 export type TaskRow = RowOf<'tasks'>;
 
-/** Channels of the database: tasks have changed; there may be work for those who wait for it. */
+/** Channels of the database: tasks have changed; there may be work for those who wait for it; leases were ended. */
 export const TASKS_CHANGED = 'tasks-changed';
 export const TASKS_WAITING = 'tasks-waiting';
+export const TASKS_STOPPED = 'tasks-stopped';
 export const WORK = [TASKS_CHANGED, TASKS_WAITING];
 
 export async function changeTasks<Result>(

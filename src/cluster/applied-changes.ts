@@ -1,0 +1,29 @@
+import type { Database } from '../db/database.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** Up to where other nodes have applied the changes of the database. A process that is no node of its own records nothing. */
+export function createAppliedChanges(database: Database, instance: string, clock: Pick<Clock, 'monotonic'>) {
+  /** Since when the row of each other node is as it was, by the monotonic clock: those of machines differ, and jump. */
+  let sights = new Map<string, { readonly heardAt: number; readonly since: number }>();
+  return {
+    async changesApplied(): Promise<void> {},
+    async changesAppliedByOthers(ms: number): Promise<readonly number[]> {
+      const rows = await database.query
+        .selectFrom('nodes')
+        .select(['instance', 'heard_at as heardAt', 'applied'])
+        .where('instance', '!=', instance)
+        .where('heard_at', '>', 0)
+        .execute();
+      const now = clock.monotonic();
+      const known = sights;
+      sights = new Map(
+        rows.map(({ instance: other, heardAt }) => {
+          const before = known.get(other);
+          return [other, before?.heardAt === heardAt ? before : { heardAt, since: now }];
+        }),
+      );
+      const isSilent = (other: string) => now - (sights.get(other)?.since ?? now) >= ms;
+      return rows.filter(({ instance: other }) => !isSilent(other)).map(({ applied }) => applied);
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import { resolve } from 'node:path';
+import { load } from 'js-yaml';
+import { describe, expect, it } from 'vitest';
+import { checkImported } from '../config/check-imported.ts';
+import { importMapProxy } from './import-mapproxy.ts';
+
+const wms = (layers: string, more = '') =>
+  `{ type: wms, req: { url: 'http://maps.example.org/wms', layers: ${layers} }${more && `, ${more}`} }`;
+const TILES =
+  "{ type: tile, grid: GLOBAL_WEBMERCATOR, url: 'http://tiles.example.org/%(z)s/%(x)s/%(y)s.png' }";
+
+function read(yaml: string, files: Readonly<Record<string, string>> = {}) {
+  const imported = importMapProxy(load(yaml), {
+    folder: '/mp',
+    resolve,
+    isThere: () => false,
+    readText: (path) => files[path] ?? null,
+  });
+  expect(checkImported(imported).refused).toEqual([]);
+  const reasons = imported.report.entries.filter(({ fate }) => fate === 'left out').map(({ what }) => what);
+  return { ...imported, reasons: reasons.join('\n') };
+}
+
+describe('several sources in mapproxy.yaml', () => {
+  it('a MapProxy cache of several sources is a composed layer, with their opacity, colour and scales', () => {
+    const { layers } = read(`
+layers: [{ name: a, title: A, sources: [c] }]
+caches: { c: { grids: [GLOBAL_WEBMERCATOR], sources: [below, above, third] } }
+sources:
+  below: ${wms('x')}
+  above: ${wms('y', 'image: { opacity: 0.5, transparent_color: [255, 0, 16] }')}
+  third: ${wms('z', 'min_res: 280, max_res: 2.8')}`);
+    const source = (name: string) => expect.objectContaining({ type: 'wms', layers: name });
+    expect(layers).toMatchObject([
+      {
+        name: 'a',
+        source: {
+          type: 'layers',
+          of: [
+            { source: source('x') },
+            { source: source('y'), opacity: 0.5, transparentColor: '#ff0010', tolerance: 5 },
+            { source: source('z'), scales: [expect.closeTo(10_000, 0), expect.closeTo(1_000_000, 0)] },
+          ],
+        },
+        gridSets: [{ name: 'EPSG:900913' }],
+      },
+    ]);
+    expect(layers[0]).not.toHaveProperty('expireCache');
+  });
+
+  it('a MapProxy layer of caches and sources draws layers of these caches, and is not kept itself', () => {
+    const { layers } = read(`
+layers: [{ name: a, title: A, sources: [c, d, s] }, { name: b, title: B, sources: [d] }]
+caches: { c: { sources: [s] }, d: { sources: [s], format: image/jpeg } }
+sources: { s: ${wms('x')} }`);
+    expect(layers).toMatchObject([
+      {
+        name: 'a',
+        source: { of: [{ layer: 'c' }, { layer: 'b' }, { source: { layers: 'x' } }] },
+        expireCache: -1,
+      },
+      { name: 'b', formats: ['image/jpeg'] },
+      { name: 'c', advertised: false, source: { type: 'wms' } },
+    ]);
+  });
+
+  it('a MapProxy cache of another cache is drawn from a layer of that cache', () => {
+    const { layers } = read(`
+layers: [{ name: a, title: A, sources: [out] }]
+caches: { out: { grids: [utm], sources: [in] }, in: { grids: [GLOBAL_WEBMERCATOR], sources: [s] } }
+sources: { s: ${TILES} }
+grids: { utm: { srs: 'EPSG:25832', bbox: [4, 46, 16, 56], bbox_srs: 'EPSG:4326', min_res: 5700 } }`);
+    expect(layers).toMatchObject([
+      { name: 'a', source: { type: 'layer', layer: 'in' }, gridSets: ['utm'] },
+      { name: 'in', advertised: false, source: { type: 'xyz' } },
+    ]);
+  });
+
+  it('a MapProxy source that knows none of the SRS of its cache is reprojected from a layer in one that it knows', () => {
+    const { layers } = read(`
+layers: [{ name: a, title: A, sources: [c] }]
+caches: { c: { grids: [utm], sources: [s] } }
+sources: { s: ${wms('x', "supported_srs: ['EPSG:3857']")} }
+grids: { utm: { srs: 'EPSG:25832', bbox: [4, 46, 16, 56], bbox_srs: 'EPSG:4326', min_res: 5700 } }`);
+    expect(layers).toMatchObject([
+      { name: 'a', source: { type: 'layer', layer: 's source' }, gridSets: ['utm'] },
+      { name: 's source', advertised: false, expireCache: -1, gridSets: [{ name: 'EPSG:900913' }] },
+    ]);
+  });
+
+  it.each([
+    ['{ name: a, title: A, tile_sources: [c, d] }', 'each with grids of its own'],
+    ['{ name: a, title: A, sources: [round] }', 'its cache round is drawn from itself'],
+    ['{ name: a, title: A, sources: [s, covered] }', 'has a coverage'],
+    ['{ name: a, title: A, sources: [s, timed] }', 'get different parameters'],
+    ['{ name: a, title: A, sources: [s, seeded] }', 'only some of its sources are for seeding'],
+    ['{ name: a, title: A, sources: [empty] }', 'its cache has no sources'],
+  ])('the MapProxy layer %s is left out', (layer, why) => {
+    const { layers, reasons } = read(`
+layers: [${layer}]
+caches: { c: { sources: [s] }, d: { sources: [s] }, round: { sources: [round, s] }, empty: { sources: [] } }
+sources:
+  s: ${wms('x')}
+  covered: ${wms('x', "coverage: { bbox: [5, 50, 10, 55], srs: 'EPSG:4326' }")}
+  timed: ${wms('x', 'forward_req_params: [time]')}
+  seeded: ${wms('x', 'seed_only: true')}`);
+    expect(layers.map(({ name }) => name)).not.toContain('a');
+    expect(reasons).toContain(why);
+  });
+
+  it('MapProxy sources that draw no maps are not part of a picture', () => {
+    const { layers, reasons } = read(`
+layers: [{ name: a, title: A, sources: [c, info] }]
+caches: { c: { sources: [s] } }
+sources: { s: ${wms('x')}, info: ${wms('y', 'wms_opts: { map: false, featureinfo: true }')} }`);
+    expect(layers).toMatchObject([{ name: 'a', source: { type: 'wms', layers: 'x' } }]);
+    expect(reasons).toContain('info draws no maps');
+  });
+
+  it('parameters that a MapProxy layer without a cache passes on may have any value', () => {
+    const { layers } = read(`
+layers: [{ name: a, title: A, sources: [s] }]
+sources: { s: ${wms('x', 'forward_req_params: [time]')} }`);
+    expect(layers).toMatchObject([{ parameters: [{ name: 'TIME', regex: '.*' }], expireCache: -1 }]);
+  });
+
+  it('MapProxy sources with a style and no layers have it as SLD_BODY where it is in a file', () => {
+    const yaml = (sld: string) => `
+layers: [{ name: a, title: A, sources: [s] }]
+sources: { s: { type: wms, req: { url: 'http://maps.example.org/wms', sld: '${sld}' } } }`;
+    expect(read(yaml('http://example.org/a.sld')).layers).toMatchObject([
+      { source: { layers: '', vendorParameters: { sld: 'http://example.org/a.sld' } } },
+    ]);
+    expect(read(yaml('file://a.sld'), { '/mp/a.sld': '<sld/>' }).layers).toMatchObject([
+      { source: { layers: '', vendorParameters: { sld_body: '<sld/>' } } },
+    ]);
+    expect(read(yaml('file://b.sld')).layers).toEqual([]);
+  });
+});

@@ -1,0 +1,114 @@
+import { omitUndefined } from '../lib/omit-undefined.ts';
+import type { MapProxyGrid } from './mapproxy-grids.ts';
+import type { ImportedSource, OfferedGrid } from './mapproxy-sources.ts';
+import { listOf, numbersOf, type TrackedTable } from './tracked-table.ts';
+
+/** How a source is drawn over those below it; empty: as it is. */
+export interface PartOptions {
+  readonly opacity?: number;
+  /** E.g. `#ffffff`. */
+  readonly transparentColor?: string;
+  readonly tolerance?: number;
+  /** Scale denominators. */
+  readonly scales?: readonly [number, number];
+}
+
+/** A layer that others are drawn from. */
+export interface InnerLayer {
+  readonly name: string;
+  readonly grids: readonly OfferedGrid[];
+}
+
+/** MapProxy's own, where a source does not say it. */
+const USUAL_TOLERANCE = 5;
+/** Metres: the size of a pixel of OGC's scales. */
+const PIXEL = 0.00028;
+const ALL_SCALES = 1e12;
+/** MapProxy's own, so that a zoom with the very resolution counts. */
+const ROUNDING = 1e-6;
+
+/** Of a source: its `image`, and the resolutions or scales between which it is drawn. */
+export function partOptionsIn(source: TrackedTable): PartOptions {
+  const image = source.table('image');
+  const opacity = image.number('opacity');
+  const transparentColor = image.take('transparent_color', colourOf, 'a colour');
+  const tolerance = image.number('transparent_color_tolerance');
+  const scales = scalesIn(source);
+  return omitUndefined({
+    opacity: opacity === 1 ? undefined : opacity,
+    transparentColor,
+    tolerance: transparentColor === undefined ? undefined : (tolerance ?? USUAL_TOLERANCE),
+    scales,
+  });
+}
+
+/** `min_res` is the coarsest resolution, in metres; scales are 1 : number. */
+function scalesIn(source: TrackedTable): readonly [number, number] | undefined {
+  const [coarsest, finest] = [source.number('min_res'), source.number('max_res')];
+  const [smallest, largest] = [source.number('max_scale'), source.number('min_scale')];
+  const to = coarsest === undefined ? smallest : (coarsest + ROUNDING) / PIXEL;
+  const from = finest === undefined ? largest : finest / PIXEL;
+  return to === undefined && from === undefined ? undefined : [from ?? 0, to ?? ALL_SCALES];
+}
+
+/** Three numbers, or a text such as `#f00` or `#ff0000`. */
+function colourOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value) ? value : undefined;
+  const channels = numbersOf(listOf(value))?.slice(0, 3) ?? [];
+  if (channels.length !== 3 || channels.some((one) => !(one >= 0 && one <= 255))) return undefined;
+  return `#${channels.map((one) => Math.round(one).toString(16).padStart(2, '0')).join('')}`;
+}
+
+/** A layer of ours as a source. */
+export function partOfLayer(layer: string, grids: readonly MapProxyGrid[]): ImportedSource {
+  return {
+    source: { type: 'layer', layer },
+    grids: grids.map((grid) => ({ grid, zoomStop: grid.zoomStop })),
+    coverage: null,
+    forwarded: [],
+    layer: {},
+    options: {},
+  };
+}
+
+/** All of them, or why the first that cannot be used cannot. */
+export function composedOf(sources: readonly (ImportedSource | string)[]): ImportedSource | string {
+  const refused = sources.find((one) => typeof one === 'string');
+  return refused ?? composed(sources.filter((one) => typeof one !== 'string'));
+}
+
+/** The sources as one, the first at the bottom; or why that would be another picture. */
+function composed(sources: readonly ImportedSource[]): ImportedSource | string {
+  const [first, ...others] = sources;
+  if (!first) return 'it has no source that draws maps';
+  if (others.length === 0 && Object.keys(first.options).length === 0) return first;
+  if (others.length > 0 && sources.some(({ coverage }) => coverage))
+    return 'one of its sources has a coverage, beyond which the others would have to show';
+  const parameters = new Set(sources.map(({ forwarded }) => [...forwarded].sort().join(', ')));
+  if (parameters.size > 1)
+    return `its sources get different parameters of requests: ${[...parameters].join('; ')}`;
+  const misses = new Set(sources.map(({ layer }) => JSON.stringify(layer.onMiss)));
+  if (misses.size > 1) return 'only some of its sources are for seeding only';
+  const { onMiss } = first.layer;
+  return {
+    ...first,
+    source: { type: 'layers', of: sources.map(partOf) },
+    grids: commonGrids(sources),
+    layer: onMiss === undefined ? {} : { onMiss },
+  };
+}
+
+function partOf({ source, options }: ImportedSource): object {
+  const { type, layer } = source;
+  return { ...(type === 'layer' ? { layer } : { source }), ...options };
+}
+
+function commonGrids(sources: readonly ImportedSource[]): readonly OfferedGrid[] {
+  const [first, ...others] = sources;
+  return (first?.grids ?? []).flatMap(({ grid, zoomStop }) => {
+    const twins = others.map((one) => one.grids.find((offered) => offered.grid.name === grid.name));
+    if (twins.includes(undefined)) return [];
+    const stops = [zoomStop, ...twins.map((twin) => twin?.zoomStop ?? null)].filter((stop) => stop !== null);
+    return [{ grid, zoomStop: stops.length === 0 ? null : Math.min(...stops) }];
+  });
+}

@@ -1,0 +1,74 @@
+import { isRecord } from '../lib/value-path.ts';
+import { listOf, numberOf, type Table, type TrackedTable } from './tracked-table.ts';
+
+const UNITS: Readonly<Record<string, number>> = {
+  seconds: 1,
+  minutes: 60,
+  hours: 3600,
+  days: 86_400,
+  weeks: 604_800,
+};
+
+/** Some sources are for GetFeatureInfo only. */
+export function drawsMaps(source: Table): boolean {
+  return [source.wms_opts, source.opts].every((options) => !isRecord(options) || options.map !== false);
+}
+
+/** Those that WMS shows, the first at the bottom; null: there are only several caches for tile services. */
+export function shownSources(layer: TrackedTable): readonly string[] | null {
+  const [tiles, sources] = [layer.texts('tile_sources'), layer.texts('sources')];
+  if (tiles.length === 1) return tiles;
+  return sources.length === 0 && tiles.length > 1 ? null : sources;
+}
+
+/** Whether a layer is a cache and nothing else. */
+export function showsOnly(layer: Table, cache: string): boolean {
+  const sources = listOf(layer.tile_sources ?? layer.sources);
+  return sources.length === 1 && sources[0] === cache && layer.dimensions === undefined;
+}
+
+/** Undefined where sources are listed by band. */
+export function namesIn(value: unknown): readonly string[] | undefined {
+  const list = listOf(value);
+  return list.every((one) => typeof one === 'string') ? (list as readonly string[]) : undefined;
+}
+
+/** Undefined for a point in time. */
+export function secondsOf(value: unknown): number | undefined {
+  if (!isRecord(value)) return undefined;
+  const parts = Object.entries(value).map(
+    ([unit, count]) => (UNITS[unit] ?? Number.NaN) * (numberOf(count) ?? Number.NaN),
+  );
+  const seconds = parts.reduce((sum, part) => sum + part, 0);
+  return seconds > 0 ? Math.round(seconds) : undefined;
+}
+
+/** Layers with a name, those inside groups too; an old form has them by name. */
+export function namedLayers(given: unknown): readonly Table[] {
+  if (isRecord(given)) {
+    return Object.entries(given).map(([name, layer]) => ({ name, ...(isRecord(layer) ? layer : {}) }));
+  }
+  return listOf(given).flatMap((layer) => {
+    if (!isRecord(layer)) return [];
+    const own =
+      layer.name !== undefined && (layer.sources !== undefined || layer.tile_sources !== undefined)
+        ? [layer]
+        : [];
+    return [...own, ...namedLayers(layer.layers ?? [])];
+  });
+}
+
+/** Named layers that only have other layers below them. */
+export function groupsIn(given: unknown): readonly string[] {
+  return listOf(given).flatMap((layer) => {
+    if (!isRecord(layer)) return [];
+    const hasOwn = layer.sources !== undefined || layer.tile_sources !== undefined;
+    const own = layer.name !== undefined && !hasOwn ? [String(layer.name)] : [];
+    return [...own, ...groupsIn(layer.layers)];
+  });
+}
+
+export function tableIn(tree: Table, key: string): Table {
+  const value = tree[key];
+  return isRecord(value) ? value : {};
+}

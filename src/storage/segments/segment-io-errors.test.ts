@@ -1,0 +1,181 @@
+/** A file call of a small history fails, each in turn: readers see only right tiles, and the store goes on. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it, vi } from 'vitest';
+import {
+  closeMark,
+  collect,
+  raise,
+  recount,
+  sortedPages,
+  tile,
+} from '../../../test/contracts/tile-store-tools.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { IndexReader } from '../index/index-reader.ts';
+import { pagesIn } from '../read-tiles.ts';
+import type { Store } from '../store.ts';
+import { createIndexedStore } from './indexed-store.ts';
+import { openSegmentIndex } from './open-segment-index.ts';
+import { openSegmentWriting } from './open-segment-writing.ts';
+import { SegmentReader } from './segment-files.ts';
+import type { SegmentWriting } from './segment-writing.ts';
+
+const faults = vi.hoisted(() => ({ calls: 0, first: 0, count: 0 }));
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>();
+  const failing = <
+    Name extends 'openSync' | 'writevSync' | 'readSync' | 'fsyncSync' | 'mkdirSync' | 'rmSync',
+  >(
+    name: Name,
+  ) => {
+    const call = fs[name] as (...parameters: unknown[]) => unknown;
+    return {
+      [name]: (...parameters: unknown[]) => {
+        const number = ++faults.calls;
+        if (number < faults.first || number >= faults.first + faults.count) return call(...parameters);
+        // A write that fails may have written a part.
+        if (name === 'writevSync')
+          call(parameters[0], (parameters[1] as Buffer[]).slice(0, 1), parameters[2]);
+        throw Object.assign(new Error(`EIO: i/o error, ${name}`), { code: 'EIO' });
+      },
+    };
+  };
+  const names = ['openSync', 'writevSync', 'readSync', 'fsyncSync', 'mkdirSync', 'rmSync'] as const;
+  return Object.assign({}, fs, ...names.map(failing));
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'segment-io-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
+const dropped = { ...set, format: 'image/jpeg' };
+const Z = 8;
+const ROW = { minX: 0, minY: 0, maxX: 7, maxY: 0 };
+const places = [{ gridSet: set.gridSet, z: Z, rect: ROW }];
+
+function openHere(root: string): { store: Store; writing: SegmentWriting } {
+  const writing = openSegmentWriting({ root, sweepBytesPerSecond: 2 ** 29, segmentBytes: 3000 });
+  const db = openSegmentIndex(root, { timeoutMs: 0, checkpointPages: 0 });
+  const segments = new SegmentReader(root, 4);
+  const store = createIndexedStore({
+    db,
+    reader: new IndexReader(db),
+    readBytes: (of, place) => segments.read(of, place, 0),
+    run: async (method, parameters) => (writing[method] as (...all: unknown[]) => never)(...parameters),
+    start: () => {},
+    clock: systemClock,
+    log: silentLogger,
+  });
+  const close = async () => {
+    writing.close();
+    segments.close();
+    db.close();
+  };
+  return { store: { ...store, close }, writing };
+}
+
+/** The pictures that a reader may see; null: none. */
+class History {
+  readonly #store: Store;
+  readonly #writing: SegmentWriting;
+  #allowed: ReadonlySet<string | null> = new Set([null]);
+
+  constructor({ store, writing }: ReturnType<typeof openHere>) {
+    this.#store = store;
+    this.#writing = writing;
+  }
+
+  /** Failed: it may have been done or not. */
+  async #step(work: () => Promise<unknown>, after: string | null): Promise<void> {
+    const isDone = await work().then(
+      () => true,
+      () => false,
+    );
+    this.#allowed = new Set(isDone ? [after] : [...this.#allowed, after]);
+    await this.#look();
+  }
+
+  async #look(): Promise<void> {
+    // A read that fails shows nothing, and a source is asked.
+    const look = async () =>
+      (await this.#store.get(set, { z: Z, x: 1, y: 0 }))?.bytes.toString('utf8', 0, 6) ?? null;
+    const shown = await look().catch(() => null);
+    if (shown !== null) expect(this.#allowed).toContain(shown);
+  }
+
+  async put(text: string, of = set): Promise<void> {
+    const work = async () => {
+      const { number } = await this.#store.ticket(of.layer);
+      await this.#store.put(of, Z, [tile(1, 0, text.padEnd(900, '.'))], number);
+    };
+    await (of === set ? this.#step(work, text) : work().catch(() => {}));
+  }
+
+  async truncate(): Promise<void> {
+    let number = 0;
+    await this.#step(async () => {
+      number = await raise(this.#store, set.layer, places, { type: 'hide', at: 1 });
+    }, null);
+    const clean = () => this.#store.edit(set, Z, ROW, { type: 'remove', before: number });
+    if (number > 0)
+      await clean()
+        .then(() => closeMark(this.#store, number))
+        .catch(() => {});
+    await this.#look();
+  }
+
+  async run(): Promise<void> {
+    for (let round = 0; round < 7; round++) await this.put(`pic ${round} `);
+    await this.put('other', dropped);
+    await this.#upkeep();
+    await this.truncate();
+    await this.#store.drop(dropped.layer, dropped).catch(() => {});
+    for (let round = 7; round < 10; round++) await this.put(`pic ${round} `);
+    await this.#upkeep();
+  }
+
+  async #upkeep(): Promise<void> {
+    for (let step = 0; step < 8; step++) {
+      try {
+        this.#writing.upkeep();
+      } catch {
+        // It is tried again.
+      }
+      await this.#look();
+    }
+  }
+
+  /** The fault is gone. */
+  async finish(): Promise<void> {
+    await this.put('at end');
+    expect((await this.#store.get(set, { z: Z, x: 1, y: 0 }))?.bytes.toString('utf8', 0, 6)).toBe('at end');
+    await this.#upkeep();
+    expect(sortedPages(await collect(pagesIn(this.#store, { set })))).toEqual(
+      await recount(this.#store, set),
+    );
+  }
+}
+
+const descriptors = () => readdirSync('/proc/self/fd').length;
+
+it.each([1, 4])(
+  'a store shows right tiles and goes on when %i file calls in a row fail, whichever they are',
+  async (count) => {
+    for (let first = 1, calls = Number.POSITIVE_INFINITY; first <= calls; first++) {
+      const root = mkdtempSync(join(folder, 'root-'));
+      const before = descriptors();
+      const opened = openHere(root);
+      const history = new History(opened);
+      Object.assign(faults, { calls: 0, first, count });
+      await history.run();
+      calls = faults.calls;
+      faults.count = 0;
+      await history.finish();
+      await opened.store.close();
+      expect([first, descriptors()]).toEqual([first, before]);
+      rmSync(root, { recursive: true, force: true });
+    }
+  },
+);
