@@ -104,11 +104,30 @@ const expirySchema = z.union([
 /** YAML reads `default: 5` as a number; a parameter's value is text in the end. */
 const textSchema = z.union([z.string(), z.number()]);
 
+/** Settings of times only. */
+const TIME_KEYS = ['nearest'] as const;
+
+type Refuse = (message: string, path?: string[]) => void;
+
+function checkTimes(parameter: { readonly values?: unknown }, refuse: Refuse): void {
+  for (const key of ['regex', 'integers', 'floats', 'threshold', 'normalize']) {
+    if (Object.hasOwn(parameter, key)) refuse('does not go with type: time', [key]);
+  }
+  if (parameter.values === undefined) refuse('needs values');
+}
+
 const parameterSchema = z
   .strictObject({
     name: text.describe('Name of the request parameter'),
-    default: textSchema.default('').describe('The value that is used when a request has none'),
-    values: z.array(textSchema).min(1).optional().describe('The allowed values'),
+    type: z.literal('time').optional().describe('Values are instants; otherwise text or numbers'),
+    default: textSchema
+      .default('')
+      .describe('The value that is used when a request has none; of times latest'),
+    values: z
+      .union([z.array(textSchema).min(1), textSchema])
+      .optional()
+      .describe('The allowed values; of times instants and intervals start/end/period, end may be now'),
+    nearest: z.boolean().optional().describe('A time that is not listed means the nearest one'),
     regex: text.optional().describe('RE2 expression that must match the whole value'),
     integers: z.array(z.int()).optional().describe('The allowed whole numbers; an empty list allows any'),
     floats: z.array(z.number()).optional().describe('The allowed numbers; an empty list allows any'),
@@ -121,6 +140,11 @@ const parameterSchema = z
   .superRefine((parameter, context) => {
     const refuse = (message: string, path: string[] = []) =>
       context.addIssue({ code: 'custom', message, path, input: parameter });
+    if (parameter.type === 'time') return checkTimes(parameter, refuse);
+    for (const key of TIME_KEYS)
+      if (Object.hasOwn(parameter, key)) refuse('goes only with type: time', [key]);
+    if (parameter.values !== undefined && !Array.isArray(parameter.values))
+      refuse('must be a list', ['values']);
     const kinds = ['values', 'regex', 'integers', 'floats'].filter((key) => Object.hasOwn(parameter, key));
     const numbers = parameter.integers ?? parameter.floats;
     if (kinds.length > 1) refuse('needs only one of values, regex, integers and floats');

@@ -124,6 +124,22 @@ describe('problems', () => {
     ]);
   });
 
+  it.each([
+    ["{ name: TIME, type: time, values: '2026-01-01/now' }", /2026-01-01\/now must be a time such as/],
+    ['{ name: TIME, type: time }', /parameters\[0\] needs values/],
+    ["{ name: TIME, type: time, values: '2026', regex: a }", /regex does not go with type: time/],
+    [
+      "{ name: TIME, type: time, values: '2026', default: soon }",
+      /The default of parameter TIME must be latest or/,
+    ],
+    ["{ name: A, values: 'a' }", /values must be a list/],
+    ["{ name: A, values: ['a'], nearest: true }", /nearest goes only with type: time/],
+  ])('the parameter %s is refused', (parameter, problem) => {
+    expect(problemsOf(`layers:${WMS_LAYER}    parameters: [${parameter}]\n`)).toEqual([
+      expect.stringMatching(problem),
+    ]);
+  });
+
   it('problems of settings are found inside the alternative that was meant', () => {
     const yaml = `layers:${WMS_LAYER}    gridSets: [EPSG:900913, { name: EPSG:4326, zoomStop: ten }]\n`;
     expect(problemsOf(yaml)).toEqual([
