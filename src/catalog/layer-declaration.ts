@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { type Encoding, encodingOptions, FORMAT_NAMES } from '../domain/format.ts';
 import { INFO_FORMATS, LAYER_ACCESS, MISS_ANSWERS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
 import type { NamedArea } from '../domain/named-area.ts';
-import { flag, schemaKit, text, whole } from '../lib/schemas.ts';
+import { flag, text, whole } from '../lib/schemas.ts';
 import { type Adoption, adoptOptions } from '../sources/adopted/adopt-options.ts';
-import { httpSchemas } from '../sources/http-options.ts';
+import { httpAddress } from '../sources/http-options.ts';
 import { updateSources } from './update-source.ts';
 
 export const extentSchema = z
@@ -156,22 +156,18 @@ const parameterSchema = z
     if (parameter.normalize && numbers) refuse('goes only with values or regex', ['normalize']);
   });
 
-const legendSchema = z.lazy(() =>
-  z.strictObject({
-    style: z.string().default('').describe('The style that it explains; empty: the default one'),
-    width: whole(1, MAX_LEGEND).optional().describe('Pixels'),
-    height: whole(1, MAX_LEGEND).optional().describe('Pixels'),
-    format: z
-      .string()
-      .regex(/^image\/[\w.+-]+$/, 'must be a media type such as image/png')
-      .default('image/png'),
-    url: httpSchemas(schemaKit)
-      .httpAddress.optional()
-      .describe('Address of the picture; GetLegendGraphic of the source when absent'),
-    minScale: z.number().min(0).optional().describe('Scale denominator'),
-    maxScale: z.number().min(0).optional().describe('Scale denominator'),
-  }),
-);
+const legendSchema = z.strictObject({
+  style: z.string().default('').describe('The style that it explains; empty: the default one'),
+  width: whole(1, MAX_LEGEND).optional().describe('Pixels'),
+  height: whole(1, MAX_LEGEND).optional().describe('Pixels'),
+  format: z
+    .string()
+    .regex(/^image\/[\w.+-]+$/, 'must be a media type such as image/png')
+    .default('image/png'),
+  url: httpAddress.optional().describe('Address of the picture; GetLegendGraphic of the source when absent'),
+  minScale: z.number().min(0).optional().describe('Scale denominator'),
+  maxScale: z.number().min(0).optional().describe('Scale denominator'),
+});
 
 const requestFilterSchema = z.strictObject({
   type: z.literal('circular').describe('Tiles far from the middle of the extent are empty'),
