@@ -50,6 +50,7 @@ describe('settings without a file', () => {
       accessLog: { file: null, format: 'combined' },
       processes: 1,
       prefixes: ['', '/geowebcache', '/geoserver/gwc'],
+      compatibility: [],
       trustedProxies: [],
       publicUrl: null,
       surrogateKeys: null,

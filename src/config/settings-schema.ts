@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createLayerSchema, extentSchema } from '../catalog/layer-declaration.ts';
 import { changeFeedOptions } from '../changes/change-options.ts';
+import { COMPATIBLE_PROGRAMS } from '../domain/compatible-programs.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
 import { scheduleBody } from '../http/api/schedule-document.ts';
@@ -83,6 +84,10 @@ const serverSchema = z.strictObject({
     .min(1)
     .default(['', '/geowebcache', '/geoserver/gwc'])
     .describe('Paths below which everything is offered'),
+  compatibility: z
+    .array(z.enum(COMPATIBLE_PROGRAMS))
+    .default([])
+    .describe('Programs whose tile addresses are answered too'),
   trustedProxies: texts.default([]).describe('Proxies whose X-Forwarded-* headers are trusted'),
   publicUrl: z
     .string()
