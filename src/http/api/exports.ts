@@ -7,7 +7,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { omitUndefined } from '../../lib/omit-undefined.ts';
 import { ARCHIVE_TYPES, type Task } from '../../tasks/task.ts';
-import { mayLookAt, requireLayerScope, requireReadable } from '../auth/layer-visibility.ts';
+import { mayView, requireLayerScope, requireReadable } from '../auth/layer-visibility.ts';
 import { authorIn, createdResponse } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, type Response } from '../response.ts';
@@ -137,7 +137,7 @@ async function own({ caller, params }: Call<{ params: 'id' }>, deps: ApiDeps) {
 /** As for the layer itself. Exports of a removed layer can only be deleted by administrators. */
 function maySee(caller: Caller, name: string, { catalog }: ApiDeps): boolean {
   const bound = catalog.layer(name);
-  return bound ? mayWorkOn(caller, name) && mayLookAt(caller, bound.layer) : caller.role === 'admin';
+  return bound ? mayWorkOn(caller, name) && mayView(caller, bound.layer) : caller.role === 'admin';
 }
 
 const STATES = {

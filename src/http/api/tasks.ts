@@ -8,7 +8,7 @@ import { writeJson } from '../../lib/write-json.ts';
 import { EVERY_FORMAT, type Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
-import { isPublic, mayLookAt, requireLayerScope } from '../auth/layer-visibility.ts';
+import { isPublic, mayView, requireLayerScope } from '../auth/layer-visibility.ts';
 import { authorIn, type ChangeNote, type Context, createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
@@ -142,7 +142,7 @@ function isSeenBy(
 ): boolean {
   const bound = passed.has(name) ? null : catalog.layer(name);
   if (!bound) return true;
-  if (!isPublic(bound.layer) && !mayLookAt(caller, bound.layer)) return false;
+  if (!isPublic(bound.layer) && !mayView(caller, bound.layer)) return false;
   const below = layersBelow(bound.declared?.source);
   return below.every(({ layer }) => isSeenBy(caller, layer, catalog, new Set([...passed, name])));
 }
