@@ -6,7 +6,7 @@ import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { ensureNative, ensureServerPackages } from './install.mjs';
 import { writeNotices } from './notices.mjs';
-import { bothOf, digestOf, requiredStep, root, runCommand, runNpm, step } from './steps.mjs';
+import { bothOf, digestOf, requiredStep, root, runCommand, runNpm } from './steps.mjs';
 
 const dist = join(root, 'dist');
 const stampFile = join(dist, '.stamp');
@@ -15,7 +15,6 @@ const stampFile = join(dist, '.stamp');
 export async function prepareServer(makeBuild = ensureBuilt) {
   await ensureServerPackages();
   await bothOf(makeBuild(), ensureNative());
-  await ensureCompiled();
 }
 
 export async function ensureBuilt() {
@@ -86,14 +85,6 @@ function swapIn(folder) {
   rmSync(old, { recursive: true, force: true });
 }
 
-/** Needs the native library of the database, which the build itself does not. A server starts without it, only later. */
-export async function ensureCompiled() {
-  const { folder } = createRequire(import.meta.url)(join(dist, 'load.cjs'));
-  if (existsSync(folder)) return;
-  const { keepCompiled } = await import('./compiled/keep-compiled.mjs');
-  await step('Starting the server once, to keep its code compiled', () => keepCompiled(dist));
-}
-
 function stampOfSources() {
   const ignore = (path) => /[\\/](node_modules|dist)$/.test(path) || /\.(test\.ts|wasm)$/.test(path);
   const inputs = [
@@ -104,7 +95,6 @@ function stampOfSources() {
     'package-lock.json',
     'scripts/build.mjs',
     'scripts/bundle.mjs',
-    'scripts/compiled',
     'scripts/docs',
     'scripts/notices.mjs',
     'scripts/pixels.mjs',

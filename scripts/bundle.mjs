@@ -1,5 +1,5 @@
 // Bundles the server: a start loads a dozen files instead of a thousand, which halves the cost of a start.
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -25,6 +25,9 @@ const ENTRIES = [
 /** Packages that load compiled code, or files relative to their own. */
 const EXTERNAL = ['better-sqlite3', 'sharp', '@napi-rs/canvas', 'pino-pretty', 'pg-native'];
 
+/** Node.js keeps what it has compiled of other files, from version 22.1 on. */
+const ENTRY_BANNER = "#!/usr/bin/env node\n'use strict';\nrequire('node:module').enableCompileCache?.();";
+
 export async function bundleServer(folder) {
   const bundle = await rolldown({
     input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(source, `${entry}.ts`)])),
@@ -33,44 +36,24 @@ export async function bundleServer(folder) {
     plugins: [addressesOfModules(), partOfUndici()],
   });
   try {
-    const { output } = await bundle.generate({
+    await bundle.write({
+      dir: folder,
       format: 'cjs',
       strict: true,
-      entryFileNames: '[name].cjs',
-      chunkFileNames: '[name]-[hash].cjs',
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name]-[hash].js',
+      banner: ({ isEntry }) => (isEntry ? ENTRY_BANNER : ''),
       comments: false,
       dynamicImportInCjs: false,
     });
-    for (const { fileName, code } of output) writeFunction(join(folder, fileName), code);
   } finally {
     await bundle.close();
   }
-  writeEntries(folder);
+  chmodSync(join(folder, 'cli', 'main.js'), 0o755);
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   await ensurePixels();
   mkdirSync(join(folder, 'pixels'), { recursive: true });
   copyFileSync(pixelsFile, join(folder, 'pixels', 'pixels.wasm'));
-}
-
-/** An entry is one line that loads the rest; see docs/decisions/0320. */
-function writeEntries(folder) {
-  copyFileSync(join(root, 'scripts', 'compiled', 'load.cjs'), join(folder, 'load.cjs'));
-  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
-  for (const entry of ENTRIES) {
-    const loader = posix.relative(dirname(entry), 'load.cjs');
-    const line = `#!/usr/bin/env node\nrequire('${loader}').enter(module);\n`;
-    writeFileSync(join(folder, `${entry}.js`), line, { mode: 0o755 });
-  }
-}
-
-/**
- * As load.cjs calls it. In ASCII, as load.cjs reads it: one character beyond makes V8 keep a whole file in two bytes a
- * character.
- */
-function writeFunction(file, code) {
-  const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  const plain = code.replace(/[\u0080-\uffff]/g, escaped);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `(function (exports, require, module, __filename, __dirname) {\n${plain}\n})\n`);
 }
 
 const PART_OF_UNDICI = `
@@ -84,44 +67,10 @@ const PART_OF_UNDICI = `
   export { Agent, Pool, ProxyAgent };
 `;
 
-/**
- * V8 takes up to a quarter of a second of a processor to optimise undici's parser, which is one huge function, and does so
- * within the first answers a process reads. With this budget it does so with the thousandth. V8's own budget, by version of
- * Node.js, is put back for other modules; for other versions the parser is compiled as usual.
- */
-const COMPILE_PARSER = `
-  function compileParser(bytes) {
-    const usual = { 20: 1800000, 22: 13000000, 24: 13000000, 26: 13000000 }[parseInt(process.versions.node, 10)];
-    if (usual === undefined) return new WebAssembly.Module(bytes);
-    const { setFlagsFromString } = require('node:v8');
-    setFlagsFromString('--wasm-tiering-budget=2000000000');
-    try {
-      return new WebAssembly.Module(bytes);
-    } finally {
-      setFlagsFromString(\`--wasm-tiering-budget=\${usual}\`);
-    }
-  }
-`;
-
-/** The server uses undici's pool and agents, over HTTP/1 and without SOCKS: the whole package costs a start ten times as much. */
+/** The server uses undici's pool and agents: the whole package costs a start 80 ms more. */
 function partOfUndici() {
   const index = createRequire(import.meta.url).resolve('undici');
-  const fileOf = (name) => join(dirname(index), 'lib', 'dispatcher', name);
-  const http1 = fileOf('client-h1.js');
-  const unused = ['client-h2.js', 'socks5-proxy-agent.js'].map(fileOf);
-  return {
-    name: 'part-of-undici',
-    load(id) {
-      if (id === index) return PART_OF_UNDICI;
-      return unused.includes(id) ? 'export default null;' : null;
-    },
-    transform(code, id) {
-      if (id !== http1) return null;
-      const changed = code.replaceAll('new WebAssembly.Module(', 'compileParser(');
-      if (changed === code) throw new Error('The HTTP parser of undici is not where it was.');
-      return { code: `${changed}${COMPILE_PARSER}` };
-    },
-  };
+  return { name: 'part-of-undici', load: (id) => (id === index ? PART_OF_UNDICI : null) };
 }
 
 /** Keeps `import.meta.url` of a module as if it were built alone, whatever file contains it. */

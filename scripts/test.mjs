@@ -38,7 +38,7 @@ async function prepareAndRun() {
   const isWhole = chosen.length === 0;
   const programs = ensureSystemPackages();
   await ensurePackages();
-  const { ensureBuilt, ensureCompiled } = await import('./build.mjs');
+  const { ensureBuilt } = await import('./build.mjs');
   const { check } = await import('./check.mjs');
   const building = ensureBuilt();
   const isCompiling = isWhole && !isNativeThere();
@@ -48,7 +48,6 @@ async function prepareAndRun() {
   // Some of the tests come without the check, which npm run check does.
   const checking = isWhole ? check() : null;
   await Promise.all([checking, building, ensureNative()]);
-  await ensureCompiled();
   const left = isCompiling ? WITHOUT_DATABASE.map((room) => `--exclude=${room}**`) : chosen;
   return sumOf(await Promise.all([checking, first, runTests('rest', left), programs]));
 }

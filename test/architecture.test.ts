@@ -112,12 +112,6 @@ describe('the source tree', () => {
     expect(readers.map(({ path }) => path).filter((path) => !path.startsWith('src/config/'))).toEqual([]);
   });
 
-  it('processes that perform tasks do not load zod', () => {
-    const loaded = loadedWith('cli/child-process', 'app/open-work-app');
-    expect(loaded).toContain('src/catalog/create-layer.ts');
-    expect(loaded).not.toContain('zod');
-  });
-
   it('a start of the server loads no part that few requests need', () => {
     const loaded = loadedWith('cli/main', 'app/open-server');
     expect(loaded).toContain('src/app/exporter.ts');

@@ -1,3 +1,7 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DEFAULT_CONFIG_NAME } from '../config/environment.ts';
+import type { SettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { hostsNamedIn, refusePrivate } from '../sources/upstream/address-guard.ts';
 import { upstreamOptionsFor } from '../sources/upstream/upstream-options-for.ts';
@@ -28,4 +32,14 @@ function hostsOf({ layers, changes }: Settings): ReadonlySet<string> {
     ...layers.flatMap(({ source, updateSources }) => [source, updateSources]),
     ...changes,
   ]);
+}
+
+/** For administrators: how to allow a host in a private network, with the line for the configuration file. */
+export function createPrivateAdvice({ data }: Settings, file?: SettingsFile): (host: string) => string {
+  return (host) => {
+    const path = file?.current.configFile ?? join(dirname(data), DEFAULT_CONFIG_NAME);
+    const place = existsSync(path) ? path : `${path} (the file does not exist yet)`;
+    const line = `upstreams: { '${host}': { allowPrivate: true } }`;
+    return `${host} is a private address. Allow it in ${place}, then reload the configuration file: ${line}`;
+  };
 }

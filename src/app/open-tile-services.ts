@@ -26,14 +26,13 @@ import type { TileCutter } from '../raster/tile-cutter.ts';
 import { withOldCaches } from '../sources/adopted/old-caches.ts';
 import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
+import type { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
-import type { UpstreamLimiter } from '../sources/upstream/upstream-limiter.ts';
 import { rgbOf, withinArea } from '../sources/within/within-area.ts';
 import type { Store } from '../storage/store.ts';
 import type { StoreTools } from '../storage/store-driver.ts';
-import { createHostRules } from './host-rules.ts';
+import { createHostRules, createPrivateAdvice } from './host-rules.ts';
 import { openStores } from './open-stores.ts';
-import { configPathOf, createPrivateAdvice } from './private-advice.ts';
 
 /** Injected by tests. */
 export interface NodeEnv extends Env {
@@ -42,12 +41,9 @@ export interface NodeEnv extends Env {
   readonly file?: SettingsFile;
 }
 
-interface TileServiceParts<Limiter extends UpstreamLimiter>
-  extends NodeEnv,
-    Pick<StoreTools, 'sweeps'>,
-    Partial<Pick<StoreTools, 'outage'>> {
+interface TileServiceParts extends NodeEnv, Pick<StoreTools, 'sweeps'>, Partial<Pick<StoreTools, 'outage'>> {
   readonly database: Database;
-  readonly limiter: Limiter;
+  readonly limiter: ReturnType<typeof openUpstreamLimiter>;
   readonly cutter: TileCutter;
   readonly atTheGate: Pick<QuotaGateOptions, 'maxWaitMs' | 'withReserve'>;
   /** Where other nodes make tiles too. */
@@ -59,17 +55,13 @@ type OpenedDeclaration = Pick<LayerDeclaration<SourceSettings>, 'source' | 'area
 const DATABASE_FILE = 'tilewarden.db';
 
 /** Everything that makes and stores tiles, in the server and in its workers. */
-export async function openTileServices<Limiter extends UpstreamLimiter>(
-  settings: Settings,
-  parts: TileServiceParts<Limiter>,
-  open: ClosingStack,
-) {
+export async function openTileServices(settings: Settings, parts: TileServiceParts, open: ClosingStack) {
   const { database, limiter, clock, log } = parts;
   const opened = await openStores(settings, { ...parts, readOnly: false }, open);
   const quota = createQuotaSettings(database);
   const gate = new QuotaGate({ settings: quota, stores: opened, clock, log, ...parts.atTheGate });
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
-  const privateAdvice = createPrivateAdvice(() => configPathOf(settings, parts.file));
+  const privateAdvice = createPrivateAdvice(settings, parts.file);
   const hosts = createHostRules(settings, privateAdvice);
   const upstreams = open.use(
     openUpstreamClient({
@@ -145,7 +137,7 @@ export async function openTileServices<Limiter extends UpstreamLimiter>(
 function openMaking(
   { memoryTierBytes, maxParameterSets }: Settings,
   stores: ReadonlyMap<string, Store>,
-  { database, cutter, claims, clock, random, log }: TileServiceParts<UpstreamLimiter>,
+  { database, cutter, claims, clock, random, log }: TileServiceParts,
   open: ClosingStack,
 ) {
   const events = createTileEvents();
@@ -187,4 +179,4 @@ export function databaseOf({ database, data }: Settings): string {
   return database ?? join(data, DATABASE_FILE);
 }
 
-export type TileServices = Awaited<ReturnType<typeof openTileServices<UpstreamLimiter>>>;
+export type TileServices = Awaited<ReturnType<typeof openTileServices>>;

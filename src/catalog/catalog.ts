@@ -41,7 +41,7 @@ interface CatalogOptions<Source> {
     declaration: LayerDeclaration<Source>,
     below: LayersBelow,
   ) => TileSource;
-  readonly clock: Pick<Clock, 'sleep'>;
+  readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly log: Logger;
 }
 
@@ -103,7 +103,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     const self: BoundLayer = {
       incarnation: (set) => joinedIncarnation(incarnationIn(record, facets, set), below(set.gridSet)),
       drawnFrom,
-      layer: createLayer(declaration, gridSets),
+      layer: createLayer(declaration, gridSets, clock),
       store: storeOf(declaration, stores),
       stores,
       declared: declaration,

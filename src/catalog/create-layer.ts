@@ -7,11 +7,18 @@ import { type Layer, type Legend, type UpdateSource, WGS_84, type ZoomExpiry } f
 import { createParameterFilter, type ParameterFilter } from '../domain/parameter-filter.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import { retinaSubset } from '../domain/retina.ts';
+import { createTimeFilter } from '../domain/time-filter.ts';
+import { readTimeValues } from '../domain/time-values.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
 
 /** Throws `config-invalid` or `grid-set-unknown`, which names the invalid field. */
-export function createLayer(declaration: LayerDeclaration, gridSets: GridSetRegistry): Layer {
+export function createLayer(
+  declaration: LayerDeclaration,
+  gridSets: GridSetRegistry,
+  clock: Pick<Clock, 'now'> = systemClock,
+): Layer {
   const { name, enabled, advertised, title, description, attribution } = declaration;
   const { gutter, followSource, access, outside, onMiss, metatile } = declaration;
   const [columns, rows] = metatile;
@@ -42,7 +49,7 @@ export function createLayer(declaration: LayerDeclaration, gridSets: GridSetRegi
     retinaSubsets: declaration.retina ? gridSubsets.map(retinaSubset) : [],
     metatile: { columns, rows },
     parameters: eachOnce(declaration.parameters, ({ name }) => name.toUpperCase(), 'parameter').map(
-      createFilter,
+      (parameter) => createFilter(parameter, clock),
     ),
     expireCacheSeconds: cacheSeconds || null,
     expireCacheByZoom,
@@ -103,8 +110,23 @@ function createSubset(subset: LayerDeclaration['gridSets'][number], gridSets: Gr
   });
 }
 
-export function createFilter({ default: byDefault, values, ...rest }: ParameterDeclaration): ParameterFilter {
-  const texts = values && { values: values.map(String) };
+export function createFilter(
+  declared: ParameterDeclaration,
+  clock: Pick<Clock, 'now'> = systemClock,
+): ParameterFilter {
+  const { default: byDefault, values, type, nearest = false, ...rest } = declared;
+  const texts = values !== undefined && { values: [values].flat().map(String) };
+  if (type === 'time') {
+    const listed = readTimeValues(texts ? texts.values : []);
+    return createTimeFilter({
+      name: rest.name,
+      values: () => listed,
+      defaultValue: String(byDefault),
+      nearest,
+      keep: null,
+      now: () => clock.now(),
+    });
+  }
   return createParameterFilter({
     ...omitUndefined(rest),
     ...texts,

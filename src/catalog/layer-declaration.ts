@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { type Encoding, encodingOptions, FORMAT_NAMES } from '../domain/format.ts';
 import { INFO_FORMATS, LAYER_ACCESS, MISS_ANSWERS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
 import type { NamedArea } from '../domain/named-area.ts';
-import { flag, schemaKit, text, whole } from '../lib/schemas.ts';
+import { flag, text, whole } from '../lib/schemas.ts';
 import { type Adoption, adoptOptions } from '../sources/adopted/adopt-options.ts';
-import { httpSchemas } from '../sources/http-options.ts';
+import { httpAddress } from '../sources/http-options.ts';
 import { updateSources } from './update-source.ts';
 
 export const extentSchema = z
@@ -104,11 +104,30 @@ const expirySchema = z.union([
 /** YAML reads `default: 5` as a number; a parameter's value is text in the end. */
 const textSchema = z.union([z.string(), z.number()]);
 
+/** Settings of times only. */
+const TIME_KEYS = ['nearest'] as const;
+
+type Refuse = (message: string, path?: string[]) => void;
+
+function checkTimes(parameter: { readonly values?: unknown }, refuse: Refuse): void {
+  for (const key of ['regex', 'integers', 'floats', 'threshold', 'normalize']) {
+    if (Object.hasOwn(parameter, key)) refuse('does not go with type: time', [key]);
+  }
+  if (parameter.values === undefined) refuse('needs values');
+}
+
 const parameterSchema = z
   .strictObject({
     name: text.describe('Name of the request parameter'),
-    default: textSchema.default('').describe('The value that is used when a request has none'),
-    values: z.array(textSchema).min(1).optional().describe('The allowed values'),
+    type: z.literal('time').optional().describe('Values are instants; otherwise text or numbers'),
+    default: textSchema
+      .default('')
+      .describe('The value that is used when a request has none; of times latest'),
+    values: z
+      .union([z.array(textSchema).min(1), textSchema])
+      .optional()
+      .describe('The allowed values; of times instants and intervals start/end/period, end may be now'),
+    nearest: z.boolean().optional().describe('A time that is not listed means the nearest one'),
     regex: text.optional().describe('RE2 expression that must match the whole value'),
     integers: z.array(z.int()).optional().describe('The allowed whole numbers; an empty list allows any'),
     floats: z.array(z.number()).optional().describe('The allowed numbers; an empty list allows any'),
@@ -121,6 +140,11 @@ const parameterSchema = z
   .superRefine((parameter, context) => {
     const refuse = (message: string, path: string[] = []) =>
       context.addIssue({ code: 'custom', message, path, input: parameter });
+    if (parameter.type === 'time') return checkTimes(parameter, refuse);
+    for (const key of TIME_KEYS)
+      if (Object.hasOwn(parameter, key)) refuse('goes only with type: time', [key]);
+    if (parameter.values !== undefined && !Array.isArray(parameter.values))
+      refuse('must be a list', ['values']);
     const kinds = ['values', 'regex', 'integers', 'floats'].filter((key) => Object.hasOwn(parameter, key));
     const numbers = parameter.integers ?? parameter.floats;
     if (kinds.length > 1) refuse('needs only one of values, regex, integers and floats');
@@ -132,22 +156,18 @@ const parameterSchema = z
     if (parameter.normalize && numbers) refuse('goes only with values or regex', ['normalize']);
   });
 
-const legendSchema = z.lazy(() =>
-  z.strictObject({
-    style: z.string().default('').describe('The style that it explains; empty: the default one'),
-    width: whole(1, MAX_LEGEND).optional().describe('Pixels'),
-    height: whole(1, MAX_LEGEND).optional().describe('Pixels'),
-    format: z
-      .string()
-      .regex(/^image\/[\w.+-]+$/, 'must be a media type such as image/png')
-      .default('image/png'),
-    url: httpSchemas(schemaKit)
-      .httpAddress.optional()
-      .describe('Address of the picture; GetLegendGraphic of the source when absent'),
-    minScale: z.number().min(0).optional().describe('Scale denominator'),
-    maxScale: z.number().min(0).optional().describe('Scale denominator'),
-  }),
-);
+const legendSchema = z.strictObject({
+  style: z.string().default('').describe('The style that it explains; empty: the default one'),
+  width: whole(1, MAX_LEGEND).optional().describe('Pixels'),
+  height: whole(1, MAX_LEGEND).optional().describe('Pixels'),
+  format: z
+    .string()
+    .regex(/^image\/[\w.+-]+$/, 'must be a media type such as image/png')
+    .default('image/png'),
+  url: httpAddress.optional().describe('Address of the picture; GetLegendGraphic of the source when absent'),
+  minScale: z.number().min(0).optional().describe('Scale denominator'),
+  maxScale: z.number().min(0).optional().describe('Scale denominator'),
+});
 
 const requestFilterSchema = z.strictObject({
   type: z.literal('circular').describe('Tiles far from the middle of the extent are empty'),

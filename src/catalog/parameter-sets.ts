@@ -1,5 +1,7 @@
 import type { Database, Statements } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
+import type { Layer } from '../domain/layer.ts';
+import { idWithoutTimes, type ParameterFilter, type ParameterSelection } from '../domain/parameter-filter.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -24,6 +26,28 @@ const FULL_FOR = 5000;
 /** Milliseconds that an admitted set may take until its first tile is stored. */
 const GRACE = 5 * 60_000;
 
+/** A combination of parameter values; times do not count, as they are listed. */
+type CountedSet = Pick<TileSetKey, 'layer' | 'parametersId'> & {
+  /** Of a layer with times. */
+  readonly filters?: readonly ParameterFilter[];
+};
+
+/** A tile set as it is counted, with its store. */
+export function countedSet({ set, bound, selection }: CountedTiles): [CountedSet, Store] {
+  if (!selection.timed) return [set, bound.store];
+  const { parameters: filters } = bound.layer;
+  return [
+    { layer: set.layer, parametersId: idWithoutTimes(filters, selection.values), filters },
+    bound.store,
+  ];
+}
+
+interface CountedTiles {
+  readonly set: TileSetKey;
+  readonly bound: { readonly layer: Layer; readonly store: Store };
+  readonly selection: ParameterSelection;
+}
+
 interface KnownSets {
   readonly ids: Set<string>;
   readonly readAt: number;
@@ -46,13 +70,14 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
     droppedAt.set(event.layer, event.at);
   });
 
-  async function read(layer: string, store: ListedStore): Promise<KnownSets> {
+  async function read({ layer, filters }: CountedSet, store: ListedStore): Promise<KnownSets> {
     const stored = new Set<string>();
     for (const { parametersId } of await tileSetsIn(store, layer))
       if (parametersId !== null) stored.add(parametersId);
+    const counted = filters ? await withoutTimes(database, stored, filters) : stored;
     const before = Math.max(clock.now() - GRACE, droppedAt.get(layer) ?? 0);
     const ids = await database.transaction('parameter-sets', (query) =>
-      reconcile(query, layer, stored, before, clock.now()),
+      reconcile(query, layer, counted, before, clock.now()),
     );
     const known = { ids, readAt: clock.monotonic(), isFull: ids.size >= most };
     layers.set(layer, known);
@@ -60,8 +85,9 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
   }
 
   /** One read for all waiting callers. */
-  function readOnce(layer: string, store: ListedStore): Promise<KnownSets> {
-    return getOrCreate(reading, layer, () => read(layer, store).finally(() => reading.delete(layer)));
+  function readOnce(set: CountedSet, store: ListedStore): Promise<KnownSets> {
+    const { layer } = set;
+    return getOrCreate(reading, layer, () => read(set, store).finally(() => reading.delete(layer)));
   }
 
   async function take(layer: string, id: string, known: KnownSets): Promise<boolean> {
@@ -74,11 +100,12 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
   }
 
   /** Whether tiles of the set may be stored; a new one has its place afterwards. */
-  async function admit({ layer, parametersId }: TileSetKey, store: ListedStore): Promise<boolean> {
+  async function admit(set: CountedSet, store: ListedStore): Promise<boolean> {
+    const { layer, parametersId } = set;
     if (parametersId === null) return true;
     let known = layers.get(layer);
     const age = known ? clock.monotonic() - known.readAt : Number.POSITIVE_INFINITY;
-    if (!known || age > (known.isFull ? FULL_FOR : KNOWN_FOR)) known = await readOnce(layer, store);
+    if (!known || age > (known.isFull ? FULL_FOR : KNOWN_FOR)) known = await readOnce(set, store);
     if (known.ids.has(parametersId)) return true;
     return known.isFull ? false : take(layer, parametersId, known);
   }
@@ -86,24 +113,40 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
   return {
     admit,
     /** Throws `too-many-parameter-sets`. */
-    async require(set: TileSetKey, store: ListedStore): Promise<void> {
+    async require(set: CountedSet, store: ListedStore): Promise<void> {
       if (!(await admit(set, store))) throw tooMany(set, most);
     },
     /** As `require`, but a new set gets no place: for dry runs. */
-    async requireRoom(set: TileSetKey, store: ListedStore): Promise<void> {
+    async requireRoom(set: CountedSet, store: ListedStore): Promise<void> {
       if (set.parametersId === null) return;
-      const { ids } = await readOnce(set.layer, store);
+      const { ids } = await readOnce(set, store);
       if (!ids.has(set.parametersId) && ids.size >= most) throw tooMany(set, most);
     },
     close: async (): Promise<void> => unsubscribe(),
   };
 }
 
-function tooMany({ layer }: TileSetKey, most: number): TilewardenError {
+function tooMany({ layer }: CountedSet, most: number): TilewardenError {
   return new TilewardenError(
     'too-many-parameter-sets',
     `Layer ${layer} has tiles of ${most} combinations of parameters, as many as maxParameterSets allows; truncate some, or raise the setting.`,
   );
+}
+
+/** Stored combinations by their other values; those of which the values are not known do not count. */
+async function withoutTimes(
+  { query }: Pick<Database, 'query'>,
+  stored: ReadonlySet<string>,
+  filters: readonly ParameterFilter[],
+): Promise<ReadonlySet<string>> {
+  const rows = await query.selectFrom('parameter_values').select(['id', 'document']).execute();
+  const ids = new Set<string>();
+  for (const { id, document } of rows) {
+    if (!stored.has(id)) continue;
+    const counted = idWithoutTimes(filters, new Map(Object.entries(JSON.parse(document))));
+    if (counted !== null) ids.add(counted);
+  }
+  return ids;
 }
 
 /** Adds sets that are stored and removes those that are not, unless they were recorded after `before`. */

@@ -16,13 +16,11 @@ export const geoRssFields = () => ({
 /** Feeds of one layer, as GeoWebCache has them. */
 export const updateSources = z
   .array(
-    z.lazy(() =>
-      z.strictObject({
-        ...geoRssFields(),
-        gridSet: text.default(WGS_84).describe('Grid set of the layer whose CRS the geometries have'),
-        action: z.enum(UPDATE_ACTIONS).default('truncate').describe('What happens to the tiles concerned'),
-      }),
-    ),
+    z.strictObject({
+      ...geoRssFields(),
+      gridSet: text.default(WGS_84).describe('Grid set of the layer whose CRS the geometries have'),
+      action: z.enum(UPDATE_ACTIONS).default('truncate').describe('What happens to the tiles concerned'),
+    }),
   )
   .max(MAX_SOURCES)
   .default([])

@@ -18,60 +18,59 @@ export function srsOf(name: string): number {
   return Number(name.slice('EPSG:'.length));
 }
 
+const zoom = whole(0, MAX_ZOOM);
+const common = {
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
+      error: 'must be a name of at most 64 letters, digits, dots, hyphens and underscores',
+    })
+    .describe('Name of the feed, unique'),
+  layers: z.array(text).min(1).describe('Layers that the data belong to'),
+  action: z.enum(CHANGE_ACTIONS).default('invalidate').describe('What happens to the tiles concerned'),
+  buffer: whole(0, MAX_BUFFER).default(16).describe('Pixels around a change at every zoom'),
+  zoomStart: zoom.optional().describe('First zoom that the data are drawn at'),
+  zoomStop: zoom.optional().describe('Last zoom that the data are drawn at'),
+};
+
 /** Feeds of changes under `changes` in the settings. */
-export const changeFeedOptions = z.lazy(() => {
-  const zoom = whole(0, MAX_ZOOM);
-  const common = {
-    name: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
-        error: 'must be a name of at most 64 letters, digits, dots, hyphens and underscores',
-      })
-      .describe('Name of the feed, unique'),
-    layers: z.array(text).min(1).describe('Layers that the data belong to'),
-    action: z.enum(CHANGE_ACTIONS).default('invalidate').describe('What happens to the tiles concerned'),
-    buffer: whole(0, MAX_BUFFER).default(16).describe('Pixels around a change at every zoom'),
-    zoomStart: zoom.optional().describe('First zoom that the data are drawn at'),
-    zoomStop: zoom.optional().describe('Last zoom that the data are drawn at'),
-  };
-  return z
-    .discriminatedUnion('type', [
-      z.strictObject({
-        ...common,
-        type: z.literal('webhook'),
-        secret: text.describe('Key of the signature (HMAC-SHA-256)'),
-      }),
-      z.strictObject({
-        ...common,
-        type: z.literal('postgres'),
-        url: z
-          .string()
-          .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' })
-          .describe('Database with the table of changes'),
-        table: z
-          .string()
-          .refine((name) => parseTableName(name) !== null, {
-            error: 'must be a table such as public.tile_changes',
-          })
-          .describe('Table of changes, with its schema'),
-      }),
-      z.strictObject({
-        ...common,
-        type: z.literal('georss'),
-        ...geoRssFields(),
-        srs: srsName.default('EPSG:4326').describe('CRS of the geometries; x first unless EPSG:4326'),
-      }),
-      z.strictObject({
-        ...common,
-        type: z.literal('tile-list'),
-        folder: text.describe('Folder with files of z/x/y lines'),
-      }),
-    ])
-    .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
-      error: 'must not be below zoomStart',
-      path: ['zoomStop'],
-    });
-});
+export const changeFeedOptions = z
+  .discriminatedUnion('type', [
+    z.strictObject({
+      ...common,
+      type: z.literal('webhook'),
+      secret: text.describe('Key of the signature (HMAC-SHA-256)'),
+    }),
+    z.strictObject({
+      ...common,
+      type: z.literal('postgres'),
+      url: z
+        .string()
+        .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' })
+        .describe('Database with the table of changes'),
+      table: z
+        .string()
+        .refine((name) => parseTableName(name) !== null, {
+          error: 'must be a table such as public.tile_changes',
+        })
+        .describe('Table of changes, with its schema'),
+    }),
+    z.strictObject({
+      ...common,
+      type: z.literal('georss'),
+      ...geoRssFields(),
+      srs: srsName.default('EPSG:4326').describe('CRS of the geometries; x first unless EPSG:4326'),
+    }),
+    z.strictObject({
+      ...common,
+      type: z.literal('tile-list'),
+      folder: text.describe('Folder with files of z/x/y lines'),
+    }),
+  ])
+  .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
+    error: 'must not be below zoomStart',
+    path: ['zoomStop'],
+  });
 
 export type ChangeFeedSettings = z.output<typeof changeFeedOptions>;
 export type FeedSettingsOf<Type extends ChangeFeedSettings['type']> = Extract<

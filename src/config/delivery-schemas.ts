@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { NOTIFIED_EVENTS } from '../changes/deliveries/delivery-targets.ts';
-import { schemaKit, text } from '../lib/schemas.ts';
-import { httpSchemas } from '../sources/http-options.ts';
+import { text } from '../lib/schemas.ts';
+import { headerName, httpAddress, httpOptions } from '../sources/http-options.ts';
 
 const name = () =>
   z
@@ -11,29 +11,24 @@ const name = () =>
     })
     .describe('Shown in the list of deliveries');
 
-const purgeTarget = z.lazy(() => {
-  const { headerName, httpAddress, httpOptions } = httpSchemas(schemaKit);
-  return z.strictObject({
-    name: name(),
-    url: httpAddress.describe('Where purge requests are sent'),
-    method: z.enum(['PURGE', 'BAN', 'POST', 'PUT', 'DELETE', 'GET']).default('PURGE'),
-    header: headerName.default('xkey-purge').describe('Carries the keys'),
-    headers: httpOptions.headers,
-  });
+const purgeTarget = z.strictObject({
+  name: name(),
+  url: httpAddress.describe('Where purge requests are sent'),
+  method: z.enum(['PURGE', 'BAN', 'POST', 'PUT', 'DELETE', 'GET']).default('PURGE'),
+  header: headerName.default('xkey-purge').describe('Carries the keys'),
+  headers: httpOptions.headers,
 });
 
-const notifyTarget = z.lazy(() =>
-  z.strictObject({
-    name: name(),
-    url: httpSchemas(schemaKit).httpAddress.describe('Where notifications are posted'),
-    secret: text.describe('Signs the body: X-Hub-Signature-256'),
-    events: z
-      .array(z.enum(NOTIFIED_EVENTS))
-      .min(1)
-      .default([...NOTIFIED_EVENTS])
-      .describe('All of them when absent'),
-  }),
-);
+const notifyTarget = z.strictObject({
+  name: name(),
+  url: httpAddress.describe('Where notifications are posted'),
+  secret: text.describe('Signs the body: X-Hub-Signature-256'),
+  events: z
+    .array(z.enum(NOTIFIED_EVENTS))
+    .min(1)
+    .default([...NOTIFIED_EVENTS])
+    .describe('All of them when absent'),
+});
 
 const UNIQUE = { error: 'must not contain two targets with the same name' };
 

@@ -50,6 +50,7 @@ describe('settings without a file', () => {
       accessLog: { file: null, format: 'combined' },
       processes: 1,
       prefixes: ['', '/geowebcache', '/geoserver/gwc'],
+      compatibility: [],
       trustedProxies: [],
       publicUrl: null,
       surrogateKeys: null,
@@ -121,6 +122,22 @@ describe('problems', () => {
       'layers[0].formats[0].quality image/png has no options, got 80',
       'layers[0].formats[1].colors image/webp has only quality, lossless, got 9',
       'layers[0].formats[2].quality must be at least 1, got 0',
+    ]);
+  });
+
+  it.each([
+    ["{ name: TIME, type: time, values: '2026-01-01/now' }", /2026-01-01\/now must be a time such as/],
+    ['{ name: TIME, type: time }', /parameters\[0\] needs values/],
+    ["{ name: TIME, type: time, values: '2026', regex: a }", /regex does not go with type: time/],
+    [
+      "{ name: TIME, type: time, values: '2026', default: soon }",
+      /The default of parameter TIME must be latest or/,
+    ],
+    ["{ name: A, values: 'a' }", /values must be a list/],
+    ["{ name: A, values: ['a'], nearest: true }", /nearest goes only with type: time/],
+  ])('the parameter %s is refused', (parameter, problem) => {
+    expect(problemsOf(`layers:${WMS_LAYER}    parameters: [${parameter}]\n`)).toEqual([
+      expect.stringMatching(problem),
     ]);
   });
 

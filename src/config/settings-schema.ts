@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { createLayerSchema, extentSchema } from '../catalog/layer-declaration.ts';
 import { changeFeedOptions } from '../changes/change-options.ts';
+import { COMPATIBLE_PROGRAMS } from '../domain/compatible-programs.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
 import { scheduleBody } from '../http/api/schedule-document.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
-import { flag, schemaKit, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
+import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
 import { SOURCE_DRIVERS, type SourceSchemas } from '../sources/drivers.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
@@ -15,26 +16,24 @@ import { notifySchema, purgeSchema } from './delivery-schemas.ts';
 // Each driver owns its options; here they become one choice by `type`.
 const storeSchema = z.discriminatedUnion(
   'type',
-  STORE_DRIVERS.map(({ options }) => options(schemaKit)) as unknown as StoreSchemas,
+  STORE_DRIVERS.map(({ options }) => options) as unknown as StoreSchemas,
 );
 export const sourceSchema = z.discriminatedUnion(
   'type',
-  SOURCE_DRIVERS.map(({ options }) => options(schemaKit)) as unknown as SourceSchemas,
+  SOURCE_DRIVERS.map(({ options }) => options) as unknown as SourceSchemas,
 );
 
 /** The body of `POST /api/v1/schedules` without its layer; polygons are drawn in the console. */
-const scheduleSchema = z.lazy(() =>
-  scheduleBody
-    .omit({
-      layer: true,
-      area: true,
-      areaCrs: true,
-      tileFailureRetryCount: true,
-      tileFailureRetryWaitTime: true,
-      totalFailuresBeforeAborting: true,
-    })
-    .extend({ type: z.enum(SCHEDULED_WORK).describe('What to do') }),
-);
+const scheduleSchema = scheduleBody
+  .omit({
+    layer: true,
+    area: true,
+    areaCrs: true,
+    tileFailureRetryCount: true,
+    tileFailureRetryWaitTime: true,
+    totalFailuresBeforeAborting: true,
+  })
+  .extend({ type: z.enum(SCHEDULED_WORK).describe('What to do') });
 
 const layerSchema = createLayerSchema(sourceSchema, scheduleSchema);
 
@@ -85,6 +84,10 @@ const serverSchema = z.strictObject({
     .min(1)
     .default(['', '/geowebcache', '/geoserver/gwc'])
     .describe('Paths below which everything is offered'),
+  compatibility: z
+    .array(z.enum(COMPATIBLE_PROGRAMS))
+    .default([])
+    .describe('Programs whose tile addresses are answered too'),
   trustedProxies: texts.default([]).describe('Proxies whose X-Forwarded-* headers are trusted'),
   publicUrl: z
     .string()
@@ -124,33 +127,28 @@ const rolesSchema = () =>
 
 const LOOPBACK_ISSUER = /^http:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?(\/|$)/;
 
-const oidcSchema = z.lazy(() =>
-  z.strictObject({
-    issuer: z
-      .string()
-      .refine((url) => URL.canParse(url) && (url.startsWith('https://') || LOOPBACK_ISSUER.test(url)), {
-        error: 'must be an https address; http is allowed on this machine only',
-      })
-      .describe('Address of the issuer, without /.well-known/openid-configuration'),
-    clientId: text.describe('Name of this server at the issuer'),
-    clientSecret: text.describe('Secret of this server at the issuer'),
-    scopes: texts.default(['openid', 'profile']).describe('Scopes to request'),
-    audience: text.nullable().default(null).describe('Audience of bearer tokens; null: clientId'),
-    roleClaim: text
-      .default('groups')
-      .describe('Claim that names groups, or a path such as realm_access.roles'),
-    roles: rolesSchema(),
-    layersClaim: text.nullable().default(null).describe('Claim that lists layers; null: all layers'),
-  }),
-);
+const oidcSchema = z.strictObject({
+  issuer: z
+    .string()
+    .refine((url) => URL.canParse(url) && (url.startsWith('https://') || LOOPBACK_ISSUER.test(url)), {
+      error: 'must be an https address; http is allowed on this machine only',
+    })
+    .describe('Address of the issuer, without /.well-known/openid-configuration'),
+  clientId: text.describe('Name of this server at the issuer'),
+  clientSecret: text.describe('Secret of this server at the issuer'),
+  scopes: texts.default(['openid', 'profile']).describe('Scopes to request'),
+  audience: text.nullable().default(null).describe('Audience of bearer tokens; null: clientId'),
+  roleClaim: text.default('groups').describe('Claim that names groups, or a path such as realm_access.roles'),
+  roles: rolesSchema(),
+  layersClaim: text.nullable().default(null).describe('Claim that lists layers; null: all layers'),
+});
 
-const proxyLoginSchema = z.lazy(() => {
-  const headerName = z.string().regex(/^[A-Za-z0-9-]+$/, { error: 'must be the name of a header' });
-  return z.strictObject({
-    user: headerName.describe('Header with the name of the user'),
-    groups: headerName.describe('Header with the groups of the user, separated by commas'),
-    roles: rolesSchema(),
-  });
+const headerName = z.string().regex(/^[A-Za-z0-9-]+$/, { error: 'must be the name of a header' });
+
+const proxyLoginSchema = z.strictObject({
+  user: headerName.describe('Header with the name of the user'),
+  groups: headerName.describe('Header with the groups of the user, separated by commas'),
+  roles: rolesSchema(),
 });
 
 const tasksSchema = z.strictObject({
@@ -171,65 +169,62 @@ const tasksSchema = z.strictObject({
 const MAX_TILE_SIZE = 4096;
 
 const LADDERS = ['resolutions', 'scaleDenominators', 'levels'];
-const gridSetSchema = z.lazy(() => {
-  const pixelsSchema = whole(1, MAX_TILE_SIZE);
-  const ladderSchema = z.array(z.number().positive()).min(1).max(MAX_LEVELS);
-  return z
-    .strictObject({
-      name: z.string().min(1).max(200),
-      description: z.string().default(''),
-      srs: z.int().positive().describe('EPSG code, e.g. 2154'),
-      projection: z
-        .string()
-        .min(1)
-        .max(1000)
-        .optional()
-        .describe('PROJ definition of the CRS, e.g. +proj=utm +zone=32 +ellps=GRS80; common codes need none'),
-      extent: extentSchema,
-      resolutions: ladderSchema.optional().describe('CRS units per pixel, falling'),
-      scaleDenominators: ladderSchema.optional().describe('Scale denominators, falling'),
-      levels: whole(1, MAX_LEVELS).optional().describe('A number of levels, each halving the resolution'),
-      levelNames: texts.optional().describe('Identifiers of the levels towards clients'),
-      tileSize: z
-        .union([pixelsSchema, z.tuple([pixelsSchema, pixelsSchema])])
-        .default(256)
-        .describe('Pixels: one number, or [width, height]'),
-      metersPerUnit: z
-        .number()
-        .positive()
-        .optional()
-        .describe('1, or what a degree measures at the equator for EPSG:4326, when absent'),
-      pixelSize: z.number().positive().default(0.00028).describe('Metres a pixel measures on a screen'),
-      alignTopLeft: flag.describe('Rows start at the top of the extent instead of its bottom'),
-      yCoordinateFirst: z
-        .boolean()
-        .optional()
-        .describe('The CRS names its axes y first (WMS 1.3.0, WMTS); what the EPSG says of it when absent'),
-    })
-    .refine((given) => LADDERS.filter((key) => Object.hasOwn(given, key)).length === 1, {
-      error: 'needs exactly one of resolutions, scaleDenominators and levels',
-    });
-});
+const pixelsSchema = whole(1, MAX_TILE_SIZE);
+const ladderSchema = z.array(z.number().positive()).min(1).max(MAX_LEVELS);
+
+const gridSetSchema = z
+  .strictObject({
+    name: z.string().min(1).max(200),
+    description: z.string().default(''),
+    srs: z.int().positive().describe('EPSG code, e.g. 2154'),
+    projection: z
+      .string()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('PROJ definition of the CRS, e.g. +proj=utm +zone=32 +ellps=GRS80; common codes need none'),
+    extent: extentSchema,
+    resolutions: ladderSchema.optional().describe('CRS units per pixel, falling'),
+    scaleDenominators: ladderSchema.optional().describe('Scale denominators, falling'),
+    levels: whole(1, MAX_LEVELS).optional().describe('A number of levels, each halving the resolution'),
+    levelNames: texts.optional().describe('Identifiers of the levels towards clients'),
+    tileSize: z
+      .union([pixelsSchema, z.tuple([pixelsSchema, pixelsSchema])])
+      .default(256)
+      .describe('Pixels: one number, or [width, height]'),
+    metersPerUnit: z
+      .number()
+      .positive()
+      .optional()
+      .describe('1, or what a degree measures at the equator for EPSG:4326, when absent'),
+    pixelSize: z.number().positive().default(0.00028).describe('Metres a pixel measures on a screen'),
+    alignTopLeft: flag.describe('Rows start at the top of the extent instead of its bottom'),
+    yCoordinateFirst: z
+      .boolean()
+      .optional()
+      .describe('The CRS names its axes y first (WMS 1.3.0, WMTS); what the EPSG says of it when absent'),
+  })
+  .refine((given) => LADDERS.filter((key) => Object.hasOwn(given, key)).length === 1, {
+    error: 'needs exactly one of resolutions, scaleDenominators and levels',
+  });
 
 const SHAPES = ['bounds', 'wkt', 'geojson', 'file'];
-const areaSchema = z.lazy(() =>
-  z
-    .strictObject({
-      name: z.string().min(1).max(200),
-      srs: z
-        .string()
-        .regex(/^EPSG:[1-9]\d{0,5}$/, { error: 'must be a CRS such as EPSG:4326' })
-        .default('EPSG:4326')
-        .describe('CRS of its coordinates, x before y always'),
-      bounds: extentSchema.optional(),
-      wkt: text.optional().describe('POLYGON or MULTIPOLYGON'),
-      geojson: z.looseObject({}).optional().describe('GeoJSON: polygons, or features of these'),
-      file: text.optional().describe('A GeoJSON file; relative to the configuration file'),
-    })
-    .refine((given) => SHAPES.filter((key) => Object.hasOwn(given, key)).length === 1, {
-      error: `needs exactly one of ${SHAPES.join(', ')}`,
-    }),
-);
+const areaSchema = z
+  .strictObject({
+    name: z.string().min(1).max(200),
+    srs: z
+      .string()
+      .regex(/^EPSG:[1-9]\d{0,5}$/, { error: 'must be a CRS such as EPSG:4326' })
+      .default('EPSG:4326')
+      .describe('CRS of its coordinates, x before y always'),
+    bounds: extentSchema.optional(),
+    wkt: text.optional().describe('POLYGON or MULTIPOLYGON'),
+    geojson: z.looseObject({}).optional().describe('GeoJSON: polygons, or features of these'),
+    file: text.optional().describe('A GeoJSON file; relative to the configuration file'),
+  })
+  .refine((given) => SHAPES.filter((key) => Object.hasOwn(given, key)).length === 1, {
+    error: `needs exactly one of ${SHAPES.join(', ')}`,
+  });
 
 /** The configuration file. Flags and environment variables override it; every absent key has a default. */
 export const settingsSchema = z.strictObject({

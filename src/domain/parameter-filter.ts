@@ -3,6 +3,7 @@ import { RE2JS } from 're2js';
 import { hintFor, someOf } from '../lib/closest-name.ts';
 import { javaFloat } from '../lib/java-number.ts';
 import { invalid, misconfigured, shortened, TilewardenError } from './errors.ts';
+import type { TimeDimension } from './time-values.ts';
 
 /** Decides which values of one request parameter make a tile set of their own. */
 export interface ParameterFilter {
@@ -11,6 +12,8 @@ export interface ParameterFilter {
   readonly defaultValue: string;
   /** The allowed values, if they can be listed. */
   readonly values: readonly string[] | null;
+  /** Of a time parameter: its values are instants, and its default may move. */
+  readonly times?: TimeDimension;
   /** The effective value: normalised, or the nearest allowed. Throws `parameter-refused`. */
   apply(value: string): string;
 }
@@ -20,6 +23,10 @@ export interface ParameterSelection {
   /** Null when every value is its default. */
   readonly id: string | null;
   readonly values: ReadonlyMap<string, string>;
+  /** One of the values is an instant: whether it is listed, and which one is the default, depends on the time. */
+  readonly timed?: true;
+  /** The text of a `Warning` header. */
+  readonly note?: string;
 }
 
 interface FilterOptions {
@@ -77,12 +84,33 @@ export function selectParameters(
   if (filters.length === 0) return { id: null, values };
   const upperCased = withUpperCaseNames(given);
   let allDefault = true;
+  const moving: { timed?: true; note?: string } = {};
   for (const filter of filters) {
-    const value = filter.apply(upperCased.get(filter.name) ?? '');
-    allDefault &&= value === filter.defaultValue;
+    const given = upperCased.get(filter.name) ?? '';
+    const value = filter.apply(given);
     values.set(filter.name, value);
+    const { times } = filter;
+    // The default may be another one tomorrow: tiles are named by their instant.
+    allDefault &&= !times && value === filter.defaultValue;
+    if (!times) continue;
+    moving.timed = true;
+    const note = times.noteFor(given, value);
+    if (note !== null) moving.note = note;
   }
-  return { id: allDefault ? null : parametersIdOf(values), values };
+  return { id: allDefault ? null : parametersIdOf(values), values, ...moving };
+}
+
+/** Without times, which are bounded by their list; null: all others are defaults. */
+export function idWithoutTimes(
+  filters: readonly ParameterFilter[],
+  values: ReadonlyMap<string, string>,
+): string | null {
+  const others = filters.filter(({ times }) => !times);
+  const left = new Map([...values].filter(([name]) => others.some((filter) => filter.name === name)));
+  const allDefault = others.every(
+    ({ name, defaultValue }) => (left.get(name) ?? defaultValue) === defaultValue,
+  );
+  return allDefault ? null : parametersIdOf(left);
 }
 
 /**
@@ -227,7 +255,7 @@ function compile(name: string, regex: string, ignoreCase: boolean): RE2JS {
   }
 }
 
-function checkedName(name: string): string {
+export function checkedName(name: string): string {
   if (PARAMETER_NAME.test(name)) return name.toUpperCase();
   throw misconfigured(
     `Parameter name ${JSON.stringify(name)} must be a letter or _ followed by up to 63 of A-Z, 0-9, _ . : -`,
@@ -249,7 +277,11 @@ function withDefault(listed: readonly string[], defaultValue: string): readonly 
   return defaultValue === '' || listed.includes(defaultValue) ? listed : [defaultValue, ...listed];
 }
 
-function parameterRefused(name: string, value: string, allowed: readonly string[] | null): TilewardenError {
+export function parameterRefused(
+  name: string,
+  value: string,
+  allowed: readonly string[] | null,
+): TilewardenError {
   const violation = `${shortened(value)} violates filter for parameter ${name}`;
   if (!allowed) return new TilewardenError('parameter-refused', violation);
   return new TilewardenError('parameter-refused', `${violation}; allowed: ${someOf(allowed)}`);

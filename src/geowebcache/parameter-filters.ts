@@ -17,6 +17,8 @@ import {
 /** In the configuration file's form. */
 interface Filter {
   readonly name: string;
+  /** GeoWebCache has no times: they are left out. */
+  readonly type?: string;
   readonly default?: string | number;
   readonly values?: readonly (string | number)[];
   readonly regex?: string;
@@ -122,8 +124,8 @@ function readNormalize(filter: WireElement): { readonly normalize?: string } {
 
 /** Any style is written as GeoServer's filter: its clients add one where they find none. */
 export function writeParameterFilters(filters: unknown): DocumentNode | null {
-  if (!Array.isArray(filters) || filters.length === 0) return null;
-  return nodeOf('parameterFilters', filters.map(writeFilter));
+  const written = Array.isArray(filters) ? filters.filter(({ type }: Filter) => type === undefined) : [];
+  return written.length === 0 ? null : nodeOf('parameterFilters', written.map(writeFilter));
 }
 
 function writeFilter(filter: Filter): DocumentNode {

@@ -14,6 +14,7 @@ import {
   type HttpServerOptions,
   listen,
 } from './server.ts';
+import { createRewrite } from './services/compatibility.ts';
 
 /** Publishes a figure of this process; returns a function for those of the other processes of the server. */
 export type ShareFigure = <Figure>(name: string, read: () => Figure) => () => readonly Figure[];
@@ -68,7 +69,13 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
   const accessOf = (layer: string) => deps.catalog.layer(layer)?.layer.access ?? null;
   return createHttpAppOver(
     routes,
-    { ...deps, accessOf, audit: accounts.audit, keys: accounts.readerKeys },
+    {
+      ...deps,
+      accessOf,
+      audit: accounts.audit,
+      keys: accounts.readerKeys,
+      rewrite: createRewrite(options.compatibility ?? [], deps.catalog),
+    },
     options,
   );
 }

@@ -6,6 +6,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
+import type { CompatibleProgram } from '../domain/compatible-programs.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import { errorCode } from '../lib/error-code.ts';
@@ -17,6 +18,7 @@ import { createRouter } from './hits/router.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
 import { type HttpProblemCode, statusOf } from './problems.ts';
 import type { Route } from './route.ts';
+import type { Rewrite } from './services/compatibility.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -24,6 +26,8 @@ export interface HttpServerOptions {
   readonly port: number;
   /** All paths exist below each of these, e.g. `['', '/geowebcache']`. */
   readonly prefixes: readonly string[];
+  /** Other programs whose addresses are offered too. */
+  readonly compatibility?: readonly CompatibleProgram[];
   readonly trustedProxies: readonly string[];
   /** The server's address for clients; null: the one that each request names. */
   readonly publicUrl?: string | null;
@@ -77,7 +81,7 @@ export async function listen(app: HttpApp, options: HttpServerOptions) {
 type DispatcherDeps = Pick<
   DispatcherOptions,
   'access' | 'accessOf' | 'audit' | 'keys' | 'accessLog' | 'log' | 'flush' | 'isAway'
->;
+> & { readonly rewrite?: Rewrite | null };
 
 export function createHttpAppOver(
   routes: readonly Route[],
@@ -87,7 +91,7 @@ export function createHttpAppOver(
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const dispatcher = createDispatcher({
     ...deps,
-    router: createRouter(routes, options.prefixes),
+    router: createRouter(routes, options.prefixes, deps.rewrite ?? null),
     trusts: createProxyTrust(options.trustedProxies),
     publicUrl: options.publicUrl ?? null,
     limits,

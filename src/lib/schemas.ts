@@ -1,17 +1,4 @@
-import {
-  array,
-  boolean,
-  int,
-  literal,
-  number,
-  record,
-  strictObject,
-  string,
-  tuple,
-  union,
-  url,
-  z,
-} from 'zod';
+import { z } from 'zod';
 import { parseSize } from './size.ts';
 
 /** Building blocks of many settings. */
@@ -30,17 +17,7 @@ export const sizeSchema = z
   })
   .describe('Bytes, or a number with a unit such as 64 MiB');
 
-/** By name: the library as a whole would bring its messages in sixty languages into the build. */
-const basic = { array, boolean, int, literal, number, record, strictObject, string, tuple, union, url };
-const forDrivers = { ...basic, discriminatedUnion: z.discriminatedUnion, enum: z.enum };
-
-/** Handed to drivers, which declare their options without loading the library: only what reads settings loads it. */
-export const schemaKit = { z: forDrivers, text, texts, flag, whole, sizeSchema };
-export type SchemaKit = typeof schemaKit;
-
 /** Of the options of each driver in a list. */
 export type DriverSchemas<Drivers> = {
-  [At in keyof Drivers]: Drivers[At] extends { readonly options: (...kit: never) => infer Schema }
-    ? Schema
-    : never;
+  [At in keyof Drivers]: Drivers[At] extends { readonly options: infer Schema } ? Schema : never;
 };

@@ -10,7 +10,6 @@ import {
 import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { type Format, formatOf } from '../domain/format.ts';
-import { schemaKit } from '../lib/schemas.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
@@ -76,12 +75,12 @@ function serverOf(mode: Mode): MockWms {
 function openSource(mode: Mode, format: Format, upstream: UpstreamClient): TileSource {
   const { url } = serverOf(mode);
   if (mode === 'metatile') {
-    return openWmsSource(wmsSourceOptions(schemaKit).parse({ type: 'wms', url, layers: 'roads' }), {
+    return openWmsSource(wmsSourceOptions.parse({ type: 'wms', url, layers: 'roads' }), {
       upstream,
     });
   }
   const template = `${url}/{z}/{x}/{y}.${format.extensions[0]}`;
-  return openXyzSource(xyzSourceOptions(schemaKit).parse({ type: 'xyz', url: template }), { upstream });
+  return openXyzSource(xyzSourceOptions.parse({ type: 'xyz', url: template }), { upstream });
 }
 
 async function isKept(harness: PipelineHarness): Promise<boolean> {

@@ -8,7 +8,6 @@ import { type Format, formatOf } from '../domain/format.ts';
 import { boundsOfTile } from '../domain/grid-set.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { schemaKit } from '../lib/schemas.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import {
   openUpstreamClient,
@@ -71,7 +70,7 @@ function openUpstream(limits: Partial<UpstreamLimits>): UpstreamClient {
 }
 
 function openSource(upstream: UpstreamClient): TileSource {
-  return openWmsSource(wmsSourceOptions(schemaKit).parse({ type: 'wms', url: wms.url, layers: 'roads' }), {
+  return openWmsSource(wmsSourceOptions.parse({ type: 'wms', url: wms.url, layers: 'roads' }), {
     upstream,
   });
 }

@@ -1,4 +1,4 @@
-import type { ParameterSets } from '../catalog/parameter-sets.ts';
+import { countedSet, type ParameterSets } from '../catalog/parameter-sets.ts';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { subsetContains } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
@@ -351,9 +351,9 @@ class Pipeline implements TilePipeline {
     }
   }
 
-  async #mayStore({ set, bound }: ResolvedTileSet): Promise<boolean> {
-    if (set.parametersId === null || !this.#parameterSets) return true;
-    return this.#parameterSets.admit(set, bound.store);
+  async #mayStore(tiles: ResolvedTileSet): Promise<boolean> {
+    if (tiles.set.parametersId === null || !this.#parameterSets) return true;
+    return this.#parameterSets.admit(...countedSet(tiles));
   }
 
   #readFailed(tiles: ResolvedTileSet, error: unknown): void {

@@ -1,4 +1,4 @@
-import type { ParameterSets } from '../catalog/parameter-sets.ts';
+import { countedSet, type ParameterSets } from '../catalog/parameter-sets.ts';
 import { falseIfOutdated, TilewardenError } from '../domain/errors.ts';
 import { MADE_BY_REQUEST, type TileIndex } from '../domain/tile-key.ts';
 import { intersectRects, rectContains, sizeOfRect, type TileRect, tilesOfRect } from '../domain/tile-rect.ts';
@@ -82,7 +82,7 @@ export function createRenewer(
     const within = intersectRects(request.within, request.metatile.rect);
     if (!within) return NOTHING_DONE;
     if (!isKept(request.tiles, request.metatile.z)) return { ...NOTHING_DONE, present: sizeOfRect(within) };
-    await parameterSets?.require(request.tiles.set, request.tiles.bound.store);
+    await parameterSets?.require(...countedSet(request.tiles));
     const after = flights.started;
     let upstreamRequests = 0;
     const onStart = () => upstreamRequests++;

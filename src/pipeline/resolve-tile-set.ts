@@ -32,8 +32,13 @@ export function resolveTileSet(bound: BoundLayer, names: TileSetNames): Resolved
   const { layer } = bound;
   const subset = names.gridSet === null ? layer.gridSubsets[0] : gridSubsetOf(layer, names.gridSet);
   const format = names.format === null ? layer.formats[0] : formatOfLayer(layer, names.format);
-  const plain = names.parameters.size === 0 || layer.parameters.length === 0;
+  const plain = layer.parameters.length === 0 || (names.parameters.size === 0 && !isTimed(layer));
   return plain ? plainTileSet(bound, subset, format) : makeTileSet(bound, subset, format, names.parameters);
+}
+
+/** Its default tile set is another one tomorrow. */
+function isTimed({ parameters }: BoundLayer['layer']): boolean {
+  return parameters.some(({ times }) => times !== undefined);
 }
 
 /** Throws `tile-outside`, which names the allowed range. */

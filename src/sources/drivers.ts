@@ -1,5 +1,5 @@
-import type { z as Zod } from 'zod';
-import type { DriverSchemas, SchemaKit } from '../lib/schemas.ts';
+import { z } from 'zod';
+import type { DriverSchemas } from '../lib/schemas.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { arcgisDriver } from './arcgis/arcgis-source.ts';
 import { archiveDriver } from './archive/archive-source.ts';
@@ -14,10 +14,12 @@ const PART_DRIVERS = [wmsDriver, wmtsDriver, xyzDriver, arcgisDriver, archiveDri
 
 type PartSchemas = DriverSchemas<typeof PART_DRIVERS>;
 /** Sources that have pictures of their own. */
-export type PartSettings = Zod.output<PartSchemas[number]>;
+export type PartSettings = z.output<PartSchemas[number]>;
 
-const partSchema = (kit: SchemaKit) =>
-  kit.z.discriminatedUnion('type', PART_DRIVERS.map(({ options }) => options(kit)) as unknown as PartSchemas);
+const partSchema = z.discriminatedUnion(
+  'type',
+  PART_DRIVERS.map(({ options }) => options) as unknown as PartSchemas,
+);
 
 function partDriverOf({ type }: PartSettings): SourceDriver<PartSettings> {
   return driverIn<PartSettings>(PART_DRIVERS, type);
@@ -32,7 +34,7 @@ export const SOURCE_DRIVERS = [
 
 /** The schemas of the options, in the order of the drivers. */
 export type SourceSchemas = DriverSchemas<typeof SOURCE_DRIVERS>;
-export type SourceSettings = Zod.output<SourceSchemas[number]>;
+export type SourceSettings = z.output<SourceSchemas[number]>;
 
 export function sourceDriverOf({ type }: Pick<SourceSettings, 'type'>): SourceDriver<SourceSettings> {
   return driverIn<SourceSettings>(SOURCE_DRIVERS, type);

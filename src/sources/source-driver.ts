@@ -2,15 +2,14 @@ import type { z as Zod } from 'zod';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { NamedArea } from '../domain/named-area.ts';
 import type { Env } from '../lib/env.ts';
-import type { SchemaKit } from '../lib/schemas.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { LayerReader, TileSource } from './tile-source.ts';
 import type { SourceUpstream } from './upstream/upstream-client.ts';
 
-/** A kind of source as other rooms see it. `drivers.ts` lists them. Its value does not load the schema library. */
+/** A kind of source as other rooms see it. `drivers.ts` lists them. */
 export interface SourceDriver<Options = unknown> {
   readonly type: string;
-  readonly options: (kit: SchemaKit) => Zod.ZodType<Options>;
+  readonly options: Zod.ZodType<Options>;
   /** Options that every account may see: none with a secret. Of `url` the query and the user are left out. */
   readonly shown: readonly OptionName<Options>[];
   /** Options that change no picture: secrets, and limits of a connection. Tiles depend on all others. */

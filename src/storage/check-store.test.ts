@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { TilewardenError } from '../domain/errors.ts';
-import { schemaKit } from '../lib/schemas.ts';
 import { checkStore } from './check-store.ts';
 import { createMemoryStore } from './segments/memory-store.ts';
 import { memoryStoreOptions } from './segments/memory-store-options.ts';
 import type { Store } from './store.ts';
 
-const store = () => createMemoryStore(memoryStoreOptions(schemaKit).parse({ type: 'memory' }));
+const store = () => createMemoryStore(memoryStoreOptions.parse({ type: 'memory' }));
 
 describe('checking a store', () => {
   it('a store check passes on a store that writes and reads, every time, and leaves no layer behind', async () => {

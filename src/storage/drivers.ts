@@ -31,8 +31,7 @@ export async function openStore(
   const all: StoreTools = {
     ...tools,
     async openCopies() {
-      const { schemaKit } = await import('../lib/schemas.ts');
-      return segmentsDriver.open(segmentsDriver.options(schemaKit).parse({ type: 'bundle' }), all);
+      return segmentsDriver.open(segmentsDriver.options.parse({ type: 'bundle' }), all);
     },
   };
   // Nothing is ever in it, so that every tile is read by the process that has the database.

@@ -3,16 +3,15 @@ import type { Database } from '../db/database.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
-import type { SchemaKit } from '../lib/schemas.ts';
 import type { Outage, Store } from './store.ts';
 
 /**
- * All that the other rooms know of a kind of store. `drivers.ts` lists them. A driver's value loads neither the schema
- * library nor what opens the store: processes that use another store do without.
+ * All that the other rooms know of a kind of store. `drivers.ts` lists them. A driver's value does not load
+ * what opens the store: processes that use another store do without.
  */
 export interface StoreDriver<Options = unknown> {
   readonly type: string;
-  readonly options: (kit: SchemaKit) => Zod.ZodType<Options>;
+  readonly options: Zod.ZodType<Options>;
   /**
    * `disk`: in a folder of this machine. `memory`: of one process, until it ends. `shared`: every node sees the same
    * tiles, and the database lists them.

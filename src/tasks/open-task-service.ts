@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { ParameterSets } from '../catalog/parameter-sets.ts';
+import { countedSet, type ParameterSets } from '../catalog/parameter-sets.ts';
 import { type Database, type Lead, leadAlone } from '../db/database.ts';
 import { VISITS_PER_TURN } from '../domain/area-cover.ts';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
@@ -108,7 +108,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     const planned = await plan(draft);
     const { request, plan: cut, tilesTotal, tiles } = planned;
     if (request.order === 'use' && tilesTotal === 0n) throw invalid('order use: no use is recorded there.');
-    if (makesTiles(request.type)) await options.parameterSets?.require(tiles.set, tiles.bound.store);
+    if (makesTiles(request.type)) await options.parameterSets?.require(...countedSet(tiles));
     const archive = draft.archive && { archive: await archiveOf(draft.archive, planned) };
     const task: NewTask = {
       request: { ...request, ...archive },
@@ -209,8 +209,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     async estimate(draft, combinations) {
       const planned = await plan(draft);
       const { layer, type } = planned.request;
-      const { set, bound } = planned.tiles;
-      if (makesTiles(type)) await options.parameterSets?.requireRoom(set, bound.store);
+      if (makesTiles(type)) await options.parameterSets?.requireRoom(...countedSet(planned.tiles));
       const earlier = await store.list({
         layers: [layer],
         types: [type],

@@ -5,7 +5,6 @@ import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { type Metatile, metatileAt, metatileImage } from '../../src/domain/metatile.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { schemaKit } from '../../src/lib/schemas.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { MetatileCutter } from '../../src/raster/metatile-cutter.ts';
 import { copyPart, type RasterImage, samplesOf } from '../../src/raster/raster-image.ts';
@@ -58,7 +57,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
       row,
     ) as Metatile;
     const shape = metatileImage(gridSet, metatile, evenGutter(gutter));
-    const options = wmsSourceOptions(schemaKit).parse({
+    const options = wmsSourceOptions.parse({
       type: 'wms',
       url: mapServer.url,
       layers: 'land',
@@ -121,7 +120,7 @@ describe('a WMS layer on MapServer', needs('mapserver'), () => {
   async function fetchWorld(declared: object, parameters: readonly [string, string][] = []) {
     const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
     if (!gridSet) throw new Error('no grid set');
-    const options = wmsSourceOptions(schemaKit).parse({ type: 'wms', url: mapServer.url, ...declared });
+    const options = wmsSourceOptions.parse({ type: 'wms', url: mapServer.url, ...declared });
     const metatile = metatileAt(createGridSubset(gridSet), { columns: 1, rows: 1 }, 0, 0, 0) as Metatile;
     const answer = await openWmsSource(options, { upstream }).fetch({
       gridSet,

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { schemaKit } from '../../src/lib/schemas.ts';
 import { openS3Objects } from '../../src/storage/s3/s3-objects.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -61,7 +60,7 @@ function tilesIn(bytes: Buffer): number {
 
 /** Names of what is kept of exports in the bucket, whole or not. */
 async function kept(cluster: Cluster): Promise<readonly string[]> {
-  const options = s3StoreOptions(schemaKit).parse(cluster.store);
+  const options = s3StoreOptions.parse(cluster.store);
   const tools = { clock: systemClock, random: systemRandom, log: silentLogger };
   const bucket = await openS3Objects(options, tools);
   const folder = `${options.prefix}exports/`;

@@ -8,7 +8,6 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { schemaKit } from '../../src/lib/schemas.ts';
 import { openPackStore } from '../../src/storage/objects/pack-store.ts';
 import { pagesIn } from '../../src/storage/read-tiles.ts';
 import { openS3Objects } from '../../src/storage/s3/s3-objects.ts';
@@ -280,7 +279,7 @@ export class Chaos {
     const tools = { clock: systemClock, random: systemRandom, log: silentLogger };
     const database = await openDatabase({ location, ...tools });
     const given = { ...tools, name: 'default', database, sweeps: () => false };
-    const checked = s3StoreOptions(schemaKit).parse(options);
+    const checked = s3StoreOptions.parse(options);
     const openBucket = () => openS3Objects(checked, tools);
     const store = await openPackStore(checked, { ...given, openBucket });
     const pages = sortedPages(await collect(pagesIn(store, { set: SET })));

@@ -12,7 +12,9 @@ import { readTile } from '../../src/changes/places-of-tiles.ts';
 import { tileRequestIn } from '../../src/cli/access-log-pages.ts';
 import { createDocumentReader } from '../../src/config/document-reader.ts';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
+import { readInstant, readPeriod } from '../../src/domain/iso-time.ts';
 import { createParameterFilter, selectParameters } from '../../src/domain/parameter-filter.ts';
+import { readTimeValues } from '../../src/domain/time-values.ts';
 import { readDocument } from '../../src/geowebcache/read-document.ts';
 import { openAccessLog } from '../../src/http/access-log.ts';
 import { returnPath } from '../../src/http/api/oidc-login.ts';
@@ -126,6 +128,14 @@ const GEOJSON = {
   points: listed((i) => `[${position(i)}]`, ',', ['{"type":"MultiPoint","coordinates":[', ']}']),
 };
 
+const TIMES: Scanner['texts'] = {
+  ...REPEATED,
+  years: (length) => '2026-01-01,'.repeat(length / 11),
+  intervals: (length) => '2026-01-01T00:00:00Z/now/P1M,'.repeat(length / 29),
+  digits: (length) => `P${'1'.repeat(length)}`,
+  periods: (length) => `P${'1Y'.repeat(length / 2)}`,
+};
+
 export function createScanners(): readonly Scanner[] {
   const app = createTestApp();
   const applier = applierOfChanges();
@@ -171,6 +181,8 @@ export function createScanners(): readonly Scanner[] {
     text('a query', addressLength, (query) => readQuery({ query } as never, loginBody as never), FIELDS),
     text('the query of a map service', addressLength, (query) => readKvp(query)('LAYERS'), FIELDS),
     text('a parameter', addressLength, (value) => selectParameters(filters, new Map([['P1', value]]))),
+    text('an instant', addressLength, (value) => [readInstant(value), readPeriod(value)], TIMES),
+    text('times of capabilities', DOCUMENT, (value) => readTimeValues([value]), TIMES),
     text('a path to return to', addressLength, returnPath),
     ...headers.split(' ').map(header),
     text('a name of this machine', headerSize, isLoopbackHost),

@@ -81,6 +81,10 @@ export const layerResponse = z.object({
   parameters: z.array(
     z.object({ name: z.string(), default: z.string(), values: texts.nullable().describe('null: many') }),
   ),
+  times: z
+    .object({ default: z.string(), count, first: z.string(), last: z.string() })
+    .nullable()
+    .describe('The listed instants of its time parameter; null: it has none'),
   metatile: pair,
   gutter: z.number().int(),
   expireCacheSeconds: z.number().nullable(),
@@ -177,6 +181,7 @@ function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
       return `${layout}: ${file ?? folder}`;
     }),
     ...layerOffer(layer),
+    times: layer.parameters.find(({ times }) => times)?.times?.summary() ?? null,
     metatile: [layer.metatile.columns, layer.metatile.rows],
     ...stateDocument(state),
   };

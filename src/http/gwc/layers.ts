@@ -121,6 +121,7 @@ function merged(document: ReadDocument['document'], former: ShownEntry | null): 
     ...without(before, LAYER_FIELDS),
     ...document,
     formats: withOptions(document.formats, before.formats),
+    parameters: [...timesIn(before.parameters), ...[document.parameters ?? []].flat()],
     source: { ...without(sourceBefore, SOURCE_FIELDS), ...source },
   };
 }
@@ -129,6 +130,10 @@ function merged(document: ReadDocument['document'], former: ShownEntry | null): 
 function withOptions(types: unknown, before: unknown): unknown {
   if (!Array.isArray(types) || !Array.isArray(before)) return types;
   return types.map((type) => before.find((format) => isRecord(format) && format.type === type) ?? type);
+}
+
+function timesIn(parameters: unknown): readonly unknown[] {
+  return Array.isArray(parameters) ? parameters.filter((one) => isRecord(one) && one.type === 'time') : [];
 }
 
 function without(fields: Readonly<Record<string, unknown>>, names: readonly string[]): object {

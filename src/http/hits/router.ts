@@ -3,6 +3,7 @@ import type { PathParams, Target } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { slashAdded } from '../response.ts';
 import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
+import type { Rewrite } from '../services/compatibility.ts';
 
 export interface Match extends Target {
   readonly kind: 'found' | 'method-not-allowed' | 'unknown' | 'malformed';
@@ -50,7 +51,11 @@ interface SegmentPattern {
  * Finds routes by path. Paths are taken apart before they are decoded, and each segment is decoded once:
  * that is what lets a layer's name hold a slash, a dot or a percent sign.
  */
-export function createRouter(routes: readonly Route[], prefixes: readonly string[]) {
+export function createRouter(
+  routes: readonly Route[],
+  prefixes: readonly string[],
+  rewrite: Rewrite | null = null,
+) {
   checkRoutes(routes);
   const placesFor = createPlaceIndex(routes);
   const folders = prefixes.map((prefix) => `${prefix}/`).sort((a, b) => b.length - a.length);
@@ -59,7 +64,8 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
 
   return {
     /** `target` as in the request line. */
-    match(method: string, target: string): Match {
+    match(method: string, given: string): Match {
+      const target = rewritten(given);
       if (method !== 'GET') return find(method, target);
       const known = remembered.get(target);
       if (known) return known;
@@ -69,6 +75,16 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
     },
   };
 
+  /** Ours for an address of another program, which a change of a layer may change. */
+  function rewritten(target: string): string {
+    if (!rewrite) return target;
+    const { path, query } = partsOf(target);
+    const folder = folderOf(path);
+    const prefix = folder?.slice(0, -1) ?? '';
+    const ours = rewrite(path.slice(prefix.length), query);
+    return ours === null ? target : `${prefix}${ours}`;
+  }
+
   /** Tiles are requested repeatedly, and the route of an address does not change. */
   function remember(target: string, match: Match): void {
     if (target.length > MAX_REMEMBERED_LENGTH) return;
@@ -77,10 +93,7 @@ export function createRouter(routes: readonly Route[], prefixes: readonly string
   }
 
   function find(method: string, target: string): Match {
-    const local = target.startsWith('/') ? target : target.replace(AUTHORITY, '');
-    const mark = local.indexOf('?');
-    const path = mark < 0 ? local : local.slice(0, mark);
-    const query = mark < 0 ? '' : local.slice(mark + 1);
+    const { path, query } = partsOf(target);
     if (barePrefixes.has(path)) return matchMethod(BARE_PREFIX, method, path, query, path, NO_PARAMS);
     const folder = folderOf(path);
     if (folder === null) return matchNothing('unknown', 'public', path, query, '');
@@ -110,6 +123,12 @@ const MAX_REMEMBERED_LENGTH = 256;
 
 /** RFC 9112, 3.2.2: a server must also accept the absolute form, `GET http://host/path`. */
 const AUTHORITY = /^https?:\/\/[^/?#]*/i;
+
+function partsOf(target: string): { readonly path: string; readonly query: string } {
+  const local = target.startsWith('/') ? target : target.replace(AUTHORITY, '');
+  const mark = local.indexOf('?');
+  return mark < 0 ? { path: local, query: '' } : { path: local.slice(0, mark), query: local.slice(mark + 1) };
+}
 
 /** The route, or the reason why there is none. */
 export function routeOf({ kind, route, allow }: Match): Route {

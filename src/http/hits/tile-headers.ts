@@ -179,11 +179,16 @@ function commonHeaders(
 ): CommonHeaders {
   // What was drawn for another value is asked for again: the right one may be there then.
   const lifetime = lifetimeOf(tiles, z, warning === undefined ? outcome : 'STALE', standIn);
-  const said = warning === undefined ? [] : ['Warning', warning];
+  const said = [...(warning === undefined ? [] : ['Warning', warning]), ...noteHeaders(tiles)];
   const freshness = ['X-Cache', outcome, ...said, ...cacheControl(lifetime)];
   const place = [...tileSetHeaders(tiles), 'geowebcache-cache-result', CACHE_RESULT[outcome]];
   const lines = joinHeaders([...place, ...SHARED_HEADERS, ...freshness]);
   return { lifetime, freshness, place, lines, bounds: createBoundsText(tiles.subset.gridSet, z) };
+}
+
+/** As GeoServer: the value of a dimension is not the requested one. */
+export function noteHeaders({ selection: { note } }: ResolvedTileSet): Headers {
+  return note === undefined ? [] : ['Warning', `99 tilewarden "${headerText(note)}"`];
 }
 
 /** Columns or rows whose edges are kept as text. */

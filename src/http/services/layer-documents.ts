@@ -124,6 +124,7 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
 }
 
 interface ShelfEntry {
+  readonly times: string;
   readonly service: ServiceDescription;
   readonly layers: readonly Layer[];
   readonly template: Promise<DocumentTemplate>;
@@ -135,14 +136,26 @@ function createTemplateShelf(
 ): (layers: readonly Layer[], service: ServiceDescription) => Promise<DocumentTemplate> {
   let entries: readonly ShelfEntry[] = [];
   return (layers, service) => {
-    const known = entries.find((entry) => entry.service === service && sameLayers(entry.layers, layers));
-    const entry = known ?? { layers, service, template: writeTemplate(write, layers, service) };
+    const times = timesOf(layers);
+    const known = entries.find(
+      (entry) => entry.service === service && entry.times === times && sameLayers(entry.layers, layers),
+    );
+    const entry = known ?? { layers, service, times, template: writeTemplate(write, layers, service) };
     entries = [entry, ...entries.filter((other) => other !== known)].slice(0, MAX_TEMPLATES);
     entry.template.catch(() => {
       entries = entries.filter((other) => other !== entry);
     });
     return entry.template;
   };
+}
+
+/** Differs where layers list other times than before. */
+function timesOf(layers: readonly Layer[]): string {
+  let text = '';
+  for (const { parameters } of layers) {
+    for (const { times } of parameters) if (times) text += `${JSON.stringify(times.summary())}\n`;
+  }
+  return text;
 }
 
 function sameLayers(a: readonly Layer[], b: readonly Layer[]): boolean {

@@ -6,6 +6,7 @@ import { everySubset, type Layer, type Legend } from '../../domain/layer.ts';
 import type { ParameterFilter } from '../../domain/parameter-filter.ts';
 import { projectionOf } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
+import type { TimeDimension } from '../../domain/time-values.ts';
 import { remembered } from '../../lib/get-or-create.ts';
 import { type Html as Markup, html as markup } from '../pages/html.ts';
 import { BASE } from './layer-documents.ts';
@@ -82,14 +83,21 @@ export function stylesOf(layer: Layer): readonly [string, ...string[]] {
 export interface Dimension {
   readonly name: string;
   readonly defaultValue: string;
+  /** Intervals of time by their ends. */
   readonly values: readonly string[];
+  readonly times: TimeDimension | null;
 }
 
 /** Filters whose values can be listed: OGC 07-057r7, table 9, requires values. */
 export function dimensionsOf(layer: Layer): readonly Dimension[] {
   return layer.parameters
     .filter((filter) => !isStyleFilter(filter))
-    .map(({ name, defaultValue, values }) => ({ name, defaultValue, values: values ?? [] }))
+    .map(({ name, defaultValue, values, times = null }) => ({
+      name,
+      defaultValue,
+      values: times?.listed() ?? values ?? [],
+      times,
+    }))
     .filter(({ values }) => values.length > 0);
 }
 

@@ -62,7 +62,8 @@ function createTileMemory(
   const answerTile: TileResponder = (context, tiles, index) => {
     const { version } = catalog;
     const { layer } = tiles.bound;
-    const isWhole = context.released === '' && (context.key !== null || isOpen(layer));
+    const isLasting = context.released === '' && !tiles.selection.timed;
+    const isWhole = isLasting && (context.key !== null || isOpen(layer));
     if (isWhole && !asksForRefresh(context)) remembered.set(context.target, { tiles, index, version });
     return answerAccepted(context, tiles, index);
   };

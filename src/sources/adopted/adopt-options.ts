@@ -1,103 +1,102 @@
 import { z } from 'zod';
 import { text } from '../../lib/schemas.ts';
 
+const folder = text.describe('The folder; relative to the configuration file');
+const name = text.optional().describe("The layer's name there; the layer's own when absent");
+const gridSet = text.optional().describe("The grid set of its tiles; the layer's first when absent");
+const gridSets = z
+  .record(text, text)
+  .default({})
+  .describe('Grid sets that have another name there, by their name here');
+const zoomOffset = z
+  .int()
+  .min(-30)
+  .max(30)
+  .default(0)
+  .describe('Added to its levels it gives the zooms of the grid set');
+const rowsFrom = (usual: 'sw' | 'nw') =>
+  z
+    .enum(['sw', 'nw'])
+    .default(usual)
+    .describe('Where its rows begin: at the bottom of the grid (sw) or at its top (nw)');
+
 /** The cache of another program, whose tiles are served and copied but never changed. */
-export const adoptOptions = z.lazy(() => {
-  const folder = text.describe('The folder; relative to the configuration file');
-  const name = text.optional().describe("The layer's name there; the layer's own when absent");
-  const gridSet = text.optional().describe("The grid set of its tiles; the layer's first when absent");
-  const gridSets = z
-    .record(text, text)
-    .default({})
-    .describe('Grid sets that have another name there, by their name here');
-  const zoomOffset = z
-    .int()
-    .min(-30)
-    .max(30)
-    .default(0)
-    .describe('Added to its levels it gives the zooms of the grid set');
-  const rowsFrom = (usual: 'sw' | 'nw') =>
-    z
-      .enum(['sw', 'nw'])
-      .default(usual)
-      .describe('Where its rows begin: at the bottom of the grid (sw) or at its top (nw)');
-  return z.discriminatedUnion('layout', [
-    z.strictObject({
-      layout: z.literal('geowebcache'),
-      folder,
-      name,
-      gridSets,
-      paths: z
-        .enum(['default', 'tms', 'slippy'])
-        .default('default')
-        .describe('pathGeneratorType of its file blob store'),
-    }),
-    z.strictObject({
-      layout: z.literal('mapcache'),
-      folder,
-      name,
-      gridSets,
-      gridSet: text.optional().describe("The only grid set to look for; all of the layer's when absent"),
-      paths: z.enum(['tilecache', 'arcgis']).default('tilecache').describe('layout of its disk cache'),
-      template: text
+export const adoptOptions = z.discriminatedUnion('layout', [
+  z.strictObject({
+    layout: z.literal('geowebcache'),
+    folder,
+    name,
+    gridSets,
+    paths: z
+      .enum(['default', 'tms', 'slippy'])
+      .default('default')
+      .describe('pathGeneratorType of its file blob store'),
+  }),
+  z.strictObject({
+    layout: z.literal('mapcache'),
+    folder,
+    name,
+    gridSets,
+    gridSet: text.optional().describe("The only grid set to look for; all of the layer's when absent"),
+    paths: z.enum(['tilecache', 'arcgis']).default('tilecache').describe('layout of its disk cache'),
+    template: text
+      .optional()
+      .describe(
+        'Instead of paths: {tileset}, {grid}, {z}, {x}, {y}, {inv_x}, {inv_y}, {ext} below the folder',
+      ),
+    origin: rowsFrom('sw'),
+  }),
+  z.strictObject({
+    layout: z.literal('mapcache-sqlite'),
+    folder,
+    database: text.describe('Its file below the folder, such as tiles.db or {z}.db for each zoom'),
+    name,
+    gridSets,
+    gridSet,
+    origin: rowsFrom('sw'),
+  }),
+  z.strictObject({
+    layout: z.literal('mapproxy'),
+    folder,
+    gridSet,
+    paths: z
+      .enum(['tc', 'mp', 'tms', 'reverse_tms', 'quadkey', 'arcgis'])
+      .default('tc')
+      .describe('directory_layout of its file cache'),
+    zoomOffset,
+    origin: rowsFrom('sw'),
+  }),
+  z.strictObject({ layout: z.literal('mapproxy-sqlite'), folder, gridSet, origin: rowsFrom('sw') }),
+  z.strictObject({
+    layout: z.literal('arcgis-compact'),
+    folder,
+    gridSet,
+    origin: rowsFrom('nw'),
+    zoomOffset,
+  }),
+  z
+    .strictObject({
+      layout: z.literal('geopackage'),
+      file: text.optional().describe('The .gpkg file; relative to the configuration file'),
+      folder: folder
         .optional()
-        .describe(
-          'Instead of paths: {tileset}, {grid}, {z}, {x}, {y}, {inv_x}, {inv_y}, {ext} below the folder',
-        ),
-      origin: rowsFrom('sw'),
-    }),
-    z.strictObject({
-      layout: z.literal('mapcache-sqlite'),
-      folder,
-      database: text.describe('Its file below the folder, such as tiles.db or {z}.db for each zoom'),
-      name,
-      gridSets,
-      gridSet,
-      origin: rowsFrom('sw'),
-    }),
-    z.strictObject({
-      layout: z.literal('mapproxy'),
-      folder,
-      gridSet,
-      paths: z
-        .enum(['tc', 'mp', 'tms', 'reverse_tms', 'quadkey', 'arcgis'])
-        .default('tc')
-        .describe('directory_layout of its file cache'),
-      zoomOffset,
-      origin: rowsFrom('sw'),
-    }),
-    z.strictObject({ layout: z.literal('mapproxy-sqlite'), folder, gridSet, origin: rowsFrom('sw') }),
-    z.strictObject({
-      layout: z.literal('arcgis-compact'),
-      folder,
+        .describe('Instead of file: a folder with one file for each zoom, such as 7.gpkg'),
+      table: text.optional().describe('Its table of tiles; the only one when absent'),
       gridSet,
       origin: rowsFrom('nw'),
-      zoomOffset,
+    })
+    .refine(({ file, folder }) => (file === undefined) !== (folder === undefined), {
+      message: 'needs either file or folder',
     }),
-    z
-      .strictObject({
-        layout: z.literal('geopackage'),
-        file: text.optional().describe('The .gpkg file; relative to the configuration file'),
-        folder: folder
-          .optional()
-          .describe('Instead of file: a folder with one file for each zoom, such as 7.gpkg'),
-        table: text.optional().describe('Its table of tiles; the only one when absent'),
-        gridSet,
-        origin: rowsFrom('nw'),
-      })
-      .refine(({ file, folder }) => (file === undefined) !== (folder === undefined), {
-        message: 'needs either file or folder',
-      }),
-    z.strictObject({ layout: z.literal('tms'), folder, gridSet }),
-    z.strictObject({ layout: z.literal('xyz'), folder, gridSet }),
-    z.strictObject({
-      layout: z.literal('mbtiles'),
-      file: text.describe('The .mbtiles file; relative to the configuration file'),
-      gridSet,
-      origin: rowsFrom('sw'),
-    }),
-  ]);
-});
+  z.strictObject({ layout: z.literal('tms'), folder, gridSet }),
+  z.strictObject({ layout: z.literal('xyz'), folder, gridSet }),
+  z.strictObject({
+    layout: z.literal('mbtiles'),
+    file: text.describe('The .mbtiles file; relative to the configuration file'),
+    gridSet,
+    origin: rowsFrom('sw'),
+  }),
+]);
 
 export type AdoptOptions = z.output<typeof adoptOptions>;
 /** Those that have a file for each tile. */

@@ -6,7 +6,6 @@ import { type MockRequest, type MockWms, openMockWms } from '../../../test/fixtu
 import { showsPlace } from '../../../test/fixtures/mock-wms-pixels.ts';
 import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
-import { schemaKit } from '../../lib/schemas.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { arcgisDriver } from './arcgis-source.ts';
 
@@ -52,7 +51,7 @@ async function closeMock(): Promise<void> {
 
 function open(options: object = {}, path = MAPS) {
   const settings = { type: 'arcgis', url: mock.origin + path, ...options };
-  return arcgisDriver.open(arcgisDriver.options(schemaKit).parse(settings), { upstream });
+  return arcgisDriver.open(arcgisDriver.options.parse(settings), { upstream });
 }
 
 const lastQuery = () => Object.fromEntries(mock.requests.at(-1)?.parameters ?? []);
@@ -164,7 +163,7 @@ describe('the arcgis source', () => {
     [{ layers: '0,2' }, 'must be like show:0,2'],
   ])('an ArcGIS source refuses %j', (options, message) => {
     const settings = { type: 'arcgis', url: `http://host${MAPS}`, ...options };
-    const result = arcgisDriver.options(schemaKit).safeParse(settings);
+    const result = arcgisDriver.options.safeParse(settings);
     expect(result.error?.issues[0]?.message).toContain(message);
   });
 });

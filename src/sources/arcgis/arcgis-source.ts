@@ -1,7 +1,7 @@
-import type { z as Zod } from 'zod';
+import { z } from 'zod';
 import { invalid, TilewardenError } from '../../domain/errors.ts';
-import type { SchemaKit } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, httpSchemas } from '../http-options.ts';
+import { flag, text } from '../../lib/schemas.ts';
+import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
 import { onBehalfOf, plainNumber, requestManners, withQuery } from '../request-manners.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
@@ -15,33 +15,29 @@ import {
 
 const SERVICE = /\/(MapServer|ImageServer)\/?$/;
 
-const arcgisSourceOptions = (kit: SchemaKit) => {
-  const { z, flag, text } = kit;
-  const { httpAddress, httpOptions } = httpSchemas(kit);
-  return z.strictObject({
-    type: z.literal('arcgis'),
-    url: httpAddress
-      .refine((url) => !URL.canParse(url) || SERVICE.test(new URL(url).pathname), {
-        error:
-          'must end with /MapServer or /ImageServer, e.g. https://host/arcgis/rest/services/roads/MapServer',
-      })
-      .describe('Address of a map service or an image service'),
-    layers: z
-      .string()
-      .regex(/^(show|hide|include|exclude):\d+(,\d+)*$/, 'must be like show:0,2; or hide, include, exclude')
-      .optional()
-      .describe('Which layers of a map service to draw; those that it shows by default when left out'),
-    transparent: flag.describe('Ask for a transparent background where the format has one'),
-    parameters: z
-      .record(text, z.union([z.string(), z.number(), z.boolean()]).transform(String))
-      .default({})
-      .describe('Sent with every request, e.g. layerDefs, renderingRule, mosaicRule, time'),
-    token: text.optional().describe('Sent with every request; never shown'),
-    ...httpOptions,
-  });
-};
+const arcgisSourceOptions = z.strictObject({
+  type: z.literal('arcgis'),
+  url: httpAddress
+    .refine((url) => !URL.canParse(url) || SERVICE.test(new URL(url).pathname), {
+      error:
+        'must end with /MapServer or /ImageServer, e.g. https://host/arcgis/rest/services/roads/MapServer',
+    })
+    .describe('Address of a map service or an image service'),
+  layers: z
+    .string()
+    .regex(/^(show|hide|include|exclude):\d+(,\d+)*$/, 'must be like show:0,2; or hide, include, exclude')
+    .optional()
+    .describe('Which layers of a map service to draw; those that it shows by default when left out'),
+  transparent: flag.describe('Ask for a transparent background where the format has one'),
+  parameters: z
+    .record(text, z.union([z.string(), z.number(), z.boolean()]).transform(String))
+    .default({})
+    .describe('Sent with every request, e.g. layerDefs, renderingRule, mosaicRule, time'),
+  token: text.optional().describe('Sent with every request; never shown'),
+  ...httpOptions,
+});
 
-type ArcgisSourceOptions = Zod.output<ReturnType<typeof arcgisSourceOptions>>;
+type ArcgisSourceOptions = z.output<typeof arcgisSourceOptions>;
 
 export const arcgisDriver = {
   type: 'arcgis',

@@ -17,7 +17,6 @@ import {
 import { createManualClock } from '../../../test/fixtures/pipeline-harness.ts';
 import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
-import { schemaKit } from '../../lib/schemas.ts';
 import { encodeImage } from '../../raster/encode-image.ts';
 import type { TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
@@ -95,7 +94,7 @@ async function closeParts(): Promise<void> {
 }
 
 function open(options: object): TileSource {
-  return openArchiveSource(archiveSourceOptions(schemaKit).parse({ type: 'archive', ...options }), {
+  return openArchiveSource(archiveSourceOptions.parse({ type: 'archive', ...options }), {
     upstream,
     clock,
   });
@@ -261,8 +260,7 @@ describe('the archive source', () => {
     [{ path: 'a.zip' }, 'must end in .mbtiles or .pmtiles'],
     [{ url: 'file:///etc/passwd' }, 'must be an http or https address'],
   ])('an archive source refuses the options %j', (options, message) => {
-    const issues =
-      archiveSourceOptions(schemaKit).safeParse({ type: 'archive', ...options }).error?.issues ?? [];
+    const issues = archiveSourceOptions.safeParse({ type: 'archive', ...options }).error?.issues ?? [];
     expect(issues.map((issue) => issue.message).join()).toContain(message);
   });
 });

@@ -1,10 +1,10 @@
 import { constants, type FileHandle, open } from 'node:fs/promises';
-import type { z as Zod } from 'zod';
+import { z } from 'zod';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import type { SchemaKit } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, type HttpOptions, httpSchemas } from '../http-options.ts';
+import { text, texts } from '../../lib/schemas.ts';
+import { CONNECTION_OPTIONS, type HttpOptions, httpAddress, httpOptions } from '../http-options.ts';
 import { requestManners } from '../request-manners.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
@@ -15,35 +15,29 @@ import { openMbtiles } from './mbtiles.ts';
 import { type FileParts, openPmtilesArchive } from './pmtiles-archive.ts';
 
 /** Ready-made tiles in one file: MBTiles, or PMTiles here or on a web server. */
-export const archiveSourceOptions = (kit: SchemaKit) => {
-  const { z, text, texts } = kit;
-  const { httpAddress, httpOptions } = httpSchemas(kit);
-  return z
-    .strictObject({
-      type: z.literal('archive'),
-      path: text.optional().describe('A file: .mbtiles or .pmtiles'),
-      url: httpAddress
-        .optional()
-        .describe('Address of a .pmtiles file on a server that answers requests for parts of it'),
-      gridSets: texts
-        .min(1)
-        .optional()
-        .describe(
-          'Grid sets whose zooms, columns and rows the archive counts in; web mercator when left out',
-        ),
-      ...httpOptions,
-    })
-    .superRefine(({ path, url }, context) => {
-      const refuse = (message: string, at: string[]) =>
-        context.addIssue({ code: 'custom', message, path: at, input: path ?? url });
-      if ((path === undefined) === (url === undefined)) refuse('needs either path or url', []);
-      if (path !== undefined && !/\.(mbtiles|pmtiles)$/i.test(path)) {
-        refuse('must end in .mbtiles or .pmtiles', ['path']);
-      }
-    });
-};
+export const archiveSourceOptions = z
+  .strictObject({
+    type: z.literal('archive'),
+    path: text.optional().describe('A file: .mbtiles or .pmtiles'),
+    url: httpAddress
+      .optional()
+      .describe('Address of a .pmtiles file on a server that answers requests for parts of it'),
+    gridSets: texts
+      .min(1)
+      .optional()
+      .describe('Grid sets whose zooms, columns and rows the archive counts in; web mercator when left out'),
+    ...httpOptions,
+  })
+  .superRefine(({ path, url }, context) => {
+    const refuse = (message: string, at: string[]) =>
+      context.addIssue({ code: 'custom', message, path: at, input: path ?? url });
+    if ((path === undefined) === (url === undefined)) refuse('needs either path or url', []);
+    if (path !== undefined && !/\.(mbtiles|pmtiles)$/i.test(path)) {
+      refuse('must end in .mbtiles or .pmtiles', ['path']);
+    }
+  });
 
-type ArchiveSourceOptions = Zod.output<ReturnType<typeof archiveSourceOptions>>;
+type ArchiveSourceOptions = z.output<typeof archiveSourceOptions>;
 
 /** Reads tiles from one file. A missing tile is empty: an archive is complete. */
 type ArchiveTools = Pick<SourceTools, 'upstream' | 'clock'>;

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { sourceRequest } from '../../../test/contracts/tile-source.ts';
 import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
 import { sourceToolsWith } from '../../../test/fixtures/source-tools.ts';
@@ -6,7 +7,6 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect } from '../../domain/grid-set.ts';
 import { createGridSubset } from '../../domain/grid-subset.ts';
 import { createNamedArea, type NamedArea } from '../../domain/named-area.ts';
-import { schemaKit } from '../../lib/schemas.ts';
 import type { SourceDriver } from '../source-driver.ts';
 import type { ReadableLayer, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import { createLayersDriver } from './layers-source.ts';
@@ -57,7 +57,7 @@ function layerOf(name: string): ReadableLayer | null {
 
 const fakeDriver: SourceDriver<FakeSource> = {
   type: 'fake',
-  options: ({ z }) => z.strictObject({ type: z.literal('fake'), name: z.string() }),
+  options: z.strictObject({ type: z.literal('fake'), name: z.string() }),
   shown: [],
   connection: [],
   pictures: 'drawn',
@@ -79,7 +79,7 @@ const fakeDriver: SourceDriver<FakeSource> = {
 const driver = createLayersDriver(fakeDriver.options, () => fakeDriver);
 
 function drawing(of: readonly object[]): TileSource {
-  const options = driver.options(schemaKit).parse({ type: 'layers', of });
+  const options = driver.options.parse({ type: 'layers', of });
   const source = driver.open(options, sourceToolsWith(layerOf, areas));
   open.push(source);
   return source;
@@ -233,7 +233,7 @@ describe('a composed picture', () => {
     [part('a', { transparentColor: 'white' }), 'of.0.transparentColor must be a colour like #FFFFFF'],
     [{ source: { type: 'fake', name: 'a' }, resampling: 'nearest' }, 'of.0.resampling goes only with layer'],
   ])('a part that cannot be meant is refused by its field: %#', (given, message) => {
-    const parsed = driver.options(schemaKit).safeParse({ type: 'layers', of: [given] });
+    const parsed = driver.options.safeParse({ type: 'layers', of: [given] });
     const [first] = parsed.error?.issues ?? [];
     expect(`${first?.path.join('.')} ${first?.message}`).toContain(message);
   });

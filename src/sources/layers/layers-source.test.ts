@@ -12,7 +12,6 @@ import { createGridSubset, type GridSubset } from '../../domain/grid-subset.ts';
 import { projectionOf } from '../../domain/projection.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
-import { schemaKit } from '../../lib/schemas.ts';
 import type { ReadableLayer, SourceRequest, TileSource } from '../tile-source.ts';
 import { layerDriver } from './layers-source.ts';
 
@@ -87,7 +86,7 @@ function drawing(layer: ReadableLayer, options: object = {}): TileSource {
 
 /** The caller closes it. */
 function drawingFrom(layer: ReadableLayer, options: object = {}): TileSource {
-  const parsed = layerDriver.options(schemaKit).parse({ type: 'layer', layer: 'lower', ...options });
+  const parsed = layerDriver.options.parse({ type: 'layer', layer: 'lower', ...options });
   return layerDriver.open(
     parsed,
     sourceToolsWith((name) => (name === 'lower' ? layer : null)),

@@ -1,8 +1,8 @@
-import type { z as Zod } from 'zod';
+import { z } from 'zod';
 import { isSourceFailure } from '../../domain/errors.ts';
 import { formatOf } from '../../domain/format.ts';
 import { levelOf } from '../../domain/grid-set.ts';
-import type { SchemaKit } from '../../lib/schemas.ts';
+import { text, whole } from '../../lib/schemas.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { createPace } from '../../lib/yielding.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
@@ -22,7 +22,7 @@ const BYTES_PER_TURN = 500_000;
 const SCALE_ROUNDING = 1e-6;
 
 /** Options of a layer to draw from, in both types of source. */
-const layerOptions = ({ z, text }: SchemaKit) => ({
+const layerOptions = {
   gridSet: text
     .optional()
     .describe('Its grid set to draw from; one in the same CRS, else its first, when left out'),
@@ -30,17 +30,16 @@ const layerOptions = ({ z, text }: SchemaKit) => ({
     .enum(['bilinear', 'nearest'])
     .optional()
     .describe('Interpolation: between the four nearest pixels (bilinear, the default), or the nearest one'),
-});
+};
 
 /** Another layer of this server, in grid sets that its own source does not have: the short form of one part. */
-export const layerSourceOptions = (kit: SchemaKit) =>
-  kit.z.strictObject({
-    type: kit.z.literal('layer'),
-    layer: kit.text.describe('Name of the other layer'),
-    ...layerOptions(kit),
-  });
+export const layerSourceOptions = z.strictObject({
+  type: z.literal('layer'),
+  layer: text.describe('Name of the other layer'),
+  ...layerOptions,
+});
 
-type LayerSourceOptions = Zod.output<ReturnType<typeof layerSourceOptions>>;
+type LayerSourceOptions = z.output<typeof layerSourceOptions>;
 
 interface PartSource {
   readonly type: string;
@@ -60,8 +59,7 @@ interface Part<Source> {
   readonly tolerance?: number | undefined;
 }
 
-const layersSourceOptions = <Source extends PartSource>(kit: SchemaKit, source: Zod.ZodType<Source>) => {
-  const { z, text, whole } = kit;
+const layersSourceOptions = <Source extends PartSource>(source: z.ZodType<Source>) => {
   const zoom = whole(0, MAX_ZOOM);
   const scale = z.number().min(0);
   const part = z
@@ -70,7 +68,7 @@ const layersSourceOptions = <Source extends PartSource>(kit: SchemaKit, source: 
       source: source
         .optional()
         .describe('Instead of layer: a source of its own, which is not cached by itself'),
-      ...layerOptions(kit),
+      ...layerOptions,
       opacity: z.number().min(0).max(1).default(1).describe('0: invisible; 1: as it is'),
       zooms: z.tuple([zoom, zoom]).optional().describe('First and last zoom at which it is drawn'),
       scales: z
@@ -94,7 +92,7 @@ const layersSourceOptions = <Source extends PartSource>(kit: SchemaKit, source: 
   });
 };
 
-function checkPart(part: Part<unknown>, context: Zod.RefinementCtx): void {
+function checkPart(part: Part<unknown>, context: z.RefinementCtx): void {
   const refuse = (message: string, path: string[] = []) =>
     context.addIssue({ code: 'custom', message, path, input: part });
   if ((part.layer === undefined) === (part.source === undefined)) {
@@ -252,14 +250,14 @@ export const layerDriver = {
 
 /** `partSchema`, `driverOf`: the sources that a part may have. */
 export function createLayersDriver<Source extends PartSource>(
-  partSchema: (kit: SchemaKit) => Zod.ZodType<Source>,
+  partSchema: z.ZodType<Source>,
   driverOf: (source: Source) => SourceDriver<Source>,
 ) {
-  type Options = Zod.output<ReturnType<typeof layersSourceOptions<Source>>>;
+  type Options = z.output<ReturnType<typeof layersSourceOptions<Source>>>;
   return {
     ...DRAWN_FROM_LAYERS,
     type: 'layers',
-    options: (kit: SchemaKit) => layersSourceOptions(kit, partSchema(kit)),
+    options: layersSourceOptions(partSchema),
     shown: [],
     parts: ({ of }: Options): readonly Part<Source>[] => of,
     fileOption({ of }: Options) {

@@ -36,52 +36,49 @@ function works(attempt: () => unknown): boolean {
   }
 }
 
+const quietWindow = z.string().regex(DAILY_HOURS, { error: 'must be two times of day such as 22:00-06:00' });
+
 /** Limits of one host; the key in the settings is `host:port` or `host`. */
-export const upstreamOptions = z.lazy(() => {
-  const quietWindow = z
-    .string()
-    .regex(DAILY_HOURS, { error: 'must be two times of day such as 22:00-06:00' });
-  return z
-    .strictObject({
-      concurrency: whole(1, 256).default(USUAL.concurrency).describe('Concurrent requests'),
-      ratePerSecond: z
-        .number()
-        .positive()
-        .max(100_000)
-        .nullable()
-        .default(USUAL.ratePerSecond)
-        .describe('Requests begun in any one second; null: no limit'),
-      adaptive: z
-        .boolean()
-        .default(USUAL.adaptive)
-        .describe('Send fewer concurrent requests while the host is slow or overloaded'),
-      dailyBudget: whole(1, 1_000_000_000)
-        .nullable()
-        .default(USUAL.dailyBudget)
-        .describe('Requests on any one day; null: no limit'),
-      quietHours: z
-        .union([quietWindow.transform((window) => [window]), z.array(quietWindow)])
-        .default(USUAL.quietHours)
-        .describe('When no requests are sent to the host, e.g. 06:00-22:00, or a list of such'),
-      quietFor: z
-        .enum(['tasks', 'all'])
-        .default(USUAL.quietFor)
-        .describe('Whether this holds for tasks only, or for clients too'),
-      timeZone: z
-        .string()
-        .refine((name) => works(() => new LocalTime(name)), {
-          error: 'must be a time zone such as Europe/Berlin or UTC',
-        })
-        .default(USUAL.timeZone)
-        .describe('Of quietHours and of the days of dailyBudget'),
-      allowPrivate: flag.describe(
-        'Whether the host may be at a loopback or private address; link-local ones are never asked',
-      ),
-      ca: pem('certificates').describe(
-        'Certificate authorities to trust for this host, instead of the usual ones',
-      ),
-      certificate: pem('a certificate').describe('Certificate to identify with, and its chain'),
-      key: pem('a private key').describe('Private key of certificate'),
-    })
-    .superRefine(checkCertificates);
-});
+export const upstreamOptions = z
+  .strictObject({
+    concurrency: whole(1, 256).default(USUAL.concurrency).describe('Concurrent requests'),
+    ratePerSecond: z
+      .number()
+      .positive()
+      .max(100_000)
+      .nullable()
+      .default(USUAL.ratePerSecond)
+      .describe('Requests begun in any one second; null: no limit'),
+    adaptive: z
+      .boolean()
+      .default(USUAL.adaptive)
+      .describe('Send fewer concurrent requests while the host is slow or overloaded'),
+    dailyBudget: whole(1, 1_000_000_000)
+      .nullable()
+      .default(USUAL.dailyBudget)
+      .describe('Requests on any one day; null: no limit'),
+    quietHours: z
+      .union([quietWindow.transform((window) => [window]), z.array(quietWindow)])
+      .default(USUAL.quietHours)
+      .describe('When no requests are sent to the host, e.g. 06:00-22:00, or a list of such'),
+    quietFor: z
+      .enum(['tasks', 'all'])
+      .default(USUAL.quietFor)
+      .describe('Whether this holds for tasks only, or for clients too'),
+    timeZone: z
+      .string()
+      .refine((name) => works(() => new LocalTime(name)), {
+        error: 'must be a time zone such as Europe/Berlin or UTC',
+      })
+      .default(USUAL.timeZone)
+      .describe('Of quietHours and of the days of dailyBudget'),
+    allowPrivate: flag.describe(
+      'Whether the host may be at a loopback or private address; link-local ones are never asked',
+    ),
+    ca: pem('certificates').describe(
+      'Certificate authorities to trust for this host, instead of the usual ones',
+    ),
+    certificate: pem('a certificate').describe('Certificate to identify with, and its chain'),
+    key: pem('a private key').describe('Private key of certificate'),
+  })
+  .superRefine(checkCertificates);

@@ -2,13 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sourceRequest } from '../../../test/contracts/tile-source.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
-import { schemaKit } from '../../lib/schemas.ts';
 import { plainNumber } from '../request-manners.ts';
 import { legendRequestUrl, mapRequestUrl } from './map-request.ts';
 import { wmsSourceOptions } from './wms-source-options.ts';
 
 function query(options: object, changes: Parameters<typeof sourceRequest>[0] = {}): URLSearchParams {
-  const parsed = wmsSourceOptions(schemaKit).parse({
+  const parsed = wmsSourceOptions.parse({
     type: 'wms',
     url: 'http://maps.example/wms',
     layers: 'a',
@@ -110,13 +109,13 @@ describe('the options of a wms source', () => {
     ['another version', { version: '1.0.0' }],
     ['an unknown key', { layer: 'a' }],
   ])('the options of a WMS source refuse %s', (_, change) => {
-    expect(wmsSourceOptions(schemaKit).safeParse({ ...valid, ...change }).success).toBe(false);
+    expect(wmsSourceOptions.safeParse({ ...valid, ...change }).success).toBe(false);
   });
 });
 
 describe('a GetLegendGraphic request', () => {
   it('a GetLegendGraphic request names the first layer and its style, and keeps address and options', () => {
-    const options = wmsSourceOptions(schemaKit).parse({
+    const options = wmsSourceOptions.parse({
       type: 'wms',
       url: 'http://maps.example/wms?map=/a.map&request=x',
       layers: 'a,b',

@@ -7,7 +7,6 @@ import { isTilewardenError } from '../../domain/errors.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { schemaKit } from '../../lib/schemas.ts';
 import type { TileSource } from '../tile-source.ts';
 import { openUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts';
 import { upstreamOptions } from '../upstream/upstream-options.ts';
@@ -28,7 +27,7 @@ describeTileSource('wms', {
   async open() {
     const upstream = openClient();
     contractWms = await openMockWms();
-    const options = wmsSourceOptions(schemaKit).parse({ type: 'wms', url: contractWms.url, layers: 'a' });
+    const options = wmsSourceOptions.parse({ type: 'wms', url: contractWms.url, layers: 'a' });
     const source = openWmsSource(options, { upstream });
     return {
       source,
@@ -65,7 +64,7 @@ describe('the wms source', () => {
 
   function open(options: object = {}): TileSource {
     return openWmsSource(
-      wmsSourceOptions(schemaKit).parse({
+      wmsSourceOptions.parse({
         type: 'wms',
         url: first.url,
         layers: ['roads', 'rails'],

@@ -9,7 +9,6 @@ import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { boundsOfTile, createGridSet } from '../../domain/grid-set.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { schemaKit } from '../../lib/schemas.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { srsOfCrs } from '../wmts-capabilities.ts';
@@ -21,7 +20,7 @@ describe.each(['url', 'documentUrl'] as const)('with its %s', (which) => {
     async open() {
       contractWmts = await openMockWmts();
       const upstream = openTestUpstream();
-      const options = wmtsSourceOptions(schemaKit).parse({
+      const options = wmtsSourceOptions.parse({
         type: 'wmts',
         url: contractWmts[which],
         layer: 'roads',
@@ -61,7 +60,7 @@ describe('the wmts source', () => {
   });
 
   function open(options: object = {}): TileSource {
-    const parsed = wmtsSourceOptions(schemaKit).parse({
+    const parsed = wmtsSourceOptions.parse({
       type: 'wmts',
       url: wmts.url,
       layer: 'roads',

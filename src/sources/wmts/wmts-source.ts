@@ -1,10 +1,10 @@
-import type { z as Zod } from 'zod';
+import { z } from 'zod';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { someOf } from '../../lib/closest-name.ts';
 import { orAborted } from '../../lib/deferred.ts';
-import type { SchemaKit } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, httpSchemas } from '../http-options.ts';
+import { text } from '../../lib/schemas.ts';
+import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
 import { onBehalfOf, requestManners, withQuery } from '../request-manners.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
@@ -17,39 +17,33 @@ import {
 } from '../upstream/server-response.ts';
 import { matchTile, readWmtsLayer, type WmtsCapabilities, type WmtsLayer } from '../wmts-capabilities.ts';
 
-export const wmtsSourceOptions = (kit: SchemaKit) => {
-  const { z, text } = kit;
-  const { httpAddress, httpOptions } = httpSchemas(kit);
-  return z.strictObject({
-    type: z.literal('wmts'),
-    url: httpAddress.describe('Address of the service or of its capabilities document'),
-    layer: text.describe('Identifier of the layer'),
-    style: z.string().optional().describe("Identifier of the style; the layer's default when left out"),
-    format: text
-      .optional()
-      .describe("Format to ask for; the tiles' own if the server has it, else PNG or the first it has"),
-    tileMatrixSet: text
-      .optional()
-      .describe('Use only this tile matrix set; by default the one that fits the requested grid set'),
-    encoding: z
-      .enum(['auto', 'kvp', 'rest'])
-      .default('auto')
-      .describe('How tiles are requested: by query or by path; auto: as the address is given'),
-    dimensions: z
-      .record(text, z.union([z.string(), z.number()]).transform(String))
-      .default({})
-      .describe(
-        "Values of dimensions; a parameter of the same name goes before, the server's default behind",
-      ),
-    absent: z
-      .array(z.literal([204, 400, 403, 404, 410]))
-      .default([204])
-      .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
-    ...httpOptions,
-  });
-};
+export const wmtsSourceOptions = z.strictObject({
+  type: z.literal('wmts'),
+  url: httpAddress.describe('Address of the service or of its capabilities document'),
+  layer: text.describe('Identifier of the layer'),
+  style: z.string().optional().describe("Identifier of the style; the layer's default when left out"),
+  format: text
+    .optional()
+    .describe("Format to ask for; the tiles' own if the server has it, else PNG or the first it has"),
+  tileMatrixSet: text
+    .optional()
+    .describe('Use only this tile matrix set; by default the one that fits the requested grid set'),
+  encoding: z
+    .enum(['auto', 'kvp', 'rest'])
+    .default('auto')
+    .describe('How tiles are requested: by query or by path; auto: as the address is given'),
+  dimensions: z
+    .record(text, z.union([z.string(), z.number()]).transform(String))
+    .default({})
+    .describe("Values of dimensions; a parameter of the same name goes before, the server's default behind"),
+  absent: z
+    .array(z.literal([204, 400, 403, 404, 410]))
+    .default([204])
+    .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
+  ...httpOptions,
+});
 
-type WmtsSourceOptions = Zod.output<ReturnType<typeof wmtsSourceOptions>>;
+type WmtsSourceOptions = z.output<typeof wmtsSourceOptions>;
 
 /** Requests single ready-made tiles of a WMTS, as its capabilities describe them. */
 export function openWmtsSource(

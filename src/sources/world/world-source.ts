@@ -1,8 +1,8 @@
-import type { z as Zod } from 'zod';
+import { z } from 'zod';
 import type { Bounds } from '../../domain/bounds.ts';
 import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { type GridSet, METERS_PER_DEGREE } from '../../domain/grid-set.ts';
-import type { SchemaKit } from '../../lib/schemas.ts';
+import { whole } from '../../lib/schemas.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
@@ -14,15 +14,12 @@ const DEFAULT_THREADS = 1;
 const MAX_THREADS = 16;
 
 /** The built-in map. Each thread keeps its own copy of the data it has needed. */
-const worldSourceOptions = (kit: SchemaKit) => {
-  const { z, whole } = kit;
-  return z.strictObject({
-    type: z.literal('world'),
-    threads: whole(1, MAX_THREADS).default(DEFAULT_THREADS),
-  });
-};
+const worldSourceOptions = z.strictObject({
+  type: z.literal('world'),
+  threads: whole(1, MAX_THREADS).default(DEFAULT_THREADS),
+});
 
-type WorldSourceOptions = Zod.output<ReturnType<typeof worldSourceOptions>>;
+type WorldSourceOptions = z.output<typeof worldSourceOptions>;
 
 const MAX_WAITING = 256;
 /** Notices a thread that hangs; on a busy machine a task process draws slowly, behind everybody else. */

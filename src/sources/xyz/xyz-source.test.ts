@@ -7,7 +7,6 @@ import type { MockWms } from '../../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../../test/fixtures/mock-wms-pixels.ts';
 import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
-import { schemaKit } from '../../lib/schemas.ts';
 import type { TileSource } from '../tile-source.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { openXyzSource, xyzSourceOptions } from './xyz-source.ts';
@@ -18,7 +17,7 @@ describeTileSource('xyz', {
     contractTiles = await openMockTiles();
     const upstream = openTestUpstream();
     const url = `${contractTiles.url}/{z}/{x}/{y}.png`;
-    const source = openXyzSource(xyzSourceOptions(schemaKit).parse({ type: 'xyz', url }), { upstream });
+    const source = openXyzSource(xyzSourceOptions.parse({ type: 'xyz', url }), { upstream });
     return {
       source,
       async close() {
@@ -52,7 +51,7 @@ describe('the xyz source', () => {
 
   function open(options: object = {}): TileSource {
     const url = `${tiles.url}/{z}/{x}/{y}.png`;
-    return openXyzSource(xyzSourceOptions(schemaKit).parse({ type: 'xyz', url, ...options }), { upstream });
+    return openXyzSource(xyzSourceOptions.parse({ type: 'xyz', url, ...options }), { upstream });
   }
 
   const request = (changes: object = {}) => {
@@ -169,7 +168,7 @@ describe('the xyz source', () => {
 
 describe('the options of the xyz source', () => {
   const problems = (options: object) =>
-    xyzSourceOptions(schemaKit)
+    xyzSourceOptions
       .safeParse({ type: 'xyz', url: 'http://a.test/{z}/{x}/{y}', ...options })
       .error?.issues.map(({ message }) => message) ?? [];
 

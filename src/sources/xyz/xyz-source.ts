@@ -1,11 +1,11 @@
-import type { z as Zod } from 'zod';
+import { z } from 'zod';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { FORMAT_NAMES, formatOf, formatOfExtension } from '../../domain/format.ts';
 import { type GridSet, levelOf } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { SchemaKit } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, httpSchemas } from '../http-options.ts';
+import { text, whole } from '../../lib/schemas.ts';
+import { CONNECTION_OPTIONS, httpOptions } from '../http-options.ts';
 import { onBehalfOf, requestManners } from '../request-manners.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
@@ -70,53 +70,51 @@ function tileUrl(template: TileTemplate, gridSet: GridSet, { z, x, y }: TileInde
 const MAX_SUBDOMAINS = 32;
 const MAX_ZOOM_OFFSET = 30;
 
-export const xyzSourceOptions = (kit: SchemaKit) => {
-  const { z, text, whole } = kit;
-  const template = z.string().superRefine(checkTemplate);
-  const zoomOffset = whole(-MAX_ZOOM_OFFSET, MAX_ZOOM_OFFSET);
-  const keyName = z
-    .string()
-    .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, 'must be a plain name')
-    .refine((name) => !TILE_PLACEHOLDERS.has(name), { error: 'is the name of another placeholder' });
-  return z
-    .strictObject({
-      type: z.literal('xyz'),
-      url: template.describe(
-        'Address of a tile with {z} {x} {y}, {quadkey}, {tilecache} or {arcgis}, and {s} and the names of keys; rows count from the top, those of {-y}, {-tilecache} and {-arcgis} from the bottom',
+const template = z.string().superRefine(checkTemplate);
+const zoomOffset = whole(-MAX_ZOOM_OFFSET, MAX_ZOOM_OFFSET);
+const keyName = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, 'must be a plain name')
+  .refine((name) => !TILE_PLACEHOLDERS.has(name), { error: 'is the name of another placeholder' });
+
+export const xyzSourceOptions = z
+  .strictObject({
+    type: z.literal('xyz'),
+    url: template.describe(
+      'Address of a tile with {z} {x} {y}, {quadkey}, {tilecache} or {arcgis}, and {s} and the names of keys; rows count from the top, those of {-y}, {-tilecache} and {-arcgis} from the bottom',
+    ),
+    subdomains: z
+      .array(z.string().regex(/^[A-Za-z0-9.-]{1,63}$/, 'must be part of a host name'))
+      .min(1)
+      .max(MAX_SUBDOMAINS)
+      .optional()
+      .describe('The values of {s}, used in turn'),
+    keys: z
+      .record(keyName, text)
+      .default({})
+      .describe('Secrets that the address holds by name, e.g. {key}; never shown'),
+    format: z
+      .enum([...FORMAT_NAMES, 'any'])
+      .optional()
+      .describe(
+        "What the server sends; by the address's extension, or else the tiles' own format, when left out",
       ),
-      subdomains: z
-        .array(z.string().regex(/^[A-Za-z0-9.-]{1,63}$/, 'must be part of a host name'))
-        .min(1)
-        .max(MAX_SUBDOMAINS)
-        .optional()
-        .describe('The values of {s}, used in turn'),
-      keys: z
-        .record(keyName, text)
-        .default({})
-        .describe('Secrets that the address holds by name, e.g. {key}; never shown'),
-      format: z
-        .enum([...FORMAT_NAMES, 'any'])
-        .optional()
-        .describe(
-          "What the server sends; by the address's extension, or else the tiles' own format, when left out",
-        ),
-      zoomOffset: zoomOffset.default(0).describe("Added to our zoom to get the server's"),
-      gridSets: z
-        .record(text, z.strictObject({ url: template.optional(), zoomOffset: zoomOffset.optional() }))
-        .optional()
-        .describe('Grid sets in which the server has tiles; web mercator when left out'),
-      absent: z
-        .array(z.literal([204, 403, 404, 410]))
-        .default([204])
-        .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
-      ...httpSchemas(kit).httpOptions,
-    })
-    .superRefine(checkPlaceholders);
-};
+    zoomOffset: zoomOffset.default(0).describe("Added to our zoom to get the server's"),
+    gridSets: z
+      .record(text, z.strictObject({ url: template.optional(), zoomOffset: zoomOffset.optional() }))
+      .optional()
+      .describe('Grid sets in which the server has tiles; web mercator when left out'),
+    absent: z
+      .array(z.literal([204, 403, 404, 410]))
+      .default([204])
+      .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
+    ...httpOptions,
+  })
+  .superRefine(checkPlaceholders);
 
-type XyzSourceOptions = Zod.output<ReturnType<typeof xyzSourceOptions>>;
+type XyzSourceOptions = z.output<typeof xyzSourceOptions>;
 
-function checkTemplate(url: string, context: Zod.RefinementCtx): void {
+function checkTemplate(url: string, context: z.RefinementCtx): void {
   const refuse = (message: string) => context.addIssue({ code: 'custom', message, input: url });
   const filled = url.replace(/\{[^{}]*\}/g, '0');
   if (!URL.canParse(filled) || !/^https?:$/.test(new URL(filled).protocol)) {
@@ -135,7 +133,7 @@ interface Templates {
   readonly subdomains?: readonly string[] | undefined;
 }
 
-function checkPlaceholders(options: Templates, context: Zod.RefinementCtx): void {
+function checkPlaceholders(options: Templates, context: z.RefinementCtx): void {
   const known = new Set([...TILE_PLACEHOLDERS, ...Object.keys(options.keys)]);
   for (const { url, path } of templatesOf(options)) {
     const refuse = (message: string) => context.addIssue({ code: 'custom', message, path, input: url });

@@ -1,8 +1,8 @@
-import type { z as Zod } from 'zod';
-import type { SchemaKit } from '../../lib/schemas.ts';
+import { z } from 'zod';
+import { sizeSchema, whole } from '../../lib/schemas.ts';
 
 /** Options of every store that keeps packs in an object store. */
-export const packStoreOptions = ({ z, whole, sizeSchema }: SchemaKit) => ({
+export const packStoreOptions = {
   prefix: z
     .string()
     .max(256)
@@ -22,6 +22,6 @@ export const packStoreOptions = ({ z, whole, sizeSchema }: SchemaKit) => ({
     .positive()
     .default(10)
     .describe('Requests that remove unused objects; each removes up to 1,000'),
-});
+};
 
-export type PackStoreOptions = Zod.infer<Zod.ZodObject<ReturnType<typeof packStoreOptions>>>;
+export type PackStoreOptions = z.infer<z.ZodObject<typeof packStoreOptions>>;

@@ -1,20 +1,16 @@
-import type { z as Zod } from 'zod';
-import type { SchemaKit } from '../../lib/schemas.ts';
+import { z } from 'zod';
 
-export const memoryStoreOptions = ({ z }: SchemaKit) =>
-  z
-    .strictObject({
-      type: z.literal('memory'),
-      maxBytes: z
-        .int()
-        .positive()
-        .optional()
-        .describe(
-          'Sum of the tiles it may hold; a write that would exceed it is refused. No limit when left out.',
-        ),
-    })
-    .describe(
-      'Keeps tiles in the memory of the server process: gone at a restart, unseen by other processes.',
-    );
+export const memoryStoreOptions = z
+  .strictObject({
+    type: z.literal('memory'),
+    maxBytes: z
+      .int()
+      .positive()
+      .optional()
+      .describe(
+        'Sum of the tiles it may hold; a write that would exceed it is refused. No limit when left out.',
+      ),
+  })
+  .describe('Keeps tiles in the memory of the server process: gone at a restart, unseen by other processes.');
 
-export type MemoryStoreOptions = Zod.infer<ReturnType<typeof memoryStoreOptions>>;
+export type MemoryStoreOptions = z.infer<typeof memoryStoreOptions>;

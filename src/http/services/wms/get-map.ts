@@ -6,9 +6,10 @@ import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts'
 import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
+import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { isOpen, isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
-import { headerText, lifetimeHeaders } from '../../hits/tile-headers.ts';
+import { headerText, lifetimeHeaders, noteHeaders } from '../../hits/tile-headers.ts';
 import { type Headers, pairs, type Response } from '../../response.ts';
 import { type Kvp, withBypass } from '../kvp.ts';
 import { validated } from '../negotiate.ts';
@@ -59,10 +60,11 @@ export const getMap: Operation<MapServices> = async (context, kvp, services) => 
     return answerTile(context, withBypass(kvp, tiles), matched.index);
   }
   if (!blank) checkComposable(map, matches);
+  const sets = composedSets(map, matches);
   const picture = await (blank
     ? composeBlank(map, composer, context.signal)
-    : composeMap(map, matches, composer, context.signal));
-  const message = blank ? ['geowebcache-message', NO_TILE_MESSAGE] : [];
+    : composeMap(map, sets, matches, composer, context.signal));
+  const message = blank ? ['geowebcache-message', NO_TILE_MESSAGE] : sets.flatMap(noteHeaders);
   return mapResponse(context, map, picture, [...message, ...cacheControl(map, picture, clock.now())]);
 };
 
@@ -129,19 +131,25 @@ function notOnGrid({ bound, subsets }: MapLayer, { width, height }: MapPicture):
 
 type Matches = readonly (MatchedTile | null)[];
 
+function composedSets({ kvp, layers, format }: MapRequest, matches: Matches): readonly ResolvedTileSet[] {
+  return layers.map((layer, at) => tileSetOf(layer, matches[at]?.subset ?? layer.subsets[0], format, kvp));
+}
+
 /** Where the box is a tile, it is exactly that one. */
-function composeMap(map: MapRequest, matches: Matches, composer: MapComposer, signal: AbortSignal) {
-  const { kvp, layers, place, format } = map;
-  const tileSets = layers.map((layer, at) =>
-    tileSetOf(layer, matches[at]?.subset ?? layer.subsets[0], format, kvp),
-  );
+function composeMap(
+  { kvp, place, format }: MapRequest,
+  layers: readonly ResolvedTileSet[],
+  matches: Matches,
+  composer: MapComposer,
+  signal: AbortSignal,
+) {
   const tile = matches.find((match) => match !== null);
   const bounds = tile
     ? boundsOfTile(tile.subset.gridSet, tile.index.z, tile.index.x, tile.index.y)
     : place.bounds;
   const transparent = format.alpha && isTrue(kvp, 'TRANSPARENT');
   const background = transparent ? null : backgroundColour(kvp);
-  return composer.compose({ layers: tileSets, ...place, bounds, format, background, signal }).catch(blameBox);
+  return composer.compose({ layers, ...place, bounds, format, background, signal }).catch(blameBox);
 }
 
 /** Sizes have been checked; only the area can still be too large. */

@@ -69,8 +69,8 @@ function codeOf(filter: ParameterFilter): ServiceCode {
 }
 
 /** WMS 1.3.0, annex C. */
-export function isDimension({ name }: ParameterFilter): boolean {
-  return name === 'TIME' || name === 'ELEVATION' || name.startsWith('DIM_');
+export function isDimension({ name, times }: Pick<ParameterFilter, 'name'> & { times?: unknown }): boolean {
+  return Boolean(times) || name === 'TIME' || name === 'ELEVATION' || name.startsWith('DIM_');
 }
 
 const WMS_VERSIONS = ['1.1.1', '1.3.0'] as const;

@@ -7,6 +7,7 @@ import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
 import { EMPTY, type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
+  dimensionsOf,
   extentsByCrs,
   geographicExtent,
   legendAddress,
@@ -186,12 +187,20 @@ function swapped({ minX, minY, maxX, maxY }: Bounds): Bounds {
 
 /** WMS 1.3.0, annex C.2. Those of 1.1.1 keep their values in an element of their own. */
 function dimensions(layer: Layer, version: WmsVersion): readonly Markup[] {
-  const listed = layer.parameters.filter(isDimension).filter(({ values }) => (values ?? []).length > 0);
-  const described = listed.map(({ name, defaultValue, values }) => ({
+  const listed = dimensionsOf(layer).filter(isDimension);
+  const described = listed.map(({ name, defaultValue, values, times }) => ({
     name: name.replace(/^DIM_/, '').toLowerCase(),
-    units: name === 'TIME' ? 'ISO8601' : '',
-    standard: defaultValue === '' ? EMPTY : markup` default="${defaultValue}"`,
-    values: (values ?? []).join(','),
+    units: name === 'TIME' || times ? 'ISO8601' : '',
+    standard: {
+      markup: [
+        defaultValue === '' ? EMPTY : markup` default="${defaultValue}"`,
+        times ? markup` nearestValue="${times.nearest ? '1' : '0'}"` : EMPTY,
+        times?.followsLatest ? markup` current="1"` : EMPTY,
+      ]
+        .map((attribute) => attribute.markup)
+        .join(''),
+    },
+    values: values.join(','),
   }));
   if (version === '1.3.0') {
     return described.map(

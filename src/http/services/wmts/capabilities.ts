@@ -137,8 +137,9 @@ function legendUrl(layer: Layer, legend: Legend): Markup {
   return markup`<LegendURL format="${legend.format}"${attributes} xlink:href="${legendAddress(layer, legend)}"/>`;
 }
 
-function dimension({ name, defaultValue, values }: Dimension): Markup {
-  return markup`<Dimension><ows:Identifier>${name}</ows:Identifier>${tagged('Default', defaultValue || null)}${values.map((value) => markup`<Value>${value}</Value>`)}</Dimension>`;
+function dimension({ name, defaultValue, values, times }: Dimension): Markup {
+  const current = times?.followsLatest ? markup`<Current>true</Current>` : EMPTY;
+  return markup`<Dimension><ows:Identifier>${name}</ows:Identifier>${tagged('ows:UOM', times && 'ISO8601')}${tagged('Default', defaultValue || null)}${current}${values.map((value) => markup`<Value>${value}</Value>`)}</Dimension>`;
 }
 
 function boundingBoxes(layer: Layer, crsOf: CrsNames): readonly Markup[] {

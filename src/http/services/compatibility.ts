@@ -1,0 +1,206 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { CompatibleProgram } from '../../domain/compatible-programs.ts';
+import { formatOf } from '../../domain/format.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
+import type { GridSubset } from '../../domain/grid-subset.ts';
+import { isWebMercator, sameSrs } from '../../domain/srs.ts';
+
+/** Our address for one of another program, both without a prefix; null: it is none of theirs. */
+export type Rewrite = (path: string, query: string) => string | null;
+
+type Layers = Pick<Catalog, 'layer'>;
+/** By name; decoded. */
+type Words = Readonly<Record<string, string | undefined>>;
+/** `path` with `{name}` in place of words, or a function. Null: the row does not fit. */
+type To = string | ((words: Words, query: string, layers: Layers) => string | null);
+type Row = readonly [pattern: string, to: To];
+
+const CAPABILITIES = '/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&';
+const WMTS: readonly Row[] = [
+  ['/wmts', wmtsByQuery],
+  ['/wmts/1.0.0/WMTSCapabilities.xml', CAPABILITIES],
+];
+
+/** Rows are tried in this order. `{rest*}` stands for any number of folders. */
+const ROWS: Readonly<Record<CompatibleProgram, readonly Row[]>> = {
+  mapproxy: [
+    ['/wms', '/service/wms'],
+    ['/service', byService],
+    ['/ows', byService],
+    ...WMTS,
+    ['/wmts/{layer}/{grid}/{z}/{x}/{y}.{ext}', tile('nw')],
+    ['/tms/1.0.0', '/service/tms/1.0.0'],
+    ['/tms/1.0.0/{layer}/{grid}/{z}/{x}/{y}.{ext}', tile('sw', profileZoom)],
+    ['/tms/1.0.0/{layer}/{z}/{x}/{y}.{ext}', tile('sw', profileZoom)],
+    ['/tiles/1.0.0/{layer}/{grid}/{z}/{x}/{y}.{ext}', tileByOrigin],
+    ['/tiles/1.0.0/{layer}/{z}/{x}/{y}.{ext}', tileByOrigin],
+    ['/tiles/{layer}/{grid}/{z}/{x}/{y}.{ext}', tileByOrigin],
+    ['/tiles/{layer}/{z}/{x}/{y}.{ext}', tileByOrigin],
+    ['/kml/{layer}/{grid}/0/0/0.kml', '/service/kml/{layer}.kml'],
+    ['/kml/{layer}/0/0/0.kml', '/service/kml/{layer}.kml'],
+  ],
+  mapcache: ['', '/mapcache'].flatMap((folder): readonly Row[] =>
+    [
+      ['/wms', '/service/wms'] as const,
+      ...WMTS,
+      ['/wmts/1.0.0/{layer}/{style}/{grid}/{z}/{y}/{x}.{ext}', tile('nw')] as const,
+      ['/tms/1.0.0', '/service/tms/1.0.0'] as const,
+      ['/tms/1.0.0/{layer}@{grid}/{z}/{x}/{y}.{ext}', tile('sw')] as const,
+      ['/gmaps/{layer}@{grid}/{z}/{x}/{y}.{ext}', tile('nw')] as const,
+      ['/kml/{layer}@{grid}.kml', '/service/kml/{layer}.kml'] as const,
+    ].map(([pattern, to]) => [`${folder}${pattern}`, to]),
+  ),
+  geoserver: [
+    ['/geoserver/wms', '/service/wms'],
+    ['/geoserver/ows', byService],
+    ['/geoserver/gwc/service/{rest*}', '/service/{rest*}'],
+    ['/geoserver/{workspace}/wms', qualified('/service/wms')],
+    ['/geoserver/{workspace}/gwc/service/{rest*}', qualified('/service/{rest*}')],
+  ],
+};
+
+/** Grids that come with other programs, and ours with the same tiles. */
+const GRIDS: Readonly<Record<string, string>> = {
+  GLOBAL_MERCATOR: 'EPSG:900913',
+  GLOBAL_WEBMERCATOR: 'EPSG:900913',
+  GoogleMapsCompatible: 'EPSG:900913',
+  g: 'EPSG:900913',
+  WGS84: 'EPSG:4326',
+};
+
+/** Null: no other program's addresses are offered. */
+export function createRewrite(programs: readonly CompatibleProgram[], layers: Layers): Rewrite | null {
+  const rows = programs
+    .flatMap((program) => ROWS[program])
+    .map(([pattern, to]) => ({ pattern: compiled(pattern), to }));
+  if (rows.length === 0) return null;
+  return (path, query) => {
+    for (const { pattern, to } of rows) {
+      const match = pattern.exec(path.replace(/\/$/, ''));
+      const address = match && addressOf(to, match.groups ?? {}, query, layers);
+      if (address) return address;
+    }
+    return null;
+  };
+}
+
+function compiled(pattern: string): RegExp {
+  const source = pattern
+    .replaceAll('.', '\\.')
+    .replaceAll('{rest*}', '(?<rest>.+)')
+    .replaceAll(/\{([zxy])\}/g, '(?<$1>\\d{1,10})')
+    .replaceAll('{ext}', '(?<ext>\\w+)')
+    .replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+?)');
+  return new RegExp(`^${source}$`);
+}
+
+function addressOf(to: To, words: Words, query: string, layers: Layers): string | null {
+  if (typeof to !== 'string') return to(words, query, layers);
+  return withQuery(
+    to.replaceAll(/\{(\w+)\*?\}/g, (_, name: string) => words[name] ?? ''),
+    query,
+  );
+}
+
+function withQuery(address: string, query: string): string {
+  if (query === '') return address;
+  return `${address}${address.includes('?') ? '' : '?'}${query}`;
+}
+
+/** One address for several services, of which WMS is the usual one. */
+function byService(words: Words, query: string, layers: Layers): string | null {
+  const service = pairOf(query, 'service')?.toUpperCase();
+  return service === 'WMTS' ? wmtsByQuery(words, query, layers) : withQuery('/service/wms', query);
+}
+
+/** Names of grids and zooms are theirs, so a tile is answered at the address that counts it. */
+function wmtsByQuery(_: Words, query: string, layers: Layers): string | null {
+  if (pairOf(query, 'request')?.toLowerCase() !== 'gettile') return withQuery('/service/wmts', query);
+  const [grid, matrix] = [pairOf(query, 'tilematrixset'), pairOf(query, 'tilematrix')];
+  const [x, y] = [pairOf(query, 'tilecol'), pairOf(query, 'tilerow')];
+  const ext = formatOf(pairOf(query, 'format') ?? '')?.extensions[0];
+  const z = /\d+$/.exec(matrix ?? '')?.[0];
+  const layer = pairOf(query, 'layer');
+  const words = {
+    layer: layer && encodeURIComponent(layer),
+    grid: grid && encodeURIComponent(grid),
+    z,
+    x,
+    y,
+    ext,
+  };
+  return (
+    (Object.values(words).every((word) => word) && tile('nw')(words, query, layers)) ||
+    withQuery('/service/wmts', query)
+  );
+}
+
+function pairOf(query: string, name: string): string | undefined {
+  for (const [key, value] of new URLSearchParams(query)) if (key.toLowerCase() === name) return value;
+  return undefined;
+}
+
+/** With the origin of the query; without one our own addresses count from the top, and theirs by a grid that is not known here. */
+function tileByOrigin(words: Words, query: string, layers: Layers): string | null {
+  const origin = pairOf(query, 'origin');
+  return origin === 'sw' || origin === 'nw' ? tile(origin)(words, query, layers) : null;
+}
+
+/** Our address of a tile, by the origin of rows in theirs. */
+function tile(origin: 'sw' | 'nw', zoomOf = (zoom: number, _: GridSet) => zoom) {
+  return (words: Words, query: string, layers: Layers): string | null => {
+    const subset = subsetNamed(layers.layer(decoded(words.layer))?.layer.gridSubsets ?? [], words.grid);
+    if (!subset) return null;
+    const { gridSet } = subset;
+    const z = zoomOf(Number(words.z), gridSet);
+    const rows = gridSet.levels[z]?.rows;
+    if (rows === undefined) return null;
+    const row = origin === 'nw' ? Number(words.y) : rows - 1 - Number(words.y);
+    const name = encodeURIComponent(gridSet.name);
+    return row < 0
+      ? null
+      : withQuery(`/tiles/${words.layer}/${name}/${z}/${Number(words.x)}/${row}.${words.ext}`, query);
+  };
+}
+
+/** By its name, an SRS such as `EPSG900913`, or whatever name where there is only one; the first where none is named. */
+function subsetNamed(subsets: readonly GridSubset[], named: string | undefined): GridSubset | undefined {
+  if (named === undefined) return subsets[0];
+  const name = GRIDS[decoded(named)] ?? decoded(named);
+  const exact = subsets.find(({ gridSet }) => [gridSet.name, ...gridSet.aliases].includes(name));
+  const srs = Number(/^EPSG:?(\d+)$/.exec(name)?.[1] ?? Number.NaN);
+  const bySrs = subsets.find(({ gridSet }) => sameSrs(gridSet.srs, srs));
+  return exact ?? bySrs ?? (subsets.length === 1 && Number.isNaN(srs) ? subsets[0] : undefined);
+}
+
+/** MapProxy's TMS begins at the second zoom of grids of the whole world, and leaves out every other one where they are dense. */
+function profileZoom(zoom: number, gridSet: GridSet): number {
+  const [first, second] = gridSet.levels;
+  const isWorld =
+    (isWebMercator(gridSet) || gridSet.srs === 4326) && first?.columns === 1 && first.rows === 1;
+  const isDense = first && second && Math.abs(first.resolution / second.resolution - Math.SQRT2) < 1e-9;
+  return (zoom + (isWorld ? 1 : 0)) * (isDense ? 2 : 1);
+}
+
+/** Below a workspace layers are named without it. */
+function qualified(to: string): To {
+  return (words, query, layers) => {
+    const pairs = [...new URLSearchParams(query)].map(([name, value]): [string, string] => {
+      if (!/^(?:query_)?layers?$/i.test(name)) return [name, value];
+      const names = value
+        .split(',')
+        .map((one) => (one.includes(':') ? one : `${decoded(words.workspace)}:${one}`));
+      return [name, names.join(',')];
+    });
+    return addressOf(to, words, new URLSearchParams(pairs).toString(), layers);
+  };
+}
+
+/** Empty where it cannot be decoded: no layer has that name. */
+function decoded(text = ''): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
