@@ -69,7 +69,7 @@ it('a node that was stopped for longer than its lease ends its term, though its 
   const node = stand(location, clock);
   await eventually('it leads', () => node.seen.running === 1);
   stoppedFor = 60_000;
-  await eventually('it leads anew', () => node.seen.terms === 2);
+  await eventually('it leads again', () => node.seen.terms === 2);
 });
 
 it('a node that is cut off from the database has stopped before another begins', async () => {
