@@ -1,7 +1,7 @@
 // Installs packages of package-lock.json, only when some are missing: those of a server, or those of checks and tests too.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { requiredStep, root, runNpm, StepError, step } from './steps.mjs';
 
 /** The folders with a package.json whose packages build and run a server; `test` has the rest. */
@@ -46,7 +46,7 @@ async function ensurePackagesOf(folders, selection) {
  */
 export async function ensureNative() {
   if (isNativeThere()) return;
-  const env = { JOBS: 'max', CFLAGS: CFLAGS.join(' ') };
+  const env = { JOBS: 'max', CFLAGS: CFLAGS.join(' '), ...withOwnHeaders() };
   let missing = [];
   const rebuild = async () => {
     const { ok, output } = await runNpm(['rebuild', 'better-sqlite3'], { env, quiet: true });
@@ -66,6 +66,16 @@ export async function ensureNative() {
 
 export function isNativeThere() {
   return nativeProblem() === null;
+}
+
+/** The headers that came with this Node.js; without any, the compiler's driver downloads them. */
+function withOwnHeaders() {
+  const folder = dirname(dirname(realpathSync(process.execPath)));
+  const version = join(folder, 'include', 'node', 'node_version.h');
+  if (process.env.npm_config_nodedir || !existsSync(version)) return {};
+  const [major] = process.versions.node.split('.');
+  const isOurs = readFileSync(version, 'utf8').includes(`#define NODE_MAJOR_VERSION ${major}\n`);
+  return isOurs ? { npm_config_nodedir: folder } : {};
 }
 
 function missingTools() {

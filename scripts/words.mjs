@@ -1,5 +1,4 @@
-// Finds words that hide who does what, or that are no longer current; the list has a better one for each. Finds names of
-// tests too that begin with a verb: a failure report shows them without their `describe`.
+// Finds words that hide who does what, or that are no longer current; the list has a better one for each.
 import { readFileSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { filesUnder, root, runCommand, say } from './steps.mjs';
@@ -37,18 +36,6 @@ const REFUSED = new RegExp(`\\b(${Object.keys(BETTER).join('|').replaceAll(' ', 
 /** A user of the operating system. */
 const MEANT = /^User nobody$|(['`])nobody\1/g;
 
-/** Tests beside the code they test. */
-const TESTS = /^(src|packages|test|web[/\\]src)\b.*\.test\.tsx?$/;
-/** None of these is a noun as well, as "answers" or "reads" are. */
-const VERBS =
-  'accepts are asks can cannot comes do does draws fails finds forgets gets gives goes has have hides is keeps knows ' +
-  'leaves lets makes may must never opens prints refuses removes says sends serves shows stays takes tells waits writes';
-/** The name in `it('…')`, or in the second call of `it.each(…)('…')`. */
-const BEGINS_WITH_VERB = new RegExp(
-  `(?:\\bit|\\))\\(\\s*(['"\`])((?:${VERBS.replaceAll(' ', '|')}) .*?)\\1`,
-  'g',
-);
-
 await runCommand(async () => {
   const found = PLACES.flatMap((place) =>
     [...filesUnder(join(root, place), (path) => path === OWN)].flatMap(faultsIn),
@@ -61,19 +48,11 @@ function faultsIn(path) {
   if (!READ.has(extname(path))) return [];
   const file = relative(root, path);
   const text = readFileSync(path, 'utf8');
-  const words = text
+  return text
     .split('\n')
     .flatMap((line, place) =>
       [...line.replace(MEANT, '').matchAll(REFUSED)].map(
         ([word]) => `${file}:${place + 1}: "${word}": ${BETTER[word.toLowerCase()]}`,
       ),
     );
-  return TESTS.test(file) ? [...words, ...namesWithoutSubject(file, text)] : words;
-}
-
-function namesWithoutSubject(file, text) {
-  return [...text.matchAll(BEGINS_WITH_VERB)].map(({ index, 0: call, 2: name }) => {
-    const place = text.slice(0, index + call.length).split('\n').length;
-    return `${file}:${place}: "${name}": name what the test is about first, as in "a session ends after half a day"`;
-  });
 }

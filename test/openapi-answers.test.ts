@@ -21,12 +21,13 @@ async function ask(method: string, path: string, body?: object): Promise<Respons
   });
 }
 
-/** An example of each resource: a tile, a task, a schedule, a change, an entry in the audit log. */
+/** An example of each resource: an area, a tile, a task, a schedule, a change, an entry in the audit log. */
 let exported = '';
 
 beforeAll(async () => {
   const changes = [{ name: '1', type: 'webhook', secret: SECRET, layers: ['world'] }];
-  server = await openServer({ config: JSON.stringify({ changes }), flags: { 'no-auth': 'true' } });
+  const areas = [{ name: '1', bounds: [3, 50, 8, 54] }];
+  server = await openServer({ config: JSON.stringify({ areas, changes }), flags: { 'no-auth': 'true' } });
   expect((await ask('GET', '/tiles/world/0/0/0.png')).status).toBe(200);
   const seed = { layer: 'world', type: 'seed', gridSet: 'EPSG:900913', format: 'image/png' };
   expect((await ask('POST', '/api/v1/tasks', { ...seed, zoomStart: 0, zoomStop: 1 })).status).toBe(201);

@@ -68,6 +68,7 @@ export async function openNode(
       ...work,
       catalog: services.catalog,
       pipeline: following.pipeline,
+      areas: settings.areas,
       editor,
       exports: exporter,
       service,

@@ -21,7 +21,7 @@ interface FollowOptions {
 }
 
 /** Milliseconds. */
-const LOOK_INTERVAL = 400;
+const POLL_INTERVAL_MS = 400;
 const LINE_INTERVAL = 5000;
 /** How long a server may be away before we stop waiting for it. */
 const RECONNECT_TIMEOUT_MS = 10 * 60_000;
@@ -35,16 +35,16 @@ export async function followTask(first: TaskDocument, options: FollowOptions): P
   let task = first;
   show.progress(task);
   while (!isOver(task)) {
-    await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
+    await clock.sleep(POLL_INTERVAL_MS, signal).catch(() => {});
     if (signal.aborted) return show.left(task);
-    task = (await lookAgain(task.id)) ?? task;
+    task = (await readAgain(task.id)) ?? task;
     if (signal.aborted) return show.left(task);
     show.progress(task);
   }
   show.end(task);
   return task.state === 'done' ? 0 : 1;
 
-  async function lookAgain(id: number): Promise<TaskDocument | null> {
+  async function readAgain(id: number): Promise<TaskDocument | null> {
     const deadline = clock.monotonic() + RECONNECT_TIMEOUT_MS;
     while (!signal.aborted) {
       try {
@@ -53,7 +53,7 @@ export async function followTask(first: TaskDocument, options: FollowOptions): P
         if (signal.aborted) return null;
         if (!isPassing(error) || clock.monotonic() > deadline) throw error;
         show.away();
-        await clock.sleep(LOOK_INTERVAL, signal).catch(() => {});
+        await clock.sleep(POLL_INTERVAL_MS, signal).catch(() => {});
       }
     }
     return null;

@@ -9,7 +9,7 @@ const NAMED = ['layers', 'gridSets', 'stores'];
 const NAMES = ['name', 'gridSets', 'store'];
 
 /**
- * What `checkSettings` finds in a document that its schema refuses, so that one look reports everything. `faults`: the
+ * What `checkSettings` finds in a document that its schema refuses, so that one check reports everything. `faults`: the
  * places of what the schema has found. Of entries with faults, and of layers beside them, only problems with names count:
  * others may come from the replacement.
  */

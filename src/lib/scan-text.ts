@@ -25,7 +25,7 @@ export interface SectionRules {
   replace(inner: string, open: string): string;
 }
 
-/** A mark that ends a section is never looked for twice in the same place. */
+/** A mark that ends a section is never searched for twice in the same place. */
 export function replaceSections(text: string, { open, closeOf, replace }: SectionRules): string {
   const parts: string[] = [];
   let [kept, at] = [0, 0];

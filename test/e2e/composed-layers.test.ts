@@ -144,3 +144,55 @@ describe('a layer within an area', () => {
     expect((await colour('tiles/city/1/1/0.png', 4 * 255)).rgba).toEqual([0, 255, 0, 255]);
   });
 });
+
+describe('an area by name', () => {
+  const SHAPE = 'POLYGON ((500000 5500000, 600000 5500000, 500000 5600000, 500000 5500000))';
+
+  async function call(method: string, path: string, body?: object) {
+    const answer = await fetch(new URL(path, server.url), {
+      method,
+      ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, text, json: answer.ok ? JSON.parse(text) : null };
+  }
+
+  it('areas are listed and shown, and tasks, schedules and truncations take them by name', async () => {
+    const areas = [
+      { name: 'corner', srs: 'EPSG:25832', wkt: SHAPE },
+      { name: 'west', bounds: [-180, -80, -90, 80] },
+    ];
+    const layers = [{ name: 'world', source: { type: 'world' }, gridSets: ['EPSG:900913', 'EPSG:4326'] }];
+    server = await openServer({ config: JSON.stringify({ areas, layers }), flags: { 'no-auth': 'true' } });
+    const { json: list } = await call('GET', 'api/v1/areas');
+    expect(list.areas).toMatchObject([
+      {
+        name: 'corner',
+        srs: 'EPSG:25832',
+        bounds: [500000, 5500000, 600000, 5600000],
+        points: 4,
+        error: null,
+      },
+      { name: 'west', srs: 'EPSG:4326' },
+    ]);
+    const { json: shape } = await call('GET', 'api/v1/areas/corner');
+    const [[ring]] = shape.coordinates;
+    expect(ring.every(([x, y]: number[]) => Number(x) > 8.9 && Number(x) < 10.5 && Number(y) > 49)).toBe(
+      true,
+    );
+    expect((await call('GET', 'api/v1/areas/none')).status).toBe(404);
+    const order = { layer: 'world', area: 'west', zoomStart: 2, zoomStop: 2 };
+    expect((await call('POST', 'api/v1/tasks', { ...order, dryRun: true })).json.tiles).toBe(4);
+    const unknown = await call('POST', 'api/v1/tasks', { ...order, area: 'wst' });
+    expect([unknown.status, unknown.text]).toEqual([400, expect.stringContaining('area names wst')]);
+    const daily = { ...order, name: 'daily', cron: '@daily' };
+    expect((await call('POST', 'api/v1/schedules', daily)).json.area.type).toBe('MultiPolygon');
+    for (const x of [0, 1]) await tile(`tiles/world/1/${x}/0.png`);
+    const { json: count } = await call('POST', 'api/v1/layers/world/truncate', {
+      area: 'west',
+      zoomStop: 1,
+      dryRun: true,
+    });
+    expect(count.tiles).toBe(2);
+  });
+});

@@ -99,6 +99,18 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     return (await answer.json()) as T;
   }
 
+  /** As the list of tasks shows it. */
+  async function letTasksWait(wait: object): Promise<void> {
+    const waitingFor = { until: '2100-01-01T00:00:00Z', ...wait };
+    const waits = { state: 'running', outcome: null, endedAt: null, waitingFor };
+    await page.route('**/api/v1/tasks?*', async (route) => {
+      const response = await route.fetch();
+      const list = (await response.json()) as { tasks: object[] };
+      const tasks = list.tasks.map((task) => ({ ...task, ...waits }));
+      await route.fulfill({ response, json: { ...list, tasks } });
+    });
+  }
+
   /** Ends when the task does. */
   async function perform(task: object): Promise<number> {
     const { id } = await api<{ id: number }>('tasks', 'POST', task);
@@ -274,22 +286,23 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByText(/127\.0\.0\.1:\d+ is failing \(HTTP 503\)/).waitFor();
     await page.getByText(/disk of store default is full: 1\.5 % free/i).waitFor();
     await page.unroute('**/api/v1/usage');
-    await page.route('**/api/v1/tasks?*', async (route) => {
-      const answer = await route.fetch();
-      const list = (await answer.json()) as { tasks: object[] };
-      const text = 'The disk of /data is full.';
-      const waitingFor = { host: null, reason: 'store-full', until: '2100-01-01T00:00:00Z', text };
-      const waits = { state: 'running', outcome: null, endedAt: null, waitingFor };
-      await route.fulfill({
-        response: answer,
-        json: { ...list, tasks: list.tasks.map((task) => ({ ...task, ...waits })) },
-      });
-    });
+    await letTasksWait({ host: null, reason: 'store-full', text: 'The disk of /data is full.' });
     await open.go('tasks', 'Tasks');
     await page.getByText('waiting for disk').first().waitFor();
     await page.unroute('**/api/v1/tasks?*');
     await open.go('upstreams', 'Upstreams');
     await page.getByText(/^(Failing|Probing)$/).waitFor();
+  });
+
+  it('a task in the list that waits for its host says why', async () => {
+    const [, broken] = upstreams.map(hostOf);
+    await letTasksWait({ host: broken, reason: 'failing', text: 'The host is failing.' });
+    await open.go('tasks', 'Tasks');
+    await page
+      .getByText(/HTTP 503 \(127\.0\.0\.1:\d+\)\. Next try at/)
+      .first()
+      .waitFor();
+    await page.unroute('**/api/v1/tasks?*');
   });
 
   it('the page of a layer shows its source and settings without secrets', async () => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { changeBody } from '../../changes/feeds/read-change.ts';
 import * as accounts from './accounts.ts';
 import { route } from './api-route.ts';
+import * as areas from './areas.ts';
 import * as audit from './audit.ts';
 import * as catalog from './catalog-changes.ts';
 import * as changes from './changes.ts';
@@ -92,6 +93,9 @@ export const API_ROUTES = [
   route('POST /api/v1/layers/{layer}/invalidate', 'operator', 'Mark a selection of tiles as stale, or with dryRun count it',
     { query: selection.invalidateQuery, body: selection.invalidateBody, plainBody: 'Tiles as lines of z/x/y in web mercator, rows from the top', raw: true, answer: selection.invalidateResponse },
     selection.invalidate),
+
+  route('GET /api/v1/areas', 'viewer', 'List the areas of the configuration file', { query: NO_QUERY, answer: areas.areaListResponse }, areas.listAreas),
+  route('GET /api/v1/areas/{name}', 'viewer', 'Show the shape of an area', { query: NO_QUERY, answer: areas.areaResponse }, areas.showArea),
 
   route('GET /api/v1/gridsets', 'viewer', 'List the grid sets that layers use, and those that do not come with the program', { answer: gridSets.gridSetListResponse }, gridSets.listGridSets),
   route('POST /api/v1/gridsets', 'admin', 'Declare a grid set', { ...declaring, status: 201 }, (call, deps) => catalog.create(call, 'grid-set', deps)),

@@ -6,7 +6,7 @@ import { readChange } from '../../changes/feeds/read-change.ts';
 import { isSigned } from '../../changes/feeds/webhook-signature.ts';
 import { shortened } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { mayLookAt, requireLayerScope } from '../auth/layer-visibility.ts';
+import { mayView, requireLayerScope } from '../auth/layer-visibility.ts';
 import { FORM } from '../auth/request-body.ts';
 import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
@@ -113,7 +113,7 @@ function plainReason({ state, lastError }: FeedStatus): string | null {
 function seenBy(caller: Caller, layers: readonly string[], { catalog }: ApiDeps): readonly string[] {
   return layers.filter((name) => {
     const layer = catalog.layer(name)?.layer;
-    return layer ? mayLookAt(caller, layer) : caller.role === 'admin';
+    return layer ? mayView(caller, layer) : caller.role === 'admin';
   });
 }
 

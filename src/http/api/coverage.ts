@@ -141,7 +141,7 @@ export async function showPlaces(
   return { ...set, z, shows, exact, ...gridDocument(tiles, z, await gridOf(tiles, z, plan, parts)) };
 }
 
-/** Tiles that are looked at one by one for a picture. */
+/** Tiles that are read one by one for a picture. */
 const MAX_LISTED = 20_000;
 
 async function hasFew({ bound, set }: ResolvedTileSet, z: number, rect: TileRect): Promise<boolean> {

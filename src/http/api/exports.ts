@@ -7,18 +7,20 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { omitUndefined } from '../../lib/omit-undefined.ts';
 import { ARCHIVE_TYPES, type Task } from '../../tasks/task.ts';
-import { mayLookAt, requireLayerScope, requireReadable } from '../auth/layer-visibility.ts';
+import { mayView, requireLayerScope, requireReadable } from '../auth/layer-visibility.ts';
 import { authorIn, createdResponse } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, type Response } from '../response.ts';
 import { requestedRange } from '../services/negotiate.ts';
 import type { ApiDeps, Call } from './api-route.ts';
+import { withTaskShape } from './areas.ts';
 import { refuseUnknownNames, taskDraftOf } from './task-document.ts';
 import {
   AREA_FIELDS,
   amount,
   bounds,
   flag,
+  NAMED_AREA_FIELDS,
   name,
   count as number,
   parameters,
@@ -35,7 +37,7 @@ export const exportBody = z.strictObject({
   zoomStart: zoom.exactOptional(),
   zoomStop: zoom.exactOptional(),
   bounds: bounds.exactOptional(),
-  ...AREA_FIELDS,
+  ...NAMED_AREA_FIELDS,
   dryRun: flag.describe('Only counts the tiles'),
 });
 
@@ -71,9 +73,10 @@ export async function listExports({ caller }: Call, deps: ApiDeps) {
 
 export async function startExport(call: Call<{ body: typeof exportBody }>, deps: ApiDeps) {
   const { catalog, tasks } = deps;
-  const { dryRun, layer, type, ...part } = call.body;
+  const { dryRun, layer, type, ...given } = call.body;
   requireLayerScope(call.context, layer);
   await requireReadable(call.context, boundLayer(catalog, layer).layer);
+  const part = await withTaskShape(layer, given, deps);
   const { parameters: values = {}, area, areaCrs } = part;
   const archive = { type, parameters: values, ...omitUndefined({ area, areaCrs }) };
   const draft = { layer, archive, ...taskDraftOf(part) };
@@ -134,7 +137,7 @@ async function own({ caller, params }: Call<{ params: 'id' }>, deps: ApiDeps) {
 /** As for the layer itself. Exports of a removed layer can only be deleted by administrators. */
 function maySee(caller: Caller, name: string, { catalog }: ApiDeps): boolean {
   const bound = catalog.layer(name);
-  return bound ? mayWorkOn(caller, name) && mayLookAt(caller, bound.layer) : caller.role === 'admin';
+  return bound ? mayWorkOn(caller, name) && mayView(caller, bound.layer) : caller.role === 'admin';
 }
 
 const STATES = {

@@ -8,6 +8,7 @@ import { UNFINISHED } from '../../tasks/task.ts';
 import type { ChangeNote } from '../context.ts';
 import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
+import { withTaskShape } from './areas.ts';
 import {
   changeDocument,
   declarationResponse,
@@ -74,14 +75,16 @@ export async function restoreSchedules(
   { before }: Pick<AuditEntry, 'before'>,
   { name }: EntryChanged,
   caller: Caller,
-  { schedules }: ApiDeps,
+  deps: ApiDeps,
 ): Promise<Pick<z.output<typeof restoredResponse>, 'schedules' | 'lost'>> {
   const documents = isRecord(before) && Array.isArray(before.schedules) ? before.schedules : [];
   const [restored, lost]: [string[], string[]] = [[], []];
   for (const document of documents) {
     const body = scheduleBody.strip().safeParse(withoutNull(document));
-    const declaration = body.success ? declarationOf({ ...body.data, layer: name }) : null;
-    const created = declaration && (await schedules.create(declaration, caller.name).catch(nullIfRefused));
+    const shaped = body.success ? await withTaskShape(name, { ...body.data, layer: name }, deps) : null;
+    const declaration = shaped && declarationOf(shaped);
+    const created =
+      declaration && (await deps.schedules.create(declaration, caller.name).catch(nullIfRefused));
     (created ? restored : lost).push(String(isRecord(document) ? document.name : document));
   }
   return { schedules: restored, lost };

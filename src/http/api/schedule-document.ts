@@ -11,7 +11,7 @@ import {
 } from '../../tasks/schedules/schedule.ts';
 import { createTimetable } from '../../tasks/schedules/timetable.ts';
 import { taskBody, taskDraftOf } from './task-document.ts';
-import { AREA_CRS, areaShown, bounds, parameters, time } from './values.ts';
+import { AREA_CRS, type AreaFields, areaShown, bounds, parameters, time } from './values.ts';
 
 const ANY_TIME = { cron: '@daily', timeZone: 'UTC', hours: null };
 
@@ -95,7 +95,9 @@ export const scheduleResponse = z.object({
 export const scheduleListResponse = z.object({ schedules: z.array(scheduleResponse) });
 export const runListResponse = z.object({ runs: z.array(runResponse) });
 
-export function declarationOf(body: z.output<typeof scheduleBody>): ScheduleDeclaration {
+export function declarationOf(
+  body: Omit<z.output<typeof scheduleBody>, 'area'> & AreaFields,
+): ScheduleDeclaration {
   const { layer, name, cron, timeZone, hours, overrun, enabled, type: work, ...task } = body;
   return { layer, name, cron, timeZone, hours, overrun, enabled, work, draft: taskDraftOf(task) };
 }

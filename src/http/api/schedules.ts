@@ -6,6 +6,7 @@ import { createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
+import { withTaskShape } from './areas.ts';
 import { declarationOf, runDocument, type scheduleBody, scheduleDocument } from './schedule-document.ts';
 import { refuseUnknownNames } from './task-document.ts';
 import { time, yesOrNo } from './values.ts';
@@ -29,7 +30,7 @@ export async function listSchedules({ context }: Call, deps: ApiDeps) {
 }
 
 export async function createSchedule(call: Declaring & Call<{ query: typeof scheduleQuery }>, deps: ApiDeps) {
-  const declaration = declarationIn(call, deps);
+  const declaration = await declarationIn(call, deps);
   if (call.query.dryRun) return previewed(declaration, deps);
   const created = await deps.schedules.create(declaration, call.caller.name);
   if (!created) throw nameTaken(declaration);
@@ -48,7 +49,7 @@ export async function showSchedule(call: OneSchedule, deps: ApiDeps) {
 
 export async function replaceSchedule(call: OneSchedule & Declaring, deps: ApiDeps) {
   const before = await ownSchedule(call, deps);
-  const declaration = declarationIn(call, deps);
+  const declaration = await declarationIn(call, deps);
   const after = await deps.schedules.replace(before.id, declaration);
   if (!after) throw nameTaken(declaration);
   call.note({ target: `schedule:${before.id}`, before, after: declaration });
@@ -75,11 +76,11 @@ export async function runSchedule(call: OneSchedule, deps: ApiDeps) {
   return runDocument(run);
 }
 
-function declarationIn({ body, context }: Declaring, { catalog }: ApiDeps) {
-  const declaration = declarationOf(body);
+async function declarationIn({ body, context }: Declaring, deps: ApiDeps) {
+  const declaration = declarationOf(await withTaskShape(body.layer, body, deps));
   const { layer, draft } = declaration;
   requireLayerScope(context, layer);
-  refuseUnknownNames(catalog, { layer, ...draft });
+  refuseUnknownNames(deps.catalog, { layer, ...draft });
   return declaration;
 }
 

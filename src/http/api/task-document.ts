@@ -15,13 +15,14 @@ import {
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { waitText } from '../../tasks/task-watch.ts';
 import {
-  AREA_FIELDS,
+  type AreaFields,
   areaOf,
   areaShown,
   bounds,
   closedReason,
   count,
   flag,
+  NAMED_AREA_FIELDS,
   name,
   parameters,
   time,
@@ -40,7 +41,7 @@ export const taskBody = z.strictObject({
   zoomStart: zoom.exactOptional().describe("The layer's first when absent"),
   zoomStop: zoom.exactOptional().describe("The layer's last when absent or greater"),
   bounds: bounds.exactOptional(),
-  ...AREA_FIELDS,
+  ...NAMED_AREA_FIELDS,
   parameters: parameters.exactOptional().describe('Those left out have their defaults; all when absent'),
   threadCount: z.int().exactOptional().describe('Of truncate always 1'),
   priority: z.int().min(-10).max(10).exactOptional().describe('Higher goes first; 0 when absent'),
@@ -163,10 +164,9 @@ export const taskListResponse = z.object({
 export function taskDraftOf(
   body: Omit<
     z.output<typeof taskBody>,
-    'type' | 'dryRun' | 'layer' | 'idempotencyKey' | 'bounds' | 'every'
-  > & {
-    readonly bounds?: readonly number[];
-  },
+    'type' | 'dryRun' | 'layer' | 'idempotencyKey' | 'bounds' | 'every' | 'area'
+  > &
+    AreaFields & { readonly bounds?: readonly number[] },
 ): Omit<TaskDraft, 'type' | 'layer'> {
   const { gridSet, bounds: coords, area: _, areaCrs: __, parameters: values, uses, ...plain } = body;
   const area = areaOf(body);

@@ -8,11 +8,12 @@ import { writeJson } from '../../lib/write-json.ts';
 import { EVERY_FORMAT, type Task } from '../../tasks/task.ts';
 import { keyForRequest } from '../../tasks/task-author.ts';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
-import { isPublic, mayLookAt, requireLayerScope } from '../auth/layer-visibility.ts';
+import { isPublic, mayView, requireLayerScope } from '../auth/layer-visibility.ts';
 import { authorIn, type ChangeNote, type Context, createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
+import { withTaskShape } from './areas.ts';
 import { estimateOf } from './estimate.ts';
 import {
   refuseUnknownNames,
@@ -39,8 +40,8 @@ export async function listTasks({ query, caller }: Call<{ query: typeof taskList
 }
 
 export async function createTask(call: Call<{ body: typeof taskBody }>, deps: ApiDeps) {
-  const { layer, type, dryRun, idempotencyKey, every, ...body } = call.body;
-  const draft = { layer, type, ...taskDraftOf(body) };
+  const { layer, type, dryRun, idempotencyKey, every, ...given } = call.body;
+  const draft = { layer, type, ...taskDraftOf(await withTaskShape(layer, given, deps)) };
   refuseUnknownNames(deps.catalog, draft);
   requireLayerScope(call.context, draft.layer);
   if (every) return createTasks(call, draft, deps);
@@ -141,7 +142,7 @@ function isSeenBy(
 ): boolean {
   const bound = passed.has(name) ? null : catalog.layer(name);
   if (!bound) return true;
-  if (!isPublic(bound.layer) && !mayLookAt(caller, bound.layer)) return false;
+  if (!isPublic(bound.layer) && !mayView(caller, bound.layer)) return false;
   const below = layersBelow(bound.declared?.source);
   return below.every(({ layer }) => isSeenBy(caller, layer, catalog, new Set([...passed, name])));
 }

@@ -13,14 +13,16 @@ import type { SelectedTiles, TileSelection } from '../../removal/tile-selection.
 import { mediaTypeOf } from '../auth/request-body.ts';
 import { authorIn, type Context } from '../context.ts';
 import type { ApiDeps, Call } from './api-route.ts';
+import { withShape } from './areas.ts';
 import { checkBody, readBody, readQuery } from './read-body.ts';
 import {
-  AREA_FIELDS,
+  type AreaFields,
   amount,
   areaOf,
   bounds,
   flag,
   moment,
+  NAMED_AREA_FIELDS,
   names,
   parameters,
   tileSetName,
@@ -47,7 +49,7 @@ const selectionBody = z
     zoomStart: zoom.exactOptional().describe(all),
     zoomStop: zoom.exactOptional().describe(all),
     bounds: bounds.exactOptional(),
-    ...AREA_FIELDS,
+    ...NAMED_AREA_FIELDS,
     olderThan: moment.exactOptional().describe('Tiles made before this time'),
   })
   .describe('{} selects every tile of the layer');
@@ -68,7 +70,9 @@ export const invalidateQuery = z.strictObject({
   dryRun: yesOrNo.default(false),
 });
 
-type Selection = z.output<typeof selectionBody> & Pick<z.output<typeof invalidateBody>, 'tiles'>;
+type Selection = Omit<z.output<typeof selectionBody>, 'area'> &
+  AreaFields &
+  Pick<z.output<typeof invalidateBody>, 'tiles'>;
 
 /** `offered`: only current grid sets and formats of the layer; `any`: former ones too. */
 export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'any'): TileSelection {
@@ -158,20 +162,20 @@ export const truncateResponse = z.object({
 });
 export const invalidateResponse = truncateResponse.extend({ tasks: z.array(z.number().int()) });
 
-export async function truncate(
-  call: Call<{ params: 'layer'; body: typeof truncateBody }>,
-  { catalog, selections }: ApiDeps,
-) {
-  const { body } = call;
+export async function truncate(call: Call<{ params: 'layer'; body: typeof truncateBody }>, deps: ApiDeps) {
+  const { catalog, selections } = deps;
   const { layer } = boundLayer(catalog, call.params.layer);
+  const body = await withShape(call.body, layer, call.body.gridSets, deps);
   const selection = selectionOf(body, layer, 'any');
   const selected = await selections[body.dryRun ? 'count' : 'truncate'](layer.name, selection);
   return report(call, 'deleted', layer.name, body.dryRun, selected);
 }
 
-export async function invalidate(call: Call<{ params: 'layer' }>, { catalog, selections }: ApiDeps) {
+export async function invalidate(call: Call<{ params: 'layer' }>, deps: ApiDeps) {
+  const { catalog, selections } = deps;
   const { layer } = boundLayer(catalog, call.params.layer);
-  const body = readInvalidation(call.context);
+  const given = readInvalidation(call.context);
+  const body = await withShape(given, layer, given.gridSets, deps);
   const selection = selectionOf(body, layer, 'offered');
   const by = body.renew ? authorIn(call) : null;
   const { marked, tasks } = body.dryRun

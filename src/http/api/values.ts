@@ -59,6 +59,15 @@ export const AREA_FIELDS = {
     .describe('What the coordinates of area are in; EPSG:4326, longitude first, when absent'),
 };
 
+/** Of requests: a shape, or the name of an area. */
+export const NAMED_AREA_FIELDS = {
+  ...AREA_FIELDS,
+  area: z
+    .union([z.string().min(1), geoJsonArea])
+    .exactOptional()
+    .describe('GeoJSON: Polygon, MultiPolygon, or features of these; or the name of an area'),
+};
+
 /** Of answers. ISO 8601, in UTC. */
 export const time = z.iso.datetime();
 export const count = z.number().describe('A whole number; beyond 2^53 its last digits are lost');

@@ -23,7 +23,7 @@ export async function requireReadable(context: Context, layer: Layer): Promise<v
   context.audience = 'caller';
   const caller = await context.identify();
   if (!caller) throw context.credentialsNeeded();
-  if (!mayLookAt(caller, layer)) throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
+  if (!mayView(caller, layer)) throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
 }
 
 /** Null: the request has no key, or only parameters of this layer. */
@@ -45,7 +45,7 @@ export function requireLayerScope(context: Context, layer: string | undefined): 
 
 export function mayChange(context: Context, name: string): boolean {
   const { caller } = context;
-  return caller !== null && mayLookAt(caller, { name, access: context.accessOf(name) ?? 'public' });
+  return caller !== null && mayView(caller, { name, access: context.accessOf(name) ?? 'public' });
 }
 
 /** Makes unknown layers indistinguishable from private ones. */
@@ -102,10 +102,10 @@ export async function visibleLayers(context: Context, all: readonly Layer[]): Pr
   const caller = await context.identify();
   context.audience = caller ? 'caller' : 'varies';
   if (!caller) return publicOf(all);
-  return all.filter((layer) => isPublic(layer) || mayLookAt(caller, layer));
+  return all.filter((layer) => isPublic(layer) || mayView(caller, layer));
 }
 
-export function mayLookAt(caller: Caller, layer: Pick<Layer, 'name' | 'access'>): boolean {
+export function mayView(caller: Caller, layer: Pick<Layer, 'name' | 'access'>): boolean {
   const { access, name } = layer;
   const needed = access === 'public' || access === 'authenticated' ? 'viewer' : access;
   return roleSuffices(caller.role, needed) && mayWorkOn(caller, name);

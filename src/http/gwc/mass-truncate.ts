@@ -14,7 +14,7 @@ import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { TaskAuthor } from '../../tasks/task-author.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
-import { mayLookAt, requireLayerScope } from '../auth/layer-visibility.ts';
+import { mayView, requireLayerScope } from '../auth/layer-visibility.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
 import { authorIn } from '../context.ts';
 import { html, pageResponse } from '../pages/html.ts';
@@ -45,7 +45,7 @@ export async function massTruncate({ context, caller, note }: Call, { catalog, m
 
 function mayChangeAll(caller: Caller, { layers }: Pick<ApiDeps['catalog'], 'layers'>): boolean {
   if (!mayWorkOnAll(caller)) return false;
-  return caller.role === 'admin' || [...layers()].every((layer) => mayLookAt(caller, layer));
+  return caller.role === 'admin' || [...layers()].every((layer) => mayView(caller, layer));
 }
 
 /**

@@ -26,10 +26,10 @@ export class MetricSheet {
   readonly #parts: ((familyOf: (metric: Metric<never>) => Counter | Gauge) => Promise<void>)[] = [];
   #writing: Promise<Page> | null = null;
 
-  /** `look` is called once for each scrape. */
-  add<Source>(look: () => Source | Promise<Source>, metrics: readonly Metric<Source>[]): void {
+  /** `read` is called once for each scrape. */
+  add<Source>(read: () => Source | Promise<Source>, metrics: readonly Metric<Source>[]): void {
     this.#parts.push(async (familyOf) => {
-      const source = await look();
+      const source = await read();
       for (const metric of metrics) {
         const family = familyOf(metric);
         const samples = metric.read(source) ?? [];

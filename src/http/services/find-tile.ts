@@ -2,7 +2,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { subsetContains } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { mayLookAt } from '../auth/layer-visibility.ts';
+import { mayView } from '../auth/layer-visibility.ts';
 import type { Context, Target } from '../context.ts';
 import { createRouter } from '../hits/router.ts';
 import type { TileResponder } from '../hits/tile-response.ts';
@@ -49,7 +49,7 @@ export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
     }
     const tile = named.get(match);
     const { caller } = context;
-    if (!tile || (caller && !mayLookAt(caller, tile.tiles.bound.layer))) return null;
+    if (!tile || (caller && !mayView(caller, tile.tiles.bound.layer))) return null;
     const { z: zoom, x, y } = tile.index;
     return subsetContains(tile.tiles.subset, zoom, x, y) ? tile : null;
   };

@@ -2,7 +2,7 @@ import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CachedTile, ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { mayLookAt } from '../auth/layer-visibility.ts';
+import { mayView } from '../auth/layer-visibility.ts';
 import { refuseLesserRole } from '../auth/request-checks.ts';
 import type { Context } from '../context.ts';
 import { createTileResponder, type TileResponder } from '../hits/tile-response.ts';
@@ -33,7 +33,7 @@ export function createRefreshResponder(
     const caller = await context.identify();
     if (!caller) throw context.credentialsNeeded();
     refuseLesserRole(caller, 'operator');
-    if (!mayLookAt(caller, tiles.bound.layer))
+    if (!mayView(caller, tiles.bound.layer))
       throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
     refuseOtherSites(context);
     if (!refresh) throw new Error('Tiles cannot be refreshed here.');

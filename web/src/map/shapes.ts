@@ -1,7 +1,7 @@
 import type { ApiBody } from '../api/client.ts';
 
 /** GeoJSON. */
-export type Shape = NonNullable<ApiBody<'POST /api/v1/tasks'>['area']>;
+export type Shape = Exclude<NonNullable<ApiBody<'POST /api/v1/tasks'>['area']>, string>;
 export type Corners = NonNullable<ApiBody<'POST /api/v1/tasks'>['bounds']>;
 
 /** Degrees around boxes, so that points and lines are seen. */

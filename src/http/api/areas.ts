@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { coordsOf } from '../../domain/bounds.ts';
+import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
+import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
+import { findGridSubset, type Layer } from '../../domain/layer.ts';
+import type { NamedArea } from '../../domain/named-area.ts';
+import { polygonsIn } from '../../domain/place-in-grid-set.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { closestName } from '../../lib/closest-name.ts';
+import { createPace } from '../../lib/yielding.ts';
+import type { ApiDeps, Call } from './api-route.ts';
+import { type AreaFields, areaShown, bounds, count, type NAMED_AREA_FIELDS, time } from './values.ts';
+
+export const areaListResponse = z.object({
+  areas: z.array(
+    z.object({
+      name: z.string(),
+      bounds: bounds.describe('minX, minY, maxX, maxY in its CRS'),
+      srs: z.string(),
+      points: count,
+      updatedAt: time.describe('When it was read'),
+      error: z.string().nullable(),
+    }),
+  ),
+});
+export const areaResponse = areaShown.describe('RFC 7946: in degrees');
+
+export function listAreas(_: Call, { areas, about }: ApiDeps) {
+  const updatedAt = isoTime(about.startedAt);
+  return {
+    areas: Array.from(areas.values(), ({ name, srs, points, bounds: box }) => ({
+      name,
+      bounds: coordsOf(box),
+      srs: `EPSG:${srs}`,
+      points,
+      updatedAt,
+      error: null,
+    })),
+  };
+}
+
+export async function showArea({ params }: Call<{ params: 'name' }>, { areas }: ApiDeps) {
+  const area = areas.get(params.name);
+  if (!area) throw new TilewardenError('entry-unknown', `There is no area ${shortened(params.name)}.`);
+  return shapeIn(area, degrees());
+}
+
+type NamedAreaFields = z.output<z.ZodObject<typeof NAMED_AREA_FIELDS>>;
+
+/** `area` as a shape in place of a name: in the CRS of the grid set if only one is meant. Throws `request-invalid`. */
+export async function withShape<Body extends NamedAreaFields>(
+  body: Body,
+  layer: Layer | undefined,
+  gridSets: readonly string[] | undefined,
+  { areas }: Pick<ApiDeps, 'areas'>,
+): Promise<Omit<Body, keyof AreaFields> & AreaFields> {
+  const { area: given, areaCrs, ...rest } = body;
+  if (typeof given !== 'string')
+    return { ...rest, ...(given && { area: given }), ...(areaCrs && { areaCrs }) };
+  const area = areas.get(given);
+  if (!area) throw invalid(unknownArea(given, [...areas.keys()]));
+  if (areaCrs) throw invalid('areaCrs goes only with coordinates: an area has a CRS of its own.');
+  const offered = layer?.gridSubsets.map(({ gridSet }) => gridSet.name) ?? [];
+  const [only, ...others] = gridSets ?? offered;
+  const gridSet =
+    only === undefined || others.length > 0 ? null : layer && findGridSubset(layer, only)?.gridSet;
+  if (!gridSet) return { ...rest, area: await shapeIn(area, degrees()), areaCrs: 'EPSG:4326' };
+  return { ...rest, area: await shapeIn(area, gridSet), areaCrs: 'grid-set' };
+}
+
+/** As `withShape`, for a task: in one grid set. */
+export function withTaskShape<Body extends NamedAreaFields & { readonly gridSet?: string }>(
+  layer: string,
+  body: Body,
+  deps: Pick<ApiDeps, 'areas' | 'catalog'>,
+): Promise<Omit<Body, keyof AreaFields> & AreaFields> {
+  const bound = deps.catalog.layer(layer)?.layer;
+  const gridSet = body.gridSet ?? bound?.gridSubsets[0].gridSet.name;
+  return withShape(body, bound, gridSet === undefined ? [] : [gridSet], deps);
+}
+
+function unknownArea(name: string, known: readonly string[]): string {
+  const meant = closestName(name, known);
+  const hint = meant ? `did you mean ${meant}?` : `there are ${known.join(', ') || 'none'}.`;
+  return `area names ${shortened(name)}, which is not declared; ${hint}`;
+}
+
+const POINTS_PER_TURN = 1000;
+
+async function shapeIn(area: NamedArea, gridSet: GridSet) {
+  const deepest = gridSet.levels.length - 1;
+  const { polygons } = await polygonsIn(gridSet, deepest, area, createPace(POINTS_PER_TURN), Infinity);
+  const coordinates = polygons.map((rings) =>
+    rings.map((ring) => ring.map(([x, y]): [number, number] => [x, y])),
+  );
+  return { type: 'MultiPolygon' as const, coordinates };
+}
+
+function degrees(): GridSet {
+  const found = builtInGridSets().find(({ srs }) => srs === 4326);
+  if (!found) throw new Error('EPSG:4326 is built in.');
+  return found;
+}
