@@ -8,6 +8,7 @@ import { openRepeater } from '../lib/repeat.ts';
 import { openQuotaService } from '../quota/quota-service.ts';
 import { MARKS_RAISED, openCleaner } from '../removal/cleaner.ts';
 import { createRemovals } from '../removal/removals.ts';
+import { openWindowKeeper } from '../removal/window-keeper.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
@@ -75,6 +76,7 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
       log,
     }),
   );
+  open.use(openWindowKeeper({ catalog, parameters, removals, lead, clock, log }));
   const flush = () => deliveries.flush();
   await declarations.outdate(declarations.redeclared);
   const exporter = await openExporter(settings, parts, open);

@@ -3,6 +3,7 @@ import { misconfigured } from '../domain/errors.ts';
 import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
 import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
+import { readPeriod } from '../domain/iso-time.ts';
 import { type Layer, type Legend, type UpdateSource, WGS_84, type ZoomExpiry } from '../domain/layer.ts';
 import { createParameterFilter, type ParameterFilter } from '../domain/parameter-filter.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
@@ -114,7 +115,7 @@ export function createFilter(
   declared: ParameterDeclaration,
   clock: Pick<Clock, 'now'> = systemClock,
 ): ParameterFilter {
-  const { default: byDefault, values, type, nearest = false, ...rest } = declared;
+  const { default: byDefault, values, type, nearest = false, keep, ...rest } = declared;
   const texts = values !== undefined && { values: [values].flat().map(String) };
   if (type === 'time') {
     const listed = readTimeValues(texts ? texts.values : []);
@@ -123,7 +124,7 @@ export function createFilter(
       values: () => listed,
       defaultValue: String(byDefault),
       nearest,
-      keep: null,
+      keep: keep === undefined ? null : readPeriod(keep),
       now: () => clock.now(),
     });
   }

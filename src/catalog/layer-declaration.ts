@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Encoding, encodingOptions, FORMAT_NAMES } from '../domain/format.ts';
+import { readPeriod } from '../domain/iso-time.ts';
 import { INFO_FORMATS, LAYER_ACCESS, MISS_ANSWERS, NOT_KEPT, OUTSIDE_ANSWERS } from '../domain/layer.ts';
 import type { NamedArea } from '../domain/named-area.ts';
 import { flag, text, whole } from '../lib/schemas.ts';
@@ -105,7 +106,7 @@ const expirySchema = z.union([
 const textSchema = z.union([z.string(), z.number()]);
 
 /** Settings of times only. */
-const TIME_KEYS = ['nearest'] as const;
+const TIME_KEYS = ['nearest', 'keep'] as const;
 
 type Refuse = (message: string, path?: string[]) => void;
 
@@ -128,6 +129,10 @@ const parameterSchema = z
       .optional()
       .describe('The allowed values; of times instants and intervals start/end/period, end may be now'),
     nearest: z.boolean().optional().describe('A time that is not listed means the nearest one'),
+    keep: text
+      .refine((period) => readPeriod(period) !== null, { error: 'must be a period such as P7D or PT6H' })
+      .optional()
+      .describe('How long a time is listed after the latest, or after now; then its tiles are removed'),
     regex: text.optional().describe('RE2 expression that must match the whole value'),
     integers: z.array(z.int()).optional().describe('The allowed whole numbers; an empty list allows any'),
     floats: z.array(z.number()).optional().describe('The allowed numbers; an empty list allows any'),

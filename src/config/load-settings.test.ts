@@ -133,6 +133,7 @@ describe('problems', () => {
       "{ name: TIME, type: time, values: '2026', default: soon }",
       /The default of parameter TIME must be latest or/,
     ],
+    ["{ name: TIME, type: time, values: '2026', keep: 7 days }", /keep must be a period such as P7D/],
     ["{ name: A, values: 'a' }", /values must be a list/],
     ["{ name: A, values: ['a'], nearest: true }", /nearest goes only with type: time/],
   ])('the parameter %s is refused', (parameter, problem) => {

@@ -62,6 +62,7 @@ export function createTimeFilter(options: TimeFilterOptions): ParameterFilter {
   const times: TimeDimension = {
     nearest,
     followsLatest,
+    keepsWindow: keep !== null,
     listed: () => listed(),
     summary() {
       const values = options.values();

@@ -16,6 +16,8 @@ export interface TimeDimension {
   readonly nearest: boolean;
   /** Whether the default moves on with the listed instants. */
   readonly followsLatest: boolean;
+  /** Whether tiles of instants that are no longer listed are removed. */
+  readonly keepsWindow: boolean;
   /** As capabilities write them: intervals by their ends. */
   listed(): readonly string[];
   /** Null: none is listed. */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
 import { whenOver } from '../fixtures/when-over.ts';
@@ -85,4 +86,22 @@ it('a layer with times answers other pictures at other times', async () => {
   expect(pictures[0]).not.toBe(pictures[1]);
   expect(pictures[2]).toBe(pictures[1]);
   expect((await tile('TIME=2026-01-02')).status).toBe(400);
+});
+
+it('tiles of a time that leaves the window are refused, and gone from usage within a minute', async () => {
+  const { server, tile, layer } = await openRadar(
+    "{ name: TIME, type: time, values: '2026-01-01T00:00:00Z/now/PT1S', nearest: true, keep: PT6S }",
+  );
+  const usage = async () => {
+    const answer = await fetch(`${server.url}/api/v1/usage`, {
+      headers: { authorization: server.authorization },
+    });
+    const { layers } = (await answer.json()) as { layers: { name: string; tiles: number }[] };
+    return layers.find(({ name }) => name === 'radar')?.tiles ?? 0;
+  };
+  await (await tile('')).arrayBuffer();
+  await untilStored(server);
+  expect(await usage()).toBe(1);
+  expect((await layer()).times).toMatchObject({ count: 7 });
+  await eventually('the tile has left the window', usage, (tiles) => tiles === 0);
 });
