@@ -1,15 +1,16 @@
 import { isTilewardenError, TilewardenError } from '../../../domain/errors.ts';
 import { orAborted } from '../../../lib/deferred.ts';
+import { errorCode } from '../../../lib/error-code.ts';
 
-/** All queries of the index: an unreachable database is `store-failed`. */
+/** All queries of the index: an unreachable database, or one that refuses a query, is `store-failed`. */
 export async function askIndex<Response>(question: () => Promise<Response>): Promise<Response> {
   try {
     return await question();
   } catch (cause) {
     if (isTilewardenError(cause)) throw cause;
-    throw new TilewardenError('store-failed', 'The database that lists the stored tiles does not answer.', {
-      cause,
-    });
+    const isRefused = cause instanceof Error && /^(?=.*\d)[0-9A-Z]{5}$/.test(errorCode(cause) ?? '');
+    const what = isRefused ? `refused a query: ${cause.message}` : 'does not answer';
+    throw new TilewardenError('store-failed', `The database that lists the stored tiles ${what}.`, { cause });
   }
 }
 
