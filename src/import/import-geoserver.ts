@@ -133,7 +133,7 @@ function withStyles(filter: XmlElement, { defaultStyle, styles }: PublishedLayer
   };
 }
 
-/** As GeoServer makes them at its first start: for every layer, unless its settings say otherwise. */
+/** As GeoServer makes them at its first start: for every layer, unless cacheLayersByDefault is false. */
 function usualTileLayers(catalog: GeoServerCatalog, settings: TrackedTable): readonly XmlElement[] {
   if (settings.flag('cacheLayersByDefault') === false) return [];
   const strings = (key: string, usual: readonly string[]) => {

@@ -16,13 +16,8 @@ import { adoptedCaches, type CachePlaces } from './mapproxy-caches.ts';
 import { subsetInCoverage } from './mapproxy-coverage.ts';
 import { dimensionsOf } from './mapproxy-dimensions.ts';
 import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids } from './mapproxy-grids.ts';
-import { composedOf, type InnerLayer, partOfLayer } from './mapproxy-parts.ts';
-import {
-  type ImportedSource,
-  importMapProxySource,
-  mediaTypeOf,
-  type SourceContext,
-} from './mapproxy-sources.ts';
+import { composedOf, type ImportedSource, type InnerLayer, partOfLayer } from './mapproxy-parts.ts';
+import { importMapProxySource, mediaTypeOf, type SourceContext } from './mapproxy-sources.ts';
 import {
   drawsMaps,
   groupsIn,

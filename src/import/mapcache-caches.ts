@@ -37,6 +37,8 @@ const READERS: Readonly<Record<string, (tileset: Tileset) => Adopted>> = {
 /** Caches that name others; more are a circle. */
 const MAX_DEPTH = 5;
 const MAX_ZOOM = 30;
+const DATABASE_WORDS = ['{tileset}', '{grid}', '{z}'];
+const TEMPLATE_WORDS = [...DATABASE_WORDS, '{x}', '{y}', '{inv_x}', '{inv_y}', '{ext}'];
 
 /** Where MapCache has the tiles of a tileset. Rows count from the origin of each grid. */
 export function mapCacheAdoptions(
@@ -87,7 +89,7 @@ function templatePlace(cache: TrackedTable): FolderPlace | string {
   const text = cache.text('template') ?? '';
   const { folder, rest } = divided(text);
   if (!text.startsWith('/')) return 'its template is not an absolute path';
-  const strange = /\{(?!(?:tileset|grid|z|x|y|inv_x|inv_y|ext)\})[^}]*\}/.exec(text)?.[0];
+  const strange = unknownWord(text, TEMPLATE_WORDS);
   return strange === undefined ? { folder, template: rest } : `${strange} in its template cannot be adopted`;
 }
 
@@ -96,7 +98,7 @@ function databases({ name, cache, grids, places: { isThere } }: Tileset): Adopte
   const text = cache.text('dbfile') ?? '';
   if (!text.startsWith('/')) return 'its dbfile is not an absolute path';
   if (cache.has('queries')) return 'it has queries of its own';
-  const strange = /\{(?!(?:tileset|grid|z)\})[^}]*\}/.exec(text)?.[0];
+  const strange = unknownWord(text, DATABASE_WORDS);
   if (strange !== undefined) return `${strange} in its dbfile cannot be adopted`;
   const adopted = grids.flatMap((grid) => {
     const file = text.replaceAll('{tileset}', name).replaceAll('{grid}', grid.nameThere);
@@ -116,6 +118,10 @@ function mbtilesFile({ cache, grids: [grid], places: { isThere, tilesets } }: Ti
   if (!grid || sets.length > 1) return 'one file has the tiles of several grids or tilesets';
   if (!isThere(file)) return `there is no file ${file}`;
   return [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }];
+}
+
+function unknownWord(text: string, known: readonly string[]): string | undefined {
+  return text.match(/\{[^{}]*\}/g)?.find((word) => !known.includes(word));
 }
 
 function named({ name, nameThere }: CachedGrid): object {

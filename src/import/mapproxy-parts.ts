@@ -1,7 +1,7 @@
 import { omitUndefined } from '../lib/omit-undefined.ts';
+import type { CoverageBox } from './mapproxy-coverage.ts';
 import type { MapProxyGrid } from './mapproxy-grids.ts';
-import type { ImportedSource, OfferedGrid } from './mapproxy-sources.ts';
-import { listOf, numbersOf, type TrackedTable } from './tracked-table.ts';
+import { listOf, numbersOf, type Table, type TrackedTable } from './tracked-table.ts';
 
 /** How a source is drawn over those below it; empty: as it is. */
 export interface PartOptions {
@@ -11,6 +11,24 @@ export interface PartOptions {
   readonly tolerance?: number;
   /** Scale denominators. */
   readonly scales?: readonly [number, number];
+}
+
+/** A grid of a cache that its source has tiles in, or draws. */
+export interface OfferedGrid {
+  readonly grid: MapProxyGrid;
+  /** The last zoom that there are tiles of; null: all. */
+  readonly zoomStop: number | null;
+}
+
+export interface ImportedSource {
+  readonly source: Table;
+  readonly grids: readonly OfferedGrid[];
+  readonly coverage: CoverageBox | null;
+  /** Parameters of requests that the source gets too, in capitals. */
+  readonly forwarded: readonly string[];
+  /** Fields of the layer that the source decides. */
+  readonly layer: Table;
+  readonly options: PartOptions;
 }
 
 /** A layer that others are drawn from. */

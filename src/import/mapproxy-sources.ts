@@ -4,29 +4,11 @@ import { ALWAYS_BY_FORM } from '../geowebcache/read-layer.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
-import { type CoverageBox, coverageBox } from './mapproxy-coverage.ts';
+import { coverageBox } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids } from './mapproxy-grids.ts';
-import { type PartOptions, partOptionsIn } from './mapproxy-parts.ts';
+import { type ImportedSource, type OfferedGrid, partOptionsIn } from './mapproxy-parts.ts';
 import { levelsInCommon } from './matching-grid.ts';
 import type { Table, TrackedTable } from './tracked-table.ts';
-
-/** A grid of a cache that its source has tiles in, or draws. */
-export interface OfferedGrid {
-  readonly grid: MapProxyGrid;
-  /** The last zoom that there are tiles of; null: all. */
-  readonly zoomStop: number | null;
-}
-
-export interface ImportedSource {
-  readonly source: Table;
-  readonly grids: readonly OfferedGrid[];
-  readonly coverage: CoverageBox | null;
-  /** Parameters of requests that the source gets too, in capitals. */
-  readonly forwarded: readonly string[];
-  /** Fields of the layer that the source decides. */
-  readonly layer: Table;
-  readonly options: PartOptions;
-}
 
 export interface SourceContext {
   /** The table `http` of `globals`. */

@@ -59,6 +59,10 @@ const ROWS: Readonly<Record<CompatibleProgram, readonly Row[]>> = {
   ],
 };
 
+const REST = 'rest*';
+const NUMBERS = ['z', 'x', 'y'];
+const NUMBER = /^\d{1,10}$/;
+
 /** Grids that come with other programs, and ours with the same tiles. */
 const GRIDS: Readonly<Record<string, string>> = {
   GLOBAL_MERCATOR: 'EPSG:900913',
@@ -76,28 +80,54 @@ export function createRewrite(programs: readonly CompatibleProgram[], layers: La
   if (rows.length === 0) return null;
   return (path, query) => {
     for (const { pattern, to } of rows) {
-      const match = pattern.exec(path.replace(/\/$/, ''));
-      const address = match && addressOf(to, match.groups ?? {}, query, layers);
+      const words = pattern(path.endsWith('/') ? path.slice(0, -1) : path);
+      const address = words && addressOf(to, words, query, layers);
       if (address) return address;
     }
     return null;
   };
 }
 
-function compiled(pattern: string): RegExp {
-  const source = pattern
-    .replaceAll('.', '\\.')
-    .replaceAll('{rest*}', '(?<rest>.+)')
-    .replaceAll(/\{([zxy])\}/g, '(?<$1>\\d{1,10})')
-    .replaceAll('{ext}', '(?<ext>\\w+)')
-    .replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+?)');
-  return new RegExp(`^${source}$`);
+/** Of a segment: text, or one or two words with text around them. */
+type Segment = readonly [before: string, first?: string, between?: string, second?: string, after?: string];
+
+function compiled(pattern: string): (path: string) => Words | null {
+  const segments = pattern.split('/').map((text) => text.split(/[{}]/) as unknown as Segment);
+  const hasRest = pattern.endsWith(`{${REST}}`);
+  const count = hasRest ? segments.length - 1 : segments.length;
+  return (path) => {
+    const given = path.split('/');
+    if (hasRest ? given.length <= count : given.length !== count) return null;
+    const words: Record<string, string> = hasRest ? { [REST]: given.slice(count).join('/') } : {};
+    const fits = segments.slice(0, count).every((segment, i) => readSegment(segment, given[i] ?? '', words));
+    return fits ? words : null;
+  };
+}
+
+function readSegment(
+  [before, first, between = '', second, after = '']: Segment,
+  given: string,
+  words: Record<string, string>,
+): boolean {
+  if (first === undefined) return given === before;
+  const end = second === undefined ? between : after;
+  if (!given.startsWith(before) || !given.endsWith(end)) return false;
+  const inner = given.slice(before.length, given.length - end.length);
+  if (second === undefined) return readWord(first, inner, words);
+  const at = inner.lastIndexOf(between);
+  const [left, right] = [inner.slice(0, Math.max(at, 0)), inner.slice(at + between.length)];
+  return readWord(first, left, words) && readWord(second, right, words);
+}
+
+function readWord(name: string, value: string, words: Record<string, string>): boolean {
+  words[name] = value;
+  return NUMBERS.includes(name) ? NUMBER.test(value) : value !== '';
 }
 
 function addressOf(to: To, words: Words, query: string, layers: Layers): string | null {
   if (typeof to !== 'string') return to(words, query, layers);
   return withQuery(
-    to.replaceAll(/\{(\w+)\*?\}/g, (_, name: string) => words[name] ?? ''),
+    to.replaceAll(/\{(\w+\*?)\}/g, (_, name: string) => words[name] ?? ''),
     query,
   );
 }
@@ -116,10 +146,10 @@ function byService(words: Words, query: string, layers: Layers): string | null {
 /** Names of grids and zooms are theirs, so a tile is answered at the address that counts it. */
 function wmtsByQuery(_: Words, query: string, layers: Layers): string | null {
   if (pairOf(query, 'request')?.toLowerCase() !== 'gettile') return withQuery('/service/wmts', query);
-  const [grid, matrix] = [pairOf(query, 'tilematrixset'), pairOf(query, 'tilematrix')];
+  const [grid, matrix] = [pairOf(query, 'tilematrixset'), pairOf(query, 'tilematrix') ?? ''];
   const [x, y] = [pairOf(query, 'tilecol'), pairOf(query, 'tilerow')];
   const ext = formatOf(pairOf(query, 'format') ?? '')?.extensions[0];
-  const z = /\d+$/.exec(matrix ?? '')?.[0];
+  const z = matrix.slice(matrix.lastIndexOf(':') + 1);
   const layer = pairOf(query, 'layer');
   const words = {
     layer: layer && encodeURIComponent(layer),
@@ -129,10 +159,8 @@ function wmtsByQuery(_: Words, query: string, layers: Layers): string | null {
     y,
     ext,
   };
-  return (
-    (Object.values(words).every((word) => word) && tile('nw')(words, query, layers)) ||
-    withQuery('/service/wmts', query)
-  );
+  const isWhole = Object.values(words).every((word) => word) && [z, x, y].every((n = '') => NUMBER.test(n));
+  return (isWhole && tile('nw')(words, query, layers)) || withQuery('/service/wmts', query);
 }
 
 function pairOf(query: string, name: string): string | undefined {
