@@ -84,8 +84,8 @@ export const MUTANTS = [
   // catalog
   {
     file: 'src/catalog/incarnations.ts',
-    line: 'return Object.fromEntries(Object.entries(source).filter(([name]) => !connection.has(name)));',
-    fault: 'return { ...source, vendorParameters: null };',
+    line: 'const options = Object.fromEntries(Object.entries(source).filter(([name]) => !connection.has(name)));',
+    fault: 'const options: Record<string, unknown> = { ...source, vendorParameters: null };',
     tests: ['src/catalog/incarnations.test.ts'],
   },
   {
@@ -127,7 +127,7 @@ export const MUTANTS = [
   },
   {
     file: 'src/pipeline/metatile-maker.ts',
-    line: "if (answer.kind === 'pixels' && answer.stale) flight.outdated = true;",
+    line: 'if (stale) flight.outdated = true;',
     fault: '',
     tests: ['test/faults/older-pictures.test.ts'],
   },

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { MUTANTS } from '../scripts/mutants.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const MAX_LINES = 400;
@@ -256,4 +257,12 @@ describe('dependencies', () => {
     if (lock.packages[`${path === '' ? '' : `${path}/`}node_modules/${name}`]) return true;
     return path !== '' && isLocked(path.slice(0, Math.max(0, path.lastIndexOf('/node_modules/'))), name);
   }
+});
+
+it('each fault of npm run test:mutants has its one line and its tests', () => {
+  const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
+  const strangers = MUTANTS.filter(({ file, line }) => textOf(file).split(line).length !== 2);
+  expect(strangers.map(({ file, line }) => `${file}: ${line}`)).toEqual([]);
+  for (const { tests } of MUTANTS)
+    for (const test of tests) expect(statSync(join(root, test)).isFile()).toBe(true);
 });

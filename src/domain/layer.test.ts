@@ -76,7 +76,7 @@ describe('a format', () => {
     expect(formatOf(asked)?.mediaType).toBe(mediaType);
   });
 
-  it.each(['', 'png', 'image/', 'image/avif', 'text/html', 'application/vnd.mapbox-vector-tile; x=1', ';'])(
+  it.each(['', 'png', 'image/', 'image/bmp', 'text/html', 'application/vnd.mapbox-vector-tile; x=1', ';'])(
     '%j is not a format',
     (asked) => {
       expect(formatOf(asked)).toBeNull();
@@ -84,14 +84,15 @@ describe('a format', () => {
   );
 
   it('a format is known by its extensions', () => {
-    const known = ['png', 'png8', 'png24', 'jpeg', 'jpg', 'JPG', 'gif', 'webp', 'pbf', 'mvt'];
+    const known = ['png', 'png8', 'png24', 'jpeg', 'jpg', 'JPG', 'gif', 'webp', 'avif', 'pbf', 'mvt'];
     expect(known.map((extension) => formatOfExtension(extension)?.contentType)).toEqual([
       ...Array(3).fill('image/png'),
       ...Array(3).fill('image/jpeg'),
       'image/gif',
       'image/webp',
+      'image/avif',
       ...Array(2).fill('application/vnd.mapbox-vector-tile'),
     ]);
-    expect(formatOfExtension('avif')).toBeNull();
+    expect(formatOfExtension('bmp')).toBeNull();
   });
 });
