@@ -107,6 +107,10 @@ class MapProxyReader {
   readonly #caches: Table;
   readonly #sources: Table;
   readonly #inner = new Map<string, InnerLayer | string>();
+  /** Layers of sources in an SRS that they know, by the name of the source. */
+  readonly #reprojectedFrom = new Map<string, string>();
+  /** Of all layers, inner ones too. */
+  readonly #names: Set<string>;
   /** Of caches that layers are drawn from, and that are no layers there. */
   readonly innerLayers: ImportedDocument[] = [];
   readonly #used = { cache: new Set<string>(), source: new Set<string>() };
@@ -117,6 +121,7 @@ class MapProxyReader {
     this.#report = report;
     this.#globals = new TrackedTable(tableIn(tree, 'globals'), report.about('mapproxy.yaml'), 'globals');
     const tileSize = this.#globals.table('grid').pair('tile_size');
+    this.#names = new Set(namedLayers(tree.layers).map(({ name }) => String(name)));
     this.#caches = tableIn(tree, 'caches');
     this.#sources = tableIn(tree, 'sources');
     this.#grids = new MapProxyGrids(tableIn(tree, 'grids'), tileSize, report);
@@ -245,10 +250,8 @@ class MapProxyReader {
   }
 
   #readInnerLayer(name: string): InnerLayer | string {
-    const all = namedLayers(this.#tree.layers);
-    const twin = all.find((layer) => showsOnly(layer, name));
-    const taken = all.some((layer) => layer.name === name);
-    const own = String(twin?.name ?? (taken ? `${name} cache` : name));
+    const twin = namedLayers(this.#tree.layers).find((layer) => showsOnly(layer, name));
+    const own = twin ? String(twin.name) : this.#freeName(this.#names.has(name) ? `${name} cache` : name);
     const about = (twin ? new ImportReport() : this.#report).about(`layer ${own}`);
     const cached = this.#cached(name, about);
     if (typeof cached === 'string') return `its cache ${name} cannot be used: ${cached}`;
@@ -262,6 +265,13 @@ class MapProxyReader {
       omitUndefined({ name: own, advertised: false, ...cached.fields }) as ImportedDocument,
     );
     return inner;
+  }
+
+  #freeName(wanted: string): string {
+    let name = wanted;
+    for (let count = 2; this.#names.has(name); count++) name = `${wanted} ${count}`;
+    this.#names.add(name);
+    return name;
   }
 
   #hasWms(): boolean {
@@ -343,12 +353,15 @@ class MapProxyReader {
   #reprojected(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | null {
     const grids = this.#usualGrids();
     if (grids.some((one) => wanted.grids.some((grid) => grid.srsThere === one.srsThere))) return null;
-    const name = `${given} source`;
-    const inner = new TrackedTable({ name, sources: [given] }, new ImportReport().about(''));
-    const fields = this.#uncached(inner, [given], new ImportReport().about(''));
+    const known = this.#reprojectedFrom.get(given);
+    const name = known ?? this.#freeName(`${given} source`);
+    const unreported = new ImportReport().about('');
+    const fields =
+      known === undefined && this.#uncached(new TrackedTable({}, unreported), [given], unreported);
     if (typeof fields === 'string') return null;
-    if (!this.innerLayers.some((layer) => layer.name === name))
+    if (fields)
       this.innerLayers.push(omitUndefined({ name, advertised: false, ...fields }) as ImportedDocument);
+    this.#reprojectedFrom.set(given, name);
     about.changed('source', `is drawn in an SRS that it supports by the layer ${name}, and reprojected`);
     return partOfLayer(name, wanted.grids);
   }

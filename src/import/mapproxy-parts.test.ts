@@ -88,6 +88,46 @@ grids: { utm: { srs: 'EPSG:25832', bbox: [4, 46, 16, 56], bbox_srs: 'EPSG:4326',
     ]);
   });
 
+  it('layers of MapProxy caches and sources have names that no other layer has', () => {
+    const { layers } = read(`
+layers:
+  - { name: a, title: A, sources: [c, t] }
+  - { name: c, title: C, sources: [t] }
+  - { name: c cache, title: C, sources: [t] }
+  - { name: s source, title: S, sources: [u] }
+caches: { c: { grids: [GLOBAL_WEBMERCATOR], sources: [t] }, u: { grids: [utm], sources: [s] } }
+sources: { s: ${wms('x', "supported_srs: ['EPSG:3857']")}, t: ${wms('x')} }
+grids: { utm: { srs: 'EPSG:25832', bbox: [4, 46, 16, 56], bbox_srs: 'EPSG:4326', min_res: 5700 } }`);
+    expect(layers.map(({ name }) => name)).toEqual([
+      'a',
+      'c',
+      'c cache',
+      's source',
+      'c cache 2',
+      's source 2',
+    ]);
+    expect(layers).toMatchObject([
+      { source: { of: [{ layer: 'c cache 2' }, {}] } },
+      {},
+      {},
+      { source: { layer: 's source 2' } },
+      { advertised: false },
+      { advertised: false },
+    ]);
+  });
+
+  it.each([
+    ['image: { transparent_color: white }', 'transparent_color'],
+    ['image: { opacity: half }', 'opacity'],
+    ['min_res: far', 'min_res'],
+  ])('a MapProxy layer whose source has %s is left out', (field, name) => {
+    const { layers, reasons } = read(`
+layers: [{ name: a, title: A, sources: [s] }]
+sources: { s: ${wms('x', field)} }`);
+    expect(layers).toEqual([]);
+    expect(reasons).toContain(`its source s has a value of ${name} that cannot be read`);
+  });
+
   it.each([
     ['{ name: a, title: A, tile_sources: [c, d] }', 'each with grids of its own'],
     ['{ name: a, title: A, sources: [round] }', 'its cache round is drawn from itself'],

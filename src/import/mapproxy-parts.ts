@@ -45,13 +45,18 @@ const ALL_SCALES = 1e12;
 /** MapProxy's own, so that a zoom with the very resolution counts. */
 const ROUNDING = 1e-6;
 
-/** Of a source: its `image`, and the resolutions or scales between which it is drawn. */
-export function partOptionsIn(source: TrackedTable): PartOptions {
+const SCALE_FIELDS = ['min_res', 'max_res', 'min_scale', 'max_scale'];
+const IMAGE_FIELDS = ['opacity', 'transparent_color', 'transparent_color_tolerance'];
+
+/** Of a source: its `image`, and the resolutions or scales between which it is drawn; or why it would be drawn otherwise. */
+export function partOptionsIn(source: TrackedTable): PartOptions | string {
   const image = source.table('image');
   const opacity = image.number('opacity');
   const transparentColor = image.take('transparent_color', colourOf, 'a colour');
   const tolerance = image.number('transparent_color_tolerance');
   const scales = scalesIn(source);
+  const unread = [...image.unread(IMAGE_FIELDS), ...source.unread(SCALE_FIELDS)];
+  if (unread.length > 0) return `has a value of ${unread.join(', ')} that cannot be read`;
   return omitUndefined({
     opacity: opacity === 1 ? undefined : opacity,
     transparentColor,

@@ -70,7 +70,8 @@ export function importMapProxySource(source: TrackedTable, context: SourceContex
     source.change('coverage', `${fits} the extent of the layer's grid sets; ${edge}`);
   }
   const forwarded = source.texts('forward_req_params').map((name) => name.toUpperCase());
-  return { ...imported, coverage, forwarded, options: partOptionsIn(source) };
+  const options = partOptionsIn(source);
+  return typeof options === 'string' ? options : { ...imported, coverage, forwarded, options };
 }
 
 function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
