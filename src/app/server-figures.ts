@@ -55,8 +55,10 @@ export function openServerFigures(feed: ProcessFeed | null, env: Env, open: Clos
         others.flatMap(({ live, body }) => {
           if (!(name in body)) return [];
           const figure = body[name] as Figure;
-          return (live ? figure : former(figure)) ?? [];
-        }) as readonly Figure[];
+          const shown = live ? figure : former(figure);
+          // A figure may be a list.
+          return shown === null ? [] : [shown];
+        });
     },
     /** Resolves when `others` are as they were after the call. */
     async refresh(): Promise<void> {
