@@ -13,11 +13,11 @@ import {
   withoutTwins,
 } from './import-report.ts';
 import { adoptedCaches, type CachePlaces } from './mapproxy-caches.ts';
-import { subsetInCoverage } from './mapproxy-coverage.ts';
+import { type Coverage, ImportedAreas, READABLE_COVERAGE, subsetInCoverage } from './mapproxy-coverage.ts';
 import { dimensionsOf } from './mapproxy-dimensions.ts';
 import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids } from './mapproxy-grids.ts';
-import { composedOf, type ImportedSource, type InnerLayer, partOfLayer } from './mapproxy-parts.ts';
-import { importMapProxySource, mediaTypeOf, type SourceContext } from './mapproxy-sources.ts';
+import { asPart, composedOf, type ImportedSource, type InnerLayer, partOfLayer } from './mapproxy-parts.ts';
+import { coverageIn, importMapProxySource, mediaTypeOf, type SourceContext } from './mapproxy-sources.ts';
 import {
   drawsMaps,
   groupsIn,
@@ -45,6 +45,7 @@ const TAGGED = /^([^:]+):(.+)$/s;
 
 const TLS = 'certificates are always checked; set ca of the host under upstreams';
 const LIMITS = 'set zoomStart and zoomStop of the grid sets instead';
+const UNCLIPPED = 'a layer that is clipped to its coverage adopts no tiles';
 const DRAWN = 'maps are always composed from tiles of the nearest zoom';
 const REASONS: Reasons = {
   base: 'the files that it names are not there',
@@ -86,6 +87,7 @@ export function importMapProxy(tree: unknown, options: MapProxyImport): Imported
   }
   reader.finish();
   return {
+    areas: reader.areas.documents,
     gridSets: reader.declared(),
     layers: withoutTwins([...layers, ...reader.innerLayers], report),
     report,
@@ -113,7 +115,13 @@ class MapProxyReader {
   readonly #names: Set<string>;
   /** Of caches that layers are drawn from, and that are no layers there. */
   readonly innerLayers: ImportedDocument[] = [];
+  readonly areas = new ImportedAreas();
   readonly #used = { cache: new Set<string>(), source: new Set<string>() };
+
+  readonly #readText = (file: string) => {
+    const { folder, resolve, readText } = this.#options;
+    return readText(resolve(folder, file));
+  };
 
   constructor(tree: Table, options: MapProxyImport, report: ImportReport) {
     this.#tree = tree;
@@ -185,16 +193,25 @@ class MapProxyReader {
     if (!format) return `its format ${cache.text('format')} is not served here`;
     const imported = this.#cacheSource(cache, format, about);
     if (typeof imported === 'string') return imported;
-    const gridSets = this.#gridSets(imported, about);
+    const coverage = coverageIn(cache.table('cache'), this.#readText);
+    if (coverage === undefined) return `its cache has a coverage that is not ${READABLE_COVERAGE}`;
+    const gridSets = this.#gridSets({ ...imported, coverage: coverage ?? imported.coverage }, about);
     if (gridSets.length === 0) return 'its coverage is in none of its grids';
     this.#used.cache.add(name);
+    // Tiles across the edge of a box are whole there, as those across the edge of an extent are.
+    const within = coverage && (coverage.clip || !coverage.isBox) ? this.areas.nameOf(coverage, name) : null;
+    const isClipped = within !== null || (imported.within !== null && imported.layer.queryable === true);
+    const adopted = isClipped ? UNCLIPPED : this.#adopted(name, cache, imported);
+    const adopt = reportAdopted(about, adopted);
+    const shown = imported.within !== null && (adopt || within !== null) ? asPart(imported) : imported;
     const fields = {
-      source: imported.source,
+      source: shown.source,
       gridSets,
       formats: [format],
       ...this.#caching(cache),
-      adopt: reportAdopted(about, this.#adopted(name, cache, imported)),
-      ...imported.layer,
+      adopt,
+      within: within ?? shown.within ?? undefined,
+      ...shown.layer,
     };
     cache.report(REASONS);
     return { fields, forwarded: imported.forwarded, grids: imported.grids };
@@ -232,7 +249,13 @@ class MapProxyReader {
     );
     const all = [...parameters, ...open];
     const fields = { source: imported.source, gridSets, ...(all.length > 0 && { parameters: all }) };
-    return { ...fields, formats: [format], expireCache: -1, ...imported.layer };
+    return {
+      ...fields,
+      within: imported.within ?? undefined,
+      formats: [format],
+      expireCache: -1,
+      ...imported.layer,
+    };
   }
 
   #usualGrids(): readonly MapProxyGrid[] {
@@ -331,12 +354,12 @@ class MapProxyReader {
     const [, tagged = given, selected = null] = (!Object.hasOwn(sources, given) && TAGGED.exec(given)) || [];
     if (!Object.hasOwn(sources, tagged)) return `its source ${tagged} is not declared`;
     const source = new TrackedTable(tableIn(sources, tagged), about, 'source');
-    const { folder, resolve, readText } = this.#options;
     const options = {
       selected,
       http: this.#globals.table('http'),
       allGrids: this.#grids,
-      readText: (file: string) => readText(resolve(folder, file)),
+      readText: this.#readText,
+      areaOf: (coverage: Coverage) => this.areas.nameOf(coverage, tagged),
       leaveOutGrid: (why: string) => void about.leftOut('cache.grids', why),
       changeFormat: (what: string) => about.changed('request_format', what),
     };
