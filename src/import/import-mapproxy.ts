@@ -13,11 +13,11 @@ import {
   withoutTwins,
 } from './import-report.ts';
 import { adoptedCaches, type CachePlaces } from './mapproxy-caches.ts';
-import { subsetInCoverage } from './mapproxy-coverage.ts';
+import { type Coverage, ImportedAreas, READABLE_COVERAGE, subsetInCoverage } from './mapproxy-coverage.ts';
 import { dimensionsOf } from './mapproxy-dimensions.ts';
 import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids } from './mapproxy-grids.ts';
-import { composedOf, type ImportedSource, type InnerLayer, partOfLayer } from './mapproxy-parts.ts';
-import { importMapProxySource, mediaTypeOf, type SourceContext } from './mapproxy-sources.ts';
+import { asPart, composedOf, type ImportedSource, type InnerLayer, partOfLayer } from './mapproxy-parts.ts';
+import { coverageIn, importMapProxySource, mediaTypeOf, type SourceContext } from './mapproxy-sources.ts';
 import {
   drawsMaps,
   groupsIn,
@@ -45,6 +45,7 @@ const TAGGED = /^([^:]+):(.+)$/s;
 
 const TLS = 'certificates are always checked; set ca of the host under upstreams';
 const LIMITS = 'set zoomStart and zoomStop of the grid sets instead';
+const UNCLIPPED = 'a layer that is clipped to its coverage adopts no tiles';
 const DRAWN = 'maps are always composed from tiles of the nearest zoom';
 const REASONS: Reasons = {
   base: 'the files that it names are not there',
@@ -86,6 +87,7 @@ export function importMapProxy(tree: unknown, options: MapProxyImport): Imported
   }
   reader.finish();
   return {
+    areas: reader.areas.documents,
     gridSets: reader.declared(),
     layers: withoutTwins([...layers, ...reader.innerLayers], report),
     report,
@@ -107,9 +109,19 @@ class MapProxyReader {
   readonly #caches: Table;
   readonly #sources: Table;
   readonly #inner = new Map<string, InnerLayer | string>();
+  /** Layers of sources in an SRS that they know, by the name of the source. */
+  readonly #reprojectedFrom = new Map<string, string>();
+  /** Of all layers, inner ones too. */
+  readonly #names: Set<string>;
   /** Of caches that layers are drawn from, and that are no layers there. */
   readonly innerLayers: ImportedDocument[] = [];
+  readonly areas = new ImportedAreas();
   readonly #used = { cache: new Set<string>(), source: new Set<string>() };
+
+  readonly #readText = (file: string) => {
+    const { folder, resolve, readText } = this.#options;
+    return readText(resolve(folder, file));
+  };
 
   constructor(tree: Table, options: MapProxyImport, report: ImportReport) {
     this.#tree = tree;
@@ -117,6 +129,7 @@ class MapProxyReader {
     this.#report = report;
     this.#globals = new TrackedTable(tableIn(tree, 'globals'), report.about('mapproxy.yaml'), 'globals');
     const tileSize = this.#globals.table('grid').pair('tile_size');
+    this.#names = new Set(namedLayers(tree.layers).map(({ name }) => String(name)));
     this.#caches = tableIn(tree, 'caches');
     this.#sources = tableIn(tree, 'sources');
     this.#grids = new MapProxyGrids(tableIn(tree, 'grids'), tileSize, report);
@@ -180,16 +193,25 @@ class MapProxyReader {
     if (!format) return `its format ${cache.text('format')} is not served here`;
     const imported = this.#cacheSource(cache, format, about);
     if (typeof imported === 'string') return imported;
-    const gridSets = this.#gridSets(imported, about);
+    const coverage = coverageIn(cache.table('cache'), this.#readText);
+    if (coverage === undefined) return `its cache has a coverage that is not ${READABLE_COVERAGE}`;
+    const gridSets = this.#gridSets({ ...imported, coverage: coverage ?? imported.coverage }, about);
     if (gridSets.length === 0) return 'its coverage is in none of its grids';
     this.#used.cache.add(name);
+    // Tiles across the edge of a box are whole there, as those across the edge of an extent are.
+    const within = coverage && (coverage.clip || !coverage.isBox) ? this.areas.nameOf(coverage, name) : null;
+    const isClipped = within !== null || (imported.within !== null && imported.layer.queryable === true);
+    const adopted = isClipped ? UNCLIPPED : this.#adopted(name, cache, imported);
+    const adopt = reportAdopted(about, adopted);
+    const shown = imported.within !== null && (adopt || within !== null) ? asPart(imported) : imported;
     const fields = {
-      source: imported.source,
+      source: shown.source,
       gridSets,
       formats: [format],
       ...this.#caching(cache),
-      adopt: reportAdopted(about, this.#adopted(name, cache, imported)),
-      ...imported.layer,
+      adopt,
+      within: within ?? shown.within ?? undefined,
+      ...shown.layer,
     };
     cache.report(REASONS);
     return { fields, forwarded: imported.forwarded, grids: imported.grids };
@@ -227,7 +249,13 @@ class MapProxyReader {
     );
     const all = [...parameters, ...open];
     const fields = { source: imported.source, gridSets, ...(all.length > 0 && { parameters: all }) };
-    return { ...fields, formats: [format], expireCache: -1, ...imported.layer };
+    return {
+      ...fields,
+      within: imported.within ?? undefined,
+      formats: [format],
+      expireCache: -1,
+      ...imported.layer,
+    };
   }
 
   #usualGrids(): readonly MapProxyGrid[] {
@@ -245,10 +273,8 @@ class MapProxyReader {
   }
 
   #readInnerLayer(name: string): InnerLayer | string {
-    const all = namedLayers(this.#tree.layers);
-    const twin = all.find((layer) => showsOnly(layer, name));
-    const taken = all.some((layer) => layer.name === name);
-    const own = String(twin?.name ?? (taken ? `${name} cache` : name));
+    const twin = namedLayers(this.#tree.layers).find((layer) => showsOnly(layer, name));
+    const own = twin ? String(twin.name) : this.#freeName(this.#names.has(name) ? `${name} cache` : name);
     const about = (twin ? new ImportReport() : this.#report).about(`layer ${own}`);
     const cached = this.#cached(name, about);
     if (typeof cached === 'string') return `its cache ${name} cannot be used: ${cached}`;
@@ -262,6 +288,13 @@ class MapProxyReader {
       omitUndefined({ name: own, advertised: false, ...cached.fields }) as ImportedDocument,
     );
     return inner;
+  }
+
+  #freeName(wanted: string): string {
+    let name = wanted;
+    for (let count = 2; this.#names.has(name); count++) name = `${wanted} ${count}`;
+    this.#names.add(name);
+    return name;
   }
 
   #hasWms(): boolean {
@@ -321,12 +354,12 @@ class MapProxyReader {
     const [, tagged = given, selected = null] = (!Object.hasOwn(sources, given) && TAGGED.exec(given)) || [];
     if (!Object.hasOwn(sources, tagged)) return `its source ${tagged} is not declared`;
     const source = new TrackedTable(tableIn(sources, tagged), about, 'source');
-    const { folder, resolve, readText } = this.#options;
     const options = {
       selected,
       http: this.#globals.table('http'),
       allGrids: this.#grids,
-      readText: (file: string) => readText(resolve(folder, file)),
+      readText: this.#readText,
+      areaOf: (coverage: Coverage) => this.areas.nameOf(coverage, tagged),
       leaveOutGrid: (why: string) => void about.leftOut('cache.grids', why),
       changeFormat: (what: string) => about.changed('request_format', what),
     };
@@ -343,12 +376,15 @@ class MapProxyReader {
   #reprojected(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | null {
     const grids = this.#usualGrids();
     if (grids.some((one) => wanted.grids.some((grid) => grid.srsThere === one.srsThere))) return null;
-    const name = `${given} source`;
-    const inner = new TrackedTable({ name, sources: [given] }, new ImportReport().about(''));
-    const fields = this.#uncached(inner, [given], new ImportReport().about(''));
+    const known = this.#reprojectedFrom.get(given);
+    const name = known ?? this.#freeName(`${given} source`);
+    const unreported = new ImportReport().about('');
+    const fields =
+      known === undefined && this.#uncached(new TrackedTable({}, unreported), [given], unreported);
     if (typeof fields === 'string') return null;
-    if (!this.innerLayers.some((layer) => layer.name === name))
+    if (fields)
       this.innerLayers.push(omitUndefined({ name, advertised: false, ...fields }) as ImportedDocument);
+    this.#reprojectedFrom.set(given, name);
     about.changed('source', `is drawn in an SRS that it supports by the layer ${name}, and reprojected`);
     return partOfLayer(name, wanted.grids);
   }

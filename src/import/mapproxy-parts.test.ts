@@ -48,6 +48,20 @@ sources:
     expect(layers[0]).not.toHaveProperty('expireCache');
   });
 
+  it('a MapProxy source with a coverage is drawn inside it only, over the others', () => {
+    const { areas, layers } = read(`
+layers: [{ name: a, title: A, sources: [c] }]
+caches: { c: { grids: [GLOBAL_WEBMERCATOR], sources: [s, covered] } }
+sources: { s: ${wms('x')}, covered: ${wms('y', "coverage: { bbox: [5, 50, 10, 55], srs: 'EPSG:4326' }")} }`);
+    expect(layers).toMatchObject([
+      {
+        source: { of: [{ source: { layers: 'x' } }, { source: { layers: 'y' }, within: 'covered' }] },
+        gridSets: [{ name: 'EPSG:900913', zoomStop: 19 }],
+      },
+    ]);
+    expect(areas).toEqual([{ name: 'covered', srs: 'EPSG:4326', bounds: [5, 50, 10, 55] }]);
+  });
+
   it('a MapProxy layer of caches and sources draws layers of these caches, and is not kept itself', () => {
     const { layers } = read(`
 layers: [{ name: a, title: A, sources: [c, d, s] }, { name: b, title: B, sources: [d] }]
@@ -88,10 +102,49 @@ grids: { utm: { srs: 'EPSG:25832', bbox: [4, 46, 16, 56], bbox_srs: 'EPSG:4326',
     ]);
   });
 
+  it('layers of MapProxy caches and sources have names that no other layer has', () => {
+    const { layers } = read(`
+layers:
+  - { name: a, title: A, sources: [c, t] }
+  - { name: c, title: C, sources: [t] }
+  - { name: c cache, title: C, sources: [t] }
+  - { name: s source, title: S, sources: [u] }
+caches: { c: { grids: [GLOBAL_WEBMERCATOR], sources: [t] }, u: { grids: [utm], sources: [s] } }
+sources: { s: ${wms('x', "supported_srs: ['EPSG:3857']")}, t: ${wms('x')} }
+grids: { utm: { srs: 'EPSG:25832', bbox: [4, 46, 16, 56], bbox_srs: 'EPSG:4326', min_res: 5700 } }`);
+    expect(layers.map(({ name }) => name)).toEqual([
+      'a',
+      'c',
+      'c cache',
+      's source',
+      'c cache 2',
+      's source 2',
+    ]);
+    expect(layers).toMatchObject([
+      { source: { of: [{ layer: 'c cache 2' }, {}] } },
+      {},
+      {},
+      { source: { layer: 's source 2' } },
+      { advertised: false },
+      { advertised: false },
+    ]);
+  });
+
+  it.each([
+    ['image: { transparent_color: white }', 'transparent_color'],
+    ['image: { opacity: half }', 'opacity'],
+    ['min_res: far', 'min_res'],
+  ])('a MapProxy layer whose source has %s is left out', (field, name) => {
+    const { layers, reasons } = read(`
+layers: [{ name: a, title: A, sources: [s] }]
+sources: { s: ${wms('x', field)} }`);
+    expect(layers).toEqual([]);
+    expect(reasons).toContain(`its source s has a value of ${name} that cannot be read`);
+  });
+
   it.each([
     ['{ name: a, title: A, tile_sources: [c, d] }', 'each with grids of its own'],
     ['{ name: a, title: A, sources: [round] }', 'its cache round is drawn from itself'],
-    ['{ name: a, title: A, sources: [s, covered] }', 'has a coverage'],
     ['{ name: a, title: A, sources: [s, timed] }', 'get different parameters'],
     ['{ name: a, title: A, sources: [s, seeded] }', 'only some of its sources are for seeding'],
     ['{ name: a, title: A, sources: [empty] }', 'its cache has no sources'],
@@ -101,7 +154,6 @@ layers: [${layer}]
 caches: { c: { sources: [s] }, d: { sources: [s] }, round: { sources: [round, s] }, empty: { sources: [] } }
 sources:
   s: ${wms('x')}
-  covered: ${wms('x', "coverage: { bbox: [5, 50, 10, 55], srs: 'EPSG:4326' }")}
   timed: ${wms('x', 'forward_req_params: [time]')}
   seeded: ${wms('x', 'seed_only: true')}`);
     expect(layers.map(({ name }) => name)).not.toContain('a');

@@ -67,6 +67,11 @@ export class TrackedTable {
     return this.take(key, flagOf, 'true or false');
   }
 
+  /** Those of the fields that `take` left out. */
+  unread(keys: readonly string[]): readonly string[] {
+    return keys.filter((key) => this.has(key) && this.#fates.get(key) !== TAKEN);
+  }
+
   /** Every value, inner ones too, as text. */
   allText(): string {
     return JSON.stringify(this.#table);
