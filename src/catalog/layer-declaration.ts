@@ -278,6 +278,18 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .nullable()
       .default(null)
       .describe('With within: the colour outside, e.g. #FFFFFF; null: transparent'),
+    minScale: z
+      .number()
+      .min(0)
+      .nullable()
+      .default(null)
+      .describe('Scale denominator from which on clients see it; null: any'),
+    maxScale: z
+      .number()
+      .min(0)
+      .nullable()
+      .default(null)
+      .describe('Scale denominator below which clients see it; null: any'),
     requestFilters: z.array(requestFilterSchema).max(1).default([]),
     updateSources,
     schedules: z.array(schedule).default([]).describe('Tasks that run repeatedly'),

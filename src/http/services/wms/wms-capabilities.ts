@@ -124,6 +124,8 @@ function resolutions({ gridSet, zoomStart, coverages }: GridSubset): string {
 }
 
 const CRS84 = 'CRS:84';
+/** In metres on the screen. */
+const PIXEL_DIAGONAL = 0.00028 * Math.SQRT2;
 
 /** WMS 1.3.0, 7.2.4, and WMS 1.1.1, annex A.1; in the order of the schema and of the DTD. */
 function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
@@ -137,7 +139,19 @@ ${boundingBoxes(layer, version)}
 ${dimensions(layer, version)}
 ${layer.attribution === '' ? EMPTY : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
 ${stylesOf(layer).map((name, index) => style(layer, name, index === 0))}
+${scaleElements(layer, version)}
 </Layer>`;
+}
+
+/** WMS 1.3.0, 7.2.4.6.9, and WMS 1.1.1, 7.1.4.5.8: there the diagonal of a pixel, in metres. */
+function scaleElements({ gridSubsets: [{ scales }] }: Layer, version: WmsVersion): Markup {
+  if (!scales) return EMPTY;
+  const [min, max] = scales;
+  if (version === '1.1.1') {
+    return markup`<ScaleHint min="${min * PIXEL_DIAGONAL}" max="${max * PIXEL_DIAGONAL}"/>`;
+  }
+  const upper = max === Infinity ? EMPTY : markup`<MaxScaleDenominator>${max}</MaxScaleDenominator>`;
+  return markup`<MinScaleDenominator>${min}</MinScaleDenominator>${upper}`;
 }
 
 function style(layer: Layer, name: string, isDefault: boolean): Markup {
