@@ -175,6 +175,21 @@ describe('the caches of mapproxy.yaml', () => {
     expect(folder.reported).toContainEqual(expect.stringMatching(/^left out: cache of layer a: one folder/));
   });
 
+  it.each([
+    [
+      'format: image/jpeg, image: { encoding_options: { jpeg_quality: 60 } }',
+      { type: 'image/jpeg', quality: 60 },
+    ],
+    ['format: fine', { type: 'image/jpeg', quality: 95 }],
+    ['format: few', { type: 'image/png8', colors: 16 }],
+    ['format: image/png, image: { colors: 16, encoding_options: { jpeg_quality: 60 } }', 'image/png'],
+  ])('MapProxy caches with %s have tiles in %j', (cache, format) => {
+    const fine = 'fine: { format: image/jpeg, encoding_options: { jpeg_quality: 95 } }';
+    const few = "few: { format: 'image/png; mode=8bit', colors: 16 }";
+    const more = `globals: { image: { formats: { ${fine}, ${few} } } }`;
+    expect(read({ cache, more }).layer?.formats).toEqual([format]);
+  });
+
   it('MapProxy caches decide how long tiles are kept, and their formats in the store and upstream', () => {
     const { layer } = read({
       cache:
@@ -224,90 +239,6 @@ describe('the sources of mapproxy.yaml', () => {
       timeoutSeconds: 5,
       headers: { 'X-Key': 'k' },
     });
-  });
-
-  it.each([
-    ["bbox: [5, 50, 10, 55], srs: 'EPSG:4326'", [556597.45, 6446275.84, 1113194.91, 7361866.11]],
-    ["bbox: '5,50,10,55', bbox_srs: 'EPSG:4326'", [556597.45, 6446275.84, 1113194.91, 7361866.11]],
-    ["datasource: [5, 50, 10, 55], srs: 'EPSG:4326'", [556597.45, 6446275.84, 1113194.91, 7361866.11]],
-    ["bbox: [0, 0, 1000, 2000], srs: 'EPSG:3857'", [0, 0, 1000, 2000]],
-    ["datasource: a.wkt, srs: 'EPSG:3857'", [10, -40, 30, 50]],
-    ["polygons: a.wkt, polygons_srs: 'EPSG:3857'", [10, -40, 30, 50]],
-    ["datasource: a.geojson, srs: 'EPSG:3857'", [1, 2, 5, 8]],
-    [
-      "union: [{ bbox: [0, 0, 5, 5], srs: 'EPSG:3857' }, { bbox: [3, 3, 9, 9], srs: 'EPSG:3857' }]",
-      [0, 0, 9, 9],
-    ],
-  ])('MapProxy sources with the coverage %s have it as extent, and are clipped to it', (coverage, extent) => {
-    const files = {
-      '/mp/a.wkt': 'POLYGON((10 20, 30 -40, 25 50, 10 20))\nPOLYGON((11 20, 12 21, 13 20, 11 20))',
-      '/mp/a.geojson':
-        '{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,2],[5,8],[3,4],[1,2]]]}}',
-    };
-    const { areas, layer, reported } = read({
-      cache: 'grids: [GLOBAL_WEBMERCATOR]',
-      source: `${WMS}, coverage: { ${coverage} }`,
-      files,
-    });
-    expect(layer?.source).toMatchObject({ type: 'layers', of: [{ source: { type: 'wms' }, within: 's' }] });
-    expect(layer?.adopt).toHaveLength(1);
-    expect(areas).toMatchObject([{ name: 's' }]);
-    const near = extent.map((edge) => expect.closeTo(edge, 2));
-    expect(layer?.gridSets).toEqual([{ name: 'EPSG:900913', extent: near, zoomStop: 19 }]);
-    expect(reported).toContainEqual(expect.stringMatching(/^(taken|changed): source.coverage of layer a/));
-  });
-
-  it('MapProxy coverages are areas with the same shape, one for each shape', () => {
-    const wkt = 'POLYGON((10 20, 30 -40, 25 50, 10 20))\n\nPOLYGON((11 20, 12 21, 13 20, 11 20))\n';
-    const coverage = (fields: string) =>
-      read({ source: `${WMS}, coverage: { ${fields}, srs: 'EPSG:3857' }`, files: { '/mp/a.wkt': wkt } })
-        .areas;
-    const first = [
-      [
-        [10, 20],
-        [30, -40],
-        [25, 50],
-        [10, 20],
-      ],
-    ];
-    const second = [
-      [
-        [11, 20],
-        [12, 21],
-        [13, 20],
-        [11, 20],
-      ],
-    ];
-    const geojson = { type: 'MultiPolygon', coordinates: [first, second] };
-    expect(coverage('datasource: a.wkt, clip: true')).toEqual([{ name: 's', srs: 'EPSG:3857', geojson }]);
-    expect(coverage('bbox: [0, 1, 20, 30]')).toEqual([
-      { name: 's', srs: 'EPSG:3857', bounds: [0, 1, 20, 30] },
-    ]);
-    const common =
-      "intersection: [{ bbox: [0, 0, 5, 5], srs: 'EPSG:3857' }, { bbox: [3, 3, 9, 9], srs: 'EPSG:3857' }]";
-    expect(coverage(common)).toMatchObject([{ bounds: [3, 3, 5, 5] }]);
-  });
-
-  it('MapProxy layers that are queryable and have a coverage are clipped themselves, without their old tiles', () => {
-    const box = "coverage: { bbox: [5, 50, 10, 55], srs: 'EPSG:4326' }";
-    const { layer } = read({ source: `${WMS}, wms_opts: { featureinfo: true }, ${box}` });
-    expect(layer).toMatchObject({ within: 's', queryable: true, source: { type: 'wms' } });
-    expect(layer).not.toHaveProperty('adopt');
-  });
-
-  it('MapProxy caches have a coverage too, whose edge cuts no tiles unless it has clip', () => {
-    const cache = (more: string) =>
-      `grids: [GLOBAL_WEBMERCATOR], cache: { coverage: { bbox: [0, 0, 1000, 2000], srs: 'EPSG:3857'${more} } }`;
-    const gridSets = [{ name: 'EPSG:900913', extent: [0, 0, 1000, 2000], zoomStop: 19 }];
-    const whole = read({ cache: cache('') }).layer;
-    expect(whole).toMatchObject({ gridSets, adopt: [{}] });
-    expect(whole).not.toHaveProperty('within');
-    const cut = read({ cache: cache(', clip: true') }).layer;
-    expect(cut).toMatchObject({ gridSets, within: 'c' });
-    expect(cut).not.toHaveProperty('adopt');
-    expect(read({ cache: "cache: { coverage: { datasource: 'PG: x', srs: 'EPSG:3857' } }" }).layers).toEqual(
-      [],
-    );
   });
 
   it.each([

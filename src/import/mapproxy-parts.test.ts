@@ -160,6 +160,27 @@ sources:
     expect(reasons).toContain(why);
   });
 
+  it('MapProxy layers that WMS shows between scales are drawn between these', () => {
+    const layersOf = (services: string) =>
+      read(`
+services: { ${services} }
+layers:
+  - { name: a, title: A, sources: [c], min_res: 280 }
+  - { name: b, title: B, sources: [s], max_scale: 10000 }
+caches: { c: { sources: [s] } }
+sources: { s: ${wms('x', 'min_scale: 500')} }`).layers;
+    const b = { name: 'b', source: { of: [{ source: { type: 'wms' }, scales: [500, 10000] }] } };
+    expect(layersOf('wms: {}')).toMatchObject([
+      { name: 'a', source: { of: [{ layer: 'c', scales: [0, expect.closeTo(1_000_000, 0)] }] } },
+      b,
+      { name: 'c', advertised: false },
+    ]);
+    expect(layersOf('wms: {}, wmts: {}')).toMatchObject([
+      { name: 'a', source: { of: [{ source: { type: 'wms' } }] } },
+      b,
+    ]);
+  });
+
   it('MapProxy sources that draw no maps are not part of a picture', () => {
     const { layers, reasons } = read(`
 layers: [{ name: a, title: A, sources: [c, info] }]

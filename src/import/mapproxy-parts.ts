@@ -47,7 +47,7 @@ const ALL_SCALES = 1e12;
 /** MapProxy's own, so that a zoom with the very resolution counts. */
 const ROUNDING = 1e-6;
 
-const SCALE_FIELDS = ['min_res', 'max_res', 'min_scale', 'max_scale'];
+export const SCALE_FIELDS = ['min_res', 'max_res', 'min_scale', 'max_scale'];
 const IMAGE_FIELDS = ['opacity', 'transparent_color', 'transparent_color_tolerance'];
 
 /** Of a source: its `image`, and the resolutions or scales between which it is drawn; or why it would be drawn otherwise. */
@@ -64,6 +64,22 @@ export function partOptionsIn(source: TrackedTable): PartOptions | string {
     transparentColor,
     tolerance: transparentColor === undefined ? undefined : (tolerance ?? USUAL_TOLERANCE),
     scales,
+  });
+}
+
+/** Of a layer: those between which WMS shows it, all of its sources alike. Null: they cannot be read. */
+export function limitedToScales(
+  sources: readonly (ImportedSource | string)[],
+  layer: TrackedTable,
+): readonly (ImportedSource | string)[] | null {
+  const scales = scalesIn(layer);
+  if (layer.unread(SCALE_FIELDS).length > 0) return null;
+  if (!scales) return sources;
+  return sources.map((source) => {
+    if (typeof source === 'string') return source;
+    const [from, to] = source.options.scales ?? [0, ALL_SCALES];
+    const both = [Math.max(from, scales[0]), Math.min(to, scales[1])] as const;
+    return { ...source, options: { ...source.options, scales: both } };
   });
 }
 
