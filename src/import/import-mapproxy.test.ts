@@ -243,7 +243,7 @@ describe('the sources of mapproxy.yaml', () => {
 
   it.each([
     ["coverage: { datasource: 'PG: dbname=x', srs: 'EPSG:3857' }", 'has a coverage that cannot be read'],
-    ['http: { headers: { Key: $KEY } }', 'has the variable $KEY in it'],
+    ['http: { headers: { Key: Bearer $KEY } }', 'has the variable $KEY inside a text'],
     ["supported_srs: ['EPSG:31467']", 'has none of the SRS of its grids in supported_srs'],
   ])('MapProxy layers whose source has %s are left out', (field, why) => {
     const { layer, reported } = read({ source: `${WMS}, ${field}` });

@@ -350,6 +350,8 @@ class MapProxyReader {
       allGrids: this.#grids,
       readText: this.#readText,
       areaOf: (coverage: Coverage) => this.areas.nameOf(coverage, tagged),
+      readVariable: (variable: string) =>
+        about.changed('source', `$${variable} is read from the environment of the server`),
       leaveOutGrid: (why: string) => void about.leftOut('cache.grids', why),
       changeFormat: (what: string) => about.changed('request_format', what),
     };

@@ -7,6 +7,7 @@ import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts
 import { type Coverage, READABLE_COVERAGE, readCoverage } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids } from './mapproxy-grids.ts';
 import { type ImportedSource, type OfferedGrid, partOptionsIn } from './mapproxy-parts.ts';
+import { variableProblem, withVariables } from './mapproxy-variables.ts';
 import { levelsInCommon } from './matching-grid.ts';
 import type { Table, TrackedTable } from './tracked-table.ts';
 
@@ -24,6 +25,8 @@ export interface SourceContext {
   readonly readText: (file: string) => string | null;
   /** The name of the area with this shape. */
   readonly areaOf: (coverage: Coverage) => string;
+  /** Reports a variable of the environment. */
+  readonly readVariable: (name: string) => void;
   readonly leaveOutGrid: (why: string) => void;
   readonly changeFormat: (what: string) => void;
 }
@@ -50,18 +53,17 @@ const PLACES: Readonly<Record<string, string>> = {
 };
 /** Placeholders whose rows can count from the bottom too. */
 const ROWS = /\{(y|tilecache|arcgis)\}/g;
-/** MapProxy replaces both forms by a variable of its environment. */
-const VARIABLE = /\$\{\w+\}|\$[A-Za-z_]\w*/;
 
 /** A source of `mapproxy.yaml` as one of ours, or why there is none. */
 export function importMapProxySource(source: TrackedTable, context: SourceContext): ImportedSource | string {
   const type = source.text('type') ?? 'nothing';
   const read = READERS[type];
   if (!read) return `is of type ${type}; ${Object.keys(READERS).join(', ')} are supported`;
-  const variable = VARIABLE.exec(source.allText())?.[0];
-  if (variable !== undefined) return `has the variable ${variable} in it: write its value instead`;
   const imported = read(source, context);
-  if (typeof imported === 'string') return imported;
+  if (typeof imported === 'string') return variableProblem(source.allText()) ?? imported;
+  const fields = withVariables(imported.source, context.readVariable);
+  const problem = variableProblem(JSON.stringify(fields));
+  if (problem !== null) return problem;
   const coverage = coverageIn(source, context.readText);
   if (coverage === undefined) return `has a coverage that cannot be read: it must be ${READABLE_COVERAGE}`;
   const within = coverage && context.areaOf(coverage);
@@ -72,7 +74,9 @@ export function importMapProxySource(source: TrackedTable, context: SourceContex
   }
   const forwarded = source.texts('forward_req_params').map((name) => name.toUpperCase());
   const options = partOptionsIn(source);
-  return typeof options === 'string' ? options : { ...imported, coverage, within, forwarded, options };
+  return typeof options === 'string'
+    ? options
+    : { ...imported, source: fields, coverage, within, forwarded, options };
 }
 
 /** Null: there is none. Undefined: it cannot be read. */
