@@ -15,7 +15,7 @@ import { isRecord } from '../lib/value-path.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { clippedSubset, type SubsetDocument, subsetWithin } from './fitting-subset.ts';
 import type { ImportedDocument, SubjectReport } from './import-report.ts';
-import type { ImportedSource } from './mapproxy-parts.ts';
+import type { OfferedGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, only, type Table } from './tracked-table.ts';
 
 /** Where MapProxy shows something. */
@@ -108,7 +108,7 @@ function subsetInCoverage(gridSet: GridSet, { bounds, srs }: Coverage): SubsetDo
 
 /** The parts of its grids that a source has something in. */
 export function gridSetsOf(
-  { grids, coverage }: ImportedSource,
+  { grids, coverage }: { readonly grids: readonly OfferedGrid[]; readonly coverage: Coverage | null },
   about: SubjectReport,
 ): readonly (object | string)[] {
   const subsets = new Map<string, object | string>();

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { Coverage } from './mapproxy-coverage.ts';
-import type { MapProxyGrid } from './mapproxy-grids.ts';
+import type { MapProxyGrid, OfferedGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, type Table, type TrackedTable } from './tracked-table.ts';
 
 /** How a source is drawn over those below it; empty: as it is. */
@@ -11,13 +11,6 @@ export interface PartOptions {
   readonly tolerance?: number;
   /** Scale denominators. */
   readonly scales?: readonly [number, number];
-}
-
-/** A grid of a cache that its source has tiles in, or draws. */
-export interface OfferedGrid {
-  readonly grid: MapProxyGrid;
-  /** The last zoom that there are tiles of; null: all. */
-  readonly zoomStop: number | null;
 }
 
 export interface ImportedSource {
