@@ -31,6 +31,7 @@ import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/ups
 import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
 
 export interface ImportedSettings {
+  readonly areas: readonly object[];
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
   /** Feeds of the layers' `updateSources`, for a configuration file. */
@@ -188,11 +189,11 @@ async function importGeoWebCacheFolder(
   };
 }
 
-function checked({ gridSets, layers, report }: Imported): ImportedSettings {
-  const { refused, ...usable } = checkImported({ gridSets, layers });
+function checked({ areas = [], gridSets, layers, report }: Imported): ImportedSettings {
+  const { refused, ...usable } = checkImported({ areas, gridSets, layers });
   for (const { subject, message } of refused) report.about(subject).leftOut(WHOLE, message);
   const changes = usable.layers.flatMap((layer) => feedsOf(layer, usable.gridSets));
-  return { ...usable, changes, quota: null, users: [], report };
+  return { ...usable, areas, changes, quota: null, users: [], report };
 }
 
 function feedsOf(

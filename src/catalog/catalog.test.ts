@@ -47,6 +47,8 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     legends: [],
     within: null,
     background: null,
+    minScale: null,
+    maxScale: null,
     areas: new Map(),
     requestFilters: [],
     ...changes,
@@ -111,6 +113,20 @@ describe('a catalog', () => {
     expect(bound?.layer.formats.map(({ mediaType }) => mediaType)).toEqual(['image/png', 'image/jpeg']);
     expect(bound?.layer.gridSubsets[0]).toMatchObject({ gridSet: { name: 'EPSG:900913' }, zoomStop: 5 });
     expect(bound?.store).toBe(store);
+  });
+
+  it('a layer is seen at its scales, the upper one excluded, with any end left open', () => {
+    const zooms = (minScale: number | null, maxScale: number | null) => {
+      const bound = open([declare('a', { minScale, maxScale })]).catalog.layer('a');
+      return [bound?.layer.gridSubsets[0].shownStart, bound?.layer.gridSubsets[0].shownStop];
+    };
+    expect(zooms(null, null)).toEqual([0, 5]);
+    expect(zooms(69_885_283, 279_541_132)).toEqual([2, 3]);
+    expect(zooms(69_885_283, null)).toEqual([0, 3]);
+    expect(zooms(null, 69_885_283)).toEqual([4, 5]);
+    expect(() => zooms(1000, 500)).toThrow(
+      'minScale 1000 and maxScale 500 show no zoom of grid set EPSG:900913',
+    );
   });
 
   it('the catalog has no undeclared layer', () => {

@@ -8,6 +8,7 @@ import { type Layer, type Legend, type UpdateSource, WGS_84, type ZoomExpiry } f
 import { createParameterFilter, type ParameterFilter } from '../domain/parameter-filter.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import { retinaSubset } from '../domain/retina.ts';
+import type { Scales } from '../domain/scales.ts';
 import { createTimeFilter } from '../domain/time-filter.ts';
 import { readTimeValues } from '../domain/time-values.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
@@ -25,7 +26,8 @@ export function createLayer(
   const [columns, rows] = metatile;
   const [cacheSeconds, expireCacheByZoom] = expiryOf(declaration.expireCache);
   const [expireClientsSeconds, expireClientsByZoom] = expiryOf(declaration.expireClients);
-  const subsets = declaration.gridSets.map((subset) => createSubset(subset, gridSets));
+  const scales = scalesOf(declaration);
+  const subsets = declaration.gridSets.map((subset) => createSubset(subset, gridSets, scales));
   const gridSubsets = atLeastOne(
     eachOnce(subsets, ({ gridSet }) => gridSet.name, 'grid set'),
     'grid set',
@@ -102,11 +104,20 @@ function createFormat(declared: LayerDeclaration['formats'][number]): Format {
   throw misconfigured(`There is no format ${mediaType}; there are ${FORMAT_NAMES.join(', ')}.`);
 }
 
-function createSubset(subset: LayerDeclaration['gridSets'][number], gridSets: GridSetRegistry): GridSubset {
-  if (typeof subset === 'string') return createGridSubset(gridSets.get(subset));
+function scalesOf({ minScale, maxScale }: LayerDeclaration): Scales | null {
+  return minScale === null && maxScale === null ? null : [minScale ?? 0, maxScale ?? Infinity];
+}
+
+function createSubset(
+  subset: LayerDeclaration['gridSets'][number],
+  gridSets: GridSetRegistry,
+  scales: Scales | null,
+): GridSubset {
+  if (typeof subset === 'string') return createGridSubset(gridSets.get(subset), { scales });
   const { name, extent, ...options } = subset;
   return createGridSubset(gridSets.get(name), {
     ...omitUndefined(options),
+    scales,
     ...(extent && { extent: boundsOf(extent) }),
   });
 }

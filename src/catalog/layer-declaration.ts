@@ -23,7 +23,7 @@ const MAX_LEGENDS = 200;
 /** Pixels. */
 const MAX_LEGEND = 4096;
 
-const nameSchema = z
+export const nameSchema = z
   .string()
   .min(1)
   .max(200)
@@ -278,6 +278,18 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
       .nullable()
       .default(null)
       .describe('With within: the colour outside, e.g. #FFFFFF; null: transparent'),
+    minScale: z
+      .number()
+      .min(0)
+      .nullable()
+      .default(null)
+      .describe('Scale denominator from which on clients see it; null: any'),
+    maxScale: z
+      .number()
+      .min(0)
+      .nullable()
+      .default(null)
+      .describe('Scale denominator below which clients see it; null: any'),
     requestFilters: z.array(requestFilterSchema).max(1).default([]),
     updateSources,
     schedules: z.array(schedule).default([]).describe('Tasks that run repeatedly'),

@@ -64,7 +64,7 @@ function partsOf(all: ImportedSettings, parts: readonly string[]): ImportedSetti
   const has = (part: string) => parts.includes(part);
   return {
     ...all,
-    ...(!has('layers') && { layers: [], gridSets: [], changes: [] }),
+    ...(!has('layers') && { layers: [], areas: [], gridSets: [], changes: [] }),
     ...(!has('quota') && { quota: null }),
     ...(!has('users') && { users: [] }),
   };
@@ -93,11 +93,12 @@ async function readFrom(
 }
 
 function writeYaml(
-  { gridSets, layers, changes, quota, users }: ImportedSettings,
+  { areas, gridSets, layers, changes, quota, users }: ImportedSettings,
   flags: FlagValues,
   terminal: Terminal,
 ): number {
   const yaml = writeSettingsFile({
+    ...(areas.length > 0 && { areas }),
     ...(gridSets.length > 0 && { gridSets }),
     layers: layers.map(({ updateSources: _, ...layer }) => layer),
     ...(changes.length > 0 && { changes }),
@@ -119,6 +120,10 @@ function writeYaml(
 async function apply(imported: ImportedSettings, flags: FlagValues, terminal: Terminal): Promise<number> {
   const client = serverClientFor(flags);
   const replace = flags.replace !== undefined;
+  if (imported.areas.length > 0)
+    terminal.err(
+      'Areas are part of the configuration file: add them there first, as printed without --apply.\n',
+    );
   let refused = 0;
   const attempt = async (what: string, send: () => Promise<unknown>) => {
     try {

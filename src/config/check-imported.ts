@@ -11,6 +11,7 @@ interface Named {
 }
 
 interface Documents<Document extends Named> {
+  readonly areas?: readonly Named[];
   readonly gridSets: readonly Document[];
   readonly layers: readonly Document[];
 }
@@ -21,12 +22,13 @@ export interface CheckedImport<Document extends Named> extends Documents<Documen
 
 /** Separates the documents that a configuration file may contain from those with problems. */
 export function checkImported<Document extends Named>(given: Documents<Document>): CheckedImport<Document> {
+  const { areas = [] } = given;
   let { gridSets, layers } = given;
   const refused: { readonly subject: string; readonly message: string }[] = [];
   // A grid set that goes may leave layers without theirs.
   for (;;) {
-    const problems = problemsOf({ gridSets, layers });
-    if (problems.length === 0) return { gridSets, layers, refused };
+    const problems = problemsOf({ areas, gridSets, layers });
+    if (problems.length === 0) return { areas, gridSets, layers, refused };
     const bad = { gridSets: new Set<number>(), layers: new Set<number>() };
     for (const { path, key, message } of problems) {
       const [list, index, ...rest] = path;

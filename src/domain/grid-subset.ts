@@ -3,6 +3,7 @@ import { type Bounds, coordsOf, intersectBounds } from './bounds.ts';
 import { misconfigured } from './errors.ts';
 import { fittingZoom } from './fitting-zoom.ts';
 import { type GridSet, levelOf, tilesOfBounds } from './grid-set.ts';
+import { isWithinScales, type Scales, scaleAt } from './scales.ts';
 import { sameSrs } from './srs.ts';
 import type { TileIndex } from './tile-key.ts';
 import { intersectRects, rectContains, type TileRect } from './tile-rect.ts';
@@ -15,6 +16,11 @@ export interface GridSubset {
   /** Tiles of other zooms are served, but not kept. */
   readonly cachedStart: number;
   readonly cachedStop: number;
+  /** At which clients see the layer; null: at all. */
+  readonly scales: Scales | null;
+  /** Zooms of those scales: tiles of others are empty for clients. */
+  readonly shownStart: number;
+  readonly shownStop: number;
   /** The range of each zoom from `zoomStart` on, computed once: every request needs it. */
   readonly coverages: readonly (TileRect | null)[];
 }
@@ -26,6 +32,7 @@ interface GridSubsetOptions {
   /** All that is offered, when left out. */
   readonly minCachedLevel?: number;
   readonly maxCachedLevel?: number;
+  readonly scales?: Scales | null;
 }
 
 /** Subsets without an extent of their own, by their zooms: thousands of layers have a handful between them. */
@@ -35,8 +42,8 @@ const whole = new WeakMap<GridSet, Map<string, GridSubset>>();
 export function createGridSubset(gridSet: GridSet, options: GridSubsetOptions = {}): GridSubset {
   if (options.extent) return makeGridSubset(gridSet, options);
   const ofGridSet = getOrCreate(whole, gridSet, () => new Map<string, GridSubset>());
-  const { zoomStart, zoomStop, minCachedLevel, maxCachedLevel } = options;
-  const key = [zoomStart, zoomStop, minCachedLevel, maxCachedLevel].join(' ');
+  const { zoomStart, zoomStop, minCachedLevel, maxCachedLevel, scales } = options;
+  const key = [zoomStart, zoomStop, minCachedLevel, maxCachedLevel, scales].join(' ');
   return getOrCreate(ofGridSet, key, () => makeGridSubset(gridSet, options));
 }
 
@@ -58,7 +65,36 @@ function makeGridSubset(gridSet: GridSet, options: GridSubsetOptions): GridSubse
     .map((_, offset) => tilesOfBounds(gridSet, zoomStart + offset, extent));
   const cachedStart = Math.max(zoomStart, options.minCachedLevel ?? zoomStart);
   const cachedStop = Math.min(zoomStop, options.maxCachedLevel ?? zoomStop);
-  return { gridSet, extent, zoomStart, zoomStop, cachedStart, cachedStop, coverages };
+  const scales = options.scales ?? null;
+  const shown = scales ? zoomsWithin(scales, gridSet, zoomStart, zoomStop) : [zoomStart, zoomStop];
+  const [shownStart = zoomStart, shownStop = shownStart] = [shown[0], shown.at(-1)];
+  return {
+    gridSet,
+    extent,
+    zoomStart,
+    zoomStop,
+    cachedStart,
+    cachedStop,
+    scales,
+    shownStart,
+    shownStop,
+    coverages,
+  };
+}
+
+function zoomsWithin(scales: Scales, gridSet: GridSet, zoomStart: number, zoomStop: number): number[] {
+  const zooms = [...gridSet.levels.keys()].slice(zoomStart, zoomStop + 1);
+  const shown = zooms.filter((z) => isWithinScales(scales, scaleAt(gridSet, z)));
+  if (shown.length > 0) return shown;
+  const [first, last] = [scaleAt(gridSet, zoomStart), scaleAt(gridSet, zoomStop)].map(Math.round);
+  throw misconfigured(
+    `minScale ${scales[0]} and maxScale ${scales[1]} show no zoom of grid set ${gridSet.name}; its scales here are ${last} to ${first}.`,
+  );
+}
+
+/** Whether tiles of that zoom are empty for clients, because of its scale. */
+export function isHidden({ scales, shownStart, shownStop }: GridSubset, z: number): boolean {
+  return scales !== null && (z < shownStart || z > shownStop);
 }
 
 /** All tiles the layer offers at a zoom; null when the zoom is not offered. */

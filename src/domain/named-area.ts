@@ -79,8 +79,8 @@ const WKT_TYPES = new Map([
   ['MULTIPOLYGON', 'MultiPolygon'],
 ]);
 
-/** OGC 06-103r4, 7: POLYGON and MULTIPOLYGON, also with Z or M. */
-function polygonsOfWkt(text: string): readonly Polygon[] {
+/** OGC 06-103r4, 7: POLYGON and MULTIPOLYGON, also with Z or M. Throws `config-invalid`. */
+export function polygonsOfWkt(text: string): readonly Polygon[] {
   const tokens: readonly string[] = text.match(/[(),]|[^\s(),]+/g) ?? [];
   const type = WKT_TYPES.get(tokens[0]?.toUpperCase() ?? '');
   const lists: string[] = [];

@@ -12,23 +12,33 @@ import {
   WHOLE,
   withoutTwins,
 } from './import-report.ts';
-import { adoptedCaches, type CachePlaces } from './mapproxy-caches.ts';
-import { subsetInCoverage } from './mapproxy-coverage.ts';
+import { adoptedCaches, type CachePlaces, cachingFields } from './mapproxy-caches.ts';
+import { type Coverage, gridSetsOf, ImportedAreas, READABLE_COVERAGE } from './mapproxy-coverage.ts';
 import { dimensionsOf } from './mapproxy-dimensions.ts';
 import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids } from './mapproxy-grids.ts';
-import { composedOf, type ImportedSource, type InnerLayer, partOfLayer } from './mapproxy-parts.ts';
-import { importMapProxySource, mediaTypeOf, type SourceContext } from './mapproxy-sources.ts';
 import {
+  asPart,
+  composedOf,
+  type ImportedSource,
+  type InnerLayer,
+  limitedToScales,
+  partOfLayer,
+  SCALE_FIELDS,
+} from './mapproxy-parts.ts';
+import { REASONS } from './mapproxy-reasons.ts';
+import { coverageIn, importMapProxySource, mediaTypeOf, type SourceContext } from './mapproxy-sources.ts';
+import {
+  describingFields,
   drawsMaps,
+  encodingIn,
   groupsIn,
   namedLayers,
   namesIn,
-  secondsOf,
   shownSources,
   showsOnly,
   tableIn,
 } from './mapproxy-tables.ts';
-import { type Reasons, type Table, TrackedTable } from './tracked-table.ts';
+import { type Table, TrackedTable } from './tracked-table.ts';
 
 interface MapProxyImport extends Omit<CachePlaces, 'base'> {
   /** Null: there is no such file. */
@@ -36,36 +46,15 @@ interface MapProxyImport extends Omit<CachePlaces, 'base'> {
 }
 
 const DEFAULT_BASE = 'cache_data';
-const DEFAULT_BUFFER = 80;
 const MIXED = 'image/vnd.jpeg-png';
 const SECTIONS = ['layers', 'caches', 'sources', 'grids', 'globals'];
 /** Grids of layers that MapProxy draws without a cache, in any SRS. */
 const GRIDS_WITHOUT_CACHE = ['GLOBAL_MERCATOR', 'GLOBAL_GEODETIC'];
 const TAGGED = /^([^:]+):(.+)$/s;
 
-const TLS = 'certificates are always checked; set ca of the host under upstreams';
-const LIMITS = 'set zoomStart and zoomStop of the grid sets instead';
-const DRAWN = 'maps are always composed from tiles of the nearest zoom';
-const REASONS: Reasons = {
-  base: 'the files that it names are not there',
-  services: 'every service is offered for every layer',
-  ssl_no_cert_checks: TLS,
-  ssl_ca_certs: TLS,
-  min_res: LIMITS,
-  max_res: LIMITS,
-  min_scale: LIMITS,
-  max_scale: LIMITS,
-  link_single_color_images: 'tiles of one colour are always stored once',
-  bulk_meta_tiles: 'tile sources are asked for one tile at a time',
-  concurrent_requests: 'set concurrency of the host under upstreams instead',
-  concurrent_tile_creators: 'set concurrency of the host under upstreams instead',
-  use_direct_from_level: DRAWN,
-  use_direct_from_res: DRAWN,
-  upscale_tiles: 'set onMiss: parent of the layer instead',
-  downscale_tiles: DRAWN,
-  access_control_allow_origin: 'every origin may read public tiles',
-};
-
+/** Services of MapProxy that show a layer at every scale. */
+const TILE_SERVICES = ['tms', 'kml', 'wmts', 'ogcapi'];
+const UNCLIPPED = 'a layer that is clipped to its coverage adopts no tiles';
 /** `mapproxy.yaml`. Throws `request-invalid` for another document. */
 export function importMapProxy(tree: unknown, options: MapProxyImport): Imported {
   if (!isRecord(tree) || !('layers' in tree) || !('caches' in tree || 'sources' in tree)) {
@@ -86,6 +75,7 @@ export function importMapProxy(tree: unknown, options: MapProxyImport): Imported
   }
   reader.finish();
   return {
+    areas: reader.areas.documents,
     gridSets: reader.declared(),
     layers: withoutTwins([...layers, ...reader.innerLayers], report),
     report,
@@ -113,7 +103,13 @@ class MapProxyReader {
   readonly #names: Set<string>;
   /** Of caches that layers are drawn from, and that are no layers there. */
   readonly innerLayers: ImportedDocument[] = [];
+  readonly areas = new ImportedAreas();
   readonly #used = { cache: new Set<string>(), source: new Set<string>() };
+
+  readonly #readText = (file: string) => {
+    const { folder, resolve, readText } = this.#options;
+    return readText(resolve(folder, file));
+  };
 
   constructor(tree: Table, options: MapProxyImport, report: ImportReport) {
     this.#tree = tree;
@@ -149,7 +145,7 @@ class MapProxyReader {
     if (typeof imported === 'string') return about.leftOut(WHOLE, imported);
     // MapProxy's WMS answers any box and size.
     const fullWMS = this.#hasWms() ? true : undefined;
-    const document = { name: layer.text('name'), ...this.#describing(layer), fullWMS, ...imported };
+    const document = { name: layer.text('name'), ...describingFields(layer), fullWMS, ...imported };
     layer.take('layers', () => true, 'a list');
     layer.report(REASONS);
     return omitUndefined(document) as unknown as ImportedDocument;
@@ -166,7 +162,9 @@ class MapProxyReader {
     });
     const [name, ...others] = names;
     if (name === undefined) return 'it has no source that draws maps';
-    if (others.length === 0 && Object.hasOwn(this.#caches, name)) return this.#ofCache(layer, name, about);
+    const isLimited = !this.#hasTileServices() && SCALE_FIELDS.some((field) => layer.has(field));
+    if (others.length === 0 && !isLimited && Object.hasOwn(this.#caches, name))
+      return this.#ofCache(layer, name, about);
     return this.#uncached(layer, names, about);
   }
 
@@ -185,16 +183,25 @@ class MapProxyReader {
     if (!format) return `its format ${cache.text('format')} is not served here`;
     const imported = this.#cacheSource(cache, format, about);
     if (typeof imported === 'string') return imported;
-    const gridSets = this.#gridSets(imported, about);
+    const coverage = coverageIn(cache.table('cache'), this.#readText);
+    if (coverage === undefined) return `its cache has a coverage that is not ${READABLE_COVERAGE}`;
+    const gridSets = gridSetsOf({ ...imported, coverage: coverage ?? imported.coverage }, about);
     if (gridSets.length === 0) return 'its coverage is in none of its grids';
     this.#used.cache.add(name);
+    // Tiles across the edge of a box are whole there, as those across the edge of an extent are.
+    const within = coverage && (coverage.clip || !coverage.isBox) ? this.areas.nameOf(coverage, name) : null;
+    const isClipped = within !== null || (imported.within !== null && imported.layer.queryable === true);
+    const adopted = isClipped ? UNCLIPPED : this.#adopted(name, cache, imported);
+    const adopt = reportAdopted(about, adopted);
+    const shown = imported.within !== null && (adopt || within !== null) ? asPart(imported) : imported;
     const fields = {
-      source: imported.source,
+      source: shown.source,
       gridSets,
-      formats: [format],
-      ...this.#caching(cache),
-      adopt: reportAdopted(about, this.#adopted(name, cache, imported)),
-      ...imported.layer,
+      formats: [imported.source.type === 'xyz' ? format : this.#encodingOf(cache, format)],
+      ...cachingFields(cache, this.#globals),
+      adopt,
+      within: within ?? shown.within ?? undefined,
+      ...shown.layer,
     };
     cache.report(REASONS);
     return { fields, forwarded: imported.forwarded, grids: imported.grids };
@@ -215,7 +222,8 @@ class MapProxyReader {
       if (part && typeof part !== 'string') return partOfLayer(part.name, grids);
       return this.#source(name, { grids, format, requestFormat: undefined }, about);
     });
-    const imported = composedOf(sources);
+    const limited = limitedToScales(sources, layer);
+    const imported = limited ? composedOf(limited) : 'its resolutions or scales are not numbers';
     if (typeof imported === 'string') return imported;
     const parameters = dimensionsOf(layer, imported.forwarded);
     if (typeof parameters === 'string') return parameters;
@@ -224,7 +232,7 @@ class MapProxyReader {
     const open = imported.forwarded
       .filter((name) => !listed.includes(name))
       .map((name) => ({ name, regex: '.*' }));
-    const gridSets = this.#gridSets(imported, about);
+    const gridSets = gridSetsOf(imported, about);
     if (gridSets.length === 0) return 'its coverage is in none of its grids';
     about.changed(
       'sources',
@@ -232,7 +240,13 @@ class MapProxyReader {
     );
     const all = [...parameters, ...open];
     const fields = { source: imported.source, gridSets, ...(all.length > 0 && { parameters: all }) };
-    return { ...fields, formats: [format], expireCache: -1, ...imported.layer };
+    return {
+      ...fields,
+      within: imported.within ?? undefined,
+      formats: [format],
+      expireCache: -1,
+      ...imported.layer,
+    };
   }
 
   #usualGrids(): readonly MapProxyGrid[] {
@@ -278,18 +292,9 @@ class MapProxyReader {
     return this.#tree.services === undefined || 'wms' in tableIn(this.#tree, 'services');
   }
 
-  #describing(layer: TrackedTable): object {
-    const legend = layer.take(
-      'legendurl',
-      (url) => (/^https?:/.test(String(url)) ? String(url) : undefined),
-      'an http address',
-    );
-    return {
-      title: layer.text('title'),
-      description: layer.table('md').text('abstract'),
-      attribution: layer.table('md').table('attribution').text('title'),
-      legends: legend === undefined ? undefined : [{ url: legend }],
-    };
+  #hasTileServices(): boolean {
+    const services = tableIn(this.#tree, 'services');
+    return this.#tree.services === undefined || TILE_SERVICES.some((name) => name in services);
   }
 
   /** Null: there is none of ours. A cache may name a format that `globals` describe. */
@@ -298,6 +303,14 @@ class MapProxyReader {
     if (name === 'mixed') return MIXED;
     const described = this.#globals.table('image').table('formats').table(name).text('format') ?? name;
     return formatOf(mediaTypeOf(described))?.mediaType ?? null;
+  }
+
+  #encodingOf(cache: TrackedTable, format: string): string | object {
+    const described = this.#globals
+      .table('image')
+      .table('formats')
+      .table(cache.text('format') ?? 'image/png');
+    return encodingIn(format, [cache.table('image'), described]);
   }
 
   #cacheSource(cache: TrackedTable, format: string, about: SubjectReport): ImportedSource | string {
@@ -331,12 +344,14 @@ class MapProxyReader {
     const [, tagged = given, selected = null] = (!Object.hasOwn(sources, given) && TAGGED.exec(given)) || [];
     if (!Object.hasOwn(sources, tagged)) return `its source ${tagged} is not declared`;
     const source = new TrackedTable(tableIn(sources, tagged), about, 'source');
-    const { folder, resolve, readText } = this.#options;
     const options = {
       selected,
       http: this.#globals.table('http'),
       allGrids: this.#grids,
-      readText: (file: string) => readText(resolve(folder, file)),
+      readText: this.#readText,
+      areaOf: (coverage: Coverage) => this.areas.nameOf(coverage, tagged),
+      readVariable: (variable: string) =>
+        about.changed('source', `$${variable} is read from the environment of the server`),
       leaveOutGrid: (why: string) => void about.leftOut('cache.grids', why),
       changeFormat: (what: string) => about.changed('request_format', what),
     };
@@ -369,31 +384,6 @@ class MapProxyReader {
   #gridsOf(cache: TrackedTable) {
     const names = cache.has('grids') ? cache.texts('grids') : [DEFAULT_GRID];
     return names.map((name) => this.#grids.of(name));
-  }
-
-  #gridSets({ grids, coverage }: ImportedSource, about: SubjectReport): readonly (object | string)[] {
-    const subsets = new Map<string, object | string>();
-    for (const { grid, zoomStop } of grids) {
-      const part = coverage && grid.gridSet ? subsetInCoverage(grid.gridSet, coverage) : { name: grid.name };
-      if (!part) about.leftOut('cache.grids', `the coverage of the source is not in ${grid.nameThere}`);
-      if (!part || subsets.has(grid.name)) continue;
-      const subset = { ...part, ...(zoomStop !== null && { zoomStop }) };
-      subsets.set(grid.name, Object.keys(subset).length === 1 ? grid.name : subset);
-    }
-    return [...subsets.values()];
-  }
-
-  #caching(cache: TrackedTable): object {
-    const all = this.#globals.table('cache');
-    const age = cache.take('refresh_before', secondsOf, 'a time span in seconds to weeks');
-    const hours = this.#globals.table('tiles').number('expires_hours');
-    const notKept = cache.flag('disable_storage') === true;
-    return {
-      metatile: cache.pair('meta_size') ?? all.pair('meta_size'),
-      gutter: cache.number('meta_buffer') ?? all.number('meta_buffer') ?? DEFAULT_BUFFER,
-      expireCache: notKept ? -1 : age,
-      expireClients: hours === undefined ? undefined : Math.round(hours * 3600),
-    };
   }
 
   #adopted(name: string, cache: TrackedTable, { grids }: ImportedSource): readonly object[] | string {

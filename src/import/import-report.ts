@@ -40,6 +40,7 @@ export type ImportedDocument = Readonly<Record<string, unknown>> & { readonly na
 
 /** The result, in the configuration file's form. Not validated: the configuration's reader does that. */
 export interface Imported {
+  readonly areas?: readonly ImportedDocument[];
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
   readonly report: ImportReport;

@@ -1,5 +1,9 @@
 import type { MapProxyGrid } from './mapproxy-grids.ts';
+import { secondsOf } from './mapproxy-tables.ts';
 import type { TrackedTable } from './tracked-table.ts';
+
+/** Pixels; MapProxy's own. */
+const DEFAULT_BUFFER = 80;
 
 export interface CachePlaces {
   /** Where the configuration is, absolute. */
@@ -134,4 +138,18 @@ function bundles(cache: Cache): Adopted {
     layout: 'arcgis-compact',
     folder: directory === undefined ? gridFolder(cache, grid) : resolve(folder, directory),
   }));
+}
+
+/** How its tiles are made and kept. */
+export function cachingFields(cache: TrackedTable, globals: TrackedTable): object {
+  const all = globals.table('cache');
+  const age = cache.take('refresh_before', secondsOf, 'a time span in seconds to weeks');
+  const hours = globals.table('tiles').number('expires_hours');
+  const notKept = cache.flag('disable_storage') === true;
+  return {
+    metatile: cache.pair('meta_size') ?? all.pair('meta_size'),
+    gutter: cache.number('meta_buffer') ?? all.number('meta_buffer') ?? DEFAULT_BUFFER,
+    expireCache: notKept ? -1 : age,
+    expireClients: hours === undefined ? undefined : Math.round(hours * 3600),
+  };
 }

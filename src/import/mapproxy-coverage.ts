@@ -1,109 +1,144 @@
 import {
   type Bounds,
-  boundsAround,
   boundsOf,
   boundsOfPoints,
   coordsOf,
   intersectBounds,
+  type Polygon,
+  polygonOfBounds,
 } from '../domain/bounds.ts';
 import type { GridSet } from '../domain/grid-set.ts';
-import { type Point, projectionOfSrs } from '../domain/projection.ts';
+import { createNamedArea, polygonsOfGeoJson, polygonsOfWkt } from '../domain/named-area.ts';
+import { projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { clippedSubset, type SubsetDocument, subsetWithin } from './fitting-subset.ts';
+import type { ImportedDocument, SubjectReport } from './import-report.ts';
+import type { OfferedGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, only, type Table } from './tracked-table.ts';
 
-export interface CoverageBox {
+/** Where MapProxy shows something. */
+export interface Coverage extends Shape {
   readonly bounds: Bounds;
+  /** Tiles across its edge are cut. */
+  readonly clip: boolean;
+}
+
+interface Shape {
   /** EPSG code. */
   readonly srs: number;
-  /** False: the coverage is smaller. */
-  readonly exact: boolean;
+  readonly polygons: readonly Polygon[];
+  readonly isBox: boolean;
 }
 
-const DEGREES = 4326;
+type ReadText = (file: string) => string | null;
+
+export const READABLE_COVERAGE =
+  'a bbox, polygons in a file of WKT or GeoJSON, a union of these or an intersection of boxes, in one SRS with an EPSG code';
 
 /** Undefined: it cannot be read. `readText` is given the names of files with polygons. */
-export function coverageBox(
-  given: unknown,
-  readText: (file: string) => string | null,
-): CoverageBox | undefined {
-  if (!isRecord(given)) return undefined;
-  if (given.union !== undefined) return together(given.union, readText, (a, b) => boundsAround([a, b]));
-  if (given.intersection !== undefined) return together(given.intersection, readText, intersectBounds);
-  if (given.difference !== undefined) {
-    const first = coverageBox(listOf(given.difference)[0], readText);
-    return first && { ...first, exact: false };
+export function readCoverage(given: unknown, readText: ReadText): Coverage | undefined {
+  const shape = shapeOf(given, readText);
+  if (!shape) return undefined;
+  try {
+    const { bounds } = createNamedArea('', shape.srs, { geojson: multiPolygon(shape.polygons) });
+    return { ...shape, bounds, clip: isRecord(given) && given.clip === true };
+  } catch {
+    return undefined;
   }
-  return plainBox(given, readText);
 }
 
-function plainBox(given: Table, readText: (file: string) => string | null): CoverageBox | undefined {
-  const crs = given.bbox_srs ?? given.polygons_srs ?? given.srs;
-  const srs = srsOfCrs(String(crs));
+function multiPolygon(coordinates: readonly Polygon[]): object {
+  return { type: 'MultiPolygon', coordinates };
+}
+
+function shapeOf(given: unknown, readText: ReadText): Shape | undefined {
+  if (!isRecord(given) || given.difference !== undefined) return undefined;
+  const parts = listOf(given.union ?? given.intersection).map((part) => shapeOf(part, readText));
+  const [first, ...others] = parts.filter((part) => part !== undefined);
+  if (parts.length === 0) return plainShape(given, readText);
+  if (!first || others.length < parts.length - 1 || others.some(({ srs }) => !sameSrs(srs, first.srs)))
+    return undefined;
+  if (others.length === 0) return first;
+  if (given.union !== undefined)
+    return { ...first, polygons: parts.flatMap((part) => part?.polygons ?? []), isBox: false };
+  return [first, ...others].every(({ isBox }) => isBox) ? commonBox(first, others) : undefined;
+}
+
+function commonBox(first: Shape, others: readonly Shape[]): Shape | undefined {
+  let common: Bounds | null = boundsAroundShape(first);
+  for (const other of others) common = common && intersectBounds(common, boundsAroundShape(other));
+  return common ? { ...first, polygons: [polygonOfBounds(common)] } : undefined;
+}
+
+function boundsAroundShape({ polygons }: Shape): Bounds {
+  return boundsOfPoints(polygons.flatMap(([ring = []]) => ring));
+}
+
+function plainShape(given: Table, readText: ReadText): Shape | undefined {
+  const srs = srsOfCrs(String(given.bbox_srs ?? given.polygons_srs ?? given.srs));
   if (srs === null) return undefined;
-  const box = only(numbersOf(given.bbox ?? given.datasource), 4);
-  if (box) return { bounds: boundsOf(fourOf(box)), srs, exact: true };
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = only(numbersOf(given.bbox ?? given.datasource), 4) ?? [];
+  if (maxX > minX && maxY > minY)
+    return { srs, polygons: [polygonOfBounds(boundsOf([minX, minY, maxX, maxY]))], isBox: true };
   const file = given.polygons ?? given.datasource;
   const text = typeof file === 'string' && given.where === undefined ? readText(file) : null;
-  const points = text === null ? [] : pointsIn(text);
-  return points.length > 0 ? { bounds: boundsOfPoints(points), srs, exact: false } : undefined;
+  const polygons = text === null ? null : polygonsIn(text);
+  return polygons ? { srs, polygons, isBox: false } : undefined;
 }
 
-function fourOf([a = 0, b = 0, c = 0, d = 0]: readonly number[]) {
-  return [a, b, c, d] as const;
-}
-
-function together(
-  given: unknown,
-  readText: (file: string) => string | null,
-  combine: (a: Bounds, b: Bounds) => Bounds | null,
-): CoverageBox | undefined {
-  const boxes = listOf(given).map((part) => coverageBox(part, readText));
-  const [first] = boxes;
-  if (!first || boxes.includes(undefined)) return undefined;
-  const srs = boxes.every((box) => box?.srs === first.srs) ? first.srs : DEGREES;
-  let bounds: Bounds | null = null;
-  for (const box of boxes) {
-    const next = box && boundsIn(box, srs);
-    bounds = next ? (bounds ? combine(bounds, next) : next) : null;
-    if (!bounds) return undefined;
-  }
-  return bounds ? { bounds, srs, exact: boxes.length === 1 && first.exact } : undefined;
-}
-
-function boundsIn(box: CoverageBox, srs: number): Bounds | null {
-  return box.srs === srs ? box.bounds : (projectionOfSrs(box.srs)?.boundsToWgs84(box.bounds) ?? null);
-}
-
-/** Well-known text, or GeoJSON. */
-function pointsIn(text: string): readonly Point[] {
+/** GeoJSON, or lines of well-known text. Null: neither. */
+function polygonsIn(text: string): readonly Polygon[] | null {
   try {
-    return pointsOfJson(JSON.parse(text));
+    if (text.trimStart().startsWith('{')) return polygonsOfGeoJson(JSON.parse(text));
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    return lines.flatMap(polygonsOfWkt);
   } catch {
-    return text.split(/[(),\n]/).flatMap(pointIn);
+    return null;
   }
 }
 
-/** A height may follow x and y. */
-function pointIn(text: string): readonly Point[] {
-  const [x = NaN, y = NaN] = text.trim().split(/\s+/).map(Number);
-  return Number.isFinite(x) && Number.isFinite(y) ? [[x, y]] : [];
-}
-
-function pointsOfJson(value: unknown): readonly Point[] {
-  if (Array.isArray(value)) {
-    const [x = 0, y = 0] = value.map(Number);
-    return typeof value[0] === 'number' ? [[x, y]] : value.flatMap(pointsOfJson);
-  }
-  if (!isRecord(value)) return [];
-  return pointsOfJson(value.coordinates ?? value.geometry ?? value.geometries ?? value.features);
-}
-
-/** The part of a grid set in the box; null: none of it is. */
-export function subsetInCoverage(gridSet: GridSet, box: CoverageBox): SubsetDocument | null {
-  if (sameSrs(box.srs, gridSet.srs)) return clippedSubset(gridSet, coordsOf(box.bounds));
-  const degrees = boundsIn(box, DEGREES);
+/** The part of a grid set around it; null: none of it is. */
+function subsetInCoverage(gridSet: GridSet, { bounds, srs }: Coverage): SubsetDocument | null {
+  if (sameSrs(srs, gridSet.srs)) return clippedSubset(gridSet, coordsOf(bounds));
+  const degrees = projectionOfSrs(srs)?.boundsToWgs84(bounds) ?? null;
   return subsetWithin(gridSet, degrees && coordsOf(degrees));
+}
+
+/** The parts of its grids that a source has something in. */
+export function gridSetsOf(
+  { grids, coverage }: { readonly grids: readonly OfferedGrid[]; readonly coverage: Coverage | null },
+  about: SubjectReport,
+): readonly (object | string)[] {
+  const subsets = new Map<string, object | string>();
+  for (const { grid, zoomStop } of grids) {
+    const part = coverage && grid.gridSet ? subsetInCoverage(grid.gridSet, coverage) : { name: grid.name };
+    if (!part) about.leftOut('cache.grids', `the coverage of the source is not in ${grid.nameThere}`);
+    if (!part || subsets.has(grid.name)) continue;
+    const subset = { ...part, ...(zoomStop !== null && { zoomStop }) };
+    subsets.set(grid.name, Object.keys(subset).length === 1 ? grid.name : subset);
+  }
+  return [...subsets.values()];
+}
+
+/** Areas of the configuration file, one for each shape. */
+export class ImportedAreas {
+  readonly documents: ImportedDocument[] = [];
+
+  /** The name of the area with this shape, `wanted` if no other area has it. */
+  nameOf({ srs, polygons, bounds, isBox }: Coverage, wanted: string): string {
+    const shape = {
+      srs: `EPSG:${srs}`,
+      ...(isBox ? { bounds: coordsOf(bounds) } : { geojson: multiPolygon(polygons) }),
+    };
+    const text = JSON.stringify(shape);
+    const known = this.documents.find(({ name: _, ...other }) => JSON.stringify(other) === text);
+    if (known) return known.name;
+    let name = wanted;
+    for (let count = 2; this.documents.some((area) => area.name === name); count++)
+      name = `${wanted} ${count}`;
+    this.documents.push({ name, ...shape });
+    return name;
+  }
 }

@@ -48,6 +48,20 @@ sources:
     expect(layers[0]).not.toHaveProperty('expireCache');
   });
 
+  it('a MapProxy source with a coverage is drawn inside it only, over the others', () => {
+    const { areas, layers } = read(`
+layers: [{ name: a, title: A, sources: [c] }]
+caches: { c: { grids: [GLOBAL_WEBMERCATOR], sources: [s, covered] } }
+sources: { s: ${wms('x')}, covered: ${wms('y', "coverage: { bbox: [5, 50, 10, 55], srs: 'EPSG:4326' }")} }`);
+    expect(layers).toMatchObject([
+      {
+        source: { of: [{ source: { layers: 'x' } }, { source: { layers: 'y' }, within: 'covered' }] },
+        gridSets: [{ name: 'EPSG:900913', zoomStop: 19 }],
+      },
+    ]);
+    expect(areas).toEqual([{ name: 'covered', srs: 'EPSG:4326', bounds: [5, 50, 10, 55] }]);
+  });
+
   it('a MapProxy layer of caches and sources draws layers of these caches, and is not kept itself', () => {
     const { layers } = read(`
 layers: [{ name: a, title: A, sources: [c, d, s] }, { name: b, title: B, sources: [d] }]
@@ -131,7 +145,6 @@ sources: { s: ${wms('x', field)} }`);
   it.each([
     ['{ name: a, title: A, tile_sources: [c, d] }', 'each with grids of its own'],
     ['{ name: a, title: A, sources: [round] }', 'its cache round is drawn from itself'],
-    ['{ name: a, title: A, sources: [s, covered] }', 'has a coverage'],
     ['{ name: a, title: A, sources: [s, timed] }', 'get different parameters'],
     ['{ name: a, title: A, sources: [s, seeded] }', 'only some of its sources are for seeding'],
     ['{ name: a, title: A, sources: [empty] }', 'its cache has no sources'],
@@ -141,11 +154,31 @@ layers: [${layer}]
 caches: { c: { sources: [s] }, d: { sources: [s] }, round: { sources: [round, s] }, empty: { sources: [] } }
 sources:
   s: ${wms('x')}
-  covered: ${wms('x', "coverage: { bbox: [5, 50, 10, 55], srs: 'EPSG:4326' }")}
   timed: ${wms('x', 'forward_req_params: [time]')}
   seeded: ${wms('x', 'seed_only: true')}`);
     expect(layers.map(({ name }) => name)).not.toContain('a');
     expect(reasons).toContain(why);
+  });
+
+  it('MapProxy layers that WMS shows between scales are drawn between these', () => {
+    const layersOf = (services: string) =>
+      read(`
+services: { ${services} }
+layers:
+  - { name: a, title: A, sources: [c], min_res: 280 }
+  - { name: b, title: B, sources: [s], max_scale: 10000 }
+caches: { c: { sources: [s] } }
+sources: { s: ${wms('x', 'min_scale: 500')} }`).layers;
+    const b = { name: 'b', source: { of: [{ source: { type: 'wms' }, scales: [500, 10000] }] } };
+    expect(layersOf('wms: {}')).toMatchObject([
+      { name: 'a', source: { of: [{ layer: 'c', scales: [0, expect.closeTo(1_000_000, 0)] }] } },
+      b,
+      { name: 'c', advertised: false },
+    ]);
+    expect(layersOf('wms: {}, wmts: {}')).toMatchObject([
+      { name: 'a', source: { of: [{ source: { type: 'wms' } }] } },
+      b,
+    ]);
   });
 
   it('MapProxy sources that draw no maps are not part of a picture', () => {

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../lib/omit-undefined.ts';
-import type { CoverageBox } from './mapproxy-coverage.ts';
-import type { MapProxyGrid } from './mapproxy-grids.ts';
+import type { Coverage } from './mapproxy-coverage.ts';
+import type { MapProxyGrid, OfferedGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, type Table, type TrackedTable } from './tracked-table.ts';
 
 /** How a source is drawn over those below it; empty: as it is. */
@@ -13,17 +13,12 @@ export interface PartOptions {
   readonly scales?: readonly [number, number];
 }
 
-/** A grid of a cache that its source has tiles in, or draws. */
-export interface OfferedGrid {
-  readonly grid: MapProxyGrid;
-  /** The last zoom that there are tiles of; null: all. */
-  readonly zoomStop: number | null;
-}
-
 export interface ImportedSource {
   readonly source: Table;
   readonly grids: readonly OfferedGrid[];
-  readonly coverage: CoverageBox | null;
+  readonly coverage: Coverage | null;
+  /** Name of the area with the shape of the coverage. */
+  readonly within: string | null;
   /** Parameters of requests that the source gets too, in capitals. */
   readonly forwarded: readonly string[];
   /** Fields of the layer that the source decides. */
@@ -45,7 +40,7 @@ const ALL_SCALES = 1e12;
 /** MapProxy's own, so that a zoom with the very resolution counts. */
 const ROUNDING = 1e-6;
 
-const SCALE_FIELDS = ['min_res', 'max_res', 'min_scale', 'max_scale'];
+export const SCALE_FIELDS = ['min_res', 'max_res', 'min_scale', 'max_scale'];
 const IMAGE_FIELDS = ['opacity', 'transparent_color', 'transparent_color_tolerance'];
 
 /** Of a source: its `image`, and the resolutions or scales between which it is drawn; or why it would be drawn otherwise. */
@@ -62,6 +57,22 @@ export function partOptionsIn(source: TrackedTable): PartOptions | string {
     transparentColor,
     tolerance: transparentColor === undefined ? undefined : (tolerance ?? USUAL_TOLERANCE),
     scales,
+  });
+}
+
+/** Of a layer: those between which WMS shows it, all of its sources alike. Null: they cannot be read. */
+export function limitedToScales(
+  sources: readonly (ImportedSource | string)[],
+  layer: TrackedTable,
+): readonly (ImportedSource | string)[] | null {
+  const scales = scalesIn(layer);
+  if (layer.unread(SCALE_FIELDS).length > 0) return null;
+  if (!scales) return sources;
+  return sources.map((source) => {
+    if (typeof source === 'string') return source;
+    const [from, to] = source.options.scales ?? [0, ALL_SCALES];
+    const both = [Math.max(from, scales[0]), Math.min(to, scales[1])] as const;
+    return { ...source, options: { ...source.options, scales: both } };
   });
 }
 
@@ -88,6 +99,7 @@ export function partOfLayer(layer: string, grids: readonly MapProxyGrid[]): Impo
     source: { type: 'layer', layer },
     grids: grids.map((grid) => ({ grid, zoomStop: grid.zoomStop })),
     coverage: null,
+    within: null,
     forwarded: [],
     layer: {},
     options: {},
@@ -105,25 +117,37 @@ function composed(sources: readonly ImportedSource[]): ImportedSource | string {
   const [first, ...others] = sources;
   if (!first) return 'it has no source that draws maps';
   if (others.length === 0 && Object.keys(first.options).length === 0) return first;
-  if (others.length > 0 && sources.some(({ coverage }) => coverage))
-    return 'one of its sources has a coverage, beyond which the others would have to show';
   const parameters = new Set(sources.map(({ forwarded }) => [...forwarded].sort().join(', ')));
   if (parameters.size > 1)
     return `its sources get different parameters of requests: ${[...parameters].join('; ')}`;
   const misses = new Set(sources.map(({ layer }) => JSON.stringify(layer.onMiss)));
   if (misses.size > 1) return 'only some of its sources are for seeding only';
-  const { onMiss } = first.layer;
   return {
-    ...first,
+    ...asPart(first),
     source: { type: 'layers', of: sources.map(partOf) },
+    coverage: others.length === 0 ? first.coverage : null,
     grids: commonGrids(sources),
+  };
+}
+
+/** The source alone as a composed layer, clipped before tiles are stored. */
+export function asPart(source: ImportedSource): ImportedSource {
+  const { onMiss } = source.layer;
+  return {
+    ...source,
+    source: { type: 'layers', of: [partOf(source)] },
+    within: null,
     layer: onMiss === undefined ? {} : { onMiss },
   };
 }
 
-function partOf({ source, options }: ImportedSource): object {
+function partOf({ source, options, within }: ImportedSource): object {
   const { type, layer } = source;
-  return { ...(type === 'layer' ? { layer } : { source }), ...options };
+  return {
+    ...(type === 'layer' ? { layer } : { source }),
+    ...options,
+    ...(within !== null && { within }),
+  };
 }
 
 function commonGrids(sources: readonly ImportedSource[]): readonly OfferedGrid[] {

@@ -4,9 +4,10 @@ import { ALWAYS_BY_FORM } from '../geowebcache/read-layer.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
-import { coverageBox } from './mapproxy-coverage.ts';
-import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids } from './mapproxy-grids.ts';
-import { type ImportedSource, type OfferedGrid, partOptionsIn } from './mapproxy-parts.ts';
+import { type Coverage, READABLE_COVERAGE, readCoverage } from './mapproxy-coverage.ts';
+import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids, type OfferedGrid } from './mapproxy-grids.ts';
+import { type ImportedSource, partOptionsIn } from './mapproxy-parts.ts';
+import { variableProblem, withVariables } from './mapproxy-variables.ts';
 import { levelsInCommon } from './matching-grid.ts';
 import type { Table, TrackedTable } from './tracked-table.ts';
 
@@ -22,6 +23,10 @@ export interface SourceContext {
   /** Layers of a WMS that the name of a tagged source selects, e.g. `roads,rails`; null: those of the source. */
   readonly selected: string | null;
   readonly readText: (file: string) => string | null;
+  /** The name of the area with this shape. */
+  readonly areaOf: (coverage: Coverage) => string;
+  /** Reports a variable of the environment. */
+  readonly readVariable: (name: string) => void;
   readonly leaveOutGrid: (why: string) => void;
   readonly changeFormat: (what: string) => void;
 }
@@ -29,14 +34,13 @@ export interface SourceContext {
 type ReadSource = (
   source: TrackedTable,
   context: SourceContext,
-) => Omit<ImportedSource, 'coverage' | 'forwarded' | 'options'> | string;
+) => Omit<ImportedSource, 'coverage' | 'within' | 'forwarded' | 'options'> | string;
 
 const READERS: Readonly<Record<string, ReadSource>> = {
   wms: wmsSource,
   tile: tileSource,
   arcgis: arcgisSource,
 };
-const COVERAGE = 'a bbox, or polygons in a file of WKT or GeoJSON, in an SRS with an EPSG code';
 /** MapProxy's words in addresses of tiles. */
 const PLACES: Readonly<Record<string, string>> = {
   z: '{z}',
@@ -49,29 +53,39 @@ const PLACES: Readonly<Record<string, string>> = {
 };
 /** Placeholders whose rows can count from the bottom too. */
 const ROWS = /\{(y|tilecache|arcgis)\}/g;
-/** MapProxy replaces both forms by a variable of its environment. */
-const VARIABLE = /\$\{\w+\}|\$[A-Za-z_]\w*/;
 
 /** A source of `mapproxy.yaml` as one of ours, or why there is none. */
 export function importMapProxySource(source: TrackedTable, context: SourceContext): ImportedSource | string {
   const type = source.text('type') ?? 'nothing';
   const read = READERS[type];
   if (!read) return `is of type ${type}; ${Object.keys(READERS).join(', ')} are supported`;
-  const variable = VARIABLE.exec(source.allText())?.[0];
-  if (variable !== undefined) return `has the variable ${variable} in it: write its value instead`;
   const imported = read(source, context);
-  if (typeof imported === 'string') return imported;
-  const coverage = source.take('coverage', (given) => coverageBox(given, context.readText), COVERAGE) ?? null;
-  if (!coverage && source.has('coverage'))
-    return `has a coverage that cannot be read: it must be ${COVERAGE}`;
+  if (typeof imported === 'string') return variableProblem(source.allText()) ?? imported;
+  const fields = withVariables(imported.source, context.readVariable);
+  const problem = variableProblem(JSON.stringify(fields));
+  if (problem !== null) return problem;
+  const coverage = coverageIn(source, context.readText);
+  if (coverage === undefined) return `has a coverage that cannot be read: it must be ${READABLE_COVERAGE}`;
+  const within = coverage && context.areaOf(coverage);
   if (coverage) {
-    const fits = coverage.exact ? 'it is' : 'the box around it is';
-    const edge = 'tiles across its edge show what MapProxy leaves out';
-    source.change('coverage', `${fits} the extent of the layer's grid sets; ${edge}`);
+    const whole = !coverage.clip && (type === 'tile' || !coverage.isBox);
+    const there = whole ? '; MapProxy shows tiles across its edge as a whole' : '';
+    source.change('coverage', `is the area ${within}, and the outside is cut away${there}`);
   }
   const forwarded = source.texts('forward_req_params').map((name) => name.toUpperCase());
   const options = partOptionsIn(source);
-  return typeof options === 'string' ? options : { ...imported, coverage, forwarded, options };
+  return typeof options === 'string'
+    ? options
+    : { ...imported, source: fields, coverage, within, forwarded, options };
+}
+
+/** Null: there is none. Undefined: it cannot be read. */
+export function coverageIn(
+  table: TrackedTable,
+  readText: SourceContext['readText'],
+): Coverage | null | undefined {
+  if (!table.has('coverage')) return null;
+  return table.take('coverage', (given) => readCoverage(given, readText), READABLE_COVERAGE);
 }
 
 function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {

@@ -1,4 +1,7 @@
+import { type Encoding, encodingOptions } from '../domain/format.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
+import { SCALE_FIELDS } from './mapproxy-parts.ts';
 import { listOf, numberOf, type Table, type TrackedTable } from './tracked-table.ts';
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -24,7 +27,8 @@ export function shownSources(layer: TrackedTable): readonly string[] | null {
 /** Whether a layer is a cache and nothing else. */
 export function showsOnly(layer: Table, cache: string): boolean {
   const sources = listOf(layer.tile_sources ?? layer.sources);
-  return sources.length === 1 && sources[0] === cache && layer.dimensions === undefined;
+  const isLimited = ['dimensions', ...SCALE_FIELDS].some((field) => layer[field] !== undefined);
+  return sources.length === 1 && sources[0] === cache && !isLimited;
 }
 
 /** Undefined where sources are listed by band. */
@@ -66,6 +70,32 @@ export function groupsIn(given: unknown): readonly string[] {
     const own = layer.name !== undefined && !hasOwn ? [String(layer.name)] : [];
     return [...own, ...groupsIn(layer.layers)];
   });
+}
+
+/** The encoding of tiles in a format of ours, from the tables that describe it there, the nearest first. */
+export function encodingIn(format: string, tables: readonly TrackedTable[]): string | object {
+  const options = encodingOptions(format);
+  const read = (option: keyof Encoding, value: (table: TrackedTable) => number | undefined) =>
+    options.includes(option) ? tables.map(value).find((one) => one !== undefined && one > 0) : undefined;
+  const quality = read('quality', (table) => table.table('encoding_options').number('jpeg_quality'));
+  const colors = read('colors', (table) => table.number('colors'));
+  if (quality === undefined && colors === undefined) return format;
+  return omitUndefined({ type: format, quality, colors });
+}
+
+/** Titles and texts of a layer. */
+export function describingFields(layer: TrackedTable): object {
+  const legend = layer.take(
+    'legendurl',
+    (url) => (/^https?:/.test(String(url)) ? String(url) : undefined),
+    'an http address',
+  );
+  return {
+    title: layer.text('title'),
+    description: layer.table('md').text('abstract'),
+    attribution: layer.table('md').table('attribution').text('title'),
+    legends: legend === undefined ? undefined : [{ url: legend }],
+  };
 }
 
 export function tableIn(tree: Table, key: string): Table {

@@ -2,6 +2,7 @@ import type { Bounds, MapPicture } from '../domain/bounds.ts';
 import { invalid } from '../domain/errors.ts';
 import { levelOf, tilesOfBounds } from '../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
+import { isWithinScales } from '../domain/scales.ts';
 import { countTiles, intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import type { MapAxis, MapLayer } from '../raster/draw-map.ts';
 import type { ResampleAxis } from '../raster/resample-image.ts';
@@ -25,10 +26,13 @@ const UNNOTICED = 0.05;
 const MAX_MAP_SOURCE_PIXELS = 2 * MAX_SOURCE_PIXELS;
 
 /**
- * One of so many layers of a map. Null when the layer has nothing there. Throws `request-invalid` when it would take too
+ * One of so many layers of a map. Null when the layer has nothing there, or not at the scale of the map. Throws `request-invalid` when it would take too
  * many tiles.
  */
 export function planMap(subset: GridSubset, place: MapPicture, layers = 1): MapPlan | null {
+  const { scales, gridSet } = subset;
+  const scale = (finestResolution(place) * gridSet.metersPerUnit) / gridSet.pixelSize;
+  if (scales && !isWithinScales(scales, scale)) return null;
   const z = zoomFor(subset, place, Math.min(MAX_SOURCE_PIXELS, MAX_MAP_SOURCE_PIXELS / layers));
   return planMapAt(subset, place, z);
 }
@@ -76,9 +80,10 @@ function snapped({ length, origin, scale }: ResampleAxis): Pick<ResampleAxis, 'o
 }
 
 /** The coarsest zoom that is fine enough, or a coarser one if that would be too many tiles. */
-function zoomFor(subset: GridSubset, { bounds, width, height }: MapPicture, maxPixels: number): number {
-  const { zoomStart, zoomStop, gridSet } = subset;
-  const finest = Math.min((bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height);
+function zoomFor(subset: GridSubset, place: MapPicture, maxPixels: number): number {
+  const { shownStart: zoomStart, shownStop: zoomStop, gridSet } = subset;
+  const { bounds } = place;
+  const finest = finestResolution(place);
   let z = zoomStart;
   while (z < zoomStop && levelOf(gridSet, z).resolution > finest * MIN_ENLARGED) z++;
   while (z > zoomStart && !isWithinBounds(subset, tilesAt(subset, z, bounds), maxPixels)) z--;
@@ -87,6 +92,10 @@ function zoomFor(subset: GridSubset, { bounds, width, height }: MapPicture, maxP
   throw invalid(
     `This map would be made of ${countTiles(rect)} tiles; that is too many. Request a smaller area, or another zoom.`,
   );
+}
+
+function finestResolution({ bounds, width, height }: MapPicture): number {
+  return Math.min((bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height);
 }
 
 function isWithinBounds(subset: GridSubset, rect: TileRect | null, maxPixels: number): boolean {

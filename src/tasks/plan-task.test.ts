@@ -95,6 +95,15 @@ describe('defaults', () => {
   });
 });
 
+describe('scales', () => {
+  it('a seed leaves out the zooms that clients do not see, and a truncation does not', async () => {
+    const scaled = { gridSubsets: [createGridSubset(mercator('one'), { scales: [50e6, 200e6] })] } as const;
+    expect((await plan({}, scaled)).request).toMatchObject({ zoomStart: 2, zoomStop: 3 });
+    expect((await plan({ type: 'truncate' }, scaled)).request).toMatchObject({ zoomStart: 0, zoomStop: 30 });
+    await expect(plan({ zoomStart: 4 }, scaled)).rejects.toThrow('the layer has zooms 2 to 3');
+  });
+});
+
 describe('the grid set', () => {
   it('gridSetId wins over srs, and may be an alias', async () => {
     expect((await plan({ gridSetId: 'geographic', srs: 3857 })).request.gridSet).toBe('geographic');

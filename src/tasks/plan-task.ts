@@ -152,9 +152,9 @@ function gridSetNameOf(layer: Layer, { gridSetId, srs }: TaskDraft): string | nu
   return only.gridSet.name;
 }
 
-/** Of other zooms nothing is kept. */
-function keptZooms({ cachedStart, cachedStop }: GridSubset): Zooms {
-  return { zoomStart: cachedStart, zoomStop: cachedStop };
+/** Of other zooms nothing is kept, or clients see nothing. */
+function keptZooms({ cachedStart, cachedStop, shownStart, shownStop }: GridSubset): Zooms {
+  return { zoomStart: Math.max(cachedStart, shownStart), zoomStop: Math.min(cachedStop, shownStop) };
 }
 
 type Zooms = Pick<GridSubset, 'zoomStart' | 'zoomStop'>;

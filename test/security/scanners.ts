@@ -27,7 +27,7 @@ import { readKvp } from '../../src/http/services/kvp.ts';
 import { importCapabilities } from '../../src/import/import-capabilities.ts';
 import { importUsers } from '../../src/import/import-quota-and-users.ts';
 import { ImportReport } from '../../src/import/import-report.ts';
-import { coverageBox } from '../../src/import/mapproxy-coverage.ts';
+import { readCoverage } from '../../src/import/mapproxy-coverage.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { hideCredentials } from '../../src/lib/hide-secrets.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -139,7 +139,7 @@ const TIMES: Scanner['texts'] = {
 export function createScanners(): readonly Scanner[] {
   const app = createTestApp();
   const applier = applierOfChanges();
-  const documents = createDocumentReader({ stores: new Map(), adoptFolders: [] } as never);
+  const documents = createDocumentReader({ stores: new Map(), groups: new Map(), adoptFolders: [] } as never);
   const filters = ['.*', '(a|b)*c', '(a+)+c'].map((regex, i) =>
     createParameterFilter({ name: `P${i}`, defaultValue: 'c', regex }),
   );
@@ -200,7 +200,7 @@ export function createScanners(): readonly Scanner[] {
     text('a line of an access log', 64 * KIB, tileRequestIn),
     text('users of GeoWebCache', 64 * KIB, (users) => importUsers(users, new ImportReport())),
     text('a coverage of MapProxy', 64 * KIB, (wkt) =>
-      coverageBox({ datasource: 'a', srs: 'EPSG:4326' }, () => wkt),
+      readCoverage({ datasource: 'a', srs: 'EPSG:4326' }, () => wkt),
     ),
     bytes('a GeoRSS feed', DOCUMENT, (feed) => readGeoRss(feed, 4326), FEEDS),
     bytes('capabilities for a layer', DOCUMENT, (xml) => readWmtsLayer(xml, 'a'), CAPABILITIES),

@@ -1,5 +1,6 @@
 import { contentTypeOf } from '../../domain/format.ts';
 import { boundsOfTile, type GridSet, levelOf } from '../../domain/grid-set.ts';
+import { isHidden } from '../../domain/grid-subset.ts';
 import { clientSecondsAt, NOT_KEPT } from '../../domain/layer.ts';
 import { joinKeys, type KeyHeader, keysOfTile } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -229,7 +230,7 @@ export function blankHeaders(tiles: ResolvedTileSet, z: number, now: number): He
   const own = pairs({
     'X-Cache': 'BYPASS',
     'geowebcache-cache-result': 'OTHER',
-    'geowebcache-message': 'The tile is outside the extent of the layer',
+    'geowebcache-message': `The tile is outside the ${isHidden(tiles.subset, z) ? 'scales' : 'extent'} of the layer`,
   });
   return [...own, ...tileSetHeaders(tiles), ...lifetimeHeaders(lifetimeOf(tiles, z, 'BYPASS'), now)];
 }

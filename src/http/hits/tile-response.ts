@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { refusesCaller } from '../../domain/errors.ts';
-import { isBeyondCircle, subsetContains } from '../../domain/grid-subset.ts';
+import { isBeyondCircle, isHidden, subsetContains } from '../../domain/grid-subset.ts';
 import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -41,6 +41,7 @@ export function createTileResponder(
       return answerOutside(context, tiles, index);
     }
     checkTile(tiles, index);
+    if (isHidden(tiles.subset, z)) return answerOutside(context, tiles, index);
     const { circularFilter } = tiles.bound.layer;
     if (circularFilter !== null && isBeyondCircle(tiles.subset, index)) {
       return answerFiltered(context, tiles, index, circularFilter);

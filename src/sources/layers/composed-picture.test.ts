@@ -7,6 +7,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect } from '../../domain/grid-set.ts';
 import { createGridSubset } from '../../domain/grid-subset.ts';
 import { createNamedArea, type NamedArea } from '../../domain/named-area.ts';
+import { retinaSubset } from '../../domain/retina.ts';
 import type { SourceDriver } from '../source-driver.ts';
 import type { ReadableLayer, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import { createLayersDriver } from './layers-source.ts';
@@ -166,6 +167,8 @@ describe('a composed picture', () => {
     expect(await colourOf(parts, {}, 5)).toEqual(BLUE);
     expect(await colourOf(parts, {}, 6)).toEqual(BLUE);
     expect(await colourOf(parts, {}, 7)).toEqual(RED);
+    const { gridSet } = retinaSubset(createGridSubset(MERCATOR));
+    expect(await colourOf(parts, { gridSet }, 6)).toEqual(BLUE);
   });
 
   it('a source as part is asked for PNG, whatever the tiles are, and promises what its parts promise', async () => {

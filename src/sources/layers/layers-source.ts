@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isSourceFailure } from '../../domain/errors.ts';
 import { formatOf } from '../../domain/format.ts';
-import { levelOf } from '../../domain/grid-set.ts';
+import { isWithinScales, type Scales, scaleAt } from '../../domain/scales.ts';
 import { text, whole } from '../../lib/schemas.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { createPace } from '../../lib/yielding.ts';
@@ -18,8 +18,6 @@ const MAX_ZOOM = 30;
 const MAX_PICTURES = 2;
 /** Bytes that are drawn over in one turn of the event loop: about a millisecond. */
 const BYTES_PER_TURN = 500_000;
-/** Scale denominators are written with fewer digits than they have. */
-const SCALE_ROUNDING = 1e-6;
 
 /** Options of a layer to draw from, in both types of source. */
 const layerOptions = {
@@ -53,7 +51,7 @@ interface Part<Source> {
   readonly resampling?: 'bilinear' | 'nearest' | undefined;
   readonly opacity?: number;
   readonly zooms?: readonly [number, number] | undefined;
-  readonly scales?: readonly [number, number] | undefined;
+  readonly scales?: Scales | undefined;
   readonly within?: string | undefined;
   readonly transparentColor?: string | undefined;
   readonly tolerance?: number | undefined;
@@ -169,15 +167,13 @@ function openLayersSource<Source extends PartSource>(
   };
 }
 
-/** At a request's zoom. The upper one of two scales is excluded, so that ranges can follow each other. */
+/** At a request's zoom. */
 function isShown(
   { zooms, scales }: Pick<Part<unknown>, 'zooms' | 'scales'>,
   { gridSet, metatile: { z } }: SourceRequest,
 ): boolean {
   if (zooms) return z >= zooms[0] && z <= zooms[1];
-  if (!scales) return true;
-  const scale = levelOf(gridSet, z).scaleDenominator * (1 + SCALE_ROUNDING);
-  return scale >= scales[0] && scale < scales[1];
+  return !scales || isWithinScales(scales, scaleAt(gridSet, z));
 }
 
 interface Failed {
