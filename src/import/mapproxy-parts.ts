@@ -1,5 +1,6 @@
 import { omitUndefined } from '../lib/omit-undefined.ts';
-import type { Coverage } from './mapproxy-coverage.ts';
+import type { SubjectReport } from './import-report.ts';
+import { type Coverage, subsetInCoverage } from './mapproxy-coverage.ts';
 import type { MapProxyGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, type Table, type TrackedTable } from './tracked-table.ts';
 
@@ -165,4 +166,20 @@ function commonGrids(sources: readonly ImportedSource[]): readonly OfferedGrid[]
     const stops = [zoomStop, ...twins.map((twin) => twin?.zoomStop ?? null)].filter((stop) => stop !== null);
     return [{ grid, zoomStop: stops.length === 0 ? null : Math.min(...stops) }];
   });
+}
+
+/** The parts of its grids that a source has something in. */
+export function gridSetsOf(
+  { grids, coverage }: ImportedSource,
+  about: SubjectReport,
+): readonly (object | string)[] {
+  const subsets = new Map<string, object | string>();
+  for (const { grid, zoomStop } of grids) {
+    const part = coverage && grid.gridSet ? subsetInCoverage(grid.gridSet, coverage) : { name: grid.name };
+    if (!part) about.leftOut('cache.grids', `the coverage of the source is not in ${grid.nameThere}`);
+    if (!part || subsets.has(grid.name)) continue;
+    const subset = { ...part, ...(zoomStop !== null && { zoomStop }) };
+    subsets.set(grid.name, Object.keys(subset).length === 1 ? grid.name : subset);
+  }
+  return [...subsets.values()];
 }
