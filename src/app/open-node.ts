@@ -69,6 +69,7 @@ export async function openNode(
       catalog: services.catalog,
       pipeline: following.pipeline,
       areas: settings.areas,
+      groups: settings.groups,
       editor,
       exports: exporter,
       service,

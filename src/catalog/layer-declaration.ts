@@ -23,7 +23,7 @@ const MAX_LEGENDS = 200;
 /** Pixels. */
 const MAX_LEGEND = 4096;
 
-const nameSchema = z
+export const nameSchema = z
   .string()
   .min(1)
   .max(200)

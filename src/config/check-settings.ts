@@ -5,6 +5,7 @@ import { declarationOf } from '../http/api/schedule-document.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import { type SourceSettings, sourceDriverOf, sourceTypes } from '../sources/drivers.ts';
+import { groupProblems } from './check-groups.ts';
 import {
   adoptionProblems,
   areaProblems,
@@ -23,9 +24,9 @@ type GivenLayer = SettingsDocument['layers'][number];
 export function checkSettings(document: SettingsDocument) {
   const { settings: resolved, problems: ofGridSets } = resolveSettings(document);
   const problems = [...ofGridSets];
-  const { areas, gridSets, layers } = resolved;
+  const { areas, groups, gridSets, layers } = resolved;
   const byName = new Map(layers.map((layer) => [layer.name, layer]));
-  const context = { areas, gridSets, stores: document.stores, byName };
+  const context = { areas, groups, gridSets, stores: document.stores, byName };
   const names = new Set<string>();
   for (const [index, given] of document.layers.entries()) {
     const path = ['layers', index];
@@ -38,7 +39,7 @@ export function checkSettings(document: SettingsDocument) {
     names.add(given.name);
     problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given, areas), context, path));
   }
-  problems.push(...repeatedFeeds(document));
+  problems.push(...groupProblems(document, names), ...repeatedFeeds(document));
   if (!document.access.enabled && document.server.trustedProxies.length > 0) {
     problems.push({
       path: ['server', 'trustedProxies'],
@@ -79,6 +80,7 @@ function repeatedFeeds({ changes }: SettingsDocument): readonly Explanation[] {
 
 export interface LayerContext {
   readonly areas: Settings['areas'];
+  readonly groups: Settings['groups'];
   readonly gridSets: GridSetRegistry;
   readonly stores: Settings['stores'];
   readonly byName: LayersByName;
@@ -93,7 +95,7 @@ export function resolveLayer(given: GivenLayer, context: LayerContext) {
 function layerProblems(
   given: GivenLayer,
   layer: LayerDeclaration<SourceSettings>,
-  { areas, gridSets, stores, byName }: LayerContext,
+  { areas, groups, gridSets, stores, byName }: LayerContext,
   path: ValuePath,
 ): readonly Explanation[] {
   const problems: Explanation[] = [];
@@ -101,6 +103,7 @@ function layerProblems(
     const message = unknownName('store', layer.store, Object.keys(stores));
     problems.push({ path: [...path, 'store'], message });
   }
+  if (groups.has(layer.name)) problems.push({ path: [...path, 'name'], message: 'is the name of a group' });
   problems.push(...queryProblems(given, path), ...retinaProblems(given, path));
   const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
   if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));

@@ -20,16 +20,21 @@ const NO_PATHS: ReadonlySet<string> = new Set();
 /** Parses declarations sent over HTTP as those of the configuration file. */
 export function createDocumentReader({
   areas,
+  groups,
   stores,
   adoptFolders,
-}: Pick<Settings, 'areas' | 'stores' | 'adoptFolders'>): DocumentReader<SourceSettings> {
+}: Pick<Settings, 'areas' | 'groups' | 'stores' | 'adoptFolders'>): DocumentReader<SourceSettings> {
   return {
     layer(document, catalog) {
       const byName = {
         get: (name: string) => catalog.declaration(name) ?? undefined,
         keys: () => catalog.layerNames(),
       };
-      return readLayerDocument(document, { areas, gridSets: catalog.gridSets, stores, byName }, adoptFolders);
+      return readLayerDocument(
+        document,
+        { areas, groups, gridSets: catalog.gridSets, stores, byName },
+        adoptFolders,
+      );
     },
     gridSet: readGridSetDocument,
     shown: (document) => maskSecrets(document, NO_PATHS),

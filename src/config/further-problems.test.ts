@@ -36,6 +36,29 @@ describe('problems of several kinds in one file', () => {
     },
   );
 
+  it('groups are a tree of layers and groups, with names of their own', () => {
+    const layer = (name: string) =>
+      `  - { name: ${name}, source: { type: wms, url: 'http://a/', layers: b } }\n`;
+    const layers = `layers:\n${layer('a')}${layer('b')}`;
+    const groupsOf = (...groups: string[]) =>
+      problemsOf(`${layers}groups:\n${groups.map((group) => `  - ${group}\n`).join('')}`);
+    expect(groupsOf('{ name: c, layers: [a, d] }', '{ name: d, title: D, layers: [a, b] }')).toEqual([]);
+    expect(
+      groupsOf('{ name: c, layers: [roads] }', '{ name: a, layers: [b] }', '{ name: c, layers: [b] }'),
+    ).toEqual([
+      expect.stringContaining('layers[0].name is the name of a group'),
+      expect.stringContaining('groups[0].layers[0] names the layer or group roads, which is not declared'),
+      expect.stringContaining('groups[2].name is not unique: another group is named c'),
+    ]);
+    expect(
+      groupsOf('{ name: c, layers: [d] }', '{ name: d, layers: [e] }', '{ name: e, layers: [c] }'),
+    ).toEqual([expect.stringContaining('groups[2].layers[0] names the group c, which would be in itself')]);
+    expect(groupsOf('{ name: c, layers: [c] }')).toHaveLength(1);
+    expect(
+      groupsOf('{ name: c, layers: [e] }', '{ name: d, layers: [e] }', '{ name: e, layers: [a] }'),
+    ).toEqual([expect.stringContaining('groups[1].layers[0] names the group e, which is in c already')]);
+  });
+
   it('keys of upstreams that are hosts are accepted', () => {
     const keys = [
       'localhost',

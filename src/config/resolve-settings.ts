@@ -32,6 +32,7 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     ...plain,
     memoryTierBytes: sizeOf(document.memoryTier.size),
     areas,
+    groups: new Map(document.groups.map((group) => [group.name, group])),
     gridSets,
     gridSetDocuments: new Map(document.gridSets.map((given) => [given.name, given])),
     layers: document.layers.map((layer) => toDeclaration(layer, areas)),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createLayerSchema, extentSchema } from '../catalog/layer-declaration.ts';
+import { createLayerSchema, extentSchema, nameSchema } from '../catalog/layer-declaration.ts';
 import { changeFeedOptions } from '../changes/change-options.ts';
 import { COMPATIBLE_PROGRAMS } from '../domain/compatible-programs.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
@@ -284,6 +284,16 @@ export const settingsSchema = z.strictObject({
   purge: purgeSchema.default([]).describe('Caches in front of the server that are purged when tiles change'),
   notify: notifySchema.default([]).describe('Programs that are notified of failures and finished exports'),
   areas: z.array(areaSchema).default([]).describe('Places by name, to clip layers to and for tasks'),
+  groups: z
+    .array(
+      z.strictObject({
+        name: nameSchema,
+        title: z.string().optional().describe('Shown to users; the name when absent'),
+        layers: texts.min(1).describe('Names of layers and groups; the first one is at the bottom'),
+      }),
+    )
+    .default([])
+    .describe('Layers that WMS clients request by one name'),
   gridSets: z.array(gridSetSchema).default([]).describe('Grid sets beside the built-in ones'),
   layers: z
     .array(layerSchema)

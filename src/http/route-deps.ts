@@ -8,6 +8,7 @@ import type { ChangesService } from '../changes/open-changes.ts';
 import type { NodeRegistry } from '../cluster/node-registry.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { Layer } from '../domain/layer.ts';
+import type { LayerGroups } from '../domain/layer-group.ts';
 import type { NamedArea } from '../domain/named-area.ts';
 import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
@@ -31,6 +32,7 @@ export interface RouteDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   /** By name. */
   readonly areas: ReadonlyMap<string, NamedArea>;
+  readonly groups: LayerGroups;
   readonly editor: CatalogEditor;
   readonly imports: ImportDeps;
   readonly exports: ExportFiles;

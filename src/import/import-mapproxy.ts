@@ -13,13 +13,12 @@ import {
   withoutTwins,
 } from './import-report.ts';
 import { adoptedCaches, type CachePlaces, cachingFields } from './mapproxy-caches.ts';
-import { type Coverage, ImportedAreas, READABLE_COVERAGE } from './mapproxy-coverage.ts';
+import { type Coverage, gridSetsOf, ImportedAreas, READABLE_COVERAGE } from './mapproxy-coverage.ts';
 import { dimensionsOf } from './mapproxy-dimensions.ts';
 import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids } from './mapproxy-grids.ts';
 import {
   asPart,
   composedOf,
-  gridSetsOf,
   type ImportedSource,
   type InnerLayer,
   limitedToScales,

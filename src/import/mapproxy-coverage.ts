@@ -14,7 +14,8 @@ import { sameSrs } from '../domain/srs.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { clippedSubset, type SubsetDocument, subsetWithin } from './fitting-subset.ts';
-import type { ImportedDocument } from './import-report.ts';
+import type { ImportedDocument, SubjectReport } from './import-report.ts';
+import type { OfferedGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, only, type Table } from './tracked-table.ts';
 
 /** Where MapProxy shows something. */
@@ -99,10 +100,26 @@ function polygonsIn(text: string): readonly Polygon[] | null {
 }
 
 /** The part of a grid set around it; null: none of it is. */
-export function subsetInCoverage(gridSet: GridSet, { bounds, srs }: Coverage): SubsetDocument | null {
+function subsetInCoverage(gridSet: GridSet, { bounds, srs }: Coverage): SubsetDocument | null {
   if (sameSrs(srs, gridSet.srs)) return clippedSubset(gridSet, coordsOf(bounds));
   const degrees = projectionOfSrs(srs)?.boundsToWgs84(bounds) ?? null;
   return subsetWithin(gridSet, degrees && coordsOf(degrees));
+}
+
+/** The parts of its grids that a source has something in. */
+export function gridSetsOf(
+  { grids, coverage }: { readonly grids: readonly OfferedGrid[]; readonly coverage: Coverage | null },
+  about: SubjectReport,
+): readonly (object | string)[] {
+  const subsets = new Map<string, object | string>();
+  for (const { grid, zoomStop } of grids) {
+    const part = coverage && grid.gridSet ? subsetInCoverage(grid.gridSet, coverage) : { name: grid.name };
+    if (!part) about.leftOut('cache.grids', `the coverage of the source is not in ${grid.nameThere}`);
+    if (!part || subsets.has(grid.name)) continue;
+    const subset = { ...part, ...(zoomStop !== null && { zoomStop }) };
+    subsets.set(grid.name, Object.keys(subset).length === 1 ? grid.name : subset);
+  }
+  return [...subsets.values()];
 }
 
 /** Areas of the configuration file, one for each shape. */

@@ -20,6 +20,13 @@ export interface MapProxyGrid extends MatchedGrid {
   readonly srsThere: string;
 }
 
+/** A grid of a cache that its source has tiles in, or draws. */
+export interface OfferedGrid {
+  readonly grid: MapProxyGrid;
+  /** The last zoom that there are tiles of; null: all. */
+  readonly zoomStop: number | null;
+}
+
 const MERCATOR = 3857;
 const MERCATOR_EDGE = 20037508.342789244;
 const DEGREES = [-180, -90, 180, 90];

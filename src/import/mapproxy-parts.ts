@@ -1,7 +1,6 @@
 import { omitUndefined } from '../lib/omit-undefined.ts';
-import type { SubjectReport } from './import-report.ts';
-import { type Coverage, subsetInCoverage } from './mapproxy-coverage.ts';
-import type { MapProxyGrid } from './mapproxy-grids.ts';
+import type { Coverage } from './mapproxy-coverage.ts';
+import type { MapProxyGrid, OfferedGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, type Table, type TrackedTable } from './tracked-table.ts';
 
 /** How a source is drawn over those below it; empty: as it is. */
@@ -12,13 +11,6 @@ export interface PartOptions {
   readonly tolerance?: number;
   /** Scale denominators. */
   readonly scales?: readonly [number, number];
-}
-
-/** A grid of a cache that its source has tiles in, or draws. */
-export interface OfferedGrid {
-  readonly grid: MapProxyGrid;
-  /** The last zoom that there are tiles of; null: all. */
-  readonly zoomStop: number | null;
 }
 
 export interface ImportedSource {
@@ -166,20 +158,4 @@ function commonGrids(sources: readonly ImportedSource[]): readonly OfferedGrid[]
     const stops = [zoomStop, ...twins.map((twin) => twin?.zoomStop ?? null)].filter((stop) => stop !== null);
     return [{ grid, zoomStop: stops.length === 0 ? null : Math.min(...stops) }];
   });
-}
-
-/** The parts of its grids that a source has something in. */
-export function gridSetsOf(
-  { grids, coverage }: ImportedSource,
-  about: SubjectReport,
-): readonly (object | string)[] {
-  const subsets = new Map<string, object | string>();
-  for (const { grid, zoomStop } of grids) {
-    const part = coverage && grid.gridSet ? subsetInCoverage(grid.gridSet, coverage) : { name: grid.name };
-    if (!part) about.leftOut('cache.grids', `the coverage of the source is not in ${grid.nameThere}`);
-    if (!part || subsets.has(grid.name)) continue;
-    const subset = { ...part, ...(zoomStop !== null && { zoomStop }) };
-    subsets.set(grid.name, Object.keys(subset).length === 1 ? grid.name : subset);
-  }
-  return [...subsets.values()];
 }

@@ -1,5 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ServiceSettings } from '../../catalog/catalog-entries.ts';
+import type { LayerGroups } from '../../domain/layer-group.ts';
 import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
 import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -17,6 +18,8 @@ import { asksForRefresh, createRefreshResponder, type TileRefresh } from './refr
 export interface ServiceDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
+  /** None when absent. */
+  readonly groups?: LayerGroups;
   /** The service's metadata. */
   readonly service?: Pick<ServiceSettings, 'current'>;
   /** The header with the keys by which a CDN purges a tile; none when absent. */
@@ -32,7 +35,7 @@ export type Operation<Deps = Services> = (context: Context, kvp: Kvp, services: 
 
 /** The parts that all services share. */
 export function openServices(deps: ServiceDeps) {
-  const { catalog, pipeline, clock, log, surrogateKeys = null } = deps;
+  const { catalog, pipeline, clock, log, groups = new Map(), surrogateKeys = null } = deps;
   const roll = createLayerRoll(catalog);
   const answerRead = createTileResponder(pipeline, clock, surrogateKeys);
   const answerRefreshed = createRefreshResponder(deps.refresh, clock, surrogateKeys);
@@ -42,7 +45,7 @@ export function openServices(deps: ServiceDeps) {
   const serviceNow = () => deps.service?.current.service ?? DEFAULT_SERVICE;
   const documentOf = createLayerDocuments(roll, serviceNow);
   const screen = createLayerScreen(roll);
-  return { catalog, pipeline, clock, log, roll, screen, answerAccepted, ...memory, documentOf };
+  return { catalog, groups, pipeline, clock, log, roll, screen, answerAccepted, ...memory, documentOf };
 }
 
 interface Named {

@@ -7,7 +7,7 @@ import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
-import { isOpen, isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
+import { isOpen } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
 import { headerText, lifetimeHeaders, noteHeaders } from '../../hits/tile-headers.ts';
 import { type Headers, pairs, type Response } from '../../response.ts';
@@ -15,15 +15,14 @@ import { type Kvp, withBypass } from '../kvp.ts';
 import { validated } from '../negotiate.ts';
 import type { Operation, Services } from '../open-services.ts';
 import { badValue, ServiceException } from '../service-exception.ts';
+import { requestedMapLayers } from './map-layers.ts';
 import {
   backgroundColour,
   isTrue,
   type MapLayer,
   requestedCrs,
   requestedFormat,
-  requestedLayers,
   requestedPlace,
-  requestedStyles,
   tileSetOf,
   versionOf,
   withSubsets,
@@ -50,8 +49,8 @@ interface MapRequest {
  * other boxes are composed of tiles, if the layers allow it.
  */
 export const getMap: Operation<MapServices> = async (context, kvp, services) => {
-  const { catalog, answerTile, composer, clock } = services;
-  const map = await readMap(catalog, context, kvp);
+  const { answerTile, composer, clock } = services;
+  const map = await readMap(services, context, kvp);
   const matches = map.layers.map((layer) => tileOf(map, layer));
   const matched = map.layers.length === 1 ? (matches[0] ?? null) : null;
   const blank = matched !== null && isBlank(map, matched);
@@ -65,14 +64,17 @@ export const getMap: Operation<MapServices> = async (context, kvp, services) => 
     ? composeBlank(map, composer, context.signal)
     : composeMap(map, sets, matches, composer, context.signal));
   const message = blank ? ['geowebcache-message', NO_TILE_MESSAGE] : sets.flatMap(noteHeaders);
-  return mapResponse(context, map, picture, [...message, ...cacheControl(map, picture, clock.now())]);
+  return mapResponse(context, map, picture, [
+    ...message,
+    ...cacheControl(context, map, picture, clock.now()),
+  ]);
 };
 
-async function readMap(catalog: Services['catalog'], context: Context, kvp: Kvp): Promise<MapRequest> {
+async function readMap(services: Services, context: Context, kvp: Kvp): Promise<MapRequest> {
   const version = versionOf(kvp);
-  const bounds = requestedLayers(catalog, kvp, 'LAYERS');
-  for (const { layer } of bounds) if (!isOpenTo(context, layer)) await requireVisible(context, layer);
-  const styles = requestedStyles(kvp, bounds.length);
+  const requested = await requestedMapLayers(context, services, kvp);
+  const bounds = requested.map(({ bound }) => bound);
+  const styles = requested.map(({ style }) => style);
   const format = requestedFormat(bounds, kvp);
   const crs = requestedCrs(kvp, version);
   const [first, ...others] = withSubsets(bounds, styles, crs, version);
@@ -180,11 +182,16 @@ function mapResponse(context: Context, map: MapRequest, picture: ComposedMap, mo
 }
 
 /** A composed map lasts as long as the shortest-lived of its layers. */
-function cacheControl({ layers }: MapRequest, picture: ComposedMap, now: number): Headers {
+function cacheControl(
+  { audience }: Context,
+  { layers }: MapRequest,
+  picture: ComposedMap,
+  now: number,
+): Headers {
   const { zoom, standIn, warning } = picture;
   const outcome = warning === null ? picture.outcome : 'STALE';
   const ages = layers.map(({ bound }) => clientSecondsAt(bound.layer, zoom ?? 0));
-  const isPublic = layers.every(({ bound }) => isOpen(bound.layer));
+  const isPublic = audience === 'all' && layers.every(({ bound }) => isOpen(bound.layer));
   return lifetimeHeaders({ seconds: Math.min(...ages), outcome, isPublic, standIn }, now);
 }
 

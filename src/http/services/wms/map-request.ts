@@ -179,19 +179,25 @@ export interface MapLayer {
 /** In one map. */
 export const MAX_LAYERS = 20;
 
-/** A name may hold commas; a text that is no layer's name is a list of names. */
+/** A name may hold commas; a text that is not known as a name is a list of names. */
+export function requestedNames(
+  kvp: Kvp,
+  parameter: string,
+  isKnown: (name: string) => boolean,
+): readonly string[] {
+  const text = required(kvp, parameter);
+  if (isKnown(text)) return [text];
+  const names = text.split(',');
+  if (names.length > MAX_LAYERS) throw badValue(parameter, `A map has at most ${MAX_LAYERS} layers.`);
+  return names;
+}
+
 export function requestedLayers(
   catalog: Pick<Catalog, 'layer'>,
   kvp: Kvp,
   parameter: string,
 ): readonly BoundLayer[] {
-  const text = required(kvp, parameter);
-  const single = catalog.layer(text);
-  if (single) return [single];
-  const names = text.split(',');
-  if (names.length > MAX_LAYERS) {
-    throw badValue(parameter, `A map has at most ${MAX_LAYERS} layers.`);
-  }
+  const names = requestedNames(kvp, parameter, (name) => catalog.layer(name) !== null);
   return names.map((name) => blaming('LayerNotDefined', parameter, () => boundLayer(catalog, name)));
 }
 

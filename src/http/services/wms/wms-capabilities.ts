@@ -2,7 +2,9 @@ import type { Bounds } from '../../../domain/bounds.ts';
 import { levelOf } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { INFO_FORMATS, type Layer, type Legend } from '../../../domain/layer.ts';
+import { type LayerGroup, type LayerGroups, membersOf } from '../../../domain/layer-group.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
+import { sameSrs } from '../../../domain/srs.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
 import { EMPTY, type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
@@ -26,7 +28,11 @@ const EXCEPTIONS: Readonly<Record<WmsVersion, readonly string[]>> = {
   '1.3.0': ['XML', 'INIMAGE', 'BLANK'],
 };
 
-export function createWmsCapabilitiesWriter(version: WmsVersion, tileSets: boolean): DocumentWriter {
+export function createWmsCapabilitiesWriter(
+  version: WmsVersion,
+  tileSets: boolean,
+  groups: LayerGroups,
+): DocumentWriter {
   return function* (layers, about) {
     yield `<?xml version="1.0" encoding="UTF-8"?>\n${opening(version).join('\n')}\n`;
     yield `${service(version, about).markup}\n<Capability>\n${requests(layers, version).markup}\n`;
@@ -35,7 +41,7 @@ export function createWmsCapabilitiesWriter(version: WmsVersion, tileSets: boole
     for (const layer of tileSets ? layers : []) yield `\n${describeTileSets(layer).markup}`;
     if (tileSets) yield '\n</VendorSpecificCapabilities>';
     yield '\n<Layer>\n<Title>Tilewarden</Title>\n';
-    for (const layer of layers) yield `${describeWmsLayer(layer, version).markup}\n`;
+    yield* describeTree(layers, groups, version);
     const name = version === '1.3.0' ? 'WMS_Capabilities' : 'WMT_MS_Capabilities';
     yield `</Layer>\n</Capability>\n</${name}>\n`;
   };
@@ -152,6 +158,49 @@ function scaleElements({ gridSubsets: [{ scales }] }: Layer, version: WmsVersion
   }
   const upper = max === Infinity ? EMPTY : markup`<MaxScaleDenominator>${max}</MaxScaleDenominator>`;
   return markup`<MinScaleDenominator>${min}</MinScaleDenominator>${upper}`;
+}
+
+/** Groups with those of these layers that they have, then the layers that are in no group. */
+function* describeTree(
+  layers: readonly Layer[],
+  groups: LayerGroups,
+  version: WmsVersion,
+): Generator<string, void> {
+  const byName = new Map(layers.map((layer) => [layer.name, layer]));
+  const children = new Set(Array.from(groups.values(), (group) => group.layers).flat());
+
+  function* describe(name: string): Generator<string, void> {
+    const layer = byName.get(name);
+    if (layer) yield `${describeWmsLayer(layer, version).markup}\n`;
+    const group = layer ? undefined : groups.get(name);
+    const members = membersOf(groups, name)?.flatMap((member) => byName.get(member) ?? []) ?? [];
+    if (!group || members.length === 0) return;
+    yield `<Layer>\n${describeGroup(group, members, version).markup}\n`;
+    for (const child of group.layers) yield* describe(child);
+    yield '</Layer>\n';
+  }
+
+  for (const name of [...groups.keys(), ...byName.keys()]) if (!children.has(name)) yield* describe(name);
+}
+
+/** In the CRS that all of its layers have. Without one there is no map of it, and so no name. */
+function describeGroup(
+  { name, title = name }: LayerGroup,
+  members: readonly Layer[],
+  version: WmsVersion,
+): Markup {
+  const subsets = members.flatMap(({ gridSubsets }) => gridSubsets);
+  const isCommon = ({ gridSet: { srs } }: GridSubset) =>
+    members.every(({ gridSubsets }) => gridSubsets.some(({ gridSet }) => sameSrs(gridSet.srs, srs)));
+  const [first, ...others] = subsets.filter(isCommon);
+  const [layer] = members;
+  if (!first || !layer) return tagged('Title', title);
+  const joined: Layer = { ...layer, gridSubsets: [first, ...others] };
+  return markup`<Name>${name}</Name>
+<Title>${title}</Title>
+${crsList(joined, version)}
+${geographicBox(joined, version)}
+${boundingBoxes(joined, version)}`;
 }
 
 function style(layer: Layer, name: string, isDefault: boolean): Markup {

@@ -40,8 +40,8 @@ import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 const GET_MAP = /(?:^|&)request=getmap(?:&|$)/i;
 
 export function wmsRoutes(services: MapServices): readonly Route[] {
-  const { documentOf, screen, log } = services;
-  const getCapabilities = createWmsCapabilities(documentOf);
+  const { screen, log } = services;
+  const getCapabilities = createWmsCapabilities(services);
   const operations = new Map<string, Operation<MapServices>>([
     ['getmap', getMap],
     ['map', getMap],
@@ -110,10 +110,10 @@ const TYPES: Readonly<Record<WmsVersion, string>> = {
 };
 
 /** All layers visible to the caller, or those in `LAYERS`; naming an invisible one is an error. */
-function createWmsCapabilities(documentOf: Services['documentOf']): Operation {
+function createWmsCapabilities({ documentOf, groups }: Services): Operation {
   const document = (version: WmsVersion, tileSets: boolean) =>
     documentOf({
-      write: createWmsCapabilitiesWriter(version, tileSets),
+      write: createWmsCapabilitiesWriter(version, tileSets, groups),
       contentType: TYPES[version],
       fileName: 'wms-getcapabilities.xml',
     });
