@@ -38,7 +38,10 @@ const everyGridSet = [
 const catalog = catalogOf([
   layerNamed('world'),
   layerNamed('no title <&>', { title: '', parameters: [], infoFormats: ['text/plain', 'application/json'] }),
-  layerNamed('nation', { gridSubsets: [createGridSubset(lambert)], description: 'One’s "own" <grid>' }),
+  layerNamed('nation', {
+    gridSubsets: [createGridSubset(lambert, { scales: [1e6, Infinity] })],
+    description: 'One’s "own" <grid>',
+  }),
   layerNamed('a/b c{d}%', {
     formats: [format('image/png8'), format('application/vnd.mapbox-vector-tile')],
     gridSubsets: [
@@ -58,6 +61,11 @@ const catalog = catalogOf([
   }),
 ]);
 
+const groups = new Map([
+  ['inner', { name: 'inner', title: 'Inner <&>', layers: ['world', 'no title <&>'] }],
+  ['outer', { name: 'outer', layers: ['inner', 'nation'] }],
+]);
+
 describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-schemas-'));
   beforeAll(() => {
@@ -73,7 +81,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   async function complaintsAbout(url: string, schema: string): Promise<string> {
-    const { request } = createTestApp({ deps: { catalog } });
+    const { request } = createTestApp({ deps: { catalog, groups } });
     const { text } = await request('GET', url);
     const args = ['--nonet', '--noout', '--schema', join(folder, schema), '-'];
     const { status, stderr } = spawnSync(programPath('xmllint'), args, { input: text, encoding: 'utf8' });
@@ -82,7 +90,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
 
   /** The document names the DTD by its address at the OGC; here the same file is in the folder. */
   async function complaintsByDtd(url: string, dtd: string): Promise<string> {
-    const { request } = createTestApp({ deps: { catalog } });
+    const { request } = createTestApp({ deps: { catalog, groups } });
     const { text } = await request('GET', url);
     const input = text.replace(/SYSTEM "[^"]*"/, `SYSTEM "${pathToFileURL(join(folder, dtd))}"`);
     const { status, stderr } = spawnSync(programPath('xmllint'), ['--nonet', '--noout', '--valid', '-'], {
