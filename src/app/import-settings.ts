@@ -19,12 +19,14 @@ import { importMapCache } from '../import/import-mapcache.ts';
 import { importMapProxy } from '../import/import-mapproxy.ts';
 import { type ImportedUser, importQuota, importUsers } from '../import/import-quota-and-users.ts';
 import { type Imported, type ImportedDocument, ImportReport, WHOLE } from '../import/import-report.ts';
+import { systemClock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { geoWebCacheFolder } from '../sources/adopted/old-tile-paths.ts';
+import { mbtilesFormat } from '../sources/archive/mbtiles.ts';
 import { AddressRefused } from '../sources/upstream/address-guard.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
@@ -177,7 +179,12 @@ async function importGeoWebCacheFolder(
 ): Promise<ImportedSettings> {
   const gridSets = builtInGridSets();
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
-  const options = { folder, gridSets, hasTiles, isThere: existsSync, degrees };
+  const findArchive = (given: string) => {
+    const path = resolve(folder, given);
+    const format = mbtilesFormat(path, systemClock);
+    return format === null ? null : { path, format };
+  };
+  const options = { folder, gridSets, hasTiles, isThere: existsSync, findArchive, degrees };
   const imported = importGeoWebCache(root, options, report);
   const quotaFile = join(folder, QUOTA_FILE);
   const usersFile = users === null ? join(folder, USERS_FILE) : resolve(users);

@@ -62,6 +62,7 @@ function read(global: string | null, changed: Partial<GeoServerFolder> = {}) {
     gridSets: builtInGridSets(),
     hasTiles: () => false,
     isThere: () => true,
+    findArchive: () => null,
     degrees,
   };
   const imported = importGeoWebCache(document, options, report);

@@ -17,6 +17,7 @@ function read(inner: string, hasTiles: (folder: string, layer: string) => boolea
     gridSets,
     hasTiles,
     isThere: (folder) => folder !== '/gone',
+    findArchive: (path) => (path === 'gone.mbtiles' ? null : { path: `/gwc/${path}`, format: 'image/png' }),
   });
   const reported = imported.report.entries.map(
     ({ fate, subject, element }) => `${fate}: ${element} of ${subject}`,
@@ -44,6 +45,35 @@ describe('geowebcache.xml', () => {
       { name: 'b', source: { timeoutSeconds: 5 } },
     ]);
     expect(checkImported({ layers, gridSets: [] }).refused).toEqual([]);
+  });
+
+  it('an mbtilesLayer of geowebcache.xml has its file as source', () => {
+    const { layers, reported } = read(`<layers>
+      <mbtilesLayer><tilesPath>lakes.mbtiles</tilesPath></mbtilesLayer>
+      <mbtilesLayer><tilesPath>a.mbtiles</tilesPath><tileSize>256</tileSize><name>named</name>
+        <metaInformation><title>T</title></metaInformation><expireCache>5</expireCache></mbtilesLayer>
+      <mbtilesLayer><tilesPath>gone.mbtiles</tilesPath><name>gone</name></mbtilesLayer>
+      <mbtilesLayer><tilesPath>a.mbtiles</tilesPath><tileSize>512</tileSize><name>large</name></mbtilesLayer>
+      <mbtilesLayer><tilesPath>a.mbtiles</tilesPath><tileSize>big</tileSize><name>wrong</name></mbtilesLayer>
+    </layers>`);
+    const archive = (path: string) => ({
+      source: { type: 'archive', path },
+      formats: ['image/png'],
+      gridSets: ['EPSG:900913'],
+    });
+    expect(layers).toEqual([
+      { name: 'lakes', ...archive('/gwc/lakes.mbtiles') },
+      { name: 'named', title: 'T', ...archive('/gwc/a.mbtiles') },
+    ]);
+    expect(checkImported({ layers, gridSets: [] }).refused).toEqual([]);
+    for (const line of [
+      'left out: expireCache of layer named',
+      'left out: all of it of layer gone',
+      'left out: all of it of layer large',
+      'left out: all of it of layer wrong',
+    ]) {
+      expect(reported).toContain(line);
+    }
   });
 
   it('geowebcache.xml has the feeds of updateSources, in our names of their grid sets', () => {
@@ -158,6 +188,7 @@ describe('geowebcache.xml', () => {
         gridSets,
         hasTiles: () => false,
         isThere: () => true,
+        findArchive: () => null,
       }),
     ).toThrow('The root must be gwcConfiguration, not layers.');
   });

@@ -13,6 +13,7 @@ import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
 import { subsetWithin } from './fitting-subset.ts';
 import { importFormatModifiers } from './format-modifiers.ts';
+import { type FindArchive, MBTILES_FIELDS, readMbtilesLayer } from './geowebcache-mbtiles.ts';
 import { type FileStore, geoWebCacheStores } from './geowebcache-stores.ts';
 import {
   type Imported,
@@ -33,6 +34,7 @@ export interface GeoWebCacheImport {
   /** Whether the old program has tiles of this layer below that folder. */
   readonly hasTiles: (folder: string, layer: string) => boolean;
   readonly isThere: (folder: string) => boolean;
+  readonly findArchive: FindArchive;
   /** Extents in degrees, by layer: those of grid subsets without one of their own. */
   readonly degrees?: ReadonlyMap<string, readonly number[]>;
 }
@@ -151,6 +153,7 @@ interface LayerContext {
 function importLayer(element: WireElement, context: LayerContext): ImportedDocument | null {
   const { defaults } = context;
   const about = context.report.about(nameIn(element, 'layer'));
+  if (element.name === 'mbtilesLayer') return importMbtilesLayer(element, context.options.findArchive, about);
   const read = attempted(element, about, readGwcLayer);
   if (!read) return null;
   const { store, source, gridSets, updateSources, ...document } = read.document as LayerDocument;
@@ -172,6 +175,16 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
     ...(feeds.length > 0 && { updateSources: feeds }),
     ...(adopt && { adopt }),
   };
+}
+
+function importMbtilesLayer(
+  element: WireElement,
+  find: FindArchive,
+  about: SubjectReport,
+): ImportedDocument | null {
+  const read = attempted(element, about, (one) => readMbtilesLayer(one, find));
+  if (read) about.taken(...MBTILES_FIELDS.filter((name) => childrenNamed(element, name).length > 0));
+  return read && (read.document as ImportedDocument);
 }
 
 interface KnownSubset {

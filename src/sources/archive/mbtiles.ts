@@ -37,6 +37,18 @@ export function openMbtiles(path: string, clock: Clock): Archive {
   };
 }
 
+/** The format of its tiles, e.g. `image/png`; null: it cannot be read, or has another one. */
+export function mbtilesFormat(path: string, clock: Clock): string | null {
+  const file = openSqliteFile(path, clock, prepare);
+  try {
+    return MEDIA_TYPES[file.current().tables.metadata.format ?? ''] ?? null;
+  } catch {
+    return null;
+  } finally {
+    file.close();
+  }
+}
+
 function prepare(db: SqliteDatabase) {
   const find = db
     .prepare<[number, number, number], Buffer>(
