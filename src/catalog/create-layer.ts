@@ -129,10 +129,9 @@ export function createFilter(
   const { default: byDefault, values, type, nearest = false, keep, ...rest } = declared;
   const texts = values !== undefined && { values: [values].flat().map(String) };
   if (type === 'time') {
-    const listed = readTimeValues(texts ? texts.values : []);
     return createTimeFilter({
       name: rest.name,
-      values: () => listed,
+      values: readTimeValues(texts ? texts.values : []),
       defaultValue: String(byDefault),
       nearest,
       keep: keep === undefined ? null : readPeriod(keep),

@@ -1,12 +1,11 @@
-import { misconfigured, TilewardenError } from './errors.ts';
+import { misconfigured } from './errors.ts';
 import { addPeriod, type Period, printInstant, readInstant } from './iso-time.ts';
 import { checkedName, type ParameterFilter, parameterRefused } from './parameter-filter.ts';
 import type { TimeDimension, TimeValues, TimeView } from './time-values.ts';
 
 interface TimeFilterOptions {
   readonly name: string;
-  /** Null: not known yet. */
-  readonly values: () => TimeValues | null;
+  readonly values: TimeValues;
   /** `latest`, or an instant. */
   readonly defaultValue: string;
   readonly nearest: boolean;
@@ -21,7 +20,7 @@ const LATEST = Number.POSITIVE_INFINITY;
 const SHOWN_VALUES = 10;
 
 export function createTimeFilter(options: TimeFilterOptions): ParameterFilter {
-  const { nearest, keep } = options;
+  const { nearest, keep, values } = options;
   const name = checkedName(options.name);
   const followsLatest = DEFAULT_NAMES.has(options.defaultValue.toLowerCase());
   const fixed = followsLatest ? null : readInstant(options.defaultValue);
@@ -29,7 +28,7 @@ export function createTimeFilter(options: TimeFilterOptions): ParameterFilter {
     throw misconfigured(`The default of parameter ${name} must be latest or a time such as 2026-01-01.`);
   }
 
-  function viewOf(values: TimeValues): TimeView {
+  function view(): TimeView {
     const now = options.now();
     const whole = { since: Number.NEGATIVE_INFINITY, now };
     const last = keep && values.nearest(LATEST, whole);
@@ -38,8 +37,7 @@ export function createTimeFilter(options: TimeFilterOptions): ParameterFilter {
 
   /** Of the listed instants the nearest; null: none is listed. */
   function find(time: number): { readonly at: number; readonly text: string } | null {
-    const values = options.values();
-    const found = values?.nearest(time, viewOf(values));
+    const found = values.nearest(time, view());
     return found ? { at: found.at, text: printInstant(found.at, found.precision) } : null;
   }
 
@@ -49,10 +47,8 @@ export function createTimeFilter(options: TimeFilterOptions): ParameterFilter {
   }
 
   function listed(most = Number.POSITIVE_INFINITY): readonly string[] {
-    const values = options.values();
-    if (!values) return [];
     const texts: string[] = [];
-    for (const text of values.listed(viewOf(values))) {
+    for (const text of values.listed(view())) {
       if (texts.length >= most) break;
       texts.push(text);
     }
@@ -65,17 +61,10 @@ export function createTimeFilter(options: TimeFilterOptions): ParameterFilter {
     keepsWindow: keep !== null,
     listed: () => listed(),
     summary() {
-      const values = options.values();
       const [first, last] = [find(Number.NEGATIVE_INFINITY), find(LATEST)];
-      if (!values || !first || !last) return null;
-      const count = values.count(viewOf(values));
+      if (!first || !last) return null;
+      const count = values.count(view());
       return { default: defaultText(), count, first: first.text, last: last.text };
-    },
-    latest(count) {
-      const values = options.values();
-      return values
-        ? values.last(count, viewOf(values)).map((one) => printInstant(one.at, one.precision))
-        : [];
     },
     includes(value) {
       const time = readInstant(value)?.at ?? Number.NaN;
@@ -100,10 +89,6 @@ export function createTimeFilter(options: TimeFilterOptions): ParameterFilter {
       const wanted = isDefault ? null : readInstant(value);
       const text = isDefault ? defaultText() : null;
       if (text) return text;
-      if (!options.values()) {
-        const message = `The times of parameter ${name} have not been read from the source yet.`;
-        throw new TilewardenError('source-unavailable', message, { retryAfterSeconds: 10 });
-      }
       const found = wanted && find(wanted.at);
       if (found && (nearest || found.at === wanted.at)) return found.text;
       throw parameterRefused(name, value, listed(SHOWN_VALUES));

@@ -22,8 +22,6 @@ export interface TimeDimension {
   listed(): readonly string[];
   /** Null: none is listed. */
   summary(): TimeSummary | null;
-  /** The last listed instants, the latest first. */
-  latest(count: number): readonly string[];
   /** Whether a tile set with this value is still listed. */
   includes(value: string): boolean;
   /** The text of a `Warning` header; null: the value is the requested one. */
@@ -127,19 +125,6 @@ function createTimeValues(spans: readonly TimeSpan[]) {
         if (!best || distance < 0 || (distance === 0 && one.at < best.at)) best = one;
       }
       return best;
-    },
-    /** At most so many, the latest first. */
-    last(most: number, view: TimeView): readonly ListedTime[] {
-      const found: ListedTime[] = [];
-      let time = Number.POSITIVE_INFINITY;
-      while (found.length < most) {
-        const before = [...around(time, view)].filter(({ at }) => at <= time);
-        if (before.length === 0) break;
-        const next = before.reduce((best, one) => (one.at > best.at ? one : best));
-        found.push(next);
-        time = next.at - 1;
-      }
-      return found;
     },
     count(view: TimeView): number {
       const listed = intervals.map((span) => indexesIn(span, view));

@@ -12,10 +12,9 @@ import { readTimeValues } from '../../domain/time-values.ts';
 let now = Date.parse('2026-06-15T10:30:00Z');
 
 function timed(name: string, nearest: boolean, values: readonly string[]) {
-  const listed = readTimeValues(values);
   const options = {
     name: 'TIME',
-    values: () => listed,
+    values: readTimeValues(values),
     defaultValue: 'latest',
     nearest,
     keep: null,
