@@ -25,6 +25,7 @@ const PARTS = [
     'a million conversations with the front for tiles and with node:http alone',
   ],
   ['test/security/mutated-bodies.test.ts', 8, 'three hundred slips in the body of every changing route'],
+  ['test/security/scanners.test.ts', 3, 'every scanner of foreign text at full length'],
   ['test/security/hostile-bodies.test.ts', 2, 'every hostile body on every path in every type'],
   ['test/security/policy-matrix.test.ts', 1, 'every caller with every method on every path'],
   ['test/security/login-flood.test.ts', 2, 'five thousand wrong logins'],
