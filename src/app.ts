@@ -240,7 +240,7 @@ async function openImports(
   const previews = open.use(openPreviews({ catalog, reader, pipeline, openSource: outside.openSource }));
   return {
     async readService(address, only, signal) {
-      const { readCapabilities } = await import('./app/import-settings.ts');
+      const { readCapabilities } = await import('./import/import-from.ts');
       const { gridSets } = catalog.gridSets;
       const { upstreams, privateAdvice } = outside;
       return readCapabilities({ address, only, gridSets }, upstreams, privateAdvice, signal);

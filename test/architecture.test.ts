@@ -117,7 +117,7 @@ describe('the source tree', () => {
     const loaded = loadedWith('cli/main', 'app/open-server');
     expect(loaded).toContain('src/app/exporter.ts');
     const late = ['jose', 'openid-client', 'pg', 'pmtiles', 'prom-client', '@aws-sdk/client-s3'];
-    const parts = ['src/export/export-tiles.ts', 'src/app/import-settings.ts'];
+    const parts = ['src/export/export-tiles.ts', 'src/import/import-from.ts'];
     expect([...late, '@azure/storage-blob', ...parts].filter((name) => loaded.has(name))).toEqual([]);
   });
 

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
-import type { ImportedSettings } from '../app/import-settings.ts';
-import { readEnvironment } from '../config/environment.ts';
+import { readEnvironment, readVersion } from '../config/environment.ts';
 import { readOutboundProxies } from '../config/outbound-proxies.ts';
 import { revealSecrets } from '../config/secrets.ts';
-import { writeSettingsFile } from '../config/yaml-file.ts';
-import { type ImportFate, type ReportEntry, WHOLE } from '../import/import-report.ts';
+import { type Imported, type ImportFate, type ReportEntry, WHOLE } from '../import/import-report.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { printPath } from '../lib/value-path.ts';
+import { writeSettingsFile } from '../lib/yaml-file.ts';
 import {
   CLIENT_FLAGS,
   type Command,
@@ -45,7 +44,7 @@ export const importCommand: Command = {
     const [source = ''] = args.operands;
     checkFlags(flags);
     const parts = args.repeated.get('only') ?? PARTS;
-    const all = await readFrom(source, flags, args.repeated.get('layer') ?? null);
+    const all = await readImported(source, flags.users ?? null, args.repeated.get('layer') ?? null);
     const imported = partsOf(all, parts);
     terminal.err(reportText(all.report.entries, flags.quiet !== undefined));
     if (imported.layers.length + imported.users.length === 0 && !imported.quota) {
@@ -77,19 +76,35 @@ function checkFlags({ apply: applies, replace, output }: FlagValues): void {
     throw misuse(`${output} already exists; choose another file.`);
 }
 
+type ImportedSettings = Awaited<ReturnType<typeof readImported>>;
+
+/** What a configuration file may contain; the report has the rest. `users`: the file of users, if elsewhere. */
+export async function readImported(
+  source: string,
+  users: string | null = null,
+  only: readonly string[] | null = null,
+) {
+  const { checkImported } = await import('../config/check-imported.ts');
+  const imported = await readFrom(source, users, only);
+  const { refused, ...usable } = checkImported(imported);
+  for (const { subject, message } of refused) imported.report.about(subject).leftOut(WHOLE, message);
+  return { quota: null, users: [], areas: [], ...imported, ...usable };
+}
+
 async function readFrom(
   source: string,
-  flags: FlagValues,
+  users: string | null,
   only: readonly string[] | null,
-): Promise<ImportedSettings> {
-  const { importFromAddress, importFromFile } = await import('../app/import-settings.ts');
+): Promise<Imported> {
+  const { importFromAddress, importFromFile } = await import('../import/import-from.ts');
   if (!/^https?:\/\//i.test(source)) {
     if (only) throw misuse('--layer requires the address of a service.');
-    return importFromFile(source, flags.users ?? null);
+    return importFromFile(source, users);
   }
   const log = createLogger('error');
   const proxies = readOutboundProxies(readEnvironment());
-  return importFromAddress(source, only, { log, clock: systemClock, proxies });
+  const userAgent = `Tilewarden/${readVersion()}`;
+  return importFromAddress(source, only, { log, clock: systemClock, proxies, userAgent });
 }
 
 function writeYaml(

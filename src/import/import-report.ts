@@ -1,3 +1,5 @@
+import type { ImportedUser } from './import-quota-and-users.ts';
+
 /** Stands for a whole subject. */
 export const WHOLE = 'all of it';
 
@@ -43,6 +45,9 @@ export interface Imported {
   readonly areas?: readonly ImportedDocument[];
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
+  /** Body of `PUT /api/v1/quota`; null or absent: it says nothing of a quota. */
+  readonly quota?: object | null;
+  readonly users?: readonly ImportedUser[];
   readonly report: ImportReport;
 }
 
