@@ -11,7 +11,7 @@ const DOORS = {
   catalog: ['domain', 'storage', 'sources', 'db', 'lib'],
   pipeline: ['domain', 'catalog', 'storage', 'sources', 'raster', 'lib'],
   removal: ['domain', 'catalog', 'pipeline', 'storage', 'db', 'lib'],
-  tasks: ['domain', 'catalog', 'pipeline', 'removal', 'storage', 'db', 'lib'],
+  tasks: ['domain', 'catalog', 'pipeline', 'removal', 'export', 'storage', 'db', 'lib'],
   changes: ['domain', 'catalog', 'removal', 'tasks', 'db', 'lib'],
   quota: ['domain', 'catalog', 'storage', 'db', 'lib'],
   export: ['domain', 'storage', 'lib'],

@@ -8,8 +8,8 @@ import { refuseUnknownNames, taskDraftOf } from '../http/api/task-document.ts';
 import { AREA_FIELDS } from '../http/api/values.ts';
 import type { Env } from '../lib/env.ts';
 import { createPace } from '../lib/yielding.ts';
+import { exportTo, partOf } from '../tasks/exporter.ts';
 import { planTask } from '../tasks/plan-task.ts';
-import { exportTo, partOf } from './exporter.ts';
 import { openCache } from './open-cache.ts';
 import { whileOpen } from './opened.ts';
 

@@ -9,6 +9,11 @@ export function isShared(settings: Pick<Settings, 'stores' | 'database'>): boole
   return settings.database !== null && sharesStores(settings);
 }
 
+/** For messages to users of several nodes; null: this is the only one. */
+export function exportNode(settings: Pick<Settings, 'stores' | 'database' | 'node'>): string | null {
+  return isShared(settings) ? (settings.node ?? hostname()) : null;
+}
+
 export function sharesStores({ stores }: Pick<Settings, 'stores'>): boolean {
   return Object.values(stores).every((store) => driverOf(store).place === 'shared');
 }

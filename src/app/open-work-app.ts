@@ -6,11 +6,11 @@ import { openDatabase } from '../db/open-database.ts';
 import { MISSED, ProcessFeed } from '../db/process-feed.ts';
 import type { ProcessPort } from '../lib/channel.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import { createExporter } from '../tasks/exporter.ts';
 import { openTaskRunner } from '../tasks/open-task-runner.ts';
 import { createLeaseStore } from '../tasks/store/lease-store.ts';
 import { openChild } from './child-life.ts';
-import { createExporter } from './exporter.ts';
-import { isShared, taskSettings } from './node-settings.ts';
+import { exportNode, isShared, taskSettings } from './node-settings.ts';
 import { type NodeServices, openNodeServices } from './open-node-services.ts';
 import { withoutCaches } from './open-stores.ts';
 import { databaseOf, type NodeEnv } from './open-tile-services.ts';
@@ -58,7 +58,7 @@ async function openWorker(settings: Settings, env: WorkEnv, open: ClosingStack) 
       threads: Math.max(1, Math.floor(maxThreads / workers)),
       workers,
       leases: createLeaseStore({ database, clock, random }),
-      exporter: createExporter({ settings, ...services, log }),
+      exporter: createExporter({ data: settings.data, node: exportNode(settings), ...services, log }),
       async tilesChanged(change) {
         announce({ kind: 'tiles', ...change });
         await feed.posted();

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { createChangeApplier } from '../changes/apply-changes.ts';
 import { releaseShares } from '../cluster/host-shares.ts';
 import type { Settings } from '../config/settings.ts';
@@ -9,15 +8,15 @@ import { openQuotaService } from '../quota/quota-service.ts';
 import { MARKS_RAISED, openCleaner } from '../removal/cleaner.ts';
 import { createRemovals } from '../removal/removals.ts';
 import { openWindowKeeper } from '../removal/window-keeper.ts';
+import { createExporter } from '../tasks/exporter.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
 import { createSelectionWork } from '../tasks/selection-work.ts';
 import { createLeaseStore } from '../tasks/store/lease-store.ts';
 import { createTaskStore } from '../tasks/store/task-store.ts';
-import { createExporter, exportFolder } from './exporter.ts';
 import type { Following, Membership } from './join-nodes.ts';
-import { keepsInMemory, taskSettings } from './node-settings.ts';
+import { exportNode, keepsInMemory, taskSettings } from './node-settings.ts';
 import type { Declarations } from './open-declarations.ts';
 import type { NodeServices } from './open-node-services.ts';
 import { openOutgoing } from './open-outgoing.ts';
@@ -79,7 +78,15 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   open.use(openWindowKeeper({ catalog, parameters, removals, lead, clock, log }));
   const flush = () => deliveries.flush();
   await declarations.outdate(declarations.redeclared);
-  const exporter = await openExporter(settings, parts, open);
+  const exporter = createExporter({
+    data: settings.data,
+    node: exportNode(settings),
+    database,
+    catalog,
+    log,
+  });
+  const failure = 'files of former exports could not be removed';
+  open.use(openRepeater(exporter.tidy, { clock, log, pause: TIDY_INTERVAL, failure }));
   const { onFull, scheduleFailed } = outgoing;
   const quota = open.use(
     await openQuotaService({ database, stores, parameters, events, lead, onFull, clock, log }),
@@ -137,14 +144,6 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
     replaced: removals.replaced,
     flush,
   };
-}
-
-async function openExporter(settings: Settings, { services, clock, log }: WorkParts, open: ClosingStack) {
-  await mkdir(exportFolder(settings), { recursive: true });
-  const exporter = createExporter({ settings, ...services, log });
-  const failure = 'files of former exports could not be removed';
-  open.use(openRepeater(exporter.tidy, { clock, log, pause: TIDY_INTERVAL, failure }));
-  return exporter;
 }
 
 /** Undefined: tasks run in this process. */
