@@ -114,7 +114,7 @@ describe('the source tree', () => {
   });
 
   it('a start of the server loads no part that few requests need', () => {
-    const loaded = loadedWith('cli/main', 'app/open-server');
+    const loaded = loadedWith('cli/main', 'app/supervise');
     expect(loaded).toContain('src/tasks/exporter.ts');
     const late = ['jose', 'openid-client', 'pg', 'pmtiles', 'prom-client', '@aws-sdk/client-s3'];
     const parts = ['src/export/export-tiles.ts', 'src/import/import-from.ts'];

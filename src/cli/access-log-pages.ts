@@ -1,6 +1,6 @@
 /** Counts the requested pages in an access log. The server resolves addresses to tiles. */
 import { createReadStream } from 'node:fs';
-import type { ApiResponse } from '../app/api-response.ts';
+import type { ApiResponse } from '../app.ts';
 import { cutLines } from '../lib/cut-lines.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { misuse } from './command.ts';

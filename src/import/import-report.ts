@@ -1,5 +1,3 @@
-import type { ImportedUser } from './import-quota-and-users.ts';
-
 /** Stands for a whole subject. */
 export const WHOLE = 'all of it';
 
@@ -39,6 +37,11 @@ export class ImportReport {
 export type SubjectReport = ReturnType<ImportReport['about']>;
 
 export type ImportedDocument = Readonly<Record<string, unknown>> & { readonly name: string };
+
+export interface ImportedUser {
+  readonly name: string;
+  readonly role: 'admin' | 'viewer';
+}
 
 /** The result, in the configuration file's form. Not validated: the configuration's reader does that. */
 export interface Imported {
