@@ -12,6 +12,7 @@ import { nodeName, taskSettings } from './config/node-settings.ts';
 import type { Settings } from './config/settings.ts';
 import { mergeUpstreams } from './domain/upstream-status.ts';
 import { openAccessLog } from './http/access-log.ts';
+import type { ImportDeps } from './http/api/route-deps.ts';
 import {
   type Access,
   createAccountAccess,
@@ -22,7 +23,6 @@ import { isLoopbackHost } from './http/auth/peer.ts';
 import { openHttpServer } from './http/http-app.ts';
 import { openEventLoopWatch, type ProcessUsage, processUsage } from './http/metrics/process-metrics.ts';
 import { listWebAssets, type WebAsset } from './http/pages/web-assets.ts';
-import type { ImportDeps } from './http/route-deps.ts';
 import { opened } from './lib/closing-stack.ts';
 import { sumRecords } from './lib/counters.ts';
 import { laterOf } from './pipeline/layer-activity.ts';

@@ -8,7 +8,7 @@ import type { Settings } from '../config/settings.ts';
 import { lastId } from '../db/numbers.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { everySubset } from '../domain/layer.ts';
-import type { Reloaded } from '../http/route-deps.ts';
+import type { Reloaded } from '../http/api/route-deps.ts';
 import { CONFIG_FILE } from './membership.ts';
 import type { NodeParts, Work } from './open-work.ts';
 
