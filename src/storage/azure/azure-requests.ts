@@ -43,7 +43,6 @@ function operationOf({ url, method }: WebResource): string {
   const parameters = new URL(url).searchParams;
   const comp = parameters.get('comp');
   if (comp === 'list') return 'list';
-  if (comp === 'blocklist') return 'multipart';
   if (comp === 'batch' || method === 'DELETE') return 'delete';
   if (method === 'PUT') return 'put';
   return parameters.has('restype') ? 'head-bucket' : 'get';

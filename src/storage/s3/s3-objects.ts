@@ -1,16 +1,11 @@
 import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadBucketCommand,
-  ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
   type S3ClientConfig,
-  UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { state as sdkState } from '@aws-sdk/core/client';
 import { ATTEMPTS, type GuardTools, ObjectGuard } from '../objects/object-guard.ts';
@@ -95,32 +90,6 @@ function createS3Objects(client: S3Client, Bucket: string, guard: ObjectGuard): 
         return { key: Key, bytes: Size, modifiedAt: LastModified?.getTime() ?? 0 };
       });
       return { objects, next: NextContinuationToken };
-    },
-    async upload(Key, parts) {
-      const command = new CreateMultipartUploadCommand({ Bucket, Key });
-      const begin = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
-      const { UploadId } = await guard.send('multipart', begin);
-      const upload = { Bucket, Key, UploadId };
-      const Parts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = [];
-      for await (const Body of parts) {
-        const PartNumber = Parts.length + 1;
-        const part = new UploadPartCommand({ ...upload, PartNumber, Body, ContentLength: Body.length });
-        const put = (abortSignal: AbortSignal) => client.send(part, { abortSignal });
-        const { ETag } = await guard.send('put', put, () => Body.length);
-        Parts.push({ PartNumber, ETag });
-      }
-      const whole = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
-      await guard.send('multipart', (abortSignal) => client.send(whole, { abortSignal }));
-    },
-    async unfinished(Prefix) {
-      const command = new ListMultipartUploadsCommand({ Bucket, Prefix });
-      const list = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
-      const { Uploads = [] } = await guard.send('list', list);
-      return Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, upload: UploadId }));
-    },
-    async abort({ key, upload }) {
-      const command = new AbortMultipartUploadCommand({ Bucket, Key: key, UploadId: upload });
-      await guard.send('multipart', (abortSignal) => client.send(command, { abortSignal }));
     },
     close: () => client.destroy(),
   };

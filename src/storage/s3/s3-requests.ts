@@ -45,8 +45,7 @@ function dispatchOf({ protocol, hostname, port, path, query, method, headers, bo
 
 function operationOf({ method, query = {} }: SdkRequest): string {
   if ('delete' in query) return 'delete';
-  if ('list-type' in query || (method === 'GET' && 'uploads' in query)) return 'list';
+  if ('list-type' in query) return 'list';
   if (method === 'PUT') return 'put';
-  if (method === 'HEAD') return 'head-bucket';
-  return method === 'GET' ? 'get' : 'multipart';
+  return method === 'HEAD' ? 'head-bucket' : 'get';
 }
