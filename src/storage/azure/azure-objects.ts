@@ -3,15 +3,23 @@ import {
   BlobServiceClient,
   type ContainerClient,
   type ContainerListBlobFlatSegmentResponse,
+  type HttpHeaders,
+  type IHttpClient,
   RestError,
   type StoragePipelineOptions,
   StorageSharedKeyCredential,
+  type WebResource,
 } from '@azure/storage-blob';
+import type { Agent, Dispatcher } from 'undici';
 import { misconfigured } from '../../domain/errors.ts';
-import { createObjectAgent } from '../objects/object-agent.ts';
-import { ATTEMPTS, type GuardTools, ObjectGuard } from '../objects/object-guard.ts';
+import {
+  ATTEMPTS,
+  createObjectAgent,
+  type GuardTools,
+  ObjectGuard,
+  requestFailure,
+} from '../objects/object-guard.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { createAzureRequests } from './azure-requests.ts';
 import type { AzureStoreOptions } from './azure-store-options.ts';
 
 /** Objects that one request removes. */
@@ -117,4 +125,49 @@ function codeOf(error: unknown): string | undefined {
 
 function statusOf(error: unknown): number | null {
   return error instanceof RestError ? (error.statusCode ?? null) : null;
+}
+
+/** Sends the requests of the SDK by undici. `admit` receives the operation of each, as they are counted. */
+export function createAzureRequests(agent: Agent, admit: ObjectGuard['admit']): IHttpClient {
+  return {
+    async sendRequest(request) {
+      const { abortSignal } = request;
+      admit(operationOf(request), (abortSignal ?? null) as AbortSignal | null);
+      try {
+        const { statusCode, headers, body } = await agent.request(dispatchOf(request));
+        const streamed = request.streamResponseStatusCodes?.has(statusCode) ?? false;
+        const content = streamed ? { readableStreamBody: body } : { bodyAsText: await body.text() };
+        return { request, status: statusCode, headers: sdkHeaders(headers), ...content };
+      } catch (cause) {
+        throw requestFailure(cause, abortSignal?.aborted ?? false);
+      }
+    },
+  };
+}
+
+function dispatchOf({ url, method, headers, body, abortSignal }: WebResource) {
+  const { origin, pathname, search } = new URL(url);
+  return {
+    origin,
+    path: `${pathname}${search}`,
+    method: method as Dispatcher.HttpMethod,
+    headers: headers.rawHeaders(),
+    body: (body ?? null) as Buffer | string | null,
+    signal: (abortSignal ?? null) as AbortSignal | null,
+  };
+}
+
+/** All that the SDK takes from the headers of a response. */
+function sdkHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): HttpHeaders {
+  const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  return { toJson: () => plain } as unknown as HttpHeaders;
+}
+
+function operationOf({ url, method }: WebResource): string {
+  const parameters = new URL(url).searchParams;
+  const comp = parameters.get('comp');
+  if (comp === 'list') return 'list';
+  if (comp === 'batch' || method === 'DELETE') return 'delete';
+  if (method === 'PUT') return 'put';
+  return parameters.has('restype') ? 'head-bucket' : 'get';
 }

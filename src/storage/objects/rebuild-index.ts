@@ -5,7 +5,7 @@ import { getOrCreate } from '../../lib/get-or-create.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { PACK_SIZE } from '../index/directory.ts';
 import { PackIndex } from '../index/postgres/pack-index.ts';
-import { newest } from '../index/tile-edits.ts';
+import { merged } from '../index/tile-edits.ts';
 import { HEAD_BYTES, headLength, readPackHead } from '../pack-object.ts';
 import { relistedTiles } from '../pack-tiles.ts';
 import { type RebuildResult, type RebuildTools, TICKETS_ASIDE } from '../store-driver.ts';
@@ -57,7 +57,7 @@ function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackSto
     await ticketsAfter(Math.max(...tiles.listed.map(({ making }) => making.ticket)));
     const writtenAt = Math.max(...tiles.listed.map(({ making }) => making.createdAt));
     const conditions = { ...UNCONDITIONAL, writtenAt, changedAt: writtenAt };
-    const withListed: PackEdit = (_, before) => newest(before, tiles.listed);
+    const withListed: PackEdit = (_, before) => merged(before, tiles.listed, true);
     await writer.change({ id, set, z }, [{ x, y, detail: null }], withListed, conditions);
     counts.packs++;
     counts.tiles += tiles.listed.length;
