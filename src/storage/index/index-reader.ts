@@ -1,10 +1,11 @@
-import { type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
 import { getOrCreate, remembered } from '../../lib/get-or-create.ts';
 import type { LevelUsage, StoreUsage, Ticket, TilePlace } from '../store.ts';
 import { Directory, PACK_SIZE, packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
+import { withSets } from './page-rows.ts';
 import { PACKS_IN_BAND } from './schema.ts';
 
 /** A pack as it is shown at one moment; `x` and `y` count packs. */
@@ -173,11 +174,10 @@ export class IndexReader {
 
   usage(layer?: string): StoreUsage {
     const rows = this.#db
-      .prepare<string[], LevelRow>(
-        `SELECT s.identity, u.z, u.tiles, u.bytes, u.pages, u.changed_at FROM usage u
+      .prepare<string[], Omit<LevelUsage, 'set'> & { readonly identity: string }>(
+        `SELECT s.identity, u.z, u.tiles, u.bytes, u.pages, u.changed_at AS changedAt FROM usage u
          JOIN tile_sets s ON s.id = u.tile_set WHERE s.dropped_at IS NULL AND u.tiles > 0 ${layer === undefined ? '' : 'AND s.layer = ?'}`,
       )
-      .raw()
       .all(...(layer === undefined ? [] : [JSON.stringify(layer)]));
     const sweeping = this.#db
       .prepare<[], StoreUsage['sweeping']>(
@@ -185,25 +185,8 @@ export class IndexReader {
          WHERE tile_set IN (SELECT id FROM tile_sets WHERE dropped_at IS NOT NULL)`,
       )
       .get();
-    return {
-      levels: levelsOf(rows),
-      sweeping: sweeping ?? { files: 0, bytes: 0 },
-    };
+    return { levels: withSets(rows), sweeping: sweeping ?? { files: 0, bytes: 0 } };
   }
-}
-
-type LevelRow = readonly [
-  identity: string,
-  ...[z: number, tiles: number, bytes: number, pages: number, changedAt: number],
-];
-
-/** A tile set has some twenty zooms. */
-function levelsOf(rows: readonly LevelRow[]): readonly LevelUsage[] {
-  const sets = new Map<string, TileSetKey>();
-  return rows.map(([identity, z, tiles, bytes, pages, changedAt]) => {
-    const set = getOrCreate(sets, identity, () => tileSetOf(identity));
-    return { set, z, tiles, bytes, pages, changedAt };
-  });
 }
 
 /** Writing it takes longer than finding a pack. */
