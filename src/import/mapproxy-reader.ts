@@ -15,6 +15,7 @@ import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids } from './mapproxy-grids
 import {
   asPart,
   composedOf,
+  emptySource,
   type ImportedSource,
   type InnerLayer,
   limitedToScales,
@@ -295,7 +296,10 @@ export class MapProxyReader {
     if (grids.length === 0) return 'none of its grids can be used';
     const names = cache.take('sources', namesIn, 'a list of names');
     if (!names) return 'its cache merges bands of its sources';
-    if (names.length === 0) return 'its cache has no sources: only tiles that are in it already are served';
+    if (names.length === 0) {
+      cache.change('sources', 'has none: tiles that are not in the cache are empty, as there');
+      return emptySource(grids);
+    }
     const wanted = { grids, format, requestFormat: cache.text('request_format') };
     return composedOf(
       names
