@@ -38,6 +38,8 @@ const CATALOG_FILE = /[\\/](layer|featuretype|coverage|wmslayer|wmtslayer|namesp
 /** Of a configuration that names another; more are a circle. */
 const MAX_BASES = 10;
 const QUOTA_FILE = 'geowebcache-diskquota.xml';
+/** In a folder with `mapproxy.yaml`. */
+const SEED_FILE = 'seed.yaml';
 const USERS_FILE = 'users.properties';
 const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attributes: 64 };
 
@@ -82,11 +84,23 @@ export async function readCapabilities(
   return importCapabilities(bytes, { ...options, address: url });
 }
 
-/** A configuration file of another program, or its folder. `users`: its file of users, if elsewhere. */
-export async function importFromFile(path: string, users: string | null): Promise<Imported> {
+/**
+ * A configuration file of another program, or its folder. `users`: its file of users, if elsewhere. `seeds`: MapProxy's
+ * `seed.yaml`, if it is not in the folder.
+ */
+export async function importFromFile(
+  path: string,
+  users: string | null,
+  seeds: string | null = null,
+): Promise<Imported> {
   const file = configurationAt(path);
-  if (/\.ya?ml$/i.test(file))
-    return importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve });
+  if (/\.ya?ml$/i.test(file)) {
+    const beside = join(resolve(path), SEED_FILE);
+    const tasks = seeds ?? (existsSync(beside) ? beside : null);
+    const read = tasks === null ? null : readYaml(resolve(tasks));
+    return importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve }, read);
+  }
+  if (seeds !== null) throw invalid(`${seeds} goes only with a mapproxy.yaml before it.`);
   if (GEOSERVER_FOLDERS.includes(basename(file))) return importGeoServerFolder(dirname(file), users);
   const root = await readXmlFile(file);
   if (root.name === TILE_LAYER) return importGeoServerFolder(dirname(dirname(file)), users, root);

@@ -84,7 +84,7 @@ interface Moved {
 
 /** A server with the imported layers, whose map server no longer answers. */
 async function move(configuration: string, wms: MockWms): Promise<Moved> {
-  const { layers, gridSets } = await readImported(configuration);
+  const { layers, gridSets } = await readImported({ source: configuration });
   const upstreams = { [new URL(wms.url).host]: { allowPrivate: true } };
   const config = writeSettingsFile({ upstreams, gridSets, layers });
   wms.reset();
