@@ -48,6 +48,8 @@ const STOP_PROCESS = messageKind('stop-process');
 
 /** Milliseconds. On a machine with far too much to do a sound process may need seconds. */
 const START_TIMEOUT_MS = 60_000;
+/** Milliseconds after which workers are started without work. */
+const WARM_AFTER_MS = 30_000;
 /** Milliseconds in which a worker hands its pieces back. */
 const STOP_WORKER_MS = 6000;
 
@@ -90,7 +92,7 @@ async function started({ process: child, channel, gone }: Child, clock: Clock) {
   return start.initialPassword;
 }
 
-/** The processes of a server that perform tasks, from the first work on: one that only serves tiles has none. */
+/** The processes of a server that perform tasks: from the first work on, or when the start is over, so that the first task finds them ready. */
 export async function openWorkers(
   settings: Settings,
   { clock, random, log, forkWorker: fork }: NodeEnv & Required<Pick<ServerEnv, 'forkWorker'>>,
@@ -99,16 +101,15 @@ export async function openWorkers(
   const feed = open.use(await createProcessFeed(settings.data));
   const env = { clock, random, log };
   const pool = openPool({ what: 'a worker process', stopTimeoutMs: STOP_WORKER_MS, fork, feed, ...env });
-  let running = false;
-  return {
-    feed,
-    pool,
-    start(): void {
-      if (running) return;
-      running = true;
-      for (let at = 0; at < taskSettings(settings).workers; at++) pool.keep();
-    },
-  };
+  const waiting = new AbortController();
+  open.use({ close: () => waiting.abort() });
+  function start(): void {
+    if (waiting.signal.aborted) return;
+    waiting.abort();
+    for (let at = 0; at < taskSettings(settings).workers; at++) pool.keep();
+  }
+  clock.sleep(WARM_AFTER_MS, waiting.signal).then(start, () => {});
+  return { feed, pool, start };
 }
 
 /** A process that answers alone has the locks and the workers itself. Null: it performs tasks itself, or none. */

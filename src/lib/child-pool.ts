@@ -66,6 +66,7 @@ export class ChildPool {
 
   /** Forks one child more, and tries again until it starts. */
   keep(): void {
+    if (this.#ending.signal.aborted) return;
     void this.#tryStart().then((child) => this.#tend(child));
   }
 
