@@ -9,6 +9,8 @@ export interface ReaderKey {
   readonly name: string;
   /** Patterns of layer names; `*` matches any text. */
   readonly layers: readonly string[];
+  /** Names of the areas that it shows; null: everywhere. */
+  readonly areas: readonly string[] | null;
   /** Null: any. */
   readonly origins: readonly string[] | null;
   /** Null: no limit. */
@@ -27,7 +29,10 @@ export type ReaderKeyDraft = Omit<ReaderKey, 'id' | 'createdAt' | 'lastUsedAt' |
 
 /** A key as every process needs it. */
 export interface HeldKey
-  extends Pick<ReaderKey, 'id' | 'layers' | 'origins' | 'ratePerSecond' | 'requestsPerDay' | 'expiresAt'> {
+  extends Pick<
+    ReaderKey,
+    'id' | 'layers' | 'areas' | 'origins' | 'ratePerSecond' | 'requestsPerDay' | 'expiresAt'
+  > {
   /** SHA-256 of the secret, hexadecimal. */
   readonly hash: string;
 }
@@ -48,6 +53,7 @@ export function mayRead({ layers }: Pick<HeldKey, 'layers'>, layer: string): boo
 }
 
 const MAX_NAME_LENGTH = 100;
+const MAX_AREAS = 100;
 const MAX_ORIGINS = 100;
 const MAX_LIMIT = 1_000_000_000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: names are shown on one line
@@ -55,15 +61,22 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 /** Throws `request-invalid`. */
 export function checkReaderKey(draft: ReaderKeyDraft, now: number): void {
-  const { name, layers, origins, ratePerSecond, requestsPerDay, expiresAt } = draft;
+  const { name, layers, areas, origins, ratePerSecond, requestsPerDay, expiresAt } = draft;
   if (name.trim() === '' || name.length > MAX_NAME_LENGTH || CONTROLS.test(name)) {
     throw invalid(`name must have 1 to ${MAX_NAME_LENGTH} characters on one line.`);
   }
   checkLayerPatterns(layers);
+  if (areas !== null) checkAreas(areas);
   if (origins !== null) checkOrigins(origins);
   checkLimit('ratePerSecond', ratePerSecond);
   checkLimit('requestsPerDay', requestsPerDay);
   if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt is in the past.');
+}
+
+/** Whether there are such areas is for the caller to check. */
+export function checkAreas(areas: readonly string[]): void {
+  if (areas.length >= 1 && areas.length <= MAX_AREAS) return;
+  throw invalid(`areas must be null or list the names of 1 to ${MAX_AREAS} areas.`);
 }
 
 function checkOrigins(origins: readonly string[]): void {

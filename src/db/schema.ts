@@ -130,8 +130,9 @@ export interface Schema {
     name: string;
     /** SHA-256 of the key, hexadecimal. */
     hash: string;
-    /** JSON lists; `origins` null: any. */
+    /** JSON lists; `areas` null: everywhere; `origins` null: any. */
     layers: string;
+    areas: string | null;
     origins: string | null;
     rate_per_second: number | null;
     requests_per_day: number | null;

@@ -90,6 +90,7 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
     `create table reader_keys (
        id ${risingId},
        ${columns('text', 'name', 'hash', 'layers', 'created_by')},
+       areas text,
        origins text,
        rate_per_second ${bigint},
        requests_per_day ${bigint},

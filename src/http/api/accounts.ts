@@ -8,6 +8,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { createdResponse, idIn } from '../context.ts';
 import type { ApiDeps, Call } from './api-route.ts';
+import { areaNamed } from './areas.ts';
 import { count, texts, time } from './values.ts';
 
 const role = z.enum(ROLES);
@@ -63,6 +64,7 @@ const limit = z.number().nullable().default(null);
 export const keyBody = z.strictObject({
   name: z.string(),
   layers: texts,
+  areas: texts.nullable().default(null).describe('Names of areas; null: everywhere'),
   origins: texts.nullable().default(null),
   ratePerSecond: limit,
   requestsPerDay: limit,
@@ -72,6 +74,7 @@ export const keyResponse = z.object({
   id: z.number().int(),
   name: z.string(),
   layers: texts,
+  areas: texts.nullable().describe('Names of the areas that it shows; null: everywhere'),
   origins: texts.nullable(),
   ratePerSecond: z.number().nullable(),
   requestsPerDay: z.number().nullable(),
@@ -196,7 +199,8 @@ export async function listKeys(_: Call, { accounts }: ApiDeps) {
   return { keys: (await accounts.readerKeys.list()).map(secretDocument) };
 }
 
-export async function createKey(call: Call<{ body: typeof keyBody }>, { accounts }: ApiDeps) {
+export async function createKey(call: Call<{ body: typeof keyBody }>, { accounts, areas }: ApiDeps) {
+  for (const name of call.body.areas ?? []) areaNamed(name, areas);
   const { key, secret } = await accounts.readerKeys.create(call.body, makerOf(call.caller));
   return createdSecret(call, 'key', secretDocument(key), secret);
 }

@@ -58,8 +58,7 @@ export async function withShape<Body extends NamedAreaFields>(
   const { area: given, areaCrs, ...rest } = body;
   if (typeof given !== 'string')
     return { ...rest, ...(given && { area: given }), ...(areaCrs && { areaCrs }) };
-  const area = areas.get(given);
-  if (!area) throw invalid(unknownArea(given, [...areas.keys()]));
+  const area = areaNamed(given, areas);
   if (areaCrs) throw invalid('areaCrs goes only with coordinates: an area has a CRS of its own.');
   const offered = layer?.gridSubsets.map(({ gridSet }) => gridSet.name) ?? [];
   const [only, ...others] = gridSets ?? offered;
@@ -80,10 +79,14 @@ export function withTaskShape<Body extends NamedAreaFields & { readonly gridSet?
   return withShape(body, bound, gridSet === undefined ? [] : [gridSet], deps);
 }
 
-function unknownArea(name: string, known: readonly string[]): string {
+/** Throws `request-invalid`. */
+export function areaNamed(name: string, areas: ApiDeps['areas']): NamedArea {
+  const area = areas.get(name);
+  if (area) return area;
+  const known = [...areas.keys()];
   const meant = closestName(name, known);
   const hint = meant ? `did you mean ${meant}?` : `there are ${known.join(', ') || 'none'}.`;
-  return `area names ${shortened(name)}, which is not declared; ${hint}`;
+  throw invalid(`area names ${shortened(name)}, which is not declared; ${hint}`);
 }
 
 const POINTS_PER_TURN = 1000;
