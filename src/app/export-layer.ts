@@ -3,9 +3,10 @@ import type { Settings } from '../config/settings.ts';
 import { VISITS_PER_TURN } from '../domain/area-cover.ts';
 import { misconfigured } from '../domain/errors.ts';
 import type { ExportOptions, ExportResult } from '../export/export-tiles.ts';
+import { withTaskShape } from '../http/api/areas.ts';
 import { checkBody } from '../http/api/read-body.ts';
 import { refuseUnknownNames, taskDraftOf } from '../http/api/task-document.ts';
-import { AREA_FIELDS } from '../http/api/values.ts';
+import { NAMED_AREA_FIELDS } from '../http/api/values.ts';
 import type { Env } from '../lib/env.ts';
 import { createPace } from '../lib/yielding.ts';
 import { planTask } from '../tasks/plan-task.ts';
@@ -23,10 +24,12 @@ export function exportLayer(
 ): Promise<ExportResult> {
   return whileOpen(async (open) => {
     const { geoJson, target, signal, onProgress, layer, ...order } = work;
-    const area = checkBody(geoJson, z.strictObject(AREA_FIELDS));
     const { catalog } = await openCache(settings, { ...tools, readOnly: true }, open);
+    const named = checkBody(geoJson, z.strictObject(NAMED_AREA_FIELDS));
+    const { areas } = settings;
+    const drawn = await withTaskShape(layer, { ...order, ...named }, { areas, catalog });
     const archive = { type: 'mbtiles', parameters: {} } as const;
-    const draft = { layer, archive, ...taskDraftOf({ ...order, ...area }) };
+    const draft = { layer, archive, ...taskDraftOf(drawn) };
     refuseUnknownNames(catalog, draft);
     const pace = createPace(VISITS_PER_TURN);
     const planned = await planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: 1, pace });

@@ -79,7 +79,10 @@ function createFileTaker(settings: Settings, { services, membership, declaration
       gridSetDocuments = next.gridSetDocuments;
       services.limiter.setUpstreams(next.upstreams);
       const changed = services.applySettings(next);
-      reloaded = [...new Set([...changed, ...other])];
+      // Layers of the database may be clipped to areas of the file.
+      const clipped = await records.declareAll();
+      await declared.refresh();
+      reloaded = [...new Set([...changed, ...other, ...clipped])];
       return changed;
     },
     async announce() {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { openAreaWatch } from '../changes/open-area-watch.ts';
 import type { NodeRole } from '../cluster/node-registry.ts';
 import type { Settings } from '../config/settings.ts';
 import { openDatabase } from '../db/open-database.ts';
@@ -51,6 +52,21 @@ export async function openNode(
     parts,
     open,
   );
+  open.use(
+    openAreaWatch({
+      areas: services.areas,
+      entries: services.documents.entries,
+      catalog: services.catalog,
+      async announce() {
+        await declarations.refresh();
+        await membership.peers?.waitForAllNodes();
+      },
+      apply: applyChanges,
+      lead: membership.lead,
+      clock,
+      log,
+    }),
+  );
   const { editor, fileTaker, service } = await openEditing(settings, { ...parts, work });
   return {
     ...membership,
@@ -68,8 +84,8 @@ export async function openNode(
       ...work,
       catalog: services.catalog,
       pipeline: following.pipeline,
-      areas: settings.areas,
-      groups: settings.groups,
+      areas: services.areas.byName,
+      groups: services.groups,
       editor,
       exports: exporter,
       service,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createAreas } from '../catalog/areas.ts';
 import { type LayersBelow, openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
@@ -11,6 +12,7 @@ import { documentReaderOf } from '../config/load-document-reader.ts';
 import type { SettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
+import type { LayerGroups } from '../domain/layer-group.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { type Count, Counters } from '../lib/counters.ts';
@@ -76,21 +78,27 @@ export async function openTileServices(settings: Settings, parts: TileServicePar
       log,
     }),
   );
+  const areas = createAreas(settings.areas);
+  const groups = new Map(settings.groups);
   // A source that draws from another layer needs the pipeline, which needs the catalog.
   const opener = (declaration: OpenedDeclaration, below: Pick<LayersBelow, 'get'>) => {
-    const { source, areas, within, background } = declaration;
+    const { source, within, background } = declaration;
+    const shapeOf = (name: string) => {
+      const area = declaration.areas.get(name);
+      return area && (() => areas.shapeOf(area));
+    };
     const opened = sourceDriverOf(source).open(source, {
       upstream: upstreams.ownedBy(hostsNamedIn(source)),
       readLayer: (name) => {
         const lower = below.get(name);
         return lower ? readLayer(lower) : null;
       },
-      areas,
+      areas: { get: shapeOf },
       decode: decodePicture,
       clock,
       log,
     });
-    const area = within === null ? null : areas.get(within);
+    const area = within === null ? null : shapeOf(within);
     return area
       ? withinArea(opened, area, background === null ? null : rgbOf(background), decodePicture)
       : opened;
@@ -110,8 +118,8 @@ export async function openTileServices(settings: Settings, parts: TileServicePar
     }),
   );
   const entries = createCatalogEntries(database, clock);
-  const reader = documentReaderOf(settings);
-  const declared = new DeclaredEntries({ entries, catalog, reader, log });
+  const reader = documentReaderOf({ ...settings, areas: areas.byName, groups });
+  const declared = new DeclaredEntries({ entries, catalog, reader, takeArea: areas.take, log });
   await declared.refresh();
   const making = openMaking(settings, opened, parts, open);
   const readLayer = createLayerReader(making.pipeline);
@@ -124,10 +132,15 @@ export async function openTileServices(settings: Settings, parts: TileServicePar
     database,
     limiter,
     catalog,
+    areas,
+    groups: groups as LayerGroups,
     documents: { entries, declared, reader, admit: hosts.admit },
     /** Applies a reloaded file; returns the names of changed layers. */
     applySettings(next: Settings): readonly string[] {
       hosts.applySettings(next);
+      areas.declare(next.areas);
+      groups.clear();
+      for (const [name, group] of next.groups) groups.set(name, group);
       return declared.applyConfigFile(next.layers, next.gridSets.gridSets);
     },
     outside: { upstreams, openSource: openPreview, privateAdvice },

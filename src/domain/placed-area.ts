@@ -3,9 +3,10 @@ import { Turnstile } from '../lib/turnstile.ts';
 import { createPace, type Pace } from '../lib/yielding.ts';
 import { type Chain, chainOf } from './area-chains.ts';
 import { type AreaMask, joinMasks, maskOf } from './area-mask.ts';
-import type { MapPicture } from './bounds.ts';
+import type { MapPicture, Polygon } from './bounds.ts';
 import type { GridSet } from './grid-set.ts';
-import { type ChangedPlace, polygonsIn } from './place-in-grid-set.ts';
+import { type ChangedPlace, MAX_POINTS, polygonsIn } from './place-in-grid-set.ts';
+import { simplified } from './simplify-polygons.ts';
 
 /** Converted, or looked at: some milliseconds. */
 const POINTS_PER_TURN = 2000;
@@ -28,6 +29,20 @@ export async function maskWithin(
     masks.push(mask);
   }
   return joinMasks(masks);
+}
+
+/** In the CRS of the grid set, simplified to what tasks take and consoles draw. */
+export async function outlineIn(gridSet: GridSet, area: ChangedPlace): Promise<readonly Polygon[]> {
+  const pace = paced(POINTS_PER_TURN);
+  const few = await simplified(area.polygons, MAX_POINTS, pace);
+  const { polygons } = await polygonsIn(
+    gridSet,
+    gridSet.levels.length - 1,
+    { ...area, polygons: few },
+    pace,
+    Infinity,
+  );
+  return simplified(polygons, MAX_POINTS, pace);
 }
 
 /** Grid sets that differ in their name only share it. */

@@ -1,7 +1,6 @@
 import { type AreaMask, applyMask } from '../../domain/area-mask.ts';
-import type { NamedArea } from '../../domain/named-area.ts';
 import { maskWithin } from '../../domain/placed-area.ts';
-import type { SourceTools } from '../source-driver.ts';
+import type { CurrentArea, SourceTools } from '../source-driver.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 
 /** A picture of a source; null: there is nothing to see. */
@@ -26,9 +25,9 @@ export async function pictureOf(
 }
 
 /** Nothing is drawn for a picture that is wholly outside. */
-export function clipped(draw: DrawPicture, area: NamedArea): DrawPicture {
+export function clipped(draw: DrawPicture, area: CurrentArea): DrawPicture {
   return async (request) => {
-    const mask = await maskWithin([area], request.gridSet, request);
+    const mask = await maskWithin([area()], request.gridSet, request);
     const drawn = mask === 'nothing' ? null : await draw(request);
     return drawn && { ...drawn, pixels: masked(drawn.pixels, mask) };
   };
@@ -44,14 +43,14 @@ function masked(picture: Buffer, mask: AreaMask): Buffer {
 /** A source whose pictures are clipped; `background` is the colour outside, null: transparent. */
 export function withinArea(
   source: TileSource,
-  area: NamedArea,
+  area: CurrentArea,
   background: Rgb | null,
   decode: SourceTools['decode'],
 ): TileSource {
   return {
     ...source,
     async fetch(request) {
-      const mask = await maskWithin([area], request.gridSet, request);
+      const mask = await maskWithin([area()], request.gridSet, request);
       if (mask === 'everything') return source.fetch(request);
       const { width, height } = request;
       const drawn = mask === 'nothing' ? null : await pictureOf(source, request, decode);
