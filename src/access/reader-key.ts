@@ -1,7 +1,7 @@
 import { invalid } from '../domain/errors.ts';
 import { createSecret } from './api-token.ts';
 import { matchesPattern } from './caller.ts';
-import { checkLayerPatterns } from './user.ts';
+import { checkAreas, checkLayerPatterns } from './user.ts';
 
 /** Lets a map client read some layers, closed ones included. It gives no administrative right. */
 export interface ReaderKey {
@@ -53,7 +53,6 @@ export function mayRead({ layers }: Pick<HeldKey, 'layers'>, layer: string): boo
 }
 
 const MAX_NAME_LENGTH = 100;
-const MAX_AREAS = 100;
 const MAX_ORIGINS = 100;
 const MAX_LIMIT = 1_000_000_000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: names are shown on one line
@@ -71,12 +70,6 @@ export function checkReaderKey(draft: ReaderKeyDraft, now: number): void {
   checkLimit('ratePerSecond', ratePerSecond);
   checkLimit('requestsPerDay', requestsPerDay);
   if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt is in the past.');
-}
-
-/** Whether there are such areas is for the caller to check. */
-export function checkAreas(areas: readonly string[]): void {
-  if (areas.length >= 1 && areas.length <= MAX_AREAS) return;
-  throw invalid(`areas must be null or list the names of 1 to ${MAX_AREAS} areas.`);
 }
 
 function checkOrigins(origins: readonly string[]): void {

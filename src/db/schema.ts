@@ -105,6 +105,8 @@ export interface Schema {
     role: string;
     /** JSON list of patterns. */
     layers: string;
+    /** JSON list of names; null: everywhere. */
+    areas: string | null;
     /** 1 while the password is the one that the server made up at its first start. */
     password_initial: number;
     created_at: number;

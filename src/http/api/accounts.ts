@@ -15,13 +15,20 @@ const role = z.enum(ROLES);
 const rights = { name: z.string(), role, layers: texts };
 const newRights = { name: z.string(), role, layers: texts.default(['*']) };
 
-export const userBody = z.strictObject({ ...newRights, password: z.string() });
+const areaNames = texts.nullable().describe('Names of areas; null: everywhere');
+
+export const userBody = z.strictObject({
+  ...newRights,
+  areas: areaNames.default(null),
+  password: z.string(),
+});
 export const userChangesBody = z
-  .strictObject({ password: z.string(), role, layers: texts })
+  .strictObject({ password: z.string(), role, layers: texts, areas: areaNames })
   .partial()
-  .refine((changes) => Object.keys(changes).length > 0, 'must have a password, role or layers');
+  .refine((changes) => Object.keys(changes).length > 0, 'must have a password, role, layers or areas');
 export const userResponse = z.object({
   ...rights,
+  areas: areaNames,
   passwordIsInitial: z.boolean(),
   createdAt: time,
   changedAt: time,
@@ -64,7 +71,7 @@ const limit = z.number().nullable().default(null);
 export const keyBody = z.strictObject({
   name: z.string(),
   layers: texts,
-  areas: texts.nullable().default(null).describe('Names of areas; null: everywhere'),
+  areas: areaNames.default(null),
   origins: texts.nullable().default(null),
   ratePerSecond: limit,
   requestsPerDay: limit,
@@ -74,7 +81,7 @@ export const keyResponse = z.object({
   id: z.number().int(),
   name: z.string(),
   layers: texts,
-  areas: texts.nullable().describe('Names of the areas that it shows; null: everywhere'),
+  areas: areaNames,
   origins: texts.nullable(),
   ratePerSecond: z.number().nullable(),
   requestsPerDay: z.number().nullable(),
@@ -103,9 +110,10 @@ export async function showUser({ params }: Call<{ params: 'name' }>, { accounts:
 
 export async function addUser(
   { body, context, note }: Call<{ body: typeof userBody }>,
-  { accounts: { users } }: ApiDeps,
+  { accounts: { users }, areas }: ApiDeps,
 ) {
   note({ target: `user:${body.name}` });
+  for (const name of body.areas ?? []) areaNamed(name, areas);
   const user = await users.add(body);
   note({ target: `user:${user.name}`, after: rightsOf(user) });
   return createdResponse(context, `/api/v1/users/${encodeURIComponent(user.name)}`, userDocument(user));
@@ -113,8 +121,9 @@ export async function addUser(
 
 export async function changeUser(
   { params, body, note }: Call<{ params: 'name'; body: typeof userChangesBody }>,
-  { accounts: { users } }: ApiDeps,
+  { accounts: { users }, areas }: ApiDeps,
 ) {
+  for (const name of body.areas ?? []) areaNamed(name, areas);
   const { before, after } = await users.change(params.name, body);
   const passwordChanged = body.password !== undefined;
   const target = `user:${params.name}`;
@@ -169,13 +178,13 @@ function externalDocument({
   return { id, name, via, issuer, subject, role, layers, sessions, tokens, signedInAt: isoTime(signedInAt) };
 }
 
-function rightsOf({ role, layers }: User): object {
-  return { role, layers };
+function rightsOf({ role, layers, areas }: User): object {
+  return { role, layers, areas };
 }
 
-function userDocument({ name, role, layers, passwordIsInitial, createdAt, changedAt }: User): object {
+function userDocument({ name, role, layers, areas, passwordIsInitial, createdAt, changedAt }: User): object {
   const times = { createdAt: isoTime(createdAt), changedAt: isoTime(changedAt) };
-  return { name, role, layers, passwordIsInitial, ...times };
+  return { name, role, layers, areas, passwordIsInitial, ...times };
 }
 
 export async function listTokens(_: Call, { accounts }: ApiDeps) {

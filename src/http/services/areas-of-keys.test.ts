@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ANNA, openAccountApp } from '../../../test/fixtures/account-app.ts';
+import { basic, GOOD_PASSWORD } from '../../../test/fixtures/accounts.ts';
 import { catalogOf, format, hit, layerNamed, type Read } from '../../../test/fixtures/http-app.ts';
 import { slopingTiles } from '../../../test/fixtures/sloping-tiles.ts';
 import { createNamedArea } from '../../domain/named-area.ts';
@@ -158,6 +159,31 @@ describe('reader keys that are limited to areas', () => {
     const asked = (code: number) => (code === 403 ? 403 : 502);
     expect(asked((await get(`${wms}&X=${i}&Y=128`)).statusCode)).toBe(status);
     expect(asked((await get(`${wmts}&I=${i}&J=128`)).statusCode)).toBe(status);
+  });
+
+  it('an account with areas sees closed layers there only, and cannot be more than a viewer', async () => {
+    const { send, app } = await open();
+    const vera = { name: 'vera', password: GOOD_PASSWORD, role: 'viewer', layers: ['*'], areas: ['west'] };
+    expect((await send('POST', '/api/v1/users', { ...vera, role: 'operator' })).status).toBe(400);
+    expect((await send('POST', '/api/v1/users', { ...vera, areas: ['wst'] })).text).toContain('west');
+    const created = await send('POST', '/api/v1/users', vera);
+    expect([created.status, JSON.parse(created.text).areas]).toEqual([201, ['west']]);
+    const headers = { authorization: basic('vera', GOOD_PASSWORD) };
+    const get = (place: Place) =>
+      app.inject({ url: `/tiles/ours/EPSG:4326/${place.z}/${place.x}/${place.y}.png`, headers });
+    const edge = await get(EDGE);
+    expect([edge.statusCode, await opacities(edge.rawPayload)]).toEqual([200, [255, 0]]);
+    expect([edge.headers['cache-control'], edge.headers.vary]).toEqual([
+      expect.stringMatching(/^private/),
+      expect.stringContaining('Authorization'),
+    ]);
+    expect([(await get(INSIDE)).statusCode, (await get(OUTSIDE)).statusCode]).toEqual([200, 403]);
+    const map = await app.inject({ url: getMap('world,ours', box(EDGE), 300), headers });
+    expect(await opacities(map.rawPayload)).toEqual([255, 0]);
+    const content = `/api/v1/layers/ours/tiles/EPSG:4326/${EDGE.z}/${EDGE.x}/${EDGE.y}/content`;
+    expect((await app.inject({ url: content, headers })).statusCode).toBe(403);
+    await send('PUT', '/api/v1/users/vera', { areas: null });
+    expect((await get(OUTSIDE)).statusCode).toBe(200);
   });
 
   it('a key names its areas in the list, and an unknown area is refused by name', async () => {
