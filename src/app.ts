@@ -120,8 +120,8 @@ async function openAuth(settings: Settings, node: Node, env: ServerEnv, open: Cl
   node.pipeline.guardCredentials(enabled ? isOwn : async () => false);
   await node.followKeys(accounts.readerKeys);
   const access = await openAccess(settings, accounts, log);
-  const changes = await openFeeds(node, settings, accounts.audit, env, open);
-  return { ...access, accounts, changes };
+  const feeds = await openFeeds(node, settings, accounts.audit, env, open);
+  return { ...access, accounts, ...feeds };
 }
 
 const AWAY = 'the database cannot be reached; cached tiles are served from memory, others are not stored';

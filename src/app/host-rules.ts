@@ -27,10 +27,11 @@ export function createHostRules(settings: Settings, advice: (host: string) => st
   };
 }
 
-function hostsOf({ layers, changes }: Settings): ReadonlySet<string> {
+function hostsOf({ layers, changes, follow }: Settings): ReadonlySet<string> {
   return hostsNamedIn([
     ...layers.flatMap(({ source, updateSources }) => [source, updateSources]),
     ...changes,
+    ...follow,
   ]);
 }
 

@@ -5,12 +5,27 @@ import type { Settings } from '../config/settings.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
+import { auditFeed, openFollowing } from './open-following.ts';
 import type { openNode } from './open-node.ts';
 
 type Node = Awaited<ReturnType<typeof openNode>>;
 
-/** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */
+/** What a node hears from outside: data changes, and map servers that layers follow. */
 export async function openFeeds(
+  node: Node,
+  settings: Pick<Settings, 'changes' | 'follow'>,
+  audit: Pick<AuditLog, 'record' | 'recordWith'>,
+  env: Env,
+  open: ClosingStack,
+) {
+  return {
+    changes: await openChangeFeeds(node, settings, audit, env, open),
+    follow: await openFollowing(node, settings, audit, env, open),
+  };
+}
+
+/** It accepts webhooks, and while it leads it reads the others. */
+async function openChangeFeeds(
   { services, lead, applyChanges, notifier }: Node,
   { changes }: Pick<Settings, 'changes'>,
   audit: Pick<AuditLog, 'record'>,
@@ -30,16 +45,7 @@ export async function openFeeds(
       database,
       isDeclared: (layer) => catalog.layer(layer) !== null,
       apply: applyChanges,
-      audit: ({ feed, ...entry }) =>
-        audit.record({
-          phase: 'ended',
-          action: 'change',
-          actor: `feed:${feed}`,
-          account: `feed:${feed}`,
-          target: `feed:${feed}`,
-          outcome: 'done',
-          ...entry,
-        }),
+      audit: auditFeed(audit),
       stateChanged: (feed, state, message) => notifier.changeFeed(feed, state === 'ok' ? null : message),
       layersMissing: (feed, message) => notifier.changeFeed(feed, message, 'layers'),
       fetchDocument: async (url, validator, signal) => {
