@@ -2,12 +2,12 @@ import type { FollowSettings, LayerDocument, ServiceState } from '../changes/fol
 import { isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { readGeoServerDrawings } from '../import/geoserver-rest.ts';
+import { readCapabilities } from '../import/import-from.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
 import { matchesPattern } from '../lib/matches-pattern.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { requestManners } from '../sources/request-manners.ts';
 import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
-import { readCapabilities } from './import-settings.ts';
 
 interface ReaderOptions {
   readonly upstreams: UpstreamClient;

@@ -1,7 +1,7 @@
-import { type Lead, leadAlone } from '../../db/database.ts';
+import type { Lead } from '../../db/database.ts';
 import type { Env } from '../../lib/env.ts';
 import type { ChangeApplier } from '../apply-changes.ts';
-import type { FeedState } from '../change.ts';
+import type { Notifier } from '../deliveries/notifier.ts';
 import { type AuditChange, createFeedIntake } from '../feed-intake.ts';
 import { createFeedStore } from '../feed-store.ts';
 import { follow as followFeed } from '../feeds/polled-feed.ts';
@@ -14,23 +14,27 @@ interface FollowOptions extends Env, Omit<PassTools, 'store' | 'markTiles' | 'au
   readonly apply: ChangeApplier['apply'];
   readonly auditLayer: PassTools['audit'];
   readonly auditMark: AuditChange;
-  readonly stateChanged: (follow: string, state: FeedState, message: string | null) => void;
-  /** Alone when left out. */
-  readonly lead?: Lead;
+  readonly notifier: Pick<Notifier, 'changeFeed'>;
+  readonly lead: Lead;
 }
 
 export type FollowService = Awaited<ReturnType<typeof openFollow>>;
 
 /** Keeps layers in step with map servers. The leading node makes the passes; a pass on demand is made where it is requested. */
 export async function openFollow(options: FollowOptions) {
-  const { database, lead = leadAlone, clock } = options;
+  const { database, notifier, lead, clock } = options;
   const store = createFollowStore(database);
   const feeds = createFeedStore(database, clock);
   /** By name: passes of one process follow each other. */
   const running = new Map<string, Promise<unknown>>();
 
   const intakeOf = (name: string, layers: readonly string[]) =>
-    createFeedIntake(feedOf(name, layers), { ...options, store: feeds, audit: options.auditMark });
+    createFeedIntake(feedOf(name, layers), {
+      ...options,
+      store: feeds,
+      audit: options.auditMark,
+      stateChanged: (feed, state, message) => notifier.changeFeed(feed, state === 'ok' ? null : message),
+    });
 
   const tools: PassTools = {
     ...options,
