@@ -1,6 +1,7 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import { openDeclarations } from '../catalog/open-declarations.ts';
 import type { AuditChange } from '../changes/feed-intake.ts';
+import { openAreaWatch } from '../changes/open-area-watch.ts';
 import { openChanges } from '../changes/open-changes.ts';
 import type { NodeRole } from '../cluster/node-registry.ts';
 import type { Settings } from '../config/settings.ts';
@@ -43,8 +44,13 @@ export async function openNode(
   const following = await followOthers(opened, declarations.refreshCatalog);
   const node = { ...opened, ...following, ...(env.forkWorker && { forkWorker: env.forkWorker }) };
   const work = await openWork(node);
-  const { areas, groups } = settings;
-  return { ...node, ...work, areas, groups, ...(await openEditing({ ...node, ...work, announce })) };
+  const refreshAll = async () => {
+    await declarations.refreshCatalog();
+    await membership.peers?.waitForAllNodes();
+  };
+  const { readAreas: areas } = services;
+  open.use(openAreaWatch({ ...node, areas, apply: work.applyChanges, announce: refreshAll }));
+  return { ...node, ...work, ...(await openEditing({ ...node, ...work, announce })) };
 }
 
 /** What a node hears from outside: data changes, and map servers that layers follow. While it leads it reads both. */
