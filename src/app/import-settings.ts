@@ -43,6 +43,7 @@ export interface ImportedSettings {
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
   readonly groups: readonly object[];
+  readonly service: object | null;
   /** Feeds of the layers' `updateSources`, for a configuration file. */
   readonly changes: readonly object[];
   /** Body of `PUT /api/v1/quota`; null: it says nothing of a quota. */
@@ -217,12 +218,21 @@ async function importGeoWebCacheFolder(
   };
 }
 
-function checked({ areas = [], gridSets, layers, groups = [], report }: Imported): ImportedSettings {
+function checked({ areas = [], gridSets, layers, groups = [], service, report }: Imported): ImportedSettings {
   const { refused, ...usable } = checkImported({ areas, gridSets, layers });
   for (const { subject, message } of refused) report.about(subject).leftOut(WHOLE, message);
   const changes = usable.layers.flatMap((layer) => feedsOf(layer, usable.gridSets));
   const complete = completeGroups(groups, usable.layers, report);
-  return { ...usable, areas, groups: complete, changes, quota: null, users: [], report };
+  return {
+    ...usable,
+    areas,
+    groups: complete,
+    service: service ?? null,
+    changes,
+    quota: null,
+    users: [],
+    report,
+  };
 }
 
 function feedsOf(

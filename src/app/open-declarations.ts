@@ -2,12 +2,15 @@ import { openServiceSettings } from '../catalog/catalog-entries.ts';
 import { layersAbove } from '../catalog/tile-fates.ts';
 import { createTileRecords } from '../catalog/tile-records.ts';
 import type { ProcessFeed } from '../db/process-feed.ts';
+import type { ServiceDescription } from '../domain/service-description.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { NodeServices } from './open-node-services.ts';
 import { CATALOG } from './share-changes.ts';
 
 interface DeclarationParts {
   readonly clock: Clock;
+  /** Of the configuration file. */
+  readonly service: ServiceDescription;
   /** Null where there are no other processes. */
   readonly feed: ProcessFeed | null;
 }
@@ -22,7 +25,7 @@ export async function openDeclarations(services: NodeServices, parts: Declaratio
   const records = createTileRecords({ entries, catalog, clock });
   const redeclared = await records.declareAll();
   await declared.refresh();
-  const service = await openServiceSettings(entries);
+  const service = await openServiceSettings(entries, parts.service);
 
   /** Resolves when every process of this server has applied the change. */
   async function announce(): Promise<void> {

@@ -77,6 +77,7 @@ function createFileTaker(settings: Settings, { services, membership, declaration
       const other = await records.declareFixed(next.layers, next.gridSets);
       await declared.refresh();
       gridSetDocuments = next.gridSetDocuments;
+      await declarations.service.setFile(next.service);
       services.limiter.setUpstreams(next.upstreams);
       const changed = services.applySettings(next);
       reloaded = [...new Set([...changed, ...other])];

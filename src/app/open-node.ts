@@ -36,7 +36,7 @@ export async function openNode(
   const tools = { instance, feed, several, clock, log };
   const membership = await joinNodes(settings, database, roles, tools, open);
   const services = await openNodeServices(settings, database, membership, 'serve', env, open);
-  const declarations = await openDeclarations(services, { clock, feed });
+  const declarations = await openDeclarations(services, { clock, feed, service: settings.service });
   const stores = services.catalog.stores();
   const { pipeline, events } = services;
   const { peers } = membership;

@@ -37,6 +37,8 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     onMiss: 'source',
     updateSources: [],
     attribution: '',
+    keywords: [],
+    metadata: [],
     outside: null,
     retina: false,
     fullWMS: false,

@@ -194,6 +194,26 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
     title: z.string().optional().describe('Shown to users; the name when absent'),
     description: z.string().default(''),
     attribution: z.string().max(2000).default('').describe('Attribution that clients show beside the map'),
+    keywords: z.array(text).max(100).default([]).describe('For catalogues, in capabilities'),
+    metadata: z
+      .array(
+        z.strictObject({
+          url: httpAddress,
+          type: text.default('ISO19115:2003').describe('Standard of the metadata'),
+          format: text.default('application/xml').describe('Media type'),
+        }),
+      )
+      .max(20)
+      .default([])
+      .describe('Documents that describe the data, in capabilities'),
+    identifier: z
+      .strictObject({
+        authority: z.string().regex(/^[A-Za-z_][\w.-]*$/, 'must be a name such as EXAMPLE'),
+        url: httpAddress.describe('Address of the authority'),
+        value: text,
+      })
+      .optional()
+      .describe('Identifier of the data at an authority, in WMS capabilities'),
     source,
     formats: z
       .array(formatSchema)

@@ -69,7 +69,7 @@ function partsOf(all: ImportedSettings, parts: readonly string[]): ImportedSetti
   const has = (part: string) => parts.includes(part);
   return {
     ...all,
-    ...(!has('layers') && { layers: [], groups: [], areas: [], gridSets: [], changes: [] }),
+    ...(!has('layers') && { layers: [], groups: [], service: null, areas: [], gridSets: [], changes: [] }),
     ...(!has('quota') && { quota: null }),
     ...(!has('users') && { users: [] }),
   };
@@ -99,11 +99,12 @@ async function readFrom(
 }
 
 function writeYaml(
-  { areas, gridSets, layers, groups, changes, quota, users }: ImportedSettings,
+  { service, areas, gridSets, layers, groups, changes, quota, users }: ImportedSettings,
   flags: FlagValues,
   terminal: Terminal,
 ): number {
   const yaml = writeSettingsFile({
+    ...(service && { service }),
     ...(areas.length > 0 && { areas }),
     ...(gridSets.length > 0 && { gridSets }),
     layers: layers.map(({ updateSources: _, ...layer }) => layer),

@@ -50,6 +50,8 @@ export interface Imported {
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
   readonly groups?: readonly ImportedGroup[];
+  /** Service metadata. */
+  readonly service?: object | undefined;
   readonly report: ImportReport;
 }
 

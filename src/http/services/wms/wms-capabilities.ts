@@ -60,10 +60,26 @@ function service(version: WmsVersion, about: ServiceDescription): Markup {
   const limits = newer
     ? markup`<LayerLimit>${MAX_LAYERS}</LayerLimit><MaxWidth>${MAX_MAP_SIDE}</MaxWidth><MaxHeight>${MAX_MAP_SIDE}</MaxHeight>`
     : EMPTY;
-  return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>${about.title}</Title><Abstract>${about.description}</Abstract>${keywordList(about)}${address()}${tagged('Fees', about.fees)}${tagged('AccessConstraints', about.accessConstraints)}${limits}</Service>`;
+  return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>${about.title}</Title><Abstract>${about.description}</Abstract>${keywordList(about)}${address()}${contactInformation(about)}${tagged('Fees', about.fees)}${tagged('AccessConstraints', about.accessConstraints)}${limits}</Service>`;
 }
 
-function keywordList({ keywords }: ServiceDescription): Markup {
+/** WMS 1.3.0, 7.2.3; in the order of the schema and of the DTD. */
+function contactInformation({ contact, providerName }: ServiceDescription): Markup {
+  if (providerName === null && Object.keys(contact).length === 0) return EMPTY;
+  const address = [
+    ['AddressType', contact.addressType ?? 'postal'],
+    ['Address', contact.addressStreet],
+    ['City', contact.addressCity],
+    ['StateOrProvince', contact.addressAdministrativeArea],
+    ['PostCode', contact.addressPostalCode],
+    ['Country', contact.addressCountry],
+  ] as const;
+  const hasAddress = address.slice(1).some(([, text]) => text !== undefined);
+  const place = address.map(([name, text]) => tagged(name, text ?? ''));
+  return markup`<ContactInformation><ContactPersonPrimary>${tagged('ContactPerson', contact.individualName ?? '')}${tagged('ContactOrganization', providerName ?? '')}</ContactPersonPrimary>${tagged('ContactPosition', contact.positionName ?? null)}${hasAddress ? markup`<ContactAddress>${place}</ContactAddress>` : EMPTY}${tagged('ContactVoiceTelephone', contact.phoneNumber ?? null)}${tagged('ContactFacsimileTelephone', contact.faxNumber ?? null)}${tagged('ContactElectronicMailAddress', contact.addressEmail ?? null)}</ContactInformation>`;
+}
+
+function keywordList({ keywords }: { readonly keywords: readonly string[] }): Markup {
   if (keywords.length === 0) return EMPTY;
   return markup`<KeywordList>${keywords.map((word) => tagged('Keyword', word))}</KeywordList>`;
 }
@@ -139,14 +155,35 @@ function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
 <Name>${layer.name}</Name>
 <Title>${titleOf(layer)}</Title>
 ${tagged('Abstract', layer.description || null)}
+${keywordList(layer)}
 ${crsList(layer, version)}
 ${geographicBox(layer, version)}
 ${boundingBoxes(layer, version)}
 ${dimensions(layer, version)}
 ${layer.attribution === '' ? EMPTY : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
+${identifier(layer)}
+${layer.metadata.map((document) => metadataUrl(document, version))}
 ${stylesOf(layer).map((name, index) => style(layer, name, index === 0))}
 ${scaleElements(layer, version)}
 </Layer>`;
+}
+
+/** WMS 1.3.0, 7.2.4.6.12. */
+function identifier({ identifier: id }: Layer): Markup {
+  if (id === null) return EMPTY;
+  return markup`<AuthorityURL name="${id.authority}">${online(id.url)}</AuthorityURL><Identifier authority="${id.authority}">${id.value}</Identifier>`;
+}
+
+/** WMS 1.1.1, 7.1.4.5.10, has two names only. */
+const OLD_METADATA: Readonly<Record<string, string>> = { 'FGDC:1998': 'FGDC' };
+
+function metadataUrl({ url, type, format: media }: Layer['metadata'][number], version: WmsVersion): Markup {
+  const name = version === '1.3.0' ? type : (OLD_METADATA[type] ?? 'TC211');
+  return markup`<MetadataURL type="${name}">${format(media)}${online(url)}</MetadataURL>`;
+}
+
+function online(url: string): Markup {
+  return markup`<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${url}"/>`;
 }
 
 /** WMS 1.3.0, 7.2.4.6.9, and WMS 1.1.1, 7.1.4.5.8: there the diagonal of a pixel, in metres. */
