@@ -199,6 +199,7 @@ const PLACE = { kind: 'service', name: 'global' } as const;
 export async function openServiceSettings(
   entries: Pick<CatalogEntries, 'get' | 'put'>,
   fromFile: ServiceDescription,
+  announce: () => Promise<void> = async () => {},
 ) {
   let usual = fromFile;
   const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document, usual);
@@ -216,11 +217,12 @@ export async function openServiceSettings(
     get current(): ServiceDocument {
       return current;
     },
-    /** Durable when it returns. */
+    /** Durable, and announced, when it returns. */
     async change(change: Partial<ServiceDocument>, by: string): Promise<void> {
       const document = { ...current, ...change };
       await entries.put({ ...PLACE, document, changedBy: by });
       current = document;
+      await announce();
     },
   };
 }

@@ -44,6 +44,11 @@ export interface ImportedGroup {
   readonly layers: readonly string[];
 }
 
+export interface ImportedUser {
+  readonly name: string;
+  readonly role: 'admin' | 'viewer';
+}
+
 /** The result, in the configuration file's form. Not validated: the configuration's reader does that. */
 export interface Imported {
   readonly areas?: readonly ImportedDocument[];
@@ -52,6 +57,9 @@ export interface Imported {
   readonly groups?: readonly ImportedGroup[];
   /** Service metadata. */
   readonly service?: object | undefined;
+  /** Body of `PUT /api/v1/quota`; null or absent: it says nothing of a quota. */
+  readonly quota?: object | null;
+  readonly users?: readonly ImportedUser[];
   readonly report: ImportReport;
 }
 
