@@ -100,7 +100,7 @@ export function readService(information: WireElement): ServiceDescription {
   return {
     title: filledText(information, 'title') ?? DEFAULT_SERVICE.title,
     description: filledText(information, 'description') ?? '',
-    keywords: (entriesOf(information, 'keywords', ['string']) ?? []).map(textOf),
+    keywords: (entriesOf(information, 'keywords', ['string', 'keyword']) ?? []).map(textOf),
     fees: filledText(information, 'fees'),
     accessConstraints: filledText(information, 'accessConstraints'),
     providerName: filledText(provider, 'providerName'),

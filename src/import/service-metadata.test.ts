@@ -58,7 +58,7 @@ sources: { s: { type: wms, req: { url: 'http://maps.test/wms', layers: a } } }`)
 it('metadata of GeoWebCache’s service and layers are those of the file', () => {
   const root = readXml(
     `<gwcConfiguration>
-<serviceInformation><title>Maps</title><keywords><string>tiles</string></keywords>
+<serviceInformation><title>Maps</title><keywords><keyword>tiles</keyword></keywords>
 <serviceProvider><providerName>Acme</providerName><serviceContact><individualName>Ann</individualName></serviceContact></serviceProvider>
 <fees>NONE</fees></serviceInformation>
 <layers><wmsLayer><name>a</name>

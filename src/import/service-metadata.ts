@@ -96,7 +96,7 @@ export function geoWebCacheService(root: WireElement): object | undefined {
 /** `keywords` and `metadataURLs` of a layer of GeoWebCache. */
 export function geoWebCacheMetadata(layer: WireElement): object {
   const about = onlyChild(layer, 'metaInformation');
-  const keywords = about ? (entriesOf(about, 'keywords', ['string']) ?? []).map(textOf) : [];
+  const keywords = about ? (entriesOf(about, 'keywords', ['string', 'keyword']) ?? []).map(textOf) : [];
   const metadata = childrenNamed(layer, 'metadataURLs')
     .flatMap(({ children }) => children)
     .flatMap((one) => {
