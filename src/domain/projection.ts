@@ -65,6 +65,11 @@ export function definitionOf({ srs, projection }: Pick<GridSet, 'srs' | 'project
   return sameSrs(srs, WEB_MERCATOR) ? '+proj=merc +R=6378137 +units=m +no_defs' : definitionOfSrs(srs);
 }
 
+/** Whether its x is the longitude, so that places beyond 180° have one too. */
+export function isCylindrical(projection: Projection): boolean {
+  return projection === degrees || projection === webMercator;
+}
+
 /** By EPSG code, as far as we know it ourselves. */
 export function projectionOfSrs(srs: number): Projection | null {
   if (srs === DEGREES) return degrees;

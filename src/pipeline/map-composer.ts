@@ -2,18 +2,25 @@ import { setMaxListeners } from 'node:events';
 import type { Bounds } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
+import type { GridSubset } from '../domain/grid-subset.ts';
+import type { Crs } from '../domain/pixel-mesh.ts';
+import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { type Clock, ifLate, systemClock } from '../lib/clock.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { withConcurrency } from '../lib/yielding.ts';
-import { createMapDrawer, type DrawMap, type DrawnMap } from '../raster/draw-map.ts';
+import { createMapDrawer, type DrawMap, type DrawnMap, type ReadTiles } from '../raster/draw-map.ts';
 import type { Colour } from '../raster/encode-map.ts';
-import { type MapPlan, planMap } from './map-plan.ts';
+import type { TilePosition } from '../raster/warp-layer.ts';
+import { planMap, sourcePixelsOf } from './map-plan.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
+import { planWarp } from './warp-plan.ts';
 
 export interface MapRequest {
-  /** The first at the bottom; all in one CRS. None makes an empty picture. */
+  /** The first at the bottom. None makes an empty picture. */
   readonly layers: readonly ResolvedTileSet[];
+  /** Of the map: layers in another one are warped. Absent: that of all layers. */
+  readonly crs?: Crs;
   /** In the units of that CRS, x before y. */
   readonly bounds: Bounds;
   readonly width: number;
@@ -77,14 +84,23 @@ export function createMapComposer(
     const { width, height, format, background, signal } = request;
     const reading = createMapReading(pipeline, signal);
     const planned = request.layers.flatMap((tiles) => {
-      const plan = planMap(tiles.subset, request, request.layers.length);
-      return plan ? [{ ...plan, readRow: (row: number) => reading.readRow(tiles, plan, row) }] : [];
+      const plan = planLayer(tiles.subset, request);
+      return plan ? [{ ...plan, tiles }] : [];
     });
     const layers = planned.map(({ layer }) => layer);
-    const readRow = async (layer: number, row: number) => (await planned[layer]?.readRow(row)) ?? [];
-    const drawn = await draw({ layers, width, height, format, background }, readRow, signal);
+    const read: ReadTiles = async (at, positions) => {
+      const plan = planned[at];
+      return plan ? await reading.readTiles(plan.tiles, plan.z, positions) : [];
+    };
+    const drawn = await draw({ layers, width, height, format, background }, read, signal);
     return { ...drawn, ...reading.summary() };
   }
+}
+
+function planLayer(subset: GridSubset, request: MapRequest) {
+  const { crs, layers } = request;
+  if (!crs || sameSrs(crs.srs, subset.gridSet.srs)) return planMap(subset, request, layers.length);
+  return planWarp(subset, request, crs, sourcePixelsOf(layers.length));
 }
 
 /** Opaque pictures hide those below: of a layer that is named several times, only the last is visible. */
@@ -139,7 +155,7 @@ interface MapOrigin {
 const OUTCOMES: readonly CacheOutcome[] = ['STALE', 'BYPASS', 'MISS', 'HIT'];
 const READS_AT_ONCE = 16;
 
-/** Reads the tiles of one map, a row of tiles at a time, and keeps account of them. */
+/** Reads the tiles of one map, some at a time, and keeps account of them. */
 function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSignal) {
   const outcomes = new Set<CacheOutcome>();
   let newest: number | null = null;
@@ -170,13 +186,15 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
       const outcome = OUTCOMES.find((one) => outcomes.has(one)) ?? null;
       return { zoom: deepest, createdAt: newest, outcome, standIn: stretched, warning: said };
     },
-    /** From the left; `row` counts from the top of the plan. */
-    async readRow(tiles: ResolvedTileSet, { z, rect }: MapPlan, row: number): Promise<readonly Buffer[]> {
-      const y = rect.minY + row;
-      const bytes = new Array<Buffer>(rect.maxX - rect.minX + 1);
-      await withConcurrency(bytes.keys(), READS_AT_ONCE, async (column) => {
+    async readTiles(
+      tiles: ResolvedTileSet,
+      z: number,
+      positions: readonly TilePosition[],
+    ): Promise<readonly Buffer[]> {
+      const bytes = new Array<Buffer>(positions.length);
+      await withConcurrency(positions.entries(), READS_AT_ONCE, async ([index, { x, y }]) => {
         signal.throwIfAborted();
-        bytes[column] = await readTile(tiles, { z, x: rect.minX + column, y });
+        bytes[index] = await readTile(tiles, { z, x, y });
       });
       return bytes;
     },

@@ -3,6 +3,7 @@ import type { Format } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
+import type { TilePixels } from '../domain/pixel-sampler.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { OldCache } from './old-cache.ts';
 
@@ -118,9 +119,6 @@ export interface TileSource {
   vectorLayers?(signal: AbortSignal): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }
-
-/** RGBA, row by row, not premultiplied; of the grid set's tile size. */
-export type TilePixels = Buffer;
 
 export interface LayerTile {
   readonly pixels: TilePixels;
