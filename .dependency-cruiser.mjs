@@ -76,16 +76,9 @@ const HOMES = [
   { library: 'topojson-client', home: '^src/sources/world/' },
 ];
 
-/** Folders of `src/http`, and which of the others each may import. Files beside them are open to all. */
-const HTTP_DOORS = {
-  hits: ['auth', 'services', 'metrics'],
-  auth: ['hits'],
-  services: ['hits', 'auth', 'pages'],
-  pages: ['auth', 'services'],
-  metrics: [],
-  api: ['hits', 'auth', 'services', 'pages', 'metrics'],
-  gwc: ['hits', 'auth', 'services', 'pages', 'metrics', 'api'],
-};
+/** Folders of `src/http`: each may import those before it, and files beside them that are not at the top. */
+const HTTP_FOLDERS = ['auth', 'metrics', 'hits', 'services', 'pages', 'api', 'gwc'];
+const HTTP_TOP = '^src/http/(http-app|routes|server)\\.ts$';
 
 const TESTS = '\\.test\\.ts$';
 const SOURCES = `sources/(${DRIVERS.sources.join('|')})`;
@@ -101,13 +94,22 @@ const roomRules = Object.entries(DOORS).map(([room, allowed]) => ({
   },
 }));
 
-const httpRules = Object.entries(HTTP_DOORS).map(([folder, allowed]) => ({
-  name: `doors-of-http-${folder}`,
-  comment: `src/http/${folder} may import ${allowed.join(', ') || 'no other folder'} of src/http.`,
-  severity: 'error',
-  from: { path: `^src/http/${folder}/`, pathNot: TESTS },
-  to: { path: '^src/http/[^/]+/', pathNot: `^src/http/(${[folder, ...allowed].join('|')})/` },
-}));
+const httpRules = [
+  ...HTTP_FOLDERS.map((folder, at) => ({
+    name: `doors-of-http-${folder}`,
+    comment: `src/http/${folder} imports no folder above it.`,
+    severity: 'error',
+    from: { path: `^src/http/${folder}/`, pathNot: TESTS },
+    to: { path: `^src/http/(${HTTP_FOLDERS.slice(at + 1).join('|') || '$'})/|${HTTP_TOP}` },
+  })),
+  {
+    name: 'doors-of-http',
+    comment: 'What all folders of src/http use imports only auth of them.',
+    severity: 'error',
+    from: { path: '^src/http/[^/]+\\.ts$', pathNot: `${HTTP_TOP}|${TESTS}` },
+    to: { path: `^src/http/(${HTTP_FOLDERS.slice(1).join('|')})/|${HTTP_TOP}` },
+  },
+];
 
 const libraryRules = HOMES.map(({ library, home }) => ({
   name: `home-of-${library}`,

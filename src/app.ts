@@ -29,6 +29,7 @@ import type { Settings } from './config/settings.ts';
 import { openDatabase } from './db/open-database.ts';
 import { misconfigured } from './domain/errors.ts';
 import { openAccessLog } from './http/access-log.ts';
+import type { ImportDeps } from './http/api/route-deps.ts';
 import {
   type Access,
   createAccountAccess,
@@ -39,7 +40,6 @@ import { isLoopbackHost } from './http/auth/peer.ts';
 import { openHttpServer } from './http/http-app.ts';
 import { openEventLoopWatch, processUsage } from './http/metrics/process-metrics.ts';
 import { listWebAssets, type WebAsset } from './http/pages/web-assets.ts';
-import type { ImportDeps } from './http/route-deps.ts';
 import type { HttpServer } from './http/server.ts';
 import type { ClosingStack } from './lib/closing-stack.ts';
 import { Counters } from './lib/counters.ts';

@@ -12,7 +12,7 @@ import {
 import type { Settings } from '../config/settings.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { everySubset } from '../domain/layer.ts';
-import type { Reloaded } from '../http/route-deps.ts';
+import type { Reloaded } from '../http/api/route-deps.ts';
 import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 
 export interface ConfigFileParts {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
-import type { StoreDescription } from '../http/route-deps.ts';
+import type { StoreDescription } from '../http/api/route-deps.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { systemRandom } from '../lib/random.ts';
 import { driverOf, openStore, type StoreSettings } from '../storage/drivers.ts';

@@ -1,9 +1,7 @@
 /** Counts the requested pages in an access log. The server resolves addresses to tiles. */
-import { createReadStream } from 'node:fs';
 import type { ApiResponse } from '../app/api-response.ts';
-import { cutLines } from '../lib/cut-lines.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
-import { misuse } from './command.ts';
+import { answeredRequests } from './access-log.ts';
 import { readResponse, type ServerClient } from './server-client.ts';
 
 type TileAddresses = ApiResponse<'POST /api/v1/tile-addresses'>;
@@ -24,16 +22,10 @@ interface CountedSet {
 /** Different addresses that are sent together; a body has at most 64 KiB. */
 const MAX_ADDRESSES = 500;
 const MAX_CHARACTERS = 40_000;
-/** Longer addresses are not tiles. */
-const MAX_ADDRESS = 2000;
-/** The rest of a longer line is left out. */
-const MAX_LINE = 16_384;
 /** Pages of a tile set; rare ones make room for others. */
 const MAX_PAGES = 50_000;
 const MAX_SENT = 3000;
-const STANDARD_INPUT = '-';
 
-/** `file`: Combined Log Format or lines of JSON, in any mixture; `-` is standard input. */
 export async function pagesInLog(client: ServerClient, file: string, layer: string) {
   const sets = new Map<string, CountedSet>();
   const counts = { requests: 0, tiles: 0 };
@@ -58,9 +50,7 @@ export async function pagesInLog(client: ServerClient, file: string, layer: stri
     }
   }
 
-  for await (const line of linesOf(file)) {
-    const address = tileRequestIn(line);
-    if (address === null) continue;
+  for await (const address of answeredRequests(file, 'from-log')) {
     counts.requests++;
     if (!waiting.has(address)) characters += address.length + 3;
     waiting.set(address, (waiting.get(address) ?? 0) + 1);
@@ -68,17 +58,6 @@ export async function pagesInLog(client: ServerClient, file: string, layer: stri
   }
   await resolve();
   return { ...counts, sets: [...sets.values()].map(usedTileSet).sort((a, b) => b.requests - a.requests) };
-}
-
-async function* linesOf(file: string): AsyncGenerator<string> {
-  const input = file === STANDARD_INPUT ? process.stdin : createReadStream(file);
-  try {
-    yield* cutLines(input.setEncoding('utf8'), MAX_LINE);
-  } catch (error) {
-    throw misuse(
-      `--from-log ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
 }
 
 function sorted({ pages }: CountedSet): readonly [string, number][] {
@@ -94,30 +73,4 @@ function usedTileSet(counted: CountedSet): UsedTileSet {
     });
   const requests = [...counted.pages.values()].reduce((sum, times) => sum + times, 0);
   return { set: counted.set, requests, uses };
-}
-
-/** `… "GET /tiles/… HTTP/1.1" 200 …` */
-const COMBINED = /"(?:GET|HEAD) (\S+)(?: HTTP\/[\d.]+)?" (\d{3}) /;
-
-/** The address of a request that was answered with a picture or 304; null: another request, or a damaged line. */
-export function tileRequestIn(line: string): string | null {
-  const [address = '', status = 0] = line.startsWith('{') ? jsonRequest(line) : combinedRequest(line);
-  const wasAnswered = (status >= 200 && status < 300) || status === 304;
-  return wasAnswered && address !== '' && address.length <= MAX_ADDRESS ? address : null;
-}
-
-function combinedRequest(line: string): [string?, number?] {
-  const [, address = '', status] = COMBINED.exec(line) ?? [];
-  return [address.replace(/\\x([0-9a-f]{2})/gi, '%$1'), Number(status)];
-}
-
-/** As Tilewarden writes it: `method`, `path`, `status`. */
-function jsonRequest(line: string): [string?, number?] {
-  try {
-    const { method, path, status } = JSON.parse(line) as Record<string, unknown>;
-    const reads = method === 'GET' || method === 'HEAD';
-    return reads && typeof path === 'string' ? [path, Number(status)] : [];
-  } catch {
-    return [];
-  }
 }

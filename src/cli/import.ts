@@ -18,6 +18,7 @@ import {
   misuse,
   type Terminal,
 } from './command.ts';
+import { COMPARE_FLAGS, compare } from './compare.ts';
 import { amountOf } from './format.ts';
 import { type ServerClient, ServerRefusal, serverClientFor } from './server-client.ts';
 
@@ -30,7 +31,7 @@ export const importCommand: Command = {
   name: 'import',
   summary:
     'read layers from a WMS, a WMTS or another program’s configuration, as YAML or into a running server',
-  operands: { usage: 'FILE | FOLDER | URL', least: 1, most: 1 },
+  operands: { usage: 'FILE | FOLDER | URL', least: 0, most: 1 },
   flags: [
     flag('layer', 'NAME', 'only this layer of a URL; may be repeated', true),
     flag('output', 'FILE', 'write the YAML to a new file'),
@@ -39,10 +40,14 @@ export const importCommand: Command = {
     flag('apply', null, 'declare everything in the running server; prints no YAML'),
     flag('replace', null, 'with --apply: replace layers and grid sets of the same name'),
     flag('quiet', null, 'report only what was changed and left out'),
+    ...COMPARE_FLAGS,
     ...CLIENT_FLAGS,
   ],
   async run(flags, terminal, args) {
     const [source = ''] = args.operands;
+    if (flags.compare !== undefined) return compare(flags, terminal, source);
+    if (flags.requests !== undefined) throw misuse('--requests requires --compare.');
+    if (source === '') throw misuse('Name a file, a folder or an address to import, or use --compare.');
     checkFlags(flags);
     const parts = args.repeated.get('only') ?? PARTS;
     const all = await readFrom(source, flags, args.repeated.get('layer') ?? null);

@@ -129,7 +129,7 @@ function reasonOf(error: unknown): string {
   return UNREACHABLE[errorCode(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
 }
 
-function authorizationOf(credentials: Credentials): string {
+export function authorizationOf(credentials: Credentials): string {
   if (credentials.kind === 'token') return `Bearer ${credentials.token}`;
   const { user, password } = credentials;
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;

@@ -1,11 +1,11 @@
 import { misconfigured } from '../domain/errors.ts';
 import type { AccessLog } from './access-log.ts';
+import type { RouteDeps } from './api/route-deps.ts';
 import { createTrafficSeries, mergeSeries } from './api/series.ts';
 import type { Access } from './auth/access.ts';
 import { isLoopbackHost } from './auth/peer.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
-import type { RouteDeps } from './route-deps.ts';
 import { createRoutes } from './routes.ts';
 import {
   createHttpAppOver,

@@ -1,6 +1,7 @@
 import { bindRoutes } from './api/api-route.ts';
 import { API_ROUTES } from './api/api-routes.ts';
 import { oidcLoginRoutes } from './api/oidc-login.ts';
+import type { RouteDeps } from './api/route-deps.ts';
 import { CallerPlaces } from './auth/caller-places.ts';
 import { GWC_ROUTES } from './gwc/gwc-routes.ts';
 import type { HttpLimits } from './limits.ts';
@@ -9,7 +10,6 @@ import { answerAlive, createReadiness } from './metrics/probes.ts';
 import { demoRoutes, layerPageRoutes } from './pages/layer-page.ts';
 import { assetRoutes } from './pages/web-assets.ts';
 import { publicRoute, type Route } from './route.ts';
-import type { RouteDeps } from './route-deps.ts';
 import { createTileFinder } from './services/find-tile.ts';
 import { kmlRoutes } from './services/kml/kml-routes.ts';
 import { openServices } from './services/open-services.ts';

@@ -14,11 +14,10 @@ import { createProxyTrust } from './auth/peer.ts';
 import { connectionOf } from './context.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from './hits/dispatcher.ts';
 import { openFront } from './hits/front.ts';
-import { createRouter } from './hits/router.ts';
+import { createRouter, type Rewrite } from './hits/router.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
 import { type HttpProblemCode, statusOf } from './problems.ts';
 import type { Route } from './route.ts';
-import type { Rewrite } from './services/compatibility.ts';
 
 export interface HttpServerOptions {
   readonly host: string;

@@ -20,6 +20,7 @@ import { createGridSet } from '../domain/grid-set.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import { systemClock } from '../lib/clock.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { metatileWith, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
@@ -359,7 +360,14 @@ async function shownBy(
   signal?: AbortSignal,
 ): Promise<Shown> {
   const { bytes } = await pipeline.read(resolveTileSet(bound, NAMED), tile, signal);
-  const { pixels } = await decodeImage(bytes, { maxPixels: SIZE * SIZE });
+  return getOrCreate(pictures, bytes.toString('latin1'), () => shownIn(bytes));
+}
+
+/** By their bytes: histories show the same few again and again, and to decode one takes longer than to read it. */
+const pictures = new Map<string, Promise<Shown>>();
+
+async function shownIn(picture: Buffer): Promise<Shown> {
+  const { pixels } = await decodeImage(picture, { maxPixels: SIZE * SIZE });
   return { declaration: pixels[0] ?? 0, version: pixels[1] ?? 0, drawnAt: pixels[2] ?? 0 };
 }
 

@@ -4,13 +4,22 @@ import { isRecord } from '../lib/value-path.ts';
 import { arcgisDriver } from './arcgis/arcgis-source.ts';
 import { archiveDriver } from './archive/archive-source.ts';
 import { createLayersDriver, layerDriver } from './layers/layers-source.ts';
+import { ogcApiTilesDriver } from './ogcapi-tiles/ogcapi-tiles-source.ts';
 import type { SourceDriver, SourcePart } from './source-driver.ts';
 import { wmsDriver } from './wms/wms-source.ts';
 import { wmtsDriver } from './wmts/wmts-source.ts';
 import { worldDriver } from './world/world-source.ts';
 import { xyzDriver } from './xyz/xyz-source.ts';
 
-const PART_DRIVERS = [wmsDriver, wmtsDriver, xyzDriver, arcgisDriver, archiveDriver, worldDriver] as const;
+const PART_DRIVERS = [
+  wmsDriver,
+  wmtsDriver,
+  xyzDriver,
+  arcgisDriver,
+  ogcApiTilesDriver,
+  archiveDriver,
+  worldDriver,
+] as const;
 
 type PartSchemas = DriverSchemas<typeof PART_DRIVERS>;
 /** Sources that have pictures of their own. */

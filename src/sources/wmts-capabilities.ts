@@ -33,7 +33,7 @@ export interface TileMatrixSet {
   readonly matrices: readonly TileMatrix[];
 }
 
-interface MatrixSetLink {
+export interface MatrixSetLink {
   readonly set: TileMatrixSet;
   /** By matrix. None for a matrix: all of it. */
   readonly limits: ReadonlyMap<string, TileRect>;

@@ -18,6 +18,7 @@ import { temporaryFolder } from '../e2e/server.ts';
 import { LAYER, type TaskServer, tilesOf } from '../e2e/task-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type FaultMode, type FaultProxy, openFaultProxy } from '../fixtures/fault-proxy.ts';
+import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { inLength } from '../fixtures/length.ts';
 import { openTestPostgres } from '../fixtures/postgres.ts';
 import type { PostgresCluster } from '../fixtures/postgres-cluster.ts';
@@ -82,7 +83,8 @@ function startOn(
   cluster: Cluster,
   { name, data, clock, proxy }: Omit<Member, 'server' | 'fault' | 'cutOff'>,
 ) {
-  const env = { NODE_OPTIONS: `--import ${JUMPING_CLOCK}`, JUMPING_CLOCK: clock };
+  const NODE_OPTIONS = `${CHEAP_PASSWORDS.NODE_OPTIONS} --import ${JUMPING_CLOCK}`;
+  const env = { NODE_OPTIONS, JUMPING_CLOCK: clock };
   return cluster.serve({ name, data, env, database: proxy.address, workers: 1, expectedLog: ANY_LOG });
 }
 

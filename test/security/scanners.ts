@@ -9,7 +9,7 @@ import { readGeoRss } from '../../src/changes/feeds/read-georss.ts';
 import { isSigned } from '../../src/changes/feeds/webhook-signature.ts';
 import { mergePlaces } from '../../src/changes/merge-places.ts';
 import { readTile } from '../../src/changes/places-of-tiles.ts';
-import { tileRequestIn } from '../../src/cli/access-log-pages.ts';
+import { tileRequestIn } from '../../src/cli/access-log.ts';
 import { createDocumentReader } from '../../src/config/document-reader.ts';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { readInstant, readPeriod } from '../../src/domain/iso-time.ts';

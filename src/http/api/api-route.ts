@@ -19,9 +19,9 @@ import type { CallerPlaces } from '../auth/caller-places.ts';
 import type { ChangeNote, Context } from '../context.ts';
 import { jsonResponse, NOTHING, type Response } from '../response.ts';
 import type { Method, Route, RouteDescription, RouteRole } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
 import type { TileFinder } from '../services/find-tile.ts';
 import { checkBody, isDryRun, NO_QUERY, readJson, readQuery } from './read-body.ts';
+import type { RouteDeps } from './route-deps.ts';
 
 /** An entry's options besides name, role, summary and handler. */
 export interface Shape extends Omit<RouteDescription, 'summary'> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import type { TaskEstimate } from '../../tasks/task-service.ts';
-import type { RouteDeps } from '../route-deps.ts';
+import type { RouteDeps } from './route-deps.ts';
 import { count } from './values.ts';
 
 const fits = z

@@ -5,12 +5,12 @@ import { createLoginSeal, LOGIN_LASTS_MS } from '../../access/pending-login.ts';
 import { UnavailableError } from '../../lib/unavailable-error.ts';
 import { cookieIn, sessionCookie } from '../auth/access.ts';
 import type { Context } from '../context.ts';
-import { html } from '../pages/html.ts';
-import { createPageWriter } from '../pages/page.ts';
+import { html } from '../html.ts';
+import { createPageWriter } from '../page.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import type { Response } from '../response.ts';
 import { publicRoute, type Route } from '../route.ts';
-import type { RouteDeps } from '../route-deps.ts';
+import type { RouteDeps } from './route-deps.ts';
 
 const BEGIN = '/login/oidc';
 const END = `${BEGIN}/callback`;

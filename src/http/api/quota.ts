@@ -18,9 +18,9 @@ import {
 } from '../../quota/quota-configuration.ts';
 import type { UsageReport } from '../../quota/quota-service.ts';
 import type { LayerUsage } from '../../quota/usage-report.ts';
+import { isSameVersion } from '../negotiate.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, type Response } from '../response.ts';
-import { isSameVersion } from '../services/negotiate.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { amount, count, name, parameters, tileSetName, time, wholeNumber } from './values.ts';
 

@@ -1,7 +1,6 @@
 import type { AuditLog } from '../../access/audit-log.ts';
 import { accountOf } from '../../access/caller.ts';
 import type { Context } from '../context.ts';
-import type { Match } from '../hits/router.ts';
 import { HttpProblem, problemOf } from '../problems.ts';
 import type { Response } from '../response.ts';
 import type { Route } from '../route.ts';
@@ -38,12 +37,12 @@ export function noteDenial(
   audit: AuditSink,
   context: Context,
   method: string,
-  match: Match,
+  { route }: { readonly route: Route | null },
   error: unknown,
 ): void {
   const denied = error instanceof HttpProblem && (error.code === 'forbidden' || error.code === 'cross-site');
   if (!denied || !context.caller || method === 'GET' || method === 'HEAD') return;
-  const action = match.route ? `${method} ${match.route.path}` : method;
+  const action = route ? `${method} ${route.path}` : method;
   audit.note({ ...draftOf(action, context), phase: 'ended', outcome: 'refused', status: 403 });
 }
 

@@ -17,7 +17,7 @@ import type { ApiDeps, Call } from '../api/api-route.ts';
 import { mayView, requireLayerScope } from '../auth/layer-visibility.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
 import { authorIn } from '../context.ts';
-import { html, pageResponse } from '../pages/html.ts';
+import { html, pageResponse } from '../html.ts';
 import { HttpProblem } from '../problems.ts';
 import { contentResponse, textResponse } from '../response.ts';
 import { parametersField, refuseEmptyParameters } from './seed-request.ts';

@@ -3,12 +3,12 @@ import { type DocumentNode, double, leaf, nodeOf } from '../../geowebcache/docum
 import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
+import type { Reloaded, StoreDescription } from '../api/route-deps.ts';
 import { FORM, requireMediaType } from '../auth/request-body.ts';
+import { type Html, html, pageResponse } from '../html.ts';
 import type { TileCountSeries } from '../metrics/tile-counts.ts';
-import { type Html, html, pageResponse } from '../pages/html.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { textResponse } from '../response.ts';
-import type { Reloaded, StoreDescription } from '../route-deps.ts';
 import { warningHeader } from './layers.ts';
 import { documentResponse, listResponse, readRoot } from './representation.ts';
 

@@ -9,7 +9,7 @@ import type { ApiDeps, Call } from '../api/api-route.ts';
 import { ownUnfinished } from '../api/task-filter.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
 import { authorIn, type Context } from '../context.ts';
-import { html, pageResponse } from '../pages/html.ts';
+import { html, pageResponse } from '../html.ts';
 import { contentResponse, type Headers, type Response, textResponse, withHeaders } from '../response.ts';
 import { readSeedForm, readSeedRequest } from './seed-request.ts';
 

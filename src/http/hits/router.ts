@@ -3,7 +3,9 @@ import type { PathParams, Target } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { slashAdded } from '../response.ts';
 import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
-import type { Rewrite } from '../services/compatibility.ts';
+
+/** Our address for one of another program, both without a prefix; null: it is none of theirs. */
+export type Rewrite = (path: string, query: string) => string | null;
 
 export interface Match extends Target {
   readonly kind: 'found' | 'method-not-allowed' | 'unknown' | 'malformed';

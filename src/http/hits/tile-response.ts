@@ -11,9 +11,9 @@ import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
 import type { CachedTile, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import type { Context } from '../context.ts';
+import { acceptsGzip, isNotModified, validated } from '../negotiate.ts';
 import { HttpProblem } from '../problems.ts';
 import { type Response, withHeaders } from '../response.ts';
-import { acceptsGzip, isNotModified, validated } from '../services/negotiate.ts';
 import { blankHeaders, createTileResponses, headerText, keyHeaders } from './tile-headers.ts';
 
 /**

@@ -8,7 +8,7 @@ import {
   layerNamed,
   tileResponse,
 } from '../../../test/fixtures/http-app.ts';
-import { acceptsGzip } from '../services/negotiate.ts';
+import { acceptsGzip } from '../negotiate.ts';
 
 const VECTOR = format('application/vnd.mapbox-vector-tile');
 const TILE = vectorTile('roads');

@@ -8,14 +8,14 @@ import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { cacheControlOf } from '../auth/layer-visibility.ts';
 import { carryKey } from '../auth/reader-key.ts';
 import type { Context } from '../context.ts';
+import { EMPTY, type Html, html } from '../html.ts';
+import { createPageWriter } from '../page.ts';
 import { withHeaders } from '../response.ts';
 import { type Handler, publicRoute, type Route } from '../route.ts';
 import { parametersOf } from '../services/kvp.ts';
 import { titleOf } from '../services/layer-facts.ts';
 import { layerFor } from '../services/tiles.ts';
 import { addressPart, type Keyed, type Snippet, snippetsFor } from './client-snippets.ts';
-import { EMPTY, type Html, html } from './html.ts';
-import { createPageWriter } from './page.ts';
 
 /** `/layers/{layer}`: the layer's properties, and how to add it to each map client. */
 export function layerPageRoutes(catalog: Pick<Catalog, 'layer'>): readonly Route[] {

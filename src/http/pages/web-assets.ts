@@ -4,9 +4,9 @@ import { dirname, extname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Context } from '../context.ts';
+import { acceptsGzip, validated } from '../negotiate.ts';
 import { type Response, slashAdded, withHeaders } from '../response.ts';
 import { publicRoute, type Route } from '../route.ts';
-import { acceptsGzip, validated } from '../services/negotiate.ts';
 
 export type WebAsset = ReturnType<typeof createWebAsset>;
 

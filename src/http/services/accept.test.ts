@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseMediaType } from './negotiate.ts';
+import { chooseMediaType } from '../negotiate.ts';
 
 const OFFERED = ['image/png', 'image/jpeg', 'image/webp'];
 

@@ -4,9 +4,7 @@ import { formatOf } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import { isWebMercator, sameSrs } from '../../domain/srs.ts';
-
-/** Our address for one of another program, both without a prefix; null: it is none of theirs. */
-export type Rewrite = (path: string, query: string) => string | null;
+import type { Rewrite } from '../hits/router.ts';
 
 type Layers = Pick<Catalog, 'layer'>;
 /** By name; decoded. */

@@ -15,9 +15,9 @@ import { collectYielding } from '../../lib/yielding.ts';
 import { areOpen, cacheControlOf, isOpen, visibleLayers } from '../auth/layer-visibility.ts';
 import { withKeyInAddresses } from '../auth/reader-key.ts';
 import type { Context } from '../context.ts';
-import type { Html as Markup } from '../pages/html.ts';
+import type { Html as Markup } from '../html.ts';
+import { acceptsGzip, isNotModified, validated } from '../negotiate.ts';
 import type { Headers, Response, Streamer } from '../response.ts';
-import { acceptsGzip, isNotModified, validated } from './negotiate.ts';
 
 export interface LayerDocument {
   readonly write: DocumentWriter;

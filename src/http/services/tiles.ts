@@ -8,11 +8,11 @@ import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { isOpenTo, requireVisible } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
+import { formatAccepted } from '../negotiate.ts';
 import { type Response, withHeaders } from '../response.ts';
 import type { Handler } from '../route.ts';
 import { parametersOf } from './kvp.ts';
 import { webMercatorSubset } from './layer-facts.ts';
-import { formatAccepted } from './negotiate.ts';
 import type { Services } from './open-services.ts';
 
 /** `/tiles/{layer}[/{gridSet}]/{z}/{x}/{tile}` */

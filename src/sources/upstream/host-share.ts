@@ -68,7 +68,8 @@ export class HostShare {
   #alone = false;
   #places = 0;
   #renewedAt = Number.NEGATIVE_INFINITY;
-  #failing = false;
+  /** Renewals in a row that failed. */
+  #failures = 0;
   #running: Promise<void> | null = null;
 
   constructor(options: HostShareOptions) {
@@ -78,7 +79,7 @@ export class HostShare {
   get places(): number {
     const { clock } = this.#options;
     if (clock.monotonic() - this.#renewedAt < VALID_FOR) return this.#places;
-    return this.#failing ? PLACES_WITHOUT_DATABASE : 0;
+    return this.#failures > 0 ? PLACES_WITHOUT_DATABASE : 0;
   }
 
   want(): void {
@@ -107,13 +108,13 @@ export class HostShare {
     const stopListening = shares.listen(() => this.#nudge.abort());
     let neededAt = clock.monotonic();
     while (!signal.aborted && clock.monotonic() - neededAt < KEPT_FOR) {
-      if (wanted() > 0 || held() > 0) neededAt = clock.monotonic();
       this.#nudge = new AbortController();
       await this.#renew();
       if (this.#wantsMore()) this.#nudge.abort();
       await clock.sleep(GAP, signal).catch(() => {});
       const pause = this.places === 0 ? STARVED_INTERVAL : INTERVAL;
       await clock.sleep(pause, AbortSignal.any([signal, this.#nudge.signal])).catch(() => {});
+      if (wanted() > 0 || held() > 0) neededAt = clock.monotonic();
     }
     stopListening();
     await this.#giveBack();
@@ -137,14 +138,15 @@ export class HostShare {
       const share = await this.#inTime(shares.renew(host, wish));
       await this.#awaitOthers(share);
       [this.#places, this.#renewedAt, this.#alone] = [share.places, begun, share.alone];
-      this.#failing = false;
+      this.#failures = 0;
     } catch (error) {
-      if (!this.#failing)
+      this.#failures += 1;
+      // One late answer is normal on a busy machine.
+      if (this.#failures === 2)
         log.warn(
           { err: error, upstream: host },
           'the share of a host cannot be read; this node sends it one request at a time',
         );
-      this.#failing = true;
     }
     this.#options.changed();
   }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { someOf } from '../../lib/closest-name.ts';
 import { orAborted } from '../../lib/deferred.ts';
 import { text } from '../../lib/schemas.ts';
 import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
+import { keepDescription } from '../kept-description.ts';
 import { onBehalfOf, requestManners, withQuery } from '../request-manners.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
@@ -52,10 +52,11 @@ export function openWmtsSource(
 ): TileSource {
   const life = createSourceLife();
   const manners = requestManners(options);
-  const capabilities = keepCapabilities(clock, options.layer, () =>
+  const capabilities = keepDescription(clock, () =>
     life.during(new AbortController().signal, async (signal) => {
       const url = capabilitiesUrl(options);
-      return (await upstream.get({ url, ...manners, priority: 'interactive', signal })).bytes;
+      const { bytes } = await upstream.get({ url, ...manners, priority: 'interactive', signal });
+      return readCapabilities(bytes, options.layer);
     }),
   );
 
@@ -173,46 +174,13 @@ function unfit(what: string): TilewardenError {
   });
 }
 
-/** They are read again behind a request that comes so long after they were read. */
-const RENEW_AFTER_MS = 60 * 60 * 1000;
-
-/**
- * Reads the capabilities when they are first needed, once for all callers. They stay in use while they are
- * renewed, also when that fails.
- */
-function keepCapabilities(clock: Clock, layer: string, load: () => Promise<Buffer>) {
-  let known: WmtsCapabilities | null = null;
-  let readAt = 0;
-  let reading: Promise<WmtsCapabilities> | null = null;
-
-  async function readOnce(): Promise<WmtsCapabilities> {
-    readAt = clock.monotonic();
-    const bytes = await load();
-    try {
-      known = await readWmtsLayer(bytes, layer);
-      return known;
-    } catch (cause) {
-      const message = 'The capabilities of the map source cannot be read.';
-      throw new TilewardenError('source-bad-answer', message, { reason: 'capabilities', cause });
-    }
+async function readCapabilities(bytes: Buffer, layer: string): Promise<WmtsCapabilities> {
+  try {
+    return await readWmtsLayer(bytes, layer);
+  } catch (cause) {
+    const message = 'The capabilities of the map source cannot be read.';
+    throw new TilewardenError('source-bad-answer', message, { reason: 'capabilities', cause });
   }
-
-  function read(): Promise<WmtsCapabilities> {
-    reading ??= readOnce().finally(() => {
-      reading = null;
-    });
-    return reading;
-  }
-
-  return {
-    /** Null while they have not been read. */
-    known: () => known,
-    async current(): Promise<WmtsCapabilities> {
-      if (!known) return await read();
-      if (clock.monotonic() - readAt > RENEW_AFTER_MS) read().catch(() => undefined);
-      return known;
-    },
-  };
 }
 
 /** Requests by query go to the declared address, whatever host the capabilities name. */

@@ -6,12 +6,12 @@ import type { Logger } from '../../../lib/logger.ts';
 import { writeJson } from '../../../lib/write-json.ts';
 import { carryKey } from '../../auth/reader-key.ts';
 import { CallerGone, type Context } from '../../context.ts';
-import { EMPTY, type Html, html } from '../../pages/html.ts';
-import type { PageWriter } from '../../pages/page.ts';
+import { EMPTY, type Html, html } from '../../html.ts';
+import { chooseMediaType, validated } from '../../negotiate.ts';
+import type { PageWriter } from '../../page.ts';
 import { HttpProblem } from '../../problems.ts';
 import type { Response } from '../../response.ts';
 import { type Handler, recovering } from '../../route.ts';
-import { chooseMediaType, validated } from '../negotiate.ts';
 import { reportOf } from '../service-exception.ts';
 
 export interface OgcDocument {

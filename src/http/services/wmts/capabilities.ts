@@ -4,7 +4,7 @@ import type { Layer, Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { remembered } from '../../../lib/get-or-create.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
-import { EMPTY, type Html as Markup, html as markup, tagged } from '../../pages/html.ts';
+import { EMPTY, type Html as Markup, html as markup, tagged } from '../../html.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   type Dimension,

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Format } from '../../domain/format.ts';
-import type { Context } from '../context.ts';
-import { HttpProblem } from '../problems.ts';
-import type { Headers, Response } from '../response.ts';
+import type { Format } from '../domain/format.ts';
+import type { Context } from './context.ts';
+import { HttpProblem } from './problems.ts';
+import type { Headers, Response } from './response.ts';
 
 /** RFC 9110, 13.2.2: If-None-Match decides alone when it is there; dates are compared in whole seconds. */
 export function isNotModified(headers: IncomingHttpHeaders, etag: string, modifiedAt: number): boolean {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tileRequestIn } from './access-log-pages.ts';
+import { tileRequestIn } from './access-log.ts';
 
 const combined = (request: string, status = 200) =>
   `127.0.0.1 - - [17/Nov/2026:03:00:00 +0000] "${request}" ${status} 512 "-" "QGIS \\x22x\\x22"`;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { pairs, type Response } from '../response.ts';
 import { EMPTY, type Html, html } from './html.ts';
+import { pairs, type Response } from './response.ts';
 
 interface Page {
   readonly title: string;

@@ -1,5 +1,5 @@
-import { escapeXml } from '../../lib/xml/write-xml.ts';
-import type { Response } from '../response.ts';
+import { escapeXml } from '../lib/xml/write-xml.ts';
+import type { Response } from './response.ts';
 
 /** Markup that is safe to send as it is. */
 export interface Html {

@@ -1,0 +1,263 @@
+import { z } from 'zod';
+import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import type { Format } from '../../domain/format.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
+import { sameSrs } from '../../domain/srs.ts';
+import { someOf } from '../../lib/closest-name.ts';
+import { orAborted } from '../../lib/deferred.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
+import { text } from '../../lib/schemas.ts';
+import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
+import { keepDescription } from '../kept-description.ts';
+import { onBehalfOf, requestManners } from '../request-manners.ts';
+import type { SourceDriver, SourceTools } from '../source-driver.ts';
+import { createSourceLife } from '../source-life.ts';
+import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
+import {
+  checkMediaType,
+  pictureRequest,
+  serverResponse,
+  withoutSecrets,
+} from '../upstream/server-response.ts';
+import { type MatrixSetLink, matchTile, srsOfCrs } from '../wmts-capabilities.ts';
+import {
+  limitsOf,
+  linkedDocument,
+  linkTo,
+  matrixSetName,
+  matrixSetOf,
+  type TileSetItem,
+  templatesOf,
+  tileMatrixSetDocument,
+  tileSetDocument,
+  tileSetList,
+  wellKnownMatrixSet,
+} from './tile-set-documents.ts';
+
+const ogcApiTilesOptions = z.strictObject({
+  type: z.literal('ogcapi-tiles'),
+  url: httpAddress.describe('Address of the landing page'),
+  collection: text
+    .optional()
+    .describe('Identifier of a collection; the tiles of the whole dataset when left out'),
+  tileMatrixSet: text
+    .optional()
+    .describe('Use only this tile matrix set; by default the one that fits the requested grid set'),
+  absent: z
+    .array(z.literal([204, 400, 403, 404, 410]))
+    .default([204])
+    .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
+  ...httpOptions,
+});
+
+type OgcApiTilesOptions = z.output<typeof ogcApiTilesOptions>;
+type Kind = 'map' | 'vector';
+
+/** A tile set of the server, with addresses of its tiles by media type. */
+interface OfferedTileSet {
+  readonly link: MatrixSetLink;
+  readonly templates: ReadonlyMap<string, string>;
+  /** Relative addresses begin here. */
+  readonly base: URL;
+}
+
+/** Larger documents are not for this purpose. */
+const MAX_DOCUMENT = 4 * 1024 * 1024;
+/** Tile sets of one CRS that are read; some servers list one for every scale of a country. */
+const MAX_TILE_SETS = 20;
+
+/** Requests single ready-made tiles from a server of OGC API – Tiles, as its documents describe them. */
+function openOgcApiTilesSource(
+  options: OgcApiTilesOptions,
+  { upstream, clock }: Pick<SourceTools, 'upstream' | 'clock'>,
+): TileSource {
+  const life = createSourceLife();
+  const manners = requestManners(options);
+  const { origin } = new URL(options.url);
+  /** Credentials and headers belong to the declared host, not to one that a document names. */
+  const mannersFor = (url: URL) => (url.origin === origin ? manners : { timeoutMs: manners.timeoutMs });
+
+  async function read<Document>(
+    url: URL,
+    schema: z.ZodType<Document>,
+    signal: AbortSignal,
+  ): Promise<Document> {
+    const { headers = {}, timeoutMs } = { headers: undefined, ...mannersFor(url) };
+    const request = { url, headers: { accept: 'application/json', ...headers }, timeoutMs, signal };
+    const { bytes } = await upstream.get({ ...request, priority: 'interactive' });
+    try {
+      if (bytes.length > MAX_DOCUMENT) throw new Error('it is too long');
+      return schema.parse(JSON.parse(bytes.toString('utf8')));
+    } catch (cause) {
+      throw unfit(`has a document at ${withoutSecrets(url)} that cannot be read`, cause);
+    }
+  }
+
+  async function readTileSets(
+    kind: Kind,
+    srs: number,
+    signal: AbortSignal,
+  ): Promise<readonly OfferedTileSet[]> {
+    const page = pageAddress(options);
+    const linked = linkTo(await read(page, linkedDocument, signal), `tilesets-${kind}`);
+    if (!linked) throw unfit(`has no ${kind} tiles at ${withoutSecrets(page)}`);
+    const listAddress = addressAt(linked.href, page);
+    const { tilesets } = await read(listAddress, tileSetList, signal);
+    const wanted = tilesets.filter((item) => isWanted(item, kind, srs, options.tileMatrixSet));
+    if (wanted.length === 0) throw unfit(`has no tile set in EPSG:${srs}; it has ${namesOf(tilesets)}`);
+    const offered: OfferedTileSet[] = [];
+    for (const item of wanted.slice(0, MAX_TILE_SETS)) {
+      offered.push(await readTileSet(item, listAddress, String(offered.length), signal));
+    }
+    return offered;
+  }
+
+  async function readTileSet(
+    item: TileSetItem,
+    base: URL,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<OfferedTileSet> {
+    const self = linkTo(item, 'self', 'tileset');
+    const address = self ? addressAt(self.href, base) : base;
+    const tileSet = self
+      ? await read(address, tileSetDocument, signal)
+      : { ...item, tileMatrixSetLimits: null };
+    const scheme = linkTo(tileSet, 'tiling-scheme') ?? linkTo(item, 'tiling-scheme');
+    const name = matrixSetName(tileSet) || matrixSetName(item);
+    const set = scheme
+      ? matrixSetOf(
+          id,
+          await read(addressAt(scheme.href, address), tileMatrixSetDocument, signal),
+          tileSet.crs ?? item.crs,
+        )
+      : wellKnownMatrixSet(name);
+    if (!set) throw unfit(`does not describe its tile matrix set ${name}`);
+    const link = { set: { ...set, id }, limits: limitsOf(tileSet) };
+    return { link, templates: templatesOf(tileSet), base: address };
+  }
+
+  const descriptions = new Map<string, ReturnType<typeof describe>>();
+  function describe(kind: Kind, srs: number) {
+    const load = (signal: AbortSignal) => readTileSets(kind, srs, signal);
+    return keepDescription(clock, () => life.during(new AbortController().signal, load));
+  }
+  function descriptionFor({ gridSet, format }: SourceRequest) {
+    const kind = format.kind === 'opaque' ? 'vector' : 'map';
+    return getOrCreate(descriptions, `${kind} ${gridSet.srs}`, () => describe(kind, gridSet.srs));
+  }
+
+  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
+    const tile = chooseTile(await orAborted(descriptionFor(request).current(), signal), request);
+    if (!tile.offered) return { kind: 'nothing' };
+    const answer = await upstream.get({
+      url: tile.url,
+      ...(tile.url.origin === origin ? onBehalfOf(request, manners) : mannersFor(tile.url)),
+      ...pictureRequest(request, signal),
+      alsoAccept: options.absent,
+    });
+    if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
+    return serverResponse(answer, (type) => checkMediaType(type, tile.type));
+  }
+
+  /** That of the collection while its tiles are unknown. */
+  function addressOf(request: SourceRequest): URL {
+    const known = descriptionFor(request).known();
+    try {
+      if (known) return chooseTile(known, request).url;
+    } catch (error) {
+      if (!isTilewardenError(error)) throw error;
+    }
+    return pageAddress(options);
+  }
+
+  return {
+    maxMetatile: { columns: 1, rows: 1 },
+    confirms: true,
+    addressOf: (request) => withoutSecrets(addressOf(request)),
+    fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
+    close: async () => life.end(),
+  };
+}
+
+function pageAddress({ url, collection }: OgcApiTilesOptions): URL {
+  const page = new URL(url);
+  if (collection === undefined) return page;
+  page.pathname = `${page.pathname.replace(/\/$/, '')}/collections/${encodeURIComponent(collection)}`;
+  return page;
+}
+
+function addressAt(href: string, base: URL): URL {
+  if (URL.canParse(href, base.href)) return new URL(href, base);
+  throw unfit(`links to ${href}, which is no address`);
+}
+
+function isWanted(item: TileSetItem, kind: Kind, srs: number, wanted: string | undefined): boolean {
+  if (item.dataType !== undefined && item.dataType !== kind) return false;
+  if (wanted !== undefined && matrixSetName(item) !== wanted) return false;
+  const own = srsOfCrs(item.crs ?? '');
+  return own === null || sameSrs(own, srs);
+}
+
+function namesOf(items: readonly TileSetItem[]): string {
+  return someOf(items.map((item) => `${matrixSetName(item)} (${item.crs ?? 'no CRS'})`));
+}
+
+function chooseTile(
+  sets: readonly OfferedTileSet[],
+  { gridSet, metatile: { z: zoom, rect }, format }: SourceRequest,
+) {
+  const index = { z: zoom, x: rect.minX, y: rect.minY };
+  const links = sets.map(({ link }) => link);
+  const tile = matchTile(links, gridSet, index);
+  const set = tile && sets.find(({ link }) => link.set.id === tile.matrixSet);
+  if (!set) throw unfit(misfit(links, gridSet, zoom));
+  const [type, template] = chooseTemplate(set.templates, format);
+  const values = new Map([
+    ['tilematrix', tile.matrix],
+    ['tilerow', String(tile.row)],
+    ['tilecol', String(tile.column)],
+  ]);
+  const filled = template.replace(/\{([^{}]+)\}/g, (whole, name: string) => {
+    const value = values.get(name.toLowerCase());
+    return value === undefined ? whole : encodeURIComponent(value);
+  });
+  return { type, url: addressAt(filled, set.base), offered: tile.offered };
+}
+
+function misfit(links: readonly MatrixSetLink[], gridSet: GridSet, zoom: number): string {
+  const offered = someOf(links.map(({ set }) => `${set.crs} with ${set.matrices.length} matrices`));
+  return `has no tile set that fits grid set ${gridSet.name} at zoom ${zoom}, with the same CRS, resolution, origin and tile size; it has ${offered}`;
+}
+
+/** The tiles' own format if the server has it, else PNG, else its first. */
+function chooseTemplate(
+  templates: ReadonlyMap<string, string>,
+  { contentType }: Format,
+): readonly [type: string, template: string] {
+  for (const type of [contentType, 'image/png', ...templates.keys()]) {
+    const template = templates.get(type);
+    if (template !== undefined) return [type, template];
+  }
+  throw unfit('has a tile set without addresses of tiles');
+}
+
+/** Declaration and documents do not match. The server's names are for the log, not for clients. */
+function unfit(what: string, cause?: unknown): TilewardenError {
+  const why = cause instanceof Error ? `: ${cause.message.slice(0, 300)}` : '';
+  return new TilewardenError('source-bad-answer', 'The map source does not offer what the layer declares.', {
+    reason: 'capabilities',
+    cause: new Error(`The map source ${what}${why}.`),
+  });
+}
+
+export const ogcApiTilesDriver = {
+  type: 'ogcapi-tiles',
+  options: ogcApiTilesOptions,
+  shown: ['url', 'collection', 'tileMatrixSet'],
+  connection: CONNECTION_OPTIONS,
+  pictures: 'ready-made',
+  passesCredentials: true,
+  queryable: false,
+  open: openOgcApiTilesSource,
+} as const satisfies SourceDriver<OgcApiTilesOptions>;

@@ -1,0 +1,120 @@
+/**
+ * The documents of OGC API – Tiles (OGC 20-057) that lead to tiles: landing page or collection, list of tile sets, tile
+ * set, tile matrix set (OGC 17-083r4). Fields that are not used here are not checked.
+ */
+import { z } from 'zod';
+import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
+import type { MatrixSetLink, TileMatrixSet } from '../wmts-capabilities.ts';
+
+const link = z.object({ href: z.string(), rel: z.string().default(''), type: z.string().optional() });
+type Link = z.output<typeof link>;
+const links = z.array(link).default([]);
+/** A name, or an object with a URI. */
+const crs = z
+  .union([z.string(), z.object({ uri: z.string() }).transform(({ uri }) => uri)])
+  .optional()
+  .catch(undefined);
+const whole = z.int().min(0);
+
+export const linkedDocument = z.object({ links });
+
+const tileSetItem = z.object({
+  dataType: z.string().optional(),
+  crs,
+  tileMatrixSetURI: z.string().optional(),
+  tileMatrixSetId: z.string().optional(),
+  links,
+});
+export type TileSetItem = z.output<typeof tileSetItem>;
+
+export const tileSetList = z.object({ tilesets: z.array(tileSetItem) });
+
+const limit = z.object({
+  tileMatrix: z.string(),
+  minTileRow: whole,
+  maxTileRow: whole,
+  minTileCol: whole,
+  maxTileCol: whole,
+});
+
+export const tileSetDocument = tileSetItem.extend({
+  tileMatrixSetLimits: z.array(limit).nullish(),
+});
+type TileSetDocument = z.output<typeof tileSetDocument>;
+
+export const tileMatrixSetDocument = z.object({
+  crs,
+  tileMatrices: z.array(
+    z.object({
+      id: z.string(),
+      scaleDenominator: z.number().positive(),
+      cornerOfOrigin: z.enum(['topLeft', 'bottomLeft']).default('topLeft'),
+      pointOfOrigin: z.tuple([z.number(), z.number()]),
+      tileWidth: whole,
+      tileHeight: whole,
+      matrixWidth: whole,
+      matrixHeight: whole,
+    }),
+  ),
+});
+
+/** The last part of the relation counts: drafts and servers write its beginning in several ways. */
+export function linkTo(document: { readonly links: readonly Link[] }, ...relations: string[]): Link | null {
+  const fitting = document.links.filter(({ rel }) =>
+    relations.includes(rel.replace(/^.*[/:]/, '').replace(/\]$/, '')),
+  );
+  return fitting.find(({ type = '' }) => /json/i.test(type)) ?? fitting[0] ?? null;
+}
+
+/** The name at the end of its URI, e.g. `WebMercatorQuad`. */
+export function matrixSetName({ tileMatrixSetId, tileMatrixSetURI = '' }: TileSetItem): string {
+  return tileMatrixSetId ?? tileMatrixSetURI.replace(/^.*\//, '');
+}
+
+/** Addresses of tiles by media type, with names in braces. */
+export function templatesOf({ links: all }: TileSetDocument): ReadonlyMap<string, string> {
+  const items = all.filter(({ rel, type }) => rel === 'item' && type !== undefined);
+  return new Map(items.map(({ type = '', href }) => [type.toLowerCase(), href]));
+}
+
+/** Those whose rows count from the bottom are left out. */
+export function matrixSetOf(
+  id: string,
+  { crs: own, tileMatrices }: z.output<typeof tileMatrixSetDocument>,
+  given: string | undefined,
+): TileMatrixSet {
+  const matrices = tileMatrices
+    .filter(({ cornerOfOrigin }) => cornerOfOrigin === 'topLeft')
+    .map(({ pointOfOrigin, matrixWidth, matrixHeight, ...matrix }) => ({
+      ...matrix,
+      topLeftCorner: pointOfOrigin,
+      columns: matrixWidth,
+      rows: matrixHeight,
+    }));
+  return { id, crs: own ?? given ?? '', matrices };
+}
+
+/** OGC 20-057, 8.2: a server need not describe a tile matrix set that is registered. Null: it is not known here. */
+export function wellKnownMatrixSet(name: string): TileMatrixSet | null {
+  const gridSet = builtInGridSets().find((known) => known.name === name || known.aliases.includes(name));
+  if (!gridSet) return null;
+  const matrices = gridSet.levels.map((level, z) => ({
+    id: String(z),
+    scaleDenominator: level.scaleDenominator,
+    topLeftCorner: [gridSet.extent.minX, level.top] as const,
+    tileWidth: gridSet.tileWidth,
+    tileHeight: gridSet.tileHeight,
+    columns: level.columns,
+    rows: level.rows,
+  }));
+  return { id: name, crs: `EPSG:${gridSet.srs}`, matrices };
+}
+
+export function limitsOf({ tileMatrixSetLimits }: TileSetDocument): MatrixSetLink['limits'] {
+  return new Map(
+    (tileMatrixSetLimits ?? []).map(({ tileMatrix, minTileRow, maxTileRow, minTileCol, maxTileCol }) => [
+      tileMatrix,
+      { minX: minTileCol, minY: minTileRow, maxX: maxTileCol, maxY: maxTileRow },
+    ]),
+  );
+}
