@@ -77,7 +77,8 @@ function wmsCrsOf(
   { name, fullWMS, wmsCrs }: LayerDeclaration,
   subsets: readonly GridSubset[],
 ): readonly number[] {
-  if (wmsCrs.length > 0 && !fullWMS) throw misconfigured(`wmsCrs of layer ${name} goes only with fullWMS: true.`);
+  if (wmsCrs.length > 0 && !fullWMS)
+    throw misconfigured(`wmsCrs of layer ${name} goes only with fullWMS: true.`);
   const codes = [...new Set(wmsCrs.map((crs) => Number(crs.slice('EPSG:'.length))))];
   const unknown = codes.find((code) => projectionOfSrs(code) === null);
   if (unknown !== undefined) {

@@ -97,8 +97,10 @@ export class PixelSampler {
     pixels[at + 3] = Math.round(alpha);
   }
 
-  /** Adds the colour of the place to four sums: red, green and blue times alpha, and alpha. */
+  /** Adds the colour of a place inside to five sums: red, green and blue times alpha, alpha, and one. */
   addTo(sums: Float64Array, x: number, y: number, at: number): void {
+    if (!this.isInside(x, y)) return;
+    sums[at + 4] = (sums[at + 4] ?? 0) + 1;
     if (!this.#weigh(x, y)) return;
     sums[at] = (sums[at] ?? 0) + this.#red;
     sums[at + 1] = (sums[at + 1] ?? 0) + this.#green;
@@ -108,7 +110,7 @@ export class PixelSampler {
 
   /** Sums the four pixels around a place; false if it is transparent. */
   #weigh(x: number, y: number): boolean {
-    if (!this.#isInside(x, y)) return false;
+    if (!this.isInside(x, y)) return false;
     const u = this.#across(x);
     const v = this.#down(y);
     const column = firstPixel(u);
@@ -124,13 +126,13 @@ export class PixelSampler {
   }
 
   nearest(x: number, y: number, pixels: Buffer, at: number): void {
-    if (!this.#isInside(x, y)) return;
+    if (!this.isInside(x, y)) return;
     const column = Math.floor((x - this.#left) / this.#resolution);
     const from = this.#find(column, Math.floor((this.#top - y) / this.#resolution));
     this.#tile?.copy(pixels, at, from, from + 4);
   }
 
-  #isInside(x: number, y: number): boolean {
+  isInside(x: number, y: number): boolean {
     const { minX, minY, maxX, maxY } = this.#extent;
     return x >= minX && x <= maxX && y >= minY && y <= maxY;
   }

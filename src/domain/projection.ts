@@ -100,11 +100,18 @@ export function boundsFromWgs84(projection: Projection, { minX, minY, maxX, maxY
   const places = shares.flatMap((u) =>
     shares.flatMap((v) => {
       const latitude = Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, minY + (maxY - minY) * v));
-      const place = projection.fromLonLat(minX + (maxX - minX) * u, latitude);
-      return place ? [place] : [];
+      const longitude = minX + (maxX - minX) * u;
+      const place = projection.fromLonLat(longitude, latitude);
+      return place && isFaithful(projection, place, latitude) ? [place] : [];
     }),
   );
   return places.length === 0 ? null : boundsOfPoints(places);
+}
+
+/** Far away a projection has places that mean others. */
+function isFaithful(projection: Projection, place: Point, latitude: number): boolean {
+  const back = projection.toLonLat(...place);
+  return back !== null && Math.abs(back[1] - latitude) < 1e-3;
 }
 
 /** That a projection which is given is understood and reaches the grid set. Throws `config-invalid`. */

@@ -22,6 +22,9 @@ export async function tilesToWarp(
   return keys.size <= most ? keys : null;
 }
 
+/** Sums of the samples of a pixel: red, green and blue times alpha, alpha, and their count. */
+const SUMS = 5;
+
 /** Draws a picture of that width, which is transparent before, from tiles that the sampler has. */
 export async function warpPixels(
   mesh: PixelMesh,
@@ -30,38 +33,42 @@ export async function warpPixels(
   pixels: Buffer,
   width: number,
 ): Promise<void> {
-  const sums = new Float64Array(4 * PixelMesh.pixelsPerCell);
-  await forEachCell(mesh, options, (places, count, column, row, sample, samples) => {
+  const sums = new Float64Array(SUMS * PixelMesh.pixelsPerCell);
+  await forEachCell(mesh, options, (places, count, { column, row, sample, samples, middles }) => {
     const { left, top, across } = mesh.cellAt(column, row);
     if (samples > 1 && sample === 0) sums.fill(0);
     for (let i = 0; i < count; i++) {
       const [x, y] = [places[2 * i] ?? Number.NaN, places[2 * i + 1] ?? Number.NaN];
       const at = 4 * ((top + Math.floor(i / across)) * width + left + (i % across));
       if (samples === 1) sampler[options.resampling](x, y, pixels, at);
-      else sampler.addTo(sums, x, y, 4 * i);
-      if (samples > 1 && sample === samples - 1) writeMean(sums, 4 * i, samples, pixels, at);
+      // Samples of a pixel whose middle is inside may be beyond the edge of the world.
+      else if (sampler.isInside(middles[2 * i] ?? Number.NaN, middles[2 * i + 1] ?? Number.NaN)) {
+        sampler.addTo(sums, x, y, SUMS * i);
+        if (sample === samples - 1) writeMean(sums, SUMS * i, pixels, at);
+      }
     }
     return true;
   });
 }
 
-function writeMean(sums: Float64Array, from: number, samples: number, pixels: Buffer, at: number): void {
+function writeMean(sums: Float64Array, from: number, pixels: Buffer, at: number): void {
   const alpha = sums[from + 3] ?? 0;
   if (alpha <= 0) return;
   for (let channel = 0; channel < 3; channel++) {
     pixels[at + channel] = Math.round((sums[from + channel] ?? 0) / alpha);
   }
-  pixels[at + 3] = Math.round(alpha / samples);
+  pixels[at + 3] = Math.round(alpha / (sums[from + 4] ?? 1));
 }
 
-type VisitCell = (
-  places: Float64Array,
-  count: number,
-  column: number,
-  row: number,
-  sample: number,
-  samples: number,
-) => boolean;
+interface CellSample {
+  readonly column: number;
+  readonly row: number;
+  readonly sample: number;
+  readonly samples: number;
+  readonly middles: Float64Array;
+}
+
+type VisitCell = (places: Float64Array, count: number, cell: CellSample) => boolean;
 
 /** Each cell once for each sample of its pixels, until `visit` returns false. */
 async function forEachCell(mesh: PixelMesh, { resampling, pause }: WarpOptions, visit: VisitCell) {
@@ -78,7 +85,7 @@ async function forEachCell(mesh: PixelMesh, { resampling, pause }: WarpOptions, 
         const v = (Math.floor(sample / wide) + 0.5) / high - 0.5;
         if (wide * high > 1) shift(middles, count, across, u, v, mesh.resolution * MAX_STEP, places);
         const shown = wide * high > 1 ? places : middles;
-        if (!visit(shown, count, column, row, sample, wide * high)) return;
+        if (!visit(shown, count, { column, row, sample, samples: wide * high, middles })) return;
       }
     }
   }

@@ -135,6 +135,8 @@ export interface ReadableLayer {
     tile: TileIndex,
     request: Pick<SourceRequest, 'parameters' | 'priority' | 'signal'>,
   ): Promise<LayerTile>;
+  /** Null: it has no feature information in this form, or no such place. Fails as a source does. */
+  info?(request: InfoRequest): Promise<InfoResponse | null>;
 }
 
 /** Null: there is no such layer, or it has no pictures. */
