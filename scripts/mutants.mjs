@@ -21,7 +21,7 @@ export const MUTANTS = [
     tests: ['src/storage/segments/segment-store.test.ts', 'src/storage/segments/memory-store.test.ts'],
   },
   {
-    file: 'src/storage/open-marks.ts',
+    file: 'src/storage/index/mark-rows.ts',
     line: 'if (formats && !formats.includes(set.format)) return false;',
     fault: '',
     tests: ['src/storage/segments/segment-store.test.ts', 'src/storage/segments/memory-store.test.ts'],

@@ -9,7 +9,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { MetatileCutter } from '../src/raster/metatile-cutter.ts';
 import type { CutJob } from '../src/raster/tile-cutter.ts';
 import { packTiles } from '../src/storage/pack-tiles.ts';
-import { openSegmentWriting } from '../src/storage/segments/open-segment-writing.ts';
+import { openSegmentWriting } from '../src/storage/segments/segment-writing.ts';
 import type { Store } from '../src/storage/store.ts';
 import { evenGutter } from '../test/fixtures/even-gutter.ts';
 import { pipelineHarnesses } from './fixtures/pipeline-harness.ts';

@@ -18,7 +18,13 @@ import { importGeoWebCache } from '../import/import-geowebcache.ts';
 import { importMapCache } from '../import/import-mapcache.ts';
 import { importMapProxy } from '../import/import-mapproxy.ts';
 import { type ImportedUser, importQuota, importUsers } from '../import/import-quota-and-users.ts';
-import { type Imported, type ImportedDocument, ImportReport, WHOLE } from '../import/import-report.ts';
+import {
+  completeGroups,
+  type Imported,
+  type ImportedDocument,
+  ImportReport,
+  WHOLE,
+} from '../import/import-report.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import { errorCode } from '../lib/error-code.ts';
@@ -36,6 +42,7 @@ export interface ImportedSettings {
   readonly areas: readonly object[];
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
+  readonly groups: readonly object[];
   /** Feeds of the layers' `updateSources`, for a configuration file. */
   readonly changes: readonly object[];
   /** Body of `PUT /api/v1/quota`; null: it says nothing of a quota. */
@@ -54,6 +61,8 @@ const CATALOG_FILE = /[\\/](layer|featuretype|coverage|wmslayer|wmtslayer|namesp
 /** Of a configuration that names another; more are a circle. */
 const MAX_BASES = 10;
 const QUOTA_FILE = 'geowebcache-diskquota.xml';
+/** In a folder with `mapproxy.yaml`. */
+const SEED_FILE = 'seed.yaml';
 const USERS_FILE = 'users.properties';
 const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attributes: 64 };
 
@@ -110,11 +119,23 @@ export async function readCapabilities(
   return importCapabilities(bytes, { ...options, address: url });
 }
 
-/** A configuration file of another program, or its folder. `users`: its file of users, if elsewhere. */
-export async function importFromFile(path: string, users: string | null): Promise<ImportedSettings> {
+/**
+ * A configuration file of another program, or its folder. `users`: its file of users, if elsewhere. `seeds`: MapProxy's
+ * `seed.yaml`, if it is not in the folder.
+ */
+export async function importFromFile(
+  path: string,
+  users: string | null,
+  seeds: string | null = null,
+): Promise<ImportedSettings> {
   const file = configurationAt(path);
-  if (/\.ya?ml$/i.test(file))
-    return checked(importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve }));
+  if (/\.ya?ml$/i.test(file)) {
+    const beside = join(resolve(path), SEED_FILE);
+    const tasks = seeds ?? (existsSync(beside) ? beside : null);
+    const read = tasks === null ? null : readYaml(resolve(tasks));
+    return checked(importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve }, read));
+  }
+  if (seeds !== null) throw invalid(`${seeds} goes only with a mapproxy.yaml before it.`);
   if (GEOSERVER_FOLDERS.includes(basename(file))) return importGeoServerFolder(dirname(file), users);
   const root = await readXmlFile(file);
   if (root.name === TILE_LAYER) return importGeoServerFolder(dirname(dirname(file)), users, root);
@@ -196,11 +217,12 @@ async function importGeoWebCacheFolder(
   };
 }
 
-function checked({ areas = [], gridSets, layers, report }: Imported): ImportedSettings {
+function checked({ areas = [], gridSets, layers, groups = [], report }: Imported): ImportedSettings {
   const { refused, ...usable } = checkImported({ areas, gridSets, layers });
   for (const { subject, message } of refused) report.about(subject).leftOut(WHOLE, message);
   const changes = usable.layers.flatMap((layer) => feedsOf(layer, usable.gridSets));
-  return { ...usable, areas, changes, quota: null, users: [], report };
+  const complete = completeGroups(groups, usable.layers, report);
+  return { ...usable, areas, groups: complete, changes, quota: null, users: [], report };
 }
 
 function feedsOf(

@@ -274,18 +274,12 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       return { origin, version: null, document: reader.shown(document), effective };
     },
 
+    /** Throws `request-invalid` when a hidden secret is not known any longer. */
     async put(kind: EntryKind, input: unknown, change: ChangeOptions): Promise<EntryChanged> {
       refuseFixed(kind, nameIn(input));
       const former = await living(kind, nameIn(input));
       const plan = kind === 'layer' ? await planLayer(input, former) : await planGridSet(input);
       return await carryThrough(plan, former, change);
-    },
-
-    /** A layer as the audit log has it. Throws `request-invalid` when a hidden secret is not known any longer. */
-    async restore(document: object, by: string): Promise<EntryChanged> {
-      refuseFixed('layer', nameIn(document));
-      const former = await living('layer', nameIn(document));
-      return await carryThrough(await planLayer(document, former), former, { by, dryRun: false });
     },
 
     async remove(kind: EntryKind, name: string, change: ChangeOptions): Promise<EntryChanged> {

@@ -169,10 +169,8 @@ export interface Schema {
   /** One row. */
   quota_configuration: { id: number; document: Json };
   usage_history: { at: Time; bytes: number; tiles: number };
-  /** What was removed for a quota, in slices of time; those of long ago are one row. */
-  evictions: { at: Time; pages: number; tiles: number; bytes: number };
-  /** Evictions from a layer in the hour that began at `at`. */
-  layer_evictions: Schema['evictions'] & { layer: string };
+  /** What was removed for a quota, of a layer by hours, of all (layer '') in slices of seconds; long ago is one row of each. */
+  evictions: { layer: string; at: Time; pages: number; tiles: number; bytes: number };
   /** The values behind the parameters ids of cached tiles. */
   parameter_values: {
     id: string;

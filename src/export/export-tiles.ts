@@ -14,9 +14,8 @@ import {
   WHOLE_LEVEL,
 } from '../domain/tile-rect.ts';
 import { RecentMap } from '../lib/recent-map.ts';
-import { pagesIn, presentTiles, readPage } from '../storage/read-tiles.ts';
+import { pagesIn, presentTiles, readPage, tilesSince } from '../storage/read-tiles.ts';
 import type { Store } from '../storage/store.ts';
-import { tilesSince } from '../storage/tiles-since.ts';
 import {
   type ArchiveContent,
   type ArchiveWriter,

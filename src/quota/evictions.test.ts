@@ -52,6 +52,6 @@ it('evictions are kept by hour for a month, and before that as a sum', async () 
   const later = await loadEvictions(fixture.database);
   expect(later.total).toEqual(THREE);
   expect(later.byLayer.get('roads')).toEqual(THREE);
-  const rows = await fixture.database.query.selectFrom('layer_evictions').selectAll().execute();
-  expect(rows).toHaveLength(2);
+  const rows = await fixture.database.query.selectFrom('evictions').selectAll().execute();
+  expect(rows).toHaveLength(4);
 });

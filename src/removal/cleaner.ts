@@ -14,7 +14,7 @@ import type { Database, Lead } from '../db/database.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import { concerns } from '../storage/open-marks.ts';
+import { concerns } from '../storage/index/mark-rows.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
 import type { OpenMark, Store, TilePlace } from '../storage/store.ts';
 import { EVERY_LEVEL, type RaisedMarks } from './removal.ts';

@@ -17,7 +17,7 @@ import type { Clock } from '../lib/clock.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { withConcurrency } from '../lib/yielding.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import { concerns } from '../storage/open-marks.ts';
+import { concerns } from '../storage/index/mark-rows.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
 import type { Store, TilePlace } from '../storage/store.ts';
 import { placesAbove } from './places-above.ts';

@@ -17,3 +17,17 @@ export interface TileBytes {
   /** No row names them any more. */
   free(set: number, segments: readonly number[]): void | Promise<void>;
 }
+
+/** The bytes of tiles as they are written. */
+export interface WritableBytes extends TileBytes {
+  put(set: number, record: PackObject): readonly BytePlace[];
+  /**
+   * Within the transaction that names what was put; `noted` follows its commit. False: another process may be about to
+   * remove it, so the caller puts its tiles again.
+   */
+  note(): boolean;
+  noted(): void;
+  /** The tile set is no longer in use. */
+  leave(set: number): void;
+  close(): void;
+}

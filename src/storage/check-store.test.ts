@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TilewardenError } from '../domain/errors.ts';
 import { checkStore } from './check-store.ts';
-import { createMemoryStore } from './segments/memory-store.ts';
-import { memoryStoreOptions } from './segments/memory-store-options.ts';
+import { createMemoryStore, memoryStoreOptions } from './segments/memory-store.ts';
 import type { Store } from './store.ts';
 
 const store = () => createMemoryStore(memoryStoreOptions.parse({ type: 'memory' }));

@@ -2,7 +2,7 @@ import type { z as Zod } from 'zod';
 import type { DriverSchemas } from '../lib/schemas.ts';
 import { azureDriver } from './azure/azure-driver.ts';
 import { s3Driver } from './s3/s3-driver.ts';
-import { memoryDriver } from './segments/memory-driver.ts';
+import { memoryDriver } from './segments/memory-store.ts';
 import { segmentsDriver } from './segments/segments-driver.ts';
 import type { Store } from './store.ts';
 import type { StoreDriver, StoreTools } from './store-driver.ts';

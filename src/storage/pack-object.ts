@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { TileMaker, TileSetKey } from '../domain/tile-key.ts';
+import type { Making } from './index/directory.ts';
 
 /** A block of tiles; `x` and `y` count packs, not tiles. */
 export interface PackPlace {
@@ -12,12 +13,7 @@ interface TileHead {
   /** Counts the tiles of a pack row by row. */
   readonly slot: number;
   readonly checksum: number;
-  readonly createdAt: number;
-  readonly freshUntil: number | null;
-  readonly madeBy: TileMaker;
-  readonly validator: string | null;
-  /** Of its writer; 0 for tiles of version 0.2. */
-  readonly ticket: number;
+  readonly making: Making;
 }
 
 export interface ObjectTile extends TileHead {
@@ -48,7 +44,7 @@ interface Head extends Omit<PackObject, 'tiles'> {
     checksum: number,
     createdAt: number,
     freshUntil: number | null,
-    madeBy: number | null,
+    madeBy: TileMaker,
     validator: string | null,
     /** Absent in objects of version 0.2. */
     ticket?: number,
@@ -63,16 +59,10 @@ const FIXED = MAGIC.length + 8;
 export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   const head: Head = {
     ...about,
-    tiles: tiles.map((tile) => [
-      tile.slot,
-      tile.bytes.length,
-      tile.checksum,
-      tile.createdAt,
-      tile.freshUntil,
-      tile.madeBy,
-      tile.validator,
-      tile.ticket,
-    ]),
+    tiles: tiles.map(({ slot, bytes, checksum, making }) => {
+      const { createdAt, freshUntil, madeBy, validator, ticket } = making;
+      return [slot, bytes.length, checksum, createdAt, freshUntil, madeBy, validator, ticket];
+    }),
   };
   const text = Buffer.from(JSON.stringify(head));
   const fixed = Buffer.alloc(FIXED);
@@ -89,7 +79,7 @@ export function readPackHead(start: Buffer): PackHead | null {
   const { tiles, ...about } = head;
   const listed = tiles.map(
     ([slot, length, checksum, createdAt, freshUntil, madeBy, validator, ticket = 0]) => {
-      return { slot, length, checksum, createdAt, freshUntil, madeBy, validator, ticket };
+      return { slot, length, checksum, making: { ticket, createdAt, freshUntil, madeBy, validator } };
     },
   );
   return { ...about, tiles: listed };

@@ -1,6 +1,8 @@
 import { crc32 } from 'node:zlib';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { type IndexedTile, type Making, PACK_SIZE, packOf, slotOf } from './index/directory.ts';
+import type { BytePlace } from './bytes.ts';
+import { type IndexedTile, PACK_SIZE, packOf, slotOf } from './index/directory.ts';
+import { shareMakings } from './index/tile-edits.ts';
 import type { PackHead, PackObject } from './pack-object.ts';
 import { outdatedSince, type TileWrite } from './store.ts';
 
@@ -52,6 +54,7 @@ export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonl
     Omit<PackObject, 'tiles'> & { tiles: Map<number, PackObject['tiles'][number]> }
   >();
   let at = 0;
+  const shared = shareMakings();
   for (const { x, y, length, ...times } of slots) {
     const [packX, packY] = [packOf(x), packOf(y)];
     const name = `${packX} ${packY}`;
@@ -60,39 +63,45 @@ export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonl
     packs.set(name, pack);
     const part = Buffer.from(bytes.buffer, bytes.byteOffset + at, length);
     const slot = slotOf(x, y);
-    pack.tiles.set(slot, { slot, bytes: part, checksum: crc32(part), ticket, ...times });
+    pack.tiles.set(slot, { slot, bytes: part, checksum: crc32(part), making: shared({ ticket, ...times }) });
     at += length;
   }
   return Array.from(packs.values(), ({ tiles, ...pack }) => ({ ...pack, tiles: [...tiles.values()] }));
 }
 
-export function makingOf(tile: PackObject['tiles'][number]): Making {
-  const { ticket, createdAt, freshUntil, madeBy, validator } = tile;
-  return { ticket, createdAt, freshUntil, madeBy, validator };
+/** The places of tiles of these lengths, one behind the other. */
+export function placesFrom(segment: number, start: number, lengths: readonly number[]): readonly BytePlace[] {
+  let offset = start;
+  return lengths.map((length) => {
+    offset += length;
+    return { segment, offset: offset - length, length };
+  });
+}
+
+/** The tiles of a record as an index names them. */
+export function placedTiles(
+  { tiles }: { readonly tiles: readonly Pick<IndexedTile, 'slot' | 'checksum' | 'making'>[] },
+  places: readonly BytePlace[],
+): readonly IndexedTile[] {
+  return tiles.map(({ slot, checksum, making }, at) => {
+    return { slot, checksum, making, ...(places[at] as BytePlace) };
+  });
 }
 
 /**
- * The tiles of a record as an index names them that is made again. Which of them were removed was in the index that is lost:
- * all are outdated, and without a validator, so that they are made again and not confirmed. `offset` is where their bytes begin.
+ * The same in an index that is made again. Which of them were removed was in the index that is lost: all are outdated, and without a
+ * validator, so that they are made again and not confirmed. `start` is where their bytes begin.
  */
 export function relistedTiles(
   { tiles }: PackHead,
   segment: number,
-  offset: number,
+  start: number,
   now: number,
 ): readonly IndexedTile[] {
-  let next = offset;
-  return tiles.map(({ slot, length, checksum, ...making }) => {
-    const at = next;
-    next += length;
+  const outdated = tiles.map(({ making, ...tile }) => {
     const freshUntil = outdatedSince(making.freshUntil, now);
-    return {
-      slot,
-      segment,
-      offset: at,
-      length,
-      checksum,
-      making: { ...making, freshUntil, validator: null },
-    };
+    return { ...tile, making: { ...making, freshUntil, validator: null } };
   });
+  const lengths = tiles.map(({ length }) => length);
+  return placedTiles({ tiles: outdated }, placesFrom(segment, start, lengths));
 }

@@ -16,6 +16,7 @@ import {
   type StoredTile,
   sumOfChanges,
   type TileEntry,
+  type TilePlace,
 } from './store.ts';
 
 /** Those with tiles of a layer, or of all layers, whether or not the layer is still declared. */
@@ -169,4 +170,15 @@ async function amountOf(
     }
   }
   return sum;
+}
+
+/** A text that changes whenever tiles of these places are truncated, or the tile set becomes that of another declaration. */
+export async function tilesSince(
+  store: Pick<Store, 'marks'>,
+  set: TileSetKey,
+  levels: readonly Omit<TilePlace, 'gridSet'>[],
+): Promise<string> {
+  const places = levels.map(({ z, rect }) => ({ gridSet: set.gridSet, z, rect }));
+  const generations = await Promise.all(places.map((place) => store.marks(set.layer, place)));
+  return JSON.stringify([tileSetId(set), Math.max(...generations)]);
 }

@@ -64,7 +64,7 @@ async function kept(cluster: Cluster): Promise<readonly string[]> {
   const tools = { clock: systemClock, random: systemRandom, log: silentLogger };
   const bucket = await openS3Objects(options, tools);
   const folder = `${options.prefix}exports/`;
-  const found = [...(await bucket.list(folder, null)).objects, ...(await bucket.unfinished(folder))];
+  const { objects: found } = await bucket.list(folder, null);
   bucket.close();
   return found.map(({ key }) => key);
 }

@@ -197,9 +197,8 @@ describe('a server with several processes', () => {
     expect((await statuses()).map(({ status }) => status)).toEqual(Array(2 * PROCESSES).fill(200));
     const seed = await change('POST', '/api/v1/tasks', { layer: 'later', type: 'seed' });
     const { id } = (await seed.json()) as { id: number };
-    const state = async () =>
-      ((await (await change('GET', `/api/v1/tasks/${id}`)).json()) as { state: string }).state;
-    await eventually('the task is over', state, (seen) => seen === 'done');
+    const task = async () => (await (await change('GET', `/api/v1/tasks/${id}`)).json()) as { state: string };
+    await eventually('the task is over', task, ({ state }) => state === 'done');
     expect((await change('DELETE', '/api/v1/layers/later')).status).toBe(204);
     expect((await statuses()).map(({ status }) => status)).toEqual(Array(2 * PROCESSES).fill(404));
   });

@@ -109,12 +109,12 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
     'create index page_uses_by_last_use on page_uses (last_used_at)',
     `create table usage_history (at ${bigint} primary key, ${columns(bigint, 'bytes', 'tiles')})`,
     `create table quota_credit (scope text primary key, ${columns(bigint, 'taken', 'allowed', 'reserve')})`,
-    `create table evictions (at ${bigint} primary key, ${columns(bigint, 'pages', 'tiles', 'bytes')})`,
-    `create table layer_evictions (
+    `create table evictions (
        layer text not null,
        ${columns(bigint, 'at', 'pages', 'tiles', 'bytes')},
-       constraint layer_evictions_key primary key (layer, at)
+       constraint evictions_key primary key (layer, at)
      )`,
+    'create index evictions_by_time on evictions (at)',
 
     `create table schedules (
        id ${risingId},

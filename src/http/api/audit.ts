@@ -59,7 +59,7 @@ export async function restoreLayer({ params, caller, note }: Call<{ params: 'id'
   const { accounts, editor } = deps;
   const [entry] = await accounts.audit.read({ id: params.id, outcome: 'done', limit: 1 });
   if (!entry) throw new TilewardenError('entry-unknown', 'There is no such entry in the audit log.');
-  const change = await editor.restore(formerDocument(entry), caller.name);
+  const change = await editor.put('layer', formerDocument(entry), { by: caller.name, dryRun: false });
   note({ ...changeNote(change), summary: `restored layer ${change.name}` });
   return { ...changeDocument(change), ...(await restoreSchedules(entry, change, caller, deps)) };
 }

@@ -3,15 +3,23 @@ import {
   BlobServiceClient,
   type ContainerClient,
   type ContainerListBlobFlatSegmentResponse,
+  type HttpHeaders,
+  type IHttpClient,
   RestError,
   type StoragePipelineOptions,
   StorageSharedKeyCredential,
+  type WebResource,
 } from '@azure/storage-blob';
+import type { Agent, Dispatcher } from 'undici';
 import { misconfigured } from '../../domain/errors.ts';
-import { createObjectAgent } from '../objects/object-agent.ts';
-import { ATTEMPTS, type GuardTools, ObjectGuard } from '../objects/object-guard.ts';
-import type { ListedObject, ObjectPage, ObjectStore } from '../objects/object-store.ts';
-import { createAzureRequests } from './azure-requests.ts';
+import {
+  ATTEMPTS,
+  createObjectAgent,
+  type GuardTools,
+  ObjectGuard,
+  requestFailure,
+} from '../objects/object-guard.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import type { AzureStoreOptions } from './azure-store-options.ts';
 
 /** Objects that one request removes. */
@@ -57,51 +65,41 @@ function serviceClient(
 }
 
 function createAzureObjects(client: ContainerClient, guard: ObjectGuard, close: () => void): ObjectStore {
-  async function put(key: string, bytes: Buffer): Promise<void> {
-    const blob = client.getBlockBlobClient(key);
-    const upload = (abortSignal: AbortSignal) => blob.upload(bytes, bytes.length, { abortSignal });
-    await guard.send('put', upload, () => bytes.length);
-  }
-
-  async function remove(keys: readonly string[]): Promise<void> {
-    const batch = client.getBlobBatchClient();
-    for (let at = 0; at < keys.length; at += BATCH) {
-      const blobs = keys.slice(at, at + BATCH).map((key) => client.getBlobClient(key));
-      await guard.send('delete', async (abortSignal) => {
-        const { subResponses } = await batch.deleteBlobs(blobs, { abortSignal });
-        const left = subResponses.filter(
-          ({ status, errorCode }) => status >= 300 && errorCode !== 'BlobNotFound',
-        );
-        const [one] = left;
-        if (one)
-          throw new Error(`${left.length} of ${blobs.length} blobs were not removed: ${one.errorCode}`);
-      });
-    }
-  }
-
-  async function list(
-    prefix: string,
-    next: string | null,
-    includeUncommitedBlobs = false,
-  ): Promise<ObjectPage> {
-    const from = { maxPageSize: PAGE, ...(next !== null && { continuationToken: next }) };
-    const { value } = await guard.send('list', (abortSignal) =>
-      client.listBlobsFlat({ prefix, includeUncommitedBlobs, abortSignal }).byPage(from).next(),
-    );
-    const { segment, continuationToken }: Partial<ContainerListBlobFlatSegmentResponse> = value ?? {};
-    const objects = (segment?.blobItems ?? []).map(({ name, properties }): ListedObject => {
-      const { contentLength = 0, lastModified } = properties;
-      return { key: name, bytes: contentLength, modifiedAt: lastModified?.getTime() ?? 0 };
-    });
-    return { objects, next: continuationToken || null };
-  }
-
   return {
     counters: guard.counters,
     close,
-    put,
-    remove,
-    list: (prefix, next) => list(prefix, next),
+    async put(key, bytes) {
+      const blob = client.getBlockBlobClient(key);
+      const upload = (abortSignal: AbortSignal) => blob.upload(bytes, bytes.length, { abortSignal });
+      await guard.send('put', upload, () => bytes.length);
+    },
+    async remove(keys) {
+      const batch = client.getBlobBatchClient();
+      for (let at = 0; at < keys.length; at += BATCH) {
+        const blobs = keys.slice(at, at + BATCH).map((key) => client.getBlobClient(key));
+        await guard.send('delete', async (abortSignal) => {
+          const { subResponses } = await batch.deleteBlobs(blobs, { abortSignal });
+          const left = subResponses.filter(
+            ({ status, errorCode }) => status >= 300 && errorCode !== 'BlobNotFound',
+          );
+          const [one] = left;
+          if (one)
+            throw new Error(`${left.length} of ${blobs.length} blobs were not removed: ${one.errorCode}`);
+        });
+      }
+    },
+    async list(prefix, next) {
+      const from = { maxPageSize: PAGE, ...(next !== null && { continuationToken: next }) };
+      const { value } = await guard.send('list', (abortSignal) =>
+        client.listBlobsFlat({ prefix, abortSignal }).byPage(from).next(),
+      );
+      const { segment, continuationToken }: Partial<ContainerListBlobFlatSegmentResponse> = value ?? {};
+      const objects = (segment?.blobItems ?? []).map(({ name, properties }) => {
+        const { contentLength = 0, lastModified } = properties;
+        return { key: name, bytes: contentLength, modifiedAt: lastModified?.getTime() ?? 0 };
+      });
+      return { objects, next: continuationToken || null };
+    },
     get(key, range) {
       const [first, last] = range ?? [0];
       const length = last === undefined ? undefined : last - first + 1;
@@ -117,30 +115,6 @@ function createAzureObjects(client: ContainerClient, guard: ObjectGuard, close: 
       };
       return guard.send('get', get, (found) => found?.length ?? 0);
     },
-    async upload(key, parts) {
-      const blob = client.getBlockBlobClient(key);
-      const blocks: string[] = [];
-      for await (const part of parts) {
-        // The names of a blob's blocks have one length.
-        const block = Buffer.from(String(blocks.length).padStart(6, '0')).toString('base64');
-        const stage = (abortSignal: AbortSignal) =>
-          blob.stageBlock(block, part, part.length, { abortSignal });
-        await guard.send('put', stage, () => part.length);
-        blocks.push(block);
-      }
-      await guard.send('multipart', (abortSignal) => blob.commitBlockList(blocks, { abortSignal }));
-    },
-    /** Uncommitted blobs are listed on request, and nothing else identifies them everywhere. */
-    async unfinished(prefix) {
-      const whole = new Set((await list(prefix, null)).objects.map(({ key }) => key));
-      const { objects } = await list(prefix, null, true);
-      return objects.flatMap(({ key }) => (whole.has(key) ? [] : { key, upload: key }));
-    },
-    /** Blocks cannot be removed; a blob that is written over them, and removed, takes them along. */
-    async abort({ key }) {
-      await put(key, Buffer.alloc(0));
-      await remove([key]);
-    },
   };
 }
 
@@ -151,4 +125,49 @@ function codeOf(error: unknown): string | undefined {
 
 function statusOf(error: unknown): number | null {
   return error instanceof RestError ? (error.statusCode ?? null) : null;
+}
+
+/** Sends the requests of the SDK by undici. `admit` receives the operation of each, as they are counted. */
+export function createAzureRequests(agent: Agent, admit: ObjectGuard['admit']): IHttpClient {
+  return {
+    async sendRequest(request) {
+      const { abortSignal } = request;
+      admit(operationOf(request), (abortSignal ?? null) as AbortSignal | null);
+      try {
+        const { statusCode, headers, body } = await agent.request(dispatchOf(request));
+        const streamed = request.streamResponseStatusCodes?.has(statusCode) ?? false;
+        const content = streamed ? { readableStreamBody: body } : { bodyAsText: await body.text() };
+        return { request, status: statusCode, headers: sdkHeaders(headers), ...content };
+      } catch (cause) {
+        throw requestFailure(cause, abortSignal?.aborted ?? false);
+      }
+    },
+  };
+}
+
+function dispatchOf({ url, method, headers, body, abortSignal }: WebResource) {
+  const { origin, pathname, search } = new URL(url);
+  return {
+    origin,
+    path: `${pathname}${search}`,
+    method: method as Dispatcher.HttpMethod,
+    headers: headers.rawHeaders(),
+    body: (body ?? null) as Buffer | string | null,
+    signal: (abortSignal ?? null) as AbortSignal | null,
+  };
+}
+
+/** All that the SDK takes from the headers of a response. */
+function sdkHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): HttpHeaders {
+  const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  return { toJson: () => plain } as unknown as HttpHeaders;
+}
+
+function operationOf({ url, method }: WebResource): string {
+  const parameters = new URL(url).searchParams;
+  const comp = parameters.get('comp');
+  if (comp === 'list') return 'list';
+  if (comp === 'batch' || method === 'DELETE') return 'delete';
+  if (method === 'PUT') return 'put';
+  return parameters.has('restype') ? 'head-bucket' : 'get';
 }

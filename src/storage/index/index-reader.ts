@@ -1,10 +1,11 @@
-import { type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
+import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
 import { getOrCreate, remembered } from '../../lib/get-or-create.ts';
 import type { LevelUsage, StoreUsage, Ticket, TilePlace } from '../store.ts';
 import { Directory, PACK_SIZE, packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
+import { withSets } from './page-rows.ts';
 import { PACKS_IN_BAND } from './schema.ts';
 
 /** A pack as it is shown at one moment; `x` and `y` count packs. */
@@ -173,11 +174,10 @@ export class IndexReader {
 
   usage(layer?: string): StoreUsage {
     const rows = this.#db
-      .prepare<string[], LevelRow>(
-        `SELECT s.identity, u.z, u.tiles, u.bytes, u.pages, u.changed_at FROM usage u
+      .prepare<string[], Omit<LevelUsage, 'set'> & { readonly identity: string }>(
+        `SELECT s.identity, u.z, u.tiles, u.bytes, u.pages, u.changed_at AS changedAt FROM usage u
          JOIN tile_sets s ON s.id = u.tile_set WHERE s.dropped_at IS NULL AND u.tiles > 0 ${layer === undefined ? '' : 'AND s.layer = ?'}`,
       )
-      .raw()
       .all(...(layer === undefined ? [] : [JSON.stringify(layer)]));
     const sweeping = this.#db
       .prepare<[], StoreUsage['sweeping']>(
@@ -185,25 +185,8 @@ export class IndexReader {
          WHERE tile_set IN (SELECT id FROM tile_sets WHERE dropped_at IS NOT NULL)`,
       )
       .get();
-    return {
-      levels: levelsOf(rows),
-      sweeping: sweeping ?? { files: 0, bytes: 0 },
-    };
+    return { levels: withSets(rows), sweeping: sweeping ?? { files: 0, bytes: 0 } };
   }
-}
-
-type LevelRow = readonly [
-  identity: string,
-  ...[z: number, tiles: number, bytes: number, pages: number, changedAt: number],
-];
-
-/** A tile set has some twenty zooms. */
-function levelsOf(rows: readonly LevelRow[]): readonly LevelUsage[] {
-  const sets = new Map<string, TileSetKey>();
-  return rows.map(([identity, z, tiles, bytes, pages, changedAt]) => {
-    const set = getOrCreate(sets, identity, () => tileSetOf(identity));
-    return { set, z, tiles, bytes, pages, changedAt };
-  });
 }
 
 /** Writing it takes longer than finding a pack. */
@@ -234,4 +217,58 @@ function placeParameters(layer: string, gridSet: string, z: number, rect: TileRe
 
 export function markRow([number, effect, minX, maxX, minY, maxY, parts]: WrittenMark): MarkRow {
   return { number, effect, rect: minX === null ? null : { minX, maxX, minY, maxY }, parts };
+}
+
+interface Kept {
+  readonly x: number;
+  readonly y: number;
+  /** The index's change number before it was read. */
+  readonly version: number;
+  /** Null: there is none. */
+  readonly pack: ShownPack | null;
+}
+
+/** The packs of a tile set by zoom, then by place. */
+type Levels = Map<number, Kept>[];
+
+/** Packs that are kept, of some kilobytes each. */
+const MAX_KEPT = 8192;
+/** More than the packs along a side of any zoom that has tiles; the place is compared where products are not exact. */
+const SIDE = 2 ** 27;
+
+/** Packs that were read lately, with the marks of their places. Each is used only while the index has not changed since it was read. */
+export class ShownPacks {
+  readonly #reader: IndexReader;
+  readonly #bySet = new Map<string, Levels>();
+  readonly #byObject = new WeakMap<TileSetKey, Levels>();
+  #kept = 0;
+
+  constructor(reader: IndexReader) {
+    this.#reader = reader;
+  }
+
+  /** As of now; `x` and `y` count packs. */
+  find(set: TileSetKey, z: number, x: number, y: number): ShownPack | null {
+    const version = this.#reader.version();
+    const levels = this.#levels(set);
+    const key = x * SIDE + y;
+    const known = levels[z]?.get(key);
+    if (known && known.version === version && known.x === x && known.y === y) return known.pack;
+    const pack = this.#reader.pack(set, z, x, y);
+    if (this.#kept >= MAX_KEPT) this.#forgetAll();
+    if (!known) this.#kept++;
+    const level = levels[z] ?? new Map<number, Kept>();
+    levels[z] = level;
+    level.set(key, { x, y, version, pack });
+    return pack;
+  }
+
+  #levels(set: TileSetKey): Levels {
+    return getOrCreate(this.#byObject, set, () => getOrCreate(this.#bySet, tileSetId(set), () => []));
+  }
+
+  #forgetAll(): void {
+    for (const levels of this.#bySet.values()) levels.length = 0;
+    this.#kept = 0;
+  }
 }

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import { packedTouch, rectContains, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
-import { concerns, readPlace, type WrittenPlace, writePlace } from '../open-marks.ts';
 import {
   MARKS_AT_ONCE,
   type MarkEffect,
   type OpenMark,
   outdatedSince,
   type Raise,
+  type TileEntry,
   type TilePlace,
 } from '../store.ts';
-import type { Making } from './directory.ts';
+import { Directory, type Making, tileInPack } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 
 /** Closed marks that a layer keeps apart; see `fold`. */
@@ -45,6 +45,25 @@ export function shownBy(marks: readonly MarkHere[], making: Making, x: number, y
   }
   if (since === Number.POSITIVE_INFINITY) return making;
   return { ...making, freshUntil: outdatedSince(making.freshUntil, since) };
+}
+
+/** The tiles of a pack that are in `rect`. */
+export function entriesIn(
+  { x: packX, y: packY, detail }: { readonly x: number; readonly y: number; readonly detail: Buffer | null },
+  set: number,
+  z: number,
+  rect: TileRect,
+  marks: readonly MarkHere[],
+): TileEntry[] {
+  const directory = detail && Directory.read(detail, { set, z, x: packX, y: packY });
+  return (directory?.tiles() ?? []).flatMap(({ slot, length: bytes, making }): TileEntry[] => {
+    const { x, y } = tileInPack({ x: packX, y: packY }, slot);
+    if (!rectContains(rect, x, y)) return [];
+    const shown = shownBy(marks, making, x, y);
+    const { createdAt, validator } = making;
+    const { freshUntil } = shown ?? making;
+    return [{ z, x, y, bytes, createdAt, freshUntil, validator, hidden: !shown }];
+  });
 }
 
 export interface MarkRow {
@@ -267,4 +286,26 @@ export function withEarlier(text: string | null, effect: MarkEffect): MarkEffect
 export function edgesOf({ minX, minY, maxX, maxY }: TileRect) {
   const near = (value: number) => Math.min(value, FAR);
   return [near(minX), near(maxX), near(minY), near(maxY)] as const;
+}
+
+/** Whether tiles of the set are meant. */
+export function concerns(
+  { formats, parametersId }: Pick<MarkEffect, 'formats' | 'parametersId'>,
+  set: TileSetKey,
+): boolean {
+  if (formats && !formats.includes(set.format)) return false;
+  return parametersId === undefined || parametersId === set.parametersId;
+}
+
+/** As JSON; `readPlace` reads the parsed form. */
+function writePlace(place: TilePlace): string {
+  return JSON.stringify({ ...place, ...(place.parts && { parts: [...place.parts] }) });
+}
+
+function readPlace({ parts, ...place }: WrittenPlace): TilePlace {
+  return { ...place, ...(parts && { parts: Float64Array.from(parts) }) };
+}
+
+interface WrittenPlace extends Omit<TilePlace, 'parts'> {
+  readonly parts?: readonly number[];
 }

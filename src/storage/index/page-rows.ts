@@ -82,12 +82,18 @@ function readFirst(db: IndexFile, { first, layer }: EvictionOrder, after: PageCu
   return { pages: pagesOf(rows), next: end || null };
 }
 
-function pagesOf(rows: readonly PageRow[]): readonly PageUsage[] {
+/** Rows of tile sets, with their keys. */
+export function withSets<Row extends { readonly identity: string }>(
+  rows: readonly Row[],
+): (Omit<Row, 'identity'> & { readonly set: TileSetKey })[] {
   const sets = new Map<string, TileSetKey>();
-  return rows.map(({ identity, tileSet: _, band: __, id: ___, ...row }) => ({
-    set: getOrCreate(sets, identity, () => tileSetOf(identity)),
-    ...row,
-  }));
+  return rows.map(({ identity, ...row }) => {
+    return { set: getOrCreate(sets, identity, () => tileSetOf(identity)), ...row };
+  });
+}
+
+function pagesOf(rows: readonly PageRow[]): readonly PageUsage[] {
+  return withSets(rows).map(({ tileSet: _, band: __, id: ___, ...page }) => page);
 }
 
 function placeConditions({ z, rect }: PageFilter): { conditions: string; parameters: readonly number[] } {

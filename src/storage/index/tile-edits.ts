@@ -1,37 +1,27 @@
-import { rectContains, type TileRect } from '../../domain/tile-rect.ts';
-import { edited, isMeant } from '../edit-tile.ts';
-import type { StoreChange, TileEdit } from '../store.ts';
+import { packedTouch, rectContains, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
+import { outdatedSince, type StoreChange, type TileEdit } from '../store.ts';
 import { type IndexedTile, type Making, tileInPack } from './directory.ts';
 
-/** With the tiles that were put, except where one with a later ticket is. */
+/**
+ * With the tiles that were put, except where one with a later ticket is. Of records that are listed again the order is not
+ * known: of two with the same ticket the one that was made later is kept.
+ */
 export function merged(
   before: readonly IndexedTile[],
   put: readonly IndexedTile[],
-  ticket: number,
+  isRelisted = false,
 ): readonly IndexedTile[] {
   const after = new Map(before.map((tile) => [tile.slot, tile]));
   for (const tile of put) {
-    const present = after.get(tile.slot);
-    if (!present || present.making.ticket <= ticket) after.set(tile.slot, tile);
-  }
-  return [...after.values()];
-}
-
-/** Of two records of a place the one that was requested later. */
-export function newest(
-  before: readonly IndexedTile[],
-  listed: readonly IndexedTile[],
-): readonly IndexedTile[] {
-  const after = new Map(before.map((tile) => [tile.slot, tile]));
-  for (const tile of listed) {
-    const present = after.get(tile.slot)?.making;
     const { ticket, createdAt } = tile.making;
-    const order = present ? ticket - present.ticket || createdAt - present.createdAt : 0;
+    const present = after.get(tile.slot)?.making ?? tile.making;
+    const order = ticket - present.ticket || (isRelisted ? createdAt - present.createdAt : 0);
     if (order >= 0) after.set(tile.slot, tile);
   }
   return [...after.values()];
 }
 
+/** The same array if nothing changes. */
 export function editTiles(
   tiles: readonly IndexedTile[],
   pack: { readonly x: number; readonly y: number },
@@ -40,30 +30,45 @@ export function editTiles(
 ): { readonly tiles: readonly IndexedTile[]; readonly meant: StoreChange } {
   const shared = shareMakings();
   const meant = { tiles: 0, bytes: 0 };
-  let isChanged = false;
   const after = tiles.flatMap((tile) => {
-    const place = tileInPack(pack, tile.slot);
-    const whole = { ...tile.making, ...place };
-    if (!rectContains(rect, place.x, place.y) || !isMeant(whole, edit)) return tile;
+    const { x, y } = tileInPack(pack, tile.slot);
+    if (!rectContains(rect, x, y) || !isMeant(tile.making, x, y, edit)) return tile;
     meant.tiles += 1;
-    const next = edited(whole, edit);
-    if (next === whole) return tile;
-    isChanged = true;
-    if (!next) meant.bytes += tile.length;
-    if (!next) return [];
-    const { ticket, createdAt, freshUntil, madeBy, validator } = next;
-    return { ...tile, making: shared({ ticket, createdAt, freshUntil, madeBy, validator }) };
+    if (edit.type === 'remove') {
+      meant.bytes += tile.length;
+      return [];
+    }
+    const making = edited(tile.making, edit);
+    return making === tile.making ? tile : { ...tile, making: shared(making) };
   });
-  return { tiles: isChanged ? after : tiles, meant };
+  const isSame = after.length === tiles.length && after.every((tile, at) => tile === tiles[at]);
+  return { tiles: isSame ? tiles : after, meant };
+}
+
+/** Whether an edit means this tile of its rectangle. */
+function isMeant({ createdAt, ticket }: Making, x: number, y: number, edit: TileEdit): boolean {
+  if (edit.type === 'confirm') return ticket <= edit.ticket;
+  const { createdBefore = Infinity, before = Infinity, within } = edit;
+  if (createdAt >= createdBefore || ticket >= before) return false;
+  return !within || packedTouch(within, rectOfTile({ x, y }));
+}
+
+/** The same object if nothing changes. */
+function edited(making: Making, edit: Exclude<TileEdit, { readonly type: 'remove' }>): Making {
+  if (edit.type === 'outdate') {
+    const freshUntil = outdatedSince(making.freshUntil, edit.at);
+    return freshUntil === making.freshUntil ? making : { ...making, freshUntil };
+  }
+  const { createdAt, freshUntil, madeBy, ticket } = edit;
+  return { ...making, createdAt, freshUntil, madeBy, ticket };
 }
 
 /** The same object for the same values, which tiles that were made together have in a row. */
 export function shareMakings(): (making: Making) => Making {
   let last: Making | null = null;
   return (making) => {
-    if (last && isSameMaking(last, making)) return last;
-    last = making;
-    return making;
+    if (!last || !isSameMaking(last, making)) last = making;
+    return last;
   };
 }
 

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import type { BytePlace } from '../bytes.ts';
 import { type PackObject, type PackPlace, readPackObject, writePackHead } from '../pack-object.ts';
-import { readableName, readableSetName } from '../readable-name.ts';
+import { placesFrom } from '../pack-tiles.ts';
 import type { ObjectStore } from './object-store.ts';
 
 /** A tile set with the number that the index has given it. */
@@ -38,11 +38,8 @@ export class ObjectBytes {
       this.key({ id, set: record.set }, { ...record, object: segment }),
       Buffer.concat([head, ...parts]),
     );
-    let offset = head.length;
-    return parts.map(({ length }) => {
-      offset += length;
-      return { segment, offset: offset - length, length };
-    });
+    const lengths = parts.map(({ length }) => length);
+    return placesFrom(segment, head.length, lengths);
   }
 
   /** All tiles of the object that are whole. Null: it is not there, it is damaged, or it belongs to another place. */
@@ -77,4 +74,26 @@ export function parseKey(prefix: string, key: string): ParsedKey | null {
   if (!match) return null;
   const [id = 0, z = 0, x = 0, y = 0] = match.slice(1, 5).map(Number);
   return { id, z, x, y, object: Number.parseInt(match[5] ?? '', 16) };
+}
+
+/** Enough for a person to recognise a name by; the hash after it makes it unique. */
+const READABLE_CHARACTERS = 40;
+/** Hexadecimal digits: 80 bits. */
+const HASH_DIGITS = 20;
+
+/** Without the layer. */
+export function readableSetName({ gridSet, format, parametersId, incarnation = '' }: TileSetKey): string {
+  const identity = [gridSet, format, parametersId];
+  const all = incarnation === '' ? identity : [...identity, incarnation];
+  return readableName(`${gridSet} ${format}`, all);
+}
+
+/** `topp:states` → `topp-states-…`: nothing of a name but its letters and digits gets into a path. */
+export function readableName(readable: string, identity: readonly (string | null)[]): string {
+  const slug = readable
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, READABLE_CHARACTERS);
+  const hash = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, HASH_DIGITS);
+  return `${slug}-${hash}`;
 }

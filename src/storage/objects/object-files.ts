@@ -1,73 +1,63 @@
 import { open, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { StoreFiles } from '../store.ts';
-import type { ObjectStore } from './object-store.ts';
+import { type ObjectStore, objectsUnder } from './object-store.ts';
 
 /** Layers have a hash in the names of theirs. */
 const FOLDER = 'exports/';
-/** Bytes sent or requested at a time, and held in memory: a reader may take hours, a request may not. S3 takes no less. */
+/** Bytes of an object, and held in memory: a reader may take hours, a request may not. */
 const PIECE = 5 * 2 ** 20;
-/** The limit of S3 for the parts of an object. */
-const MAX_PIECES = 10_000;
+/** Objects that are removed together. */
+const BATCH = 1000;
 
-/** Files as objects beside those of the tiles. */
+/** Files in pieces, an object each, beside those of the tiles. A file without its first piece, which is put last, is not there. */
 export function createObjectFiles(bucket: ObjectStore, prefix: string): StoreFiles {
   const folder = `${prefix}${FOLDER}`;
+  const keyOf = (name: string, piece: number) => `${folder}${name}/${piece}`;
 
-  async function* rest(key: string, from: number, end: number): AsyncGenerator<Buffer> {
-    for (let at = from; at <= end; ) {
-      const piece = await bucket.get(key, [at, Math.min(at + PIECE - 1, end)]);
-      if (!piece) throw new Error(`${key} was removed while it was read`);
-      at += piece.length;
-      yield piece;
+  async function* bytesOf(name: string, start: number, end: number): AsyncGenerator<Buffer> {
+    for (let at = start; at <= end; ) {
+      const piece = Math.floor(at / PIECE);
+      const [first, last] = [at - piece * PIECE, Math.min(PIECE - 1, end - piece * PIECE)];
+      const bytes = await bucket.get(keyOf(name, piece), [first, last]);
+      if (!bytes?.length) throw new Error(`${name} was removed while it was read`);
+      at += bytes.length;
+      yield bytes;
     }
   }
 
   return {
     async put(name, path, signal) {
-      await bucket.upload(`${folder}${name}`, piecesOf(path, signal));
+      const { size } = await stat(path);
+      const file = await open(path);
+      try {
+        for (let piece = Math.ceil(size / PIECE) - 1; piece >= 0; piece--) {
+          signal.throwIfAborted();
+          const position = piece * PIECE;
+          const bytes = Buffer.allocUnsafe(Math.min(PIECE, size - position));
+          const { bytesRead } = await file.read(bytes, { position });
+          if (bytesRead < bytes.length) throw new Error('the file has become shorter');
+          await bucket.put(keyOf(name, piece), bytes);
+        }
+      } finally {
+        await file.close();
+      }
       await rm(path);
     },
     async read(name, start, end) {
-      const key = `${folder}${name}`;
-      const first = await bucket.get(key, [start, Math.min(start + PIECE - 1, end)]);
-      if (!first) return null;
-      return Readable.from(
-        (async function* () {
-          yield first;
-          yield* rest(key, start + first.length, end);
-        })(),
-        { objectMode: false },
-      );
+      if (!(await bucket.get(keyOf(name, 0), [0, 0]))) return null;
+      return Readable.from(bytesOf(name, start, end), { objectMode: false });
     },
     async names() {
       const { objects } = await bucket.list(folder, null);
-      const unfinished = await bucket.unfinished(folder);
-      return [...objects, ...unfinished].map(({ key }) => key.slice(folder.length));
+      return [...new Set(objects.map(({ key }) => key.slice(folder.length).replace(/\/\d+$/, '')))];
     },
     async remove(names) {
-      const keys = names.map((name) => `${folder}${name}`);
-      for (const upload of await bucket.unfinished(folder)) {
-        if (keys.includes(upload.key)) await bucket.abort(upload);
+      for (const name of names) {
+        const keys: string[] = [];
+        for await (const { key } of objectsUnder(bucket, keyOf(name, 0).slice(0, -1))) keys.push(key);
+        for (let at = 0; at < keys.length; at += BATCH) await bucket.remove(keys.slice(at, at + BATCH));
       }
-      await bucket.remove(keys);
     },
   };
-}
-
-async function* piecesOf(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
-  const { size } = await stat(path);
-  const file = await open(path);
-  try {
-    const length = Math.max(PIECE, Math.ceil(size / MAX_PIECES));
-    for (let position = 0; position < size; position += length) {
-      signal.throwIfAborted();
-      const piece = Buffer.allocUnsafe(Math.min(length, size - position));
-      const { bytesRead } = await file.read(piece, { position });
-      if (bytesRead < piece.length) throw new Error('the file has become shorter');
-      yield piece;
-    }
-  } finally {
-    await file.close();
-  }
 }

@@ -13,12 +13,6 @@ export interface ObjectPage {
   readonly next: string | null;
 }
 
-/** An upload without its end. */
-export interface UnfinishedObject {
-  readonly key: string;
-  readonly upload: string;
-}
-
 /** A bucket or container. Failures are `store-failed`: a driver sends every request through an `ObjectGuard`. */
 export interface ObjectStore {
   put(key: string, bytes: Buffer): Promise<void>;
@@ -28,11 +22,20 @@ export interface ObjectStore {
   remove(keys: readonly string[]): Promise<void>;
   /** A page in the order of keys. */
   list(prefix: string, next: string | null): Promise<ObjectPage>;
-  /** An object of any size, visible when all its parts are there. Each part but the last has 5 MiB or more. */
-  upload(key: string, parts: AsyncIterable<Buffer>): Promise<void>;
-  /** Uploads without their end: as many as one request lists. */
-  unfinished(prefix: string): Promise<readonly UnfinishedObject[]>;
-  abort(upload: UnfinishedObject): Promise<void>;
   readonly counters: Counters;
   close(): void;
+}
+
+export async function* objectsUnder(
+  bucket: Pick<ObjectStore, 'list'>,
+  prefix: string,
+  signal?: AbortSignal,
+): AsyncGenerator<ListedObject> {
+  let next: string | null = null;
+  do {
+    signal?.throwIfAborted();
+    const page: ObjectPage = await bucket.list(prefix, next);
+    yield* page.objects;
+    next = page.next;
+  } while (next !== null);
 }

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
-import { rectContains, rectOfTile, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
+import { rectOfTile, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
 import { sizeOf } from '../../lib/size.ts';
-import { Directory, PACK_SIZE, slotOf, tileInPack } from '../index/directory.ts';
+import { PACK_SIZE, slotOf } from '../index/directory.ts';
 import { FIRST_PACK, type PackCursor } from '../index/index-reader.ts';
-import { shownBy } from '../index/mark-rows.ts';
+import { entriesIn } from '../index/mark-rows.ts';
 import { MarkIndex } from '../index/postgres/mark-index.ts';
 import { PackIndex, type PackSlice } from '../index/postgres/pack-index.ts';
 import { PageIndex } from '../index/postgres/page-index.ts';
@@ -14,15 +14,11 @@ import { editTiles } from '../index/tile-edits.ts';
 import {
   type EvictionOrder,
   NO_CHANGE,
-  type OpenMark,
   type PageFilter,
-  type PageUsage,
   type Store,
   type StoreChange,
-  type StoreUsage,
   sumOfChanges,
   type TileEdit,
-  type TileEntry,
   type TilePlace,
 } from '../store.ts';
 import type { StoreTools } from '../store-driver.ts';
@@ -131,26 +127,12 @@ export async function openPackStore(
     return changed ? sumOfChanges(meant.values()) : NO_CHANGE;
   }
 
-  function usage(layer?: string): Promise<StoreUsage>;
-  function usage(filter: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
-  function usage(
-    of?: string | PageFilter | EvictionOrder,
-  ): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
-    return typeof of === 'object' ? pages.pages(of) : pages.usage(of);
-  }
-
-  function marks(after?: number): Promise<readonly OpenMark[]>;
-  function marks(layer: string, place?: TilePlace): Promise<number>;
-  function marks(of: string | number = 0, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
-    return typeof of === 'string' ? markIndex.generation(of, place) : markIndex.open(of);
-  }
-
   return {
     get: (set, tile, beside = () => {}) => reader.read(set, tile, beside),
     put: (set, z, tiles, ticket, lease = null) => writer.put(set, z, tiles, ticket, lease),
     async *list(set, z, rect = WHOLE_LEVEL) {
       for await (const slice of slices(set, z, rect)) {
-        const tiles = entriesOf(slice, z, rect);
+        const tiles = slice.rows.flatMap((row) => entriesIn(row, slice.set ?? 0, z, rect, row.marks));
         if (tiles.length > 0) yield tiles;
       }
     },
@@ -170,8 +152,10 @@ export async function openPackStore(
     },
     ticket: (layer, place) => markIndex.ticket(layer, place),
     mark: (change) => markIndex.change(change),
-    marks,
-    usage,
+    marks: ((of: string | number = 0, place?: TilePlace) =>
+      typeof of === 'string' ? markIndex.generation(of, place) : markIndex.open(of)) as Store['marks'],
+    usage: ((of?: string | PageFilter | EvictionOrder) =>
+      typeof of === 'object' ? pages.pages(of) : pages.usage(of)) as Store['usage'],
     async close() {
       await sweeper.close();
       await tier?.close();
@@ -186,21 +170,6 @@ export async function openPackStore(
     takeRequests: () => bucket.counters.take(),
     files: createObjectFiles(bucket, prefix),
   };
-}
-
-function entriesOf({ set, rows }: PackSlice, z: number, rect: TileRect): TileEntry[] {
-  return rows.flatMap((row) => {
-    const position = { set: set ?? 0, z, x: row.x, y: row.y };
-    const directory = row.detail && Directory.read(row.detail, position);
-    return (directory?.tiles() ?? []).flatMap((tile): TileEntry[] => {
-      const { x, y } = tileInPack(row, tile.slot);
-      if (!rectContains(rect, x, y)) return [];
-      const shown = shownBy(row.marks, tile.making, x, y);
-      const { createdAt, validator } = tile.making;
-      const { freshUntil } = shown ?? tile.making;
-      return [{ z, x, y, bytes: tile.length, createdAt, freshUntil, validator, hidden: !shown }];
-    });
-  });
 }
 
 /** The index of packs needs what SQLite does not have. */

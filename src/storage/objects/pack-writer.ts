@@ -6,10 +6,10 @@ import { RecentMap } from '../../lib/recent-map.ts';
 import type { BytePlace } from '../bytes.ts';
 import { Directory, type IndexedTile } from '../index/directory.ts';
 import type { ChangedPack, Conditions, Orphan, PackIndex, PackRow } from '../index/postgres/pack-index.ts';
-import { merged, shareMakings } from '../index/tile-edits.ts';
+import { merged } from '../index/tile-edits.ts';
 import type { PackObject } from '../pack-object.ts';
-import { makingOf, packTiles, recordsOf } from '../pack-tiles.ts';
-import { NO_CHANGE, type StoreChange, sumOfChanges, type TileWrite } from '../store.ts';
+import { packTiles, placedTiles, recordsOf } from '../pack-tiles.ts';
+import { NO_CHANGE, negated, type StoreChange, sumOfChanges, type TileWrite } from '../store.ts';
 import type { ObjectBytes } from './object-bytes.ts';
 import { MAX_WRITE } from './pack-sweeper.ts';
 
@@ -64,7 +64,7 @@ export class PackWriter {
       const id = await this.#setFor(set);
       const now = this.#options.clock.now();
       const conditions = { lease, fence: { ticket, rect }, writtenAt: now, changedAt: now };
-      const change = await this.#putInto(id, records, ticket, conditions);
+      const change = await this.#putInto(id, records, conditions);
       if (change) return change;
       this.#sets.delete(tileSetId(set));
     }
@@ -115,7 +115,6 @@ export class PackWriter {
   async #putInto(
     id: number,
     records: readonly PackObject[],
-    ticket: number,
     conditions: Conditions,
   ): Promise<StoreChange | null> {
     const [first] = records;
@@ -126,7 +125,7 @@ export class PackWriter {
     const edit: PackEdit = ({ x, y }, before) => {
       const pack = packs.find((one) => one.x === x && one.y === y);
       if (!pack) return before;
-      const after = merged(before, pack.tiles, ticket);
+      const after = merged(before, pack.tiles);
       if (after.some(({ segment }) => segment === pack.object)) named.add(pack.object);
       else named.delete(pack.object);
       return after;
@@ -177,11 +176,7 @@ export class PackWriter {
 }
 
 function newPack({ x, y, tiles }: PackObject, places: readonly BytePlace[]): NewPack {
-  const shared = shareMakings();
-  const named = tiles.map((tile, at) => {
-    const { slot, checksum } = tile;
-    return { slot, checksum, ...(places[at] as BytePlace), making: shared(makingOf(tile)) };
-  });
+  const named = placedTiles({ tiles }, places);
   return { x, y, object: places[0]?.segment ?? 0, bytes: sumOf(named).bytes, tiles: named };
 }
 
@@ -202,8 +197,7 @@ function planChange(id: number, z: number, rows: readonly PackRow[], edit: PackE
     const kept = new Set(after);
     packs.push({ x, y, seen, next, ...sumOf(after), renewed: !before.every((tile) => kept.has(tile)) });
     orphans.push(...orphansOf(row, before, after));
-    const former = sumOf(before);
-    changes.push(sumOf(after), { tiles: 0 - former.tiles, bytes: 0 - former.bytes });
+    changes.push(sumOf(after), negated(sumOf(before)));
   }
   return { packs, orphans, change: sumOfChanges(changes) };
 }

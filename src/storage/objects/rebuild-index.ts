@@ -5,12 +5,12 @@ import { getOrCreate } from '../../lib/get-or-create.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { PACK_SIZE } from '../index/directory.ts';
 import { PackIndex } from '../index/postgres/pack-index.ts';
-import { newest } from '../index/tile-edits.ts';
+import { merged } from '../index/tile-edits.ts';
 import { HEAD_BYTES, headLength, readPackHead } from '../pack-object.ts';
 import { relistedTiles } from '../pack-tiles.ts';
 import { type RebuildResult, type RebuildTools, TICKETS_ASIDE } from '../store-driver.ts';
 import { ObjectBytes, type ParsedKey, parseKey } from './object-bytes.ts';
-import type { ListedObject, ObjectPage, ObjectStore } from './object-store.ts';
+import { type ObjectStore, objectsUnder } from './object-store.ts';
 import { postgresOf } from './pack-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 import { type PackEdit, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
@@ -57,7 +57,7 @@ function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackSto
     await ticketsAfter(Math.max(...tiles.listed.map(({ making }) => making.ticket)));
     const writtenAt = Math.max(...tiles.listed.map(({ making }) => making.createdAt));
     const conditions = { ...UNCONDITIONAL, writtenAt, changedAt: writtenAt };
-    const withListed: PackEdit = (_, before) => newest(before, tiles.listed);
+    const withListed: PackEdit = (_, before) => merged(before, tiles.listed, true);
     await writer.change({ id, set, z }, [{ x, y, detail: null }], withListed, conditions);
     counts.packs++;
     counts.tiles += tiles.listed.length;
@@ -87,7 +87,7 @@ async function listPacks(
   /** The greatest number of each tile set, by the prefix of its objects. */
   const latest = new Map<string, number>();
   let expected = 0;
-  for await (const { key } of objectsIn(bucket, prefix, signal)) {
+  for await (const { key } of objectsUnder(bucket, prefix, signal)) {
     const parsed = parseKey(prefix, key);
     if (!parsed) continue;
     expected++;
@@ -95,7 +95,8 @@ async function listPacks(
   }
   const turns = new Semaphore(connections);
   const underWay = new Set<Promise<void>>();
-  for await (const { key } of objectsIn(bucket, prefix, signal)) {
+  for await (const { key } of objectsUnder(bucket, prefix, signal)) {
+    if (key === sentinelKey(prefix)) continue;
     const leave = await turns.acquire(signal);
     const adding = add(key, ({ id }) => latest.get(folderOf(key)) === id).finally(() => {
       leave();
@@ -108,20 +109,6 @@ async function listPacks(
   }
   await Promise.all(underWay);
   return { ...counts, sets: [...sets.keys()].map(tileSetOf) };
-}
-
-async function* objectsIn(
-  bucket: ObjectStore,
-  prefix: string,
-  signal: AbortSignal,
-): AsyncGenerator<ListedObject> {
-  let next: string | null = null;
-  do {
-    signal.throwIfAborted();
-    const page: ObjectPage = await bucket.list(prefix, next);
-    yield* page.objects.filter(({ key }) => key !== sentinelKey(prefix));
-    next = page.next;
-  } while (next !== null);
 }
 
 /** Null: it is no pack. */

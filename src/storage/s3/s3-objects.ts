@@ -1,21 +1,22 @@
 import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadBucketCommand,
-  ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
   type S3ClientConfig,
-  UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { state as sdkState } from '@aws-sdk/core/client';
-import { ATTEMPTS, type GuardTools, ObjectGuard } from '../objects/object-guard.ts';
+import type { Dispatcher } from 'undici';
+import {
+  ATTEMPTS,
+  createObjectAgent,
+  type GuardTools,
+  ObjectGuard,
+  requestFailure,
+} from '../objects/object-guard.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { createS3Requests } from './s3-requests.ts';
 import type { S3StoreOptions } from './s3-store-options.ts';
 
 /** Refuses a bucket that is missing, or that the credentials do not lead to. */
@@ -96,32 +97,6 @@ function createS3Objects(client: S3Client, Bucket: string, guard: ObjectGuard): 
       });
       return { objects, next: NextContinuationToken };
     },
-    async upload(Key, parts) {
-      const command = new CreateMultipartUploadCommand({ Bucket, Key });
-      const begin = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
-      const { UploadId } = await guard.send('multipart', begin);
-      const upload = { Bucket, Key, UploadId };
-      const Parts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = [];
-      for await (const Body of parts) {
-        const PartNumber = Parts.length + 1;
-        const part = new UploadPartCommand({ ...upload, PartNumber, Body, ContentLength: Body.length });
-        const put = (abortSignal: AbortSignal) => client.send(part, { abortSignal });
-        const { ETag } = await guard.send('put', put, () => Body.length);
-        Parts.push({ PartNumber, ETag });
-      }
-      const whole = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
-      await guard.send('multipart', (abortSignal) => client.send(whole, { abortSignal }));
-    },
-    async unfinished(Prefix) {
-      const command = new ListMultipartUploadsCommand({ Bucket, Prefix });
-      const list = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
-      const { Uploads = [] } = await guard.send('list', list);
-      return Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, upload: UploadId }));
-    },
-    async abort({ key, upload }) {
-      const command = new AbortMultipartUploadCommand({ Bucket, Key: key, UploadId: upload });
-      await guard.send('multipart', (abortSignal) => client.send(command, { abortSignal }));
-    },
     close: () => client.destroy(),
   };
 }
@@ -135,4 +110,50 @@ function statusOf(error: unknown): number | null {
   if (!(error instanceof Error) || !('$metadata' in error)) return null;
   const { httpStatusCode } = error.$metadata as { readonly httpStatusCode?: number };
   return httpStatusCode ?? null;
+}
+
+type RequestHandler = S3Client['config']['requestHandler'];
+type SdkRequest = Parameters<RequestHandler['handle']>[0];
+
+/** Sends the requests of the SDK by undici. `admit` receives the operation of each, as they are counted. */
+export function createS3Requests(options: S3StoreOptions, admit: ObjectGuard['admit']): RequestHandler {
+  const agent = createObjectAgent(options);
+  return {
+    metadata: { handlerProtocol: 'http/1.1' },
+    async handle(request, { abortSignal }: { readonly abortSignal?: unknown } = {}) {
+      const signal = (abortSignal ?? null) as AbortSignal | null;
+      admit(operationOf(request), signal);
+      try {
+        const { statusCode, headers, body } = await agent.request({ ...dispatchOf(request), signal });
+        return { response: { statusCode, headers: headers as Record<string, string>, body } };
+      } catch (cause) {
+        throw requestFailure(cause, signal?.aborted ?? false);
+      }
+    },
+    updateHttpClientConfig() {},
+    httpHandlerConfigs: () => ({}),
+    destroy: () => void agent.destroy(),
+  };
+}
+
+function dispatchOf({ protocol, hostname, port, path, query, method, headers, body }: SdkRequest) {
+  const origin = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`;
+  const parameters = Object.entries((query ?? {}) as Readonly<Record<string, string | string[] | null>>);
+  const search = parameters.flatMap(([name, values]) =>
+    [values ?? ''].flat().map((value) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`),
+  );
+  return {
+    origin,
+    path: search.length === 0 ? path : `${path}?${search.join('&')}`,
+    method: method as Dispatcher.HttpMethod,
+    headers,
+    body: body ?? null,
+  };
+}
+
+function operationOf({ method, query = {} }: SdkRequest): string {
+  if ('delete' in query) return 'delete';
+  if ('list-type' in query) return 'list';
+  if (method === 'PUT') return 'put';
+  return method === 'HEAD' ? 'head-bucket' : 'get';
 }

@@ -1,33 +1,29 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
-import { blockAt, rectContains, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
+import { blockAt, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
 import type { Env } from '../../lib/env.ts';
 import type { BytePlace } from '../bytes.ts';
-import { Directory, type IndexedTile, PACK_SIZE, packOf, slotOf, tileInPack } from '../index/directory.ts';
+import { type IndexedTile, PACK_SIZE, packOf, slotOf } from '../index/directory.ts';
 import { isBusy, patiently, storeFailure } from '../index/index-failure.ts';
 import type { IndexFile } from '../index/index-file.ts';
-import { FIRST_PACK, type IndexReader, type PackCursor } from '../index/index-reader.ts';
-import { readOpenMarks, shownBy } from '../index/mark-rows.ts';
+import { FIRST_PACK, type IndexReader, type PackCursor, ShownPacks } from '../index/index-reader.ts';
+import { entriesIn, readOpenMarks, shownBy } from '../index/mark-rows.ts';
 import { type PageSlice, readPages } from '../index/page-rows.ts';
-import { ShownPacks } from '../index/shown-packs.ts';
 import { packTiles } from '../pack-tiles.ts';
 import {
   type EvictionOrder,
   NO_CHANGE,
-  type OpenMark,
   type PageFilter,
   type PageUsage,
   type Store,
   type StoreChange,
   type StoredTile,
-  type StoreUsage,
   sumOfChanges,
-  type TileEntry,
   type TilePlace,
 } from '../store.ts';
-import type { EditCommand, EditResult } from './put-command.ts';
 import type { RunCommand } from './segment-writer.ts';
+import type { EditCommand, EditResult } from './segment-writing.ts';
 
 interface IndexedStoreParts extends Env {
   readonly db: IndexFile;
@@ -81,15 +77,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
       const { rows, next } = reader.packsWithin(id, z, rect, after, PACKS_IN_A_TURN);
       const tiles = rows.flatMap((row) => {
         const marks = reader.marks(set, z, blockAt(row.x, row.y, PACK_SIZE));
-        const directory = Directory.read(row.detail, { set: id, z, x: row.x, y: row.y });
-        return (directory?.tiles() ?? []).flatMap((tile): TileEntry[] => {
-          const { x, y } = tileInPack(row, tile.slot);
-          if (!rectContains(rect, x, y)) return [];
-          const shown = shownBy(marks, tile.making, x, y);
-          const { createdAt, validator } = tile.making;
-          const { freshUntil } = shown ?? tile.making;
-          return [{ z, x, y, bytes: tile.length, createdAt, freshUntil, validator, hidden: !shown }];
-        });
+        return entriesIn(row, id, z, rect, marks);
       });
       return { tiles, next };
     })();
@@ -102,22 +90,6 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
       if (!slice.next) return;
       await nextTurn();
     }
-  }
-
-  function usage(layer?: string): Promise<StoreUsage>;
-  function usage(pages: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
-  function usage(
-    of?: string | PageFilter | EvictionOrder,
-  ): Promise<StoreUsage> | AsyncIterable<readonly PageUsage[]> {
-    return typeof of === 'object' ? pagesOf(of) : read(() => reader.usage(of));
-  }
-
-  function marks(after?: number): Promise<readonly OpenMark[]>;
-  function marks(layer: string, place?: TilePlace): Promise<number>;
-  function marks(of: string | number = 0, place?: TilePlace): Promise<readonly OpenMark[]> | Promise<number> {
-    return typeof of === 'string'
-      ? read(() => reader.generation(of, place))
-      : read(() => readOpenMarks(db, of));
   }
 
   return {
@@ -167,8 +139,12 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
       return read(() => reader.ticket(layer, place));
     },
     mark: (change) => run('mark', [change]),
-    marks,
-    usage,
+    marks: ((of: string | number = 0, place?: TilePlace) =>
+      typeof of === 'string'
+        ? read(() => reader.generation(of, place))
+        : read(() => readOpenMarks(db, of))) as Store['marks'],
+    usage: ((of?: string | PageFilter | EvictionOrder) =>
+      typeof of === 'object' ? pagesOf(of) : read(() => reader.usage(of))) as Store['usage'],
   };
 }
 

@@ -1,17 +1,17 @@
+import { z } from 'zod';
 import { TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { BytePlace } from '../bytes.ts';
+import type { BytePlace, WritableBytes } from '../bytes.ts';
 import { isRefusedByTrigger, storeFailure } from '../index/index-failure.ts';
 import { createMemoryIndex, type IndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import type { PackObject } from '../pack-object.ts';
 import type { Store } from '../store.ts';
 import { createIndexedStore } from './indexed-store.ts';
-import type { MemoryStoreOptions } from './memory-store-options.ts';
 import type { RunCommand } from './segment-writer.ts';
-import { SegmentWriting, type WritableBytes } from './segment-writing.ts';
+import { SegmentWriting } from './segment-writing.ts';
 
 /** The store of this process alone: the same index in memory, and a segment for each tile. */
 export function createMemoryStore(
@@ -113,3 +113,27 @@ class MemoryBytes implements WritableBytes {
     this.#tiles.clear();
   }
 }
+
+export const memoryStoreOptions = z
+  .strictObject({
+    type: z.literal('memory'),
+    maxBytes: z
+      .int()
+      .positive()
+      .optional()
+      .describe(
+        'Sum of the tiles it may hold; a write that would exceed it is refused. No limit when left out.',
+      ),
+  })
+  .describe('Keeps tiles in the memory of the server process: gone at a restart, unseen by other processes.');
+
+export type MemoryStoreOptions = z.infer<typeof memoryStoreOptions>;
+
+export const memoryDriver = {
+  type: 'memory',
+  options: memoryStoreOptions,
+  place: 'memory',
+  shown: [],
+  geowebcacheName: 'MemoryBlobStore',
+  open: async (options: MemoryStoreOptions) => createMemoryStore(options),
+} as const;

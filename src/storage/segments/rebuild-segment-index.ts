@@ -7,12 +7,11 @@ import { PACK_SIZE } from '../index/directory.ts';
 import { isDamage, storeFailure } from '../index/index-failure.ts';
 import { type IndexFile, newIndex, removeIndex, replaceIndex } from '../index/index-file.ts';
 import { preparePackChanges } from '../index/pack-changes.ts';
-import { newest } from '../index/tile-edits.ts';
+import { merged } from '../index/tile-edits.ts';
 import { type PackRecord, readRecord } from '../pack-object.ts';
 import { relistedTiles } from '../pack-tiles.ts';
 import { type RebuildResult, type RebuildTools, TICKETS_ASIDE } from '../store-driver.ts';
-import { openSegmentIndex } from './open-segment-index.ts';
-import { type SegmentFile, SegmentReader, segmentFiles } from './segment-files.ts';
+import { openSegmentIndex, type SegmentFile, SegmentReader, segmentFiles } from './segment-files.ts';
 
 type Tools = Pick<RebuildTools, 'name' | 'root' | 'clock' | 'signal' | 'onProgress'>;
 
@@ -95,7 +94,7 @@ function identitiesOf(reader: SegmentReader, files: readonly SegmentFile[]): Rea
 
 /** Up to the first damaged one: a failed write leaves no other record behind it. */
 function* recordsIn(reader: SegmentReader, { set, segment }: SegmentFile): Generator<PackRecord> {
-  const read = (offset: number, length: number) => reader.readSome(set, segment, offset, length, 0);
+  const read = (offset: number, length: number) => reader.readSome(set, segment, offset, length);
   for (let offset = 0; ; ) {
     const record = readRecord(read, offset);
     if (typeof record === 'string') return;
@@ -124,7 +123,7 @@ function prepareListing(db: IndexFile, reader: SegmentReader, now: number) {
       const position = { set, z: head.z, x: head.x, y: head.y };
       const writtenAt = Math.max(...tiles.map(({ making }) => making.createdAt));
       const change = { live, writtenAt, changedAt: now };
-      changes.change(position, changes.rowOf(position), (before) => newest(before, tiles), change);
+      changes.change(position, changes.rowOf(position), (before) => merged(before, tiles, true), change);
       sums.filled += end - bytesAt;
       sums.tiles += tiles.length;
       sums.ticket = Math.max(sums.ticket, ...tiles.map(({ making }) => making.ticket));

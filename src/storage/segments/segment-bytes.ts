@@ -1,18 +1,18 @@
-import { closeSync, fsyncSync } from 'node:fs';
-import type { BytePlace } from '../bytes.ts';
+import { closeSync, fsyncSync, rmSync } from 'node:fs';
+import type { BytePlace, WritableBytes } from '../bytes.ts';
 import { blockingly } from '../index/index-failure.ts';
 import type { IndexFile } from '../index/index-file.ts';
 import { type PackObject, writePackHead } from '../pack-object.ts';
+import { placesFrom } from '../pack-tiles.ts';
 import {
   append,
   createSegment,
   greatestSegment,
   type OpenSegment,
-  removeSegment,
   SEGMENT_BYTES,
   SegmentReader,
+  segmentPath,
 } from './segment-files.ts';
-import type { WritableBytes } from './segment-writing.ts';
 
 /** Segments of different tile sets that are open for appending. */
 const MAX_OPEN = 64;
@@ -47,7 +47,7 @@ export class SegmentBytes implements WritableBytes {
     this.#writer = writer;
     this.#clock = clock;
     this.#maxBytes = maxBytes;
-    this.#reader = new SegmentReader(root, MAX_READ);
+    this.#reader = new SegmentReader(root, MAX_READ, clock);
     this.#noting = db.prepare<[string | null, number, number, number, number, string]>(
       'UPDATE segments SET writer = ?, size = ?, filled = filled + ?, written_at = ? WHERE id = ? AND writer = ?',
     );
@@ -57,26 +57,23 @@ export class SegmentBytes implements WritableBytes {
     const head = writePackHead(record);
     const length = record.tiles.reduce((sum, { bytes }) => sum + bytes.length, 0);
     const segment = this.#segmentFor(set, head.length + length);
-    let offset = append(segment, [head, ...record.tiles.map(({ bytes }) => bytes)]) + head.length;
+    const start = append(segment, [head, ...record.tiles.map(({ bytes }) => bytes)]) + head.length;
     segment.filled += length;
-    return record.tiles.map(({ bytes }) => {
-      const place = { segment: segment.segment, offset, length: bytes.length };
-      offset += bytes.length;
-      return place;
-    });
+    const lengths = record.tiles.map(({ bytes }) => bytes.length);
+    return placesFrom(segment.segment, start, lengths);
   }
 
   get(set: number, place: BytePlace): Buffer | null {
-    return this.#reader.read(set, place, this.#clock());
+    return this.#reader.read(set, place);
   }
 
   readSome(set: number, segment: number, offset: number, length: number): Buffer {
-    return this.#reader.readSome(set, segment, offset, length, this.#clock());
+    return this.#reader.readSome(set, segment, offset, length);
   }
 
   free(set: number, segments: readonly number[]): void {
     this.#reader.close();
-    for (const segment of segments) removeSegment(this.#root, set, segment);
+    for (const segment of segments) rmSync(segmentPath(this.#root, set, segment), { force: true });
   }
 
   /** How large the segments are. False: another process regards one of them as complete. */

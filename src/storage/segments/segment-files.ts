@@ -5,23 +5,25 @@ import {
   openSync,
   readdirSync,
   readSync,
+  renameSync,
   rmSync,
-  statSync,
+  statfsSync,
+  writeFileSync,
   writevSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { hasCode } from '../../lib/error-code.ts';
+import { hasCode, isNoRoom } from '../../lib/error-code.ts';
 import type { BytePlace } from '../bytes.ts';
+import { noIndex } from '../index/index-failure.ts';
+import { type IndexFile, type IndexOptions, indexPath, openIndexFile } from '../index/index-file.ts';
 
 /** Bytes at which a segment is full. Offsets have 32 bits. */
 export const SEGMENT_BYTES = 256 * 1024 ** 2;
 
-export function segmentsFolder(root: string): string {
-  return join(root, 'segments');
-}
+const FOLDER = 'segments';
 
 export function setFolder(root: string, set: number): string {
-  return join(segmentsFolder(root), `${set}`);
+  return join(root, FOLDER, `${set}`);
 }
 
 export function segmentPath(root: string, set: number, segment: number): string {
@@ -54,9 +56,8 @@ export interface SegmentFile {
 
 /** The segments on the disk, in the order of their numbers. */
 export function segmentFiles(root: string): readonly SegmentFile[] {
-  const names = existsSync(segmentsFolder(root))
-    ? readdirSync(segmentsFolder(root), { recursive: true, encoding: 'utf8' })
-    : [];
+  const folder = join(root, FOLDER);
+  const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
   const found = names.flatMap((name) => {
     const [, set, segment] = /^(\d+)[\\/](\d+)\.tiles$/.exec(name) ?? [];
     return set && segment ? [{ set: Number(set), segment: Number(segment) }] : [];
@@ -87,43 +88,36 @@ function writeRest({ descriptor }: OpenSegment, rest: Uint8Array, at: number): v
   while (done < rest.length) done += writevSync(descriptor, [rest.subarray(done)], at + done);
 }
 
-/** Milliseconds since 1970; infinite: it is gone. */
-export function modifiedAt(root: string, { set, segment }: SegmentFile): number {
-  const found = statSync(segmentPath(root, set, segment), { throwIfNoEntry: false });
-  return found?.mtimeMs ?? Number.POSITIVE_INFINITY;
-}
-
-export function removeSegment(root: string, set: number, segment: number): void {
-  rmSync(segmentPath(root, set, segment), { force: true });
-}
-
-/** With whatever is in it. */
-export function removeSetFolder(root: string, set: number): void {
-  rmSync(setFolder(root, set), { recursive: true, force: true });
-}
-
 /** Segments that are open for reading. One whose file was removed can be read until it is closed. */
 export class SegmentReader {
   readonly #root: string;
   readonly #maxOpen: number;
+  readonly #now: () => number;
   readonly #open = new Map<number, { readonly descriptor: number; usedAt: number }>();
 
-  constructor(root: string, maxOpen: number) {
+  /** `now` is for `closeIdle`. */
+  constructor(root: string, maxOpen: number, now = () => 0) {
     this.#root = root;
     this.#maxOpen = maxOpen;
+    this.#now = now;
+  }
+
+  /** From now on it can be read, even if its file is removed. */
+  has({ set, segment }: SegmentFile): boolean {
+    return this.#descriptor(set, segment) !== null;
   }
 
   /** Null: the file is not there, or ends before. */
-  read(set: number, { segment, offset, length }: BytePlace, now: number): Buffer | null {
-    const descriptor = this.#descriptor(set, segment, now);
+  read(set: number, { segment, offset, length }: BytePlace): Buffer | null {
+    const descriptor = this.#descriptor(set, segment);
     if (descriptor === null) return null;
     const bytes = Buffer.allocUnsafeSlow(length);
     return readSync(descriptor, bytes, 0, length, offset) === length ? bytes : null;
   }
 
   /** Up to `length` bytes. */
-  readSome(set: number, segment: number, offset: number, length: number, now: number): Buffer {
-    const descriptor = this.#descriptor(set, segment, now);
+  readSome(set: number, segment: number, offset: number, length: number): Buffer {
+    const descriptor = this.#descriptor(set, segment);
     if (descriptor === null) return Buffer.alloc(0);
     const bytes = Buffer.allocUnsafe(length);
     return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
@@ -142,16 +136,16 @@ export class SegmentReader {
     this.closeIdle(Number.POSITIVE_INFINITY);
   }
 
-  #descriptor(set: number, segment: number, now: number): number | null {
+  #descriptor(set: number, segment: number): number | null {
     const known = this.#open.get(segment);
     if (known) {
-      known.usedAt = now;
+      known.usedAt = this.#now();
       return known.descriptor;
     }
     try {
       const descriptor = openSync(segmentPath(this.#root, set, segment), 'r');
       if (this.#open.size >= this.#maxOpen) this.#closeHalf();
-      this.#open.set(segment, { descriptor, usedAt: now });
+      this.#open.set(segment, { descriptor, usedAt: this.#now() });
       return descriptor;
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return null;
@@ -162,5 +156,53 @@ export class SegmentReader {
   #closeHalf(): void {
     const times = Array.from(this.#open.values(), ({ usedAt }) => usedAt).sort((a, b) => a - b);
     this.closeIdle((times[Math.floor(times.length / 2)] ?? 0) + 1);
+  }
+}
+
+/** As `openIndexFile`, but creates none beside segments: their index is lost. */
+export function openSegmentIndex(root: string, options: IndexOptions): IndexFile {
+  const isThere = () => existsSync(indexPath(root));
+  // Another process may create both between the first two looks.
+  if (!isThere() && greatestSegment(root) > 0 && !isThere()) throw noIndex();
+  return openIndexFile(root, options);
+}
+
+const RESERVE_BYTES = 2 * 1024 ** 2;
+/** Bytes that it leaves free. */
+const REST = 128 * 1024;
+
+/** Room that was taken while there was some, so that tiles can be removed and marks be raised on a full disk. */
+export class Reserve {
+  readonly #path: string;
+  readonly #making: string;
+
+  constructor(root: string) {
+    this.#path = join(root, 'reserve');
+    this.#making = join(root, 'reserve-making');
+  }
+
+  /** When there is little room, it takes that: tiles must not. */
+  refill(): void {
+    if (existsSync(this.#path)) return;
+    try {
+      const { bavail, bsize } = statfsSync(join(this.#path, '..'));
+      const bytes = Math.min(RESERVE_BYTES, bavail * bsize - REST);
+      if (bytes < REST) return;
+      writeFileSync(this.#making, Buffer.alloc(bytes, 1));
+      renameSync(this.#making, this.#path);
+    } catch {
+      // A disk that may only be read, or has no room after all.
+      rmSync(this.#making, { force: true });
+    }
+  }
+
+  use<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (!isNoRoom(error) || !existsSync(this.#path)) throw error;
+      rmSync(this.#path, { force: true });
+      return work();
+    }
   }
 }

@@ -17,10 +17,9 @@ import { IndexReader } from '../index/index-reader.ts';
 import { pagesIn } from '../read-tiles.ts';
 import type { Store } from '../store.ts';
 import { createIndexedStore } from './indexed-store.ts';
-import { openSegmentIndex } from './open-segment-index.ts';
-import { openSegmentWriting } from './open-segment-writing.ts';
-import { SegmentReader } from './segment-files.ts';
+import { openSegmentIndex, SegmentReader } from './segment-files.ts';
 import type { SegmentWriting } from './segment-writing.ts';
+import { openSegmentWriting } from './segment-writing.ts';
 
 const faults = vi.hoisted(() => ({ calls: 0, first: 0, count: 0 }));
 vi.mock('node:fs', async (original) => {
@@ -62,7 +61,7 @@ function openHere(root: string): { store: Store; writing: SegmentWriting } {
   const store = createIndexedStore({
     db,
     reader: new IndexReader(db),
-    readBytes: (of, place) => segments.read(of, place, 0),
+    readBytes: (of, place) => segments.read(of, place),
     run: async (method, parameters) => (writing[method] as (...all: unknown[]) => never)(...parameters),
     start: () => {},
     clock: systemClock,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { packTiles } from '../pack-tiles.ts';
-import { openSegmentWriting } from './open-segment-writing.ts';
+import { openSegmentWriting } from './segment-writing.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const HOUR = 3_600_000;

@@ -5,13 +5,12 @@ import { patiently, storeFailure } from '../index/index-failure.ts';
 import { IndexReader } from '../index/index-reader.ts';
 import type { Store } from '../store.ts';
 import { createIndexedStore } from './indexed-store.ts';
-import { openSegmentIndex } from './open-segment-index.ts';
-import { Reserve } from './reserve.ts';
-import { SegmentReader } from './segment-files.ts';
-import type { SegmentStoreOptions } from './segment-store-options.ts';
+import { openSegmentIndex, Reserve, SegmentReader } from './segment-files.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
-interface OpenOptions extends Pick<SegmentStoreOptions, 'maxOpenSegments' | 'sweepBytesPerSecond'> {
+interface OpenOptions {
+  readonly maxOpenSegments: number;
+  readonly sweepBytesPerSecond: number;
   /** Bytes at which a segment is full. */
   readonly segmentBytes?: number;
 }
@@ -37,7 +36,7 @@ export async function openSegmentStore(
     throw storeFailure(error.cause ?? error, root);
   });
   if (!db.readonly) reserve.refill();
-  const segments = new SegmentReader(root, maxOpenSegments);
+  const segments = new SegmentReader(root, maxOpenSegments, () => clock.monotonic());
   const writer = new SegmentWriter({ root, sweepBytesPerSecond, ...(segmentBytes && { segmentBytes }) }, log);
   const tidying = openRepeater(() => segments.closeIdle(clock.monotonic() - IDLE_AFTER), {
     clock,
@@ -49,7 +48,7 @@ export async function openSegmentStore(
   const store = createIndexedStore({
     db,
     reader: new IndexReader(db),
-    readBytes: (set, place) => segments.read(set, place, clock.monotonic()),
+    readBytes: (set, place) => segments.read(set, place),
     run: async (method, parameters, transfer) => {
       if (db.readonly) throw new TilewardenError('store-failed', `${root} is read-only.`);
       return writer.run(method, parameters, transfer);

@@ -1,3 +1,4 @@
+import { rmSync, statSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { tileSetOf } from '../../domain/tile-key.ts';
 import { Directory, type IndexedTile, PACK_SIZE, type PackPosition } from '../index/directory.ts';
@@ -5,7 +6,7 @@ import { durably, type IndexFile } from '../index/index-file.ts';
 import type { ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
 import { type PackObject, readRecord } from '../pack-object.ts';
 import { type SegmentBytes, WRITER_GONE_AFTER } from './segment-bytes.ts';
-import { modifiedAt, removeSetFolder, segmentFiles } from './segment-files.ts';
+import { segmentFiles, segmentPath, setFolder } from './segment-files.ts';
 
 interface UpkeepOptions {
   readonly db: IndexFile;
@@ -102,7 +103,7 @@ export class SegmentUpkeep {
       if (changes > 0) return 0;
     }
     db.prepare<[number]>('DELETE FROM usage WHERE tile_set = ?').run(set);
-    removeSetFolder(root, set);
+    rmSync(setFolder(root, set), { recursive: true, force: true });
     db.prepare<[number]>('DELETE FROM tile_sets WHERE id = ?').run(set);
     return 0;
   }
@@ -124,7 +125,10 @@ export class SegmentUpkeep {
       .pluck()
       .get();
     const orphans = files.filter(({ segment }) => !named.has(segment) && segment <= (last ?? 0));
-    const old = orphans.filter((file) => modifiedAt(root, file) < now - ORPHAN_AGE);
+    const old = orphans.filter(({ set, segment }) => {
+      const file = statSync(segmentPath(root, set, segment), { throwIfNoEntry: false });
+      return file !== undefined && file.mtimeMs < now - ORPHAN_AGE;
+    });
     for (const { set, segment } of old) if (this.#orphans.has(segment)) bytes.free(set, [segment]);
     this.#orphans = new Set(old.map(({ segment }) => segment));
   }
@@ -252,9 +256,8 @@ function recordOf(
   { z, x, y }: PackPosition,
   copies: readonly { readonly tile: IndexedTile; readonly content: Buffer }[],
 ): PackObject {
-  const tiles = copies.map(({ tile, content }) => {
-    const { slot, checksum, making } = tile;
-    return { slot, checksum, ...making, bytes: content };
+  const tiles = copies.map(({ tile: { slot, checksum, making }, content }) => {
+    return { slot, checksum, making, bytes: content };
   });
   return { set: tileSetOf(identity), columns: PACK_SIZE, rows: PACK_SIZE, z, x, y, tiles };
 }

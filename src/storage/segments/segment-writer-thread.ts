@@ -2,9 +2,8 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { errorCopier } from '../../domain/error-copier.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { storeFailure } from '../index/index-failure.ts';
-import { openSegmentWriting, type WriterData } from './open-segment-writing.ts';
-import type { PutCommand } from './put-command.ts';
 import type { WriterRequest, WriterResponse } from './segment-writer.ts';
+import { openSegmentWriting, type PutCommand, type WriterData } from './segment-writing.ts';
 
 /** Milliseconds until upkeep is tried again after a failure. */
 const UPKEEP_PAUSE = 10_000;

@@ -4,8 +4,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { spawnThread } from '../../lib/spawn-thread.ts';
-import type { WriterData } from './open-segment-writing.ts';
-import type { SegmentWriting } from './segment-writing.ts';
+import type { SegmentWriting, WriterData } from './segment-writing.ts';
 
 /** The commands of the thread. */
 type Method = Exclude<keyof SegmentWriting, 'upkeep' | 'putTogether'>;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { packTiles } from '../pack-tiles.ts';
-import { openSegmentWriting } from './open-segment-writing.ts';
+import { openSegmentWriting } from './segment-writing.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const tile = { x: 1, y: 2, bytes: Buffer.from('tile'), createdAt: 1 };

@@ -1,38 +1,26 @@
+import { randomUUID } from 'node:crypto';
 import { TilewardenError } from '../../domain/errors.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
-import type { BytePlace, TileBytes } from '../bytes.ts';
+import type { BytePlace, WritableBytes } from '../bytes.ts';
 import { type IndexedTile, packOf, slotOf } from '../index/directory.ts';
 import { blockingly } from '../index/index-failure.ts';
 import { durably, type IndexFile } from '../index/index-file.ts';
-import { IndexReader } from '../index/index-reader.ts';
+import { IndexReader, type PackCursor } from '../index/index-reader.ts';
 import { prepareMarks } from '../index/mark-rows.ts';
 import { type ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
 import { prepareUses } from '../index/page-rows.ts';
-import { editTiles, merged, shareMakings } from '../index/tile-edits.ts';
-import type { PackObject } from '../pack-object.ts';
-import { makingOf, recordsOf } from '../pack-tiles.ts';
-import { type MarkChange, NO_CHANGE, type StoreChange, sumOfChanges } from '../store.ts';
-import type { EditCommand, EditResult, PutCommand } from './put-command.ts';
+import { editTiles, merged } from '../index/tile-edits.ts';
+import { type PackedTiles, placedTiles, recordsOf } from '../pack-tiles.ts';
+import { type MarkChange, NO_CHANGE, type StoreChange, type StoreEdit, sumOfChanges } from '../store.ts';
+import { SegmentBytes } from './segment-bytes.ts';
+import { openSegmentIndex, Reserve } from './segment-files.ts';
+import { SegmentUpkeep } from './segment-upkeep.ts';
 
 /** Packs that one transaction edits: some milliseconds. */
 const PACKS_IN_A_SLICE = 256;
 /** Tile sets are dropped, and segments regarded as complete, while they are written to; more often than this is no coincidence. */
 const ATTEMPTS = 20;
-
-/** The bytes of tiles as they are written. */
-export interface WritableBytes extends TileBytes {
-  put(set: number, record: PackObject): readonly BytePlace[];
-  /**
-   * Within the transaction that names what was put; `noted` follows its commit. False: another process may be about to
-   * remove it, so the caller puts its tiles again.
-   */
-  note(): boolean;
-  noted(): void;
-  /** The tile set is no longer in use. */
-  leave(set: number): void;
-  close(): void;
-}
 
 export interface WritingParts {
   readonly bytes: WritableBytes;
@@ -199,15 +187,8 @@ export class SegmentWriting {
     const rect = rectAround(command.slots);
     if (!rect) throw new RangeError('A put has at least one tile.');
     const set = this.#setFor(command.set);
-    const shared = shareMakings();
     const packs = recordsOf(command).map((record) => {
-      const places = this.#bytes.put(set, record);
-      const tiles = record.tiles.map((tile, at) => {
-        const { segment, offset, length } = places[at] as BytePlace;
-        const { slot, checksum } = tile;
-        return { slot, checksum, segment, offset, length, making: shared(makingOf(tile)) };
-      });
-      return { x: record.x, y: record.y, tiles };
+      return { x: record.x, y: record.y, tiles: placedTiles(record, this.#bytes.put(set, record)) };
     });
     return { command, rect, set, packs };
   }
@@ -220,7 +201,7 @@ export class SegmentWriting {
     const done = packs.map(({ x, y, tiles }) => {
       const position = { set, z, x, y };
       const row = this.#changes.rowOf(position);
-      return this.#changes.change(position, row, (before) => merged(before, tiles, ticket), sums);
+      return this.#changes.change(position, row, (before) => merged(before, tiles), sums);
     });
     if (this.#changes.finish(sums)) this.#upkeep.wake();
     return sumOfChanges(done);
@@ -259,4 +240,48 @@ export class SegmentWriting {
 
 function isSamePlace(a: BytePlace, b: BytePlace): boolean {
   return a.segment === b.segment && a.offset === b.offset && a.length === b.length;
+}
+
+export interface PutCommand extends PackedTiles {
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly ticket: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+export interface EditCommand {
+  readonly set: TileSetKey;
+  readonly z: number;
+  readonly rect: TileRect;
+  readonly edit: StoreEdit;
+  readonly after: PackCursor;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+export interface EditResult extends StoreChange {
+  /** Where to go on; null: all of it is done. */
+  readonly next: PackCursor | null;
+}
+
+export interface WriterData {
+  readonly root: string;
+  readonly sweepBytesPerSecond: number;
+  readonly segmentBytes?: number;
+}
+
+/** Pages of the index's log after which the writer copies them into the file: 16 MiB. */
+const CHECKPOINT_PAGES = 4000;
+
+export function openSegmentWriting({ root, sweepBytesPerSecond, segmentBytes }: WriterData): SegmentWriting {
+  const reserve = new Reserve(root);
+  const open = () => openSegmentIndex(root, { timeoutMs: 0, checkpointPages: CHECKPOINT_PAGES });
+  const db = blockingly(() => reserve.use(open));
+  reserve.refill();
+  const writer = randomUUID();
+  const bytes = new SegmentBytes(db, root, writer, Date.now, segmentBytes);
+  const changes = preparePackChanges(db);
+  const upkeep = new SegmentUpkeep({ db, root, writer, bytes, changes, sweepBytesPerSecond });
+  return new SegmentWriting(db, { bytes, upkeep, reserve });
 }

@@ -2,7 +2,6 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../db/database.ts';
 import { PAGE_SIZE, pageOf, type TileSetKey, tileSetId, tileSetOf } from '../../../domain/tile-key.ts';
 import { blockAt } from '../../../domain/tile-rect.ts';
-import { getOrCreate } from '../../../lib/get-or-create.ts';
 import type {
   EvictionOrder,
   LevelUsage,
@@ -13,7 +12,7 @@ import type {
   UsedPage,
 } from '../../store.ts';
 import { edgesOf } from '../mark-rows.ts';
-import { bandOfPage, touchedAt } from '../page-rows.ts';
+import { bandOfPage, touchedAt, withSets } from '../page-rows.ts';
 import { askIndex } from './ask-index.ts';
 
 interface PageRow extends Omit<PageUsage, 'set'> {
@@ -61,7 +60,7 @@ export class PageIndex {
       (select coalesce(sum(bytes), 0)::bigint from usage where tile_set in ${dropped})
         + (select coalesce(sum(o.bytes), 0)::bigint ${orphans}) as bytes`);
     return {
-      levels: levels.map(({ identity, ...level }) => ({ set: tileSetOf(identity), ...level })),
+      levels: withSets(levels),
       sweeping: sweeping ?? { files: 0, bytes: 0 },
     };
   }
@@ -73,7 +72,7 @@ export class PageIndex {
       const query: RawBuilder<PageRow> =
         'first' in filter ? this.#first(filter, after) : this.#within(filter, after);
       const rows: readonly PageRow[] = await this.#rows(query);
-      if (rows.length > 0) yield pagesOf(rows);
+      if (rows.length > 0) yield withSets(rows).map(({ tileSet: _, band: __, ...page }) => page);
       const last = rows.at(-1);
       after = last && rows.length === size ? order.map((column) => cursorValue(last, column)) : null;
     }
@@ -144,14 +143,6 @@ export class PageIndex {
   async #rows<Row>(query: RawBuilder<Row>): Promise<readonly Row[]> {
     return (await askIndex(() => query.execute(this.#database.query))).rows;
   }
-}
-
-function pagesOf(rows: readonly PageRow[]): readonly PageUsage[] {
-  const sets = new Map<string, TileSetKey>();
-  return rows.map(({ identity, tileSet: _, band: __, ...page }) => ({
-    set: getOrCreate(sets, identity, () => tileSetOf(identity)),
-    ...page,
-  }));
 }
 
 type PageColumn = (typeof ORDERS)['LRU' | 'LFU'][number];
