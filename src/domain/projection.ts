@@ -108,8 +108,12 @@ export function boundsFromWgs84(projection: Projection, { minX, minY, maxX, maxY
   return places.length === 0 ? null : boundsOfPoints(places);
 }
 
+/** The circumference of the earth: some projections have a pole at infinity. */
+const FARTHEST = 2 * Math.PI * EARTH_RADIUS;
+
 /** Far away a projection has places that mean others. */
 function isFaithful(projection: Projection, place: Point, latitude: number): boolean {
+  if (Math.max(Math.abs(place[0]), Math.abs(place[1])) > FARTHEST) return false;
   const back = projection.toLonLat(...place);
   return back !== null && Math.abs(back[1] - latitude) < 1e-3;
 }
