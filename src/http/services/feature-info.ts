@@ -15,6 +15,7 @@ import type { Operation, Services } from './open-services.ts';
 import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';
 import { requestedMapLayers, type StyledLayer } from './wms/map-layers.ts';
 import {
+  gridSetOfMap,
   requestedCrs,
   requestedFormat,
   requestedPlace,
@@ -39,9 +40,12 @@ export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
   const styles = queried.map(({ style }) => style);
   const layers = withSubsets(bounds, styles, crs, version);
   const place = requestedPlace(kvp, layers, crs, version);
+  const { i, j } = queryPoint(kvp, place, version);
+  await services.areaLimit.requirePixel(context, () => gridSetOfMap(layers, crs), place, i, j);
   const request = {
     ...place,
-    ...queryPoint(kvp, place, version),
+    i,
+    j,
     infoFormat,
     featureCount: featureCount(kvp),
     signal: context.signal,
@@ -154,7 +158,7 @@ function featureCount(kvp: Kvp): number {
 const WMTS_FEATURES = 10;
 
 /** OGC 07-057r7, 7.3: the features at a pixel of a tile, from the layer's source. */
-export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
+export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog, areaLimit }) => {
   const bound = requestedLayer(catalog, kvp);
   const { layer } = bound;
   if (!isOpenTo(context, layer)) await requireVisible(context, layer);
@@ -163,12 +167,15 @@ export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
   const tiles = wmtsTileSet(bound, kvp, format);
   const { gridSet } = tiles.subset;
   const { z, x, y } = requestedIndex(tiles.subset, kvp);
+  const { tileWidth: width, tileHeight: height } = gridSet;
+  const place = { bounds: boundsOfTile(gridSet, z, x, y), width, height };
+  const i = checkPixel(integer(kvp, 'I'), width, 'PointIJOutOfRange', 'I');
+  const j = checkPixel(integer(kvp, 'J'), height, 'PointIJOutOfRange', 'J');
+  await areaLimit.requirePixel(context, () => gridSet, place, i, j);
   const info = await askFeatureInfo(tiles, {
-    bounds: boundsOfTile(gridSet, z, x, y),
-    width: gridSet.tileWidth,
-    height: gridSet.tileHeight,
-    i: checkPixel(integer(kvp, 'I'), gridSet.tileWidth, 'PointIJOutOfRange', 'I'),
-    j: checkPixel(integer(kvp, 'J'), gridSet.tileHeight, 'PointIJOutOfRange', 'J'),
+    ...place,
+    i,
+    j,
     infoFormat,
     featureCount: WMTS_FEATURES,
     signal: context.signal,

@@ -188,6 +188,17 @@ export interface MapLayer {
   readonly isWarped: boolean;
 }
 
+/** One in the CRS of the map. Areas of callers are not placed in others: a map that is only warped is refused to them. */
+export function gridSetOfMap(layers: readonly MapLayer[], { name }: MapCrs): GridSet {
+  const own = layers.find(({ isWarped }) => !isWarped);
+  if (own) return own.subsets[0].gridSet;
+  throw new ServiceException(
+    'InvalidParameterValue',
+    'CRS',
+    `Callers that are limited to areas see these layers in the CRS of their grid sets only, not in ${shortened(name)}.`,
+  );
+}
+
 /** A grid set can say otherwise than its CRS. */
 function axesOf(layers: readonly MapLayer[], { code }: MapCrs): Pick<GridSet, 'srs' | 'yCoordinateFirst'> {
   const own = layers.find(({ isWarped }) => !isWarped);
