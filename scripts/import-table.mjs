@@ -3,12 +3,12 @@
 // FOLDER: a checkout of MapProxy, MapCache, GeoWebCache or GeoServer.
 import { readFileSync } from 'node:fs';
 import { argv, stdout } from 'node:process';
-import { importFromFile } from '../src/app/import-settings.ts';
-import { parseYamlFile } from '../src/config/yaml-file.ts';
+import { readImported } from '../src/cli/import.ts';
 import { WHOLE } from '../src/import/import-report.ts';
-import { namedLayers } from '../src/import/mapproxy-tables.ts';
+import { groupsIn, namedLayers } from '../src/import/mapproxy-tables.ts';
 import { readXml } from '../src/lib/xml/read-xml.ts';
 import { childrenOf } from '../src/lib/xml/xml-element.ts';
+import { parseYamlFile } from '../src/lib/yaml-file.ts';
 import { filesUnder } from './steps.mjs';
 
 const LIMITS = { bytes: 2 ** 24, depth: 32, elements: 100_000, attributes: 64 };
@@ -61,12 +61,14 @@ async function row(name, { file, has, layers }) {
 
 async function imported(path, there) {
   try {
-    const { layers, report } = await importFromFile(path, null);
+    const { layers, groups, report } = await readImported({ source: path });
     for (const { subject, element, fate, what } of report.entries) {
-      if (element === WHOLE && fate === 'left out' && subject.startsWith('layer ')) note(what, path, subject);
+      if (element === WHOLE && fate === 'left out' && /^(layer|group) /.test(subject))
+        note(what, path, subject);
     }
     const names = new Set(there);
-    return layers.filter(({ name, advertised }) => advertised !== false || names.has(name)).length;
+    return [...layers, ...groups].filter(({ name, advertised }) => advertised !== false || names.has(name))
+      .length;
   } catch (error) {
     note(error.message.split('\n')[0], path, `${there.length} layers`);
     return 0;
@@ -80,5 +82,6 @@ function note(why, path, subject) {
 
 function mapProxyLayers(text, path) {
   const { value } = parseYamlFile(path, text);
-  return value && typeof value === 'object' ? namedLayers(value.layers).map(({ name }) => name) : [];
+  if (!value || typeof value !== 'object') return [];
+  return [...namedLayers(value.layers), ...groupsIn(value.layers)].map(({ name }) => name);
 }

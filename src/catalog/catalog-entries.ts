@@ -195,7 +195,10 @@ export type ServiceSettings = Awaited<ReturnType<typeof openServiceSettings>>;
 
 const PLACE = { kind: 'service', name: 'global' } as const;
 
-export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 'put'>) {
+export async function openServiceSettings(
+  entries: Pick<CatalogEntries, 'get' | 'put'>,
+  announce: () => Promise<void> = async () => {},
+) {
   const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document);
   let current = await read();
   return {
@@ -206,11 +209,12 @@ export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 
     get current(): ServiceDocument {
       return current;
     },
-    /** Durable when it returns. */
+    /** Durable, and announced, when it returns. */
     async change(change: Partial<ServiceDocument>, by: string): Promise<void> {
       const document = { ...current, ...change };
       await entries.put({ ...PLACE, document, changedBy: by });
       current = document;
+      await announce();
     },
   };
 }

@@ -1,9 +1,11 @@
-import { type Database, type Lead, leadAlone } from '../db/database.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Database, Lead } from '../db/database.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { ChangeApplier } from './apply-changes.ts';
-import type { FeedState, FeedStatus } from './change.ts';
+import type { FeedStatus } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
+import type { Notifier } from './deliveries/notifier.ts';
 import { type AuditChange, createFeedIntake } from './feed-intake.ts';
 import { createFeedStore } from './feed-store.ts';
 import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
@@ -11,24 +13,20 @@ import { follow, type PolledFeed, type PolledFeedTools } from './feeds/polled-fe
 import { createPostgresFeed } from './feeds/postgres-feed.ts';
 import { createTileListFeed } from './feeds/tile-list-feed.ts';
 import { createWebhookFeed, type WebhookFeed } from './feeds/webhook-feed.ts';
+import { feedsOfLayer } from './layer-feeds.ts';
 import { replayChanges } from './replay-changes.ts';
 
 interface ChangesOptions extends Env {
   readonly feeds: readonly ChangeFeedSettings[];
-  /** Those that layers have of their own now. */
-  readonly layerFeeds?: () => readonly ChangeFeedSettings[];
-  /** Rises when they may have changed. */
-  readonly layersVersion?: () => number;
+  readonly catalog: Pick<Catalog, 'layer' | 'version'>;
+  /** Names of layers that have feeds of their own. */
+  readonly withUpdateSources: () => Iterable<string>;
   readonly database: Database;
-  readonly isDeclared: (layer: string) => boolean;
   readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
   readonly fetchDocument: FetchDocument;
-  readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;
-  /** `message` null: all layers of the feed are declared again. */
-  readonly layersMissing?: (feed: string, message: string | null) => void;
-  /** Alone when left out. */
-  readonly lead?: Lead;
+  readonly notifier: Pick<Notifier, 'changeFeed'>;
+  readonly lead: Lead;
 }
 
 export type ChangesService = Awaited<ReturnType<typeof openChanges>>;
@@ -43,7 +41,8 @@ interface RunningFeed {
 
 /** The feeds of data changes. A feed that names a layer that is not declared is failing, and still serves the others. */
 export async function openChanges(options: ChangesOptions) {
-  const { database, lead = leadAlone, clock, log, layerFeeds = () => [], layersVersion = () => 0 } = options;
+  const { database, catalog, notifier, lead, clock, log } = options;
+  const isDeclared = (layer: string) => catalog.layer(layer) !== null;
   const store = createFeedStore(database, clock);
   const webhooks = new Map<string, WebhookFeed>();
   const configured: RunningFeed[] = [];
@@ -55,17 +54,21 @@ export async function openChanges(options: ChangesOptions) {
 
   function reportMissingLayers(): void {
     for (const feed of options.feeds) {
-      const fault = faultOf(feed, options.isDeclared);
+      const fault = faultOf(feed, isDeclared);
       if (fault === (faults.get(feed.name) ?? null)) continue;
       faults.set(feed.name, fault);
-      options.layersMissing?.(feed.name, fault);
+      notifier.changeFeed(feed.name, fault, 'layers');
       if (fault !== null) log.warn({ feed: feed.name, reason: fault }, 'the change feed is failing');
     }
   }
 
   async function start(feed: ChangeFeedSettings): Promise<RunningFeed> {
     await store.prepare([feed.name]);
-    const intake = createFeedIntake(feed, { ...options, store });
+    const intake = createFeedIntake(feed, {
+      ...options,
+      store,
+      stateChanged: (name, state, message) => notifier.changeFeed(name, state === 'ok' ? null : message),
+    });
     const tools = { intake, store, clock, log };
     if (feed.type === 'webhook') {
       const webhook = createWebhookFeed(feed, tools);
@@ -78,11 +81,15 @@ export async function openChanges(options: ChangesOptions) {
   }
 
   async function followLayers(): Promise<void> {
-    const version = layersVersion();
+    const { version } = catalog;
     if (version === seen) return;
     reportMissingLayers();
     const taken = new Set(options.feeds.map(({ name }) => name));
-    const current = new Map(layerFeeds().map((feed) => [JSON.stringify(feed), feed]));
+    const feeds = [...options.withUpdateSources()].flatMap((name) => {
+      const bound = catalog.layer(name);
+      return bound ? feedsOfLayer(bound.layer) : [];
+    });
+    const current = new Map(feeds.map((feed) => [JSON.stringify(feed), feed]));
     for (const [key, running] of ofLayers) {
       if (current.has(key)) continue;
       ofLayers.delete(key);
@@ -120,7 +127,7 @@ export async function openChanges(options: ChangesOptions) {
       return feeds.map((feed) => {
         const { name, type, layers, action } = feed;
         const row = rows.get(name);
-        const fault = faultOf(feed, options.isDeclared);
+        const fault = faultOf(feed, isDeclared);
         return {
           name,
           type,

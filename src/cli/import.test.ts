@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { settingsSchema } from '../config/settings-schema.ts';
-import { parseYamlFile } from '../config/yaml-file.ts';
+import { parseYamlFile } from '../lib/yaml-file.ts';
 import { importCommand } from './import.ts';
 import { runCli } from './run-cli.ts';
 
@@ -102,4 +102,40 @@ it('a mapproxy.yaml is merged over the files that it names as base', async () =>
   });
   await runCli(['import', join(folder, 'round.yaml')], [importCommand], terminal);
   expect(errors).toContain('name each other');
+});
+
+it('groups of MapProxy are imported with all of their layers, or not at all', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-import-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [, ...rest] = CONFIGURATION.trim().split('\n');
+  const layers = `
+layers:
+  - name: all
+    title: All
+    layers:
+      - { name: a, title: A, sources: [cache] }
+      - { title: untitled, layers: [{ name: b, title: B, sources: [cache] }] }
+      - { name: lower, title: Lower, layers: [{ name: c, title: C, sources: [cache] }] }
+  - { name: broken, title: Broken, layers: [{ name: gone, title: Gone, sources: [none] }] }`;
+  writeFileSync(join(folder, 'mapproxy.yaml'), [layers, ...rest].join('\n'));
+  writeFileSync(join(folder, 'seed.yaml'), 'seeds: { nightly: { caches: [cache] } }');
+  let [yaml, errors] = ['', ''];
+  const terminal = {
+    out: (text: string) => {
+      yaml += text;
+    },
+    err: (text: string) => {
+      errors += text;
+    },
+  };
+  await runCli(['import', folder], [importCommand], terminal);
+  const schedules = [expect.objectContaining({ name: 'nightly', enabled: false })];
+  expect(settingsSchema.parse(parseYamlFile('imported.yaml', yaml).value)).toMatchObject({
+    layers: ['a', 'b', 'c'].map((name) => ({ name, schedules })),
+    groups: [
+      { name: 'all', title: 'All', layers: ['a', 'b', 'lower'] },
+      { name: 'lower', layers: ['c'] },
+    ],
+  });
+  expect(errors).toContain('group broken (entirely): its layer gone was not imported');
 });

@@ -1,14 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
-import type { ImportedSettings } from '../app/import-settings.ts';
-import { readEnvironment } from '../config/environment.ts';
+import { readEnvironment, readVersion } from '../config/environment.ts';
 import { readOutboundProxies } from '../config/outbound-proxies.ts';
 import { revealSecrets } from '../config/secrets.ts';
-import { writeSettingsFile } from '../config/yaml-file.ts';
-import { type ImportFate, type ReportEntry, WHOLE } from '../import/import-report.ts';
+import {
+  completeGroups,
+  type Imported,
+  type ImportFate,
+  type ReportEntry,
+  WHOLE,
+} from '../import/import-report.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { printPath } from '../lib/value-path.ts';
+import { writeSettingsFile } from '../lib/yaml-file.ts';
 import {
   CLIENT_FLAGS,
   type Command,
@@ -31,7 +36,7 @@ export const importCommand: Command = {
   name: 'import',
   summary:
     'read layers from a WMS, a WMTS or another program’s configuration, as YAML or into a running server',
-  operands: { usage: 'FILE | FOLDER | URL', least: 0, most: 1 },
+  operands: { usage: 'FILE | FOLDER | URL [SEED.yaml]', least: 0, most: 2 },
   flags: [
     flag('layer', 'NAME', 'only this layer of a URL; may be repeated', true),
     flag('output', 'FILE', 'write the YAML to a new file'),
@@ -44,13 +49,14 @@ export const importCommand: Command = {
     ...CLIENT_FLAGS,
   ],
   async run(flags, terminal, args) {
-    const [source = ''] = args.operands;
+    const [source = '', seeds = null] = args.operands;
     if (flags.compare !== undefined) return compare(flags, terminal, source);
     if (flags.requests !== undefined) throw misuse('--requests requires --compare.');
     if (source === '') throw misuse('Name a file, a folder or an address to import, or use --compare.');
     checkFlags(flags);
     const parts = args.repeated.get('only') ?? PARTS;
-    const all = await readFrom(source, flags, args.repeated.get('layer') ?? null);
+    const { users = null } = flags;
+    const all = await readImported({ source, users, seeds, only: args.repeated.get('layer') ?? null });
     const imported = partsOf(all, parts);
     terminal.err(reportText(all.report.entries, flags.quiet !== undefined));
     if (imported.layers.length + imported.users.length === 0 && !imported.quota) {
@@ -69,7 +75,7 @@ function partsOf(all: ImportedSettings, parts: readonly string[]): ImportedSetti
   const has = (part: string) => parts.includes(part);
   return {
     ...all,
-    ...(!has('layers') && { layers: [], areas: [], gridSets: [], changes: [] }),
+    ...(!has('layers') && { layers: [], groups: [], areas: [], gridSets: [], changes: [] }),
     ...(!has('quota') && { quota: null }),
     ...(!has('users') && { users: [] }),
   };
@@ -82,23 +88,44 @@ function checkFlags({ apply: applies, replace, output }: FlagValues): void {
     throw misuse(`${output} already exists; choose another file.`);
 }
 
-async function readFrom(
-  source: string,
-  flags: FlagValues,
-  only: readonly string[] | null,
-): Promise<ImportedSettings> {
-  const { importFromAddress, importFromFile } = await import('../app/import-settings.ts');
+type ImportedSettings = Awaited<ReturnType<typeof readImported>>;
+
+interface ImportOrder {
+  readonly source: string;
+  /** The file of users, if elsewhere. */
+  readonly users?: string | null;
+  /** MapProxy's `seed.yaml`, if elsewhere. */
+  readonly seeds?: string | null;
+  /** Names of layers of an address; null: all. */
+  readonly only?: readonly string[] | null;
+}
+
+/** What a configuration file may contain; the report has the rest. */
+export async function readImported(order: ImportOrder) {
+  const { checkImported } = await import('../config/check-imported.ts');
+  const imported = await readFrom(order);
+  const { report } = imported;
+  const { refused, ...usable } = checkImported(imported);
+  for (const { subject, message } of refused) report.about(subject).leftOut(WHOLE, message);
+  const groups = completeGroups(imported.groups ?? [], usable.layers, report);
+  return { quota: null, users: [], areas: [], ...imported, ...usable, groups };
+}
+
+async function readFrom({ source, users = null, seeds = null, only = null }: ImportOrder): Promise<Imported> {
+  const { importFromAddress, importFromFile } = await import('../import/import-from.ts');
   if (!/^https?:\/\//i.test(source)) {
     if (only) throw misuse('--layer requires the address of a service.');
-    return importFromFile(source, flags.users ?? null);
+    return importFromFile(source, users, seeds);
   }
+  if (seeds !== null) throw misuse('SEED.yaml goes only with a mapproxy.yaml.');
   const log = createLogger('error');
   const proxies = readOutboundProxies(readEnvironment());
-  return importFromAddress(source, only, { log, clock: systemClock, proxies });
+  const userAgent = `Tilewarden/${readVersion()}`;
+  return importFromAddress(source, only, { log, clock: systemClock, proxies, userAgent });
 }
 
 function writeYaml(
-  { areas, gridSets, layers, changes, quota, users }: ImportedSettings,
+  { areas, gridSets, layers, groups, changes, quota, users }: ImportedSettings,
   flags: FlagValues,
   terminal: Terminal,
 ): number {
@@ -106,6 +133,7 @@ function writeYaml(
     ...(areas.length > 0 && { areas }),
     ...(gridSets.length > 0 && { gridSets }),
     layers: layers.map(({ updateSources: _, ...layer }) => layer),
+    ...(groups.length > 0 && { groups }),
     ...(changes.length > 0 && { changes }),
   });
   if (flags.output === undefined) terminal.out(yaml);
@@ -125,10 +153,11 @@ function writeYaml(
 async function apply(imported: ImportedSettings, flags: FlagValues, terminal: Terminal): Promise<number> {
   const client = serverClientFor(flags);
   const replace = flags.replace !== undefined;
-  if (imported.areas.length > 0)
-    terminal.err(
-      'Areas are part of the configuration file: add them there first, as printed without --apply.\n',
-    );
+  for (const part of ['areas', 'groups'] as const)
+    if (imported[part].length > 0)
+      terminal.err(
+        `The ${part} are part of the configuration file: add them there, as printed without --apply.\n`,
+      );
   let refused = 0;
   const attempt = async (what: string, send: () => Promise<unknown>) => {
     try {
@@ -145,10 +174,15 @@ async function apply(imported: ImportedSettings, flags: FlagValues, terminal: Te
     ['Grid set', '/api/v1/gridsets', imported.gridSets],
     ['Layer', '/api/v1/layers', imported.layers],
   ] as const) {
-    for (const document of documents) {
+    for (const { schedules: _, ...document } of documents) {
       await attempt(`${kind} ${document.name}`, () => declare(client, path, revealed(document), replace));
     }
   }
+  const schedules = imported.layers.flatMap(({ name: layer, schedules: own = [] }) =>
+    (own as readonly { readonly name: string }[]).map((schedule) => ({ layer, ...schedule })),
+  );
+  for (const schedule of schedules)
+    await attempt(`Schedule ${schedule.name}`, () => client.post('/api/v1/schedules', schedule));
   if (imported.quota) await attempt('The disk quota', () => client.put('/api/v1/quota', imported.quota));
   for (const { name, role } of imported.users) {
     const password = randomBytes(PASSWORD_LENGTH).toString('base64url');
@@ -156,8 +190,8 @@ async function apply(imported: ImportedSettings, flags: FlagValues, terminal: Te
     const added = await attempt(`User ${name}`, () => client.post('/api/v1/users', user));
     if (added) terminal.out(`${name}  ${role}  ${password}\n`);
   }
-  const all =
-    imported.gridSets.length + imported.layers.length + imported.users.length + (imported.quota ? 1 : 0);
+  const lists = [imported.gridSets, imported.layers, schedules, imported.users];
+  const all = lists.reduce((sum, list) => sum + list.length, imported.quota ? 1 : 0);
   terminal.err(`Applied ${all - refused} of ${all} to ${client.server}.\n`);
   return refused === 0 ? 0 : 1;
 }

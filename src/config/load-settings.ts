@@ -5,6 +5,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
+import { parseYamlFile, type YamlFile } from '../lib/yaml-file.ts';
 import { shownProxies } from '../sources/upstream/outbound-proxy.ts';
 import { checkSettings } from './check-settings.ts';
 import { DEFAULT_CONFIG_NAME, type Environment } from './environment.ts';
@@ -16,7 +17,6 @@ import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from
 import type { Settings } from './settings.ts';
 import { completeSettings, type SettingsHandover } from './settings-handover.ts';
 import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
-import { parseYamlFile, type YamlFile } from './yaml-file.ts';
 
 export interface SettingsInput {
   /** By name without dashes, e.g. `log-level`. */

@@ -326,10 +326,12 @@ describe('the layers of mapproxy.yaml', () => {
     expect(reported).toContainEqual(expect.stringMatching(/^left out: dimensions.run .*does not reach/));
   });
 
-  it('a MapProxy layer with an interval of times is left out', () => {
+  it('an interval of times of a MapProxy layer is a parameter of times', () => {
     const source = `${WMS}, forward_req_params: [time]`;
     const layer = "dimensions: { time: { values: ['2020/2021/P1Y'] } }";
-    expect(read({ source, layer }).layer).toBeUndefined();
+    expect(read({ source, layer }).layer?.parameters).toEqual([
+      { name: 'TIME', type: 'time', values: ['2020/2021/P1Y'], default: 'latest' },
+    ]);
   });
 
   it('MapProxy layers without a cache, also of some layers of a WMS, are requested each time', () => {

@@ -97,11 +97,11 @@ grids:
     ]);
     expect(gridSets[0]?.resolutions).toEqual(expect.arrayContaining([1.40625, 0.703125]));
     expect(checkImported({ layers, gridSets }).refused).toEqual([]);
+    expect(imported.groups).toMatchObject([{ name: 'group' }]);
     expect(reported(imported)).toEqual(
       expect.arrayContaining([
         'left out: services of mapproxy.yaml',
         'changed: sources of layer direct',
-        'left out: all of it of group group',
         'left out: cache.bulk_meta_tiles of layer osm',
         'left out: cache of layer osm',
       ]),

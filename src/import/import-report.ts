@@ -38,12 +38,52 @@ export type SubjectReport = ReturnType<ImportReport['about']>;
 
 export type ImportedDocument = Readonly<Record<string, unknown>> & { readonly name: string };
 
+export interface ImportedGroup {
+  readonly name: string;
+  readonly title?: string;
+  readonly layers: readonly string[];
+}
+
+export interface ImportedUser {
+  readonly name: string;
+  readonly role: 'admin' | 'viewer';
+}
+
 /** The result, in the configuration file's form. Not validated: the configuration's reader does that. */
 export interface Imported {
   readonly areas?: readonly ImportedDocument[];
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
+  readonly groups?: readonly ImportedGroup[];
+  /** Body of `PUT /api/v1/quota`; null or absent: it says nothing of a quota. */
+  readonly quota?: object | null;
+  readonly users?: readonly ImportedUser[];
   readonly report: ImportReport;
+}
+
+/** Groups that have all of their layers; one that lacks some would show another picture. */
+export function completeGroups(
+  groups: readonly ImportedGroup[],
+  layers: readonly ImportedDocument[],
+  report: ImportReport,
+): readonly ImportedGroup[] {
+  const names = new Set(layers.map(({ name }) => name));
+  const refusal = ({ name, layers: members }: ImportedGroup, others: readonly ImportedGroup[]) => {
+    if (names.has(name)) return 'a layer has the same name';
+    if (members.length === 0) return 'has no layers';
+    const missing = members.find((one) => !names.has(one) && !others.some((other) => other.name === one));
+    return missing === undefined ? null : `its layer ${missing} was not imported`;
+  };
+  let kept = groups.filter(({ name }, at) => groups.findIndex((one) => one.name === name) === at);
+  for (let count = kept.length + 1; count > kept.length; ) {
+    count = kept.length;
+    kept = kept.filter((group) => {
+      const why = refusal(group, kept);
+      if (why !== null) report.about(`group ${group.name}`).leftOut(WHOLE, why);
+      return why === null;
+    });
+  }
+  return kept;
 }
 
 export function reportUnused(

@@ -100,7 +100,7 @@ function polygonsIn(text: string): readonly Polygon[] | null {
 }
 
 /** The part of a grid set around it; null: none of it is. */
-function subsetInCoverage(gridSet: GridSet, { bounds, srs }: Coverage): SubsetDocument | null {
+export function subsetInCoverage(gridSet: GridSet, { bounds, srs }: Coverage): SubsetDocument | null {
   if (sameSrs(srs, gridSet.srs)) return clippedSubset(gridSet, coordsOf(bounds));
   const degrees = projectionOfSrs(srs)?.boundsToWgs84(bounds) ?? null;
   return subsetWithin(gridSet, degrees && coordsOf(degrees));

@@ -8,6 +8,7 @@ export function dimensionsOf(
   const dimensions = layer.table('dimensions');
   const parameters: {
     readonly name: string;
+    readonly type?: 'time';
     readonly values: readonly string[];
     readonly default: string | undefined;
   }[] = [];
@@ -20,8 +21,10 @@ export function dimensionsOf(
       continue;
     }
     const [only = ''] = given;
-    if (given.length === 1 && name.includes('TIME') && only.includes('/'))
-      return `its dimension ${key} is an interval: list the values instead`;
+    if (name.includes('TIME') && given.some((value) => value.includes('/'))) {
+      parameters.push({ name, type: 'time', values: given, default: dimension.text('default') ?? 'latest' });
+      continue;
+    }
     const values = given.length === 1 ? only.trim().split('/') : given;
     parameters.push({ name, values, default: dimension.text('default') ?? values.at(-1) });
   }

@@ -147,11 +147,10 @@ sources: { s: ${wms('x', field)} }`);
     ['{ name: a, title: A, sources: [round] }', 'its cache round is drawn from itself'],
     ['{ name: a, title: A, sources: [s, timed] }', 'get different parameters'],
     ['{ name: a, title: A, sources: [s, seeded] }', 'only some of its sources are for seeding'],
-    ['{ name: a, title: A, sources: [empty] }', 'its cache has no sources'],
   ])('the MapProxy layer %s is left out', (layer, why) => {
     const { layers, reasons } = read(`
 layers: [${layer}]
-caches: { c: { sources: [s] }, d: { sources: [s] }, round: { sources: [round, s] }, empty: { sources: [] } }
+caches: { c: { sources: [s] }, d: { sources: [s] }, round: { sources: [round, s] } }
 sources:
   s: ${wms('x')}
   timed: ${wms('x', 'forward_req_params: [time]')}
@@ -209,4 +208,40 @@ sources: { s: { type: wms, req: { url: 'http://maps.example.org/wms', sld: '${sl
     ]);
     expect(read(yaml('file://b.sld')).layers).toEqual([]);
   });
+});
+
+describe('sources of mapproxy.yaml that are never asked', () => {
+  it('a MapProxy cache without sources shows its old tiles and nothing else', () => {
+    const { layers } = read(`
+layers: [{ name: a, title: A, sources: [c] }, { name: b, title: B, sources: [c, s] }]
+caches: { c: { grids: [GLOBAL_WEBMERCATOR], sources: [], cache: { type: mbtiles, filename: old.mbtiles } } }
+sources: { s: ${wms('x')} }`);
+    expect(layers).toMatchObject([
+      { name: 'a', source: { type: 'layers', of: [] } },
+      { name: 'b', source: { of: [{ layer: 'a' }, { source: { layers: 'x' } }] } },
+    ]);
+  });
+
+  it('a MapProxy source whose coverage is in none of the grids shows nothing, and others beside it are drawn', () => {
+    const nowhere = "coverage: { bbox: [179, 89, 180, 89.9], srs: 'EPSG:4326' }";
+    const { layers } = read(`
+layers: [{ name: a, title: A, sources: [c] }, { name: b, title: B, sources: [d] }]
+caches: { c: { grids: [GLOBAL_MERCATOR], sources: [n] }, d: { grids: [GLOBAL_MERCATOR], sources: [n, s] } }
+sources: { n: ${wms('x', nowhere)}, s: ${wms('y')} }`);
+    expect(layers).toMatchObject([
+      { source: { type: 'layers', of: [] } },
+      { source: { type: 'wms', layers: 'y' } },
+    ]);
+  });
+});
+
+it('a MapProxy source of tiles from an OGC API keeps its collection and tile matrix set', () => {
+  const { layers } = read(`
+layers: [{ name: a, title: A, sources: [c] }]
+caches: { c: { grids: [GLOBAL_WEBMERCATOR], sources: [s] } }
+sources: { s: { type: ogcapitiles, landingpage_url: 'http://maps.example.org/ogc', collection: x, tile_matrix_set_id: y } }`);
+  const url = 'http://maps.example.org/ogc';
+  expect(layers).toMatchObject([
+    { source: { type: 'ogcapi-tiles', url, collection: 'x', tileMatrixSet: 'y' } },
+  ]);
 });

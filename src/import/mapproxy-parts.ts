@@ -106,10 +106,21 @@ export function partOfLayer(layer: string, grids: readonly MapProxyGrid[]): Impo
   };
 }
 
+/** For sources that are never asked. */
+export const EMPTY_SOURCE: ImportedSource['source'] = { type: 'layers', of: [] };
+
+/** Shows nothing but adopted tiles. */
+export function emptySource(grids: readonly MapProxyGrid[]): ImportedSource {
+  return { ...partOfLayer('', grids), source: EMPTY_SOURCE };
+}
+
 /** All of them, or why the first that cannot be used cannot. */
 export function composedOf(sources: readonly (ImportedSource | string)[]): ImportedSource | string {
   const refused = sources.find((one) => typeof one === 'string');
-  return refused ?? composed(sources.filter((one) => typeof one !== 'string'));
+  if (refused !== undefined) return refused;
+  const usable = sources.filter((one) => typeof one !== 'string');
+  const drawn = usable.filter(({ source }) => source !== EMPTY_SOURCE);
+  return composed(drawn.length > 0 ? drawn : usable.slice(0, 1));
 }
 
 /** The sources as one, the first at the bottom; or why that would be another picture. */

@@ -4,9 +4,9 @@ import { ALWAYS_BY_FORM } from '../geowebcache/read-layer.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
-import { type Coverage, READABLE_COVERAGE, readCoverage } from './mapproxy-coverage.ts';
+import { type Coverage, READABLE_COVERAGE, readCoverage, subsetInCoverage } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids, type OfferedGrid } from './mapproxy-grids.ts';
-import { type ImportedSource, partOptionsIn } from './mapproxy-parts.ts';
+import { emptySource, type ImportedSource, partOptionsIn } from './mapproxy-parts.ts';
 import { variableProblem, withVariables } from './mapproxy-variables.ts';
 import { levelsInCommon } from './matching-grid.ts';
 import type { Table, TrackedTable } from './tracked-table.ts';
@@ -40,6 +40,7 @@ const READERS: Readonly<Record<string, ReadSource>> = {
   wms: wmsSource,
   tile: tileSource,
   arcgis: arcgisSource,
+  ogcapitiles: ogcApiTilesSource,
 };
 /** MapProxy's words in addresses of tiles. */
 const PLACES: Readonly<Record<string, string>> = {
@@ -59,13 +60,17 @@ export function importMapProxySource(source: TrackedTable, context: SourceContex
   const type = source.text('type') ?? 'nothing';
   const read = READERS[type];
   if (!read) return `is of type ${type}; ${Object.keys(READERS).join(', ')} are supported`;
+  const coverage = coverageIn(source, context.readText);
+  if (coverage === undefined) return `has a coverage that cannot be read: it must be ${READABLE_COVERAGE}`;
+  if (coverage && context.grids.every((grid) => grid.gridSet && !subsetInCoverage(grid.gridSet, coverage))) {
+    source.change('coverage', 'is in none of its grids: the source is never asked, and shows nothing');
+    return emptySource(context.grids);
+  }
   const imported = read(source, context);
   if (typeof imported === 'string') return variableProblem(source.allText()) ?? imported;
   const fields = withVariables(imported.source, context.readVariable);
   const problem = variableProblem(JSON.stringify(fields));
   if (problem !== null) return problem;
-  const coverage = coverageIn(source, context.readText);
-  if (coverage === undefined) return `has a coverage that cannot be read: it must be ${READABLE_COVERAGE}`;
   const within = coverage && context.areaOf(coverage);
   if (coverage) {
     const whole = !coverage.clip && (type === 'tile' || !coverage.isBox);
@@ -156,6 +161,25 @@ function arcgisSource(source: TrackedTable, context: SourceContext): ReturnType<
 }
 
 const ARCGIS_INFO = { queryable: true, infoFormats: ['application/json', 'text/html'] };
+
+/** MapProxy requests the tile matrix set with the tiles of its grid, as our source does. */
+function ogcApiTilesSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
+  const address = addressOf(source.text('landingpage_url') ?? '');
+  if (!address) return 'has no address in landingpage_url';
+  const { maxUrlLength, ...http } = httpFields(source, context) as { maxUrlLength?: number };
+  return {
+    source: omitUndefined({
+      type: 'ogcapi-tiles',
+      url: address.url,
+      collection: source.text('collection'),
+      tileMatrixSet: source.text('tile_matrix_set_id'),
+      ...http,
+      ...credentialsOf(address),
+    }),
+    grids: context.grids.map((grid) => ({ grid, zoomStop: grid.zoomStop })),
+    layer: offline(source),
+  };
+}
 
 /** A name `wms:roads,rails` selects layers of the source `wms`, among those that it lists if it does. */
 function layersOf(request: TrackedTable, { selected }: SourceContext): string | undefined {

@@ -1,6 +1,7 @@
 import { type Encoding, encodingOptions } from '../domain/format.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
+import type { ImportedGroup } from './import-report.ts';
 import { SCALE_FIELDS } from './mapproxy-parts.ts';
 import { listOf, numberOf, type Table, type TrackedTable } from './tracked-table.ts';
 
@@ -54,22 +55,32 @@ export function namedLayers(given: unknown): readonly Table[] {
   }
   return listOf(given).flatMap((layer) => {
     if (!isRecord(layer)) return [];
-    const own =
-      layer.name !== undefined && (layer.sources !== undefined || layer.tile_sources !== undefined)
-        ? [layer]
-        : [];
+    const own = layer.name !== undefined && showsItself(layer) ? [layer] : [];
     return [...own, ...namedLayers(layer.layers ?? [])];
   });
 }
 
-/** Named layers that only have other layers below them. */
-export function groupsIn(given: unknown): readonly string[] {
+/** Named layers that only have other layers below them; MapProxy draws those, the first at the bottom. */
+export function groupsIn(given: unknown): readonly ImportedGroup[] {
   return listOf(given).flatMap((layer) => {
     if (!isRecord(layer)) return [];
-    const hasOwn = layer.sources !== undefined || layer.tile_sources !== undefined;
-    const own = layer.name !== undefined && !hasOwn ? [String(layer.name)] : [];
-    return [...own, ...groupsIn(layer.layers)];
+    const inner = groupsIn(layer.layers);
+    if (layer.name === undefined || showsItself(layer)) return inner;
+    const title = layer.title === undefined ? {} : { title: String(layer.title) };
+    return [{ name: String(layer.name), ...title, layers: namesBelow(layer.layers) }, ...inner];
   });
+}
+
+/** Groups without a name are only titles. */
+function namesBelow(given: unknown): readonly string[] {
+  return listOf(given).flatMap((layer) => {
+    if (!isRecord(layer)) return [];
+    return layer.name === undefined ? namesBelow(layer.layers) : [String(layer.name)];
+  });
+}
+
+function showsItself(layer: Table): boolean {
+  return layer.sources !== undefined || layer.tile_sources !== undefined;
 }
 
 /** The encoding of tiles in a format of ours, from the tables that describe it there, the nearest first. */

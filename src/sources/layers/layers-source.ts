@@ -86,7 +86,10 @@ const layersSourceOptions = <Source extends PartSource>(source: z.ZodType<Source
     .superRefine(checkPart);
   return z.strictObject({
     type: z.literal('layers'),
-    of: z.array(part).min(1).max(MAX_PARTS).describe('Parts of the picture, the first one at the bottom'),
+    of: z
+      .array(part)
+      .max(MAX_PARTS)
+      .describe('Parts of the picture, the first one at the bottom; none: an empty picture'),
   });
 };
 

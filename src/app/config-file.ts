@@ -1,59 +1,85 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { ChangeableCatalog } from '../catalog/catalog.ts';
+import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { layersBelow } from '../catalog/incarnations.ts';
 import { layersAbove } from '../catalog/tile-fates.ts';
-import {
-  type LoadedSettings,
-  SettingsError,
-  type SettingsFile,
-  withoutRestart,
-} from '../config/load-settings.ts';
+import { type LoadedSettings, SettingsError, withoutRestart } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
+import { lastId } from '../db/numbers.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { everySubset } from '../domain/layer.ts';
 import type { Reloaded } from '../http/api/route-deps.ts';
-import type { ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
+import { CONFIG_FILE } from './membership.ts';
+import type { NodeParts, Work } from './open-work.ts';
 
-export interface ConfigFileParts {
-  /** Null: the settings did not come from a place that can be read again. */
-  readonly file: SettingsFile | null;
-  readonly catalog: Pick<
-    ChangeableCatalog<unknown>,
-    'layers' | 'gridSets' | 'layerNames' | 'declaration' | 'version'
-  >;
-  /** In this process; returns the names of changed layers. */
-  readonly apply: (settings: Settings) => Promise<readonly string[]>;
-  /** Resolves when every other process has applied it. */
+interface EditedNode extends NodeParts, Work {
+  /** Resolves when every process and node has refreshed its catalog. */
   readonly announce: () => Promise<void>;
-  readonly schedule: (declared: readonly ScheduleDeclaration[]) => Promise<void>;
-  /** Throws when the certificate cannot be used. */
-  readonly renewCertificate: () => Promise<void>;
 }
 
 const LAYERS_PER_TURN = 100;
 
-/** Applies layers, grid sets, upstreams and schedules of a reloaded file. An invalid file changes nothing. */
-export function createFileApplier(parts: ConfigFileParts) {
-  const { file, apply, announce, schedule, renewCertificate } = parts;
+/** Changes of declarations: over HTTP in all nodes, by the configuration file in this one. */
+export async function openEditing(node: EditedNode) {
+  const { catalog, registry, tasks, schedules, quota } = node;
+  const { gridSetDocuments, ...configFile } = createFileApplier(node);
+  const editor = createCatalogEditor({
+    ...node,
+    reader: await node.reader(),
+    gridSetDocuments,
+    changed: node.outdate,
+    belongings: async (query) => ({
+      task: await lastId(query, 'tasks'),
+      schedule: await lastId(query, 'schedules'),
+    }),
+    async clear(layer, { task, schedule }, by) {
+      await tasks.cancel({ layers: [layer], upTo: task }, by);
+      const left = (await schedules.list(layer)).filter(({ id }) => id <= schedule);
+      for (const { id } of left) await schedules.remove(id);
+      if (catalog.layer(layer)) return;
+      const { layerQuotas } = await quota.settings.read();
+      const others = layerQuotas.filter((quota) => quota.layer !== layer);
+      if (others.length < layerQuotas.length) await quota.settings.change({ layerQuotas: others });
+    },
+  });
+  await editor.finish(node.isFirst && (await registry.list()).length <= 1);
+  return { editor, configFile };
+}
+
+/**
+ * Applies layers, grid sets, upstreams and schedules of a reloaded file, in turn. An invalid file changes nothing. A file
+ * belongs to one node: the others have theirs.
+ */
+function createFileApplier(node: EditedNode) {
+  const { settings, feed, records, declared, schedules, supervisor } = node;
+  /** Null: the settings did not come from a place that can be read again. */
+  const file = node.file ?? null;
+  let { gridSetDocuments } = settings;
+  /** Throws when the certificate cannot be used. */
+  let renewCertificate = async (): Promise<unknown> => null;
 
   async function applySettings(
     next: LoadedSettings,
     first: 'here' | 'elsewhere',
   ): Promise<Exclude<Reloaded, { problems: unknown }>> {
     const { loaded, restart } = file ? withoutRestart(file.current, next) : { loaded: next, restart: [] };
-    await refuseLostGridSets(parts.catalog, loaded.settings);
-    await refuseLostLayers(parts, loaded.settings);
+    const { settings: after } = loaded;
+    await refuseLostGridSets(node, after);
+    await refuseLostLayers(node, after);
     await renewCertificate();
     const before = file?.current.settings.upstreams ?? {};
-    const changed = await apply(loaded.settings);
+    const recorded = await records.declareFixed(after.layers, after.gridSets);
+    await declared.refresh();
+    gridSetDocuments = after.gridSetDocuments;
+    const changed = node.applySettings(after);
     file?.taken(loaded);
     if (first === 'here') {
-      await announce();
-      await schedule(loaded.settings.schedules);
+      await feed?.ask(CONFIG_FILE);
+      await node.outdate([...new Set([...changed, ...recorded])]);
+      await schedules.takeOver(after.schedules);
     }
-    const upstreams = changedHosts(before, loaded.settings.upstreams);
-    return { layers: loaded.settings.layers.length, changed, upstreams, restart };
+    const upstreams = changedHosts(before, after.upstreams);
+    return { layers: after.layers.length, changed, upstreams, restart };
   }
 
   let last: Promise<unknown> = Promise.resolve();
@@ -62,20 +88,26 @@ export function createFileApplier(parts: ConfigFileParts) {
     last = done;
     return done;
   };
+  // Another process of the server has applied the file.
+  if (file) feed?.on(CONFIG_FILE, async () => void (await inTurn(() => file.load(), 'elsewhere')));
 
   return {
+    /** File form of the grid sets that the file declares now. */
+    gridSetDocuments: () => gridSetDocuments,
+    /** `renew` is called before a file is applied. */
+    withCertificate(renew: () => Promise<unknown>): void {
+      renewCertificate = renew;
+    },
     async applySettings(loaded: LoadedSettings): Promise<readonly string[]> {
       return (await inTurn(() => loaded)).restart;
-    },
-    /** Another process of the server has applied the file. */
-    async reloadedElsewhere(): Promise<void> {
-      if (file) await inTurn(() => file.load(), 'elsewhere');
     },
     /** Reads the file again; returns its problems if it is invalid. */
     async reload(): Promise<Reloaded> {
       if (!file) return { problems: ['The settings did not come from a file'] };
       try {
-        return await inTurn(() => file.load());
+        const reloaded = await inTurn(() => file.load());
+        supervisor?.reloaded();
+        return reloaded;
       } catch (error) {
         if (error instanceof SettingsError) return { problems: error.problems };
         if (isTilewardenError(error, 'config-invalid')) return { problems: [error.message] };
@@ -91,7 +123,7 @@ function changedHosts(before: Settings['upstreams'], now: Settings['upstreams'])
 }
 
 /** A layer that was declared over HTTP may use a grid set of the file. */
-async function refuseLostGridSets(catalog: ConfigFileParts['catalog'], next: Settings): Promise<void> {
+async function refuseLostGridSets({ catalog }: EditedNode, next: Settings): Promise<void> {
   const names = new Set(next.gridSets.gridSets.map(({ name }) => name));
   const gone = new Set(catalog.gridSets.gridSets.map(({ name }) => name).filter((name) => !names.has(name)));
   if (gone.size === 0) return;
@@ -108,7 +140,7 @@ async function refuseLostGridSets(catalog: ConfigFileParts['catalog'], next: Set
 }
 
 /** A layer that was declared over HTTP may be drawn from a layer of the file. */
-async function refuseLostLayers({ catalog, file }: ConfigFileParts, next: Settings): Promise<void> {
+async function refuseLostLayers({ catalog, file }: EditedNode, next: Settings): Promise<void> {
   const before = new Set(file?.current.settings.layers.map(({ name }) => name));
   const after = new Set(next.layers.map(({ name }) => name));
   const gone = [...before].filter((name) => !after.has(name));

@@ -4,18 +4,18 @@ import type { Clock } from '../lib/clock.ts';
 import { isKept } from '../pipeline/freshness.ts';
 import { metatileWith } from '../pipeline/resolve-tile-set.ts';
 import type { CachedTile, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
-import type { Removals } from '../removal/removals.ts';
+import type { Removals } from './removals.ts';
 
 interface RefreshParts {
   readonly pipeline: Pick<TilePipeline, 'read' | 'renew' | 'forget'>;
+  readonly removals: Pick<Removals, 'replaced'>;
   readonly events: TileEvents;
-  readonly clock: Clock;
   readonly flush: () => Promise<void>;
-  readonly replaced: Removals['replaced'];
+  readonly clock: Clock;
 }
 
 /** Makes a tile now, with its metatile, and replaces the cached ones, here and in a CDN. */
-export function createTileRefresh({ pipeline, events, clock, flush, replaced }: RefreshParts) {
+export function createTileRefresh({ pipeline, removals, events, flush, clock }: RefreshParts) {
   return async (tiles: ResolvedTileSet, index: TileIndex, signal: AbortSignal): Promise<CachedTile> => {
     const { z } = index;
     if (!isKept(tiles, z)) return pipeline.read(tiles, index, signal);
@@ -26,7 +26,7 @@ export function createTileRefresh({ pipeline, events, clock, flush, replaced }: 
     const places = [{ gridSet, z, rect: metatile.rect }];
     events.emit({ type: 'outdated', layer, places, at: clock.now() });
     await flush();
-    await replaced(layer, places);
+    await removals.replaced(layer, places);
     return { ...(await pipeline.read(tiles, index, signal)), outcome: 'MISS' };
   };
 }

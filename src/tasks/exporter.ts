@@ -1,9 +1,8 @@
+import { mkdirSync } from 'node:fs';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import { vectorLayersOf } from '../catalog/vector-layers.ts';
-import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import { type AreaCover, coveredRects } from '../domain/area-cover.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
@@ -11,26 +10,27 @@ import { tileRangeOf } from '../domain/grid-subset.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { ExportOptions } from '../export/export-tiles.ts';
 import { createFolderFiles } from '../export/folder-files.ts';
-import type { ExportFiles } from '../http/api/route-deps.ts';
 import { isNoRoom } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { tilesSince } from '../storage/read-tiles.ts';
 import type { Store, StoreFiles } from '../storage/store.ts';
-import { exportFiles } from '../tasks/store/export-tasks.ts';
-import type { ExportFigures } from '../tasks/store/lease.ts';
-import type { TaskRequest } from '../tasks/task.ts';
-import { type Exporter, type ExportWork, isStoreAway } from '../tasks/task-export.ts';
-import { isShared } from './node-settings.ts';
-
-type NodeSettings = Pick<Settings, 'data' | 'node' | 'stores' | 'database'>;
+import { exportFiles } from './store/export-tasks.ts';
+import type { ExportFigures } from './store/lease.ts';
+import type { ArchiveOrder, TaskRequest } from './task.ts';
+import { type ExportWork, isStoreAway } from './task-export.ts';
 
 interface ExporterOptions {
-  readonly settings: NodeSettings;
+  /** The data folder: files are below it. */
+  readonly data: string;
+  /** For messages, where there are several nodes. */
+  readonly node: string | null;
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'stores'>;
   readonly log: Logger;
 }
+
+export type Exporter = ReturnType<typeof createExporter>;
 
 /** With the writers of all kinds of files, which a start does not need. */
 const loadWriters = () => import('../export/export-tiles.ts');
@@ -39,13 +39,9 @@ const loadWriters = () => import('../export/export-tiles.ts');
 const OWN_NAMES = /^task-(\d+)[-.]/;
 
 /** Exports of a node; docs/decisions/0290 has the names of their files. */
-export function createExporter({
-  settings,
-  database,
-  catalog,
-  log,
-}: ExporterOptions): Exporter & ExportFiles {
-  const folder = exportFolder(settings);
+export function createExporter({ data, node, database, catalog, log }: ExporterOptions) {
+  const folder = join(data, 'exports');
+  mkdirSync(folder, { recursive: true });
   const own = createFolderFiles(folder);
   const filesOf = (store: string): StoreFiles => catalog.stores().get(store)?.files ?? own;
 
@@ -82,12 +78,18 @@ export function createExporter({
   }
 
   return {
-    async refuseUnfit(type, request, tiles) {
+    /** Throws `request-invalid` when such a file cannot hold the tiles, and `entry-changed`. */
+    async refuseUnfit(
+      type: ArchiveOrder['type'],
+      request: TaskRequest,
+      tiles: ResolvedTileSet,
+    ): Promise<void> {
       const { writerFor } = await loadWriters();
       writerFor(join(folder, `export.${type}`), partOf(tiles, request, null).content);
     },
 
-    async perform(work) {
+    /** Copies cached tiles into a file that is kept for downloads, and goes on with what an earlier attempt has left. */
+    async perform(work: ExportWork): Promise<void> {
       const { lease, signal } = work;
       if (!lease.request.archive) throw new Error(`Task ${lease.taskId} names no archive.`);
       await tidy();
@@ -95,19 +97,17 @@ export function createExporter({
         await keep(work, lease.request.archive);
       } catch (error) {
         if (!signal.aborted && !isStoreAway(error)) await removeStaging(lease.taskId);
-        throw isTilewardenError(error, 'store-full') ? withNode(error, settings) : error;
+        throw isTilewardenError(error, 'store-full') ? withNode(error, node) : error;
       } finally {
         await tidy();
       }
     },
 
-    read: (store, name, start, end) => filesOf(store).read(name, start, end),
+    /** Both positions are included; null: the file is gone. */
+    read: (store: string, name: string, start: number, end: number) => filesOf(store).read(name, start, end),
+    /** Removes files of exports that are no longer listed. */
     tidy,
   };
-}
-
-export function exportFolder({ data }: Pick<Settings, 'data'>): string {
-  return join(data, 'exports');
 }
 
 /** Has the figures of a file that is whole and not handed over yet. */
@@ -184,8 +184,8 @@ async function refuseIfFull(store: Pick<Store, 'room'>): Promise<void> {
   throw new TilewardenError('store-full', full);
 }
 
-function withNode(error: TilewardenError, settings: NodeSettings): TilewardenError {
-  if (!isShared(settings)) return error;
-  const message = `Node ${settings.node ?? hostname()}: ${error.message}`;
-  return new TilewardenError('store-full', message, { cause: error });
+function withNode(cause: TilewardenError, node: string | null): TilewardenError {
+  return node === null
+    ? cause
+    : new TilewardenError('store-full', `Node ${node}: ${cause.message}`, { cause });
 }

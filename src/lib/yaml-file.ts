@@ -1,5 +1,5 @@
 import { CORE_SCHEMA, dump, load, type State, YAMLException } from 'js-yaml';
-import { isRecord, type ValuePath } from '../lib/value-path.ts';
+import { isRecord, type ValuePath } from './value-path.ts';
 
 export interface YamlFile {
   readonly value: unknown;

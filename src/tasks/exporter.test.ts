@@ -13,8 +13,7 @@ import { whenOver } from '../../test/fixtures/when-over.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { StoreFiles } from '../storage/store.ts';
-import type { Exporter } from '../tasks/task-export.ts';
-import { createExporter } from './exporter.ts';
+import { createExporter, type Exporter } from './exporter.ts';
 
 const ORDER = { layer: 'roads', zoomStop: 2, archive: { type: 'mbtiles', parameters: {} } } as const;
 const ME = author('me');
@@ -32,11 +31,10 @@ async function openFixture(
   watch: () => Promise<void> = async () => {},
   files?: StoreFiles,
 ): Promise<TaskFixture> {
-  const settings = { data, node: null, stores: { default: { type: 'memory' } }, database: null } as never;
   const fixture = await openTaskFixture({
     exporter(database): Exporter {
       const catalog = { stores: () => new Map(files && [['', { files } as never]]) };
-      const exporter = createExporter({ settings, database, catalog, log: silentLogger });
+      const exporter = createExporter({ data, node: null, database, catalog, log: silentLogger });
       return {
         ...exporter,
         async perform(work) {

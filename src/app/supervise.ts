@@ -5,19 +5,16 @@
 import type { ChildProcess } from 'node:child_process';
 import { type App, openApp } from '../app.ts';
 import { type LoadedSettings, withoutRestart } from '../config/load-settings.ts';
+import { processCount, urlOf } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import { createProcessFeed } from '../db/process-feed.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { probeAddress, readTlsFiles } from '../http/server.ts';
 import { messageKind, type ProcessPort } from '../lib/channel.ts';
-import { ChildPool } from '../lib/child-pool.ts';
+import { opened } from '../lib/closing-stack.ts';
 import { typesOf } from '../storage/drivers.ts';
-import { forkedWith, openChild, STOP_PROCESS, started } from './child-life.ts';
 import { explainingDataFaults, openDataFolder } from './data-folder.ts';
-import { lockDatabase } from './join-nodes.ts';
-import { processCount, urlOf } from './node-settings.ts';
-import { openWorkers, type ServerEnv } from './open-workers.ts';
-import { opened } from './opened.ts';
+import { lockDatabase } from './membership.ts';
+import { openChild, openPool, openWorkers, type ServerEnv } from './parent.ts';
 
 export interface ServerOptions extends Omit<ServerEnv, 'supervisor' | 'forkWorker'> {
   /** Starts one of several processes that answer on this port. `first`: after a start of the server. */
@@ -54,36 +51,28 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
     const { clock, random, log, file } = env;
     await openDataFolder(base.data, log, open);
     if (base.database !== null) open.use(await lockDatabase(base, base.database, { clock, log }));
-    const feed = open.use(await createProcessFeed(base.data));
-    const workers = openWorkers(base, { ...env, feed });
+    const { feed, pool: workers, start: startWorkers } = await openWorkers(base, env, open);
     let first = true;
     let initialPassword: App['initialPassword'] = null;
-
-    const pool = new ChildPool({
+    const pool = openPool({
       what: 'a process of the server',
+      stopTimeoutMs: STOP_TIMEOUT_MS,
       fork() {
         const child = env.forkServer(port, first);
         first = false;
-        return forkedWith(child);
+        return child;
       },
-      async begin(child) {
-        const { channel } = child;
+      async begin({ channel }, ready) {
         channel.handle(END_PROCESS, ({ pid }) => {
-          pool.kill(pid);
-          workers.end(pid);
+          for (const some of [pool, workers]) some.kill(pid);
         });
-        channel.handle(START_WORKERS, workers.start);
+        channel.handle(START_WORKERS, startWorkers);
         channel.handle(FILE_APPLIED, () => {
           if (file) file.taken(withoutRestart(file.current, file.load()).loaded);
         });
-        initialPassword = (await started(child, clock)) ?? initialPassword;
+        initialPassword = (await ready) ?? initialPassword;
       },
-      cleanUp: async ({ process: { pid = 0 }, retired }) => feed.gone(pid, !retired),
-      stop: STOP_PROCESS,
-      stopTimeoutMs: STOP_TIMEOUT_MS,
-      clock,
-      random,
-      log,
+      ...{ feed, clock, random, log },
     });
 
     async function applySettings(loaded: LoadedSettings): Promise<void> {

@@ -1,48 +1,32 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { feedsOfLayer } from '../changes/layer-feeds.ts';
-import { checkImported } from '../config/check-imported.ts';
-import { readVersion } from '../config/environment.ts';
-import { parseYamlFile } from '../config/yaml-file.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import type { UpdateSource } from '../domain/layer.ts';
-import {
-  type CapabilitiesImport,
-  capabilitiesAddress,
-  type ImportedService,
-  importCapabilities,
-} from '../import/import-capabilities.ts';
-import { geoServerAsGeoWebCache, TILE_LAYER } from '../import/import-geoserver.ts';
-import { importGeoWebCache } from '../import/import-geowebcache.ts';
-import { importMapCache } from '../import/import-mapcache.ts';
-import { importMapProxy } from '../import/import-mapproxy.ts';
-import { type ImportedUser, importQuota, importUsers } from '../import/import-quota-and-users.ts';
-import { type Imported, type ImportedDocument, ImportReport, WHOLE } from '../import/import-report.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
+import { parseYamlFile } from '../lib/yaml-file.ts';
 import { geoWebCacheFolder } from '../sources/adopted/old-tile-paths.ts';
 import { mbtilesFormat } from '../sources/archive/mbtiles.ts';
 import { AddressRefused } from '../sources/upstream/address-guard.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
-
-export interface ImportedSettings {
-  readonly areas: readonly object[];
-  readonly gridSets: readonly ImportedDocument[];
-  readonly layers: readonly ImportedDocument[];
-  /** Feeds of the layers' `updateSources`, for a configuration file. */
-  readonly changes: readonly object[];
-  /** Body of `PUT /api/v1/quota`; null: it says nothing of a quota. */
-  readonly quota: object | null;
-  readonly users: readonly ImportedUser[];
-  readonly report: ImportReport;
-}
+import {
+  type CapabilitiesImport,
+  capabilitiesAddress,
+  type ImportedService,
+  importCapabilities,
+} from './import-capabilities.ts';
+import { geoServerAsGeoWebCache, TILE_LAYER } from './import-geoserver.ts';
+import { importGeoWebCache } from './import-geowebcache.ts';
+import { importMapCache } from './import-mapcache.ts';
+import { importMapProxy } from './import-mapproxy.ts';
+import { importQuota, importUsers } from './import-quota-and-users.ts';
+import { type Imported, ImportReport } from './import-report.ts';
 
 /** The folder of GeoServer's tile layers, in its data folder. */
 const GEOSERVER_LAYERS = 'gwc-layers';
@@ -54,6 +38,8 @@ const CATALOG_FILE = /[\\/](layer|featuretype|coverage|wmslayer|wmtslayer|namesp
 /** Of a configuration that names another; more are a circle. */
 const MAX_BASES = 10;
 const QUOTA_FILE = 'geowebcache-diskquota.xml';
+/** In a folder with `mapproxy.yaml`. */
+const SEED_FILE = 'seed.yaml';
 const USERS_FILE = 'users.properties';
 const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attributes: 64 };
 
@@ -66,25 +52,13 @@ const FILES = {
 export async function importFromAddress(
   address: string,
   only: readonly string[] | null,
-  { log, clock, proxies }: Env & { readonly proxies: OutboundProxies },
-): Promise<ImportedSettings> {
-  const host = hostAndPort(capabilitiesAddress(address));
-  const upstreams = openUpstreamClient({
-    userAgent: `Tilewarden/${readVersion()}`,
-    upstreams: {},
-    configuredHosts: new Set([host]),
-    proxies,
-    clock,
-    log,
-  });
+  env: Env & { readonly proxies: OutboundProxies; readonly userAgent: string },
+): Promise<Imported> {
+  const configuredHosts = new Set([hostAndPort(capabilitiesAddress(address))]);
+  const upstreams = openUpstreamClient({ ...env, upstreams: {}, configuredHosts });
   try {
-    return checked(
-      await readCapabilities(
-        { address, only, gridSets: builtInGridSets() },
-        upstreams,
-        (named) => `${named} is a private address.`,
-      ),
-    );
+    const options = { address, only, gridSets: builtInGridSets() };
+    return await readCapabilities(options, upstreams, (named) => `${named} is a private address.`);
   } finally {
     await upstreams.close();
   }
@@ -110,15 +84,27 @@ export async function readCapabilities(
   return importCapabilities(bytes, { ...options, address: url });
 }
 
-/** A configuration file of another program, or its folder. `users`: its file of users, if elsewhere. */
-export async function importFromFile(path: string, users: string | null): Promise<ImportedSettings> {
+/**
+ * A configuration file of another program, or its folder. `users`: its file of users, if elsewhere. `seeds`: MapProxy's
+ * `seed.yaml`, if it is not in the folder.
+ */
+export async function importFromFile(
+  path: string,
+  users: string | null,
+  seeds: string | null = null,
+): Promise<Imported> {
   const file = configurationAt(path);
-  if (/\.ya?ml$/i.test(file))
-    return checked(importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve }));
+  if (/\.ya?ml$/i.test(file)) {
+    const beside = join(resolve(path), SEED_FILE);
+    const tasks = seeds ?? (existsSync(beside) ? beside : null);
+    const read = tasks === null ? null : readYaml(resolve(tasks));
+    return importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve }, read);
+  }
+  if (seeds !== null) throw invalid(`${seeds} goes only with a mapproxy.yaml before it.`);
   if (GEOSERVER_FOLDERS.includes(basename(file))) return importGeoServerFolder(dirname(file), users);
   const root = await readXmlFile(file);
   if (root.name === TILE_LAYER) return importGeoServerFolder(dirname(dirname(file)), users, root);
-  if (root.name === 'mapcache') return checked(importMapCache(root, { isThere: existsSync }));
+  if (root.name === 'mapcache') return importMapCache(root, { isThere: existsSync });
   return importGeoWebCacheFolder(root, dirname(file), users);
 }
 
@@ -127,7 +113,7 @@ async function importGeoServerFolder(
   folder: string,
   users: string | null,
   only: XmlElement | null = null,
-): Promise<ImportedSettings> {
+): Promise<Imported> {
   const read = (...path: string[]) => {
     const file = join(folder, ...path);
     return existsSync(file) ? readXmlFile(file) : null;
@@ -176,7 +162,7 @@ async function importGeoWebCacheFolder(
   users: string | null,
   report = new ImportReport(),
   degrees: ReadonlyMap<string, readonly number[]> = new Map(),
-): Promise<ImportedSettings> {
+): Promise<Imported> {
   const gridSets = builtInGridSets();
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
   const findArchive = (given: string) => {
@@ -190,29 +176,10 @@ async function importGeoWebCacheFolder(
   const usersFile = users === null ? join(folder, USERS_FILE) : resolve(users);
   const hasUsers = users !== null || existsSync(usersFile);
   return {
-    ...checked(imported),
+    ...imported,
     quota: existsSync(quotaFile) ? importQuota(await readXmlFile(quotaFile), report) : null,
     users: hasUsers ? importUsers(readBytes(usersFile).toString('utf8'), report) : [],
   };
-}
-
-function checked({ areas = [], gridSets, layers, report }: Imported): ImportedSettings {
-  const { refused, ...usable } = checkImported({ areas, gridSets, layers });
-  for (const { subject, message } of refused) report.about(subject).leftOut(WHOLE, message);
-  const changes = usable.layers.flatMap((layer) => feedsOf(layer, usable.gridSets));
-  return { ...usable, areas, changes, quota: null, users: [], report };
-}
-
-function feedsOf(
-  { name, updateSources = [] }: ImportedDocument,
-  own: readonly ImportedDocument[],
-): readonly object[] {
-  const declared = updateSources as readonly (Omit<UpdateSource, 'srs'> & { readonly gridSet?: string })[];
-  const feeds = declared.map(({ gridSet = 'EPSG:4326', ...source }) => {
-    const known = [...own, ...builtInGridSets()].find((one) => one.name === gridSet);
-    return { ...source, srs: Number(known?.srs) };
-  });
-  return feedsOfLayer({ name, updateSources: feeds });
 }
 
 function configurationAt(path: string): string {

@@ -1,15 +1,14 @@
-import { readVersion } from '../config/environment.ts';
-import {
-  type Comparison,
-  compareResponses,
-  type NoResponse,
-  type ServerResponse,
-} from '../import/compare-responses.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import { compareImages } from '../raster/compare-images.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openProxiedFetch } from '../sources/upstream/proxied-fetch.ts';
+import {
+  type Comparison,
+  compareResponses,
+  type NoResponse,
+  type ServerResponse,
+} from './compare-responses.ts';
 
 export interface ComparedServer {
   /** May have a path. */
@@ -29,6 +28,7 @@ interface ComparisonOptions {
   /** Whether results contain the pictures that differ, up to a limit. */
   readonly keepPictures: boolean;
   readonly proxies: OutboundProxies;
+  readonly userAgent: string;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number) => void;
 }
@@ -93,12 +93,12 @@ function withoutPrefix(address: string, prefix: string): string {
 
 function createAsk(
   { url, authorization }: ComparedServer,
-  { signal }: ComparisonOptions,
+  { signal, userAgent }: ComparisonOptions,
   send: typeof fetch,
 ): (path: string) => Promise<ServerResponse | NoResponse> {
   const base = trimEndOf(url, /\//);
   const headers = {
-    'user-agent': `Tilewarden/${readVersion()} (import --compare)`,
+    'user-agent': userAgent,
     'accept-encoding': 'identity',
     ...(authorization !== null && { authorization }),
   };

@@ -1,12 +1,18 @@
 /** Derived from a node's settings: its name, where it listens, and what it shares with other nodes and processes. */
 import { availableParallelism, hostname } from 'node:os';
-import type { Settings } from '../config/settings.ts';
+import { join } from 'node:path';
 import { driverOf } from '../storage/drivers.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
+import type { Settings } from './settings.ts';
 
 /** Whether other nodes may use the same database and stores. */
 export function isShared(settings: Pick<Settings, 'stores' | 'database'>): boolean {
   return settings.database !== null && sharesStores(settings);
+}
+
+/** For messages to users of several nodes; null: this is the only one. */
+export function exportNode(settings: Pick<Settings, 'stores' | 'database' | 'node'>): string | null {
+  return isShared(settings) ? (settings.node ?? hostname()) : null;
 }
 
 export function sharesStores({ stores }: Pick<Settings, 'stores'>): boolean {
@@ -46,4 +52,8 @@ export function taskSettings({ tasks }: Settings): TaskSettings {
   const usual = taskSettingsFor(availableParallelism());
   const { workers, maxThreads } = tasks;
   return { ...tasks, workers: workers ?? usual.workers, maxThreads: maxThreads ?? usual.maxThreads };
+}
+
+export function databaseOf({ database, data }: Pick<Settings, 'database' | 'data'>): string {
+  return database ?? join(data, 'tilewarden.db');
 }

@@ -1,11 +1,15 @@
 import { join } from 'node:path';
-import type { Settings } from '../config/settings.ts';
-import type { StoreDescription } from '../http/api/route-deps.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { systemRandom } from '../lib/random.ts';
-import { driverOf, openStore, type StoreSettings } from '../storage/drivers.ts';
-import type { Store } from '../storage/store.ts';
-import type { StoreTools } from '../storage/store-driver.ts';
+import { driverOf, openStore, type StoreSettings } from './drivers.ts';
+import type { Store } from './store.ts';
+import type { StoreTools } from './store-driver.ts';
+
+interface StoresSettings {
+  /** The data folder. */
+  readonly data: string;
+  readonly stores: Readonly<Record<string, StoreSettings>>;
+}
 
 const STORES_FOLDER = 'stores';
 
@@ -13,7 +17,7 @@ type OpenTools = Omit<StoreTools, 'name' | 'root' | 'openCopies'>;
 type Usual = 'random' | 'sweeps';
 
 export async function openStores(
-  settings: Pick<Settings, 'stores' | 'data'>,
+  settings: StoresSettings,
   given: Omit<OpenTools, Usual> & Partial<Pick<OpenTools, Usual>>,
   open: ClosingStack,
 ): Promise<ReadonlyMap<string, Store>> {
@@ -27,12 +31,12 @@ export async function openStores(
   return stores;
 }
 
-export function storeFolder({ data }: Pick<Settings, 'data'>, name: string): string {
+export function storeFolder({ data }: Pick<StoresSettings, 'data'>, name: string): string {
   return join(data, STORES_FOLDER, name);
 }
 
 /** For clients: without secrets. */
-export function describeStores(settings: Pick<Settings, 'stores' | 'data'>): readonly StoreDescription[] {
+export function describeStores(settings: StoresSettings) {
   return Object.entries(settings.stores).map(([name, store]) => {
     const { place, shown, geowebcacheName } = driverOf(store);
     const folder = place === 'disk' ? storeFolder(settings, name) : null;
@@ -43,7 +47,7 @@ export function describeStores(settings: Pick<Settings, 'stores' | 'data'>): rea
 }
 
 /** For processes that answer no tiles. */
-export function withoutCaches(stores: Settings['stores']): Settings['stores'] {
+export function withoutCaches(stores: StoresSettings['stores']): StoresSettings['stores'] {
   const bare = ({ ...store }: StoreSettings) => {
     if ('cache' in store) delete store.cache;
     return store;

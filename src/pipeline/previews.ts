@@ -5,12 +5,12 @@ import type { DocumentReader } from '../catalog/declared-entries.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { invalid } from '../domain/errors.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
-import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
-import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { SourceSettings } from '../sources/drivers.ts';
 import type { TileSource } from '../sources/tile-source.ts';
+import { resolveTileSet } from './resolve-tile-set.ts';
+import type { TilePipeline } from './tile-pipeline.ts';
 
-export interface PreviewOptions {
+interface PreviewOptions {
   readonly catalog: ChangeableCatalog<SourceSettings>;
   readonly reader: DocumentReader<SourceSettings>;
   readonly openSource: (declaration: LayerDeclaration<SourceSettings>) => TileSource;

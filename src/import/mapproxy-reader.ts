@@ -1,0 +1,376 @@
+import { formatOf } from '../domain/format.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
+import {
+  type ImportedDocument,
+  ImportReport,
+  reportAdopted,
+  reportUnused,
+  type SubjectReport,
+  WHOLE,
+} from './import-report.ts';
+import { adoptedCaches, type CachePlaces, cachingFields } from './mapproxy-caches.ts';
+import { type Coverage, gridSetsOf, ImportedAreas, READABLE_COVERAGE } from './mapproxy-coverage.ts';
+import { dimensionsOf } from './mapproxy-dimensions.ts';
+import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids } from './mapproxy-grids.ts';
+import {
+  asPart,
+  composedOf,
+  emptySource,
+  type ImportedSource,
+  type InnerLayer,
+  limitedToScales,
+  partOfLayer,
+  SCALE_FIELDS,
+} from './mapproxy-parts.ts';
+import { REASONS } from './mapproxy-reasons.ts';
+import type { CacheLayer } from './mapproxy-seeds.ts';
+import { coverageIn, importMapProxySource, mediaTypeOf, type SourceContext } from './mapproxy-sources.ts';
+import {
+  describingFields,
+  drawsMaps,
+  encodingIn,
+  namedLayers,
+  namesIn,
+  shownSources,
+  showsOnly,
+  tableIn,
+} from './mapproxy-tables.ts';
+import { type Table, TrackedTable } from './tracked-table.ts';
+
+export interface MapProxyFiles extends Omit<CachePlaces, 'base'> {
+  /** Null: there is no such file. */
+  readonly readText: (path: string) => string | null;
+}
+
+const DEFAULT_BASE = 'cache_data';
+const MIXED = 'image/vnd.jpeg-png';
+/** Grids of layers that MapProxy draws without a cache, in any SRS. */
+const GRIDS_WITHOUT_CACHE = ['GLOBAL_MERCATOR', 'GLOBAL_GEODETIC'];
+const TAGGED = /^([^:]+):(.+)$/s;
+
+/** Services of MapProxy that show a layer at every scale. */
+const TILE_SERVICES = ['tms', 'kml', 'wmts', 'ogcapi'];
+const UNCLIPPED = 'a layer that is clipped to its coverage adopts no tiles';
+type WantedSource = Pick<SourceContext, 'grids' | 'format' | 'requestFormat'>;
+
+interface CachedFields extends Pick<ImportedSource, 'forwarded' | 'grids'> {
+  readonly fields: object;
+}
+
+/** Reads layers with the caches, sources and grids that they name. */
+export class MapProxyReader {
+  readonly #tree: Table;
+  readonly #options: MapProxyFiles;
+  readonly #report: ImportReport;
+  readonly #globals: TrackedTable;
+  readonly #grids: MapProxyGrids;
+  readonly #caches: Table;
+  readonly #sources: Table;
+  readonly #inner = new Map<string, InnerLayer | string>();
+  /** Layers of sources in an SRS that they know, by the name of the source. */
+  readonly #reprojectedFrom = new Map<string, string>();
+  /** Of all layers, inner ones too. */
+  readonly #names: Set<string>;
+  /** Of caches that layers are drawn from, and that are no layers there. */
+  readonly innerLayers: ImportedDocument[] = [];
+  readonly areas = new ImportedAreas();
+  /** Layers of ours with the tiles of each cache. */
+  readonly cacheLayers = new Map<string, CacheLayer[]>();
+  readonly #used = { cache: new Set<string>(), source: new Set<string>() };
+
+  readonly #readText = (file: string) => {
+    const { folder, resolve, readText } = this.#options;
+    return readText(resolve(folder, file));
+  };
+
+  constructor(tree: Table, options: MapProxyFiles, report: ImportReport) {
+    this.#tree = tree;
+    this.#options = options;
+    this.#report = report;
+    this.#globals = new TrackedTable(tableIn(tree, 'globals'), report.about('mapproxy.yaml'), 'globals');
+    const tileSize = this.#globals.table('grid').pair('tile_size');
+    this.#names = new Set(namedLayers(tree.layers).map(({ name }) => String(name)));
+    this.#caches = tableIn(tree, 'caches');
+    this.#sources = tableIn(tree, 'sources');
+    this.#grids = new MapProxyGrids(tableIn(tree, 'grids'), tileSize, report);
+  }
+
+  declared(): readonly ImportedDocument[] {
+    return this.#grids.documents();
+  }
+
+  /** Reports unused entries. */
+  finish(): void {
+    this.#globals.report(REASONS);
+    for (const kind of ['cache', 'source'] as const) {
+      const names = Object.keys(tableIn(this.#tree, `${kind}s`));
+      reportUnused(this.#report, kind, names, (name) => this.#used[kind].has(name));
+    }
+    const grids = Object.keys(tableIn(this.#tree, 'grids'));
+    reportUnused(this.#report, 'grid', grids, (name) => this.#grids.isUsed(name));
+  }
+
+  layer(table: Table): ImportedDocument | null {
+    const about = this.#report.about(`layer ${String(table.name)}`);
+    const layer = new TrackedTable(table, about);
+    const imported = this.#shown(layer, about);
+    if (typeof imported === 'string') return about.leftOut(WHOLE, imported);
+    // MapProxy's WMS answers any box and size.
+    const fullWMS = this.#hasWms() ? true : undefined;
+    const document = { name: layer.text('name'), ...describingFields(layer), fullWMS, ...imported };
+    layer.take('layers', () => true, 'a list');
+    layer.report(REASONS);
+    return omitUndefined(document) as unknown as ImportedDocument;
+  }
+
+  /** The fields from the layer's caches and sources, or why it cannot be imported. */
+  #shown(layer: TrackedTable, about: SubjectReport): object | string {
+    const given = shownSources(layer);
+    if (given === null) return 'its tile_sources are several caches, each with grids of its own';
+    const names = given.filter((name) => {
+      const draws = Object.hasOwn(this.#caches, name) || drawsMaps(tableIn(this.#sources, name));
+      if (!draws) about.leftOut('sources', `${name} draws no maps, and GetFeatureInfo asks one source only`);
+      return draws;
+    });
+    const [name, ...others] = names;
+    if (name === undefined) return 'it has no source that draws maps';
+    const isLimited = !this.#hasTileServices() && SCALE_FIELDS.some((field) => layer.has(field));
+    if (others.length === 0 && !isLimited && Object.hasOwn(this.#caches, name))
+      return this.#ofCache(layer, name, about);
+    return this.#uncached(layer, names, about);
+  }
+
+  #ofCache(layer: TrackedTable, name: string, about: SubjectReport): object | string {
+    const imported = this.#cached(name, about);
+    if (typeof imported === 'string') return imported;
+    const parameters = dimensionsOf(layer, imported.forwarded);
+    if (typeof parameters === 'string') return parameters;
+    this.#addCacheLayer(name, { layer: layer.text('name') ?? '', grids: imported.grids });
+    return { ...imported.fields, ...(parameters.length > 0 && { parameters }) };
+  }
+
+  /** A cache as fields of a layer. */
+  #cached(name: string, about: SubjectReport): CachedFields | string {
+    const cache = new TrackedTable(tableIn(this.#caches, name), about, 'cache');
+    const format = this.#formatIn(cache);
+    if (!format) return `its format ${cache.text('format')} is not served here`;
+    const imported = this.#cacheSource(cache, format, about);
+    if (typeof imported === 'string') return imported;
+    const coverage = coverageIn(cache.table('cache'), this.#readText);
+    if (coverage === undefined) return `its cache has a coverage that is not ${READABLE_COVERAGE}`;
+    const gridSets = gridSetsOf({ ...imported, coverage: coverage ?? imported.coverage }, about);
+    if (gridSets.length === 0) return 'its coverage is in none of its grids';
+    this.#used.cache.add(name);
+    // Tiles across the edge of a box are whole there, as those across the edge of an extent are.
+    const within = coverage && (coverage.clip || !coverage.isBox) ? this.areas.nameOf(coverage, name) : null;
+    const isClipped = within !== null || (imported.within !== null && imported.layer.queryable === true);
+    const adopted = isClipped ? UNCLIPPED : this.#adopted(name, cache, imported);
+    const adopt = reportAdopted(about, adopted);
+    const shown = imported.within !== null && (adopt || within !== null) ? asPart(imported) : imported;
+    const fields = {
+      source: shown.source,
+      gridSets,
+      formats: [imported.source.type === 'xyz' ? format : this.#encodingOf(cache, format)],
+      ...cachingFields(cache, this.#globals),
+      adopt,
+      within: within ?? shown.within ?? undefined,
+      ...shown.layer,
+    };
+    cache.report(REASONS);
+    return { fields, forwarded: imported.forwarded, grids: imported.grids };
+  }
+
+  /** Sources and caches that MapProxy asks for every map, the first at the bottom. */
+  #uncached(layer: TrackedTable, names: readonly string[], about: SubjectReport): object | string {
+    const caches = names.filter((name) => Object.hasOwn(this.#caches, name));
+    if (caches.length > 0 && layer.has('dimensions')) return 'its dimensions would reach all of its caches';
+    const inner = new Map(caches.map((name) => [name, this.#innerLayer(name)]));
+    const refused = [...inner.values()].find((one) => typeof one === 'string');
+    if (typeof refused === 'string') return refused;
+    const known = [...inner.values()].flatMap((one) => (typeof one === 'string' ? [] : one.grids));
+    const grids = known.length > 0 ? known.map(({ grid }) => grid) : this.#usualGrids();
+    const format = 'image/png';
+    const sources = names.map((name) => {
+      const part = inner.get(name);
+      if (part && typeof part !== 'string') return partOfLayer(part.name, grids);
+      return this.#source(name, { grids, format, requestFormat: undefined }, about);
+    });
+    const limited = limitedToScales(sources, layer);
+    const imported = limited ? composedOf(limited) : 'its resolutions or scales are not numbers';
+    if (typeof imported === 'string') return imported;
+    const parameters = dimensionsOf(layer, imported.forwarded);
+    if (typeof parameters === 'string') return parameters;
+    const listed = parameters.map(({ name }) => name);
+    // Any value: nothing is kept.
+    const open = imported.forwarded
+      .filter((name) => !listed.includes(name))
+      .map((name) => ({ name, regex: '.*' }));
+    const gridSets = gridSetsOf(imported, about);
+    if (gridSets.length === 0) return 'its coverage is in none of its grids';
+    about.changed(
+      'sources',
+      'its maps are not cached there: nor are they here, until expireCache is removed',
+    );
+    const all = [...parameters, ...open];
+    const fields = { source: imported.source, gridSets, ...(all.length > 0 && { parameters: all }) };
+    return {
+      ...fields,
+      within: imported.within ?? undefined,
+      formats: [format],
+      expireCache: -1,
+      ...imported.layer,
+    };
+  }
+
+  #usualGrids(): readonly MapProxyGrid[] {
+    return GRIDS_WITHOUT_CACHE.flatMap((grid) => this.#grids.of(grid) ?? []);
+  }
+
+  /** A layer for a cache that others are drawn from; or why there is none. */
+  #innerLayer(name: string): InnerLayer | string {
+    const known = this.#inner.get(name);
+    if (known !== undefined) return known;
+    this.#inner.set(name, `its cache ${name} is drawn from itself`);
+    const inner = this.#readInnerLayer(name);
+    this.#inner.set(name, inner);
+    return inner;
+  }
+
+  #readInnerLayer(name: string): InnerLayer | string {
+    const twin = namedLayers(this.#tree.layers).find((layer) => showsOnly(layer, name));
+    const own = twin ? String(twin.name) : this.#freeName(this.#names.has(name) ? `${name} cache` : name);
+    const about = (twin ? new ImportReport() : this.#report).about(`layer ${own}`);
+    const cached = this.#cached(name, about);
+    if (typeof cached === 'string') return `its cache ${name} cannot be used: ${cached}`;
+    const inner = { name: own, grids: cached.grids };
+    if (twin) return inner;
+    about.changed(
+      WHOLE,
+      'is the cache of that name, from which other layers are drawn; it is not advertised',
+    );
+    this.#addCacheLayer(name, { layer: own, grids: cached.grids });
+    this.innerLayers.push(
+      omitUndefined({ name: own, advertised: false, ...cached.fields }) as ImportedDocument,
+    );
+    return inner;
+  }
+
+  #addCacheLayer(cache: string, layer: CacheLayer): void {
+    this.cacheLayers.set(cache, [...(this.cacheLayers.get(cache) ?? []), layer]);
+  }
+
+  #freeName(wanted: string): string {
+    let name = wanted;
+    for (let count = 2; this.#names.has(name); count++) name = `${wanted} ${count}`;
+    this.#names.add(name);
+    return name;
+  }
+
+  #hasWms(): boolean {
+    return this.#tree.services === undefined || 'wms' in tableIn(this.#tree, 'services');
+  }
+
+  #hasTileServices(): boolean {
+    const services = tableIn(this.#tree, 'services');
+    return this.#tree.services === undefined || TILE_SERVICES.some((name) => name in services);
+  }
+
+  /** Null: there is none of ours. A cache may name a format that `globals` describe. */
+  #formatIn(cache: TrackedTable): string | null {
+    const name = cache.text('format') ?? 'image/png';
+    if (name === 'mixed') return MIXED;
+    const described = this.#globals.table('image').table('formats').table(name).text('format') ?? name;
+    return formatOf(mediaTypeOf(described))?.mediaType ?? null;
+  }
+
+  #encodingOf(cache: TrackedTable, format: string): string | object {
+    const described = this.#globals
+      .table('image')
+      .table('formats')
+      .table(cache.text('format') ?? 'image/png');
+    return encodingIn(format, [cache.table('image'), described]);
+  }
+
+  #cacheSource(cache: TrackedTable, format: string, about: SubjectReport): ImportedSource | string {
+    const grids = this.#gridsOf(cache).filter((grid) => grid !== null);
+    if (grids.length === 0) return 'none of its grids can be used';
+    const names = cache.take('sources', namesIn, 'a list of names');
+    if (!names) return 'its cache merges bands of its sources';
+    if (names.length === 0) {
+      cache.change('sources', 'has none: tiles that are not in the cache are empty, as there');
+      return emptySource(grids);
+    }
+    const wanted = { grids, format, requestFormat: cache.text('request_format') };
+    return composedOf(
+      names
+        .filter((name) => drawsMaps(tableIn(this.#sources, name)))
+        .map((name) =>
+          this.#isCache(name) ? this.#fromCache(name, grids) : this.#source(name, wanted, about),
+        ),
+    );
+  }
+
+  /** Sources of a cache may be caches; one of the same name is the source. */
+  #isCache(name: string): boolean {
+    return !Object.hasOwn(this.#sources, name) && Object.hasOwn(this.#caches, name);
+  }
+
+  #fromCache(name: string, grids: readonly MapProxyGrid[]): ImportedSource | string {
+    const inner = this.#innerLayer(name);
+    return typeof inner === 'string' ? inner : partOfLayer(inner.name, grids);
+  }
+
+  #source(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | string {
+    const sources = this.#sources;
+    const [, tagged = given, selected = null] = (!Object.hasOwn(sources, given) && TAGGED.exec(given)) || [];
+    if (!Object.hasOwn(sources, tagged)) return `its source ${tagged} is not declared`;
+    const source = new TrackedTable(tableIn(sources, tagged), about, 'source');
+    const options = {
+      selected,
+      http: this.#globals.table('http'),
+      allGrids: this.#grids,
+      readText: this.#readText,
+      areaOf: (coverage: Coverage) => this.areas.nameOf(coverage, tagged),
+      readVariable: (variable: string) =>
+        about.changed('source', `$${variable} is read from the environment of the server`),
+      leaveOutGrid: (why: string) => void about.leftOut('cache.grids', why),
+      changeFormat: (what: string) => about.changed('request_format', what),
+    };
+    const imported = importMapProxySource(source, { ...options, ...wanted });
+    if (typeof imported === 'string') {
+      return this.#reprojected(given, wanted, about) ?? `its source ${tagged} ${imported}`;
+    }
+    this.#used.source.add(tagged);
+    source.report(REASONS);
+    return imported;
+  }
+
+  /** A source that knows none of the SRS is drawn from a layer in one that it knows; null: it has no such SRS either. */
+  #reprojected(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | null {
+    const grids = this.#usualGrids();
+    if (grids.some((one) => wanted.grids.some((grid) => grid.srsThere === one.srsThere))) return null;
+    const known = this.#reprojectedFrom.get(given);
+    const name = known ?? this.#freeName(`${given} source`);
+    const unreported = new ImportReport().about('');
+    const fields =
+      known === undefined && this.#uncached(new TrackedTable({}, unreported), [given], unreported);
+    if (typeof fields === 'string') return null;
+    if (fields)
+      this.innerLayers.push(omitUndefined({ name, advertised: false, ...fields }) as ImportedDocument);
+    this.#reprojectedFrom.set(given, name);
+    about.changed('source', `is drawn in an SRS that it supports by the layer ${name}, and reprojected`);
+    return partOfLayer(name, wanted.grids);
+  }
+
+  #gridsOf(cache: TrackedTable) {
+    const names = cache.has('grids') ? cache.texts('grids') : [DEFAULT_GRID];
+    return names.map((name) => this.#grids.of(name));
+  }
+
+  #adopted(name: string, cache: TrackedTable, { grids }: ImportedSource): readonly object[] | string {
+    const { folder, resolve } = this.#options;
+    const base = resolve(folder, this.#globals.table('cache').text('base_dir') ?? DEFAULT_BASE);
+    const used = { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache) };
+    return adoptedCaches(name, cache, used, { ...this.#options, base });
+  }
+}
