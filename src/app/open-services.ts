@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createAreas } from '../catalog/areas.ts';
 import { type LayersBelow, openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
@@ -19,6 +20,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import { createDatabaseLedger } from '../db/database-ledger.ts';
 import { openDatabase } from '../db/open-database.ts';
+import type { LayerGroups } from '../domain/layer-group.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import { withoutRequests } from '../domain/upstream-status.ts';
 import { type Count, Counters } from '../lib/counters.ts';
@@ -83,21 +85,27 @@ export async function openServices(
       log,
     }),
   );
+  const areas = createAreas(settings.areas);
+  const groups = new Map(settings.groups);
   // A source that draws from another layer needs the pipeline, which needs the catalog.
   const opener = (declaration: OpenedDeclaration, below: Pick<LayersBelow, 'get'>) => {
-    const { source, areas, within, background } = declaration;
+    const { source, within, background } = declaration;
+    const shapeOf = (name: string) => {
+      const area = declaration.areas.get(name);
+      return area && (() => areas.shapeOf(area));
+    };
     const opened = sourceDriverOf(source).open(source, {
       upstream: upstreams.ownedBy(hostsNamedIn(source)),
       readLayer: (name) => {
         const lower = below.get(name);
         return lower ? readLayer(lower) : null;
       },
-      areas,
+      areas: { get: shapeOf },
       decode: decodePicture,
       clock,
       log,
     });
-    const area = within === null ? null : areas.get(within);
+    const area = within === null ? null : shapeOf(within);
     return area
       ? withinArea(opened, area, background === null ? null : rgbOf(background), decodePicture)
       : opened;
@@ -117,8 +125,8 @@ export async function openServices(
     }),
   );
   const entries = createCatalogEntries(database, clock);
-  const reader = documentReaderOf(settings);
-  const declared = new DeclaredEntries({ entries, catalog, reader, log });
+  const reader = documentReaderOf({ ...settings, areas: areas.byName, groups });
+  const declared = new DeclaredEntries({ entries, catalog, reader, takeArea: areas.take, log });
   await declared.refresh();
   const claims = divided && (peers || several) ? createFlightClaims(divided, instance, parts) : undefined;
   const making = openMaking(parts, role, opened, claims);
@@ -133,6 +141,9 @@ export async function openServices(
     hostControl,
     privateAdvice,
     catalog,
+    readAreas: areas,
+    areas: areas.byName,
+    groups: groups as LayerGroups,
     entries,
     declared,
     reader,
@@ -143,6 +154,9 @@ export async function openServices(
     applySettings(next: Settings): readonly string[] {
       limiter.setUpstreams(next.upstreams);
       hosts.applySettings(next);
+      areas.declare(next.areas);
+      groups.clear();
+      for (const [name, group] of next.groups) groups.set(name, group);
       return declared.applyConfigFile(next.layers, next.gridSets.gridSets);
     },
   };

@@ -12,6 +12,7 @@ import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
 import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
 import { notifySchema, purgeSchema } from './delivery-schemas.ts';
+import { followSchema } from './follow-schema.ts';
 
 // Each driver owns its options; here they become one choice by `type`.
 const storeSchema = z.discriminatedUnion(
@@ -208,7 +209,7 @@ const gridSetSchema = z
     error: 'needs exactly one of resolutions, scaleDenominators and levels',
   });
 
-const SHAPES = ['bounds', 'wkt', 'geojson', 'file'];
+const SHAPES = ['bounds', 'wkt', 'geojson', 'file', 'postgres'];
 const areaSchema = z
   .strictObject({
     name: z.string().min(1).max(200),
@@ -220,7 +221,26 @@ const areaSchema = z
     bounds: extentSchema.optional(),
     wkt: text.optional().describe('POLYGON or MULTIPOLYGON'),
     geojson: z.looseObject({}).optional().describe('GeoJSON: polygons, or features of these'),
-    file: text.optional().describe('A GeoJSON file; relative to the configuration file'),
+    file: text
+      .optional()
+      .describe('A GeoJSON file, or a GeoPackage with `table`; relative to the configuration file'),
+    table: text.optional().describe('Table of the GeoPackage; it is read again when the file changes'),
+    postgres: z
+      .strictObject({
+        url: z.string().regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' }),
+        query: text.describe('Its first column is a geometry of PostGIS'),
+        every: z.int().min(1).default(300).describe('Seconds between two readings'),
+      })
+      .optional()
+      .describe('A query of a database with PostGIS'),
+  })
+  .refine(({ file, table }) => table === undefined || file !== undefined, {
+    error: 'goes only with file, a GeoPackage',
+    path: ['table'],
+  })
+  .refine(({ file, table }) => table !== undefined || !/\.gpkg$/i.test(file ?? ''), {
+    error: 'is missing: it names the table of the GeoPackage',
+    path: ['table'],
   })
   .refine((given) => SHAPES.filter((key) => Object.hasOwn(given, key)).length === 1, {
     error: `needs exactly one of ${SHAPES.join(', ')}`,
@@ -281,6 +301,7 @@ export const settingsSchema = z.strictObject({
     .describe('Limits for each host that sources send requests to'),
   adoptFolders: texts.default([]).describe('Folders below which layers declared over HTTP may adopt a cache'),
   changes: z.array(changeFeedOptions).default([]).describe('Feeds that report where data have changed'),
+  follow: followSchema.default([]).describe('Map servers whose layers are followed'),
   purge: purgeSchema.default([]).describe('Caches in front of the server that are purged when tiles change'),
   notify: notifySchema.default([]).describe('Programs that are notified of failures and finished exports'),
   areas: z.array(areaSchema).default([]).describe('Places by name, to clip layers to and for tasks'),

@@ -105,6 +105,8 @@ export interface Schema {
     role: string;
     /** JSON list of patterns. */
     layers: string;
+    /** JSON list of names; null: everywhere. */
+    areas: string | null;
     /** 1 while the password is the one that the server made up at its first start. */
     password_initial: number;
     created_at: number;
@@ -130,8 +132,9 @@ export interface Schema {
     name: string;
     /** SHA-256 of the key, hexadecimal. */
     hash: string;
-    /** JSON lists; `origins` null: any. */
+    /** JSON lists; `areas` null: everywhere; `origins` null: any. */
     layers: string;
+    areas: string | null;
     origins: string | null;
     rate_per_second: number | null;
     requests_per_day: number | null;
@@ -300,6 +303,29 @@ export interface Schema {
   };
   /** Entries of feeds that were applied. */
   change_entries: { feed: string; id: string; at: Time; seen_at: Time };
+  /** Layers that a follow keeps in step with a map server; see `changes/follow/plan-pass.ts`. */
+  followed_layers: {
+    follow: string;
+    /** Its name here. */
+    layer: string;
+    state: string;
+    /** Of the document. */
+    digest: string;
+    /** JSON: the server's document as it was last applied. */
+    document: string;
+    /** JSON: digests by style; null: not read yet. */
+    drawing: string | null;
+  };
+  /** The latest pass of each follow. */
+  follow_marks: {
+    follow: string;
+    last_at: Time;
+    sequence: string | null;
+    whole_at: Time;
+    pending: number;
+  };
+  /** Reports of passes that changed something. */
+  follow_passes: { id: Generated<number>; follow: string; at: Time; report: string };
   /** Requests to other programs, waiting or done. */
   deliveries: {
     /** Rises: the order in which they came. */
