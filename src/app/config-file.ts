@@ -47,11 +47,11 @@ export async function openEditing(node: EditedNode) {
 }
 
 /**
- * Applies areas, groups, layers, grid sets, upstreams and schedules of a reloaded file, in turn. An invalid file changes nothing. A file
- * belongs to one node: the others have theirs.
+ * Applies areas, groups, layers, grid sets, upstreams, schedules and service metadata of a reloaded file, in turn. An invalid
+ * file changes nothing. A file belongs to one node: the others have theirs.
  */
 function createFileApplier(node: EditedNode) {
-  const { settings, feed, records, declared, schedules, supervisor } = node;
+  const { settings, feed, records, declared, schedules, service, supervisor } = node;
   /** Null: the settings did not come from a place that can be read again. */
   const file = node.file ?? null;
   let { gridSetDocuments } = settings;
@@ -71,6 +71,7 @@ function createFileApplier(node: EditedNode) {
     const recorded = await records.declareFixed(after.layers, after.gridSets);
     await declared.refresh();
     gridSetDocuments = after.gridSetDocuments;
+    await service.setFile(after.service);
     const changed = node.applySettings(after);
     file?.taken(loaded);
     if (first === 'here') {

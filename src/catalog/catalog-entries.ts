@@ -2,7 +2,7 @@ import type { Database, Statements } from '../db/database.ts';
 import { raise } from '../db/numbers.ts';
 import type { RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
+import type { ServiceDescription } from '../domain/service-description.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import { isRecord } from '../lib/value-path.ts';
@@ -195,13 +195,21 @@ export type ServiceSettings = Awaited<ReturnType<typeof openServiceSettings>>;
 
 const PLACE = { kind: 'service', name: 'global' } as const;
 
+/** `fromFile`: where nothing was set over HTTP. */
 export async function openServiceSettings(
   entries: Pick<CatalogEntries, 'get' | 'put'>,
+  fromFile: ServiceDescription,
   announce: () => Promise<void> = async () => {},
 ) {
-  const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document);
+  let usual = fromFile;
+  const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document, usual);
   let current = await read();
   return {
+    /** The file was read again. */
+    async setFile(next: ServiceDescription): Promise<void> {
+      usual = next;
+      current = await read();
+    },
     async refresh(): Promise<void> {
       current = await read();
     },
@@ -219,7 +227,7 @@ export async function openServiceSettings(
   };
 }
 
-function documentOf(stored: unknown): ServiceDocument {
+function documentOf(stored: unknown, usual: ServiceDescription): ServiceDocument {
   const { service = {} } = isRecord(stored) ? (stored as Partial<ServiceDocument>) : {};
-  return { service: { ...DEFAULT_SERVICE, ...service } };
+  return { service: { ...usual, ...service } };
 }

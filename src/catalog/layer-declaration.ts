@@ -20,6 +20,7 @@ const MAX_METATILE = 20;
 const MAX_GUTTER = 512;
 const MAX_ADOPTED = 20;
 const MAX_LEGENDS = 200;
+const MAX_WMS_CRS = 100;
 /** Pixels. */
 const MAX_LEGEND = 4096;
 
@@ -194,6 +195,26 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
     title: z.string().optional().describe('Shown to users; the name when absent'),
     description: z.string().default(''),
     attribution: z.string().max(2000).default('').describe('Attribution that clients show beside the map'),
+    keywords: z.array(text).max(100).default([]).describe('For catalogues, in capabilities'),
+    metadata: z
+      .array(
+        z.strictObject({
+          url: httpAddress,
+          type: text.default('ISO19115:2003').describe('Standard of the metadata'),
+          format: text.default('application/xml').describe('Media type'),
+        }),
+      )
+      .max(20)
+      .default([])
+      .describe('Documents that describe the data, in capabilities'),
+    identifier: z
+      .strictObject({
+        authority: z.string().regex(/^[A-Za-z_][\w.-]*$/, 'must be a name such as EXAMPLE'),
+        url: httpAddress.describe('Address of the authority'),
+        value: text,
+      })
+      .optional()
+      .describe('Identifier of the data at an authority, in WMS capabilities'),
     source,
     formats: z
       .array(formatSchema)
@@ -256,6 +277,11 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
         'Answer to clients for a tile that is not cached; parent: the nearest cached tile above, stretched',
       ),
     fullWMS: flag.describe('WMS answers any box and size, composed from tiles'),
+    wmsCrs: z
+      .array(z.string().regex(/^EPSG:[1-9]\d{0,8}$/, 'must be a code such as EPSG:25832'))
+      .max(MAX_WMS_CRS)
+      .default([])
+      .describe('With fullWMS: further CRS in which WMS answers, warped from tiles, e.g. EPSG:25832'),
     queryable: flag.describe('GetFeatureInfo is passed to the source, a WMS'),
     infoFormats: z
       .array(z.enum(INFO_FORMATS))

@@ -1,3 +1,4 @@
+import type { ServiceDescription } from '../domain/service-description.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ChangeableCatalog } from './catalog.ts';
@@ -15,6 +16,7 @@ interface DeclarationParts<Source> {
   readonly announceHere: () => Promise<void>;
   /** The same, for all nodes. */
   readonly announce: () => Promise<void>;
+  readonly settings: { readonly service: ServiceDescription };
   readonly clock: Clock;
 }
 
@@ -26,7 +28,7 @@ export async function openDeclarations<Source>(parts: DeclarationParts<Source>) 
   const records = createTileRecords({ entries, catalog, clock });
   const redeclared = await records.declareAll();
   await declared.refresh();
-  const service = await openServiceSettings(entries, parts.announce);
+  const service = await openServiceSettings(entries, parts.settings.service, parts.announce);
   return {
     records,
     /** Layers that are not as they were when the server ended. */

@@ -75,7 +75,14 @@ function partsOf(all: ImportedSettings, parts: readonly string[]): ImportedSetti
   const has = (part: string) => parts.includes(part);
   return {
     ...all,
-    ...(!has('layers') && { layers: [], groups: [], areas: [], gridSets: [], changes: [] }),
+    ...(!has('layers') && {
+      layers: [],
+      groups: [],
+      service: undefined,
+      areas: [],
+      gridSets: [],
+      changes: [],
+    }),
     ...(!has('quota') && { quota: null }),
     ...(!has('users') && { users: [] }),
   };
@@ -125,11 +132,12 @@ async function readFrom({ source, users = null, seeds = null, only = null }: Imp
 }
 
 function writeYaml(
-  { areas, gridSets, layers, groups, changes, quota, users }: ImportedSettings,
+  { service, areas, gridSets, layers, groups, changes, quota, users }: ImportedSettings,
   flags: FlagValues,
   terminal: Terminal,
 ): number {
   const yaml = writeSettingsFile({
+    ...(service && { service }),
     ...(areas.length > 0 && { areas }),
     ...(gridSets.length > 0 && { gridSets }),
     layers: layers.map(({ updateSources: _, ...layer }) => layer),
@@ -153,10 +161,10 @@ function writeYaml(
 async function apply(imported: ImportedSettings, flags: FlagValues, terminal: Terminal): Promise<number> {
   const client = serverClientFor(flags);
   const replace = flags.replace !== undefined;
-  for (const part of ['areas', 'groups'] as const)
-    if (imported[part].length > 0)
+  for (const part of ['areas', 'groups', 'service'] as const)
+    if (Object.keys(imported[part] ?? {}).length > 0)
       terminal.err(
-        `The ${part} are part of the configuration file: add them there, as printed without --apply.\n`,
+        `The ${part} ${part === 'service' ? 'metadata ' : ''}are part of the configuration file: add them there, as printed without --apply.\n`,
       );
   let refused = 0;
   const attempt = async (what: string, send: () => Promise<unknown>) => {

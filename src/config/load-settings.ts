@@ -276,7 +276,7 @@ export function readSettingsFile(load: () => LoadedSettings, first: LoadedSettin
 }
 
 /** Settings that take effect while the server runs; others need a restart. */
-const LIVE: ReadonlySet<string> = new Set(['areas', 'groups', 'layers', 'gridSets', 'upstreams']);
+const LIVE: ReadonlySet<string> = new Set(['areas', 'groups', 'layers', 'gridSets', 'upstreams', 'service']);
 
 /** The next settings as far as they apply without a restart, and the names of those that need one. Throws `SettingsError`. */
 export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
@@ -286,8 +286,8 @@ export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
     (name) => !LIVE.has(name) && JSON.stringify(old[name]) !== JSON.stringify(fresh[name]),
   );
   if (restart.length === 0) return { loaded: next, restart };
-  const { areas, groups, layers, gridSets, upstreams } = fresh;
-  const document = { ...old, areas, groups, layers, gridSets, upstreams };
+  const { areas, groups, layers, gridSets, upstreams, service } = fresh;
+  const document = { ...old, areas, groups, layers, gridSets, upstreams, service };
   const { settings, problems } = checkSettings(document);
   if (problems.length > 0) {
     const explained = problems.map(({ path, message }) => `${printPath(path)} ${message}`);

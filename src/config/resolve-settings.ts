@@ -6,7 +6,9 @@ import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetRegistry, type GridSetRegistry } from '../domain/grid-set-registry.ts';
 import { createNamedArea, createReadArea, type NamedArea } from '../domain/named-area.ts';
 import { checkProjection } from '../domain/projection.ts';
+import { DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { sizeOf } from '../lib/size.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import { partsOf, type SourceSettings } from '../sources/drivers.ts';
@@ -33,11 +35,24 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     memoryTierBytes: sizeOf(document.memoryTier.size),
     areas,
     groups: new Map(document.groups.map((group) => [group.name, group])),
+    service: serviceOf(document.service),
     gridSets,
     gridSetDocuments: new Map(document.gridSets.map((given) => [given.name, given])),
     layers: document.layers.map((layer) => toDeclaration(layer, areas)),
   };
   return { settings, problems };
+}
+
+function serviceOf({ contact, ...given }: SettingsDocument['service']): ServiceDescription {
+  return {
+    ...DEFAULT_SERVICE,
+    ...omitUndefined({ title: given.title, description: given.abstract, keywords: given.keywords }),
+    fees: given.fees ?? null,
+    accessConstraints: given.constraints ?? null,
+    providerName: given.provider ?? null,
+    providerSite: given.site ?? null,
+    contact: omitUndefined(contact),
+  };
 }
 
 function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]): GridSetRegistry {

@@ -3,11 +3,13 @@ import { createLayerSchema, extentSchema, nameSchema } from '../catalog/layer-de
 import { changeFeedOptions } from '../changes/change-options.ts';
 import { COMPATIBLE_PROGRAMS } from '../domain/compatible-programs.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
+import { CONTACT_FIELDS, type ContactField } from '../domain/service-description.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
 import { scheduleBody } from '../http/api/schedule-document.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
 import { SOURCE_DRIVERS, type SourceSchemas } from '../sources/drivers.ts';
+import { httpAddress } from '../sources/http-options.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
 import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
@@ -246,6 +248,25 @@ const areaSchema = z
     error: `needs exactly one of ${SHAPES.join(', ')}`,
   });
 
+const note = z.string().max(2000);
+const serviceSchema = z.strictObject({
+  title: note.min(1).optional(),
+  abstract: note.optional(),
+  keywords: texts.optional(),
+  fees: note.optional(),
+  constraints: note.optional().describe('Who may use it, and for what'),
+  provider: note.optional().describe('Name of the organisation'),
+  site: httpAddress.optional().describe('Address of the organisation'),
+  contact: z
+    .strictObject(
+      Object.fromEntries(CONTACT_FIELDS.map((name) => [name, note.optional()])) as Record<
+        ContactField,
+        z.ZodOptional<typeof note>
+      >,
+    )
+    .default({}),
+});
+
 /** The configuration file. Flags and environment variables override it; every absent key has a default. */
 export const settingsSchema = z.strictObject({
   server: serverSchema.prefault({}),
@@ -315,6 +336,9 @@ export const settingsSchema = z.strictObject({
     )
     .default([])
     .describe('Layers that WMS clients request by one name'),
+  service: serviceSchema
+    .prefault({})
+    .describe('Service metadata in capabilities; a PUT of /rest/global replaces it'),
   gridSets: z.array(gridSetSchema).default([]).describe('Grid sets beside the built-in ones'),
   layers: z
     .array(layerSchema)

@@ -77,6 +77,11 @@ export interface Layer {
   readonly description: string;
   /** The attribution that map clients show. Empty: none. */
   readonly attribution: string;
+  readonly keywords: readonly string[];
+  /** Documents about its data: address, standard and media type. */
+  readonly metadata: readonly { readonly url: string; readonly type: string; readonly format: string }[];
+  /** Its name at an authority with a home page. */
+  readonly identifier: { readonly authority: string; readonly url: string; readonly value: string } | null;
   /** The first is the default. */
   readonly formats: readonly [Format, ...Format[]];
   /** The first is the default. */
@@ -109,6 +114,8 @@ export interface Layer {
   readonly onMiss: MissResponse;
   /** Pictures of any place and size are put together from its tiles. */
   readonly fullWms: boolean;
+  /** EPSG codes of CRS in which maps are warped from tiles of others. */
+  readonly wmsCrs: readonly number[];
   /** With `cached=false` the source is queried, and nothing is kept. */
   readonly cacheBypass: boolean;
   /** The caller's `Authorization` is sent to the source; nothing is kept, or shared between callers. */

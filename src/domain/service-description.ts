@@ -8,7 +8,7 @@ export interface ServiceDescription {
   readonly providerName: string | null;
   readonly providerSite: string | null;
   /** By GeoWebCache's names, e.g. `individualName` and `addressCity`. */
-  readonly contact: Readonly<Record<string, string>>;
+  readonly contact: Readonly<Partial<Record<ContactField, string>>>;
 }
 
 export const DEFAULT_SERVICE: ServiceDescription = {
@@ -21,6 +21,8 @@ export const DEFAULT_SERVICE: ServiceDescription = {
   providerSite: null,
   contact: {},
 };
+
+export type ContactField = (typeof CONTACT_FIELDS)[number];
 
 export const CONTACT_FIELDS = [
   ...(['individualName', 'positionName', 'addressType', 'addressStreet', 'addressCity'] as const),

@@ -89,10 +89,10 @@ export function readGlobal(
     if (value !== DEFAULTS[name]) warnings.ignored([name], WITHOUT_EFFECT[name]);
   }
   const information = onlyChild(root, 'serviceInformation');
-  return { ...(information && { service: serviceOf(information) }), warnings: warnings.all };
+  return { ...(information && { service: readService(information) }), warnings: warnings.all };
 }
 
-function serviceOf(information: WireElement): ServiceDescription {
+export function readService(information: WireElement): ServiceDescription {
   const provider = onlyChild(information, 'serviceProvider');
   const contact = provider && onlyChild(provider, 'serviceContact');
   const filledText = (parent: WireElement | null, name: string) =>
@@ -100,7 +100,7 @@ function serviceOf(information: WireElement): ServiceDescription {
   return {
     title: filledText(information, 'title') ?? DEFAULT_SERVICE.title,
     description: filledText(information, 'description') ?? '',
-    keywords: (entriesOf(information, 'keywords', ['string']) ?? []).map(textOf),
+    keywords: (entriesOf(information, 'keywords', ['string', 'keyword']) ?? []).map(textOf),
     fees: filledText(information, 'fees'),
     accessConstraints: filledText(information, 'accessConstraints'),
     providerName: filledText(provider, 'providerName'),

@@ -169,7 +169,7 @@ describe('geowebcache.xml', () => {
     expect(layers.map(({ name }) => name)).toEqual(['b']);
     expect(reported).toEqual(
       expect.arrayContaining([
-        'left out: serviceInformation of gwcConfiguration',
+        'taken: serviceInformation of gwcConfiguration',
         'left out: strange of gwcConfiguration',
         'left out: all of it of layer a',
         'changed: wmsVersion of layer b',

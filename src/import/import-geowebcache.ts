@@ -25,6 +25,7 @@ import {
 } from './import-report.ts';
 import { type GridSetDocument, matchGrid } from './matching-grid.ts';
 import { recorded } from './recorded-element.ts';
+import { geoWebCacheMetadata, geoWebCacheService } from './service-metadata.ts';
 
 export interface GeoWebCacheImport {
   /** The absolute path of the configuration; its cache may be there too. */
@@ -76,10 +77,11 @@ interface LayerDocument extends ImportedDocument {
 const DOCUMENT = 'gwcConfiguration';
 const READ_HERE = [
   ...['version', 'backendTimeout', 'cacheBypassAllowed', 'fullWMS', 'gridSets', 'layers', 'blobStores'],
-  ...['httpUsername', 'httpPassword'],
+  ...['httpUsername', 'httpPassword', 'serviceInformation'],
 ];
+/** Without effect over REST. */
+const READ_BESIDE = ['formatModifiers', 'keywords', 'metaInformation.keywords', 'metadataURLs'];
 const SAID_ELSEWHERE: Readonly<Record<string, string>> = {
-  serviceInformation: 'set titles and contacts by PUT /rest/global',
   lockProvider: 'processes agree among themselves',
   runtimeStats: 'statistics are always kept; see /metrics',
   wmtsCiteCompliant: 'WMTS always answers as the standard says',
@@ -113,7 +115,8 @@ export function importGeoWebCache(
   const layers = childrenNamed(root, 'layers')
     .flatMap(({ children }) => children)
     .flatMap((element) => importLayer(element, { gridSets, stores, defaults, options, report }) ?? []);
-  return { gridSets: gridSets.documents, layers: withoutTwins(layers, report), report };
+  const service = geoWebCacheService(root);
+  return { gridSets: gridSets.documents, layers: withoutTwins(layers, report), service, report };
 }
 
 /** A grid set of the program with the same name and tiles is not declared again. */
@@ -166,6 +169,7 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
   const adopt = adoptionOf(document.name, store ?? '', subsets, context, about);
   return {
     ...document,
+    ...geoWebCacheMetadata(element),
     source: { ...defaults.source, ...modified, ...withEnvironment(source, about) },
     gridSets: subsets.filter(({ twice }) => !twice).map(({ subset }) => subset),
     ...fixedStyle(source.styles, document, about),
@@ -322,7 +326,7 @@ function tell(about: SubjectReport, element: WireElement, { warnings }: ReadDocu
   about.taken(...new Set(element.children.map(({ name }) => name).filter((name) => !named.has(name))));
   for (const { path, what, ignored } of warnings) {
     const name = path.join('.');
-    if (name === 'formatModifiers') continue;
+    if (READ_BESIDE.includes(name)) continue;
     if (ignored) about.leftOut(name, what);
     else about.changed(name, what);
   }

@@ -1,11 +1,21 @@
 import { invalid } from '../domain/errors.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { type Imported, type ImportedDocument, ImportReport, withoutTwins } from './import-report.ts';
+import {
+  type Imported,
+  type ImportedDocument,
+  ImportReport,
+  type SubjectReport,
+  withoutTwins,
+} from './import-report.ts';
 import { type MapProxyFiles, MapProxyReader } from './mapproxy-reader.ts';
 import { REASONS } from './mapproxy-reasons.ts';
 import { schedulesOf } from './mapproxy-seeds.ts';
-import { groupsIn, namedLayers } from './mapproxy-tables.ts';
+import { groupsIn, namedLayers, tableIn } from './mapproxy-tables.ts';
+import { mapProxyService } from './service-metadata.ts';
+import { type Table, TrackedTable } from './tracked-table.ts';
 
+/** Services with metadata, the first counts; MapProxy's WMTS takes that of its WMS too. */
+const DESCRIBED = ['wms', 'wmts'];
 const SECTIONS = ['layers', 'caches', 'sources', 'grids', 'globals'];
 
 /** `mapproxy.yaml`, and `seed.yaml` where there is one. Throws `request-invalid` for another document. */
@@ -33,8 +43,19 @@ export function importMapProxy(tree: unknown, options: MapProxyFiles, seeds: unk
     gridSets: reader.declared(),
     layers: layers.map((layer) => withSchedules(layer, schedules.get(layer.name))),
     groups: groupsIn(tree.layers),
+    service: serviceIn(tree, about),
     report,
   };
+}
+
+function serviceIn(tree: Table, about: SubjectReport): object | undefined {
+  const services = tableIn(tree, 'services');
+  const name = DESCRIBED.find((one) => isRecord(tableIn(services, one).md));
+  if (name === undefined) return undefined;
+  const md = new TrackedTable(tableIn(tableIn(services, name), 'md'), about, `services.${name}.md`);
+  const service = mapProxyService(md);
+  md.report();
+  return service;
 }
 
 function withSchedules(layer: ImportedDocument, schedules: readonly object[] | undefined): ImportedDocument {

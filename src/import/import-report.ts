@@ -55,6 +55,8 @@ export interface Imported {
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
   readonly groups?: readonly ImportedGroup[];
+  /** Service metadata. */
+  readonly service?: object | undefined;
   /** Body of `PUT /api/v1/quota`; null or absent: it says nothing of a quota. */
   readonly quota?: object | null;
   readonly users?: readonly ImportedUser[];

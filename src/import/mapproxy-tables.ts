@@ -3,6 +3,7 @@ import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
 import type { ImportedGroup } from './import-report.ts';
 import { SCALE_FIELDS } from './mapproxy-parts.ts';
+import { mapProxyMetadata } from './service-metadata.ts';
 import { listOf, numberOf, type Table, type TrackedTable } from './tracked-table.ts';
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -103,6 +104,7 @@ export function describingFields(layer: TrackedTable): object {
   );
   return {
     title: layer.text('title'),
+    ...mapProxyMetadata(layer.table('md')),
     description: layer.table('md').text('abstract'),
     attribution: layer.table('md').table('attribution').text('title'),
     legends: legend === undefined ? undefined : [{ url: legend }],

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGridSet } from '../../src/domain/grid-set.ts';
 import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { createParameterFilter } from '../../src/domain/parameter-filter.ts';
+import { CONTACT_FIELDS, DEFAULT_SERVICE } from '../../src/domain/service-description.ts';
 import { catalogOf, createTestApp, format, layerNamed, subset } from '../fixtures/http-app.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 
@@ -37,6 +38,11 @@ const everyGridSet = [
 
 const catalog = catalogOf([
   layerNamed('world'),
+  layerNamed('described', {
+    keywords: ['a & b', 'c'],
+    metadata: [{ url: 'http://a.test/?x&y', type: 'ISO19115:2003', format: 'application/xml' }],
+    identifier: { authority: 'EXAMPLE', url: 'http://a.test/', value: 'id <1>' },
+  }),
   layerNamed('no title <&>', { title: '', parameters: [], infoFormats: ['text/plain', 'application/json'] }),
   layerNamed('nation', {
     gridSubsets: [createGridSubset(lambert, { scales: [1e6, Infinity] })],
@@ -61,6 +67,20 @@ const catalog = catalogOf([
   }),
 ]);
 
+const service = {
+  ...{ current: { service: DEFAULT_SERVICE }, change: async () => {} },
+  ...{ refresh: async () => {}, setFile: async () => {} },
+};
+service.current.service = {
+  ...DEFAULT_SERVICE,
+  keywords: ['x'],
+  fees: 'none',
+  accessConstraints: '<none>',
+  providerName: 'Acme',
+  providerSite: 'http://a.test/',
+  contact: Object.fromEntries(CONTACT_FIELDS.map((name) => [name, `<${name}>`])),
+};
+
 const groups = new Map([
   ['inner', { name: 'inner', title: 'Inner <&>', layers: ['world', 'no title <&>'] }],
   ['outer', { name: 'outer', layers: ['inner', 'nation'] }],
@@ -81,7 +101,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   async function complaintsAbout(url: string, schema: string): Promise<string> {
-    const { request } = createTestApp({ deps: { catalog, groups } });
+    const { request } = createTestApp({ deps: { catalog, groups, service } });
     const { text } = await request('GET', url);
     const args = ['--nonet', '--noout', '--schema', join(folder, schema), '-'];
     const { status, stderr } = spawnSync(programPath('xmllint'), args, { input: text, encoding: 'utf8' });
@@ -90,7 +110,7 @@ describe('the schemas of the OGC', needs('xmllint', 'mapproxy'), () => {
 
   /** The document names the DTD by its address at the OGC; here the same file is in the folder. */
   async function complaintsByDtd(url: string, dtd: string): Promise<string> {
-    const { request } = createTestApp({ deps: { catalog, groups } });
+    const { request } = createTestApp({ deps: { catalog, groups, service } });
     const { text } = await request('GET', url);
     const input = text.replace(/SYSTEM "[^"]*"/, `SYSTEM "${pathToFileURL(join(folder, dtd))}"`);
     const { status, stderr } = spawnSync(programPath('xmllint'), ['--nonet', '--noout', '--valid', '-'], {

@@ -1,5 +1,5 @@
 import type { Bounds } from '../../../domain/bounds.ts';
-import { levelOf } from '../../../domain/grid-set.ts';
+import { type GridSet, levelOf, namesNorthingFirst } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { INFO_FORMATS, type Layer, type Legend } from '../../../domain/layer.ts';
 import { type LayerGroup, type LayerGroups, membersOf } from '../../../domain/layer-group.ts';
@@ -16,8 +16,17 @@ import {
   legendsOf,
   stylesOf,
   titleOf,
+  warpedExtents,
 } from '../layer-facts.ts';
-import { crsNames, isDimension, isYFirst, MAP_FORMATS, MAX_LAYERS, type WmsVersion } from './map-request.ts';
+import {
+  crsNames,
+  crsOfLayer,
+  isDimension,
+  isYFirst,
+  MAP_FORMATS,
+  MAX_LAYERS,
+  type WmsVersion,
+} from './map-request.ts';
 
 const NAMESPACES =
   'xmlns="http://www.opengis.net/wms" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wms http://schemas.opengis.net/wms/1.3.0/capabilities_1_3_0.xsd"';
@@ -60,10 +69,26 @@ function service(version: WmsVersion, about: ServiceDescription): Markup {
   const limits = newer
     ? markup`<LayerLimit>${MAX_LAYERS}</LayerLimit><MaxWidth>${MAX_MAP_SIDE}</MaxWidth><MaxHeight>${MAX_MAP_SIDE}</MaxHeight>`
     : EMPTY;
-  return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>${about.title}</Title><Abstract>${about.description}</Abstract>${keywordList(about)}${address()}${tagged('Fees', about.fees)}${tagged('AccessConstraints', about.accessConstraints)}${limits}</Service>`;
+  return markup`<Service><Name>${newer ? 'WMS' : 'OGC:WMS'}</Name><Title>${about.title}</Title><Abstract>${about.description}</Abstract>${keywordList(about)}${address()}${contactInformation(about)}${tagged('Fees', about.fees)}${tagged('AccessConstraints', about.accessConstraints)}${limits}</Service>`;
 }
 
-function keywordList({ keywords }: ServiceDescription): Markup {
+/** WMS 1.3.0, 7.2.3; in the order of the schema and of the DTD. */
+function contactInformation({ contact, providerName }: ServiceDescription): Markup {
+  if (providerName === null && Object.keys(contact).length === 0) return EMPTY;
+  const address = [
+    ['AddressType', contact.addressType ?? 'postal'],
+    ['Address', contact.addressStreet],
+    ['City', contact.addressCity],
+    ['StateOrProvince', contact.addressAdministrativeArea],
+    ['PostCode', contact.addressPostalCode],
+    ['Country', contact.addressCountry],
+  ] as const;
+  const hasAddress = address.slice(1).some(([, text]) => text !== undefined);
+  const place = address.map(([name, text]) => tagged(name, text ?? ''));
+  return markup`<ContactInformation><ContactPersonPrimary>${tagged('ContactPerson', contact.individualName ?? '')}${tagged('ContactOrganization', providerName ?? '')}</ContactPersonPrimary>${tagged('ContactPosition', contact.positionName ?? null)}${hasAddress ? markup`<ContactAddress>${place}</ContactAddress>` : EMPTY}${tagged('ContactVoiceTelephone', contact.phoneNumber ?? null)}${tagged('ContactFacsimileTelephone', contact.faxNumber ?? null)}${tagged('ContactElectronicMailAddress', contact.addressEmail ?? null)}</ContactInformation>`;
+}
+
+function keywordList({ keywords }: { readonly keywords: readonly string[] }): Markup {
   if (keywords.length === 0) return EMPTY;
   return markup`<KeywordList>${keywords.map((word) => tagged('Keyword', word))}</KeywordList>`;
 }
@@ -139,14 +164,35 @@ function describeWmsLayer(layer: Layer, version: WmsVersion): Markup {
 <Name>${layer.name}</Name>
 <Title>${titleOf(layer)}</Title>
 ${tagged('Abstract', layer.description || null)}
+${keywordList(layer)}
 ${crsList(layer, version)}
 ${geographicBox(layer, version)}
 ${boundingBoxes(layer, version)}
 ${dimensions(layer, version)}
 ${layer.attribution === '' ? EMPTY : markup`<Attribution><Title>${layer.attribution}</Title></Attribution>`}
+${identifier(layer)}
+${layer.metadata.map((document) => metadataUrl(document, version))}
 ${stylesOf(layer).map((name, index) => style(layer, name, index === 0))}
 ${scaleElements(layer, version)}
 </Layer>`;
+}
+
+/** WMS 1.3.0, 7.2.4.6.12. */
+function identifier({ identifier: id }: Layer): Markup {
+  if (id === null) return EMPTY;
+  return markup`<AuthorityURL name="${id.authority}">${online(id.url)}</AuthorityURL><Identifier authority="${id.authority}">${id.value}</Identifier>`;
+}
+
+/** WMS 1.1.1, 7.1.4.5.10, has two names only. */
+const OLD_METADATA: Readonly<Record<string, string>> = { 'FGDC:1998': 'FGDC' };
+
+function metadataUrl({ url, type, format: media }: Layer['metadata'][number], version: WmsVersion): Markup {
+  const name = version === '1.3.0' ? type : (OLD_METADATA[type] ?? 'TC211');
+  return markup`<MetadataURL type="${name}">${format(media)}${online(url)}</MetadataURL>`;
+}
+
+function online(url: string): Markup {
+  return markup`<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${url}"/>`;
 }
 
 /** WMS 1.3.0, 7.2.4.6.9, and WMS 1.1.1, 7.1.4.5.8: there the diagonal of a pixel, in metres. */
@@ -189,18 +235,24 @@ function describeGroup(
   members: readonly Layer[],
   version: WmsVersion,
 ): Markup {
+  const isCommon = (srs: number) => members.every((member) => isAvailableIn(member, srs));
   const subsets = members.flatMap(({ gridSubsets }) => gridSubsets);
-  const isCommon = ({ gridSet: { srs } }: GridSubset) =>
-    members.every(({ gridSubsets }) => gridSubsets.some(({ gridSet }) => sameSrs(gridSet.srs, srs)));
-  const [first, ...others] = subsets.filter(isCommon);
+  const [first, ...others] = subsets.filter(({ gridSet }) => isCommon(gridSet.srs));
   const [layer] = members;
   if (!first || !layer) return tagged('Title', title);
-  const joined: Layer = { ...layer, gridSubsets: [first, ...others] };
+  const wmsCrs = [...new Set(members.flatMap((member) => member.wmsCrs))].filter(
+    (code) => isCommon(code) && ![first, ...others].some(({ gridSet }) => sameSrs(gridSet.srs, code)),
+  );
+  const joined: Layer = { ...layer, gridSubsets: [first, ...others], wmsCrs };
   return markup`<Name>${name}</Name>
 <Title>${title}</Title>
 ${crsList(joined, version)}
 ${geographicBox(joined, version)}
 ${boundingBoxes(joined, version)}`;
+}
+
+function isAvailableIn({ gridSubsets, wmsCrs }: Layer, srs: number): boolean {
+  return [...gridSubsets.map(({ gridSet }) => gridSet.srs), ...wmsCrs].some((code) => sameSrs(code, srs));
 }
 
 function style(layer: Layer, name: string, isDefault: boolean): Markup {
@@ -215,8 +267,7 @@ function legendUrl(layer: Layer, legend: Legend): Markup {
 }
 
 function crsList(layer: Layer, version: WmsVersion): readonly Markup[] {
-  const names = new Set(layer.gridSubsets.flatMap(({ gridSet }) => crsNames(gridSet, version)));
-  return [...names].map((name) => tagged(version === '1.3.0' ? 'CRS' : 'SRS', name));
+  return crsOfLayer(layer, version).map((name) => tagged(version === '1.3.0' ? 'CRS' : 'SRS', name));
 }
 
 function geographicBox(layer: Layer, version: WmsVersion): Markup {
@@ -229,12 +280,16 @@ function geographicBox(layer: Layer, version: WmsVersion): Markup {
 }
 
 function boundingBoxes(layer: Layer, version: WmsVersion): readonly Markup[] {
-  const named = ({ gridSet }: GridSubset) =>
-    crsNames(gridSet, version).map((name) => {
-      const yFirst = isYFirst(gridSet, { longitudeFirst: name === CRS84 }, version);
+  const named = (crs: Pick<GridSet, 'srs' | 'yCoordinateFirst'>) =>
+    crsNames(crs, version).map((name) => {
+      const yFirst = isYFirst(crs, { longitudeFirst: name === CRS84 }, version);
       return [name, { name, yFirst }] as const;
     });
-  return extentsByCrs(layer, named).map(({ crs, bounds }) =>
+  const own = extentsByCrs(layer, ({ gridSet }) => named(gridSet));
+  const warped = [...warpedExtents(layer)].flatMap(([srs, bounds]) =>
+    named({ srs, yCoordinateFirst: namesNorthingFirst(srs) }).map(([, crs]) => ({ crs, bounds })),
+  );
+  return [...own, ...warped].map(({ crs, bounds }) =>
     boxElement(version, crs.name, crs.yFirst ? swapped(bounds) : bounds),
   );
 }

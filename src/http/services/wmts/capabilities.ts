@@ -59,7 +59,7 @@ ${['GetCapabilities', 'GetTile', 'GetFeatureInfo'].map(operation)}
 </ows:OperationsMetadata>`;
 }
 
-function keywords({ keywords: words }: ServiceDescription): Markup {
+function keywords({ keywords: words }: { readonly keywords: readonly string[] }): Markup {
   if (words.length === 0) return EMPTY;
   return markup`<ows:Keywords>${words.map((word) => tagged('ows:Keyword', word))}</ows:Keywords>\n`;
 }
@@ -69,7 +69,27 @@ function provider({ providerName, providerSite, contact }: ServiceDescription): 
   if (providerName === null) return EMPTY;
   const site = providerSite === null ? EMPTY : markup`<ows:ProviderSite xlink:href="${providerSite}"/>`;
   return markup`<ows:ServiceProvider><ows:ProviderName>${providerName}</ows:ProviderName>${site}<ows:ServiceContact>
-${tagged('ows:IndividualName', contact.individualName ?? null)}${tagged('ows:PositionName', contact.positionName ?? null)}</ows:ServiceContact></ows:ServiceProvider>\n`;
+${tagged('ows:IndividualName', contact.individualName ?? null)}${tagged('ows:PositionName', contact.positionName ?? null)}${contactInfo(contact)}</ows:ServiceContact></ows:ServiceProvider>\n`;
+}
+
+/** OGC 06-121r3, figure 8; in the order of its schema. */
+function contactInfo(contact: ServiceDescription['contact']): Markup {
+  const list = (names: readonly (readonly [string, string | undefined])[]) =>
+    names.flatMap(([name, text]) => (text === undefined ? [] : [tagged(`ows:${name}`, text)]));
+  const phone = list([
+    ['Voice', contact.phoneNumber],
+    ['Facsimile', contact.faxNumber],
+  ]);
+  const address = list([
+    ['DeliveryPoint', contact.addressStreet],
+    ['City', contact.addressCity],
+    ['AdministrativeArea', contact.addressAdministrativeArea],
+    ['PostalCode', contact.addressPostalCode],
+    ['Country', contact.addressCountry],
+    ['ElectronicMailAddress', contact.addressEmail],
+  ]);
+  if (phone.length + address.length === 0) return EMPTY;
+  return markup`<ows:ContactInfo>${phone.length > 0 ? markup`<ows:Phone>${phone}</ows:Phone>` : EMPTY}${address.length > 0 ? markup`<ows:Address>${address}</ows:Address>` : EMPTY}</ows:ContactInfo>`;
 }
 
 function operation(name: string): Markup {
@@ -106,9 +126,10 @@ function describeLayer(layer: Layer, crsOf: CrsNames): Markup {
   return markup`<Layer>
 <ows:Title>${titleOf(layer)}</ows:Title>
 ${tagged('ows:Abstract', layer.description || null)}
-${wgs84Box(layer)}
+${keywords(layer)}${wgs84Box(layer)}
 <ows:Identifier>${layer.name}</ows:Identifier>
 ${boundingBoxes(layer, crsOf)}
+${layer.metadata.map(({ url }) => markup`<ows:Metadata xlink:href="${url}"/>`)}
 ${stylesOf(layer).map((name, index) => style(layer, name, index === 0))}
 ${layer.formats.map(({ mediaType }) => markup`<Format>${mediaType}</Format>`)}
 ${layer.infoFormats.map((mediaType) => markup`<InfoFormat>${mediaType}</InfoFormat>`)}
