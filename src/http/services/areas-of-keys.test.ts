@@ -7,7 +7,7 @@ import { createNamedArea } from '../../domain/named-area.ts';
 import { decodeImage } from '../../raster/decode-image.ts';
 
 const LAYERS = [
-  layerNamed('world', { fullWms: true, infoFormats: ['text/plain'] }),
+  layerNamed('world', { fullWms: true, infoFormats: ['text/plain'], wmsCrs: [25832] }),
   layerNamed('ours', { access: 'authenticated', fullWms: true }),
   layerNamed('shapes', { formats: [format('application/vnd.mapbox-vector-tile')] }),
 ];
@@ -77,6 +77,15 @@ async function opacities(bytes: Buffer): Promise<readonly number[]> {
 }
 
 describe('reader keys that are limited to areas', () => {
+  it('a map that is warped to another CRS is refused to a key that is limited to areas', async () => {
+    const { get, app, reads } = await open();
+    const url = getMap('world', '500000,5000000,600000,5100000', 64).replace('EPSG:4326', 'EPSG:25832');
+    const refused = await get(url);
+    expect([refused.statusCode, refused.body.includes('limited to areas')]).toEqual([400, true]);
+    expect(reads).toEqual([]);
+    expect((await app.inject(url)).statusCode).toBe(200);
+  });
+
   it.each(SERVICES.map((address) => [address('world', EDGE), address] as const))(
     'a tile across the edge of the area is masked, and one outside is refused: %s',
     async (_, address) => {

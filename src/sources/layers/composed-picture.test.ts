@@ -53,6 +53,7 @@ function layerOf(name: string): ReadableLayer | null {
       if (!colour) throw new TilewardenError('source-timeout', 'The map source did not answer in time.');
       return { pixels: filled(256, 256, colour), stale: name.startsWith('stale') };
     },
+    ...(name !== 'white' && { info: async () => ({ bytes: Buffer.from(name), mediaType: 'text/plain' }) }),
   };
 }
 
@@ -240,4 +241,14 @@ describe('a composed picture', () => {
     const [first] = parsed.error?.issues ?? [];
     expect(`${first?.path.join('.')} ${first?.message}`).toContain(message);
   });
+});
+
+it('feature info of a composed picture is that of its parts which have some and are drawn there', async () => {
+  const far = { layer: 'glass', zooms: [12, 14] };
+  const source = drawing([{ layer: 'red' }, { layer: 'white' }, far, { layer: 'blue' }]);
+  const info = await source.featureInfo?.({
+    ...request(),
+    ...{ i: 1, j: 1, infoFormat: 'text/plain', featureCount: 1 },
+  });
+  expect(info?.bytes.toString()).toBe('red\nblue\n');
 });
