@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { type LayersBelow, openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
@@ -12,16 +10,16 @@ import { createFlightClaims } from '../cluster/flight-claims.ts';
 import { createHostOutageStore } from '../cluster/host-outage-store.ts';
 import { createHostPauses } from '../cluster/host-pauses.ts';
 import { createHostShares } from '../cluster/host-shares.ts';
-import { DEFAULT_CONFIG_NAME, readVersion } from '../config/environment.ts';
+import { readVersion } from '../config/environment.ts';
 import { documentReaderOf } from '../config/load-document-reader.ts';
-import { databaseOf } from '../config/node-settings.ts';
+import { createPrivateAdvice, databaseOf } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import { createDatabaseLedger } from '../db/database-ledger.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import { withoutRequests } from '../domain/upstream-status.ts';
-import { type Count, Counters } from '../lib/counters.ts';
+import { Counters } from '../lib/counters.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
 import { createLayerReader, decodePicture } from '../pipeline/layer-reader.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
@@ -36,7 +34,7 @@ import { createHostRules } from '../sources/upstream/host-rules.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { rgbOf, withinArea } from '../sources/within/within-area.ts';
-import { openStores } from '../storage/open-stores.ts';
+import { openStores, takeStoreRequests } from '../storage/open-stores.ts';
 import type { Store } from '../storage/store.ts';
 import type { Membership } from './membership.ts';
 import type { ProcessParts } from './open-process.ts';
@@ -68,7 +66,7 @@ export async function openServices(
   const quotaSettings = createQuotaSettings(database);
   const gate = new QuotaGate({ settings: quotaSettings, stores: opened, clock, log, ...QUOTA_WAIT[role] });
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
-  const privateAdvice = createPrivateAdvice(parts);
+  const privateAdvice = createPrivateAdvice(settings, parts.file);
   const hosts = createHostRules(settings, privateAdvice);
   const upstreams = open.use(
     openUpstreamClient({
@@ -218,20 +216,4 @@ function openMaking(
     }),
   );
   return { events, parameters, parameterSets, pipeline, counters, activity };
-}
-
-function* takeStoreRequests(stores: ReadonlyMap<string, Store>): Generator<Count> {
-  for (const [store, { takeRequests }] of stores) {
-    for (const count of takeRequests?.() ?? []) yield { ...count, labels: { store, ...count.labels } };
-  }
-}
-
-/** For administrators: how to allow a host in a private network, with the line for the configuration file. */
-function createPrivateAdvice({ settings, file }: ProcessParts): (host: string) => string {
-  return (host) => {
-    const path = file?.current.configFile ?? join(dirname(settings.data), DEFAULT_CONFIG_NAME);
-    const place = existsSync(path) ? path : `${path} (the file does not exist yet)`;
-    const line = `upstreams: { '${host}': { allowPrivate: true } }`;
-    return `${host} is a private address. Allow it in ${place}, then reload the configuration file: ${line}`;
-  };
 }
