@@ -42,7 +42,7 @@ export async function openEditing(node: EditedNode) {
 }
 
 /**
- * Applies layers, grid sets, upstreams and schedules of a reloaded file, in turn. An invalid file changes nothing. A file
+ * Applies areas, groups, layers, grid sets, upstreams and schedules of a reloaded file, in turn. An invalid file changes nothing. A file
  * belongs to one node: the others have theirs.
  */
 function createFileApplier(node: EditedNode) {
@@ -69,7 +69,10 @@ function createFileApplier(node: EditedNode) {
     file?.taken(loaded);
     if (first === 'here') {
       await feed?.ask(CONFIG_FILE);
-      await node.outdate([...new Set([...changed, ...recorded])]);
+      // Layers of the database may be clipped to areas of the file.
+      const clipped = await records.declareAll();
+      await declared.refresh();
+      await node.outdate([...new Set([...changed, ...recorded, ...clipped])]);
       await schedules.takeOver(after.schedules);
     }
     const upstreams = changedHosts(before, after.upstreams);

@@ -14,9 +14,10 @@ import { copySqlite } from '../db/sqlite/copy-sqlite.ts';
 import { VISITS_PER_TURN } from '../domain/area-cover.ts';
 import { misconfigured, TilewardenError } from '../domain/errors.ts';
 import type { ExportOptions, ExportResult } from '../export/export-tiles.ts';
+import { withTaskShape } from '../http/api/areas.ts';
 import { checkBody } from '../http/api/read-body.ts';
 import { refuseUnknownNames, taskDraftOf } from '../http/api/task-document.ts';
-import { AREA_FIELDS } from '../http/api/values.ts';
+import { NAMED_AREA_FIELDS } from '../http/api/values.ts';
 import { type ClosingStack, opened, whileOpen } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -163,22 +164,22 @@ export function exportLayer(
 ): Promise<ExportResult> {
   return whileOpen(async (open) => {
     const { geoJson, target, signal, onProgress, layer, ...order } = work;
-    const area = checkBody(geoJson, z.strictObject(AREA_FIELDS));
+    const named = checkBody(geoJson, z.strictObject(NAMED_AREA_FIELDS));
     const { catalog } = await openCache(settings, { ...tools, readOnly: true }, open);
+    const { areas } = settings;
+    const drawn = await withTaskShape(layer, { ...order, ...named }, { areas, catalog });
     const archive = { type: 'mbtiles', parameters: {} } as const;
-    const draft = { layer, archive, ...taskDraftOf({ ...order, ...area }) };
+    const draft = { layer, archive, ...taskDraftOf(drawn) };
     refuseUnknownNames(catalog, draft);
     const pace = createPace(VISITS_PER_TURN);
     const planned = await planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: 1, pace });
-    if (planned.tiles.bypass) throw misconfigured(otherDeclaration(layer));
+    if (planned.tiles.bypass)
+      throw misconfigured(
+        `The server of this data folder has another declaration of layer ${layer}, and no tiles of this one: give the server's configuration with --config.`,
+      );
     const part = partOf(planned.tiles, planned.request, planned.cover);
     return exportTo(target, planned.tiles, { ...part, signal, onProgress });
   });
-}
-
-function otherDeclaration(layer: string): string {
-  const fault = `The server of this data folder has another declaration of layer ${layer}, and no tiles of this one`;
-  return `${fault}: give the server's configuration with --config.`;
 }
 
 export async function openAccountsApp(settings: Settings, { clock, log }: Env): Promise<Accounts> {

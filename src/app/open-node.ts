@@ -1,5 +1,6 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import { openDeclarations } from '../catalog/open-declarations.ts';
+import { openAreaWatch } from '../changes/open-area-watch.ts';
 import { openChanges } from '../changes/open-changes.ts';
 import type { NodeRole } from '../cluster/node-registry.ts';
 import type { Settings } from '../config/settings.ts';
@@ -41,8 +42,13 @@ export async function openNode(
   const following = await followOthers(opened, declarations.refreshCatalog);
   const node = { ...opened, ...following, ...(env.forkWorker && { forkWorker: env.forkWorker }) };
   const work = await openWork(node);
-  const { areas, groups } = settings;
-  return { ...node, ...work, areas, groups, ...(await openEditing({ ...node, ...work, announce })) };
+  const refreshAll = async () => {
+    await declarations.refreshCatalog();
+    await membership.peers?.waitForAllNodes();
+  };
+  const { readAreas: areas } = services;
+  open.use(openAreaWatch({ ...node, areas, apply: work.applyChanges, announce: refreshAll }));
+  return { ...node, ...work, ...(await openEditing({ ...node, ...work, announce })) };
 }
 
 /** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */

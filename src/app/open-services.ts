@@ -1,8 +1,8 @@
-import { type LayersBelow, openCatalog } from '../catalog/catalog.ts';
+import { createAreas } from '../catalog/areas.ts';
+import { openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
-import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { openParameterSets } from '../catalog/parameter-sets.ts';
 import { openParameterStore } from '../catalog/parameter-store.ts';
 import type { ServerFigures } from '../cluster/figures.ts';
@@ -17,23 +17,22 @@ import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import { createDatabaseLedger } from '../db/database-ledger.ts';
 import { openDatabase } from '../db/open-database.ts';
+import type { LayerGroups } from '../domain/layer-group.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import { withoutRequests } from '../domain/upstream-status.ts';
 import { Counters } from '../lib/counters.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
-import { createLayerReader, decodePicture } from '../pipeline/layer-reader.ts';
+import { createLayerReader } from '../pipeline/layer-reader.ts';
+import { createSourceOpener, type OpenedDeclaration } from '../pipeline/open-layer-source.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { createQuotaSettings } from '../quota/quota-configuration.ts';
 import { QuotaGate } from '../quota/quota-gate.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { withOldCaches } from '../sources/adopted/old-caches.ts';
-import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
-import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
 import { createHostRules } from '../sources/upstream/host-rules.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
-import { rgbOf, withinArea } from '../sources/within/within-area.ts';
 import { openStores, takeStoreRequests } from '../storage/open-stores.ts';
 import type { Store } from '../storage/store.ts';
 import type { Membership } from './membership.ts';
@@ -47,7 +46,6 @@ const QUOTA_WAIT = {
 /** Channel: a host was paused or resumed. */
 const PAUSES = 'pauses';
 
-type OpenedDeclaration = Pick<LayerDeclaration<SourceSettings>, 'source' | 'areas' | 'within' | 'background'>;
 type Role = keyof typeof QUOTA_WAIT;
 
 export type Services = Awaited<ReturnType<typeof openServices>>;
@@ -81,25 +79,15 @@ export async function openServices(
       log,
     }),
   );
-  // A source that draws from another layer needs the pipeline, which needs the catalog.
-  const opener = (declaration: OpenedDeclaration, below: Pick<LayersBelow, 'get'>) => {
-    const { source, areas, within, background } = declaration;
-    const opened = sourceDriverOf(source).open(source, {
-      upstream: upstreams.ownedBy(hostsNamedIn(source)),
-      readLayer: (name) => {
-        const lower = below.get(name);
-        return lower ? readLayer(lower) : null;
-      },
-      areas,
-      decode: decodePicture,
-      clock,
-      log,
-    });
-    const area = within === null ? null : areas.get(within);
-    return area
-      ? withinArea(opened, area, background === null ? null : rgbOf(background), decodePicture)
-      : opened;
-  };
+  const areas = createAreas(settings.areas);
+  const groups = new Map(settings.groups);
+  const openSource = createSourceOpener({
+    upstreams,
+    areas,
+    clock,
+    log,
+    readLayer: (lower) => readLayer(lower),
+  });
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
@@ -108,15 +96,15 @@ export async function openServices(
       openSource: (_, declaration, below) => {
         const { name, adopt, gridSets } = declaration;
         const owner = { layer: name, gridSet: gridSetNames({ gridSets })[0] ?? '' };
-        return withOldCaches(opener(declaration, below), adopt, owner, clock);
+        return withOldCaches(openSource(declaration, below), adopt, owner, clock);
       },
       clock,
       log,
     }),
   );
   const entries = createCatalogEntries(database, clock);
-  const reader = documentReaderOf(settings);
-  const declared = new DeclaredEntries({ entries, catalog, reader, log });
+  const reader = documentReaderOf({ ...settings, areas: areas.byName, groups });
+  const declared = new DeclaredEntries({ entries, catalog, reader, takeArea: areas.take, log });
   await declared.refresh();
   const claims = divided && (peers || several) ? createFlightClaims(divided, instance, parts) : undefined;
   const making = openMaking(parts, role, opened, claims);
@@ -131,16 +119,22 @@ export async function openServices(
     hostControl,
     privateAdvice,
     catalog,
+    readAreas: areas,
+    areas: areas.byName,
+    groups: groups as LayerGroups,
     entries,
     declared,
     reader,
     admit: hosts.admit,
     openPreview: (declaration: OpenedDeclaration) =>
-      opener(declaration, { get: (name) => catalog.layer(name) ?? undefined }),
+      openSource(declaration, { get: (name) => catalog.layer(name) ?? undefined }),
     /** Applies a reloaded file; returns the names of changed layers. */
     applySettings(next: Settings): readonly string[] {
       limiter.setUpstreams(next.upstreams);
       hosts.applySettings(next);
+      areas.declare(next.areas);
+      groups.clear();
+      for (const [name, group] of next.groups) groups.set(name, group);
       return declared.applyConfigFile(next.layers, next.gridSets.gridSets);
     },
   };
