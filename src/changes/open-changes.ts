@@ -8,6 +8,7 @@ import type { ChangeFeedSettings } from './change-options.ts';
 import type { Notifier } from './deliveries/notifier.ts';
 import { type AuditChange, createFeedIntake } from './feed-intake.ts';
 import { createFeedStore } from './feed-store.ts';
+import { createFileFeed } from './feeds/file-feed.ts';
 import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
 import { follow, type PolledFeed, type PolledFeedTools } from './feeds/polled-feed.ts';
 import { createPostgresFeed } from './feeds/postgres-feed.ts';
@@ -157,6 +158,7 @@ function createPolledFeed(
 ): PolledFeed {
   if (feed.type === 'postgres') return createPostgresFeed(feed, tools);
   if (feed.type === 'georss') return createGeoRssFeed(feed, fetchDocument, tools);
+  if (feed.type === 'file') return createFileFeed(feed, tools);
   return createTileListFeed(feed, tools);
 }
 
