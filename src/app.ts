@@ -21,7 +21,7 @@ import {
 } from './http/auth/access.ts';
 import { isLoopbackHost } from './http/auth/peer.ts';
 import { openHttpServer } from './http/http-app.ts';
-import { openEventLoopWatch, type ProcessUsage, processUsage } from './http/metrics/process-metrics.ts';
+import { formerUsage, openEventLoopWatch, processUsage } from './http/metrics/process-metrics.ts';
 import { listWebAssets, type WebAsset } from './http/pages/web-assets.ts';
 import { opened } from './lib/closing-stack.ts';
 import { sumRecords } from './lib/counters.ts';
@@ -122,7 +122,7 @@ async function openResponses(node: Node, { readerKeys }: Accounts) {
     () => pipeline.status(),
     () => null,
   );
-  const usage = share('process', processUsage, withoutMemory);
+  const usage = share('process', processUsage, formerUsage);
   const keys = share('keys', () => readerKeys.figures());
   const isAway = () => peers?.isAway() ?? false;
   const { file, format } = settings.server.accessLog;
@@ -166,11 +166,6 @@ async function openResponses(node: Node, { readerKeys }: Accounts) {
       return null;
     },
   };
-}
-
-/** Of a process that has ended. */
-function withoutMemory({ cpuSeconds }: ProcessUsage): ProcessUsage {
-  return { cpuSeconds, residentBytes: 0, heapBytes: 0, externalBytes: 0 };
 }
 
 async function openImports(node: Node): Promise<ImportDeps> {

@@ -1,13 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
-import { layersBelow } from '../catalog/incarnations.ts';
-import { layersAbove } from '../catalog/tile-fates.ts';
+import { refuseLost } from '../config/check-reload.ts';
 import { type LoadedSettings, SettingsError, withoutRestart } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { lastId } from '../db/numbers.ts';
 import { isTilewardenError } from '../domain/errors.ts';
-import { everySubset } from '../domain/layer.ts';
 import type { Reloaded } from '../http/api/route-deps.ts';
 import { CONFIG_FILE } from './membership.ts';
 import type { NodeParts, Work } from './open-work.ts';
@@ -16,8 +13,6 @@ interface EditedNode extends NodeParts, Work {
   /** Resolves when every process and node has refreshed its catalog. */
   readonly announce: () => Promise<void>;
 }
-
-const LAYERS_PER_TURN = 100;
 
 /** Changes of declarations: over HTTP in all nodes, by the configuration file in this one. */
 export async function openEditing(node: EditedNode) {
@@ -51,7 +46,7 @@ export async function openEditing(node: EditedNode) {
  * file changes nothing. A file belongs to one node: the others have theirs.
  */
 function createFileApplier(node: EditedNode) {
-  const { settings, feed, records, declared, schedules, service, supervisor } = node;
+  const { settings, feed, catalog, records, declared, schedules, service, supervisor } = node;
   /** Null: the settings did not come from a place that can be read again. */
   const file = node.file ?? null;
   let { gridSetDocuments } = settings;
@@ -64,8 +59,7 @@ function createFileApplier(node: EditedNode) {
   ): Promise<Exclude<Reloaded, { problems: unknown }>> {
     const { loaded, restart } = file ? withoutRestart(file.current, next) : { loaded: next, restart: [] };
     const { settings: after } = loaded;
-    await refuseLostGridSets(node, after);
-    await refuseLostLayers(node, after);
+    await refuseLost(catalog, file?.current.settings ?? null, after);
     await renewCertificate();
     const before = file?.current.settings.upstreams ?? {};
     const recorded = await records.declareFixed(after.layers, after.gridSets);
@@ -124,36 +118,4 @@ function createFileApplier(node: EditedNode) {
 function changedHosts(before: Settings['upstreams'], now: Settings['upstreams']): readonly string[] {
   const hosts = new Set([...Object.keys(before), ...Object.keys(now)]);
   return [...hosts].filter((host) => !isDeepStrictEqual(before[host], now[host]));
-}
-
-/** A layer that was declared over HTTP may use a grid set of the file. */
-async function refuseLostGridSets({ catalog }: EditedNode, next: Settings): Promise<void> {
-  const names = new Set(next.gridSets.gridSets.map(({ name }) => name));
-  const gone = new Set(catalog.gridSets.gridSets.map(({ name }) => name).filter((name) => !names.has(name)));
-  if (gone.size === 0) return;
-  const inFile = new Set(next.layers.map(({ name }) => name));
-  let seen = 0;
-  for (const layer of catalog.layers()) {
-    if (++seen % LAYERS_PER_TURN === 0) await nextTurn();
-    const lost = everySubset(layer).find(({ gridSet }) => gone.has(gridSet.name));
-    if (!lost || inFile.has(layer.name) || next.gridSets.find(lost.gridSet.name)) continue;
-    throw new SettingsError([
-      `The grid set ${lost.gridSet.name} is no longer in the file, and layer ${layer.name}, which was declared over HTTP, uses it`,
-    ]);
-  }
-}
-
-/** A layer that was declared over HTTP may be drawn from a layer of the file. */
-async function refuseLostLayers({ catalog, file }: EditedNode, next: Settings): Promise<void> {
-  const before = new Set(file?.current.settings.layers.map(({ name }) => name));
-  const after = new Set(next.layers.map(({ name }) => name));
-  const gone = [...before].filter((name) => !after.has(name));
-  if (gone.length === 0) return;
-  const lost = (await layersAbove(catalog, gone)).find((name) => !before.has(name) && !after.has(name));
-  if (lost === undefined) return;
-  const names = layersBelow(catalog.declaration(lost)?.source).map(({ layer }) => layer);
-  const below = names.find((name) => gone.includes(name)) ?? gone[0];
-  throw new SettingsError([
-    `The layer ${below} is no longer in the file, and layer ${lost}, which was declared over HTTP, is drawn from it`,
-  ]);
 }

@@ -173,15 +173,13 @@ export function exportLayer(
     refuseUnknownNames(catalog, draft);
     const pace = createPace(VISITS_PER_TURN);
     const planned = await planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: 1, pace });
-    if (planned.tiles.bypass) throw misconfigured(otherDeclaration(layer));
+    if (planned.tiles.bypass)
+      throw misconfigured(
+        `The server of this data folder has another declaration of layer ${layer}, and no tiles of this one: give the server's configuration with --config.`,
+      );
     const part = partOf(planned.tiles, planned.request, planned.cover);
     return exportTo(target, planned.tiles, { ...part, signal, onProgress });
   });
-}
-
-function otherDeclaration(layer: string): string {
-  const fault = `The server of this data folder has another declaration of layer ${layer}, and no tiles of this one`;
-  return `${fault}: give the server's configuration with --config.`;
 }
 
 export async function openAccountsApp(settings: Settings, { clock, log }: Env): Promise<Accounts> {

@@ -1,11 +1,8 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { createAreas } from '../catalog/areas.ts';
-import { type LayersBelow, openCatalog } from '../catalog/catalog.ts';
+import { openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
-import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { openParameterSets } from '../catalog/parameter-sets.ts';
 import { openParameterStore } from '../catalog/parameter-store.ts';
 import type { ServerFigures } from '../cluster/figures.ts';
@@ -13,9 +10,9 @@ import { createFlightClaims } from '../cluster/flight-claims.ts';
 import { createHostOutageStore } from '../cluster/host-outage-store.ts';
 import { createHostPauses } from '../cluster/host-pauses.ts';
 import { createHostShares } from '../cluster/host-shares.ts';
-import { DEFAULT_CONFIG_NAME, readVersion } from '../config/environment.ts';
+import { readVersion } from '../config/environment.ts';
 import { documentReaderOf } from '../config/load-document-reader.ts';
-import { databaseOf } from '../config/node-settings.ts';
+import { createPrivateAdvice, databaseOf } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
 import { createDatabaseLedger } from '../db/database-ledger.ts';
@@ -23,22 +20,20 @@ import { openDatabase } from '../db/open-database.ts';
 import type { LayerGroups } from '../domain/layer-group.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import { withoutRequests } from '../domain/upstream-status.ts';
-import { type Count, Counters } from '../lib/counters.ts';
+import { Counters } from '../lib/counters.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
-import { createLayerReader, decodePicture } from '../pipeline/layer-reader.ts';
+import { createLayerReader } from '../pipeline/layer-reader.ts';
+import { createSourceOpener, type OpenedDeclaration } from '../pipeline/open-layer-source.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { createQuotaSettings } from '../quota/quota-configuration.ts';
 import { QuotaGate } from '../quota/quota-gate.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { withOldCaches } from '../sources/adopted/old-caches.ts';
-import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
-import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
 import { createHostRules } from '../sources/upstream/host-rules.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
-import { rgbOf, withinArea } from '../sources/within/within-area.ts';
-import { openStores } from '../storage/open-stores.ts';
+import { openStores, takeStoreRequests } from '../storage/open-stores.ts';
 import type { Store } from '../storage/store.ts';
 import type { Membership } from './membership.ts';
 import type { ProcessParts } from './open-process.ts';
@@ -51,7 +46,6 @@ const QUOTA_WAIT = {
 /** Channel: a host was paused or resumed. */
 const PAUSES = 'pauses';
 
-type OpenedDeclaration = Pick<LayerDeclaration<SourceSettings>, 'source' | 'areas' | 'within' | 'background'>;
 type Role = keyof typeof QUOTA_WAIT;
 
 export type Services = Awaited<ReturnType<typeof openServices>>;
@@ -70,7 +64,7 @@ export async function openServices(
   const quotaSettings = createQuotaSettings(database);
   const gate = new QuotaGate({ settings: quotaSettings, stores: opened, clock, log, ...QUOTA_WAIT[role] });
   const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
-  const privateAdvice = createPrivateAdvice(parts);
+  const privateAdvice = createPrivateAdvice(settings, parts.file);
   const hosts = createHostRules(settings, privateAdvice);
   const upstreams = open.use(
     openUpstreamClient({
@@ -87,29 +81,13 @@ export async function openServices(
   );
   const areas = createAreas(settings.areas);
   const groups = new Map(settings.groups);
-  // A source that draws from another layer needs the pipeline, which needs the catalog.
-  const opener = (declaration: OpenedDeclaration, below: Pick<LayersBelow, 'get'>) => {
-    const { source, within, background } = declaration;
-    const shapeOf = (name: string) => {
-      const area = declaration.areas.get(name);
-      return area && (() => areas.shapeOf(area));
-    };
-    const opened = sourceDriverOf(source).open(source, {
-      upstream: upstreams.ownedBy(hostsNamedIn(source)),
-      readLayer: (name) => {
-        const lower = below.get(name);
-        return lower ? readLayer(lower) : null;
-      },
-      areas: { get: shapeOf },
-      decode: decodePicture,
-      clock,
-      log,
-    });
-    const area = within === null ? null : shapeOf(within);
-    return area
-      ? withinArea(opened, area, background === null ? null : rgbOf(background), decodePicture)
-      : opened;
-  };
+  const openSource = createSourceOpener({
+    upstreams,
+    areas,
+    clock,
+    log,
+    readLayer: (lower) => readLayer(lower),
+  });
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
@@ -118,7 +96,7 @@ export async function openServices(
       openSource: (_, declaration, below) => {
         const { name, adopt, gridSets } = declaration;
         const owner = { layer: name, gridSet: gridSetNames({ gridSets })[0] ?? '' };
-        return withOldCaches(opener(declaration, below), adopt, owner, clock);
+        return withOldCaches(openSource(declaration, below), adopt, owner, clock);
       },
       clock,
       log,
@@ -149,7 +127,7 @@ export async function openServices(
     reader,
     admit: hosts.admit,
     openPreview: (declaration: OpenedDeclaration) =>
-      opener(declaration, { get: (name) => catalog.layer(name) ?? undefined }),
+      openSource(declaration, { get: (name) => catalog.layer(name) ?? undefined }),
     /** Applies a reloaded file; returns the names of changed layers. */
     applySettings(next: Settings): readonly string[] {
       limiter.setUpstreams(next.upstreams);
@@ -232,20 +210,4 @@ function openMaking(
     }),
   );
   return { events, parameters, parameterSets, pipeline, counters, activity };
-}
-
-function* takeStoreRequests(stores: ReadonlyMap<string, Store>): Generator<Count> {
-  for (const [store, { takeRequests }] of stores) {
-    for (const count of takeRequests?.() ?? []) yield { ...count, labels: { store, ...count.labels } };
-  }
-}
-
-/** For administrators: how to allow a host in a private network, with the line for the configuration file. */
-function createPrivateAdvice({ settings, file }: ProcessParts): (host: string) => string {
-  return (host) => {
-    const path = file?.current.configFile ?? join(dirname(settings.data), DEFAULT_CONFIG_NAME);
-    const place = existsSync(path) ? path : `${path} (the file does not exist yet)`;
-    const line = `upstreams: { '${host}': { allowPrivate: true } }`;
-    return `${host} is a private address. Allow it in ${place}, then reload the configuration file: ${line}`;
-  };
 }

@@ -4,11 +4,8 @@ import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import { settingsFrom } from '../config/settings-handover.ts';
-import { systemClock } from '../lib/clock.ts';
-import { createLogger } from '../lib/logger.ts';
-import { systemRandom } from '../lib/random.ts';
 import type { ProcessStart } from './child-processes.ts';
-import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
+import { enterProcess, hardenProcess } from './process-setup.ts';
 
 /** Hits come before seeding: the server gets ten times as much of a busy processor. */
 const NICENESS = 10;
@@ -18,24 +15,17 @@ const THREADS = '/proc/self/task';
 /** Performs tasks. What reads the configuration file is loaded when it was edited. */
 async function openWorkProcess({ handover, configFile, flags, startedIn }: ProcessStart) {
   const settings = settingsFrom(handover);
-  const log = createLogger(settings.log.level);
-  exitOnTheUnforeseen(log);
-  moveTo(settings.data);
+  const env = enterProcess(settings, 'worker');
   giveWay();
   let current: LoadedSettings = { settings, handover, configFile, shown: null, warnings: [] };
-  const env = {
-    log: log.child({ worker: process.pid }),
-    clock: systemClock,
-    random: systemRandom,
-    async reload() {
-      const { withoutRestart } = await import('../config/load-settings.ts');
-      const { settingsFor } = await import('./command.ts');
-      current = withoutRestart(current, settingsFor(flags, startedIn)).loaded;
-      return current.settings;
-    },
+  const reload = async () => {
+    const { withoutRestart } = await import('../config/load-settings.ts');
+    const { settingsFor } = await import('./command.ts');
+    current = withoutRestart(current, settingsFor(flags, startedIn)).loaded;
+    return current.settings;
   };
   const { openWorkApp } = await import('../app/open-worker.ts');
-  return openWorkApp(settings, env, process);
+  return openWorkApp(settings, { ...env, reload }, process);
 }
 
 function giveWay(): void {

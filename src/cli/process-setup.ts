@@ -1,4 +1,7 @@
-import type { Logger } from '../lib/logger.ts';
+import type { Settings } from '../config/settings.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLogger, type Logger } from '../lib/logger.ts';
+import { systemRandom } from '../lib/random.ts';
 
 /** For processes that work for others, before they load anything. See docs/decisions/0068. */
 export function hardenProcess(): void {
@@ -9,6 +12,14 @@ export function hardenProcess(): void {
 
 /** The data folder contains hashed passwords and tokens: only its owner and group may read it. */
 export const PRIVATE_FILES = 0o027;
+
+/** Of a process that a server has started; `name` marks its lines in the log. */
+export function enterProcess({ log: { level }, data }: Pick<Settings, 'log' | 'data'>, name: string) {
+  const log = createLogger(level);
+  exitOnTheUnforeseen(log);
+  moveTo(data);
+  return { log: log.child({ [name]: process.pid }), clock: systemClock, random: systemRandom };
+}
 
 /** To the data folder: the folder of the start may be removed, and in a removed folder no thread starts. */
 export function moveTo(folder: string): void {

@@ -1,3 +1,4 @@
+import type { NodeEnv } from '../app/open-process.ts';
 import { readSettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -17,34 +18,40 @@ export const serve: Command = {
     const load = () => settingsFor(flags, startedIn);
     const file = readSettingsFile(load);
     const { settings } = file.current;
-    const log = createLogger(settings.log.level);
-    exitOnTheUnforeseen(log);
-    reportOldNode(log);
-    const stop = waitForStop(log);
-    // Loaded only now: the other commands, and a refusal of settings, need none of it.
-    const { openServer } = await import('../app/supervise.ts');
-    const server = await openServer(settings, {
-      log,
-      clock: systemClock,
-      random: systemRandom,
-      forkWorker: () => startWorkProcess(startOf(file.current, flags, startedIn)),
-      forkServer: (port, first) => {
-        const { adminPassword } = settings.access;
-        const start = startOf(file.current, flags, startedIn);
-        return startServerProcess({ ...start, adminPassword, port, first });
-      },
-      file,
+    const { adminPassword } = settings.access;
+    const start = () => startOf(file.current, flags, startedIn);
+    return runUntilStopped(settings, async (env) => {
+      // Loaded only now: the other commands, and a refusal of settings, need none of it.
+      const { openServer } = await import('../app/supervise.ts');
+      const server = await openServer(settings, {
+        ...env,
+        file,
+        forkWorker: () => startWorkProcess(start()),
+        forkServer: (port, first) => startServerProcess({ ...start(), adminPassword, port, first }),
+      });
+      moveTo(settings.data);
+      if (server.initialPassword) showInitialPassword(server.initialPassword, terminal);
+      if (outlivesTerminal(settings))
+        process.on('SIGHUP', () => void reload(() => server.applySettings(load()), env.log));
+      terminal.out(`Tilewarden is ready at ${server.url}\n`);
+      return server;
     });
-    moveTo(settings.data);
-    if (server.initialPassword) showInitialPassword(server.initialPassword, terminal);
-    if (outlivesTerminal(settings))
-      process.on('SIGHUP', () => void reload(() => server.applySettings(load()), log));
-    terminal.out(`Tilewarden is ready at ${server.url}\n`);
-    await stop;
-    await closeInTime(server, log);
-    return 0;
   },
 };
+
+async function runUntilStopped(
+  settings: Settings,
+  open: (env: NodeEnv) => Promise<{ close(): Promise<void> }>,
+): Promise<number> {
+  const log = createLogger(settings.log.level);
+  exitOnTheUnforeseen(log);
+  reportOldNode(log);
+  const stop = waitForStop(log);
+  const app = await open({ log, clock: systemClock, random: systemRandom });
+  await stop;
+  await closeInTime(app, log);
+  return 0;
+}
 
 function reportOldNode(log: Logger): void {
   const notice = endOfLifeNotice(process.versions.node, systemClock.now());
@@ -87,22 +94,14 @@ export const worker: Command = {
     const startedIn = process.cwd();
     const loaded = settingsFor(flags, startedIn);
     const { settings } = loaded;
-    const log = createLogger(settings.log.level);
-    exitOnTheUnforeseen(log);
-    reportOldNode(log);
-    const stop = waitForStop(log);
-    const { openWorkerApp } = await import('../app/open-worker.ts');
-    const app = await openWorkerApp(settings, {
-      log,
-      clock: systemClock,
-      random: systemRandom,
-      forkWorker: () => startWorkProcess(startOf(loaded, flags, startedIn)),
+    return runUntilStopped(settings, async (env) => {
+      const { openWorkerApp } = await import('../app/open-worker.ts');
+      const forkWorker = () => startWorkProcess(startOf(loaded, flags, startedIn));
+      const app = await openWorkerApp(settings, { ...env, forkWorker });
+      moveTo(settings.data);
+      terminal.out(`Tilewarden worker ${app.name} is ready\n`);
+      return app;
     });
-    moveTo(settings.data);
-    terminal.out(`Tilewarden worker ${app.name} is ready\n`);
-    await stop;
-    await closeInTime(app, log);
-    return 0;
   },
 };
 

@@ -1,8 +1,11 @@
 /** Derived from a node's settings: its name, where it listens, and what it shares with other nodes and processes. */
+import { existsSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { driverOf } from '../storage/drivers.ts';
 import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
+import { DEFAULT_CONFIG_NAME } from './environment.ts';
+import type { SettingsFile } from './load-settings.ts';
 import type { Settings } from './settings.ts';
 
 /** Whether other nodes may use the same database and stores. */
@@ -56,4 +59,14 @@ export function taskSettings({ tasks }: Settings): TaskSettings {
 
 export function databaseOf({ database, data }: Pick<Settings, 'database' | 'data'>): string {
   return database ?? join(data, 'tilewarden.db');
+}
+
+/** For administrators: how to allow a host in a private network, with the line for the configuration file. */
+export function createPrivateAdvice({ data }: Settings, file?: SettingsFile): (host: string) => string {
+  return (host) => {
+    const path = file?.current.configFile ?? join(dirname(data), DEFAULT_CONFIG_NAME);
+    const place = existsSync(path) ? path : `${path} (the file does not exist yet)`;
+    const line = `upstreams: { '${host}': { allowPrivate: true } }`;
+    return `${host} is a private address. Allow it in ${place}, then reload the configuration file: ${line}`;
+  };
 }

@@ -1,4 +1,4 @@
-import { createDeferred, type Deferred, orAborted } from './deferred.ts';
+import { createDeferred, type Deferred } from './deferred.ts';
 
 /** A kind of message between two processes, with the types of its body and its reply. */
 export interface MessageKind<Body, Reply = void> {
@@ -33,15 +33,10 @@ export interface ErrorCopier {
 export interface Channel {
   /** Without an answer. A message to a process that has ended is lost. */
   tell<Body>(kind: MessageKind<Body>, body: Body): void;
-  /** Rejects with the handler's error, the signal's reason, or `ChannelClosed`. */
-  ask<Body, Reply>(kind: MessageKind<Body, Reply>, body: Body, signal?: AbortSignal): Promise<Reply>;
-  /** One handler for each kind; earlier messages wait for it. `signal` aborts when the caller stops waiting or ends. */
-  handle<Body, Reply>(
-    kind: MessageKind<Body, Reply>,
-    handler: (body: Body, signal: AbortSignal) => Reply | Promise<Reply>,
-  ): void;
-  /** Aborts when the other process has gone. */
-  readonly closed: AbortSignal;
+  /** Rejects with the handler's error, or `ChannelClosed`. */
+  ask<Body, Reply>(kind: MessageKind<Body, Reply>, body: Body): Promise<Reply>;
+  /** One handler for each kind; earlier messages wait for it. */
+  handle<Body, Reply>(kind: MessageKind<Body, Reply>, handler: (body: Body) => Reply | Promise<Reply>): void;
 }
 
 export class ChannelClosed extends Error {
@@ -62,19 +57,17 @@ interface Message {
 type Packet =
   | Message
   | { readonly type: 'reply'; readonly id: number; readonly body: unknown }
-  | { readonly type: 'failure'; readonly id: number; readonly error: unknown }
-  | { readonly type: 'leave'; readonly id: number };
+  | { readonly type: 'failure'; readonly id: number; readonly error: unknown };
 
-type Handler = (body: unknown, signal: AbortSignal) => unknown;
+type Handler = (body: unknown) => unknown;
 
 export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
   const handlers = new Map<string, Handler>();
   const waiting = new Map<number, Deferred<unknown>>();
-  const answering = new Map<number, AbortController>();
-  const closing = new AbortController();
   /** Messages that arrived before their handler: a process receives some while it still opens its parts. */
   let early: Message[] = [];
   let lastId = 0;
+  let closed = false;
 
   function send(packet: Packet): void {
     if (port.connected !== false) port.send?.(packet, undefined, undefined, () => {});
@@ -87,22 +80,17 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
   }
 
   async function answer(id: number, handler: Handler, body: unknown): Promise<void> {
-    const leaving = new AbortController();
-    answering.set(id, leaving);
     try {
-      const reply = await handler(body, leaving.signal);
-      send({ type: 'reply', id, body: reply });
+      send({ type: 'reply', id, body: await handler(body) });
     } catch (error) {
       send({ type: 'failure', id, error: errors.write(error) });
-    } finally {
-      answering.delete(id);
     }
   }
 
   function take(message: Message): void {
     const handler = handlers.get(message.name);
     if (!handler) early.push(message);
-    else if (message.id === undefined) handler(message.body, closing.signal);
+    else if (message.id === undefined) handler(message.body);
     else void answer(message.id, handler, message.body);
   }
 
@@ -110,29 +98,22 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
     const packet = message as Packet;
     if (packet.type === 'reply') takeWaiter(packet.id)?.resolve(packet.body);
     if (packet.type === 'failure') takeWaiter(packet.id)?.reject(errors.read(packet.error));
-    if (packet.type === 'leave') answering.get(packet.id)?.abort();
     if (packet.type === 'message') take(packet);
   });
   port.once('disconnect', () => {
-    closing.abort(new ChannelClosed());
+    closed = true;
     for (const id of [...waiting.keys()]) takeWaiter(id)?.reject(new ChannelClosed());
-    for (const leaving of answering.values()) leaving.abort();
   });
 
   return {
     tell: ({ name }, body) => send({ type: 'message', name, body }),
-    ask<Body, Reply>({ name }: MessageKind<Body, Reply>, body: Body, signal?: AbortSignal): Promise<Reply> {
-      if (closing.signal.aborted || port.connected === false) return Promise.reject(new ChannelClosed());
-      if (signal?.aborted) return Promise.reject(signal.reason);
+    ask<Body, Reply>({ name }: MessageKind<Body, Reply>, body: Body): Promise<Reply> {
+      if (closed || port.connected === false) return Promise.reject(new ChannelClosed());
       const id = ++lastId;
       const reply = createDeferred<unknown>();
       waiting.set(id, reply);
       send({ type: 'message', name, body, id });
-      const leave = () => {
-        send({ type: 'leave', id });
-        takeWaiter(id);
-      };
-      return orAborted(reply.promise, signal, leave) as Promise<Reply>;
+      return reply.promise as Promise<Reply>;
     },
     handle({ name }, handler) {
       handlers.set(name, handler as Handler);
@@ -140,6 +121,5 @@ export function createChannel(port: ProcessPort, errors: ErrorCopier): Channel {
       early = early.filter((message) => message.name !== name);
       for (const message of mine) take(message);
     },
-    closed: closing.signal,
   };
 }

@@ -15,7 +15,6 @@ export interface Child extends ForkedProcess {
   /** Resolves when the process has ended, `over` when `cleanUp` has as well. */
   readonly gone: Promise<void>;
   readonly over: Promise<void>;
-  ready: boolean;
   /** It was asked to stop, or could not start. */
   retired: boolean;
 }
@@ -93,7 +92,6 @@ export class ChildPool {
       child.process.kill('SIGKILL');
       throw error;
     }
-    child.ready = true;
     return child;
   }
 
@@ -105,7 +103,7 @@ export class ChildPool {
       .then(() => cleanUp?.(child))
       .catch((err: unknown) => log.error({ err }, `cleaning up after ${what} failed`))
       .finally(() => this.#children.delete(child));
-    const child: Child = { ...forked, number: ++this.#forked, gone, over, ready: false, retired: false };
+    const child: Child = { ...forked, number: ++this.#forked, gone, over, retired: false };
     this.#children.add(child);
     return child;
   }

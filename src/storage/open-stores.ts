@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import type { Count } from '../lib/counters.ts';
 import { systemRandom } from '../lib/random.ts';
 import { driverOf, openStore, type StoreSettings } from './drivers.ts';
 import type { Store } from './store.ts';
@@ -53,4 +54,11 @@ export function withoutCaches(stores: StoresSettings['stores']): StoresSettings[
     return store;
   };
   return Object.fromEntries(Object.entries(stores).map(([name, store]) => [name, bare(store)]));
+}
+
+/** Requests to object stores since the last call. */
+export function* takeStoreRequests(stores: ReadonlyMap<string, Store>): Generator<Count> {
+  for (const [store, { takeRequests }] of stores) {
+    for (const count of takeRequests?.() ?? []) yield { ...count, labels: { store, ...count.labels } };
+  }
 }

@@ -203,6 +203,19 @@ describe('a server with several processes', () => {
     expect((await statuses()).map(({ status }) => status)).toEqual(Array(2 * PROCESSES).fill(404));
   });
 
+  it('a changed description of the service is shown by all processes immediately', async () => {
+    const path = '/service/wms?REQUEST=GetCapabilities';
+    const agents = await connectionsToAll(path);
+    const body = '<global><serviceInformation><title>Renamed</title></serviceInformation></global>';
+    const headers = { 'content-type': 'application/xml' };
+    expect((await admin(server, '/rest/global.xml', { method: 'PUT', headers, body })).status).toBe(200);
+    const shown = await Promise.all(agents.map((agent) => askOn(agent, path)));
+    const titles = shown.map((answer) =>
+      Buffer.from(answer.body, 'base64').includes('<Title>Renamed</Title>'),
+    );
+    expect(titles).toEqual(agents.map(() => true));
+  });
+
   it('a process that was stopped during a truncation serves no truncated tile when it goes on', async () => {
     const path = '/tiles/map/5/9/9.png';
     const agents = await connectionsToAll(path);

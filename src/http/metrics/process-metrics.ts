@@ -43,6 +43,11 @@ export function processUsage(): ProcessUsage {
   };
 }
 
+/** Of a process that has ended. */
+export function formerUsage({ cpuSeconds }: ProcessUsage): ProcessUsage {
+  return { cpuSeconds, residentBytes: 0, heapBytes: 0, externalBytes: 0 };
+}
+
 type Figures = ReturnType<EventLoopWatch['take']> & ProcessUsage;
 const gauge = (name: string, help: string, read: Metric<Figures>['read']): Metric<Figures> => ({
   kind: 'gauge',
