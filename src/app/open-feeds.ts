@@ -1,5 +1,5 @@
 import type { AuditLog } from '../access/audit-log.ts';
-import { feedsOfLayer } from '../changes/layer-feeds.ts';
+import { feedsOfLayer, timesFeedsOf } from '../changes/layer-feeds.ts';
 import { openChanges } from '../changes/open-changes.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
@@ -11,7 +11,7 @@ type Node = Awaited<ReturnType<typeof openNode>>;
 
 /** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */
 export async function openFeeds(
-  { services, lead, applyChanges, notifier }: Node,
+  { services, lead, applyChanges, notifier, times }: Node,
   { changes }: Pick<Settings, 'changes'>,
   audit: Pick<AuditLog, 'record'>,
   { clock, log }: Env,
@@ -22,10 +22,20 @@ export async function openFeeds(
     await openChanges({
       feeds: changes,
       layerFeeds: () =>
-        [...documents.declared.withUpdateSources()].flatMap((name) => {
+        [...documents.declared.withFeeds()].flatMap((name) => {
           const bound = catalog.layer(name);
-          return bound ? feedsOfLayer(bound.layer) : [];
+          const declared = catalog.declaration(name);
+          return bound && declared ? [...feedsOfLayer(bound.layer), ...timesFeedsOf(name, declared)] : [];
         }),
+      times: {
+        async dimensionValues(layer, dimension, signal) {
+          const read = catalog.layer(layer)?.source().dimensionValues;
+          if (!read) throw new Error(`The source of layer ${layer} lists no dimensions.`);
+          return read(dimension, signal);
+        },
+        keep: ({ layers: [layer], parameter, origin }, values) =>
+          times.setList(layer, parameter, origin, values),
+      },
       layersVersion: () => catalog.version,
       database,
       isDeclared: (layer) => catalog.layer(layer) !== null,

@@ -46,7 +46,7 @@ export async function openNode(
     open,
   );
   const parts = { ...env, services, membership, declarations, following, supervisor, isFirst };
-  const { notifier, applyChanges, replaced, flush, exporter, ...work } = await openWork(
+  const { notifier, applyChanges, times, replaced, flush, exporter, ...work } = await openWork(
     settings,
     parts,
     open,
@@ -63,6 +63,7 @@ export async function openNode(
     replaced,
     notifier,
     applyChanges,
+    times,
     fileTaker,
     parts: {
       ...work,

@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { createTimeStore } from '../catalog/time-lists.ts';
 import { createChangeApplier } from '../changes/apply-changes.ts';
 import { releaseShares } from '../cluster/host-shares.ts';
 import type { Settings } from '../config/settings.ts';
@@ -15,6 +16,7 @@ import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts
 import { createSelectionWork } from '../tasks/selection-work.ts';
 import { createLeaseStore } from '../tasks/store/lease-store.ts';
 import { createTaskStore } from '../tasks/store/task-store.ts';
+import { openTimeSeeder } from '../tasks/time-seeds.ts';
 import { createExporter, exportFolder } from './exporter.ts';
 import type { Following, Membership } from './join-nodes.ts';
 import { keepsInMemory, taskSettings } from './node-settings.ts';
@@ -51,15 +53,18 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
   const forgottenByAll = () => deliveries.flush();
   const tasksStored = createTaskStore(database);
   const { records } = declarations;
+  const declaredByAll = async () => {
+    await declarations.refresh();
+    await membership.peers?.waitForAllNodes();
+  };
+  const times = createTimeStore(declarations.entries, declaredByAll);
   const removals = createRemovals({
     catalog,
     pipeline,
     events,
     obeyedByAll: forgottenByAll,
     async outdateFormer(layers) {
-      if (!(await records.outdateFormer(layers))) return;
-      await declarations.refresh();
-      await membership.peers?.waitForAllNodes();
+      if (await records.outdateFormer(layers)) await declaredByAll();
     },
     // The cleaner also looks from time to time.
     raised: () => void database.notify(MARKS_RAISED).catch(() => {}),
@@ -124,8 +129,11 @@ export async function openWork(settings: Settings, parts: WorkParts, open: Closi
       log,
     }),
   );
+  const layers = () => declarations.declared.withFeeds();
+  open.use(openTimeSeeder({ catalog, layers, store: times, tasks, lead, clock, log }));
   return {
     tasks,
+    times,
     schedules,
     massTruncation: createMassTruncation({ catalog, parameters, removals, tasks }),
     selections,

@@ -8,8 +8,8 @@ import { type Random, systemRandom } from '../lib/random.ts';
 import { isRecord } from '../lib/value-path.ts';
 
 export type EntryKind = 'layer' | 'grid-set';
-/** There is one `service`; `tiles` are the records of `incarnations.ts`, by layer. */
-type KeptKind = EntryKind | 'service' | 'tiles';
+/** There is one `service`; by layer: `tiles` are the records of `incarnations.ts`, the others those of `time-lists.ts`. */
+type KeptKind = EntryKind | 'service' | 'tiles' | 'times' | 'seeded-times';
 
 /** Leftovers of a removed layer: tasks and schedules up to these ids. */
 export interface Leftovers {

@@ -4,19 +4,20 @@ import { openRepeater } from '../lib/repeat.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import type { FeedState, FeedStatus } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
-import { type AuditChange, createFeedIntake } from './feed-intake.ts';
+import { type AuditChange, createFeedIntake, createFeedState } from './feed-intake.ts';
 import { createFeedStore } from './feed-store.ts';
 import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
 import { follow, type PolledFeed, type PolledFeedTools } from './feeds/polled-feed.ts';
 import { createPostgresFeed } from './feeds/postgres-feed.ts';
 import { createTileListFeed } from './feeds/tile-list-feed.ts';
+import { createTimesFeed, type TimesFeedOptions, type TimesFeedSettings } from './feeds/times-feed.ts';
 import { createWebhookFeed, type WebhookFeed } from './feeds/webhook-feed.ts';
 import { replayChanges } from './replay-changes.ts';
 
 interface ChangesOptions extends Env {
   readonly feeds: readonly ChangeFeedSettings[];
   /** Those that layers have of their own now. */
-  readonly layerFeeds?: () => readonly ChangeFeedSettings[];
+  readonly layerFeeds?: () => readonly AnyFeed[];
   /** Rises when they may have changed. */
   readonly layersVersion?: () => number;
   readonly database: Database;
@@ -24,6 +25,7 @@ interface ChangesOptions extends Env {
   readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
   readonly fetchDocument: FetchDocument;
+  readonly times: TimesFeedOptions;
   readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;
   /** `message` null: all layers of the feed are declared again. */
   readonly layersMissing?: (feed: string, message: string | null) => void;
@@ -36,8 +38,10 @@ export type ChangesService = Awaited<ReturnType<typeof openChanges>>;
 /** Milliseconds between looks for layers that have other feeds than before. */
 const LOOK_INTERVAL = 1000;
 
+type AnyFeed = ChangeFeedSettings | TimesFeedSettings;
+
 interface RunningFeed {
-  readonly feed: ChangeFeedSettings;
+  readonly feed: AnyFeed;
   close(): Promise<void>;
 }
 
@@ -63,8 +67,14 @@ export async function openChanges(options: ChangesOptions) {
     }
   }
 
-  async function start(feed: ChangeFeedSettings): Promise<RunningFeed> {
+  async function start(feed: AnyFeed): Promise<RunningFeed> {
     await store.prepare([feed.name]);
+    if (feed.type === 'times') {
+      const times = createTimesFeed(feed, options.times, { store, clock });
+      const intake = createFeedState(feed.name, { ...options, store });
+      const { close } = lead((signal) => follow(times, { intake, log }, signal));
+      return { feed, close };
+    }
     const intake = createFeedIntake(feed, { ...options, store });
     const tools = { intake, store, clock, log };
     if (feed.type === 'webhook') {
@@ -109,7 +119,8 @@ export async function openChanges(options: ChangesOptions) {
     /** Applies the feed's changes of the last hour again; null: there is no such feed. */
     async replay(name: string): Promise<number | null> {
       const feed = running().find((one) => one.feed.name === name)?.feed;
-      return feed ? replayChanges(feed, store, options.apply) : null;
+      if (!feed) return null;
+      return feed.type === 'times' ? 0 : replayChanges(feed, store, options.apply);
     },
 
     /** In the order of the settings, those of layers last. */
@@ -154,7 +165,7 @@ function createPolledFeed(
 }
 
 /** Null: all its layers are declared. */
-function faultOf({ layers }: ChangeFeedSettings, isDeclared: (layer: string) => boolean): string | null {
+function faultOf({ layers }: AnyFeed, isDeclared: (layer: string) => boolean): string | null {
   const missing = layers.filter((name) => !isDeclared(name));
   if (missing.length === 0) return null;
   const [names, are, them] = missing.length === 1 ? ['Layer', 'is', 'it'] : ['Layers', 'are', 'them'];

@@ -9,7 +9,7 @@ import { CAPABILITIES_LIMITS, wmtsCapabilitiesOf } from '../sources/wmts-capabil
 import { type Imported, type ImportedDocument, ImportReport, withoutTwins } from './import-report.ts';
 import { createGridSetChooser, importWmsLayer, type MissingGridSet, MissingGridSets } from './import-wms.ts';
 import { FittingGridSets, importWmtsLayer } from './import-wmts.ts';
-import { wmsCapabilitiesOf } from './wms-capabilities.ts';
+import { wmsCapabilitiesOf } from '../sources/wms-capabilities.ts';
 
 export interface CapabilitiesImport {
   /** The address of the document. */
