@@ -3,12 +3,12 @@
 // FOLDER: a checkout of MapProxy, MapCache, GeoWebCache or GeoServer.
 import { readFileSync } from 'node:fs';
 import { argv, stdout } from 'node:process';
-import { importFromFile } from '../src/app/import-settings.ts';
-import { parseYamlFile } from '../src/config/yaml-file.ts';
+import { readImported } from '../src/cli/import.ts';
 import { WHOLE } from '../src/import/import-report.ts';
 import { groupsIn, namedLayers } from '../src/import/mapproxy-tables.ts';
 import { readXml } from '../src/lib/xml/read-xml.ts';
 import { childrenOf } from '../src/lib/xml/xml-element.ts';
+import { parseYamlFile } from '../src/lib/yaml-file.ts';
 import { filesUnder } from './steps.mjs';
 
 const LIMITS = { bytes: 2 ** 24, depth: 32, elements: 100_000, attributes: 64 };
@@ -61,7 +61,7 @@ async function row(name, { file, has, layers }) {
 
 async function imported(path, there) {
   try {
-    const { layers, groups, report } = await importFromFile(path, null);
+    const { layers, groups, report } = await readImported({ source: path });
     for (const { subject, element, fate, what } of report.entries) {
       if (element === WHOLE && fate === 'left out' && /^(layer|group) /.test(subject))
         note(what, path, subject);

@@ -114,10 +114,10 @@ describe('the source tree', () => {
   });
 
   it('a start of the server loads no part that few requests need', () => {
-    const loaded = loadedWith('cli/main', 'app/open-server');
-    expect(loaded).toContain('src/app/exporter.ts');
+    const loaded = loadedWith('cli/main', 'app/supervise');
+    expect(loaded).toContain('src/tasks/exporter.ts');
     const late = ['jose', 'openid-client', 'pg', 'pmtiles', 'prom-client', '@aws-sdk/client-s3'];
-    const parts = ['src/export/export-tiles.ts', 'src/app/import-settings.ts'];
+    const parts = ['src/export/export-tiles.ts', 'src/import/import-from.ts'];
     expect([...late, '@azure/storage-blob', ...parts].filter((name) => loaded.has(name))).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ export async function createReaderKey(data: string, others = 0, limits: object =
   const location = join(data, 'tilewarden.db');
   const database = await openDatabase({ location, clock: systemClock, log: silentLogger });
   const store = createReaderKeyStore(database, systemClock);
-  const none = { origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
+  const none = { areas: null, origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
   const draft = { name: 'bench', layers: ['world'], ...none };
   for (let i = 0; i < others; i++) await store.create(draft, 'bench');
   const { secret } = await store.create({ ...draft, ...limits }, 'bench');

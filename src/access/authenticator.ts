@@ -239,16 +239,19 @@ export class Authenticator {
   }
 }
 
-function callerOf({ name, role, layers }: User, via: 'basic' | 'session'): Caller {
-  return { name, role, layers, via };
+function callerOf({ name, role, layers, areas }: User, via: 'basic' | 'session'): Caller {
+  return { name, role, layers, ...(areas && { areas }), via };
 }
 
 function sameCaller(caller: Caller, again: Caller | null): boolean {
   return again !== null && accountOf(again) === accountOf(caller) && sameRights(again, caller);
 }
 
-function sameRights(user: Pick<User, 'role' | 'layers'>, caller: Caller): boolean {
-  return user.role === caller.role && JSON.stringify(user.layers) === JSON.stringify(caller.layers);
+type Rights = Pick<Caller, 'role' | 'layers'> & { readonly areas?: readonly string[] | null };
+
+function sameRights(user: Rights, caller: Caller): boolean {
+  const scopeOf = ({ layers, areas }: Rights) => JSON.stringify([layers, areas ?? null]);
+  return user.role === caller.role && scopeOf(user) === scopeOf(caller);
 }
 
 /** The content of an `Authorization` header; null: an unknown form. */

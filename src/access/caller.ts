@@ -4,6 +4,8 @@ export interface Caller {
   readonly role: Role;
   /** Patterns of the layers the caller may work on; `*` matches any text. */
   readonly layers: readonly string[];
+  /** Names of the areas in which the caller sees closed layers; everywhere when absent. */
+  readonly areas?: readonly string[];
   /** How the caller has shown who it is; `machine`: by being on this one, where there are no accounts. */
   readonly via: Via;
   /** Of a token: the user who created it. */

@@ -44,6 +44,7 @@ export async function ensureAdministrator(
     password: stored,
     role: 'admin',
     layers: ['*'],
+    areas: null,
     passwordIsInitial: given === null,
   });
   if (given !== null) return null;

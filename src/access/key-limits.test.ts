@@ -8,6 +8,7 @@ import type { ReaderKeyDraft } from './reader-key.ts';
 const DRAFT: ReaderKeyDraft = {
   name: 'portal',
   layers: ['*'],
+  areas: null,
   origins: null,
   ratePerSecond: null,
   requestsPerDay: null,

@@ -52,20 +52,28 @@ function createAccountService({ users, hasher, passwordFile }: AccountServiceDep
     list: users.list,
     find: (name: string): Promise<User | null> => users.find(name),
 
-    async add({ name, password, role, layers }: UserDraft): Promise<User> {
-      checkAccount({ name, role, layers });
+    async add({ name, password, role, layers, areas = null }: UserDraft): Promise<User> {
+      checkAccount({ name, role, layers, areas });
       checkPassword(password, name);
       const stored = await hasher.hash(password);
-      return users.add({ name, password: stored, role, layers, passwordIsInitial: false });
+      return users.add({ name, password: stored, role, layers, areas, passwordIsInitial: false });
     },
 
     /** Ends the user's sessions. `known`: as in the store. */
-    async change(name: string, { password, role, layers }: UserChanges, known?: User): Promise<Change<User>> {
+    async change(
+      name: string,
+      { password, role, layers, areas }: UserChanges,
+      known?: User,
+    ): Promise<Change<User>> {
       if (role !== undefined) checkRole(role);
       if (layers !== undefined) checkLayerPatterns(layers);
       if (password !== undefined) checkPassword(password, name);
       const stored = password === undefined ? undefined : await hasher.hash(password);
-      const change = await users.change(name, omitUndefined({ password: stored, role, layers }), known);
+      const change = await users.change(
+        name,
+        omitUndefined({ password: stored, role, layers, areas }),
+        known,
+      );
       if (stored !== undefined) await forgetInitialPasswordOf(name);
       return change;
     },

@@ -50,9 +50,11 @@ export function openReaderKeys({ database, throttle, clock, log }: ReaderKeysOpt
     const kept = complete ? null : await store.ids();
     const removed = kept ? [...ring.ids].filter((id) => !kept.has(id)) : [];
     if (added.length + removed.length === 0) return;
-    const held = added.map(({ id, hash, layers, origins, ratePerSecond, requestsPerDay, expiresAt }) => {
-      return { id, hash, layers, origins, ratePerSecond, requestsPerDay, expiresAt };
-    });
+    const held = added.map(
+      ({ id, hash, layers, areas, origins, ratePerSecond, requestsPerDay, expiresAt }) => {
+        return { id, hash, layers, areas, origins, ratePerSecond, requestsPerDay, expiresAt };
+      },
+    );
     for (const { id, name } of added) names.set(id, name);
     for (const id of removed) for (const known of [names, totals, unsaved]) known.delete(id);
     ring.change({ added: held, removed });

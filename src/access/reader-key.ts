@@ -1,7 +1,7 @@
 import { invalid } from '../domain/errors.ts';
 import { createSecret } from './api-token.ts';
 import { matchesPattern } from './caller.ts';
-import { checkLayerPatterns } from './user.ts';
+import { checkAreas, checkLayerPatterns } from './user.ts';
 
 /** Lets a map client read some layers, closed ones included. It gives no administrative right. */
 export interface ReaderKey {
@@ -9,6 +9,8 @@ export interface ReaderKey {
   readonly name: string;
   /** Patterns of layer names; `*` matches any text. */
   readonly layers: readonly string[];
+  /** Names of the areas that it shows; null: everywhere. */
+  readonly areas: readonly string[] | null;
   /** Null: any. */
   readonly origins: readonly string[] | null;
   /** Null: no limit. */
@@ -27,7 +29,10 @@ export type ReaderKeyDraft = Omit<ReaderKey, 'id' | 'createdAt' | 'lastUsedAt' |
 
 /** A key as every process needs it. */
 export interface HeldKey
-  extends Pick<ReaderKey, 'id' | 'layers' | 'origins' | 'ratePerSecond' | 'requestsPerDay' | 'expiresAt'> {
+  extends Pick<
+    ReaderKey,
+    'id' | 'layers' | 'areas' | 'origins' | 'ratePerSecond' | 'requestsPerDay' | 'expiresAt'
+  > {
   /** SHA-256 of the secret, hexadecimal. */
   readonly hash: string;
 }
@@ -55,11 +60,12 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 /** Throws `request-invalid`. */
 export function checkReaderKey(draft: ReaderKeyDraft, now: number): void {
-  const { name, layers, origins, ratePerSecond, requestsPerDay, expiresAt } = draft;
+  const { name, layers, areas, origins, ratePerSecond, requestsPerDay, expiresAt } = draft;
   if (name.trim() === '' || name.length > MAX_NAME_LENGTH || CONTROLS.test(name)) {
     throw invalid(`name must have 1 to ${MAX_NAME_LENGTH} characters on one line.`);
   }
   checkLayerPatterns(layers);
+  if (areas !== null) checkAreas(areas);
   if (origins !== null) checkOrigins(origins);
   checkLimit('ratePerSecond', ratePerSecond);
   checkLimit('requestsPerDay', requestsPerDay);

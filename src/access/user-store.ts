@@ -10,8 +10,11 @@ export interface StoredUser extends User {
   readonly password: string;
 }
 
-export type NewUser = Pick<StoredUser, 'name' | 'password' | 'role' | 'layers' | 'passwordIsInitial'>;
-export type StoredChanges = Partial<Pick<StoredUser, 'password' | 'role' | 'layers'>>;
+export type NewUser = Pick<
+  StoredUser,
+  'name' | 'password' | 'role' | 'layers' | 'areas' | 'passwordIsInitial'
+>;
+export type StoredChanges = Partial<Pick<StoredUser, 'password' | 'role' | 'layers' | 'areas'>>;
 
 export interface Change<Thing> {
   readonly before: Thing;
@@ -59,8 +62,9 @@ export function createUserStore(database: Database, clock: Clock) {
       database.transaction(LOCK, async (query) => {
         const before = await existing(query, name);
         if (known && known.changedAt !== before.changedAt) throw changedMeanwhile(name);
-        const { role = before.role, layers = before.layers } = changes;
-        if (changes.role !== undefined || changes.layers !== undefined) checkScope({ role, layers });
+        const { role = before.role, layers = before.layers, areas = before.areas } = changes;
+        if (changes.password === undefined || Object.keys(changes).length > 1)
+          checkScope({ role, layers, areas });
         const demoted = role !== 'admin' && before.role === 'admin';
         if (demoted) await keepAnAdministrator(query, before);
         if (demoted) await revokeTokens(query, name);
@@ -146,6 +150,7 @@ async function insert(query: Statements, user: NewUser, now: number): Promise<Us
     password: user.password,
     role: user.role,
     layers: JSON.stringify(user.layers),
+    areas: user.areas && JSON.stringify(user.areas),
     password_initial: user.passwordIsInitial ? 1 : 0,
     created_at: now,
     changed_at: now,
@@ -154,12 +159,13 @@ async function insert(query: Statements, user: NewUser, now: number): Promise<Us
   return userOf(row);
 }
 
-function rowChanges({ password, role, layers }: StoredChanges, now: number): Partial<Schema['users']> {
+function rowChanges({ password, role, layers, areas }: StoredChanges, now: number): Partial<Schema['users']> {
   return {
     changed_at: now,
     ...(password !== undefined && { password, password_initial: 0 }),
     ...(role !== undefined && { role }),
     ...(layers !== undefined && { layers: JSON.stringify(layers) }),
+    ...(areas !== undefined && { areas: areas && JSON.stringify(areas) }),
   };
 }
 
@@ -168,6 +174,7 @@ function userOf(row: Schema['users']): User {
     name: row.name,
     role: row.role as Role,
     layers: JSON.parse(row.layers) as string[],
+    areas: row.areas === null ? null : (JSON.parse(row.areas) as string[]),
     passwordIsInitial: row.password_initial === 1,
     createdAt: row.created_at,
     changedAt: row.changed_at,

@@ -1,20 +1,24 @@
-import { randomUUID } from 'node:crypto';
+import type { AuditLog } from '../access/audit-log.ts';
+import { openDeclarations } from '../catalog/open-declarations.ts';
+import { createTimeStore } from '../catalog/time-lists.ts';
+import { openAreaWatch } from '../changes/open-area-watch.ts';
+import { openChanges } from '../changes/open-changes.ts';
 import type { NodeRole } from '../cluster/node-registry.ts';
 import type { Settings } from '../config/settings.ts';
-import { openDatabase } from '../db/open-database.ts';
-import { ProcessFeed } from '../db/process-feed.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
-import { followNodes, joinNodes } from './join-nodes.ts';
-import { openDeclarations } from './open-declarations.ts';
-import { openEditing } from './open-editing.ts';
-import { openNodeServices } from './open-node-services.ts';
-import { databaseOf } from './open-tile-services.ts';
+import { openEditing } from './config-file.ts';
+import { CATALOG, followOthers, joinNodes } from './membership.ts';
+import { openProcess } from './open-process.ts';
+import { openServices } from './open-services.ts';
 import { openWork } from './open-work.ts';
-import { openAlone, type ServerEnv } from './open-workers.ts';
+import { openAlone, type ServerEnv } from './parent.ts';
+
+export type Node = Awaited<ReturnType<typeof openNode>>;
 
 /**
- * The parts of a node, with or without HTTP: its place among the nodes, what makes and keeps tiles, what is
- * declared, the work on tiles, and changes of what is declared. Each part knows the ones before it.
+ * A node, with or without HTTP, is one record of opened parts: its place among the nodes, what makes and keeps tiles, what
+ * is declared, the work on tiles, and changes of what is declared. Each part knows the ones before it; `open` closes them
+ * in reverse order.
  */
 export async function openNode(
   settings: Settings,
@@ -22,58 +26,52 @@ export async function openNode(
   roles: readonly NodeRole[],
   open: ClosingStack,
 ) {
-  const { clock, log } = env;
-  const { data } = settings;
-  const instance = randomUUID();
   const several = env.supervisor !== undefined;
   const supervisor = env.supervisor ?? (await openAlone(settings, env, open));
   const isFirst = supervisor?.first ?? true;
-  const feed = supervisor
-    ? open.use(new ProcessFeed({ data, instance, onSilent: supervisor.end, clock, log }))
-    : null;
-  const location = databaseOf(settings);
-  const database = open.use(await openDatabase({ location, feed, shared: several, clock, log }));
-  const tools = { instance, feed, several, clock, log };
-  const membership = await joinNodes(settings, database, roles, tools, open);
-  const services = await openNodeServices(settings, database, membership, 'serve', env, open);
-  const declarations = await openDeclarations(services, { clock, feed });
-  const stores = services.catalog.stores();
-  const { pipeline, events } = services;
-  const { peers } = membership;
-  const refreshCatalog = declarations.refresh;
-  const following = await followNodes(
-    { stores, pipeline, events, peers, refreshCatalog, feed, several },
-    open,
-  );
-  const parts = { ...env, services, membership, declarations, following, supervisor, isFirst };
-  const { notifier, applyChanges, times, replaced, flush, exporter, ...work } = await openWork(
-    settings,
-    parts,
-    open,
-  );
-  const { editor, fileTaker, service } = await openEditing(settings, { ...parts, work });
-  return {
-    ...membership,
-    supervisor,
-    services,
-    stores,
-    pipeline: following.pipeline,
-    followKeys: following.followKeys,
-    flush,
-    replaced,
-    notifier,
-    applyChanges,
-    times,
-    fileTaker,
-    parts: {
-      ...work,
-      catalog: services.catalog,
-      pipeline: following.pipeline,
-      areas: settings.areas,
-      groups: settings.groups,
-      editor,
-      exports: exporter,
-      service,
-    },
+  const how = { onSilent: supervisor?.end ?? null, several, shared: several };
+  const parts = await openProcess(settings, env, how, open);
+  const membership = await joinNodes(parts, roles);
+  const services = await openServices(parts, membership, 'serve');
+  const announceHere = async () => void (await parts.feed?.ask(CATALOG));
+  const announce = async () => {
+    await announceHere();
+    await membership.peers?.waitForAllNodes();
   };
+  const declarations = await openDeclarations({ ...parts, ...services, announceHere, announce });
+  const opened = { ...parts, ...membership, ...services, ...declarations, supervisor, isFirst };
+  const following = await followOthers(opened, declarations.refreshCatalog);
+  const node = { ...opened, ...following, ...(env.forkWorker && { forkWorker: env.forkWorker }) };
+  const refreshAll = async () => {
+    await declarations.refreshCatalog();
+    await membership.peers?.waitForAllNodes();
+  };
+  const work = await openWork(node, createTimeStore(services.entries, refreshAll));
+  const { readAreas: areas } = services;
+  open.use(openAreaWatch({ ...node, areas, apply: work.applyChanges, announce: refreshAll }));
+  return { ...node, ...work, ...(await openEditing({ ...node, ...work, announce })) };
+}
+
+/** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */
+export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record'>) {
+  const { settings, declared, upstreams, open } = node;
+  return open.use(
+    await openChanges({
+      ...node,
+      feeds: settings.changes,
+      withFeeds: () => declared.withFeeds(),
+      keepTimes: ({ layers: [layer], parameter, origin }, values) =>
+        node.times.setList(layer, parameter, origin, values),
+      apply: node.applyChanges,
+      audit: ({ feed, ...entry }) => {
+        const name = `feed:${feed}`;
+        const ended = { phase: 'ended', action: 'change', outcome: 'done' } as const;
+        return audit.record({ ...ended, actor: name, account: name, target: name, ...entry });
+      },
+      fetchDocument: async (url, validator, signal) => {
+        const response = await upstreams.get({ url, validator, signal, priority: 'task' });
+        return response.status === 304 ? null : response;
+      },
+    }),
+  );
 }

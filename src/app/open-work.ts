@@ -1,15 +1,21 @@
-import { mkdir } from 'node:fs/promises';
-import { createTimeStore } from '../catalog/time-lists.ts';
+import type { Declarations } from '../catalog/open-declarations.ts';
+import type { TimeStore } from '../catalog/time-lists.ts';
 import { createChangeApplier } from '../changes/apply-changes.ts';
+import { openOutgoing } from '../changes/deliveries/open-outgoing.ts';
 import { releaseShares } from '../cluster/host-shares.ts';
-import type { Settings } from '../config/settings.ts';
+import { readVersion } from '../config/environment.ts';
+import { exportNode, keepsInMemory, taskSettings } from '../config/node-settings.ts';
 import { GONE, type GoneProcess } from '../db/process-feed.ts';
-import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import { openQuotaService } from '../quota/quota-service.ts';
 import { MARKS_RAISED, openCleaner } from '../removal/cleaner.ts';
+import { createTileRefresh } from '../removal/refresh-tile.ts';
 import { createRemovals } from '../removal/removals.ts';
 import { openWindowKeeper } from '../removal/window-keeper.ts';
+import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
+import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
+import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
+import { createExporter } from '../tasks/exporter.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';
 import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts';
@@ -17,155 +23,142 @@ import { createSelectionWork } from '../tasks/selection-work.ts';
 import { createLeaseStore } from '../tasks/store/lease-store.ts';
 import { createTaskStore } from '../tasks/store/task-store.ts';
 import { openTimeSeeder } from '../tasks/time-seeds.ts';
-import { createExporter, exportFolder } from './exporter.ts';
-import type { Following, Membership } from './join-nodes.ts';
-import { keepsInMemory, taskSettings } from './node-settings.ts';
-import type { Declarations } from './open-declarations.ts';
-import type { NodeServices } from './open-node-services.ts';
-import { openOutgoing } from './open-outgoing.ts';
-import type { ServerEnv, Supervisor } from './open-workers.ts';
+import type { followOthers, Membership } from './membership.ts';
+import type { ProcessParts } from './open-process.ts';
+import type { Services } from './open-services.ts';
+import type { ServerEnv, Supervisor } from './parent.ts';
 
-interface WorkParts extends Omit<ServerEnv, 'supervisor'> {
+/** A node before it has work. */
+export interface NodeParts
+  extends ProcessParts,
+    Membership,
+    Services,
+    Declarations,
+    Awaited<ReturnType<typeof followOthers>>,
+    Pick<ServerEnv, 'forkWorker'> {
   /** Null: there are no other processes. */
   readonly supervisor: Supervisor | null;
   /** Whether no other process of this server was running before. */
   readonly isFirst: boolean;
-  readonly services: NodeServices;
-  readonly membership: Membership;
-  readonly declarations: Declarations;
-  readonly following: Following;
 }
 
 /** Milliseconds between looks for files of exports that a crash has left. */
 const TIDY_INTERVAL = 3_600_000;
+/** Of a purge or notification, milliseconds. */
+const SEND_TIMEOUT_MS = 10_000;
+/** RFC 9110, 15.3. */
+const SUCCESS = Array.from({ length: 99 }, (_, index) => 201 + index);
 
 export type Work = Awaited<ReturnType<typeof openWork>>;
 
-export async function openWork(settings: Settings, parts: WorkParts, open: ClosingStack) {
-  const { services, membership, declarations, following, clock, random, log } = parts;
-  const { database, catalog, events, limiter, parameters, parameterSets } = services;
-  const { lead } = membership;
-  const { pipeline } = following;
+/** What is done with tiles: removed, made, exported and evicted, by requests, tasks and schedules, and reported. */
+export async function openWork(node: NodeParts, times: TimeStore) {
+  const { settings, open, catalog, limiter, clock, log } = node;
   const stores = catalog.stores();
-  const obeyed = () => following.flush();
-  const outgoing = openOutgoing(settings, { services, lead, obeyed, clock, log }, open);
-  const { deliveries } = outgoing;
-  const forgottenByAll = () => deliveries.flush();
-  const tasksStored = createTaskStore(database);
-  const { records } = declarations;
-  const declaredByAll = async () => {
-    await declarations.refresh();
-    await membership.peers?.waitForAllNodes();
-  };
-  const times = createTimeStore(declarations.entries, declaredByAll);
-  const removals = createRemovals({
-    catalog,
-    pipeline,
-    events,
-    obeyedByAll: forgottenByAll,
-    async outdateFormer(layers) {
-      if (await records.outdateFormer(layers)) await declaredByAll();
-    },
-    // The cleaner also looks from time to time.
-    raised: () => void database.notify(MARKS_RAISED).catch(() => {}),
-    clock,
-  });
-  open.use(
-    openCleaner({
-      catalog,
-      database,
-      lead,
-      marksOfTasks: () => tasksStored.marksRaised(),
-      dropUnreachable: records.collectAll,
-      clock,
-      log,
-    }),
-  );
-  open.use(openWindowKeeper({ catalog, parameters, removals, lead, clock, log }));
-  const flush = () => deliveries.flush();
-  await declarations.outdate(declarations.redeclared);
-  const exporter = await openExporter(settings, parts, open);
-  const { onFull, scheduleFailed } = outgoing;
-  const quota = open.use(
-    await openQuotaService({ database, stores, parameters, events, lead, onFull, clock, log }),
-  );
+  const { deliveries, notifier, ...outgoing } = openReports(node);
+  const { flush } = deliveries;
+  const removals = openRemovals(node, flush);
+  await node.outdate(node.redeclared);
+  const exporter = createExporter({ ...node, data: settings.data, node: exportNode(settings) });
+  const failure = 'files of former exports could not be removed';
+  open.use(openRepeater(exporter.tidy, { clock, log, pause: TIDY_INTERVAL, failure }));
+  const quota = open.use(await openQuotaService({ ...node, stores, onFull: outgoing.onFull }));
   const tasks = open.use(
     await openTaskService({
-      database,
-      catalog,
-      pipeline,
+      ...node,
       removals,
       exporter,
       settings: taskSettings(settings),
-      lead,
-      startWorkers: startWorkersOf(settings, parts),
-      adopts: parts.isFirst && settings.database === null,
-      parameterSets,
+      startWorkers: startWorkersOf(node),
+      adopts: node.isFirst && settings.database === null,
       usedPages: (set) => quota.usedPages(set),
-      clock,
-      random,
-      log,
     }),
   );
-  freeWhatTheGoneHeld(parts);
-  await outgoing.watch(tasks, stores, limiter.report);
-  const selections = createSelectionWork({
-    catalog,
-    parameters,
-    removals,
-    tasks,
-    clock,
-  });
-  const applier = createChangeApplier({ catalog, removals, renew: selections.renew });
-  const schedules = open.use(
-    await openScheduleService({
-      database,
-      tasks,
-      selections,
-      declared: settings.schedules,
-      lead,
-      onFailed: scheduleFailed,
-      clock,
-      log,
-    }),
-  );
-  const layers = () => declarations.declared.withFeeds();
-  open.use(openTimeSeeder({ catalog, layers, store: times, tasks, lead, clock, log }));
+  freeWhatTheGoneHeld(node);
+  const receivers = hostsNamedIn(settings.notify.map(({ url }) => url));
+  await outgoing.watch({ tasks, stores, hosts: limiter.report, receivers });
+  const selections = createSelectionWork({ ...node, removals, tasks });
+  const declared = settings.schedules;
+  const onFailed = outgoing.scheduleFailed;
+  const schedules = open.use(await openScheduleService({ ...node, tasks, selections, declared, onFailed }));
+  open.use(openTimeSeeder({ ...node, layers: () => node.declared.withFeeds(), store: times, tasks }));
   return {
     tasks,
     times,
     schedules,
-    massTruncation: createMassTruncation({ catalog, parameters, removals, tasks }),
+    massTruncation: createMassTruncation({ ...node, removals, tasks }),
     selections,
     quota,
-    exporter,
+    exports: exporter,
     deliveries,
-    notifier: outgoing.notifier,
-    applyChanges: applier.apply,
-    replaced: removals.replaced,
+    notifier,
+    applyChanges: createChangeApplier({ catalog, removals, renew: selections.renew }).apply,
+    refresh: createTileRefresh({ ...node, removals, flush }),
+    /** Resolves when all processes and nodes obey earlier changes, and what is to be purged is recorded. */
     flush,
   };
 }
 
-async function openExporter(settings: Settings, { services, clock, log }: WorkParts, open: ClosingStack) {
-  await mkdir(exportFolder(settings), { recursive: true });
-  const exporter = createExporter({ settings, ...services, log });
-  const failure = 'files of former exports could not be removed';
-  open.use(openRepeater(exporter.tidy, { clock, log, pause: TIDY_INTERVAL, failure }));
-  return exporter;
+/** Purges and notifications. Their hosts have the limits of all hosts; only they may be in a private network by being named here. */
+function openReports({ settings, limiter, obeyed, open, ...node }: NodeParts) {
+  const { purge, notify, upstreams, proxies, server } = settings;
+  const client = open.use(
+    openUpstreamClient({
+      userAgent: `Tilewarden/${readVersion()}`,
+      upstreams,
+      configuredHosts: hostsNamedIn([...purge, ...notify].map(({ url }) => url)),
+      proxies,
+      limiter,
+      clock: node.clock,
+      log: node.log,
+    }),
+  );
+  const limits = {
+    priority: 'interactive',
+    timeoutMs: SEND_TIMEOUT_MS,
+    alsoAccept: SUCCESS,
+    packed: true,
+  } as const;
+  return openOutgoing(
+    {
+      ...node,
+      ...{ purge, notify, obeyed, surrogateKeys: server.surrogateKeys },
+      send: async (request, signal) => void (await client.get({ ...request, ...limits, signal })),
+      tryHost: (url) => limiter.tryNow(hostAndPort(url)),
+    },
+    open,
+  );
+}
+
+function openRemovals(node: NodeParts, obeyedByAll: () => Promise<void>) {
+  const { database, records, peers, open } = node;
+  const removals = createRemovals({
+    ...node,
+    obeyedByAll,
+    async outdateFormer(layers) {
+      if (!(await records.outdateFormer(layers))) return;
+      await node.refreshCatalog();
+      await peers?.waitForAllNodes();
+    },
+    // The cleaner also looks from time to time.
+    raised: () => void database.notify(MARKS_RAISED).catch(() => {}),
+  });
+  const marksOfTasks = () => createTaskStore(database).marksRaised();
+  open.use(openCleaner({ ...node, marksOfTasks, dropUnreachable: records.collectAll }));
+  open.use(openWindowKeeper({ ...node, removals }));
+  return removals;
 }
 
 /** Undefined: tasks run in this process. */
-function startWorkersOf(settings: Settings, { supervisor, forkWorker }: WorkParts): (() => void) | undefined {
+function startWorkersOf({ settings, supervisor, forkWorker }: NodeParts): (() => void) | undefined {
   if (supervisor) return supervisor.startWorkers;
   return forkWorker && !keepsInMemory(settings) ? () => {} : undefined;
 }
 
 /** Pieces of tasks and places of hosts that a process had when it died go to the others. */
-function freeWhatTheGoneHeld({ membership, services, clock, random, log }: WorkParts): void {
-  const { database, divided } = services;
-  const leases = createLeaseStore({ database, clock, random });
-  membership.feed?.on(GONE, async (gone) => {
+function freeWhatTheGoneHeld({ feed, divided, log, ...node }: NodeParts): void {
+  const leases = createLeaseStore(node);
+  feed?.on(GONE, async (gone) => {
     const { instance: owner, crashed } = gone as GoneProcess;
     try {
       if (divided) await releaseShares(divided, owner);

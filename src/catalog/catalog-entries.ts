@@ -8,8 +8,11 @@ import { type Random, systemRandom } from '../lib/random.ts';
 import { isRecord } from '../lib/value-path.ts';
 
 export type EntryKind = 'layer' | 'grid-set';
-/** There is one `service`; by layer: `tiles` are the records of `incarnations.ts`, the others those of `time-lists.ts`. */
-type KeptKind = EntryKind | 'service' | 'tiles' | 'times' | 'seeded-times';
+/**
+ * There is one `service`; `area` is a shape that was read. By layer: `tiles` are the records of `incarnations.ts`, `times` and
+ * `seeded-times` those of `time-lists.ts`.
+ */
+type KeptKind = EntryKind | 'service' | 'tiles' | 'area' | 'times' | 'seeded-times';
 
 /** Leftovers of a removed layer: tasks and schedules up to these ids. */
 export interface Leftovers {
@@ -195,7 +198,10 @@ export type ServiceSettings = Awaited<ReturnType<typeof openServiceSettings>>;
 
 const PLACE = { kind: 'service', name: 'global' } as const;
 
-export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 'put'>) {
+export async function openServiceSettings(
+  entries: Pick<CatalogEntries, 'get' | 'put'>,
+  announce: () => Promise<void> = async () => {},
+) {
   const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document);
   let current = await read();
   return {
@@ -206,11 +212,12 @@ export async function openServiceSettings(entries: Pick<CatalogEntries, 'get' | 
     get current(): ServiceDocument {
       return current;
     },
-    /** Durable when it returns. */
+    /** Durable, and announced, when it returns. */
     async change(change: Partial<ServiceDocument>, by: string): Promise<void> {
       const document = { ...current, ...change };
       await entries.put({ ...PLACE, document, changedBy: by });
       current = document;
+      await announce();
     },
   };
 }

@@ -2,6 +2,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isRecord } from '../lib/value-path.ts';
+import { sameAreas } from './areas.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry } from './catalog-entries.ts';
 import type { TileRecord } from './incarnations.ts';
@@ -26,6 +27,8 @@ interface DeclaredEntriesOptions<Source> {
   readonly catalog: ChangeableCatalog<Source>;
   /** Called when there is a document to read. */
   readonly reader: () => Promise<Reader<Source>>;
+  /** The shape of an area was read. */
+  readonly takeArea?: (name: string, document: unknown) => Promise<void>;
   readonly log: Logger;
 }
 
@@ -77,16 +80,32 @@ export class DeclaredEntries<Source> {
     const { catalog } = this.#options;
     const former = this.#fixedLayers;
     const changed = differing(this.#fixedGridSets, gridSets);
-    const fresh = layers.filter(
-      ({ name, document }) => !former.has(name) || !isSame(catalog.declaration(name)?.document, document),
-    );
+    const fresh = layers.filter(({ name, document, areas }) => {
+      const before = former.has(name) ? catalog.declaration(name) : null;
+      return !before || !isSame(before.document, document) || !sameAreas(before.areas, areas);
+    });
     this.#fixedLayers = new Set(layers.map(({ name }) => name));
     this.#fixedGridSets = gridSets;
     if (changed.length > 0) this.#setGridSets();
     for (const layer of fresh) catalog.setLayer(layer.name, () => layer);
     const gone = [...former].filter((name) => !this.#fixedLayers.has(name));
     for (const name of gone) this.#setLayer(name);
-    return [...changed, ...fresh.map(({ name }) => name), ...gone];
+    const clipped = this.#clippedOtherwise();
+    for (const name of clipped) this.#setLayer(name);
+    return [...changed, ...fresh.map(({ name }) => name), ...gone, ...clipped];
+  }
+
+  /** Layers of the database whose areas are not as they were. */
+  #clippedOtherwise(): readonly string[] {
+    const { catalog } = this.#options;
+    const others = [...this.#documents].filter(([name]) => !this.#fixedLayers.has(name));
+    return others
+      .filter(([name, document]) => {
+        const before = catalog.declaration(name)?.areas;
+        const now = before && this.#attempt(name, () => this.#reader?.layer(document, catalog))?.areas;
+        return before && now && !sameAreas(before, now);
+      })
+      .map(([name]) => name);
   }
 
   /** Applies every change that was durable before the call; returns whether there was any. */
@@ -102,6 +121,8 @@ export class DeclaredEntries<Source> {
       if (entries.some(({ kind }) => kind === 'layer' || kind === 'grid-set'))
         this.#reader ??= await this.#options.reader();
       this.#takeGridSets(entries.filter(({ kind }) => kind === 'grid-set'));
+      for (const { kind, name, document } of entries)
+        if (kind === 'area') await this.#options.takeArea?.(name, document);
       for (const entry of entries) if (entry.kind === 'layer') this.#takeLayer(entry);
       for (const entry of entries) await this.#takeState(entry);
       this.#seen = entries.at(-1)?.version ?? this.#seen;

@@ -1,10 +1,17 @@
-import { type Database, type Lead, leadAlone } from '../db/database.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Database, Lead } from '../db/database.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { ChangeApplier } from './apply-changes.ts';
-import type { FeedState, FeedStatus } from './change.ts';
+import type { FeedStatus } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
-import { type AuditChange, createFeedIntake, createFeedState } from './feed-intake.ts';
+import type { Notifier } from './deliveries/notifier.ts';
+import {
+  type AuditChange,
+  createFeedIntake,
+  createFeedState,
+  type FeedIntakeOptions,
+} from './feed-intake.ts';
 import { createFeedStore } from './feed-store.ts';
 import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
 import { follow, type PolledFeed, type PolledFeedTools } from './feeds/polled-feed.ts';
@@ -12,25 +19,21 @@ import { createPostgresFeed } from './feeds/postgres-feed.ts';
 import { createTileListFeed } from './feeds/tile-list-feed.ts';
 import { createTimesFeed, type TimesFeedOptions, type TimesFeedSettings } from './feeds/times-feed.ts';
 import { createWebhookFeed, type WebhookFeed } from './feeds/webhook-feed.ts';
+import { feedsOfLayer, timesFeedsOf } from './layer-feeds.ts';
 import { replayChanges } from './replay-changes.ts';
 
 interface ChangesOptions extends Env {
   readonly feeds: readonly ChangeFeedSettings[];
-  /** Those that layers have of their own now. */
-  readonly layerFeeds?: () => readonly AnyFeed[];
-  /** Rises when they may have changed. */
-  readonly layersVersion?: () => number;
+  readonly catalog: Pick<Catalog, 'layer' | 'version' | 'declaration'>;
+  /** Names of layers that have feeds of their own. */
+  readonly withFeeds: () => Iterable<string>;
   readonly database: Database;
-  readonly isDeclared: (layer: string) => boolean;
   readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
   readonly fetchDocument: FetchDocument;
-  readonly times: TimesFeedOptions;
-  readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;
-  /** `message` null: all layers of the feed are declared again. */
-  readonly layersMissing?: (feed: string, message: string | null) => void;
-  /** Alone when left out. */
-  readonly lead?: Lead;
+  readonly keepTimes: TimesFeedOptions['keep'];
+  readonly notifier: Pick<Notifier, 'changeFeed'>;
+  readonly lead: Lead;
 }
 
 export type ChangesService = Awaited<ReturnType<typeof openChanges>>;
@@ -47,7 +50,8 @@ interface RunningFeed {
 
 /** The feeds of data changes. A feed that names a layer that is not declared is failing, and still serves the others. */
 export async function openChanges(options: ChangesOptions) {
-  const { database, lead = leadAlone, clock, log, layerFeeds = () => [], layersVersion = () => 0 } = options;
+  const { database, catalog, notifier, lead, clock, log } = options;
+  const isDeclared = (layer: string) => catalog.layer(layer) !== null;
   const store = createFeedStore(database, clock);
   const webhooks = new Map<string, WebhookFeed>();
   const configured: RunningFeed[] = [];
@@ -59,23 +63,33 @@ export async function openChanges(options: ChangesOptions) {
 
   function reportMissingLayers(): void {
     for (const feed of options.feeds) {
-      const fault = faultOf(feed, options.isDeclared);
+      const fault = faultOf(feed, isDeclared);
       if (fault === (faults.get(feed.name) ?? null)) continue;
       faults.set(feed.name, fault);
-      options.layersMissing?.(feed.name, fault);
+      notifier.changeFeed(feed.name, fault, 'layers');
       if (fault !== null) log.warn({ feed: feed.name, reason: fault }, 'the change feed is failing');
     }
   }
 
+  async function dimensionValues(layer: string, dimension: string, signal: AbortSignal) {
+    const read = catalog.layer(layer)?.source().dimensionValues;
+    if (!read) throw new Error(`The source of layer ${layer} lists no dimensions.`);
+    return read(dimension, signal);
+  }
+
   async function start(feed: AnyFeed): Promise<RunningFeed> {
     await store.prepare([feed.name]);
+    const shown: Pick<FeedIntakeOptions, 'store' | 'stateChanged'> = {
+      store,
+      stateChanged: (name, state, message) => notifier.changeFeed(name, state === 'ok' ? null : message),
+    };
     if (feed.type === 'times') {
-      const times = createTimesFeed(feed, options.times, { store, clock });
-      const intake = createFeedState(feed.name, { ...options, store });
+      const times = createTimesFeed(feed, { dimensionValues, keep: options.keepTimes }, { store, clock });
+      const intake = createFeedState(feed.name, { ...shown, log });
       const { close } = lead((signal) => follow(times, { intake, log }, signal));
       return { feed, close };
     }
-    const intake = createFeedIntake(feed, { ...options, store });
+    const intake = createFeedIntake(feed, { ...options, ...shown });
     const tools = { intake, store, clock, log };
     if (feed.type === 'webhook') {
       const webhook = createWebhookFeed(feed, tools);
@@ -88,11 +102,16 @@ export async function openChanges(options: ChangesOptions) {
   }
 
   async function followLayers(): Promise<void> {
-    const version = layersVersion();
+    const { version } = catalog;
     if (version === seen) return;
     reportMissingLayers();
     const taken = new Set(options.feeds.map(({ name }) => name));
-    const current = new Map(layerFeeds().map((feed) => [JSON.stringify(feed), feed]));
+    const feeds = [...options.withFeeds()].flatMap((name): readonly AnyFeed[] => {
+      const bound = catalog.layer(name);
+      const declared = catalog.declaration(name);
+      return bound && declared ? [...feedsOfLayer(bound.layer), ...timesFeedsOf(name, declared)] : [];
+    });
+    const current = new Map(feeds.map((feed) => [JSON.stringify(feed), feed]));
     for (const [key, running] of ofLayers) {
       if (current.has(key)) continue;
       ofLayers.delete(key);
@@ -131,7 +150,7 @@ export async function openChanges(options: ChangesOptions) {
       return feeds.map((feed) => {
         const { name, type, layers, action } = feed;
         const row = rows.get(name);
-        const fault = faultOf(feed, options.isDeclared);
+        const fault = faultOf(feed, isDeclared);
         return {
           name,
           type,

@@ -1,5 +1,5 @@
 /** Counts the requested pages in an access log. The server resolves addresses to tiles. */
-import type { ApiResponse } from '../app/api-response.ts';
+import type { ApiResponse } from '../app.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { answeredRequests } from './access-log.ts';
 import { readResponse, type ServerClient } from './server-client.ts';

@@ -17,7 +17,7 @@ import { columns } from './format.ts';
 import { momentIn } from './moment.ts';
 import { PRIVATE_FILES } from './process-setup.ts';
 
-type Accounts = Awaited<ReturnType<typeof import('../app.ts')['openAccountsApp']>>;
+type Accounts = Awaited<ReturnType<typeof import('../app/offline.ts')['openAccountsApp']>>;
 
 type AccountWork<Result> = (accounts: Accounts) => Promise<Result>;
 
@@ -33,7 +33,7 @@ async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>
   process.umask(PRIVATE_FILES);
   const { settings } = settingsFor(flags);
   const log = createLogger('warn');
-  const { openAccountsApp } = await import('../app.ts');
+  const { openAccountsApp } = await import('../app/offline.ts');
   const accounts = await openAccountsApp(settings, { log, clock: systemClock });
   try {
     return await work(accounts);

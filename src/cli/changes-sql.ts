@@ -1,4 +1,3 @@
-import { changesSql } from '../app/changes-sql.ts';
 import { type Command, flag, misuse } from './command.ts';
 
 export const changesSqlCommand: Command = {
@@ -12,6 +11,7 @@ export const changesSqlCommand: Command = {
   ],
   async run({ source, geometry = 'geom', table = 'public.tile_changes', layer = null }, terminal) {
     if (source === undefined) throw misuse('--source is required: the table whose edits are reported.');
+    const { changesSql } = await import('../app/offline.ts');
     terminal.out(changesSql({ source, geometry, table, layer }));
     return 0;
   },

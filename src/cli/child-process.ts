@@ -34,7 +34,7 @@ async function openWorkProcess({ handover, configFile, flags, startedIn }: Proce
       return current.settings;
     },
   };
-  const { openWorkApp } = await import('../app/open-work-app.ts');
+  const { openWorkApp } = await import('../app/open-worker.ts');
   return openWorkApp(settings, env, process);
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { readClientSettings } from '../config/client-settings.ts';
-import { readEnvironment } from '../config/environment.ts';
+import { readEnvironment, readVersion } from '../config/environment.ts';
 import { readOutboundProxies } from '../config/outbound-proxies.ts';
 import { type Comparison, headerDifferences, VERDICTS } from '../import/compare-responses.ts';
 import { comparisonPage, countOf } from '../import/comparison-page.ts';
@@ -45,7 +45,7 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
     throw new CommandFailure(
       `--requests ${requests} has no answered GET request in Combined Log Format or JSON.`,
     );
-  const { compareServers } = await import('../app/compare-servers.ts');
+  const { compareServers } = await import('../import/compare-servers.ts');
   const interruption = openInterruption();
   const { origin, pathname, username, password } = oldUrl;
   const basic = {
@@ -62,6 +62,7 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
       concurrency,
       keepPictures: page !== undefined,
       proxies: readOutboundProxies(environment),
+      userAgent: `Tilewarden/${readVersion()} (import --compare)`,
       signal: interruption.signal,
       onProgress: progressOn(terminal, addresses.length),
     });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { settingsSchema } from '../config/settings-schema.ts';
-import { parseYamlFile } from '../config/yaml-file.ts';
+import { parseYamlFile } from '../lib/yaml-file.ts';
 import { importCommand } from './import.ts';
 import { runCli } from './run-cli.ts';
 

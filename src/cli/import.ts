@@ -1,14 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
-import type { ImportedSettings } from '../app/import-settings.ts';
-import { readEnvironment } from '../config/environment.ts';
+import { readEnvironment, readVersion } from '../config/environment.ts';
 import { readOutboundProxies } from '../config/outbound-proxies.ts';
 import { revealSecrets } from '../config/secrets.ts';
-import { writeSettingsFile } from '../config/yaml-file.ts';
-import { type ImportFate, type ReportEntry, WHOLE } from '../import/import-report.ts';
+import {
+  completeGroups,
+  type Imported,
+  type ImportFate,
+  type ReportEntry,
+  WHOLE,
+} from '../import/import-report.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { printPath } from '../lib/value-path.ts';
+import { writeSettingsFile } from '../lib/yaml-file.ts';
 import {
   CLIENT_FLAGS,
   type Command,
@@ -50,7 +55,8 @@ export const importCommand: Command = {
     if (source === '') throw misuse('Name a file, a folder or an address to import, or use --compare.');
     checkFlags(flags);
     const parts = args.repeated.get('only') ?? PARTS;
-    const all = await readFrom({ source, seeds }, flags, args.repeated.get('layer') ?? null);
+    const { users = null } = flags;
+    const all = await readImported({ source, users, seeds, only: args.repeated.get('layer') ?? null });
     const imported = partsOf(all, parts);
     terminal.err(reportText(all.report.entries, flags.quiet !== undefined));
     if (imported.layers.length + imported.users.length === 0 && !imported.quota) {
@@ -82,20 +88,40 @@ function checkFlags({ apply: applies, replace, output }: FlagValues): void {
     throw misuse(`${output} already exists; choose another file.`);
 }
 
-async function readFrom(
-  { source, seeds }: { readonly source: string; readonly seeds: string | null },
-  flags: FlagValues,
-  only: readonly string[] | null,
-): Promise<ImportedSettings> {
-  const { importFromAddress, importFromFile } = await import('../app/import-settings.ts');
+type ImportedSettings = Awaited<ReturnType<typeof readImported>>;
+
+interface ImportOrder {
+  readonly source: string;
+  /** The file of users, if elsewhere. */
+  readonly users?: string | null;
+  /** MapProxy's `seed.yaml`, if elsewhere. */
+  readonly seeds?: string | null;
+  /** Names of layers of an address; null: all. */
+  readonly only?: readonly string[] | null;
+}
+
+/** What a configuration file may contain; the report has the rest. */
+export async function readImported(order: ImportOrder) {
+  const { checkImported } = await import('../config/check-imported.ts');
+  const imported = await readFrom(order);
+  const { report } = imported;
+  const { refused, ...usable } = checkImported(imported);
+  for (const { subject, message } of refused) report.about(subject).leftOut(WHOLE, message);
+  const groups = completeGroups(imported.groups ?? [], usable.layers, report);
+  return { quota: null, users: [], areas: [], ...imported, ...usable, groups };
+}
+
+async function readFrom({ source, users = null, seeds = null, only = null }: ImportOrder): Promise<Imported> {
+  const { importFromAddress, importFromFile } = await import('../import/import-from.ts');
   if (!/^https?:\/\//i.test(source)) {
     if (only) throw misuse('--layer requires the address of a service.');
-    return importFromFile(source, flags.users ?? null, seeds);
+    return importFromFile(source, users, seeds);
   }
   if (seeds !== null) throw misuse('SEED.yaml goes only with a mapproxy.yaml.');
   const log = createLogger('error');
   const proxies = readOutboundProxies(readEnvironment());
-  return importFromAddress(source, only, { log, clock: systemClock, proxies });
+  const userAgent = `Tilewarden/${readVersion()}`;
+  return importFromAddress(source, only, { log, clock: systemClock, proxies, userAgent });
 }
 
 function writeYaml(

@@ -46,7 +46,7 @@ export const exportCommand: Command = {
   async run(flags, terminal, args) {
     const [layer = '', target = ''] = args.operands;
     return runLocalJob(flags, terminal, 'to continue', async (settings, { signal, ...tools }) => {
-      const { exportLayer } = await import('../app/export-layer.ts');
+      const { exportLayer } = await import('../app/offline.ts');
       const which = { ...selectedTiles(flags, args), geoJson: selectedArea(flags), layer };
       const job = { ...which, target, signal, onProgress: progressOn(terminal) };
       const { tiles, present, bytes } = await exportLayer(settings, job, tools);
@@ -75,7 +75,7 @@ export const migrateStoreCommand: Command = {
   async run(flags, terminal, { operands: [from = '', to = ''] }) {
     const { layer = null, ...others } = flags;
     return runLocalJob(others, terminal, 'to continue', async (settings, { signal, ...tools }) => {
-      const { migrateStore } = await import('../app/open-cache.ts');
+      const { migrateStore } = await import('../app/offline.ts');
       const order = { from, to, layer, signal, onProgress: progressOn(terminal) };
       const { tiles, bytes, present } = await migrateStore(settings, order, tools);
       const before = present === 0 ? '' : `, ${countOf(present)} of them were there already`;
@@ -92,7 +92,7 @@ export const rebuildIndexCommand: Command = {
   async run({ resume, ...flags }, terminal, { operands: [store = ''] }) {
     const show = progressOn(terminal, 'file');
     return runLocalJob(flags, terminal, 'with --resume to continue', async (settings, tools) => {
-      const { rebuildIndexOf } = await import('../app/open-cache.ts');
+      const { rebuildIndexOf } = await import('../app/offline.ts');
       const { packs, tiles, leftOut } = await rebuildIndexOf(settings, store, {
         ...tools,
         resume: resume !== undefined,
@@ -111,7 +111,7 @@ export const backupCommand: Command = {
   flags: DATA_FLAGS,
   async run(flags, terminal, { operands: [target = ''] }) {
     return runLocalJob(flags, terminal, 'to begin again', async (settings, { signal }) => {
-      const { backUp } = await import('../app/back-up.ts');
+      const { backUp } = await import('../app/offline.ts');
       const { files, bytes } = await backUp(settings, target, signal);
       const database =
         settings.database === null

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../app/api-response.ts';
+import type { ApiResponse } from '../app.ts';
 import { amountOf, bar, countOf, durationOf, sizeOf, withLocalTimes } from './format.ts';
 
 const MAX_BAR = 30;

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../app/api-response.ts';
+import type { ApiResponse } from '../app.ts';
 import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, printed } from './command.ts';
 import { amountOf, bar, columns, countOf, sizeOf } from './format.ts';
 import { type FieldFlags, readResponse, serverClientFor } from './server-client.ts';

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../app/api-response.ts';
+import type { ApiResponse } from '../app.ts';
 import { CLIENT_FLAGS, type Command, flag, printed } from './command.ts';
 import { columns, withLocalTimes } from './format.ts';
 import { readResponse, serverClientFor } from './server-client.ts';

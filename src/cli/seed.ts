@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../app/api-response.ts';
+import type { ApiResponse } from '../app.ts';
 import { isoTime, systemClock } from '../lib/clock.ts';
 import { pagesInLog, type UsedTileSet } from './access-log-pages.ts';
 import {

@@ -22,7 +22,7 @@ export const serve: Command = {
     reportOldNode(log);
     const stop = waitForStop(log);
     // Loaded only now: the other commands, and a refusal of settings, need none of it.
-    const { openServer } = await import('../app/open-server.ts');
+    const { openServer } = await import('../app/supervise.ts');
     const server = await openServer(settings, {
       log,
       clock: systemClock,
@@ -91,7 +91,7 @@ export const worker: Command = {
     exitOnTheUnforeseen(log);
     reportOldNode(log);
     const stop = waitForStop(log);
-    const { openWorkerApp } = await import('../app/open-worker-app.ts');
+    const { openWorkerApp } = await import('../app/open-worker.ts');
     const app = await openWorkerApp(settings, {
       log,
       clock: systemClock,

@@ -1,4 +1,4 @@
-import { openServerApp } from '../app/open-server.ts';
+import { openServerApp } from '../app/supervise.ts';
 import { readSettingsFile, servingSettingsFrom } from '../config/load-settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';

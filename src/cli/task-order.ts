@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { type Arguments, type Flag, type FlagValues, flag, misuse } from './command.ts';
 import type { FieldFlags } from './server-client.ts';
 
@@ -12,7 +12,7 @@ export const ORDER_FLAGS: readonly Flag[] = [
     'MINX,MINY,MAXX,MAXY',
     'in the CRS of the grid set, x first; for degrees see --area (the layer’s extent)',
   ),
-  flag('area', 'FILE', 'GeoJSON polygons; narrows the bounds'),
+  flag('area', 'FILE|NAME', 'GeoJSON polygons, or an area of the configuration file; narrows the bounds'),
   flag('area-crs', 'CRS', 'of the area: EPSG:4326 (default) or grid-set'),
   flag('format', 'FORMAT', 'e.g. image/png or png (the layer’s first)'),
   flag('parameter', 'NAME=VALUE', 'e.g. STYLES=dark (the defaults); may be repeated', true),
@@ -117,8 +117,10 @@ function areaCrsIn({ area, 'area-crs': crs }: FlagValues): string | undefined {
   throw misuse(`--area-crs must be EPSG:4326 or grid-set, not ${crs}.`);
 }
 
-function areaIn({ area }: FlagValues): unknown {
+/** GeoJSON of a file, or a name. */
+function areaIn({ area, 'area-crs': crs }: FlagValues): unknown {
   if (area === undefined) return undefined;
+  if (!/[/\\]|json$/i.test(area) && crs === undefined && !existsSync(area)) return area;
   try {
     return JSON.parse(readFileSync(area, 'utf8'));
   } catch (error) {

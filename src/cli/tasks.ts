@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../app/api-response.ts';
+import type { ApiResponse } from '../app.ts';
 import { hintFor } from '../lib/closest-name.ts';
 import {
   CLIENT_FLAGS,

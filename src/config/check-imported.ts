@@ -1,3 +1,6 @@
+import { feedsOfLayer } from '../changes/layer-feeds.ts';
+import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
+import type { UpdateSource } from '../domain/layer.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { printPath } from '../lib/value-path.ts';
 import { checkSettings } from './check-settings.ts';
@@ -8,6 +11,8 @@ import { settingsSchema } from './settings-schema.ts';
 
 interface Named {
   readonly name: string;
+  readonly srs?: unknown;
+  readonly updateSources?: unknown;
 }
 
 interface Documents<Document extends Named> {
@@ -17,6 +22,8 @@ interface Documents<Document extends Named> {
 }
 
 export interface CheckedImport<Document extends Named> extends Documents<Document> {
+  /** Feeds of the layers' `updateSources`, for a configuration file. */
+  readonly changes: readonly object[];
   readonly refused: readonly { readonly subject: string; readonly message: string }[];
 }
 
@@ -28,7 +35,10 @@ export function checkImported<Document extends Named>(given: Documents<Document>
   // A grid set that goes may leave layers without theirs.
   for (;;) {
     const problems = problemsOf({ areas, gridSets, layers });
-    if (problems.length === 0) return { areas, gridSets, layers, refused };
+    if (problems.length === 0) {
+      const changes = layers.flatMap((layer) => feedsOf(layer, gridSets));
+      return { areas, gridSets, layers, changes, refused };
+    }
     const bad = { gridSets: new Set<number>(), layers: new Set<number>() };
     for (const { path, key, message } of problems) {
       const [list, index, ...rest] = path;
@@ -53,4 +63,13 @@ function problemsOf(tree: object): readonly Explanation[] {
   if (!result.success)
     return explainIssues(result.error.issues, revealed, createSettingsSchema, WORDS, Infinity);
   return checkSettings(result.data).problems;
+}
+
+function feedsOf({ name, updateSources = [] }: Named, own: readonly Named[]): readonly object[] {
+  const declared = updateSources as readonly (Omit<UpdateSource, 'srs'> & { readonly gridSet?: string })[];
+  const feeds = declared.map(({ gridSet = 'EPSG:4326', ...source }) => {
+    const known = [...own, ...builtInGridSets()].find((one) => one.name === gridSet);
+    return { ...source, srs: Number(known?.srs) };
+  });
+  return feedsOfLayer({ name, updateSources: feeds });
 }

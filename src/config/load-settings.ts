@@ -5,6 +5,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
+import { parseYamlFile, type YamlFile } from '../lib/yaml-file.ts';
 import { shownProxies } from '../sources/upstream/outbound-proxy.ts';
 import { checkSettings } from './check-settings.ts';
 import { DEFAULT_CONFIG_NAME, type Environment } from './environment.ts';
@@ -16,7 +17,6 @@ import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from
 import type { Settings } from './settings.ts';
 import { completeSettings, type SettingsHandover } from './settings-handover.ts';
 import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
-import { parseYamlFile, type YamlFile } from './yaml-file.ts';
 
 export interface SettingsInput {
   /** By name without dashes, e.g. `log-level`. */
@@ -183,6 +183,7 @@ function withAreaFiles(document: SettingsDocument, folder: string, locate: Locat
   const problems: string[] = [];
   const areas = document.areas.map(({ file, ...area }, index) => {
     if (file === undefined) return area;
+    if (area.table !== undefined) return { ...area, file: resolve(folder, file) };
     try {
       return { ...area, geojson: JSON.parse(readFileSync(resolve(folder, file), 'utf8')) };
     } catch (error) {
@@ -275,7 +276,7 @@ export function readSettingsFile(load: () => LoadedSettings, first: LoadedSettin
 }
 
 /** Settings that take effect while the server runs; others need a restart. */
-const LIVE: ReadonlySet<string> = new Set(['layers', 'gridSets', 'upstreams']);
+const LIVE: ReadonlySet<string> = new Set(['areas', 'groups', 'layers', 'gridSets', 'upstreams']);
 
 /** The next settings as far as they apply without a restart, and the names of those that need one. Throws `SettingsError`. */
 export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
@@ -285,8 +286,8 @@ export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
     (name) => !LIVE.has(name) && JSON.stringify(old[name]) !== JSON.stringify(fresh[name]),
   );
   if (restart.length === 0) return { loaded: next, restart };
-  const { layers, gridSets, upstreams } = fresh;
-  const document = { ...old, layers, gridSets, upstreams };
+  const { areas, groups, layers, gridSets, upstreams } = fresh;
+  const document = { ...old, areas, groups, layers, gridSets, upstreams };
   const { settings, problems } = checkSettings(document);
   if (problems.length > 0) {
     const explained = problems.map(({ path, message }) => `${printPath(path)} ${message}`);

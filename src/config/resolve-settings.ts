@@ -4,7 +4,7 @@ import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { isTilewardenError, misconfigured } from '../domain/errors.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { createGridSetRegistry, type GridSetRegistry } from '../domain/grid-set-registry.ts';
-import { createNamedArea, type NamedArea } from '../domain/named-area.ts';
+import { createNamedArea, createReadArea, type NamedArea } from '../domain/named-area.ts';
 import { checkProjection } from '../domain/projection.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { sizeOf } from '../lib/size.ts';
@@ -76,11 +76,17 @@ export function toGridSet(given: GivenGridSet): GridSet {
 /** Files have been read: see `withAreaFiles`. */
 function resolveAreas(given: SettingsDocument['areas'], problems: Explanation[]): Settings['areas'] {
   const areas = new Map<string, NamedArea>();
-  for (const [index, { name, srs, bounds, wkt, geojson }] of given.entries()) {
+  for (const [index, { name, srs, bounds, wkt, geojson, file, table, postgres }] of given.entries()) {
     attempt(['areas', index], problems, () => {
       if (areas.has(name)) throw misconfigured(`Another area is named ${name}.`);
+      const code = Number(srs.replace('EPSG:', ''));
+      const source = postgres ?? (file !== undefined && table !== undefined ? { file, table } : null);
+      if (source) {
+        areas.set(name, createReadArea(name, code, source));
+        return;
+      }
       const shape = bounds ? { bounds: boundsOf(bounds) } : wkt === undefined ? { geojson } : { wkt };
-      areas.set(name, createNamedArea(name, Number(srs.replace('EPSG:', '')), shape));
+      areas.set(name, createNamedArea(name, code, shape));
     });
   }
   return areas;

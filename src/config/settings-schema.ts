@@ -208,7 +208,7 @@ const gridSetSchema = z
     error: 'needs exactly one of resolutions, scaleDenominators and levels',
   });
 
-const SHAPES = ['bounds', 'wkt', 'geojson', 'file'];
+const SHAPES = ['bounds', 'wkt', 'geojson', 'file', 'postgres'];
 const areaSchema = z
   .strictObject({
     name: z.string().min(1).max(200),
@@ -220,7 +220,26 @@ const areaSchema = z
     bounds: extentSchema.optional(),
     wkt: text.optional().describe('POLYGON or MULTIPOLYGON'),
     geojson: z.looseObject({}).optional().describe('GeoJSON: polygons, or features of these'),
-    file: text.optional().describe('A GeoJSON file; relative to the configuration file'),
+    file: text
+      .optional()
+      .describe('A GeoJSON file, or a GeoPackage with `table`; relative to the configuration file'),
+    table: text.optional().describe('Table of the GeoPackage; it is read again when the file changes'),
+    postgres: z
+      .strictObject({
+        url: z.string().regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' }),
+        query: text.describe('Its first column is a geometry of PostGIS'),
+        every: z.int().min(1).default(300).describe('Seconds between two readings'),
+      })
+      .optional()
+      .describe('A query of a database with PostGIS'),
+  })
+  .refine(({ file, table }) => table === undefined || file !== undefined, {
+    error: 'goes only with file, a GeoPackage',
+    path: ['table'],
+  })
+  .refine(({ file, table }) => table !== undefined || !/\.gpkg$/i.test(file ?? ''), {
+    error: 'is missing: it names the table of the GeoPackage',
+    path: ['table'],
   })
   .refine((given) => SHAPES.filter((key) => Object.hasOwn(given, key)).length === 1, {
     error: `needs exactly one of ${SHAPES.join(', ')}`,

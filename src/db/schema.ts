@@ -105,6 +105,8 @@ export interface Schema {
     role: string;
     /** JSON list of patterns. */
     layers: string;
+    /** JSON list of names; null: everywhere. */
+    areas: string | null;
     /** 1 while the password is the one that the server made up at its first start. */
     password_initial: number;
     created_at: number;
@@ -130,8 +132,9 @@ export interface Schema {
     name: string;
     /** SHA-256 of the key, hexadecimal. */
     hash: string;
-    /** JSON lists; `origins` null: any. */
+    /** JSON lists; `areas` null: everywhere; `origins` null: any. */
     layers: string;
+    areas: string | null;
     origins: string | null;
     rate_per_second: number | null;
     requests_per_day: number | null;

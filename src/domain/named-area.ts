@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Bounds, boundsOfPoints, type Polygon, polygonOfBounds } from './bounds.ts';
+import { type Bounds, boundsAround, boundsOfPoints, type Polygon, polygonOfBounds } from './bounds.ts';
 import { invalid, misconfigured } from './errors.ts';
 import { countPoints } from './place-in-grid-set.ts';
 import { type Point, projectionOfSrs } from './projection.ts';
@@ -12,42 +12,86 @@ export interface NamedArea {
   readonly polygons: readonly Polygon[];
   readonly bounds: Bounds;
   readonly points: number;
-  /** The same for the same shape. */
+  /** The same for the same shape; of one that is read from time to time, for the same place to read it from. */
   readonly digest: string;
+  /** Where the shape is read from, again and again; null: it is part of the declaration. */
+  readonly source: AreaSource | null;
+  /** Milliseconds since 1970: when the shape changed last; null: it is part of the declaration, or was never read. */
+  readonly updatedAt: number | null;
+  /** Why the shape could not be read; the last known one is used. */
+  readonly error: string | null;
+}
+
+/** A table of a GeoPackage, or a query of a PostgreSQL database with PostGIS. */
+export type AreaSource =
+  | { readonly file: string; readonly table: string }
+  | {
+      readonly url: string;
+      readonly query: string;
+      /** Seconds. */
+      readonly every: number;
+    };
+
+/** A shape as it was read. */
+export interface AreaReading {
+  readonly srs: number;
+  readonly polygons: readonly Polygon[];
 }
 
 type AreaShape = { readonly bounds: Bounds } | { readonly wkt: string } | { readonly geojson: unknown };
 
-const MAX_POINTS = 200_000;
+export const MAX_AREA_POINTS = 2_000_000;
+/** Points that are converted to find out whether an area is in its CRS. */
+const CONVERTED_POINTS = 1000;
 
 /** Throws `config-invalid`. */
 export function createNamedArea(name: string, srs: number, shape: AreaShape): NamedArea {
+  const polygons = polygonsIn(shape);
+  checkShape({ srs, polygons });
+  const digest = createHash('sha256').update(`${srs}`);
+  for (const ring of polygons.flat()) digest.update(new Float64Array(ring.flat()));
+  const counted = { points: countPoints(polygons), bounds: boundsOfRings(polygons) };
+  return { ...LASTING, name, srs, polygons, ...counted, digest: digest.digest('hex') };
+}
+
+const LASTING = { source: null, updatedAt: null, error: null };
+
+/** An area without a shape yet, which shows nothing. Throws `config-invalid`. */
+export function createReadArea(name: string, srs: number, source: AreaSource): NamedArea {
+  if (!projectionOfSrs(srs)) throw misconfigured(`The CRS EPSG:${srs} is not known here.`);
+  const place = 'file' in source ? [source.file, source.table] : [source.query];
+  const digest = createHash('sha256')
+    .update(JSON.stringify([srs, place]))
+    .digest('hex');
+  const bounds = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
+  return { name, srs, polygons: [], bounds, points: 0, digest, source, updatedAt: null, error: null };
+}
+
+export function boundsOfRings(polygons: readonly Polygon[]): Bounds {
+  return boundsAround(polygons.map((polygon) => boundsOfPoints(polygon[0] ?? [])));
+}
+
+/** Throws `config-invalid`. */
+export function checkShape({ srs, polygons }: AreaReading): void {
   const projection = projectionOfSrs(srs);
   if (!projection) throw misconfigured(`The CRS EPSG:${srs} is not known here.`);
-  const polygons = polygonsIn(shape);
+  if (polygons.length === 0) throw misconfigured('It has no polygons.');
   const points = countPoints(polygons);
-  if (points > MAX_POINTS) throw misconfigured(`It has ${points} points; at most ${MAX_POINTS} are allowed.`);
-  for (const polygon of polygons) for (const ring of polygon) checkRing(ring, srs);
-  const digest = createHash('sha256')
-    .update(JSON.stringify([srs, polygons]))
-    .digest('hex');
-  const all = polygons.flatMap((polygon) => polygon[0] ?? []);
-  return { name, srs, polygons, bounds: boundsOfPoints(all), points, digest };
-
-  function checkRing(ring: readonly Point[], code: number): void {
+  if (points > MAX_AREA_POINTS)
+    throw misconfigured(`It has ${points} points; at most ${MAX_AREA_POINTS} are allowed.`);
+  const step = Math.ceil(points / CONVERTED_POINTS);
+  for (const ring of polygons.flat()) {
     if (ring.length < 3) throw misconfigured('A ring needs at least three points.');
-    const wrong = ring.find(
-      ([x, y]) => !Number.isFinite(x) || !Number.isFinite(y) || !projection?.toLonLat(x, y),
-    );
-    if (wrong) throw misconfigured(`The point ${wrong.join(' ')} is not in EPSG:${code}.`);
+    const isWrong = ([x, y]: Point, index: number) =>
+      !Number.isFinite(x) || !Number.isFinite(y) || (index % step === 0 && !projection.toLonLat(x, y));
+    const wrong = ring.find(isWrong);
+    if (wrong) throw misconfigured(`The point ${wrong.join(' ')} is not in EPSG:${srs}.`);
   }
 }
 
 function polygonsIn(shape: AreaShape): readonly Polygon[] {
   if ('bounds' in shape) return [polygonOfBounds(shape.bounds)];
-  const polygons = 'wkt' in shape ? polygonsOfWkt(shape.wkt) : polygonsOfGeoJson(shape.geojson);
-  if (polygons.length === 0) throw misconfigured('It has no polygons.');
-  return polygons;
+  return 'wkt' in shape ? polygonsOfWkt(shape.wkt) : polygonsOfGeoJson(shape.geojson);
 }
 
 /** RFC 7946: polygons, alone or in features and collections. Throws `request-invalid`. */

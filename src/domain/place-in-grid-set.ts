@@ -33,6 +33,9 @@ const MAX_DEPTH = 10;
 const MIN_DEPTH = 2;
 /** Points that all polygons of one place may have together; `checkArea` has the same limit. */
 export const MAX_POINTS = 10_000;
+/** Points that are cut between two calls of `pace`, and that cost as much as one that is converted. */
+const POINTS_PER_STEP = 1024;
+const CUTS_PER_POINT = 16;
 const HALF_CIRCLE = 180;
 const MAX_LATITUDE = 90;
 
@@ -65,7 +68,7 @@ export async function polygonsIn(
       const rings: (Ring | null)[] = [];
       for (const ring of polygon) {
         const box = from.boundsToWgs84(boundsOfPoints(ring));
-        const inside = clip(unbroken(await onEarth.follow(ring), box), window);
+        const inside = await clip(unbroken(await onEarth.follow(ring), box), window, pace);
         if (inside.length > 0) rings.push(await inGrid.follow(inside));
       }
       if (rings.includes(null)) placed.push(polygonOfBounds(gridSet.extent));
@@ -158,24 +161,26 @@ function unbroken(ring: Ring | null, box: Bounds | null): Ring {
 }
 
 /** Sutherland and Hodgman: side by side of the window. */
-function clip(ring: Ring, { minX, minY, maxX, maxY }: Bounds): Ring {
-  const left = cut(ring, ([x]) => x - minX);
-  const right = cut(left, ([x]) => maxX - x);
-  const bottom = cut(right, ([, y]) => y - minY);
-  return cut(bottom, ([, y]) => maxY - y);
+async function clip(ring: Ring, { minX, minY, maxX, maxY }: Bounds, pace: Pace): Promise<Ring> {
+  const left = await cut(ring, ([x]) => x - minX, pace);
+  const right = await cut(left, ([x]) => maxX - x, pace);
+  const bottom = await cut(right, ([, y]) => y - minY, pace);
+  return cut(bottom, ([, y]) => maxY - y, pace);
 }
 
 /** The part where `inside` is not negative. */
-function cut(ring: Ring, inside: (point: Point) => number): Ring {
-  return ring.flatMap((point, i): Point[] => {
-    const before = ring.at(i - 1) ?? point;
-    const [was, is] = [inside(before), inside(point)];
+async function cut(ring: Ring, inside: (point: Point) => number, pace: Pace): Promise<Ring> {
+  const kept: Point[] = [];
+  let before = ring.at(-1) ?? [0, 0];
+  let was = inside(before);
+  for (const [i, point] of ring.entries()) {
+    const is = inside(point);
     const share = was / (was - is);
-    const crossing: Point = [
-      before[0] + (point[0] - before[0]) * share,
-      before[1] + (point[1] - before[1]) * share,
-    ];
-    const enters = was < 0 !== is < 0;
-    return [...(enters ? [crossing] : []), ...(is >= 0 ? [point] : [])];
-  });
+    if (was < 0 !== is < 0)
+      kept.push([before[0] + (point[0] - before[0]) * share, before[1] + (point[1] - before[1]) * share]);
+    if (is >= 0) kept.push(point);
+    [before, was] = [point, is];
+    if (i % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP / CUTS_PER_POINT);
+  }
+  return kept;
 }

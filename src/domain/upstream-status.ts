@@ -1,4 +1,5 @@
 import type { BreakerState } from '../lib/breaker.ts';
+import { sumRecords } from '../lib/counters.ts';
 import { isTilewardenError } from './errors.ts';
 
 export type { BreakerOutage as HostOutage, BreakerState } from '../lib/breaker.ts';
@@ -125,4 +126,38 @@ const NOBODY_THERE = [502, 503, 504];
 export function isHostAway(error: unknown): boolean {
   if (!isTilewardenError(error, 'source-unavailable')) return false;
   return error.reason === 'connection' || NOBODY_THERE.includes(error.upstream?.status ?? 0);
+}
+
+/** What remains of a host's status when the process that used it has ended. */
+export function withoutRequests(host: UpstreamStatus): UpstreamStatus {
+  const none = { inFlight: 0, waiting: { interactive: 0, task: 0 }, requestsPerSecond: 0 };
+  return { ...host, ...none, state: 'healthy', failuresInARow: 0 };
+}
+
+/** Counts are summed, states are of the first process, unless another has found the host failing. */
+export function mergeUpstreams(all: readonly UpstreamStatus[]): readonly UpstreamStatus[] {
+  const hosts = new Map<string, UpstreamStatus>();
+  for (const status of all) {
+    const known = hosts.get(status.host);
+    hosts.set(status.host, known ? mergeHost(known, status) : status);
+  }
+  return [...hosts.values()];
+}
+
+function mergeHost(a: UpstreamStatus, b: UpstreamStatus): UpstreamStatus {
+  const worse = a.state === 'healthy' && b.state !== 'healthy' ? b : a;
+  return {
+    ...worse,
+    inFlight: a.inFlight + b.inFlight,
+    waiting: sumRecords([a.waiting, b.waiting]),
+    requestsPerSecond: a.requestsPerSecond + b.requestsPerSecond,
+    latency: worse.latency ?? a.latency ?? b.latency,
+    budget: worse.budget && { ...worse.budget, used: Math.max(a.budget?.used ?? 0, b.budget?.used ?? 0) },
+    requests: a.requests + b.requests,
+    answerSeconds: a.answerSeconds + b.answerSeconds,
+    refused: a.refused + b.refused,
+    errors: sumRecords([a.errors, b.errors]),
+    failuresInARow: Math.max(a.failuresInARow, b.failuresInARow),
+    lastFailure: (a.lastFailure?.at ?? 0) >= (b.lastFailure?.at ?? 0) ? a.lastFailure : b.lastFailure,
+  };
 }

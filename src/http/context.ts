@@ -70,6 +70,8 @@ export class Context {
   identified: Caller | null = null;
   /** On tile services: the key of the request. */
   key: PresentedKey | null = null;
+  /** Names of the areas that the account of the caller shows; null: everywhere. */
+  areas: readonly string[] | null = null;
   /** Query pairs that look like keys and are parameters of the layer. */
   released = '';
   readonly #request: RequestHead;

@@ -16,7 +16,7 @@ import {
 } from './server.ts';
 import { createRewrite } from './services/compatibility.ts';
 
-/** Publishes a figure of this process; returns a function for those of the other processes of the server. */
+/** Publishes a figure of this process; returns a function for those of all processes of the server, its own first. */
 export type ShareFigure = <Figure>(name: string, read: () => Figure) => () => readonly Figure[];
 
 export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
@@ -35,7 +35,7 @@ export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOp
 }
 
 export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions): HttpApp {
-  const { accounts, clock, quota, share = () => () => [] } = deps;
+  const { accounts, clock, quota, share = (_, read) => () => [read()] } = deps;
   const series = createTrafficSeries(clock, () => quota.evicted);
   const counts = new TileCounts();
   const tally = {
@@ -45,20 +45,20 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
     },
   };
   const pipeline = countReads(deps.pipeline, clock, tally);
-  const tilesElsewhere = share('tiles', () => {
+  const tiles = share('tiles', () => {
     pipeline.flush();
     return counts.all();
   });
-  const seriesElsewhere = share('series', () => series.document());
+  const allSeries = share('series', () => series.document());
   const traffic = {
     counts: {
       series() {
         const sum = new TileCounts();
-        for (const batch of [counts.all(), ...tilesElsewhere()].flat()) sum.add(batch);
+        for (const batch of tiles().flat()) sum.add(batch);
         return sum.series();
       },
     },
-    series: { document: () => mergeSeries([series.document(), ...seriesElsewhere()]) },
+    series: { document: () => mergeSeries(allSeries()) },
     flush: pipeline.flush,
   };
   const { surrogateKeys = null, prefixes } = options;

@@ -42,7 +42,7 @@ function serviceRoutes(deps: RouteDeps): readonly Route[] {
   const services = openServices(deps);
   return [
     ...tileServiceRoutes(services),
-    ...wmsRoutes({ ...services, composer: deps.composer }),
+    ...wmsRoutes(services),
     ...screened(kmlRoutes(services), services.screen),
     ...screened(tileJsonRoutes(catalog), services.screen),
     ...screened(layerPageRoutes(catalog), services.screen),

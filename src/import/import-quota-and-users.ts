@@ -1,7 +1,7 @@
 import { invalid } from '../domain/errors.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
-import { type ImportReport, WHOLE } from './import-report.ts';
+import { type ImportedUser, type ImportReport, WHOLE } from './import-report.ts';
 import { type Reasons, TrackedTable } from './tracked-table.ts';
 import { tableOfXml } from './xml-table.ts';
 
@@ -42,11 +42,6 @@ function quotaIn(parent: TrackedTable, name: string): object | undefined {
   if (!parent.has(name)) return undefined;
   const quota = parent.table(name);
   return omitUndefined({ value: quota.number('value'), units: quota.text('units') });
-}
-
-export interface ImportedUser {
-  readonly name: string;
-  readonly role: 'admin' | 'viewer';
 }
 
 /** `users.properties`: `name=password,ROLE_…,enabled` on each line. Passwords are not taken over. */

@@ -44,12 +44,20 @@ export interface ImportedGroup {
   readonly layers: readonly string[];
 }
 
+export interface ImportedUser {
+  readonly name: string;
+  readonly role: 'admin' | 'viewer';
+}
+
 /** The result, in the configuration file's form. Not validated: the configuration's reader does that. */
 export interface Imported {
   readonly areas?: readonly ImportedDocument[];
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];
   readonly groups?: readonly ImportedGroup[];
+  /** Body of `PUT /api/v1/quota`; null or absent: it says nothing of a quota. */
+  readonly quota?: object | null;
+  readonly users?: readonly ImportedUser[];
   readonly report: ImportReport;
 }
 

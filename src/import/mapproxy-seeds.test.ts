@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkImported } from '../config/check-imported.ts';
-import { parseYamlFile } from '../config/yaml-file.ts';
+import { parseYamlFile } from '../lib/yaml-file.ts';
 import { importMapProxy } from './import-mapproxy.ts';
 
 const CONFIGURATION = `

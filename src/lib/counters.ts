@@ -50,3 +50,11 @@ function isEmpty({ labels }: Count): boolean {
 function empty(labels: Count['labels']): Count['labels'] {
   return Object.fromEntries(Object.keys(labels).map((label) => [label, '']));
 }
+
+export function sumRecords<Name extends string>(all: readonly Readonly<Record<Name, number>>[]) {
+  const sums: Record<string, number> = {};
+  for (const record of all) {
+    for (const [name, value] of Object.entries<number>(record)) sums[name] = (sums[name] ?? 0) + value;
+  }
+  return sums as Record<Name, number>;
+}

@@ -84,10 +84,11 @@ export class LayerActivity {
     hours[record.hour % HOURS] = (hours[record.hour % HOURS] ?? 0) + failures;
   }
 
-  /** Failures are those of the last 24 hours, to within one; the last one may be older. */
-  of(layer: string): LayerState {
+  /** Failures are those of the last 24 hours, to within one; the last one may be older. `elsewhere`: of other processes. */
+  of(layer: string, elsewhere: readonly LayerStats[] = []): LayerState {
     const record = this.#layers.get(layer);
-    const state = record ? this.#stateOf(record) : { changedAt: null, failures: 0, lastFailure: null };
+    const own = record ? this.#stateOf(record) : { changedAt: null, failures: 0, lastFailure: null };
+    const state = elsewhere.filter((other) => other.layer === layer).reduce(merged, own);
     return { ...state, failuresSince: Math.max(this.#startedAt, this.#clock.now() - DAY_MS) };
   }
 
@@ -121,6 +122,15 @@ export class LayerActivity {
 function isFailure(error: unknown): boolean {
   if (error instanceof DOMException && error.name === 'AbortError') return false;
   return !hostClosedIn(error) && !isTilewardenError(error, 'generation-stale', 'stopping', 'tile-outside');
+}
+
+function merged(state: Omit<LayerStats, 'layer'>, { changedAt, failures, lastFailure }: LayerStats) {
+  const isLater = (lastFailure?.at ?? 0) > (state.lastFailure?.at ?? 0);
+  return {
+    changedAt: laterOf(state.changedAt, changedAt),
+    failures: state.failures + failures,
+    lastFailure: isLater ? lastFailure : state.lastFailure,
+  };
 }
 
 /** Null: never. */

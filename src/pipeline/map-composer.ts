@@ -21,8 +21,15 @@ export interface MapRequest {
   readonly format: Format;
   /** The background where the layers are transparent; null: none. */
   readonly background: Colour | null;
+  /** As in `AreaMask`: the part that is shown; all when absent. */
+  readonly mask?: Uint8Array;
   /** Ends the work, also while it waits for its turn. */
   readonly signal: AbortSignal;
+}
+
+export interface MaskedTile extends Pick<MapRequest, 'width' | 'height' | 'format'> {
+  readonly tile: Buffer;
+  readonly mask: Uint8Array;
 }
 
 export interface ComposedMap extends MapOrigin, DrawnMap {}
@@ -38,6 +45,9 @@ const SMALL_MAP_PIXELS = 2 * 1024 * 1024;
 const LARGE_AT_ONCE = 1;
 const SMALL_AT_ONCE = 2;
 const MAX_WAITING = 64;
+/** Tiles of a screen's edge are requested together, by many clients. */
+const MAX_WAITING_TILES = 1024;
+const WHITE: Colour = [255, 255, 255];
 /** Pixels that all layers of a map have together: four layers of the largest map. */
 const MAX_DRAWN_PIXELS = 4 * MAX_MAP_PIXELS;
 /** From the request to the picture, waiting in line included; as long as a source may take. */
@@ -51,6 +61,7 @@ export function createMapComposer(
 ) {
   const small = new Semaphore(SMALL_AT_ONCE, { maxWaiting: MAX_WAITING });
   const large = new Semaphore(LARGE_AT_ONCE, { maxWaiting: MAX_WAITING });
+  const masked = new Semaphore(SMALL_AT_ONCE, { maxWaiting: MAX_WAITING_TILES });
 
   return {
     /**
@@ -71,10 +82,22 @@ export function createMapComposer(
         inTurn(places, signal, () => composeNow({ ...request, layers, signal })),
       );
     },
+    /** The part of a tile that `mask` shows; the rest is transparent, or white. Throws `source-busy`. */
+    async maskTile(
+      { tile, width, height, format, mask }: MaskedTile,
+      signal: AbortSignal,
+    ): Promise<DrawnMap> {
+      const axis = (length: number) => ({ first: 0, length, origin: 0, scale: 1 });
+      const layers = [{ across: axis(width), down: axis(height), width, height, rows: 1 }];
+      const background = format.alpha ? null : WHITE;
+      return await inTurn(masked, signal, () =>
+        draw({ layers, width, height, format, background, mask }, async () => [tile], signal),
+      );
+    },
   };
 
   async function composeNow(request: MapRequest): Promise<ComposedMap> {
-    const { width, height, format, background, signal } = request;
+    const { width, height, format, background, mask, signal } = request;
     const reading = createMapReading(pipeline, signal);
     const planned = request.layers.flatMap((tiles) => {
       const plan = planMap(tiles.subset, request, request.layers.length);
@@ -82,7 +105,11 @@ export function createMapComposer(
     });
     const layers = planned.map(({ layer }) => layer);
     const readRow = async (layer: number, row: number) => (await planned[layer]?.readRow(row)) ?? [];
-    const drawn = await draw({ layers, width, height, format, background }, readRow, signal);
+    const drawn = await draw(
+      { layers, width, height, format, background, ...(mask && { mask }) },
+      readRow,
+      signal,
+    );
     return { ...drawn, ...reading.summary() };
   }
 }

@@ -126,8 +126,11 @@ class Pipeline implements TilePipeline {
     this.#adopted = new AdoptedTiles({ clock, events, counters, warn: this.#warn });
     this.renew = createRenewer(this.#flights, this.#adopted, clock, options.parameterSets);
     this.#unsubscribe = events.subscribe((event) => {
-      if (event.type === 'deleted') this.#tier.drop(event.set, event.z, event.rect);
       if (event.type === 'layer-dropped') this.forgetLayer(event.layer);
+      if (event.type !== 'deleted') return;
+      const { set, z, rect } = event;
+      this.#dropCopies({ kind: 'tiles', set, z, rect });
+      this.#copies?.forgotten?.({ kind: 'tiles', set, z, rect });
     });
   }
 
@@ -170,6 +173,7 @@ class Pipeline implements TilePipeline {
   #forget(change: KnownChange): void {
     this.#dropCopies(change);
     this.#flights.outdate(change);
+    this.#copies?.forgotten?.(change);
   }
 
   changedElsewhere(change: TileChange, how: 'overtake' | 'outdate' = 'overtake'): void {

@@ -84,6 +84,8 @@ export interface CopyGuard {
   mayShow(): Promise<boolean>;
   /** The content of the store is unknown now. */
   isAway(): boolean;
+  /** Called with whatever this pipeline forgets, for the others. */
+  readonly forgotten?: (change: TileChange) => void;
 }
 
 /** Whether an `Authorization` header is for this server itself, and so for no other. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { applyMask } from '../domain/area-mask.ts';
 import type { Format } from '../domain/format.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { refuseImage } from './check-structure.ts';
@@ -31,6 +32,8 @@ export interface MapDrawing {
   readonly format: Format;
   /** Shown where the layers are transparent; null: nothing. */
   readonly background: Colour | null;
+  /** As in `AreaMask`: the part that is shown; all when absent. */
+  readonly mask?: Uint8Array;
 }
 
 export interface DrawnMap {
@@ -71,6 +74,7 @@ export function createMapDrawer(): DrawMap {
       return followLayer(layer, decode);
     });
     const picture = await stack(drawing, shows, signal);
+    if (drawing.mask) applyMask(picture.pixels, drawing.mask);
     const bytes = await encodeMap(picture, drawing.format, drawing.background);
     return { bytes, digest: createHash('sha1').update(bytes).digest('hex') };
   };

@@ -1,6 +1,6 @@
 import type { z as Zod } from 'zod';
 import type { GridSet } from '../domain/grid-set.ts';
-import type { NamedArea } from '../domain/named-area.ts';
+import type { ChangedPlace } from '../domain/place-in-grid-set.ts';
 import type { Env } from '../lib/env.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { LayerReader, TileSource } from './tile-source.ts';
@@ -42,12 +42,15 @@ export interface SourcePart {
 /** Of each driver, if `Options` are those of several. */
 type OptionName<Options> = Options extends unknown ? keyof Options & string : never;
 
+/** Its shape of now. Throws `source-unavailable` if it was never read. */
+export type CurrentArea = () => ChangedPlace;
+
 export interface SourceTools extends Env {
   /** Bound to the hosts that the options name. */
   readonly upstream: SourceUpstream;
   readonly readLayer: LayerReader;
   /** By name: those that the declaration refers to. */
-  readonly areas: Pick<ReadonlyMap<string, NamedArea>, 'get'>;
+  readonly areas: { get(name: string): CurrentArea | undefined };
   /** To RGBA. Anything but a complete picture of this size is `source-bad-answer`. */
   readonly decode: (
     bytes: Buffer,

@@ -7,12 +7,12 @@ import type { Env } from '../lib/env.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import type { RateLimitedWarning } from '../pipeline/rate-limited-warning.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
+import type { Exporter } from './exporter.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
 import { performStep, type StepContext, type StepPlace } from './perform-step.ts';
 import type { ExportFigures, FailureReason, HostAway, Lease, Report, ReportResponse } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 import type { TaskWait } from './task.ts';
-import type { Exporter } from './task-export.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
 
 /** Tiles were replaced in the store. */

@@ -15,13 +15,6 @@ export interface ExportWork {
   readonly onProgress: (figures: ExportFigures) => void;
 }
 
-export interface Exporter {
-  /** Throws `request-invalid` when such a file cannot hold the tiles, and `entry-changed`. */
-  refuseUnfit(type: ArchiveOrder['type'], request: TaskRequest, tiles: ResolvedTileSet): Promise<void>;
-  /** Copies cached tiles into a file that is kept for downloads, and goes on with what an earlier attempt has left. */
-  perform(work: ExportWork): Promise<void>;
-}
-
 /** A store that fails, or the database that lists its tiles. */
 export function isStoreAway(error: unknown): error is Error {
   return error instanceof UnavailableError || isTilewardenError(error, 'store-failed');

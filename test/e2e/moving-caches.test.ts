@@ -6,10 +6,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { started } from '../../scripts/started.mjs';
-import { importFromFile } from '../../src/app/import-settings.ts';
-import { writeSettingsFile } from '../../src/config/yaml-file.ts';
+import { readImported } from '../../src/cli/import.ts';
 import type { Bounds } from '../../src/domain/bounds.ts';
 import { getOrCreate } from '../../src/lib/get-or-create.ts';
+import { writeSettingsFile } from '../../src/lib/yaml-file.ts';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { soon } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
@@ -84,7 +84,7 @@ interface Moved {
 
 /** A server with the imported layers, whose map server no longer answers. */
 async function move(configuration: string, wms: MockWms): Promise<Moved> {
-  const { layers, gridSets } = await importFromFile(configuration, null);
+  const { layers, gridSets } = await readImported({ source: configuration });
   const upstreams = { [new URL(wms.url).host]: { allowPrivate: true } };
   const config = writeSettingsFile({ upstreams, gridSets, layers });
   wms.reset();

@@ -11,6 +11,8 @@ import { untilStored } from '../fixtures/until-stored.ts';
 
 const PLACE = { z: 2, x: 1, y: 1 };
 const GRID_SET = 'EPSG:900913';
+/** A few zooms: a truncation of all goes through their places, stored or not. */
+const GRID_SETS = [{ name: GRID_SET, zoomStop: 5 }];
 
 let config: string;
 let wms: MockWms;
@@ -24,11 +26,11 @@ afterEach(() => wms.close());
 
 function lower(source: object = {}) {
   const mock = { type: 'wms', url: wms.url, layers: 'roads', ...source };
-  return { name: 'lower', source: mock, gridSets: [GRID_SET], metatile: [1, 1], gutter: 0 };
+  return { name: 'lower', source: mock, gridSets: GRID_SETS, metatile: [1, 1], gutter: 0 };
 }
 
 function upper(name = 'upper', below = 'lower') {
-  return { name, source: { type: 'layer', layer: below }, gridSets: [GRID_SET], metatile: [1, 1], gutter: 0 };
+  return { name, source: { type: 'layer', layer: below }, gridSets: GRID_SETS, metatile: [1, 1], gutter: 0 };
 }
 
 async function write(layers: readonly object[]): Promise<void> {

@@ -75,7 +75,7 @@ export async function openCallers(): Promise<{
     claims: { [NO_ISSUER.roleClaim]: ['staff'] },
     issuedAt: clock.now(),
   });
-  const rights = { origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
+  const rights = { areas: null, origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
   const { secret: key } = await accounts.readerKeys.create(
     { name: 'portal', layers: ['*'], ...rights },
     'anna',

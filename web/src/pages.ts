@@ -7,6 +7,7 @@ const LOADERS = {
   layers: () => import('./pages/layers.tsx'),
   add: () => import('./pages/add.tsx'),
   gridsets: () => import('./pages/grid-sets.tsx'),
+  areas: () => import('./pages/areas.tsx'),
   seed: () => import('./pages/seed.tsx'),
   tasks: () => import('./pages/tasks.tsx'),
   schedules: () => import('./pages/schedules.tsx'),

@@ -18,7 +18,7 @@ import {
 import type { DeliveryTarget, OutgoingRequest } from './delivery-targets.ts';
 import { PurgeKeys } from './purge-keys.ts';
 
-interface DeliveriesOptions extends Env {
+export interface DeliveriesOptions extends Env {
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'layer'>;
   readonly events: TileEvents;

@@ -11,7 +11,7 @@ interface StoreWithRoom {
   room?(): Promise<{ readonly storing: boolean; readonly freePercent: number } | null>;
 }
 
-interface EventWatchOptions extends Env {
+export interface EventWatchOptions extends Env {
   readonly notifier: Notifier;
   readonly deliveries: Pick<DeliveryStore, 'since'>;
   readonly tasks: Pick<TaskService, 'list' | 'subscribe'>;

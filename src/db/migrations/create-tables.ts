@@ -58,6 +58,7 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
     `create table users (
        name text primary key,
        ${columns('text', 'password', 'role', 'layers')},
+       areas text,
        ${columns(bigint, 'password_initial', 'created_at', 'changed_at')}
      )`,
     `create table tokens (
@@ -90,6 +91,7 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
     `create table reader_keys (
        id ${risingId},
        ${columns('text', 'name', 'hash', 'layers', 'created_by')},
+       areas text,
        origins text,
        rate_per_second ${bigint},
        requests_per_day ${bigint},

@@ -68,7 +68,10 @@ describe('users over HTTP', () => {
   it('users are not changed by an empty body', async () => {
     const { send } = await openAccountApp();
     const answer = await send('PUT', '/api/v1/users/anna', {});
-    expect(answer).toMatchObject({ status: 400, text: expect.stringContaining('password, role or layers') });
+    expect(answer).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('password, role, layers or areas'),
+    });
   });
 
   it('users are read as JSON only', async () => {

@@ -8,19 +8,27 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { createdResponse, idIn } from '../context.ts';
 import type { ApiDeps, Call } from './api-route.ts';
+import { areaNamed } from './areas.ts';
 import { count, texts, time } from './values.ts';
 
 const role = z.enum(ROLES);
 const rights = { name: z.string(), role, layers: texts };
 const newRights = { name: z.string(), role, layers: texts.default(['*']) };
 
-export const userBody = z.strictObject({ ...newRights, password: z.string() });
+const areaNames = texts.nullable().describe('Names of areas; null: everywhere');
+
+export const userBody = z.strictObject({
+  ...newRights,
+  areas: areaNames.default(null),
+  password: z.string(),
+});
 export const userChangesBody = z
-  .strictObject({ password: z.string(), role, layers: texts })
+  .strictObject({ password: z.string(), role, layers: texts, areas: areaNames })
   .partial()
-  .refine((changes) => Object.keys(changes).length > 0, 'must have a password, role or layers');
+  .refine((changes) => Object.keys(changes).length > 0, 'must have a password, role, layers or areas');
 export const userResponse = z.object({
   ...rights,
+  areas: areaNames,
   passwordIsInitial: z.boolean(),
   createdAt: time,
   changedAt: time,
@@ -63,6 +71,7 @@ const limit = z.number().nullable().default(null);
 export const keyBody = z.strictObject({
   name: z.string(),
   layers: texts,
+  areas: areaNames.default(null),
   origins: texts.nullable().default(null),
   ratePerSecond: limit,
   requestsPerDay: limit,
@@ -72,6 +81,7 @@ export const keyResponse = z.object({
   id: z.number().int(),
   name: z.string(),
   layers: texts,
+  areas: areaNames,
   origins: texts.nullable(),
   ratePerSecond: z.number().nullable(),
   requestsPerDay: z.number().nullable(),
@@ -100,9 +110,10 @@ export async function showUser({ params }: Call<{ params: 'name' }>, { accounts:
 
 export async function addUser(
   { body, context, note }: Call<{ body: typeof userBody }>,
-  { accounts: { users } }: ApiDeps,
+  { accounts: { users }, areas }: ApiDeps,
 ) {
   note({ target: `user:${body.name}` });
+  for (const name of body.areas ?? []) areaNamed(name, areas);
   const user = await users.add(body);
   note({ target: `user:${user.name}`, after: rightsOf(user) });
   return createdResponse(context, `/api/v1/users/${encodeURIComponent(user.name)}`, userDocument(user));
@@ -110,8 +121,9 @@ export async function addUser(
 
 export async function changeUser(
   { params, body, note }: Call<{ params: 'name'; body: typeof userChangesBody }>,
-  { accounts: { users } }: ApiDeps,
+  { accounts: { users }, areas }: ApiDeps,
 ) {
+  for (const name of body.areas ?? []) areaNamed(name, areas);
   const { before, after } = await users.change(params.name, body);
   const passwordChanged = body.password !== undefined;
   const target = `user:${params.name}`;
@@ -166,13 +178,13 @@ function externalDocument({
   return { id, name, via, issuer, subject, role, layers, sessions, tokens, signedInAt: isoTime(signedInAt) };
 }
 
-function rightsOf({ role, layers }: User): object {
-  return { role, layers };
+function rightsOf({ role, layers, areas }: User): object {
+  return { role, layers, areas };
 }
 
-function userDocument({ name, role, layers, passwordIsInitial, createdAt, changedAt }: User): object {
+function userDocument({ name, role, layers, areas, passwordIsInitial, createdAt, changedAt }: User): object {
   const times = { createdAt: isoTime(createdAt), changedAt: isoTime(changedAt) };
-  return { name, role, layers, passwordIsInitial, ...times };
+  return { name, role, layers, areas, passwordIsInitial, ...times };
 }
 
 export async function listTokens(_: Call, { accounts }: ApiDeps) {
@@ -196,7 +208,8 @@ export async function listKeys(_: Call, { accounts }: ApiDeps) {
   return { keys: (await accounts.readerKeys.list()).map(secretDocument) };
 }
 
-export async function createKey(call: Call<{ body: typeof keyBody }>, { accounts }: ApiDeps) {
+export async function createKey(call: Call<{ body: typeof keyBody }>, { accounts, areas }: ApiDeps) {
+  for (const name of call.body.areas ?? []) areaNamed(name, areas);
   const { key, secret } = await accounts.readerKeys.create(call.body, makerOf(call.caller));
   return createdSecret(call, 'key', secretDocument(key), secret);
 }

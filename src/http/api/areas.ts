@@ -5,10 +5,9 @@ import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { findGridSubset, type Layer } from '../../domain/layer.ts';
 import type { NamedArea } from '../../domain/named-area.ts';
-import { polygonsIn } from '../../domain/place-in-grid-set.ts';
+import { outlineIn } from '../../domain/placed-area.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { closestName } from '../../lib/closest-name.ts';
-import { createPace } from '../../lib/yielding.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { type AreaFields, areaShown, bounds, count, type NAMED_AREA_FIELDS, time } from './values.ts';
 
@@ -24,18 +23,18 @@ export const areaListResponse = z.object({
     }),
   ),
 });
-export const areaResponse = areaShown.describe('RFC 7946: in degrees');
+export const areaResponse = areaShown.describe('RFC 7946: in degrees, simplified to at most 10,000 points');
 
 export function listAreas(_: Call, { areas, about }: ApiDeps) {
   const updatedAt = isoTime(about.startedAt);
   return {
-    areas: Array.from(areas.values(), ({ name, srs, points, bounds: box }) => ({
+    areas: Array.from(areas.values(), ({ name, srs, points, bounds: box, updatedAt: readAt, error }) => ({
       name,
       bounds: coordsOf(box),
       srs: `EPSG:${srs}`,
       points,
-      updatedAt,
-      error: null,
+      updatedAt: readAt === null ? updatedAt : isoTime(readAt),
+      error,
     })),
   };
 }
@@ -58,8 +57,9 @@ export async function withShape<Body extends NamedAreaFields>(
   const { area: given, areaCrs, ...rest } = body;
   if (typeof given !== 'string')
     return { ...rest, ...(given && { area: given }), ...(areaCrs && { areaCrs }) };
-  const area = areas.get(given);
-  if (!area) throw invalid(unknownArea(given, [...areas.keys()]));
+  const area = areaNamed(given, areas);
+  if (area.points === 0)
+    throw invalid(`The area ${given} could not be read yet: ${area.error ?? 'it is being read'}.`);
   if (areaCrs) throw invalid('areaCrs goes only with coordinates: an area has a CRS of its own.');
   const offered = layer?.gridSubsets.map(({ gridSet }) => gridSet.name) ?? [];
   const [only, ...others] = gridSets ?? offered;
@@ -80,17 +80,18 @@ export function withTaskShape<Body extends NamedAreaFields & { readonly gridSet?
   return withShape(body, bound, gridSet === undefined ? [] : [gridSet], deps);
 }
 
-function unknownArea(name: string, known: readonly string[]): string {
+/** Throws `request-invalid`. */
+export function areaNamed(name: string, areas: ApiDeps['areas']): NamedArea {
+  const area = areas.get(name);
+  if (area) return area;
+  const known = [...areas.keys()];
   const meant = closestName(name, known);
   const hint = meant ? `did you mean ${meant}?` : `there are ${known.join(', ') || 'none'}.`;
-  return `area names ${shortened(name)}, which is not declared; ${hint}`;
+  throw invalid(`area names ${shortened(name)}, which is not declared; ${hint}`);
 }
 
-const POINTS_PER_TURN = 1000;
-
 async function shapeIn(area: NamedArea, gridSet: GridSet) {
-  const deepest = gridSet.levels.length - 1;
-  const { polygons } = await polygonsIn(gridSet, deepest, area, createPace(POINTS_PER_TURN), Infinity);
+  const polygons = await outlineIn(gridSet, area);
   const coordinates = polygons.map((rings) =>
     rings.map((ring) => ring.map(([x, y]): [number, number] => [x, y])),
   );

@@ -67,6 +67,7 @@ async function tilePlace(call: OfTile, { catalog }: ApiDeps) {
 
 /** The stored tile, even if it has expired: a map service would create it again. */
 export async function showContent(call: OfTile, deps: ApiDeps) {
+  if (call.caller.areas) throw new HttpProblem('forbidden', 'Accounts with areas see no stored tiles.');
   const { tiles, tile } = await tilePlace(call, deps);
   const stored = await tiles.bound.store.get(tiles.set, tile);
   if (!stored) throw new HttpProblem('tile-not-stored', 'This tile is not in the cache.');

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import type { Accounts } from '../../access/open-accounts.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { CatalogEditor } from '../../catalog/catalog-editor.ts';
@@ -18,6 +17,7 @@ import type { LayerState } from '../../pipeline/layer-activity.ts';
 import type { MapComposer } from '../../pipeline/map-composer.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
+import type { Exporter } from '../../tasks/exporter.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 import type { ScheduleService } from '../../tasks/schedules/open-schedule-service.ts';
 import type { SelectionWork } from '../../tasks/selection-work.ts';
@@ -35,7 +35,7 @@ export interface RouteDeps extends Env {
   readonly groups: LayerGroups;
   readonly editor: CatalogEditor;
   readonly imports: ImportDeps;
-  readonly exports: ExportFiles;
+  readonly exports: Pick<Exporter, 'read' | 'tidy'>;
   readonly service: ServiceSettings;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   readonly composer: MapComposer;
@@ -134,13 +134,6 @@ export interface StoreDescription {
   readonly folder: string | null;
   /** Further options of its driver that GeoWebCache has too, e.g. `bucket`. */
   readonly options: Readonly<Record<string, string | number | boolean>>;
-}
-
-export interface ExportFiles {
-  /** Both positions are included; null: the file is gone. */
-  read(store: string, name: string, start: number, end: number): Promise<Readable | null>;
-  /** Removes files of exports that are no longer listed. */
-  tidy(): Promise<void>;
 }
 
 /** The result of reloading the configuration file. */

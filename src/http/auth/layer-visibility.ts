@@ -24,6 +24,7 @@ export async function requireReadable(context: Context, layer: Layer): Promise<v
   const caller = await context.identify();
   if (!caller) throw context.credentialsNeeded();
   if (!mayView(caller, layer)) throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
+  context.areas = caller.areas ?? null;
 }
 
 /** Null: the request has no key, or only parameters of this layer. */
@@ -102,6 +103,7 @@ export async function visibleLayers(context: Context, all: readonly Layer[]): Pr
   const caller = await context.identify();
   context.audience = caller ? 'caller' : 'varies';
   if (!caller) return publicOf(all);
+  context.areas = caller.areas ?? null;
   return all.filter((layer) => isPublic(layer) || mayView(caller, layer));
 }
 

@@ -9,7 +9,7 @@ import { createMemoryLedger } from '../../lib/budget.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createKeyGate, type KeyMemory, presentedKeyOf } from './reader-key.ts';
 
-const NO_LIMITS = { origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
+const NO_LIMITS = { areas: null, origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
 
 /** Requests of one connection, to a layer that the key opens. */
 function openConnection() {

@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import type { MapPicture } from '../../domain/bounds.ts';
 import { refusesCaller } from '../../domain/errors.ts';
+import { boundsOfTile, type GridSet } from '../../domain/grid-set.ts';
 import { isBeyondCircle, isHidden, subsetContains } from '../../domain/grid-subset.ts';
 import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isGzip } from '../../lib/gzip.ts';
 import { createBlankTiles } from '../../pipeline/blank-tiles.ts';
+import type { MapComposer } from '../../pipeline/map-composer.ts';
 import { checkTile } from '../../pipeline/resolve-tile-set.ts';
 import type { CachedTile, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { type AreaLimit, areasOf, edgeRefused, limited } from '../auth/area-limit.ts';
 import type { Context } from '../context.ts';
 import { acceptsGzip, isNotModified, validated } from '../negotiate.ts';
 import { HttpProblem } from '../problems.ts';
@@ -26,16 +30,44 @@ export type TileResponder = (
   index: TileIndex,
 ) => Response | Promise<Response>;
 
-/** The tile response of all services. */
-export function createTileResponder(
-  pipeline: Pick<TilePipeline, 'read'>,
-  clock: Clock,
-  keyHeader: KeyHeader | null = null,
-): TileResponder {
-  const replyWith = createTileResponses(clock, keyHeader);
-  const answerOutside = createOutsideResponder(clock, keyHeader);
+export interface TileResponderDeps {
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly composer: Pick<MapComposer, 'maskTile'>;
+  readonly areaLimit: AreaLimit;
+  readonly clock: Clock;
+  readonly surrogateKeys: KeyHeader | null;
+}
 
-  return function answerTile(context, tiles, index) {
+/** The tile response of all services. */
+export function createTileResponder(deps: TileResponderDeps): TileResponder {
+  const { pipeline, composer, areaLimit, clock, surrogateKeys } = deps;
+  const replyWith = createTileResponses(clock, surrogateKeys);
+  const answerOutside = createOutsideResponder(clock, surrogateKeys);
+
+  return (context, tiles, index) =>
+    areasOf(context) === null
+      ? answerTile(context, tiles, index, null)
+      : answerLimited(context, tiles, index);
+
+  /** Tiles that are partly outside the caller's areas are masked after the cache: one is stored for all callers. */
+  async function answerLimited(
+    context: Context,
+    tiles: ResolvedTileSet,
+    index: TileIndex,
+  ): Promise<Response> {
+    if (!isOnGrid(tiles, index)) checkTile(tiles, index);
+    const { gridSet } = tiles.subset;
+    const mask = await areaLimit.maskFor(context, gridSet, pictureOfTile(gridSet, index));
+    if (mask && tiles.format.kind === 'opaque') throw edgeRefused();
+    return limited(await answerTile(context, tiles, index, mask));
+  }
+
+  function answerTile(
+    context: Context,
+    tiles: ResolvedTileSet,
+    index: TileIndex,
+    mask: Uint8Array | null,
+  ): Response | Promise<Response> {
     const { z, x, y } = index;
     if (tiles.bound.layer.outside === 'transparent' && !subsetContains(tiles.subset, z, x, y)) {
       return answerOutside(context, tiles, index);
@@ -46,18 +78,36 @@ export function createTileResponder(
     if (circularFilter !== null && isBeyondCircle(tiles.subset, index)) {
       return answerFiltered(context, tiles, index, circularFilter);
     }
-    if (tiles.bound.layer.passCredentials) return answerPassed(context, tiles, index);
+    if (tiles.bound.layer.passCredentials) return answerPassed(context, tiles, index, mask);
     const read = pipeline.read(tiles, index, context.signal);
-    if (!(read instanceof Promise)) return answerWith(context, tiles, index, read);
-    return read.then((answer) => answerWith(context, tiles, index, answer));
-  };
+    if (!(read instanceof Promise) && !mask) return answerWith(context, tiles, index, read);
+    return Promise.resolve(read)
+      .then((tile) => (mask ? masked(context, tiles, tile, mask) : tile))
+      .then((answer) => answerWith(context, tiles, index, answer));
+  }
+
+  async function masked(
+    { signal }: Context,
+    { subset: { gridSet }, format }: ResolvedTileSet,
+    tile: CachedTile,
+    mask: Uint8Array,
+  ): Promise<CachedTile> {
+    const size = { width: gridSet.tileWidth, height: gridSet.tileHeight };
+    const { bytes, digest } = await composer.maskTile({ tile: tile.bytes, ...size, format, mask }, signal);
+    return { ...tile, bytes, checksum: Number.parseInt(digest.slice(0, 8), 16) };
+  }
 
   /** For this caller alone; one that the source refuses is refused in the same way. */
-  async function answerPassed(context: Context, tiles: ResolvedTileSet, index: TileIndex): Promise<Response> {
+  async function answerPassed(
+    context: Context,
+    tiles: ResolvedTileSet,
+    index: TileIndex,
+    mask: Uint8Array | null,
+  ): Promise<Response> {
     const authorization = context.headers.authorization ?? null;
     try {
       const read = await pipeline.read({ ...tiles, authorization }, index, context.signal);
-      return answerWith(context, tiles, index, read);
+      return await answerWith(context, tiles, index, mask ? await masked(context, tiles, read, mask) : read);
     } catch (error) {
       if (!refusesCaller(error)) throw error;
       if (error.upstream?.status === 401) throw context.credentialsNeeded();
@@ -119,6 +169,11 @@ function createOutsideResponder(clock: Clock, keyHeader: KeyHeader | null): Tile
     const etag = `"${createHash('sha1').update(bytes).digest('base64url')}"`;
     return validated(context, etag, headers, { body: bytes, type: contentType });
   };
+}
+
+function pictureOfTile(gridSet: GridSet, { z, x, y }: TileIndex): MapPicture {
+  const { tileWidth: width, tileHeight: height } = gridSet;
+  return { bounds: boundsOfTile(gridSet, z, x, y), width, height };
 }
 
 function isOnGrid({ subset }: ResolvedTileSet, { z, x, y }: TileIndex): boolean {

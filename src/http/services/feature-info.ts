@@ -29,7 +29,7 @@ import { integer, requestedIndex, requestedLayer, wmtsTileSet } from './wmts/get
 const MAX_FEATURES = 100;
 
 /** Passed to the layer's source, one layer at a time. */
-export const wmsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
+export const wmsFeatureInfo: Operation = async (context, kvp, { catalog, areaLimit }) => {
   const version = versionOf(kvp);
   const layer = await layerQueried(catalog, context, kvp, version);
   const { bound, subsets } = layer;
@@ -37,9 +37,12 @@ export const wmsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
   const infoFormat = checkInfoFormat(bound.layer, mediaType, 'InvalidFormat', 'INFO_FORMAT');
   const place = requestedPlace(kvp, subsets[0], requestedCrs(kvp, version), version);
   const format = kvp('FORMAT') === null ? bound.layer.formats[0] : requestedFormat([bound], kvp);
+  const { i, j } = queryPoint(kvp, place, version);
+  await areaLimit.requirePixel(context, subsets[0].gridSet, place, i, j);
   const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, kvp), {
     ...place,
-    ...queryPoint(kvp, place, version),
+    i,
+    j,
     infoFormat,
     featureCount: featureCount(kvp),
     signal: context.signal,
@@ -119,7 +122,7 @@ function featureCount(kvp: Kvp): number {
 const WMTS_FEATURES = 10;
 
 /** OGC 07-057r7, 7.3: the features at a pixel of a tile, from the layer's source. */
-export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
+export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog, areaLimit }) => {
   const bound = requestedLayer(catalog, kvp);
   const { layer } = bound;
   if (!isOpenTo(context, layer)) await requireVisible(context, layer);
@@ -128,12 +131,15 @@ export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog }) => {
   const tiles = wmtsTileSet(bound, kvp, format);
   const { gridSet } = tiles.subset;
   const { z, x, y } = requestedIndex(tiles.subset, kvp);
+  const { tileWidth: width, tileHeight: height } = gridSet;
+  const place = { bounds: boundsOfTile(gridSet, z, x, y), width, height };
+  const i = checkPixel(integer(kvp, 'I'), width, 'PointIJOutOfRange', 'I');
+  const j = checkPixel(integer(kvp, 'J'), height, 'PointIJOutOfRange', 'J');
+  await areaLimit.requirePixel(context, gridSet, place, i, j);
   const info = await askFeatureInfo(tiles, {
-    bounds: boundsOfTile(gridSet, z, x, y),
-    width: gridSet.tileWidth,
-    height: gridSet.tileHeight,
-    i: checkPixel(integer(kvp, 'I'), gridSet.tileWidth, 'PointIJOutOfRange', 'I'),
-    j: checkPixel(integer(kvp, 'J'), gridSet.tileHeight, 'PointIJOutOfRange', 'J'),
+    ...place,
+    i,
+    j,
     infoFormat,
     featureCount: WMTS_FEATURES,
     signal: context.signal,

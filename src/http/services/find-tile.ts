@@ -34,7 +34,7 @@ export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
     answerTile: note,
     answerAccepted: note,
     remembering: <Handler>(handler: Handler) => handler,
-    composer: { compose: refuseMap },
+    composer: { compose: refuseMap, maskTile: refuseMap },
   };
   const router = createRouter([...tileServiceRoutes(services), ...wmsRoutes(services)], prefixes);
 

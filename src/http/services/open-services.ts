@@ -1,11 +1,14 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ServiceSettings } from '../../catalog/catalog-entries.ts';
 import type { LayerGroups } from '../../domain/layer-group.ts';
+import type { NamedArea } from '../../domain/named-area.ts';
 import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
 import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
+import type { MapComposer } from '../../pipeline/map-composer.ts';
 import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import { createAreaLimit } from '../auth/area-limit.ts';
 import { createLayerScreen, isOpen, isOpenTo } from '../auth/layer-visibility.ts';
 import type { Context, Target } from '../context.ts';
 import { createTileResponder, type TileResponder } from '../hits/tile-response.ts';
@@ -18,6 +21,9 @@ import { asksForRefresh, createRefreshResponder, type TileRefresh } from './refr
 export interface ServiceDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
+  readonly composer: MapComposer;
+  /** By name; none when absent. */
+  readonly areas?: ReadonlyMap<string, NamedArea>;
   /** None when absent. */
   readonly groups?: LayerGroups;
   /** The service's metadata. */
@@ -35,17 +41,20 @@ export type Operation<Deps = Services> = (context: Context, kvp: Kvp, services: 
 
 /** The parts that all services share. */
 export function openServices(deps: ServiceDeps) {
-  const { catalog, pipeline, clock, log, groups = new Map(), surrogateKeys = null } = deps;
+  const { catalog, pipeline, composer, clock, log, groups = new Map(), surrogateKeys = null } = deps;
   const roll = createLayerRoll(catalog);
-  const answerRead = createTileResponder(pipeline, clock, surrogateKeys);
-  const answerRefreshed = createRefreshResponder(deps.refresh, clock, surrogateKeys);
+  const areaLimit = createAreaLimit(deps.areas ?? new Map());
+  const responder = { pipeline, composer, areaLimit, clock, surrogateKeys };
+  const answerRead = createTileResponder(responder);
+  const answerRefreshed = createRefreshResponder(deps.refresh, responder);
   const answerAccepted: TileResponder = (context, tiles, index) =>
     asksForRefresh(context) ? answerRefreshed(context, tiles, index) : answerRead(context, tiles, index);
   const memory = createTileMemory(catalog, answerAccepted, answerRead);
   const serviceNow = () => deps.service?.current.service ?? DEFAULT_SERVICE;
   const documentOf = createLayerDocuments(roll, serviceNow);
   const screen = createLayerScreen(roll);
-  return { catalog, groups, pipeline, clock, log, roll, screen, answerAccepted, ...memory, documentOf };
+  const shared = { catalog, groups, pipeline, composer, areaLimit, clock, log };
+  return { ...shared, roll, screen, answerAccepted, ...memory, documentOf };
 }
 
 interface Named {

@@ -1,11 +1,9 @@
-import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { Clock } from '../../lib/clock.ts';
 import type { CachedTile, ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { mayView } from '../auth/layer-visibility.ts';
 import { refuseLesserRole } from '../auth/request-checks.ts';
 import type { Context } from '../context.ts';
-import { createTileResponder, type TileResponder } from '../hits/tile-response.ts';
+import { createTileResponder, type TileResponder, type TileResponderDeps } from '../hits/tile-response.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Response } from '../response.ts';
 
@@ -25,8 +23,7 @@ export function asksForRefresh({ query }: Pick<Context, 'query'>): boolean {
 /** The response is the operator's own: no cache stores it under this address. */
 export function createRefreshResponder(
   refresh: TileRefresh | undefined,
-  clock: Clock,
-  keyHeader: KeyHeader | null,
+  deps: TileResponderDeps,
 ): TileResponder {
   return async (context, tiles, index) => {
     context.audience = 'caller';
@@ -38,7 +35,7 @@ export function createRefreshResponder(
     refuseOtherSites(context);
     if (!refresh) throw new Error('Tiles cannot be refreshed here.');
     const read = () => refresh(tiles, index, context.signal);
-    return notStored(await createTileResponder({ read }, clock, keyHeader)(context, tiles, index));
+    return notStored(await createTileResponder({ ...deps, pipeline: { read } })(context, tiles, index));
   };
 }
 

@@ -1,12 +1,7 @@
-import type { Polygon } from '../../domain/bounds.ts';
-import type { GridSet } from '../../domain/grid-set.ts';
-import type { NamedArea } from '../../domain/named-area.ts';
-import { polygonsIn } from '../../domain/place-in-grid-set.ts';
-import { getOrCreate } from '../../lib/get-or-create.ts';
-import { createPace } from '../../lib/yielding.ts';
-import type { SourceTools } from '../source-driver.ts';
+import { type AreaMask, applyMask } from '../../domain/area-mask.ts';
+import { maskWithin } from '../../domain/placed-area.ts';
+import type { CurrentArea, SourceTools } from '../source-driver.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import { type AreaMask, maskOf } from './area-mask.ts';
 
 /** A picture of a source; null: there is nothing to see. */
 export type DrawnPicture = Pick<
@@ -16,8 +11,6 @@ export type DrawnPicture = Pick<
 export type DrawPicture = (request: SourceRequest) => Promise<DrawnPicture | null>;
 
 type Rgb = readonly [number, number, number];
-
-const POINTS_PER_TURN = 1000;
 
 export async function pictureOf(
   source: TileSource,
@@ -31,25 +24,10 @@ export async function pictureOf(
   return { pixels: await decode(answer.bytes, request), freshSeconds, warning };
 }
 
-/** How much of each pixel is inside an area. */
-function createClip(area: NamedArea): (request: SourceRequest) => Promise<AreaMask> {
-  const placed = new WeakMap<GridSet, Promise<readonly Polygon[]>>();
-
-  const place = async (gridSet: GridSet): Promise<readonly Polygon[]> => {
-    const deepest = gridSet.levels.length - 1;
-    const { polygons } = await polygonsIn(gridSet, deepest, area, createPace(POINTS_PER_TURN), Infinity);
-    return polygons;
-  };
-
-  return async (request) =>
-    maskOf(await getOrCreate(placed, request.gridSet, () => place(request.gridSet)), request);
-}
-
 /** Nothing is drawn for a picture that is wholly outside. */
-export function clipped(draw: DrawPicture, area: NamedArea): DrawPicture {
-  const maskFor = createClip(area);
+export function clipped(draw: DrawPicture, area: CurrentArea): DrawPicture {
   return async (request) => {
-    const mask = await maskFor(request);
+    const mask = await maskWithin([area()], request.gridSet, request);
     const drawn = mask === 'nothing' ? null : await draw(request);
     return drawn && { ...drawn, pixels: masked(drawn.pixels, mask) };
   };
@@ -58,24 +36,21 @@ export function clipped(draw: DrawPicture, area: NamedArea): DrawPicture {
 function masked(picture: Buffer, mask: AreaMask): Buffer {
   if (typeof mask === 'string') return picture;
   const pixels = Buffer.from(picture);
-  for (let i = 0; i < mask.length; i++) {
-    pixels[4 * i + 3] = Math.round((pixels[4 * i + 3] ?? 0) * (mask[i] ?? 0));
-  }
+  applyMask(pixels, mask);
   return pixels;
 }
 
 /** A source whose pictures are clipped; `background` is the colour outside, null: transparent. */
 export function withinArea(
   source: TileSource,
-  area: NamedArea,
+  area: CurrentArea,
   background: Rgb | null,
   decode: SourceTools['decode'],
 ): TileSource {
-  const maskFor = createClip(area);
   return {
     ...source,
     async fetch(request) {
-      const mask = await maskFor(request);
+      const mask = await maskWithin([area()], request.gridSet, request);
       if (mask === 'everything') return source.fetch(request);
       const { width, height } = request;
       const drawn = mask === 'nothing' ? null : await pictureOf(source, request, decode);
@@ -90,7 +65,7 @@ export function withinArea(
 /** The share of each pixel that is outside shows the colour. */
 function fillBehind(pixels: Buffer, colour: Rgb, mask: AreaMask): void {
   for (let i = 0; i < pixels.length; i += 4) {
-    const outside = 255 * (1 - (typeof mask === 'string' ? 0 : (mask[i / 4] ?? 0)));
+    const outside = 255 - (typeof mask === 'string' ? 0 : (mask[i / 4] ?? 0));
     const alpha = pixels[i + 3] ?? 0;
     const sum = alpha + outside;
     if (sum === 0) continue;

@@ -29,10 +29,11 @@ function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => v
       items={keys}
       onChanged={onChanged}
       words={{ ...WORDS, title: TEXTS.nav.keys, remove: TEXTS.remove, removeTitle: TEXTS.removeTitle }}
-      head={[TEXTS.name, TEXTS.nav.layers, WORDS.origins, WORDS.limits, WORDS.today]}
+      head={[TEXTS.name, TEXTS.nav.layers, WORDS.areas, WORDS.origins, WORDS.limits, WORDS.today]}
       cells={(key) => [
         key.name,
         layerNames(key.layers),
+        key.areas?.join(', ') ?? WORDS.everywhere,
         <span key="origins" className="row tight">
           {key.origins?.join(', ') ?? WORDS.any}
         </span>,
@@ -59,15 +60,16 @@ function isOrigin(text: string): boolean {
 }
 
 const WHOLE = { inputMode: 'numeric', pattern: '[1-9]\\d{0,8}', title: TEXTS.quota.notWhole } as const;
-const BLANK = { name: '', layers: '*', origins: '', rate: '', day: '', expires: '' };
+const BLANK = { name: '', layers: '*', areas: '', origins: '', rate: '', day: '', expires: '' };
 
 function AddKey({ onAdd }: AddProps) {
   const { typed, change, clearAfter } = useAddFields(BLANK);
   const { text } = tied(typed, change);
-  const { name, layers, origins, rate, day, expires } = typed;
+  const { name, layers, areas, origins, rate, day, expires } = typed;
   const draft = {
     name,
     layers: listOf(layers),
+    areas: areas.trim() === '' ? null : listOf(areas),
     origins: origins.trim() === '' ? null : listOf(origins),
     ratePerSecond: rate === '' ? null : Number(rate),
     requestsPerDay: day === '' ? null : Number(day),
@@ -77,6 +79,7 @@ function AddKey({ onAdd }: AddProps) {
     <AddForm verb={WORDS.add} onSubmit={() => clearAfter(onAdd(draft))}>
       <Input label={TEXTS.name} required pattern=".*\S.*" autoComplete="off" {...text('name')} />
       <LayerPatterns {...text('layers')} />
+      <TextField label={WORDS.areas} help={WORDS.areasHelp} {...text('areas')} />
       <TextField
         label={WORDS.origins}
         help={WORDS.originsHelp}

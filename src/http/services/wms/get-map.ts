@@ -5,8 +5,13 @@ import { boundsOfTile } from '../../../domain/grid-set.ts';
 import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
-import type { ComposedMap, MapComposer } from '../../../pipeline/map-composer.ts';
+import type {
+  ComposedMap,
+  MapRequest as ComposerRequest,
+  MapComposer,
+} from '../../../pipeline/map-composer.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
+import { areasOf, limited } from '../../auth/area-limit.ts';
 import { isOpen } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
 import { headerText, lifetimeHeaders, noteHeaders } from '../../hits/tile-headers.ts';
@@ -34,8 +39,6 @@ const TOLERANCE_FOR_TILES = 0.1;
 const TOLERANCE_FOR_MAPS = 0.002;
 const NO_TILE_MESSAGE = 'There is no tile: the box lies outside what the layer offers.';
 
-export type MapServices = Services & { readonly composer: MapComposer };
-
 interface MapRequest {
   readonly kvp: Kvp;
   readonly layers: readonly [MapLayer, ...MapLayer[]];
@@ -48,8 +51,8 @@ interface MapRequest {
  * A box that is a tile is answered with that tile, in another format or with other layers composed of their tiles there;
  * other boxes are composed of tiles, if the layers allow it.
  */
-export const getMap: Operation<MapServices> = async (context, kvp, services) => {
-  const { answerTile, composer, clock } = services;
+export const getMap: Operation = async (context, kvp, services) => {
+  const { answerTile, composer, areaLimit, clock } = services;
   const map = await readMap(services, context, kvp);
   const matches = map.layers.map((layer) => tileOf(map, layer));
   const matched = map.layers.length === 1 ? (matches[0] ?? null) : null;
@@ -60,14 +63,15 @@ export const getMap: Operation<MapServices> = async (context, kvp, services) => 
   }
   if (!blank) checkComposable(map, matches);
   const sets = composedSets(map, matches);
+  const place = drawnPlace(map, matches);
+  const mask = (await areaLimit.maskFor(context, map.layers[0].subsets[0].gridSet, place)) ?? undefined;
   const picture = await (blank
     ? composeBlank(map, composer, context.signal)
-    : composeMap(map, sets, matches, composer, context.signal));
+    : composeMap(map, { layers: sets, ...place, ...(mask && { mask }) }, composer, context.signal));
   const message = blank ? ['geowebcache-message', NO_TILE_MESSAGE] : sets.flatMap(noteHeaders);
-  return mapResponse(context, map, picture, [
-    ...message,
-    ...cacheControl(context, map, picture, clock.now()),
-  ]);
+  const more = [...message, ...cacheControl(context, map, picture, clock.now())];
+  if (areasOf(context) === null) return mapResponse(context, map, picture, more);
+  return limited(mapResponse(context, map, { ...picture, createdAt: null }, more));
 };
 
 async function readMap(services: Services, context: Context, kvp: Kvp): Promise<MapRequest> {
@@ -138,20 +142,21 @@ function composedSets({ kvp, layers, format }: MapRequest, matches: Matches): re
 }
 
 /** Where the box is a tile, it is exactly that one. */
+function drawnPlace({ place }: MapRequest, matches: Matches): MapPicture {
+  const tile = matches.find((match) => match !== null);
+  if (!tile) return place;
+  return { ...place, bounds: boundsOfTile(tile.subset.gridSet, tile.index.z, tile.index.x, tile.index.y) };
+}
+
 function composeMap(
-  { kvp, place, format }: MapRequest,
-  layers: readonly ResolvedTileSet[],
-  matches: Matches,
+  { kvp, format }: MapRequest,
+  drawn: Pick<ComposerRequest, 'layers' | 'bounds' | 'width' | 'height' | 'mask'>,
   composer: MapComposer,
   signal: AbortSignal,
 ) {
-  const tile = matches.find((match) => match !== null);
-  const bounds = tile
-    ? boundsOfTile(tile.subset.gridSet, tile.index.z, tile.index.x, tile.index.y)
-    : place.bounds;
   const transparent = format.alpha && isTrue(kvp, 'TRANSPARENT');
   const background = transparent ? null : backgroundColour(kvp);
-  return composer.compose({ layers, ...place, bounds, format, background, signal }).catch(blameBox);
+  return composer.compose({ ...drawn, format, background, signal }).catch(blameBox);
 }
 
 /** Sizes have been checked; only the area can still be too large. */

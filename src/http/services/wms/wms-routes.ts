@@ -23,7 +23,7 @@ import {
   ServiceException,
   withExceptions,
 } from '../service-exception.ts';
-import { getMap, type MapServices } from './get-map.ts';
+import { getMap } from './get-map.ts';
 import {
   backgroundColour,
   isTrue,
@@ -39,10 +39,10 @@ import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 /** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
 const GET_MAP = /(?:^|&)request=getmap(?:&|$)/i;
 
-export function wmsRoutes(services: MapServices): readonly Route[] {
+export function wmsRoutes(services: Services): readonly Route[] {
   const { screen, log } = services;
   const getCapabilities = createWmsCapabilities(services);
-  const operations = new Map<string, Operation<MapServices>>([
+  const operations = new Map<string, Operation>([
     ['getmap', getMap],
     ['map', getMap],
     ['getcapabilities', getCapabilities],

@@ -1,1 +1,0 @@
-export { changesSql } from '../changes/feeds/changes-sql.ts';

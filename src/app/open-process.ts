@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import type { SettingsFile } from '../config/load-settings.ts';
+import { databaseOf } from '../config/node-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Database, DatabaseOptions } from '../db/database.ts';
+import { openDatabase } from '../db/open-database.ts';
+import { ProcessFeed } from '../db/process-feed.ts';
+import type { ClosingStack } from '../lib/closing-stack.ts';
+import type { Env } from '../lib/env.ts';
+import type { Random } from '../lib/random.ts';
+
+/** Injected by tests. */
+export interface NodeEnv extends Env {
+  readonly random: Random;
+  /** Where the settings came from; without it they cannot be reloaded. */
+  readonly file?: SettingsFile;
+}
+
+/** What every part of a process is opened with. */
+export interface ProcessParts extends NodeEnv {
+  readonly settings: Settings;
+  /** Closes the parts in reverse order, also when a later one cannot be opened. */
+  readonly open: ClosingStack;
+  /** Names this process. */
+  readonly instance: string;
+  /** Null: the server has no other process. */
+  readonly feed: ProcessFeed | null;
+  /** Whether other processes of the server answer too. */
+  readonly several: boolean;
+  readonly database: Database;
+}
+
+interface ProcessOptions extends Omit<DatabaseOptions, 'location' | keyof Env> {
+  /** Ends a process that does not respond; null: the server has no other process. */
+  readonly onSilent: ((pid: number) => void) | null;
+  readonly several: boolean;
+}
+
+export async function openProcess(
+  settings: Settings,
+  env: NodeEnv,
+  { onSilent, several, ...options }: ProcessOptions,
+  open: ClosingStack,
+): Promise<ProcessParts> {
+  const { clock, random, log, file } = env;
+  const { data } = settings;
+  const instance = randomUUID();
+  const feed = onSilent && open.use(new ProcessFeed({ data, instance, onSilent, clock, log }));
+  const location = databaseOf(settings);
+  const database = open.use(await openDatabase({ location, feed, clock, log, ...options }));
+  return { clock, random, log, ...(file && { file }), settings, open, instance, feed, several, database };
+}

@@ -1,0 +1,251 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createAreas } from '../catalog/areas.ts';
+import { type LayersBelow, openCatalog } from '../catalog/catalog.ts';
+import { createCatalogEntries } from '../catalog/catalog-entries.ts';
+import { gridSetNames } from '../catalog/create-layer.ts';
+import { DeclaredEntries } from '../catalog/declared-entries.ts';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
+import { openParameterSets } from '../catalog/parameter-sets.ts';
+import { openParameterStore } from '../catalog/parameter-store.ts';
+import type { ServerFigures } from '../cluster/figures.ts';
+import { createFlightClaims } from '../cluster/flight-claims.ts';
+import { createHostOutageStore } from '../cluster/host-outage-store.ts';
+import { createHostPauses } from '../cluster/host-pauses.ts';
+import { createHostShares } from '../cluster/host-shares.ts';
+import { DEFAULT_CONFIG_NAME, readVersion } from '../config/environment.ts';
+import { documentReaderOf } from '../config/load-document-reader.ts';
+import { databaseOf } from '../config/node-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Database } from '../db/database.ts';
+import { createDatabaseLedger } from '../db/database-ledger.ts';
+import { openDatabase } from '../db/open-database.ts';
+import type { LayerGroups } from '../domain/layer-group.ts';
+import { createTileEvents } from '../domain/tile-events.ts';
+import { withoutRequests } from '../domain/upstream-status.ts';
+import { type Count, Counters } from '../lib/counters.ts';
+import { LayerActivity } from '../pipeline/layer-activity.ts';
+import { createLayerReader, decodePicture } from '../pipeline/layer-reader.ts';
+import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
+import { createQuotaSettings } from '../quota/quota-configuration.ts';
+import { QuotaGate } from '../quota/quota-gate.ts';
+import { MetatileCutter } from '../raster/metatile-cutter.ts';
+import { openCutterThread } from '../raster/open-cutter-thread.ts';
+import { withOldCaches } from '../sources/adopted/old-caches.ts';
+import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
+import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
+import { createHostRules } from '../sources/upstream/host-rules.ts';
+import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
+import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
+import { rgbOf, withinArea } from '../sources/within/within-area.ts';
+import { openStores } from '../storage/open-stores.ts';
+import type { Store } from '../storage/store.ts';
+import type { Membership } from './membership.ts';
+import type { ProcessParts } from './open-process.ts';
+
+/** How a write waits at a quota. Clients do not wait for it, but their tiles stay in memory until then. */
+const QUOTA_WAIT = {
+  serve: { maxWaitMs: 500, withReserve: true },
+  work: { maxWaitMs: 60_000, withReserve: false },
+};
+/** Channel: a host was paused or resumed. */
+const PAUSES = 'pauses';
+
+type OpenedDeclaration = Pick<LayerDeclaration<SourceSettings>, 'source' | 'areas' | 'within' | 'background'>;
+type Role = keyof typeof QUOTA_WAIT;
+
+export type Services = Awaited<ReturnType<typeof openServices>>;
+
+/** Everything that makes and stores tiles, with the limits that are shared with other processes and nodes. `work`: it answers no requests. */
+export async function openServices(
+  parts: ProcessParts,
+  { leads, peers }: Pick<Membership, 'leads' | 'peers'>,
+  role: Role,
+) {
+  const { settings, database, feed, several, instance, clock, log, open } = parts;
+  const divided = peers || feed ? await openDivided(parts, role) : null;
+  const { limiter, upstreams: hostControl } = await openLimiter(parts, divided);
+  const outage = peers ? { outage: peers } : {};
+  const opened = await openStores(settings, { ...parts, ...outage, sweeps: leads, readOnly: false }, open);
+  const quotaSettings = createQuotaSettings(database);
+  const gate = new QuotaGate({ settings: quotaSettings, stores: opened, clock, log, ...QUOTA_WAIT[role] });
+  const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
+  const privateAdvice = createPrivateAdvice(parts);
+  const hosts = createHostRules(settings, privateAdvice);
+  const upstreams = open.use(
+    openUpstreamClient({
+      userAgent: `Tilewarden/${readVersion()}`,
+      get upstreams() {
+        return hosts.upstreams;
+      },
+      configuredHosts: hosts,
+      proxies: settings.proxies,
+      limiter,
+      clock,
+      log,
+    }),
+  );
+  const areas = createAreas(settings.areas);
+  const groups = new Map(settings.groups);
+  // A source that draws from another layer needs the pipeline, which needs the catalog.
+  const opener = (declaration: OpenedDeclaration, below: Pick<LayersBelow, 'get'>) => {
+    const { source, within, background } = declaration;
+    const shapeOf = (name: string) => {
+      const area = declaration.areas.get(name);
+      return area && (() => areas.shapeOf(area));
+    };
+    const opened = sourceDriverOf(source).open(source, {
+      upstream: upstreams.ownedBy(hostsNamedIn(source)),
+      readLayer: (name) => {
+        const lower = below.get(name);
+        return lower ? readLayer(lower) : null;
+      },
+      areas: { get: shapeOf },
+      decode: decodePicture,
+      clock,
+      log,
+    });
+    const area = within === null ? null : shapeOf(within);
+    return area
+      ? withinArea(opened, area, background === null ? null : rgbOf(background), decodePicture)
+      : opened;
+  };
+  const catalog = open.use(
+    openCatalog({
+      layers: settings.layers,
+      gridSets: settings.gridSets,
+      stores,
+      openSource: (_, declaration, below) => {
+        const { name, adopt, gridSets } = declaration;
+        const owner = { layer: name, gridSet: gridSetNames({ gridSets })[0] ?? '' };
+        return withOldCaches(opener(declaration, below), adopt, owner, clock);
+      },
+      clock,
+      log,
+    }),
+  );
+  const entries = createCatalogEntries(database, clock);
+  const reader = documentReaderOf({ ...settings, areas: areas.byName, groups });
+  const declared = new DeclaredEntries({ entries, catalog, reader, takeArea: areas.take, log });
+  await declared.refresh();
+  const claims = divided && (peers || several) ? createFlightClaims(divided, instance, parts) : undefined;
+  const making = openMaking(parts, role, opened, claims);
+  const readLayer = createLayerReader(making.pipeline);
+  // Closed before the pipeline, which waits for tiles being stored.
+  open.use(gate);
+  return {
+    ...making,
+    divided,
+    limiter,
+    upstreams,
+    hostControl,
+    privateAdvice,
+    catalog,
+    readAreas: areas,
+    areas: areas.byName,
+    groups: groups as LayerGroups,
+    entries,
+    declared,
+    reader,
+    admit: hosts.admit,
+    openPreview: (declaration: OpenedDeclaration) =>
+      opener(declaration, { get: (name) => catalog.layer(name) ?? undefined }),
+    /** Applies a reloaded file; returns the names of changed layers. */
+    applySettings(next: Settings): readonly string[] {
+      limiter.setUpstreams(next.upstreams);
+      hosts.applySettings(next);
+      areas.declare(next.areas);
+      groups.clear();
+      for (const [name, group] of next.groups) groups.set(name, group);
+      return declared.applyConfigFile(next.layers, next.gridSets.gridSets);
+    },
+  };
+}
+
+/** What the processes of a server count: figures are shown as sums over all of them. */
+export function shareCounts({ share }: ServerFigures, { counters, activity, limiter }: Services) {
+  return {
+    counters: share('counters', () => counters.all()),
+    activity: share('activity', () => activity.all()),
+    upstreams: share('upstreams', limiter.report, (hosts) => hosts.map(withoutRequests)),
+  };
+}
+
+/** Where shares and claims are kept: of use only while processes run, so in SQLite they do not wait for the disk. */
+async function openDivided(
+  { settings, database, feed, clock, log, open }: ProcessParts,
+  role: Role,
+): Promise<Database> {
+  if (database.dialect === 'postgres' || role === 'work') return database;
+  const location = databaseOf(settings);
+  return open.use(await openDatabase({ location, feed, synced: false, migrations: null, clock, log }));
+}
+
+/** Pauses are durable, and obeyed by this node, when their promise resolves; other nodes follow within a second. */
+async function openLimiter(parts: ProcessParts, divided: Database | null) {
+  const { settings, database, feed, instance, open } = parts;
+  const pauses = createHostPauses(database);
+  const shared = divided && {
+    shares: createHostShares(divided, instance),
+    outages: createHostOutageStore(divided, instance),
+  };
+  const { upstreams } = settings;
+  const budgets = createDatabaseLedger(database);
+  const limiter = open.use(openUpstreamLimiter({ ...parts, upstreams, budgets, pauses, ...shared }));
+  // Before the first request could be sent.
+  await limiter.readPauses();
+  feed?.on(PAUSES, limiter.readPauses);
+  const obeyed = async (change: Promise<void>): Promise<void> => {
+    await change;
+    await limiter.readPauses();
+    await feed?.ask(PAUSES);
+  };
+  return {
+    limiter,
+    upstreams: {
+      status: limiter.status,
+      tryNow: limiter.tryNow,
+      pause: (host: string, by: string) => obeyed(pauses.pause(host, by)),
+      resume: (host: string) => obeyed(pauses.resume(host)),
+    },
+  };
+}
+
+function openMaking(
+  { settings, database, clock, random, log, open }: ProcessParts,
+  role: Role,
+  stores: ReadonlyMap<string, Store>,
+  claims: ReturnType<typeof createFlightClaims> | undefined,
+) {
+  const { memoryTierBytes, maxParameterSets } = settings;
+  const events = createTileEvents();
+  const cutter = role === 'work' ? new MetatileCutter() : open.use(openCutterThread(log));
+  const parameters = open.use(openParameterStore({ database, events, clock, log }));
+  const parameterSets = open.use(openParameterSets({ database, events, clock, most: maxParameterSets }));
+  const counters = new Counters(() => takeStoreRequests(stores));
+  const activity = new LayerActivity(events, clock);
+  const pipeline = open.use(
+    openTilePipeline({
+      ...{ cutter, events, clock, random, log, counters, parameterSets, claims },
+      onFailure: (layer, error) => activity.failed(layer, error),
+      settings: { memoryTierBytes },
+    }),
+  );
+  return { events, parameters, parameterSets, pipeline, counters, activity };
+}
+
+function* takeStoreRequests(stores: ReadonlyMap<string, Store>): Generator<Count> {
+  for (const [store, { takeRequests }] of stores) {
+    for (const count of takeRequests?.() ?? []) yield { ...count, labels: { store, ...count.labels } };
+  }
+}
+
+/** For administrators: how to allow a host in a private network, with the line for the configuration file. */
+function createPrivateAdvice({ settings, file }: ProcessParts): (host: string) => string {
+  return (host) => {
+    const path = file?.current.configFile ?? join(dirname(settings.data), DEFAULT_CONFIG_NAME);
+    const place = existsSync(path) ? path : `${path} (the file does not exist yet)`;
+    const line = `upstreams: { '${host}': { allowPrivate: true } }`;
+    return `${host} is a private address. Allow it in ${place}, then reload the configuration file: ${line}`;
+  };
+}

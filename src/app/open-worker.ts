@@ -1,0 +1,99 @@
+import { openAuditLog } from '../access/audit-log.ts';
+import { createAppliedChanges } from '../cluster/applied-changes.ts';
+import { openServerFigures } from '../cluster/figures.ts';
+import { createNodeChanges } from '../cluster/node-changes.ts';
+import { exportNode, isShared, taskSettings, workerName } from '../config/node-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import { MISSED } from '../db/process-feed.ts';
+import { misconfigured } from '../domain/errors.ts';
+import type { ProcessPort } from '../lib/channel.ts';
+import { type ClosingStack, opened } from '../lib/closing-stack.ts';
+import { withoutCaches } from '../storage/open-stores.ts';
+import { createExporter } from '../tasks/exporter.ts';
+import { openTaskRunner } from '../tasks/open-task-runner.ts';
+import { createLeaseStore } from '../tasks/store/lease-store.ts';
+import { explainingDataFaults } from './data-folder.ts';
+import { CATALOG, CONFIG_FILE, TILES } from './membership.ts';
+import { openFeeds, openNode } from './open-node.ts';
+import { type NodeEnv, openProcess } from './open-process.ts';
+import { openServices, shareCounts } from './open-services.ts';
+import { openChild, type ServerEnv } from './parent.ts';
+
+interface WorkEnv extends NodeEnv {
+  /** Reads the configuration file again. */
+  readonly reload: () => Promise<Settings>;
+}
+
+/** Tiles are not answered from here. */
+function withoutMemory(settings: Settings): Settings {
+  return { ...settings, memoryTierBytes: 0, stores: withoutCaches(settings.stores) };
+}
+
+/** A node that performs tasks of the servers on its database, and answers no requests. */
+export async function openWorkerApp(base: Settings, env: ServerEnv) {
+  refuseIdle(base);
+  const name = workerName(base);
+  const settings = { ...withoutMemory(base), node: name };
+  return opened(async (open) => {
+    const node = await explainingDataFaults(settings.data, () => openNode(settings, env, ['worker'], open));
+    await openFeeds(node, open.use(openAuditLog({ ...node, dataFolder: settings.data })));
+    if (node.feed) open.use(await node.feed.follow());
+    return { name };
+  });
+}
+
+function refuseIdle(settings: Settings): void {
+  if (settings.database === null) {
+    throw misconfigured(
+      'A worker takes its tasks from a PostgreSQL that servers use too; name it with --database. With a database in the data folder the server itself performs tasks.',
+    );
+  }
+  if (taskSettings(settings).workers > 0) return;
+  throw misconfigured('tasks.workers is 0: this worker would perform nothing.');
+}
+
+/** A process of a node that performs tasks; `port` leads to its parent. */
+export function openWorkApp(settings: Settings, env: WorkEnv, port: ProcessPort) {
+  return openChild(port, () => opened((open) => openWorkProcess(withoutMemory(settings), env, open)));
+}
+
+async function openWorkProcess(settings: Settings, env: WorkEnv, open: ClosingStack) {
+  // It asks no other process. Lost reports are repeated; the server has looked at the tables.
+  const how = { onSilent() {}, several: false, synced: false, migrations: null };
+  const parts = await openProcess(settings, env, how, open);
+  const { instance, feed, database, clock, log } = parts;
+  const registry = createAppliedChanges(database, instance, clock);
+  const peers = isShared(settings)
+    ? createNodeChanges({ database, registry, channels: [], staleMs: 0, clock, log })
+    : null;
+  const services = await openServices(parts, { leads: () => false, peers: null }, 'work');
+  const { declared } = services;
+  const refresh = async () => void (await declared.refresh());
+  for (const channel of [CATALOG, MISSED]) feed?.on(channel, refresh);
+  feed?.on(CONFIG_FILE, async () => {
+    const next = await env.reload();
+    // The number of its tiles comes before the declaration.
+    await refresh();
+    services.applySettings(next);
+  });
+  shareCounts(openServerFigures(feed, parts, open), services);
+  if (feed) open.use(await feed.follow());
+  const { workers, maxThreads } = taskSettings(settings);
+  open.use(
+    openTaskRunner({
+      ...parts,
+      ...services,
+      owner: instance,
+      threads: Math.max(1, Math.floor(maxThreads / workers)),
+      workers,
+      leases: createLeaseStore(parts),
+      exporter: createExporter({ ...parts, ...services, data: settings.data, node: exportNode(settings) }),
+      async tilesChanged(change) {
+        feed?.post(TILES, { kind: 'tiles', ...change });
+        await feed?.posted();
+        await peers?.waitForAllNodes();
+      },
+    }),
+  );
+  return {};
+}

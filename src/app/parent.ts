@@ -1,0 +1,141 @@
+/** A parent and the processes that it starts: that one is ready, that it is to stop, and what it asks of its parent. */
+import type { ChildProcess } from 'node:child_process';
+import { keepsInMemory, taskSettings } from '../config/node-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import { createProcessFeed } from '../db/process-feed.ts';
+import { errorCopier } from '../domain/error-copier.ts';
+import { misconfigured } from '../domain/errors.ts';
+import { type Channel, createChannel, messageKind, type ProcessPort } from '../lib/channel.ts';
+import { type Child, ChildPool } from '../lib/child-pool.ts';
+import { type Clock, ifLate } from '../lib/clock.ts';
+import type { ClosingStack } from '../lib/closing-stack.ts';
+import { openDataFolder } from './data-folder.ts';
+import type { NodeEnv } from './open-process.ts';
+
+/** The first administrator's, if it was made up at this start. */
+export interface InitialPassword {
+  readonly password: string;
+  readonly file: string;
+}
+
+export interface ServerEnv extends NodeEnv {
+  /** The parent of this process, if it is one of several that answer; it holds the locks and has the workers. */
+  readonly supervisor?: Supervisor;
+  /** Starts a process that performs tasks; without it tasks run in the node's own process. */
+  readonly forkWorker?: () => ChildProcess;
+}
+
+export interface Supervisor {
+  /** Whether this is the first process after a start of the server. */
+  readonly first: boolean;
+  /** Ends a process that does not respond. */
+  end(pid: number): void;
+  /** The settings of the file have changed: later processes begin with them. */
+  reloaded(): void;
+  /** There is work: processes that perform tasks are started, if there are none. */
+  startWorkers(): void;
+}
+
+interface StartReport {
+  /** Null: it is ready. */
+  readonly problem: string | null;
+  readonly initialPassword: InitialPassword | null;
+}
+
+const STARTED = messageKind<StartReport>('started');
+/** From the parent: ends what it is doing, then the process. */
+const STOP_PROCESS = messageKind('stop-process');
+
+/** Milliseconds. On a machine with far too much to do a sound process may need seconds. */
+const START_TIMEOUT_MS = 60_000;
+/** Milliseconds in which a worker hands its pieces back. */
+const STOP_WORKER_MS = 6000;
+
+interface PoolOptions
+  extends Omit<ConstructorParameters<typeof ChildPool>[0], 'fork' | 'begin' | 'cleanUp' | 'stop'> {
+  readonly fork: () => ChildProcess;
+  readonly feed: Pick<Awaited<ReturnType<typeof createProcessFeed>>, 'gone'>;
+  /** Called with each child before it is ready. */
+  readonly begin?: (child: Child, ready: Promise<InitialPassword | null>) => Promise<void>;
+}
+
+/** Processes of one kind, whose ends the others are notified of. */
+export function openPool({ fork, feed, begin, ...options }: PoolOptions): ChildPool {
+  return new ChildPool({
+    ...options,
+    fork() {
+      const process = fork();
+      return { process, channel: createChannel(process, errorCopier) };
+    },
+    async begin(child) {
+      const ready = started(child, options.clock);
+      await (begin?.(child, ready) ?? ready);
+    },
+    cleanUp: async ({ process: { pid = 0 }, retired }) => feed.gone(pid, !retired),
+    stop: STOP_PROCESS,
+  });
+}
+
+/** Resolves when the process is ready; throws when it cannot start. */
+async function started({ process: child, channel, gone }: Child, clock: Clock) {
+  let problem = 'The process ended at its start.';
+  const report = new Promise<StartReport>((resolve) => channel.handle(STARTED, resolve));
+  const late = () => {
+    problem = 'The process did not start in time.';
+    child.kill('SIGKILL');
+  };
+  const ended = gone.then(() => ({ problem, initialPassword: null }));
+  const start = await ifLate(clock, START_TIMEOUT_MS, late, () => Promise.race([report, ended]));
+  if (start.problem !== null) throw misconfigured(start.problem);
+  return start.initialPassword;
+}
+
+/** The processes of a server that perform tasks, from the first work on: one that only serves tiles has none. */
+export async function openWorkers(
+  settings: Settings,
+  { clock, random, log, forkWorker: fork }: NodeEnv & Required<Pick<ServerEnv, 'forkWorker'>>,
+  open: ClosingStack,
+) {
+  const feed = open.use(await createProcessFeed(settings.data));
+  const env = { clock, random, log };
+  const pool = openPool({ what: 'a worker process', stopTimeoutMs: STOP_WORKER_MS, fork, feed, ...env });
+  let running = false;
+  return {
+    feed,
+    pool,
+    start(): void {
+      if (running) return;
+      running = true;
+      for (let at = 0; at < taskSettings(settings).workers; at++) pool.keep();
+    },
+  };
+}
+
+/** A process that answers alone has the locks and the workers itself. Null: it performs tasks itself, or none. */
+export async function openAlone(
+  settings: Settings,
+  { forkWorker, ...env }: ServerEnv,
+  open: ClosingStack,
+): Promise<Supervisor | null> {
+  await openDataFolder(settings.data, env.log, open);
+  if (!forkWorker || keepsInMemory(settings) || taskSettings(settings).workers === 0) return null;
+  const { pool, start } = await openWorkers(settings, { ...env, forkWorker }, open);
+  open.use(pool);
+  return { first: true, end: (pid) => pool.kill(pid), reloaded() {}, startWorkers: start };
+}
+
+/** The side of the child; `port` leads to its parent. `stopped` resolves when the parent wants it to end. */
+export async function openChild(
+  port: ProcessPort,
+  open: (parent: Channel) => Promise<{ close(): Promise<void> } & Partial<Omit<StartReport, 'problem'>>>,
+) {
+  const parent = createChannel(port, errorCopier);
+  const app = await open(parent).catch((error: unknown) => {
+    const problem = error instanceof Error ? error.message : String(error);
+    parent.tell(STARTED, { problem, initialPassword: null });
+    throw error;
+  });
+  const stopped = new Promise<void>((resolve) => parent.handle(STOP_PROCESS, () => resolve()));
+  parent.tell(STARTED, { problem: null, initialPassword: app.initialPassword ?? null });
+  return { stopped, close: app.close };
+}

@@ -1,0 +1,120 @@
+import type { Bounds, Polygon } from '../domain/bounds.ts';
+import { TilewardenError } from '../domain/errors.ts';
+import { type AreaReading, boundsOfRings, type NamedArea } from '../domain/named-area.ts';
+import { countPoints } from '../domain/place-in-grid-set.ts';
+import type { Point } from '../domain/projection.ts';
+import { isRecord } from '../lib/value-path.ts';
+import { createPace } from '../lib/yielding.ts';
+
+/** A shape that was read, as the database keeps it: the last known one, in all processes and nodes. */
+export interface KeptArea {
+  /** `digest` of the declaration that it was read for. */
+  readonly declared: string;
+  readonly srs: number;
+  /** Points of each ring of each polygon. */
+  readonly rings: readonly (readonly number[])[];
+  /** All of them: x and y in turn, doubles in base64. */
+  readonly points: string;
+  readonly updatedAt: number;
+  readonly error: string | null;
+  /** Tiles here were clipped to the former shape, and are not marked yet; absent: all are. */
+  readonly unmarked?: ChangedArea | undefined;
+}
+
+interface ChangedArea {
+  readonly srs: number;
+  /** Null: everywhere. */
+  readonly boxes: readonly Bounds[] | null;
+}
+
+const POINTS_PER_TURN = 50_000;
+const POINTS_PER_STEP = 1024;
+
+export type Areas = ReturnType<typeof createAreas>;
+
+/** The areas that this process uses: those of the configuration file, with the shapes that were read last. */
+export function createAreas(declared: ReadonlyMap<string, NamedArea>) {
+  const current = new Map(declared);
+  const read = new Map<string, { readonly kept: KeptArea; readonly shape: AreaReading }>();
+
+  function apply(area: NamedArea): void {
+    const known = area.source && read.get(area.name);
+    if (known?.kept.declared !== area.digest) {
+      current.set(area.name, area);
+      return;
+    }
+    const { polygons, srs } = known.shape;
+    const { updatedAt, error } = known.kept;
+    if (polygons.length === 0) {
+      current.set(area.name, { ...area, error });
+      return;
+    }
+    const counted = { points: countPoints(polygons), bounds: boundsOfRings(polygons) };
+    current.set(area.name, { ...area, srs, polygons, ...counted, updatedAt, error });
+  }
+
+  return {
+    byName: current as ReadonlyMap<string, NamedArea>,
+    /** Of a layer's declaration, with its shape of now. Throws `source-unavailable` if it was never read. */
+    shapeOf(area: NamedArea): NamedArea {
+      const now = area.source ? (current.get(area.name) ?? area) : area;
+      if (now.polygons.length > 0) return now;
+      throw new TilewardenError(
+        'source-unavailable',
+        `The area ${area.name} could not be read yet: ${now.error ?? 'it is being read'}.`,
+      );
+    },
+    /** The configuration file was read again. */
+    declare(next: ReadonlyMap<string, NamedArea>): void {
+      for (const name of [...current.keys()]) if (!next.has(name)) current.delete(name);
+      for (const area of next.values()) apply(area);
+    },
+    /** What the database keeps of an area has changed. */
+    async take(name: string, document: unknown): Promise<void> {
+      if (!isRecord(document)) return;
+      const kept = document as unknown as KeptArea;
+      read.set(name, { kept, shape: { srs: kept.srs, polygons: await unpackPolygons(kept) } });
+      const area = current.get(name);
+      if (area) apply(area);
+    },
+  };
+}
+
+/** Whether two lists of areas clip in the same way. */
+export function sameAreas(a: ReadonlyMap<string, NamedArea>, b: ReadonlyMap<string, NamedArea>): boolean {
+  return a.size === b.size && [...a].every(([name, { digest }]) => b.get(name)?.digest === digest);
+}
+
+export function packPolygons(polygons: readonly Polygon[]): Pick<KeptArea, 'rings' | 'points'> {
+  const rings = polygons.map((polygon) => polygon.map(({ length }) => length));
+  const all = new Float64Array(2 * countPoints(polygons));
+  let at = 0;
+  for (const ring of polygons.flat()) {
+    for (const [x, y] of ring) {
+      all[at++] = x;
+      all[at++] = y;
+    }
+  }
+  return { rings, points: Buffer.from(all.buffer).toString('base64') };
+}
+
+async function unpackPolygons({ rings, points }: Pick<KeptArea, 'rings' | 'points'>) {
+  const pace = createPace(POINTS_PER_TURN);
+  const bytes = Buffer.from(points, 'base64');
+  const polygons: Polygon[] = [];
+  let at = 0;
+  for (const lengths of rings) {
+    const polygon: Point[][] = [];
+    for (const length of lengths) {
+      const ring: Point[] = [];
+      for (let i = 0; i < length; i++) {
+        ring.push([bytes.readDoubleLE(at), bytes.readDoubleLE(at + 8)]);
+        at += 16;
+        if (i % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
+      }
+      polygon.push(ring);
+    }
+    polygons.push(polygon);
+  }
+  return polygons;
+}

@@ -1,0 +1,47 @@
+import type { TileEvents } from '../domain/tile-events.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { ChangeableCatalog } from './catalog.ts';
+import { type CatalogEntries, openServiceSettings } from './catalog-entries.ts';
+import type { DeclaredEntries } from './declared-entries.ts';
+import { layersAbove } from './tile-fates.ts';
+import { createTileRecords } from './tile-records.ts';
+
+interface DeclarationParts<Source> {
+  readonly catalog: ChangeableCatalog<Source>;
+  readonly entries: CatalogEntries;
+  readonly declared: DeclaredEntries<Source>;
+  readonly events: TileEvents;
+  /** Resolves when every process of this server has refreshed its catalog. */
+  readonly announceHere: () => Promise<void>;
+  /** The same, for all nodes. */
+  readonly announce: () => Promise<void>;
+  readonly clock: Clock;
+}
+
+export type Declarations = Awaited<ReturnType<typeof openDeclarations>>;
+
+/** Declared layers and grid sets, kept in step among the processes of this node. */
+export async function openDeclarations<Source>(parts: DeclarationParts<Source>) {
+  const { catalog, entries, declared, events, announceHere, clock } = parts;
+  const records = createTileRecords({ entries, catalog, clock });
+  const redeclared = await records.declareAll();
+  await declared.refresh();
+  const service = await openServiceSettings(entries, parts.announce);
+  return {
+    records,
+    /** Layers that are not as they were when the server ended. */
+    redeclared,
+    service,
+    /** With those that are drawn from them. */
+    async outdate(layers: readonly string[]): Promise<void> {
+      const all = layers.length > 0 ? [...layers, ...(await layersAbove(catalog, layers))] : [];
+      for (const layer of all) events.emit({ type: 'outdated', layer, places: null, at: clock.now() });
+    },
+    /** Takes up what another node, or another process of this server, has declared. */
+    async refreshCatalog(from: 'node' | 'process' = 'node'): Promise<void> {
+      if (!(await declared.refresh())) return;
+      await service.refresh();
+      if (from === 'node') await announceHere();
+    },
+  };
+}

@@ -1,0 +1,166 @@
+/**
+ * Reads the shapes of areas that are in GeoPackages and PostGIS again and again, on the node that leads. A changed shape is first
+ * recorded with the places that it changes, then used by all processes and nodes, then tiles in those places are marked:
+ * whichever of these steps a crash prevents is done by the next look.
+ */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { type Areas, type KeptArea, packPolygons } from '../catalog/areas.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { CatalogEntries } from '../catalog/catalog-entries.ts';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
+import { readArea } from '../catalog/read-area.ts';
+import type { Lead } from '../db/database.ts';
+import {
+  type Bounds,
+  boundsAround,
+  boundsOfPoints,
+  type Polygon,
+  polygonOfBounds,
+} from '../domain/bounds.ts';
+import type { NamedArea } from '../domain/named-area.ts';
+import type { Point } from '../domain/projection.ts';
+import type { Env } from '../lib/env.ts';
+import { hideCredentials } from '../lib/hide-secrets.ts';
+import { openRepeater } from '../lib/repeat.ts';
+import type { ChangeApplier } from './apply-changes.ts';
+
+interface AreaWatchOptions extends Env {
+  readonly areas: Areas;
+  readonly entries: Pick<CatalogEntries, 'get' | 'put'>;
+  readonly catalog: Pick<Catalog, 'layerNames'> & {
+    declaration(name: string): Pick<LayerDeclaration, 'areas'> | null;
+  };
+  /** Resolves when every process and node uses what `entries` has. */
+  readonly announce: () => Promise<void>;
+  readonly apply: ChangeApplier['apply'];
+  readonly lead: Lead;
+}
+
+const LOOK_INTERVAL_MS = 1000;
+/** A look at its date. */
+const FILE_INTERVAL_MS = 2000;
+const WATCH = 'area-watch';
+/** Beyond it one box is marked. */
+const MAX_BOXES = 1000;
+/** Pixels: an edge is drawn smoothly. */
+const BUFFER = 1;
+
+export function openAreaWatch(options: AreaWatchOptions) {
+  const { lead, clock, log } = options;
+  const failure = 'areas could not be read';
+  return lead(async (signal) => {
+    const look = createAreaLook(options);
+    const repeater = openRepeater(look, { clock, log, pause: LOOK_INTERVAL_MS, failure });
+    if (!signal.aborted) await once(signal, 'abort');
+    await repeater.close();
+  });
+}
+
+/** One look at all areas that are due. */
+export function createAreaLook({ areas, entries, catalog, announce, apply, clock, log }: AreaWatchOptions) {
+  /** By declaration. */
+  const due = new Map<string, number>();
+  const stamps = new Map<string, number>();
+
+  async function look(area: NamedArea): Promise<void> {
+    const { name, digest, source } = area;
+    const entry = (await entries.get('area', name))?.document as KeptArea | undefined;
+    const kept = entry?.declared === digest ? entry : null;
+    if (kept?.unmarked) await mark(area, kept);
+    if (!source) return;
+    try {
+      const stamp = 'file' in source ? (await stat(source.file)).mtimeMs : null;
+      if (kept && kept.error === null && stamp !== null && stamps.get(digest) === stamp) return;
+      await keep(area, kept, await readArea(source, area.srs, clock));
+      if (stamp !== null) stamps.set(digest, stamp);
+    } catch (error) {
+      const message = hideCredentials(error instanceof Error ? error.message : String(error));
+      if (kept?.error === message) return;
+      log.warn({ area: name, reason: message }, 'an area could not be read; its last known shape is used');
+      const empty = { declared: digest, srs: area.srs, rings: [], points: '', updatedAt: clock.now() };
+      await put(name, { ...(kept ?? empty), error: message });
+    }
+  }
+
+  async function keep(
+    area: NamedArea,
+    kept: KeptArea | null,
+    { srs, polygons }: Pick<NamedArea, 'srs' | 'polygons'>,
+  ): Promise<void> {
+    const packed = packPolygons(polygons);
+    const isSame =
+      kept?.srs === srs && kept.points === packed.points && `${kept.rings}` === `${packed.rings}`;
+    if (kept && isSame) {
+      if (kept.error !== null) await put(area.name, { ...kept, error: null });
+      return;
+    }
+    const next = { declared: area.digest, srs, ...packed, updatedAt: clock.now(), error: null };
+    const hadShape = kept !== null && kept.points !== '';
+    const boxes = kept?.srs === srs ? changedBoxes(area.polygons, polygons) : null;
+    const changed = { ...next, ...(hadShape && { unmarked: { srs, boxes } }) };
+    await put(area.name, changed);
+    log.info({ area: area.name }, 'the shape of an area has changed');
+    await mark(area, changed);
+  }
+
+  async function mark({ name }: NamedArea, { unmarked, ...kept }: KeptArea): Promise<void> {
+    if (!unmarked) return;
+    const { srs, boxes } = unmarked;
+    const layers = [...catalog.layerNames()].filter((layer) => catalog.declaration(layer)?.areas.has(name));
+    const place = boxes && { srs, polygons: boxes.map(polygonOfBounds) };
+    const rules = { action: 'truncate', buffer: BUFFER } as const;
+    await apply({ name: `area:${name}`, layers, ...rules }, [{ layers: null, place }]);
+    await put(name, kept);
+  }
+
+  async function put(name: string, document: KeptArea): Promise<void> {
+    await entries.put({ kind: 'area', name, document, changedBy: WATCH });
+    await announce();
+  }
+
+  return async (): Promise<void> => {
+    for (const area of areas.byName.values()) {
+      if (!area.source || clock.monotonic() < (due.get(area.digest) ?? 0)) continue;
+      const every = 'every' in area.source ? 1000 * area.source.every : FILE_INTERVAL_MS;
+      due.set(area.digest, clock.monotonic() + every);
+      await look(area);
+    }
+  };
+}
+
+/** Around all places that are in one of the shapes and not in the other. */
+function changedBoxes(before: readonly Polygon[], after: readonly Polygon[]): readonly Bounds[] {
+  const [old, fresh] = [ringsByDigest(before), ringsByDigest(after)];
+  const gone = [...old].filter(([digest]) => !fresh.has(digest)).map(([, ring]) => ring);
+  const added = [...fresh].filter(([digest]) => !old.has(digest)).map(([, ring]) => ring);
+  const isSamePlan = `${before.map(({ length }) => length)}` === `${after.map(({ length }) => length)}`;
+  const boxes =
+    isSamePlan && gone.length === added.length
+      ? gone.map((ring, index) => boundsOfPoints(differing(ring, added[index] ?? [])))
+      : [...gone, ...added].map(boundsOfPoints);
+  return boxes.length > MAX_BOXES ? [boundsAround(boxes)] : boxes;
+}
+
+function ringsByDigest(polygons: readonly Polygon[]): ReadonlyMap<string, readonly Point[]> {
+  return new Map(
+    polygons.flat().map((ring) => {
+      const { points } = packPolygons([[ring]]);
+      return [createHash('sha1').update(points).digest('base64'), ring];
+    }),
+  );
+}
+
+/** The points of both rings from the last one that they share at the start to the first that they share at the end. */
+function differing(a: readonly Point[], b: readonly Point[]): readonly Point[] {
+  const same = (p: Point | undefined, q: Point | undefined) => p?.[0] === q?.[0] && p?.[1] === q?.[1];
+  const shorter = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < shorter && same(a[start], b[start])) start++;
+  let end = 0;
+  while (end < shorter - start && same(a.at(-1 - end), b.at(-1 - end))) end++;
+  const part = (ring: readonly Point[]) =>
+    ring.slice(Math.max(0, start - 1), ring.length - Math.max(0, end - 1));
+  return [...part(a), ...part(b)];
+}

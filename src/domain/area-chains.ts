@@ -1,0 +1,100 @@
+/**
+ * The rings of an area as a tree of chains: runs of points one after the other, each with its box, its ends, and the area
+ * between it and the line from end to end. A picture looks only at chains that it shows; a chain beside it, or one much smaller
+ * than a pixel, counts as that line.
+ */
+
+import type { Pace } from '../lib/yielding.ts';
+import { type Bounds, boundsAround, type Polygon } from './bounds.ts';
+import type { Point } from './projection.ts';
+
+export interface Chain extends Bounds {
+  readonly startX: number;
+  readonly startY: number;
+  readonly endX: number;
+  readonly endY: number;
+  /** Between the chain and the line from its end to its start; positive when that is clockwise. */
+  readonly area: number;
+  /** The parts, or the points: x and y in turn. */
+  readonly parts: readonly Chain[] | Float64Array;
+}
+
+const EDGES_PER_CHAIN = 16;
+const PARTS_PER_CHAIN = 8;
+/** Points between two looks at the clock of the event loop. */
+const POINTS_PER_STEP = 1024;
+
+/** Outer rings run clockwise and holes the other way, however they were drawn. `pace` counts points. */
+export async function chainOf(polygons: readonly Polygon[], pace: Pace): Promise<Chain> {
+  const rings: Chain[] = [];
+  for (const polygon of polygons) {
+    for (const [index, ring] of polygon.entries()) rings.push(await ringChain(ring, index === 0, pace));
+  }
+  return joined(rings, true);
+}
+
+async function ringChain(ring: readonly Point[], clockwise: boolean, pace: Pace): Promise<Chain> {
+  const isTurned = (await twiceTheArea(ring, pace)) < 0 === clockwise;
+  const { length } = ring;
+  const at = (index: number) => ring[isTurned ? (2 * length - index) % length : index % length] ?? [0, 0];
+  const leaves: Chain[] = [];
+  for (let from = 0; from < length; from += EDGES_PER_CHAIN) {
+    const edges = Math.min(EDGES_PER_CHAIN, length - from);
+    const points = new Float64Array(2 * (edges + 1));
+    for (let i = 0; i <= edges; i++) points.set(at(from + i), 2 * i);
+    leaves.push(leafOf(points));
+    if ((from + edges) % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
+  }
+  return joined(leaves, false);
+}
+
+/** Positive when clockwise. */
+async function twiceTheArea(ring: readonly Point[], pace: Pace): Promise<number> {
+  let twice = 0;
+  let [x0, y0] = ring.at(-1) ?? [0, 0];
+  for (const [i, [x1, y1]] of ring.entries()) {
+    twice += (x1 - x0) * (y1 + y0);
+    [x0, y0] = [x1, y1];
+    if (i % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
+  }
+  return twice;
+}
+
+function leafOf(points: Float64Array): Chain {
+  const { length } = points;
+  const [startX = 0, startY = 0] = points;
+  const [endX = 0, endY = 0] = points.subarray(length - 2);
+  let [minX, minY, maxX, maxY] = [startX, startY, startX, startY];
+  // From the start: large coordinates would cost the sum its last digits.
+  let twice = (startX - endX) * (endY - startY);
+  for (let i = 2; i < length; i += 2) {
+    const [x0 = 0, y0 = 0, x1 = 0, y1 = 0] = points.subarray(i - 2, i + 2);
+    twice += (x1 - x0) * (y1 - startY + (y0 - startY));
+    minX = Math.min(minX, x1);
+    minY = Math.min(minY, y1);
+    maxX = Math.max(maxX, x1);
+    maxY = Math.max(maxY, y1);
+  }
+  return { startX, startY, endX, endY, minX, minY, maxX, maxY, area: twice / 2, parts: points };
+}
+
+/** Chains that follow each other, or rings, each of which ends where it starts. */
+function joined(chains: readonly Chain[], areRings: boolean): Chain {
+  let level = chains;
+  do {
+    const next: Chain[] = [];
+    for (let i = 0; i < level.length; i += PARTS_PER_CHAIN)
+      next.push(parentOf(level.slice(i, i + PARTS_PER_CHAIN), areRings));
+    level = next;
+  } while (level.length > 1);
+  return level[0] ?? leafOf(new Float64Array(2));
+}
+
+function parentOf(parts: readonly Chain[], areRings: boolean): Chain {
+  const { startX = 0, startY = 0 } = parts[0] ?? {};
+  const { endX, endY } = (areRings ? null : parts.at(-1)) ?? { endX: startX, endY: startY };
+  let twice = (startX - endX) * (endY - startY);
+  for (const part of parts)
+    twice += 2 * part.area + (part.endX - part.startX) * (part.endY - startY + (part.startY - startY));
+  return { startX, startY, endX, endY, ...boundsAround(parts), area: twice / 2, parts };
+}

@@ -1,0 +1,138 @@
+import { CORE_SCHEMA, dump, load, type State, YAMLException } from 'js-yaml';
+import { isRecord, type ValuePath } from './value-path.ts';
+
+export interface YamlFile {
+  readonly value: unknown;
+  /** `tilewarden.yaml:12:5` for the value at a path, or for the nearest value around it. */
+  placeOf(path: ValuePath): string;
+  /** The same, for a key rather than its value. */
+  placeOfKey(path: ValuePath, key: string): string;
+  /** Faults of the YAML itself, with their place. */
+  readonly problems: readonly string[];
+}
+
+/** A hundred aliases are plenty; a file that multiplies itself by them is refused. */
+const MAX_ALIASES = 100;
+
+/** Positions are computed only on request: most files are valid. */
+export function parseYamlFile(name: string, text: string): YamlFile {
+  let tree: YamlNode | null = null;
+  const nodes = () => {
+    tree ??= readNodes(text);
+    return tree;
+  };
+  const placeAt = (offset: number) => {
+    const before = text.slice(0, offset).split('\n');
+    return `${name}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
+  };
+  return {
+    ...readValue(name, text),
+    placeOf: (path) => placeAt(nearestNode(nodes(), path).start),
+    placeOfKey: (path, key) => {
+      const map = nearestNode(nodes(), path);
+      return placeAt((map.keys.get(key) ?? map).start);
+    },
+  };
+}
+
+function readValue(name: string, text: string): Pick<YamlFile, 'value' | 'problems'> {
+  if (countAliases(text) > MAX_ALIASES) {
+    return { value: null, problems: [`${name}  has more than ${MAX_ALIASES} aliases`] };
+  }
+  try {
+    return { value: load(text, { schema: CORE_SCHEMA }) ?? {}, problems: [] };
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const place = error.mark ? `:${error.mark.line + 1}:${error.mark.column + 1}` : '';
+    return { value: null, problems: [`${name}${place}  ${error.reason}`] };
+  }
+}
+
+/** A star is an alias only of a name that has an anchor; the stars of schedules are not. */
+function countAliases(text: string): number {
+  const names = new Set(Array.from(text.matchAll(/&([^\s,[\]{}]+)/g), ([, name]) => name));
+  if (names.size === 0) return 0;
+  return Array.from(text.matchAll(/\*([^\s,[\]{}]+)/g)).filter(([, name]) => names.has(name)).length;
+}
+
+interface YamlNode {
+  /** Offsets in the text. */
+  readonly start: number;
+  readonly end: number;
+  readonly result: unknown;
+  /** Of a map, by key; of a list, by number. */
+  readonly children: ReadonlyMap<string | number, YamlNode>;
+  readonly keys: ReadonlyMap<string, YamlNode>;
+}
+
+const NO_NODES: ReadonlyMap<string, YamlNode> = new Map();
+
+function nearestNode(root: YamlNode, path: ValuePath): YamlNode {
+  let node = root;
+  for (const step of path) {
+    const child = node.children.get(step);
+    if (!child) return node;
+    node = child;
+  }
+  return node;
+}
+
+/** Follows the parser, which reports every node that it opens and closes. */
+function readNodes(text: string): YamlNode {
+  const open: { readonly start: number; readonly inside: YamlNode[] }[] = [];
+  let root: YamlNode = { start: 0, end: 0, result: null, children: NO_NODES, keys: NO_NODES };
+  load(text, {
+    schema: CORE_SCHEMA,
+    listener(event, state) {
+      if (event === 'open')
+        return void open.push({ start: startOfContent(text, state.position), inside: [] });
+      const { start, inside } = open.pop() ?? { start: 0, inside: [] };
+      root = closedNode(text, start, inside, state);
+      open.at(-1)?.inside.push(root);
+    },
+  });
+  return root;
+}
+
+function closedNode(text: string, start: number, inside: readonly YamlNode[], state: State): YamlNode {
+  const { result, position: end } = state;
+  // The parser first tries every node as the key of a map; then the node itself is the only one inside.
+  const itself = inside.find(
+    (node) => typeof result === 'object' && result !== null && node.result === result,
+  );
+  if (itself) return itself;
+  const node = { start, end, result, children: NO_NODES, keys: NO_NODES };
+  if (Array.isArray(result)) return { ...node, children: new Map(inside.entries()) };
+  return isRecord(result) ? { ...node, ...pairsOf(text, inside) } : node;
+}
+
+function pairsOf(text: string, inside: readonly YamlNode[]): Pick<YamlNode, 'children' | 'keys'> {
+  const children = new Map<string, YamlNode>();
+  const keys = new Map<string, YamlNode>();
+  let key: YamlNode | null = null;
+  for (const node of inside) {
+    if (key && text.slice(key.end, node.start).includes(':')) {
+      children.set(String(key.result), node.result === null ? key : node);
+      key = null;
+      continue;
+    }
+    keys.set(String(node.result), node);
+    key = node;
+  }
+  return { children, keys };
+}
+
+/** The parser opens a node before the spaces and comments in front of it. */
+function startOfContent(text: string, position: number): number {
+  const blank = /(?:\s|#.*)*/y;
+  blank.lastIndex = position;
+  return position + (blank.exec(text)?.[0].length ?? 0);
+}
+
+/** One line for each setting of a layer, for readability. */
+const NESTED_ON_LINES = 3;
+
+/** The text of a configuration file, or of a part of one. */
+export function writeSettingsFile(tree: object): string {
+  return dump(tree, { schema: CORE_SCHEMA, noRefs: true, lineWidth: -1, flowLevel: NESTED_ON_LINES });
+}

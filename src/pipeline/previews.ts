@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import type { BoundLayer, ChangeableCatalog } from '../catalog/catalog.ts';
+import { createLayer } from '../catalog/create-layer.ts';
+import type { DocumentReader } from '../catalog/declared-entries.ts';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
+import { invalid } from '../domain/errors.ts';
+import type { TileIndex } from '../domain/tile-key.ts';
+import type { SourceSettings } from '../sources/drivers.ts';
+import type { TileSource } from '../sources/tile-source.ts';
+import { resolveTileSet } from './resolve-tile-set.ts';
+import type { TilePipeline } from './tile-pipeline.ts';
+
+interface PreviewOptions {
+  readonly catalog: ChangeableCatalog<SourceSettings>;
+  readonly reader: DocumentReader<SourceSettings>;
+  readonly openSource: (declaration: LayerDeclaration<SourceSettings>) => TileSource;
+  readonly pipeline: Pick<TilePipeline, 'read'>;
+}
+
+/** Sources that stay open: those of the maps that are looked at. */
+const MAX_OPEN = 8;
+const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
+
+/** Tiles of undeclared layers. They are made in the usual way, but nothing of them is kept. */
+export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewOptions) {
+  const open = new Map<string, { readonly bound: BoundLayer; readonly source: TileSource }>();
+
+  function boundTo(document: unknown): BoundLayer {
+    // Fetches under way are joined by the layer's name: another document needs another one.
+    const name = `preview ${createHash('sha1').update(JSON.stringify(document)).digest('hex')}`;
+    const known = open.get(name);
+    if (known) return known.bound;
+    const declaration = reader.layer(document, catalog);
+    const [store] = catalog.stores().values();
+    if (!store) throw invalid('There is no store.');
+    const source = openSource(declaration);
+    // Times of a source are read for declared layers; until then it draws its own default.
+    const parameters = declaration.parameters.filter(({ from }) => from === undefined);
+    const layer = createLayer({ ...declaration, name, parameters, onMiss: 'source' }, catalog.gridSets);
+    const bound: BoundLayer = { layer, store, source: () => source };
+    open.set(name, { bound, source });
+    const [oldest] = open.keys();
+    if (open.size > MAX_OPEN && oldest !== undefined) void close(oldest);
+    return bound;
+  }
+
+  async function close(name: string): Promise<void> {
+    const entry = open.get(name);
+    open.delete(name);
+    await entry?.source.close();
+  }
+
+  return {
+    layer: (document: unknown) => boundTo(document).layer,
+    async tile(document: unknown, gridSet: string, tile: TileIndex, signal: AbortSignal) {
+      const names = { gridSet, format: null, parameters: NO_PARAMETERS };
+      const tiles = { ...resolveTileSet(boundTo(document), names), bypass: true as const };
+      const { bytes } = await pipeline.read(tiles, tile, signal);
+      return { bytes, contentType: tiles.format.contentType };
+    },
+    async close() {
+      await Promise.all([...open.keys()].map(close));
+    },
+  };
+}

@@ -1,0 +1,191 @@
+import { mkdirSync } from 'node:fs';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Catalog } from '../catalog/catalog.ts';
+import { vectorLayersOf } from '../catalog/vector-layers.ts';
+import type { Database } from '../db/database.ts';
+import { type AreaCover, coveredRects } from '../domain/area-cover.ts';
+import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import { tileRangeOf } from '../domain/grid-subset.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
+import type { ExportOptions } from '../export/export-tiles.ts';
+import { createFolderFiles } from '../export/folder-files.ts';
+import { isNoRoom } from '../lib/error-code.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
+import { tilesSince } from '../storage/read-tiles.ts';
+import type { Store, StoreFiles } from '../storage/store.ts';
+import { exportFiles } from './store/export-tasks.ts';
+import type { ExportFigures } from './store/lease.ts';
+import type { ArchiveOrder, TaskRequest } from './task.ts';
+import { type ExportWork, isStoreAway } from './task-export.ts';
+
+interface ExporterOptions {
+  /** The data folder: files are below it. */
+  readonly data: string;
+  /** For messages, where there are several nodes. */
+  readonly node: string | null;
+  readonly database: Database;
+  readonly catalog: Pick<Catalog, 'stores'>;
+  readonly log: Logger;
+}
+
+export type Exporter = ReturnType<typeof createExporter>;
+
+/** With the writers of all kinds of files, which a start does not need. */
+const loadWriters = () => import('../export/export-tiles.ts');
+
+/** Names that this node has given. */
+const OWN_NAMES = /^task-(\d+)[-.]/;
+
+/** Exports of a node; docs/decisions/0290 has the names of their files. */
+export function createExporter({ data, node, database, catalog, log }: ExporterOptions) {
+  const folder = join(data, 'exports');
+  mkdirSync(folder, { recursive: true });
+  const own = createFolderFiles(folder);
+  const filesOf = (store: string): StoreFiles => catalog.stores().get(store)?.files ?? own;
+
+  /** Names come first: a file is never younger than the row that has its name. */
+  async function removeUnused(): Promise<void> {
+    const shared = [...catalog.stores().values()].flatMap(({ files }) => files ?? []);
+    for (const files of [own, ...shared]) {
+      const names = (await files.names()).filter((name) => OWN_NAMES.test(name));
+      const used = await exportFiles(database);
+      const isUsed = (name: string) =>
+        used.names.has(name) || used.tasks.has(Number(OWN_NAMES.exec(name)?.[1]));
+      const unused = names.filter((name) => !isUsed(name));
+      if (unused.length > 0) await files.remove(unused);
+    }
+  }
+
+  const tidy = () =>
+    removeUnused().catch((err: unknown) => log.warn({ err }, 'files of former exports could not be removed'));
+
+  async function removeStaging(taskId: number): Promise<void> {
+    const names = await own.names();
+    await own.remove(names.filter((name) => name.startsWith(`task-${taskId}.`)));
+  }
+
+  async function keep(work: ExportWork, { type, store }: { type: string; store: string }): Promise<void> {
+    const { lease, onProgress, signal } = work;
+    const target = join(folder, `task-${lease.taskId}.${type}`);
+    const figures = await wholeFile(target, work);
+    onProgress({ ...figures, file: null });
+    const file = `task-${lease.taskId}-${lease.token}.${type}`;
+    await filesOf(store).put(file, target, signal);
+    await rm(doneMark(target), { force: true });
+    onProgress({ ...figures, file });
+  }
+
+  return {
+    /** Throws `request-invalid` when such a file cannot hold the tiles, and `entry-changed`. */
+    async refuseUnfit(
+      type: ArchiveOrder['type'],
+      request: TaskRequest,
+      tiles: ResolvedTileSet,
+    ): Promise<void> {
+      const { writerFor } = await loadWriters();
+      writerFor(join(folder, `export.${type}`), partOf(tiles, request, null).content);
+    },
+
+    /** Copies cached tiles into a file that is kept for downloads, and goes on with what an earlier attempt has left. */
+    async perform(work: ExportWork): Promise<void> {
+      const { lease, signal } = work;
+      if (!lease.request.archive) throw new Error(`Task ${lease.taskId} names no archive.`);
+      await tidy();
+      try {
+        await keep(work, lease.request.archive);
+      } catch (error) {
+        if (!signal.aborted && !isStoreAway(error)) await removeStaging(lease.taskId);
+        throw isTilewardenError(error, 'store-full') ? withNode(error, node) : error;
+      } finally {
+        await tidy();
+      }
+    },
+
+    /** Both positions are included; null: the file is gone. */
+    read: (store: string, name: string, start: number, end: number) => filesOf(store).read(name, start, end),
+    /** Removes files of exports that are no longer listed. */
+    tidy,
+  };
+}
+
+/** Has the figures of a file that is whole and not handed over yet. */
+function doneMark(target: string): string {
+  return `${target}.done`;
+}
+
+type WholeFile = Omit<ExportFigures, 'file'>;
+
+/** The one that an earlier attempt has finished, unless its tiles may have been truncated since. */
+async function wholeFile(
+  target: string,
+  { lease, tiles, cover, signal, onProgress }: ExportWork,
+): Promise<WholeFile> {
+  const part = partOf(tiles, lease.request, cover);
+  const { zoomStart, zoomStop, bounds } = lease.request;
+  const { levels } = tileRangeOf(tiles.subset, zoomStart, zoomStop, bounds);
+  const since = await tilesSince(part.store, part.set, levels);
+  const { size } = await stat(target).catch(() => ({ size: -1 }));
+  const done: { readonly since: string; readonly figures: WholeFile } | null = await readFile(
+    doneMark(target),
+    'utf8',
+  )
+    .then(JSON.parse)
+    .catch(() => null);
+  if (done?.since === since && done.figures.bytes === size) return done.figures;
+  await rm(target, { force: true });
+  const admit = () => refuseIfFull(part.store);
+  const written = await exportTo(target, tiles, {
+    ...part,
+    signal,
+    admit,
+    onProgress: (progress) => onProgress({ ...progress, bytes: null, file: null }),
+  });
+  const figures = { tiles: written.tiles, expected: written.tiles, bytes: written.bytes };
+  await writeFile(doneMark(target), JSON.stringify({ since, figures }));
+  return figures;
+}
+
+/** Throws `entry-changed` while the layer is being changed. */
+export function partOf(
+  { bound, subset, format, set, bypass }: ResolvedTileSet,
+  { zoomStart, zoomStop, bounds, area }: TaskRequest,
+  cover: AreaCover | null,
+) {
+  if (bypass)
+    throw new TilewardenError('entry-changed', `Layer ${set.layer} is being changed; repeat the request.`);
+  const content = { layer: bound.layer, subset, format, zoomStart, zoomStop, bounds };
+  const covered = area &&
+    cover && { polygons: area, touched: (z: number, rect: TileRect) => coveredRects(cover, z, rect) };
+  return { store: bound.store, set, content, area: covered };
+}
+
+export async function exportTo(
+  target: string,
+  { bound, format }: ResolvedTileSet,
+  options: Omit<ExportOptions, 'target' | 'vectorLayers'>,
+) {
+  try {
+    const vectorLayers = format.kind === 'opaque' ? await vectorLayersOf(bound, options.signal) : [];
+    const { exportTiles } = await loadWriters();
+    return await exportTiles({ ...options, target, vectorLayers });
+  } catch (cause) {
+    if (!isNoRoom(cause)) throw cause;
+    const full = `The disk of ${dirname(target)} is full: there is not enough space for the file.`;
+    throw new TilewardenError('store-full', full, { cause });
+  }
+}
+
+async function refuseIfFull(store: Pick<Store, 'room'>): Promise<void> {
+  const room = await store.room?.();
+  if (room?.storing !== false) return;
+  const full = `The disk of ${room.folder} is full: minFreePercent keeps ${room.minFreePercent} % free.`;
+  throw new TilewardenError('store-full', full);
+}
+
+function withNode(cause: TilewardenError, node: string | null): TilewardenError {
+  return node === null
+    ? cause
+    : new TilewardenError('store-full', `Node ${node}: ${cause.message}`, { cause });
+}

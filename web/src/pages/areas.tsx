@@ -1,0 +1,81 @@
+import { lazy, Suspense } from 'react';
+import { type ApiResponse, part } from '../api/client.ts';
+import { useApi, useResource } from '../api/use-resource.ts';
+import { countText, fill, preciseTimeText } from '../format.ts';
+import type { Area } from '../map/draw-area.ts';
+import { Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { addressOf, useRoute } from '../route.ts';
+import { TEXTS } from '../texts.ts';
+
+type Areas = ApiResponse<'GET /api/v1/areas'>['areas'];
+type Shape = ApiResponse<'GET /api/v1/areas/{name}'>;
+
+/** Loaded on demand: it has a map. */
+const AreaMap = lazy(() => import('./area-map.tsx'));
+const WORDS = TEXTS.areas;
+const REFRESH_SECONDS = 30;
+const MAX_ZOOM = 12;
+
+/** `#/areas`, and `#/areas/utrecht` with that one on the map */
+export default function AreaPage() {
+  const { item } = useRoute();
+  const areas = useApi('/api/v1/areas', REFRESH_SECONDS);
+  return (
+    <>
+      <PageHead title={TEXTS.nav.areas} under={WORDS.help} />
+      <div className="stack">
+        {item !== '' && <OnMap key={item} name={item} />}
+        <Card title={TEXTS.nav.areas}>
+          <Loaded resource={areas} empty={(data) => data.areas.length === 0 && WORDS.none}>
+            {(data) => <AreaTable areas={data.areas} />}
+          </Loaded>
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function AreaTable({ areas }: { areas: Areas }) {
+  return (
+    <Table
+      label={TEXTS.nav.areas}
+      head={[TEXTS.name, WORDS.srs, WORDS.updated, WORDS.points]}
+      numbers={1}
+      rows={areas.map((area) => [
+        area.name,
+        <span key="name">
+          <a href={addressOf('areas', area.name)}>{area.name}</a>
+          {area.error !== null && <span className="small bad"> {area.error}</span>}
+        </span>,
+        area.srs,
+        area.points === 0 ? WORDS.unread : preciseTimeText(area.updatedAt),
+        countText(area.points),
+      ])}
+    />
+  );
+}
+
+function OnMap({ name }: { name: string }) {
+  const shape = useResource<Shape>(`api/v1/areas/${part(name)}`);
+  const layers = useApi('/api/v1/layers');
+  return (
+    <Card title={name}>
+      <Loaded resource={layers} empty={(data) => data.layers.length === 0 && WORDS.noLayer}>
+        {(data) => (
+          <Loaded resource={shape}>
+            {(found) => <Drawn name={name} shape={found} layer={data.layers[0]?.name ?? ''} />}
+          </Loaded>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function Drawn({ name, shape, layer }: { name: string; shape: Shape; layer: string }) {
+  const area: Area = { kind: 'shape', shape, crs: 'EPSG:4326' };
+  return (
+    <Suspense>
+      <AreaMap layer={layer} area={area} maxZoom={MAX_ZOOM} label={fill(WORDS.map, { name })} />
+    </Suspense>
+  );
+}
