@@ -55,13 +55,13 @@ export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
     const node = await openNode(settings, env, performsTasks ? ['serve', 'worker'] : ['serve'], open);
     const accounts = await openNodeAccounts(node);
     const { access, initialPassword } = await openAccess(node, accounts);
-    const changes = await openFeeds(node, accounts.audit);
+    const feeds = await openFeeds(node, accounts.audit);
     const { configFile, registry, feed } = node;
     const deps = {
       ...node,
       accounts,
       access,
-      changes,
+      ...feeds,
       ...(await openResponses(node, accounts)),
       rest: {
         stores: describeStores(settings),

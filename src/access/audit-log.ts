@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Database } from '../db/database.ts';
+import type { Database, Statements } from '../db/database.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Env } from '../lib/env.ts';
 import { inBatches } from '../lib/in-batches.ts';
@@ -58,6 +58,20 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
           { cause },
         );
       }
+    },
+
+    /** In the transaction of the change itself: there is neither of them, or both. */
+    async recordWith(query: Statements, draft: AuditDraft): Promise<void> {
+      const { administrative = false, ...fields } = draft;
+      const at = clock.now();
+      const entry = auditEntry(fields, at);
+      const row = {
+        at,
+        line: lineOf(entry),
+        account: entry.account ?? '',
+        administrative: Number(administrative),
+      };
+      await query.insertInto('audit_entries').values(row).execute();
     },
 
     /**

@@ -1,3 +1,5 @@
+import { matchesPattern } from '../lib/matches-pattern.ts';
+
 export interface Caller {
   /** A user's name, or `token:NAME`. */
   readonly name: string;
@@ -56,24 +58,6 @@ export function mayWorkOn(caller: Pick<Caller, 'layers'>, layer: string): boolea
 /** Whether the caller may work on every layer there is or will be. */
 export function mayWorkOnAll(caller: Pick<Caller, 'layers'>): boolean {
   return caller.layers.some((pattern) => /^\*+$/.test(pattern));
-}
-
-export function matchesPattern(pattern: string, layer: string): boolean {
-  if (!pattern.includes('*')) return pattern === layer;
-  const [first = '', ...parts] = pattern.split('*');
-  const last = parts.pop() ?? '';
-  const fits = layer.length >= first.length + last.length && layer.startsWith(first) && layer.endsWith(last);
-  return fits && holdsInOrder(layer.slice(first.length, layer.length - last.length), parts);
-}
-
-function holdsInOrder(text: string, parts: readonly string[]): boolean {
-  let from = 0;
-  for (const part of parts) {
-    const at = text.indexOf(part, from);
-    if (at < 0) return false;
-    from = at + part.length;
-  }
-  return true;
 }
 
 export const ROLES = ['viewer', 'operator', 'admin'] as const;

@@ -1,6 +1,6 @@
 import { invalid } from '../domain/errors.ts';
+import { matchesPattern } from '../lib/matches-pattern.ts';
 import { createSecret } from './api-token.ts';
-import { matchesPattern } from './caller.ts';
 import { checkAreas, checkLayerPatterns } from './user.ts';
 
 /** Lets a map client read some layers, closed ones included. It gives no administrative right. */

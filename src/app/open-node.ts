@@ -1,6 +1,7 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import { openDeclarations } from '../catalog/open-declarations.ts';
 import { createTimeStore } from '../catalog/time-lists.ts';
+import type { AuditChange } from '../changes/feed-intake.ts';
 import { openAreaWatch } from '../changes/open-area-watch.ts';
 import { openChanges } from '../changes/open-changes.ts';
 import type { NodeRole } from '../cluster/node-registry.ts';
@@ -8,6 +9,7 @@ import type { Settings } from '../config/settings.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openEditing } from './config-file.ts';
 import { CATALOG, followOthers, joinNodes } from './membership.ts';
+import { openFollowing } from './open-following.ts';
 import { openProcess } from './open-process.ts';
 import { openServices } from './open-services.ts';
 import { openWork } from './open-work.ts';
@@ -52,10 +54,15 @@ export async function openNode(
   return { ...node, ...work, ...(await openEditing({ ...node, ...work, announce })) };
 }
 
-/** The feeds of data changes of a node: it accepts webhooks, and while it leads it reads the others. */
-export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record'>) {
+/** What a node hears from outside: data changes, and map servers that layers follow. While it leads it reads both. */
+export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record' | 'recordWith'>) {
   const { settings, declared, upstreams, open } = node;
-  return open.use(
+  const auditChange: AuditChange = ({ feed, ...entry }) => {
+    const name = `feed:${feed}`;
+    const ended = { phase: 'ended', action: 'change', outcome: 'done' } as const;
+    return audit.record({ ...ended, actor: name, account: name, target: name, ...entry });
+  };
+  const changes = open.use(
     await openChanges({
       ...node,
       feeds: settings.changes,
@@ -63,15 +70,12 @@ export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record'>) {
       keepTimes: ({ layers: [layer], parameter, origin }, values) =>
         node.times.setList(layer, parameter, origin, values),
       apply: node.applyChanges,
-      audit: ({ feed, ...entry }) => {
-        const name = `feed:${feed}`;
-        const ended = { phase: 'ended', action: 'change', outcome: 'done' } as const;
-        return audit.record({ ...ended, actor: name, account: name, target: name, ...entry });
-      },
+      audit: auditChange,
       fetchDocument: async (url, validator, signal) => {
         const response = await upstreams.get({ url, validator, signal, priority: 'task' });
         return response.status === 304 ? null : response;
       },
     }),
   );
+  return { changes, follow: await openFollowing(node, audit, auditChange) };
 }

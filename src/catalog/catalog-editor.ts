@@ -1,4 +1,6 @@
-import { invalid, shortened, TilewardenError } from '../domain/errors.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Statements } from '../db/database.ts';
+import { invalid, isTilewardenError, shortened, TilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { everySubset, type Layer } from '../domain/layer.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
@@ -16,6 +18,7 @@ import type {
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
 import { facetsOf, geometryOf, type TileChoice, type TileFacets } from './incarnations.ts';
+import type { LayerDeclaration } from './layer-declaration.ts';
 import { partitionsOf } from './parameter-partitions.ts';
 import type { ParameterStore } from './parameter-store.ts';
 import { type Fate, isRecorded, judgeOf, layersAbove } from './tile-fates.ts';
@@ -72,6 +75,23 @@ interface ChangeOptions {
   /** The fate of tiles that show another source; null or absent: stale. */
   readonly tiles?: TileChoice | null;
 }
+
+/** A change of a layer that follows a map server. */
+export interface FollowedChange {
+  readonly name: string;
+  /** The document after the change, for the present one; null: nothing is changed. May read, and write what belongs to it. */
+  readonly next: (before: unknown, query: Statements) => Promise<unknown>;
+  /** In the same transaction; documents without secrets. */
+  readonly also: (
+    query: Statements,
+    change: { readonly before: unknown; readonly document: unknown },
+  ) => Promise<void>;
+  /** The document is invalid; nothing was written. */
+  readonly refused: (message: string) => void;
+}
+
+/** Layers of a transaction: other writers wait for it. */
+const FOLLOWED_AT_ONCE = 10;
 
 export type CatalogEditor = ReturnType<typeof createCatalogEditor>;
 
@@ -198,6 +218,13 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return affected;
   }
 
+  function admitted(document: unknown): LayerDeclaration<Source> {
+    const declaration = reader.layer(document, catalog);
+    options.admit(declaration.source);
+    options.admit(declaration.updateSources);
+    return declaration;
+  }
+
   async function planLayer(input: unknown, former: CatalogEntry | null): Promise<PlannedChange> {
     const restored = reader.restored(input, former?.document);
     if (reader.hidesSecrets(restored)) {
@@ -205,10 +232,8 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
         'The document hides secrets (********) that are not stored here. Declare the layer with PUT and give them again.',
       );
     }
-    const declaration = reader.layer(restored, catalog);
-    const { name, source, store } = declaration;
-    options.admit(source);
-    options.admit(declaration.updateSources);
+    const declaration = admitted(restored);
+    const { name, store } = declaration;
     const after = createLayer(declaration, catalog.gridSets);
     const { couldBeMade } = partitionsOf(after, await parameters.values());
     const its = catalog.stores().get(store);
@@ -257,6 +282,30 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     throw new TilewardenError('entry-conflict', why);
   }
 
+  /** Returns the entry; null: there is nothing to change, or it is refused. */
+  async function writeFollowed(
+    inside: EntryTransaction,
+    { name, next, also, refused }: FollowedChange,
+    by: string,
+  ): Promise<CatalogEntry | null> {
+    const before = (await inside.get('layer', name))?.document ?? null;
+    const document = await next(before, inside.query);
+    if (document === null) return null;
+    let facets: TileFacets;
+    try {
+      facets = facetsOf(admitted(document), catalog.gridSets);
+    } catch (error) {
+      if (!isTilewardenError(error)) throw error;
+      refused(error.message);
+      return null;
+    }
+    await records.record(inside, name, facets, null, by);
+    const entry = await inside.put({ kind: 'layer', name, document, changedBy: by });
+    const shown = { before: before && reader.shown(before), document: reader.shown(document) };
+    await also(inside.query, shown);
+    return entry;
+  }
+
   return {
     /** Of a grid set of the catalog. */
     gridSetOrigin: (name: string): Origin => originOf('grid-set', name),
@@ -282,6 +331,29 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       const former = await living(kind, nameIn(input));
       const plan = kind === 'layer' ? await planLayer(input, former) : await planGridSet(input);
       return await carryThrough(plan, former, change);
+    },
+
+    /**
+     * Many layers, some to a transaction; in every process when it returns. Tiles that a change makes doubtful have their
+     * usual fate.
+     */
+    async putFollowed(changes: readonly FollowedChange[], by: string): Promise<void> {
+      const written: CatalogEntry[] = [];
+      for (let at = 0; at < changes.length; at += FOLLOWED_AT_ONCE) {
+        const some = changes.slice(at, at + FOLLOWED_AT_ONCE);
+        await entries.transaction(async (inside) => {
+          for (const change of some) {
+            const entry = await writeFollowed(inside, change, by);
+            if (entry) written.push(entry);
+          }
+        });
+        await nextTurn();
+      }
+      if (written.length === 0) return;
+      await declared.refresh();
+      await options.announce();
+      await options.changed(written.map(({ name }) => name));
+      for (const entry of written) await clearUp(entry);
     },
 
     async remove(kind: EntryKind, name: string, change: ChangeOptions): Promise<EntryChanged> {

@@ -17,7 +17,7 @@ interface ApplierOptions {
   readonly renew: SelectionWork['renew'];
 }
 
-interface AppliedFeed extends ChangeRules {
+export interface AppliedFeed extends ChangeRules {
   readonly name: string;
   readonly layers: readonly string[];
 }

@@ -66,6 +66,11 @@ export const changeFeedOptions = z
       type: z.literal('tile-list'),
       folder: text.describe('Folder with files of z/x/y lines'),
     }),
+    z.strictObject({
+      ...common,
+      type: z.literal('file'),
+      path: text.describe('File that the layers are drawn from, e.g. a QGIS project or an archive'),
+    }),
   ])
   .refine(({ zoomStart = 0, zoomStop = MAX_ZOOM }) => zoomStart <= zoomStop, {
     error: 'must not be below zoomStart',

@@ -2,9 +2,8 @@ import { boundsOfPoints, coordsOf } from '../domain/bounds.ts';
 import type { ChangedPlace } from '../domain/place-in-grid-set.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
-import type { ChangeApplier } from './apply-changes.ts';
+import type { AppliedFeed, ChangeApplier } from './apply-changes.ts';
 import type { Change, FeedState } from './change.ts';
-import type { ChangeFeedSettings } from './change-options.ts';
 import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
 import { mergeChanges, mergePlaces } from './merge-places.ts';
 
@@ -69,7 +68,7 @@ export function createFeedState(
 }
 
 /** The steps of every feed between reading changes and acknowledging them, and its state. */
-export function createFeedIntake(feed: ChangeFeedSettings, options: FeedIntakeOptions) {
+export function createFeedIntake(feed: AppliedFeed, options: FeedIntakeOptions) {
   const { store, apply, audit } = options;
   const { name } = feed;
   let pending: number | null = null;

@@ -132,6 +132,18 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
       return times;
     },
 
+    /** The id of the entry with the latest time; null: none. */
+    async newestEntry(feed: string): Promise<string | null> {
+      const row = await query
+        .selectFrom('change_entries')
+        .select('id')
+        .where('feed', '=', feed)
+        .orderBy('at', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return row?.id ?? null;
+    },
+
     /** Entries that are still in the feed are not forgotten. */
     async entriesSeen(feed: string, ids: readonly string[]): Promise<void> {
       const now = clock.now();

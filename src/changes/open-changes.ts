@@ -13,6 +13,7 @@ import {
   type FeedIntakeOptions,
 } from './feed-intake.ts';
 import { createFeedStore } from './feed-store.ts';
+import { createFileFeed } from './feeds/file-feed.ts';
 import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
 import { follow, type PolledFeed, type PolledFeedTools } from './feeds/polled-feed.ts';
 import { createPostgresFeed } from './feeds/postgres-feed.ts';
@@ -180,6 +181,7 @@ function createPolledFeed(
 ): PolledFeed {
   if (feed.type === 'postgres') return createPostgresFeed(feed, tools);
   if (feed.type === 'georss') return createGeoRssFeed(feed, fetchDocument, tools);
+  if (feed.type === 'file') return createFileFeed(feed, tools);
   return createTileListFeed(feed, tools);
 }
 

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { ChangeFeedSettings } from '../changes/change-options.ts';
 import type { Adoption } from '../sources/adopted/adopt-options.ts';
 import { placeOfAdoption } from '../sources/adopted/place-of-adoption.ts';
 import type { PartSettings, SourceSettings } from '../sources/drivers.ts';
@@ -39,14 +40,17 @@ export function completeSettings(
       source: absoluteSource(layer.source, folder),
       adopt: layer.adopt.map((adopted) => absoluteAdoption(adopted, folder)),
     })),
-    changes: resolved.changes.map((feed) =>
-      feed.type === 'tile-list' ? { ...feed, folder: resolve(folder, feed.folder) } : feed,
-    ),
+    changes: resolved.changes.map((feed) => absoluteFeed(feed, folder)),
     adoptFolders: document.adoptFolders.map((allowed) => resolve(folder, allowed)),
     access: { ...document.access, adminPassword: null },
     data,
     proxies,
   };
+}
+
+function absoluteFeed(feed: ChangeFeedSettings, folder: string): ChangeFeedSettings {
+  if (feed.type === 'tile-list') return { ...feed, folder: resolve(folder, feed.folder) };
+  return feed.type === 'file' ? { ...feed, path: resolve(folder, feed.path) } : feed;
 }
 
 function absoluteLog(log: Settings['server']['accessLog'], folder: string): Settings['server']['accessLog'] {

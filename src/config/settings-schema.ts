@@ -12,6 +12,7 @@ import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
 import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
 import { notifySchema, purgeSchema } from './delivery-schemas.ts';
+import { followSchema } from './follow-schema.ts';
 
 // Each driver owns its options; here they become one choice by `type`.
 const storeSchema = z.discriminatedUnion(
@@ -300,6 +301,7 @@ export const settingsSchema = z.strictObject({
     .describe('Limits for each host that sources send requests to'),
   adoptFolders: texts.default([]).describe('Folders below which layers declared over HTTP may adopt a cache'),
   changes: z.array(changeFeedOptions).default([]).describe('Feeds that report where data have changed'),
+  follow: followSchema.default([]).describe('Map servers whose layers are followed'),
   purge: purgeSchema.default([]).describe('Caches in front of the server that are purged when tiles change'),
   notify: notifySchema.default([]).describe('Programs that are notified of failures and finished exports'),
   areas: z.array(areaSchema).default([]).describe('Places by name, to clip layers to and for tasks'),

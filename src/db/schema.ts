@@ -303,6 +303,29 @@ export interface Schema {
   };
   /** Entries of feeds that were applied. */
   change_entries: { feed: string; id: string; at: Time; seen_at: Time };
+  /** Layers that a follow keeps in step with a map server; see `changes/follow/plan-pass.ts`. */
+  followed_layers: {
+    follow: string;
+    /** Its name here. */
+    layer: string;
+    state: string;
+    /** Of the document. */
+    digest: string;
+    /** JSON: the server's document as it was last applied. */
+    document: string;
+    /** JSON: digests by style; null: not read yet. */
+    drawing: string | null;
+  };
+  /** The latest pass of each follow. */
+  follow_marks: {
+    follow: string;
+    last_at: Time;
+    sequence: string | null;
+    whole_at: Time;
+    pending: number;
+  };
+  /** Reports of passes that changed something. */
+  follow_passes: { id: Generated<number>; follow: string; at: Time; report: string };
   /** Requests to other programs, waiting or done. */
   deliveries: {
     /** Rises: the order in which they came. */

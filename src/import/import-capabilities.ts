@@ -14,8 +14,8 @@ import { FittingGridSets, importWmtsLayer } from './import-wmts.ts';
 export interface CapabilitiesImport {
   /** The address of the document. */
   readonly address: URL;
-  /** Names of layers to be taken; null: all. */
-  readonly only: readonly string[] | null;
+  /** Layers to be taken: names, or a condition for names; null: all. */
+  readonly only: readonly string[] | ((name: string) => boolean) | null;
   /** Existing grid sets. */
   readonly gridSets: readonly GridSet[];
 }
@@ -38,6 +38,10 @@ export function capabilitiesAddress(text: string): URL {
 }
 
 export interface ImportedService extends Imported {
+  /** Of all layers of the service. */
+  readonly names: readonly string[];
+  /** Its own number of its configuration; null: none. */
+  readonly sequence: string | null;
   readonly missing: readonly MissingGridSet[];
   /** Layers that need one of them. */
   readonly withoutGridSet: MissingGridSets['layers'];
@@ -89,7 +93,9 @@ async function importWms(
   );
   missing.report(report);
   const { gridSets: missed, layers: withoutGridSet } = missing;
-  return { gridSets: [], layers: withoutTwins(layers, report), missing: missed, withoutGridSet, report };
+  const documents = { gridSets: [], layers: withoutTwins(layers, report) };
+  const about = { names: all.map(({ name }) => name), sequence: sequenceOf(root) };
+  return { ...documents, ...about, missing: missed, withoutGridSet, report };
 }
 
 async function importWmts(
@@ -104,8 +110,14 @@ async function importWmts(
   const selection = pick([...known.values()], ({ id }) => id, only);
   const layers = await readEach(selection, (layer) => importWmtsLayer(layer, base, fitting, report));
   const documents = { gridSets: fitting.declared, layers: withoutTwins(layers, report) };
+  const about = { names: [...known.keys()], sequence: sequenceOf(root) };
   // A tile matrix set becomes a grid set by itself.
-  return { ...documents, missing: [], withoutGridSet: [], report };
+  return { ...documents, ...about, missing: [], withoutGridSet: [], report };
+}
+
+/** OGC 06-121r3, 7.3.4: a server that counts its changes raises it with each. */
+function sequenceOf({ attributes }: XmlElement): string | null {
+  return attributes.get('updateSequence') || null;
 }
 
 async function readEach<Layer>(
@@ -138,9 +150,10 @@ function serviceAddress(address: URL, declared: string | null, report: ImportRep
 function pick<Layer>(
   layers: readonly Layer[],
   nameOf: (layer: Layer) => string,
-  only: readonly string[] | null,
+  only: CapabilitiesImport['only'],
 ): readonly Layer[] {
   if (only === null) return layers;
+  if (typeof only === 'function') return layers.filter((layer) => only(nameOf(layer)));
   const byName = new Map(layers.map((layer) => [nameOf(layer), layer]));
   return only.map((name) => {
     const layer = byName.get(name);

@@ -70,9 +70,11 @@ export async function readCapabilities(
   upstreams: UpstreamClient,
   privateAdvice: (host: string) => string,
   signal: AbortSignal = new AbortController().signal,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<ImportedService> {
   const url = capabilitiesAddress(address);
-  const { bytes } = await upstreams.get({ url, priority: 'interactive', signal }).catch((error: unknown) => {
+  const request = { url, headers, priority: 'interactive', signal } as const;
+  const { bytes } = await upstreams.get(request).catch((error: unknown) => {
     if (!isTilewardenError(error)) throw error;
     const refusal = error.cause instanceof AddressRefused ? error.cause : null;
     if (refusal && !refusal.isNever) throw new TilewardenError(error.code, privateAdvice(hostAndPort(url)));

@@ -214,6 +214,23 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
        ${columns(bigint, 'at', 'seen_at')},
        primary key (feed, id)
      )`,
+    `create table followed_layers (
+       ${columns('text', 'follow', 'layer', 'state', 'digest', 'document')},
+       drawing text,
+       primary key (follow, layer)
+     )`,
+    'create index followed_layers_by_layer on followed_layers (layer)',
+    `create table follow_marks (
+       follow text primary key,
+       sequence text,
+       ${columns(bigint, 'last_at', 'whole_at', 'pending')}
+     )`,
+    `create table follow_passes (
+       id ${risingId},
+       ${columns('text', 'follow', 'report')},
+       at ${bigint} not null
+     )`,
+    'create index follow_passes_by_follow on follow_passes (follow, id)',
     `create table deliveries (
        number ${risingId},
        id text not null unique,

@@ -10,6 +10,7 @@ import * as coverage from './coverage.ts';
 import * as deliveries from './deliveries.ts';
 import { estimateResponse } from './estimate.ts';
 import * as exports from './exports.ts';
+import * as follow from './follow.ts';
 import * as gridSets from './grid-sets.ts';
 import * as imports from './imports.ts';
 import * as inspect from './inspect.ts';
@@ -68,6 +69,9 @@ export const API_ROUTES = [
     { query: NO_QUERY, answer: changes.replayResponse }, changes.replayChanges),
   route('POST /api/v1/changes/{name}', 'public', 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',
     { body: changeBody, bodyTypes: ['application/json', 'application/geo+json'], raw: true, answer: changes.changeAcceptedResponse, status: 202 }, changes.acceptChange),
+  route('GET /api/v1/follow', 'operator', 'List the map servers whose layers are followed', { query: NO_QUERY, answer: follow.followListResponse }, follow.listFollow),
+  route('GET /api/v1/follow/{name}/passes', 'admin', 'List the latest passes that changed something, newest first', { query: NO_QUERY, answer: follow.passListResponse }, follow.listPasses),
+  route('POST /api/v1/follow/{name}/run', 'admin', 'Make a pass now, or with dryRun report what it would do', { query: follow.runQuery, answer: follow.passResponse }, follow.runFollow),
   route('GET /api/v1/deliveries', 'operator', 'List purges and notifications, newest first, and their targets', { query: NO_QUERY, answer: deliveries.deliveryListResponse }, deliveries.listDeliveries),
   route('POST /api/v1/deliveries/{kind}/{name}/test', 'operator', 'Send a harmless test to a purge or notification target now',
     { query: NO_QUERY, answer: deliveries.testResponse }, deliveries.sendTest),

@@ -51,7 +51,9 @@ export const layerListResponse = z.object({
 });
 
 export const layerResponse = z.object({
-  origin: z.enum(['file', 'database']).describe('Where it is declared; what is in the file is changed there'),
+  origin: z
+    .enum(['file', 'database', 'follow'])
+    .describe('Where it is declared; what is in the file is changed there; follow: a map server is followed'),
   version: z.number().nullable(),
   document: z.unknown(),
   name: z.string(),
@@ -136,7 +138,8 @@ export async function showLayer(call: Call<{ params: 'layer' }>, deps: ApiDeps) 
   const bound = boundLayer(deps.catalog, call.params.layer);
   await requireReadable(call.context, bound.layer);
   const { name } = bound.layer;
-  return declared(call, 'layer', name, layerDocument(bound, deps.layerState(name)), deps);
+  const followed = (await deps.follow.followOf(name)) !== null;
+  return declared(call, 'layer', name, layerDocument(bound, deps.layerState(name)), deps, followed);
 }
 
 export const timesQuery = z.object({ count: wholeNumber(1, 500).default(100) });
@@ -169,9 +172,11 @@ export async function declared(
   name: string,
   shown: object,
   { editor }: ApiDeps,
+  followed = false,
 ) {
   const entry = await editor.show(kind, name);
-  const { origin = 'file', version = null, document = null } = entry ?? {};
+  const { origin: place = 'file', version = null, document = null } = entry ?? {};
+  const origin = followed && place === 'database' ? 'follow' : place;
   const tag = version === null ? [] : ['ETag', entityTag(version)];
   return jsonResponse({ ...shownTo(call, { ...shown, document }), origin, version }, tag);
 }

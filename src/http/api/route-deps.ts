@@ -3,6 +3,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { CatalogEditor } from '../../catalog/catalog-editor.ts';
 import type { ServiceSettings } from '../../catalog/catalog-entries.ts';
 import type { Deliveries } from '../../changes/deliveries/open-deliveries.ts';
+import type { FollowService } from '../../changes/follow/open-follow.ts';
 import type { ChangesService } from '../../changes/open-changes.ts';
 import type { NodeRegistry } from '../../cluster/node-registry.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
@@ -43,6 +44,7 @@ export interface RouteDeps extends Env {
   readonly tasks: TaskService;
   readonly schedules: Omit<ScheduleService, 'takeOver' | 'close'>;
   readonly changes: Pick<ChangesService, 'list' | 'recent' | 'replay' | 'webhook'>;
+  readonly follow: Pick<FollowService, 'list' | 'run' | 'passes' | 'followOf'>;
   readonly massTruncation: MassTruncation;
   readonly selections: SelectionWork;
   readonly quota: QuotaService;

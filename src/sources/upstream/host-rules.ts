@@ -5,6 +5,7 @@ interface HostSettings {
   readonly upstreams: UpstreamSettings;
   readonly layers: readonly { readonly source: unknown; readonly updateSources: unknown }[];
   readonly changes: readonly object[];
+  readonly follow: readonly object[];
 }
 
 /** The hosts that sources may use, by the current settings. `advice`: how to allow a host in a private network. */
@@ -28,9 +29,10 @@ export function createHostRules(settings: HostSettings, advice: (host: string) =
   };
 }
 
-function hostsOf({ layers, changes }: HostSettings): ReadonlySet<string> {
+function hostsOf({ layers, changes, follow }: HostSettings): ReadonlySet<string> {
   return hostsNamedIn([
     ...layers.flatMap(({ source, updateSources }) => [source, updateSources]),
     ...changes,
+    ...follow,
   ]);
 }

@@ -67,7 +67,7 @@ function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
 function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boolean }) {
   const { layer, version, isCopy } = props;
   const document = layer.document as Declaration | null;
-  if (!document || (!isCopy && layer.origin !== 'database')) return <Empty>{WORDS.fromFile}</Empty>;
+  if (!document || (!isCopy && layer.origin === 'file')) return <Empty>{WORDS.fromFile}</Empty>;
   if (!isCopy) return <DeclarationEditor document={document} version={version} />;
   const title =
     document.title === undefined ? {} : { title: fill(WORDS.copyLabel, { title: String(document.title) }) };

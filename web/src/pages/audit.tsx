@@ -158,6 +158,7 @@ const TARGET_PAGES: Readonly<Record<string, (name: string) => string>> = {
   quota: () => addressOf('quota'),
   upstream: () => addressOf('upstreams'),
   delivery: () => addressOf('changes'),
+  follow: (name) => addressOf('changes', `follow:${name}`),
 };
 
 function Target({ target }: { target: string | null }) {
@@ -192,7 +193,7 @@ function Change({ entry }: { entry: Entry }) {
   );
 }
 
-const RESTORABLE = /^(PUT|DELETE) \/api\/v1\/layers\/\{layer\}$/;
+const RESTORABLE = /^((PUT|DELETE) \/api\/v1\/layers\/\{layer\}|follow)$/;
 
 function Restore({ entry, onRestored }: { entry: Entry; onRestored: () => void }) {
   const action = useAction();

@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { type ApiResponse, fetchJson, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
@@ -6,10 +6,12 @@ import { coordinateText, countText, fill, preciseTimeText, withLocalTimes } from
 import type { Area } from '../map/draw-area.ts';
 import { boxesOf } from '../map/shapes.ts';
 import { ActionNotices, Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { Named, State } from '../parts/feed-parts.tsx';
 import { LayerLinks } from '../parts/task-parts.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
+import { FOLLOW, Followed, PassesPage } from './follow.tsx';
 
 type Feeds = ApiResponse<'GET /api/v1/changes'>;
 type Deliveries = ApiResponse<'GET /api/v1/deliveries'>;
@@ -23,19 +25,16 @@ const WORDS = TEXTS.changes;
 const REFRESH_SECONDS = 10;
 const FIRST = 50;
 const MAX_ZOOM = 12;
-const FEED_STATES = {
-  ok: <span className="badge done">{TEXTS.upstreams.health.healthy}</span>,
-  failing: <span className="badge failed">{TEXTS.upstreams.health.failing}</span>,
-};
 const DELIVERY_STATES = {
   pending: <span className="badge pending">{TEXTS.tasks.states.pending}</span>,
   delivered: <span className="badge done">{WORDS.delivered}</span>,
   failed: <span className="badge failed">{TEXTS.tasks.failed}</span>,
 };
 
-/** `#/changes`, and `#/changes/parcels` for one feed */
+/** `#/changes`, `#/changes/parcels` for one feed, `#/changes/follow:city` for a map server that is followed */
 export default function Changes() {
   const { item } = useRoute();
+  if (item.startsWith(FOLLOW)) return <PassesPage key={item} name={item.slice(FOLLOW.length)} />;
   return item === '' ? <Overview /> : <Recent key={item} name={item} />;
 }
 
@@ -52,6 +51,7 @@ function Overview() {
             {({ changes }) => <FeedTable feeds={changes} />}
           </Loaded>
         </Card>
+        {isOperator && <Followed />}
         {isOperator && (
           <Card title={WORDS.targets} aside={<span className="small quiet">{WORDS.testHelp}</span>}>
             <Loaded resource={deliveries} empty={({ targets }) => targets.length === 0 && WORDS.noTargets}>
@@ -140,16 +140,6 @@ function TargetTable({ targets }: { targets: Deliveries['targets'] }) {
         ])}
       />
     </div>
-  );
-}
-
-/** With the reason while it fails. */
-function State({ of }: { of: { state: keyof typeof FEED_STATES; lastError: string | null } }) {
-  return (
-    <>
-      {FEED_STATES[of.state]}
-      {of.lastError !== null && <span className="small quiet block">{withLocalTimes(of.lastError)}</span>}
-    </>
   );
 }
 
@@ -254,14 +244,5 @@ function RecentTable({ changes }: RecentChanges) {
         countText(merged),
       ])}
     />
-  );
-}
-
-function Named({ name, kind }: { name: ReactNode; kind: string }) {
-  return (
-    <span>
-      {name}
-      <span className="small quiet block">{kind}</span>
-    </span>
   );
 }

@@ -268,7 +268,7 @@ function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged:
     onChanged();
   };
   const copy = <LinkButton href={addressOf('add', '', { copy: layer.name })}>{WORDS.copy}</LinkButton>;
-  if (layer.origin !== 'database') return copy;
+  if (layer.origin === 'file') return copy;
   return (
     <>
       <ProblemNotice problem={action.problem} />

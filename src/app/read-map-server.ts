@@ -1,0 +1,113 @@
+import type { FollowSettings, LayerDocument, ServiceState } from '../changes/follow/follow.ts';
+import { isTilewardenError } from '../domain/errors.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import { readGeoServerDrawings } from '../import/geoserver-rest.ts';
+import { readCapabilities } from '../import/import-from.ts';
+import { hideCredentials } from '../lib/hide-secrets.ts';
+import { matchesPattern } from '../lib/matches-pattern.ts';
+import { isRecord } from '../lib/value-path.ts';
+import { requestManners } from '../sources/request-manners.ts';
+import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
+
+interface ReaderOptions {
+  readonly upstreams: UpstreamClient;
+  readonly gridSets: () => readonly GridSet[];
+  readonly privateAdvice: (host: string) => string;
+}
+
+/** Reads the map server of a follow. Throws an `Error` that says why it cannot. */
+export function createMapServerReader({ upstreams, gridSets, privateAdvice }: ReaderOptions) {
+  return async (
+    follow: FollowSettings,
+    needsDrawings: (sequence: string | null) => boolean,
+    signal: AbortSignal,
+  ): Promise<ServiceState> => {
+    const { type, gridSets: chosen } = follow;
+    const isGeoServer = type === 'geoserver';
+    const { headers } = requestManners({ ...follow, headers: {} });
+    const service = await readCapabilities(
+      {
+        address: isGeoServer
+          ? `${baseOf(follow.url)}/wms?SERVICE=WMS&VERSION=1.3.0&REQUEST=GetCapabilities`
+          : addressOf(follow),
+        only: (name) => follow.layers.some((pattern) => matchesPattern(pattern, name)),
+        gridSets: gridSets().filter(({ name }) => chosen === null || chosen.includes(name)),
+      },
+      upstreams,
+      privateAdvice,
+      signal,
+      isGeoServer ? {} : headers,
+    );
+    const layers = isGeoServer ? service.layers : service.layers.map((layer) => withLogin(layer, follow));
+    const isRead = isGeoServer && follow.username !== undefined && needsDrawings(service.sequence);
+    const names = layers.map(({ name }) => name);
+    const rest = restOf(baseOf(follow.url), upstreams, headers, signal);
+    return {
+      names: new Set(service.names),
+      layers,
+      gridSets: service.gridSets,
+      left: leftOut(service.report.entries),
+      sequence: service.sequence,
+      drawings: isRead ? await readGeoServerDrawings(names, rest) : null,
+    };
+  };
+}
+
+function baseOf(url: string): string {
+  return url.replace(/\/+$/, '');
+}
+
+/** The service is named in the address, if it is not yet. */
+function addressOf({ url, type }: FollowSettings): string {
+  const address = new URL(url);
+  const isNamed = [...address.searchParams.keys()].some((name) => /^(service|request)$/i.test(name));
+  if (!isNamed && !/\.xml$/i.test(address.pathname)) address.searchParams.set('SERVICE', type.toUpperCase());
+  return address.href;
+}
+
+/** The service that was read with an account is asked for pictures with it. */
+function withLogin(layer: LayerDocument, { username, password }: FollowSettings): LayerDocument {
+  if (username === undefined || !isRecord(layer.source)) return layer;
+  return { ...layer, source: { ...layer.source, username, password } };
+}
+
+function leftOut(entries: readonly { subject: string; element: string; fate: string; what: string }[]) {
+  return entries
+    .filter(
+      ({ subject, element, fate }) => fate === 'left out' && element === 'Layer' && subject !== 'service',
+    )
+    .map(({ subject, what }) => ({ layer: subject.replace(/^layer /, ''), reason: what }));
+}
+
+const NOT_FOUND = 404;
+
+function restOf(
+  base: string,
+  upstreams: Pick<UpstreamClient, 'get'>,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+) {
+  async function read(path: string): Promise<string | null> {
+    const url = new URL(`${base}/rest/${path}`);
+    const request = { url, headers, priority: 'task', signal, alsoAccept: [NOT_FOUND] } as const;
+    const { status, bytes } = await upstreams.get(request).catch((error: unknown) => {
+      if (!isTilewardenError(error)) throw error;
+      const why = error.cause instanceof Error ? ` (${hideCredentials(error.cause.message)})` : '';
+      throw new Error(`GeoServer's REST interface cannot be read at ${url.pathname}: ${error.message}${why}`);
+    });
+    return status === NOT_FOUND ? null : bytes.toString('utf8');
+  }
+  return {
+    text: read,
+    async json(path: string): Promise<unknown> {
+      const text = await read(path);
+      try {
+        return text === null ? null : JSON.parse(text);
+      } catch {
+        throw new Error(
+          `GeoServer's REST interface did not answer ${path} with JSON; is the account an administrator's?`,
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import type { FeedState } from '../change.ts';
+
+export const FOLLOWED_TYPES = ['wms', 'wmts', 'geoserver'] as const;
+
+/** A map server whose layers this server keeps in step with. */
+export interface FollowSettings {
+  readonly name: string;
+  readonly type: (typeof FOLLOWED_TYPES)[number];
+  readonly url: string;
+  /** Seconds between passes. */
+  readonly every: number;
+  /** Patterns of the server's names. */
+  readonly layers: readonly string[];
+  /** Before the server's names. */
+  readonly prefix: string;
+  readonly new: 'declare' | 'report';
+  readonly gone: 'disable' | 'report';
+  /** Names; null: every fitting one. */
+  readonly gridSets: readonly string[] | null;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+}
+
+/** Digests of what a layer is drawn from, by style; empty: the default style. */
+export type Drawing = Readonly<Record<string, string>>;
+
+export interface LayerDocument {
+  readonly name: string;
+  readonly [field: string]: unknown;
+}
+
+/** A map server as it is now. */
+export interface ServiceState {
+  /** Of all its layers, also those that cannot be served here. */
+  readonly names: ReadonlySet<string>;
+  /** Of wanted layers, in the configuration file's form, under the server's names. */
+  readonly layers: readonly LayerDocument[];
+  /** To be declared before the layers. */
+  readonly gridSets: readonly LayerDocument[];
+  /** Wanted layers that cannot be served. */
+  readonly left: readonly { readonly layer: string; readonly reason: string }[];
+  /** Rises with every change of the server's configuration; null: the server does not number them. */
+  readonly sequence: string | null;
+  /** By the server's names; null of a layer: it cannot be read. Null: they were not read. */
+  readonly drawings: ReadonlyMap<string, Drawing | null> | null;
+}
+
+/** What a pass did, or would do, with a layer. */
+export const CHANGING_ACTIONS = ['declared', 'changed', 'enabled', 'disabled', 'marked'] as const;
+/** What it only reports. */
+const REPORTED_ACTIONS = ['new', 'missed', 'gone', 'left'] as const;
+export const PASS_ACTIONS = [...CHANGING_ACTIONS, ...REPORTED_ACTIONS] as const;
+export type PassAction = (typeof PASS_ACTIONS)[number];
+
+export interface PassEntry {
+  readonly layer: string;
+  readonly action: PassAction;
+  /** Changed fields, or a reason; null: the action says it. */
+  readonly detail: string | null;
+}
+
+export interface PassReport {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly counts: Readonly<Record<PassAction, number>>;
+  /** The first thousand; `counts` counts all. */
+  readonly entries: readonly PassEntry[];
+}
+
+export interface FollowStatus {
+  readonly name: string;
+  readonly type: FollowSettings['type'];
+  readonly state: FeedState;
+  /** Of the latest pass that succeeded. Milliseconds since 1970. */
+  readonly lastAt: number | null;
+  readonly lastError: string | null;
+  /** Layers that it keeps in step. */
+  readonly layers: number;
+  /** Layers that are new, missed or gone, and that nothing was done about. */
+  readonly pending: number;
+}

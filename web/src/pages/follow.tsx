@@ -1,0 +1,123 @@
+import { useState } from 'react';
+import { type ApiResponse, part, send } from '../api/client.ts';
+import { useAction } from '../api/use-action.ts';
+import { useResource } from '../api/use-resource.ts';
+import { countText, fill, preciseTimeText } from '../format.ts';
+import { ActionNotices, Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { Named, State } from '../parts/feed-parts.tsx';
+import { addressOf } from '../route.ts';
+import { may, useCaller } from '../session.tsx';
+import { TEXTS } from '../texts.ts';
+
+type Follows = ApiResponse<'GET /api/v1/follow'>;
+type Passes = ApiResponse<'GET /api/v1/follow/{name}/passes'>;
+type Pass = ApiResponse<'POST /api/v1/follow/{name}/run'>;
+
+const WORDS = TEXTS.follow;
+const REFRESH_SECONDS = 10;
+/** In the address of the page: no feed has such a name. */
+export const FOLLOW = 'follow:';
+
+/** The map servers whose layers are followed, on the page of changes. */
+export function Followed() {
+  const follows = useResource<Follows>('api/v1/follow', REFRESH_SECONDS);
+  return (
+    <Card title={WORDS.title} aside={<span className="small quiet">{WORDS.help}</span>}>
+      <Loaded resource={follows} empty={({ follow }) => follow.length === 0 && WORDS.none}>
+        {({ follow }) => (
+          <Table
+            label={WORDS.title}
+            head={[TEXTS.name, TEXTS.tasks.state, WORDS.lastPass, TEXTS.nav.layers, TEXTS.changes.pending]}
+            numbers={2}
+            rows={follow.map((one) => [
+              one.name,
+              <Named
+                key="name"
+                name={<a href={addressOf('changes', FOLLOW + one.name)}>{one.name}</a>}
+                kind={one.type}
+              />,
+              <State key="state" of={one} />,
+              one.lastAt === null ? TEXTS.never : preciseTimeText(one.lastAt),
+              countText(one.layers),
+              countText(one.pending),
+            ])}
+          />
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+/** `#/changes/follow:city` */
+export function PassesPage({ name }: { name: string }) {
+  const isAdmin = may(useCaller(), 'admin');
+  const path = `api/v1/follow/${part(name)}`;
+  const passes = useResource<Passes>(isAdmin ? `${path}/passes` : null, REFRESH_SECONDS);
+  const [preview, setPreview] = useState<Pass | null>(null);
+  const action = useAction();
+  const run = async (dryRun: boolean) => {
+    const pass = await send<Pass>('POST', `${path}/run${dryRun ? '?dryRun=true' : ''}`);
+    setPreview(dryRun ? pass : null);
+    if (!dryRun) passes.reload();
+    return fill(dryRun ? WORDS.wouldDo : WORDS.ran, { counts: countsText(pass) || TEXTS.none });
+  };
+  return (
+    <>
+      <PageHead
+        title={name}
+        under={WORDS.help}
+        actions={
+          isAdmin && (
+            <>
+              <Button disabled={action.busy} onClick={() => action.run(() => run(true))}>
+                {WORDS.dryRun}
+              </Button>
+              <Button disabled={action.busy} onClick={() => action.run(() => run(false))}>
+                {WORDS.run}
+              </Button>
+            </>
+          )
+        }
+      />
+      <ActionNotices action={action} />
+      <div className="stack">
+        {preview && preview.entries.length > 0 && <PassCard pass={preview} title={WORDS.dryRun} />}
+        {isAdmin ? (
+          <Loaded resource={passes} empty={(data) => data.passes.length === 0 && WORDS.noPasses}>
+            {(data) => data.passes.map((pass) => <PassCard key={pass.at} pass={pass} />)}
+          </Loaded>
+        ) : (
+          WORDS.forAdmins
+        )}
+      </div>
+    </>
+  );
+}
+
+function PassCard({ pass, title = preciseTimeText(pass.at) }: { pass: Pass; title?: string }) {
+  return (
+    <Card title={title} aside={<span className="small quiet">{countsText(pass)}</span>}>
+      <Table
+        label={title}
+        className="snug"
+        head={[WORDS.layer, WORDS.action, WORDS.detail]}
+        rows={pass.entries.map(({ layer, action, detail }) => [
+          `${layer} ${action}`,
+          <a key="layer" href={addressOf('layers', layer)}>
+            {layer}
+          </a>,
+          WORDS.actions[action],
+          detail,
+        ])}
+      />
+    </Card>
+  );
+}
+
+/** E.g. `declared 12, marked 3`. */
+function countsText({ counts }: Pass): string {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([action, count]) => `${WORDS.actions[action as keyof typeof WORDS.actions]} ${countText(count)}`)
+    .join(', ');
+}
