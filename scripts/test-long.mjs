@@ -35,6 +35,7 @@ const PARTS = [
   ['src/tasks/', 4, 'two thousand random histories of tasks, a thousand random plans'],
   ['packages/pixels/', 2, 'thousands of random pictures, whole and damaged'],
   ['src/raster/', 1, 'a thousand random pictures in every format'],
+  ['src/pipeline/warp-error.test.ts', 10, 'ten thousand random maps in twenty other CRS'],
   ['src/pipeline/races.test.ts', 1, 'two thousand random races of readers and truncations'],
   ['src/storage/', 4, 'random histories of every store, and of processes that write to the same bundles'],
   ['src/geowebcache/read-json.test.ts', 1, 'twenty thousand random documents'],

@@ -107,6 +107,7 @@ function declaration({ name, source, ...more }: Declared): LayerDeclaration<unkn
     adopt: [],
     legends: [],
     requestFilters: [],
+    wmsCrs: [],
     updateSources: [],
     expireCache: 0,
     expireClients: 0,

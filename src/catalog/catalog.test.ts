@@ -40,6 +40,7 @@ function declare(name: string, changes: Partial<LayerDeclaration<string>> = {}):
     outside: null,
     retina: false,
     fullWMS: false,
+    wmsCrs: [],
     queryable: false,
     infoFormats: [],
     cacheBypass: false,

@@ -6,9 +6,10 @@ import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
 import { readPeriod } from '../domain/iso-time.ts';
 import { type Layer, type Legend, type UpdateSource, WGS_84, type ZoomExpiry } from '../domain/layer.ts';
 import { createParameterFilter, type ParameterFilter } from '../domain/parameter-filter.ts';
-import { projectionOfSrs } from '../domain/projection.ts';
+import { projectionOf, projectionOfSrs } from '../domain/projection.ts';
 import { retinaSubset } from '../domain/retina.ts';
 import type { Scales } from '../domain/scales.ts';
+import { sameSrs } from '../domain/srs.ts';
 import { createTimeFilter } from '../domain/time-filter.ts';
 import { readTimeValues } from '../domain/time-values.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
@@ -63,6 +64,7 @@ export function createLayer(
     expireClientsSeconds,
     expireClientsByZoom,
     fullWms: declaration.fullWMS,
+    wmsCrs: wmsCrsOf(declaration, gridSubsets),
     infoFormats: declaration.queryable ? declaration.infoFormats : [],
     cacheBypass: declaration.cacheBypass,
     passCredentials: declaration.passCredentials,
@@ -70,6 +72,27 @@ export function createLayer(
     circularFilter: declaration.requestFilters[0]?.name ?? null,
     updateSources: declaration.updateSources.map((source) => createUpdateSource(source, name, gridSubsets)),
   };
+}
+
+/** Without those of its grid sets. */
+function wmsCrsOf(
+  { name, fullWMS, wmsCrs }: LayerDeclaration,
+  subsets: readonly GridSubset[],
+): readonly number[] {
+  if (wmsCrs.length > 0 && !fullWMS)
+    throw misconfigured(`wmsCrs of layer ${name} goes only with fullWMS: true.`);
+  const codes = [...new Set(wmsCrs.map((crs) => Number(crs.slice('EPSG:'.length))))];
+  const unknown = codes.find((code) => projectionOfSrs(code) === null);
+  if (unknown !== undefined) {
+    throw misconfigured(`wmsCrs of layer ${name} has EPSG:${unknown}, whose projection is not known here.`);
+  }
+  const far = subsets.find(({ gridSet }) => projectionOf(gridSet) === null);
+  if (codes.length > 0 && far) {
+    throw misconfigured(
+      `wmsCrs of layer ${name} needs the projection of each of its grid sets, and that of ${far.gridSet.name} is not known; declare it with the grid set.`,
+    );
+  }
+  return codes.filter((code) => !subsets.some(({ gridSet }) => sameSrs(gridSet.srs, code)));
 }
 
 /** Geometries are in WGS 84, or in the CRS of a grid set that cannot be removed while the layer has it. */

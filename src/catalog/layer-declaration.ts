@@ -20,6 +20,7 @@ const MAX_METATILE = 20;
 const MAX_GUTTER = 512;
 const MAX_ADOPTED = 20;
 const MAX_LEGENDS = 200;
+const MAX_WMS_CRS = 100;
 /** Pixels. */
 const MAX_LEGEND = 4096;
 
@@ -290,6 +291,11 @@ export function createLayerSchema<Source extends z.ZodType, Schedule extends z.Z
         'Answer to clients for a tile that is not cached; parent: the nearest cached tile above, stretched',
       ),
     fullWMS: flag.describe('WMS answers any box and size, composed from tiles'),
+    wmsCrs: z
+      .array(z.string().regex(/^EPSG:[1-9]\d{0,8}$/, 'must be a code such as EPSG:25832'))
+      .max(MAX_WMS_CRS)
+      .default([])
+      .describe('With fullWMS: further CRS in which WMS answers, warped from tiles, e.g. EPSG:25832'),
     queryable: flag.describe('GetFeatureInfo is passed to the source, a WMS'),
     infoFormats: z
       .array(z.enum(INFO_FORMATS))

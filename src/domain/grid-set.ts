@@ -298,7 +298,7 @@ const NORTHING_FIRST: readonly (readonly [first: number, last?: number])[] = [
 ];
 
 /** Whether the CRS names its axes y first; false for a code that the EPSG does not have. The table is in order: by halves. */
-function namesNorthingFirst(srs: number): boolean {
+export function namesNorthingFirst(srs: number): boolean {
   let [low, high] = [0, NORTHING_FIRST.length];
   while (low < high) {
     const middle = (low + high) >> 1;

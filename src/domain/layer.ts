@@ -109,6 +109,8 @@ export interface Layer {
   readonly onMiss: MissResponse;
   /** Pictures of any place and size are put together from its tiles. */
   readonly fullWms: boolean;
+  /** EPSG codes of CRS in which maps are warped from tiles of others. */
+  readonly wmsCrs: readonly number[];
   /** With `cached=false` the source is queried, and nothing is kept. */
   readonly cacheBypass: boolean;
   /** The caller's `Authorization` is sent to the source; nothing is kept, or shared between callers. */

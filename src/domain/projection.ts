@@ -65,6 +65,11 @@ export function definitionOf({ srs, projection }: Pick<GridSet, 'srs' | 'project
   return sameSrs(srs, WEB_MERCATOR) ? '+proj=merc +R=6378137 +units=m +no_defs' : definitionOfSrs(srs);
 }
 
+/** Whether its x is the longitude, so that places beyond 180° have one too. */
+export function isCylindrical(projection: Projection): boolean {
+  return projection === degrees || projection === webMercator;
+}
+
 /** By EPSG code, as far as we know it ourselves. */
 export function projectionOfSrs(srs: number): Projection | null {
   if (srs === DEGREES) return degrees;
@@ -95,11 +100,22 @@ export function boundsFromWgs84(projection: Projection, { minX, minY, maxX, maxY
   const places = shares.flatMap((u) =>
     shares.flatMap((v) => {
       const latitude = Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, minY + (maxY - minY) * v));
-      const place = projection.fromLonLat(minX + (maxX - minX) * u, latitude);
-      return place ? [place] : [];
+      const longitude = minX + (maxX - minX) * u;
+      const place = projection.fromLonLat(longitude, latitude);
+      return place && isFaithful(projection, place, latitude) ? [place] : [];
     }),
   );
   return places.length === 0 ? null : boundsOfPoints(places);
+}
+
+/** The circumference of the earth: some projections have a pole at infinity. */
+const FARTHEST = 2 * Math.PI * EARTH_RADIUS;
+
+/** Far away a projection has places that mean others. */
+function isFaithful(projection: Projection, place: Point, latitude: number): boolean {
+  if (Math.max(Math.abs(place[0]), Math.abs(place[1])) > FARTHEST) return false;
+  const back = projection.toLonLat(...place);
+  return back !== null && Math.abs(back[1] - latitude) < 1e-3;
 }
 
 /** That a projection which is given is understood and reaches the grid set. Throws `config-invalid`. */

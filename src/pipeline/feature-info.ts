@@ -1,5 +1,7 @@
 import type { BoundLayer } from '../catalog/catalog.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import { type Crs, createPlaceMapping, same } from '../domain/pixel-mesh.ts';
 import { recogniseImage } from '../raster/check-structure.ts';
 import type { InfoRequest, InfoResponse, LegendRequest } from '../sources/tile-source.ts';
 import { checkMapSize } from './map-composer.ts';
@@ -20,6 +22,34 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const EXCEPTION =
   /^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!DOCTYPE[^>]*>\s*)?<(?:\w+:)?(?:ServiceException|Exception)Report\b/;
 const EXCERPT = 1000;
+
+/** Pixels along a side of a map in which a converted place is the middle. */
+const SIDE = 101;
+
+/** The same place in a map in the CRS of a grid set, of about the same scale; null if there is none. */
+export function infoPlace<Request extends Pick<InfoRequest, 'bounds' | 'width' | 'height' | 'i' | 'j'>>(
+  request: Request,
+  crs: Crs,
+  gridSet: GridSet,
+): Request | null {
+  const mapping = createPlaceMapping(crs, gridSet);
+  if (mapping === same) return request;
+  const { bounds, width, height } = request;
+  const place = (i: number, j: number) => {
+    const x = bounds.minX + ((bounds.maxX - bounds.minX) * (i + 0.5)) / width;
+    const y = bounds.maxY - ((bounds.maxY - bounds.minY) * (j + 0.5)) / height;
+    const out: [number, number] = [0, 0];
+    return mapping?.(x, y, out) ? out : null;
+  };
+  const here = place(request.i, request.j);
+  const beside = place(request.i + 1, request.j) ?? place(request.i - 1, request.j);
+  if (!here || !beside) return null;
+  const reach = (SIDE / 2) * Math.hypot(beside[0] - here[0], beside[1] - here[1]);
+  const [x, y] = here;
+  const [i, j] = [(SIDE - 1) / 2, (SIDE - 1) / 2];
+  const around = { minX: x - reach, minY: y - reach, maxX: x + reach, maxY: y + reach };
+  return { ...request, bounds: around, width: SIDE, height: SIDE, i, j };
+}
 
 /**
  * Queries the layer's source at a pixel. Nothing of it is kept. Throws `request-invalid` when the layer is not

@@ -1,9 +1,11 @@
 import type { BoundLayer } from '../catalog/catalog.ts';
 import type { Format } from '../domain/format.ts';
+import { subsetToDrawFrom } from '../domain/grid-subset.ts';
 import { formatToDrawFrom } from '../domain/layer.ts';
 import { rectOfTile } from '../domain/tile-rect.ts';
 import { decodeImage } from '../raster/decode-image.ts';
 import type { ReadableLayer } from '../sources/tile-source.ts';
+import { askFeatureInfo, infoPlace } from './feature-info.ts';
 import { metatileWith, notCached, resolveTileSet } from './resolve-tile-set.ts';
 import type { TilePipeline } from './tile-pipeline.ts';
 
@@ -36,6 +38,14 @@ function readableLayer(
       if (standIn) throw notCached(tiles, tile);
       const pixels = await decodePicture(bytes, { width: gridSet.tileWidth, height: gridSet.tileHeight });
       return { pixels, stale: outcome === 'STALE' || warning !== undefined };
+    },
+    async info(request) {
+      const { infoFormats, gridSubsets } = bound.layer;
+      const { gridSet } = subsetToDrawFrom(gridSubsets, undefined, request.gridSet) ?? gridSubsets[0];
+      const place = infoPlace(request, request.gridSet, gridSet);
+      if (!infoFormats.includes(request.infoFormat) || !place) return null;
+      const names = { gridSet: gridSet.name, format: format.mediaType, parameters: request.parameters };
+      return await askFeatureInfo(resolveTileSet(bound, names), place);
     },
   };
 }

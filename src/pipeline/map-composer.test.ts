@@ -112,7 +112,7 @@ describe('a map of many layers', () => {
     const place = { bounds: { minX: -180, minY: -90, maxX: 180, maxY: 90 }, width: 1800, height: 900 };
     const pixels = (layers: number) => {
       const plan = planMap(tiles.subset, place, layers);
-      return plan ? layers * sizeOfRect(plan.rect) * tiles.subset.gridSet.tileWidth ** 2 : 0;
+      return plan ? layers * sizeOfRect(plan.layer.rect) * tiles.subset.gridSet.tileWidth ** 2 : 0;
     };
     expect(pixels(20)).toBeLessThanOrEqual(128 * 1024 * 1024);
   });

@@ -2,18 +2,25 @@ import { setMaxListeners } from 'node:events';
 import type { Bounds } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
+import type { GridSubset } from '../domain/grid-subset.ts';
+import type { Crs } from '../domain/pixel-mesh.ts';
+import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { type Clock, ifLate, systemClock } from '../lib/clock.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { withConcurrency } from '../lib/yielding.ts';
-import { createMapDrawer, type DrawMap, type DrawnMap } from '../raster/draw-map.ts';
+import { createMapDrawer, type DrawMap, type DrawnMap, type ReadTiles } from '../raster/draw-map.ts';
 import type { Colour } from '../raster/encode-map.ts';
-import { type MapPlan, planMap } from './map-plan.ts';
+import type { TilePosition } from '../raster/warp-layer.ts';
+import { planMap, sourcePixelsOf } from './map-plan.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
+import { planWarp } from './warp-plan.ts';
 
 export interface MapRequest {
-  /** The first at the bottom; all in one CRS. None makes an empty picture. */
+  /** The first at the bottom. None makes an empty picture. */
   readonly layers: readonly ResolvedTileSet[];
+  /** Of the map: layers in another one are warped. Absent: that of all layers. */
+  readonly crs?: Crs;
   /** In the units of that CRS, x before y. */
   readonly bounds: Bounds;
   readonly width: number;
@@ -50,6 +57,7 @@ const MAX_WAITING_TILES = 1024;
 const WHITE: Colour = [255, 255, 255];
 /** Pixels that all layers of a map have together: four layers of the largest map. */
 const MAX_DRAWN_PIXELS = 4 * MAX_MAP_PIXELS;
+const ONE_TILE = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
 /** From the request to the picture, waiting in line included; as long as a source may take. */
 const MAP_DEADLINE_MS = 60_000;
 
@@ -88,7 +96,7 @@ export function createMapComposer(
       signal: AbortSignal,
     ): Promise<DrawnMap> {
       const axis = (length: number) => ({ first: 0, length, origin: 0, scale: 1 });
-      const layers = [{ across: axis(width), down: axis(height), width, height, rows: 1 }];
+      const layers = [{ across: axis(width), down: axis(height), width, height, rect: ONE_TILE }];
       const background = format.alpha ? null : WHITE;
       return await inTurn(masked, signal, () =>
         draw({ layers, width, height, format, background, mask }, async () => [tile], signal),
@@ -100,18 +108,27 @@ export function createMapComposer(
     const { width, height, format, background, mask, signal } = request;
     const reading = createMapReading(pipeline, signal);
     const planned = request.layers.flatMap((tiles) => {
-      const plan = planMap(tiles.subset, request, request.layers.length);
-      return plan ? [{ ...plan, readRow: (row: number) => reading.readRow(tiles, plan, row) }] : [];
+      const plan = planLayer(tiles.subset, request);
+      return plan ? [{ ...plan, tiles }] : [];
     });
     const layers = planned.map(({ layer }) => layer);
-    const readRow = async (layer: number, row: number) => (await planned[layer]?.readRow(row)) ?? [];
+    const read: ReadTiles = async (at, positions) => {
+      const plan = planned[at];
+      return plan ? await reading.readTiles(plan.tiles, plan.z, positions) : [];
+    };
     const drawn = await draw(
       { layers, width, height, format, background, ...(mask && { mask }) },
-      readRow,
+      read,
       signal,
     );
     return { ...drawn, ...reading.summary() };
   }
+}
+
+function planLayer(subset: GridSubset, request: MapRequest) {
+  const { crs, layers } = request;
+  if (!crs || sameSrs(crs.srs, subset.gridSet.srs)) return planMap(subset, request, layers.length);
+  return planWarp(subset, request, crs, sourcePixelsOf(layers.length));
 }
 
 /** Opaque pictures hide those below: of a layer that is named several times, only the last is visible. */
@@ -166,7 +183,7 @@ interface MapOrigin {
 const OUTCOMES: readonly CacheOutcome[] = ['STALE', 'BYPASS', 'MISS', 'HIT'];
 const READS_AT_ONCE = 16;
 
-/** Reads the tiles of one map, a row of tiles at a time, and keeps account of them. */
+/** Reads the tiles of one map, some at a time, and keeps account of them. */
 function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSignal) {
   const outcomes = new Set<CacheOutcome>();
   let newest: number | null = null;
@@ -197,13 +214,15 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
       const outcome = OUTCOMES.find((one) => outcomes.has(one)) ?? null;
       return { zoom: deepest, createdAt: newest, outcome, standIn: stretched, warning: said };
     },
-    /** From the left; `row` counts from the top of the plan. */
-    async readRow(tiles: ResolvedTileSet, { z, rect }: MapPlan, row: number): Promise<readonly Buffer[]> {
-      const y = rect.minY + row;
-      const bytes = new Array<Buffer>(rect.maxX - rect.minX + 1);
-      await withConcurrency(bytes.keys(), READS_AT_ONCE, async (column) => {
+    async readTiles(
+      tiles: ResolvedTileSet,
+      z: number,
+      positions: readonly TilePosition[],
+    ): Promise<readonly Buffer[]> {
+      const bytes = new Array<Buffer>(positions.length);
+      await withConcurrency(positions.entries(), READS_AT_ONCE, async ([index, { x, y }]) => {
         signal.throwIfAborted();
-        bytes[column] = await readTile(tiles, { z, x: rect.minX + column, y });
+        bytes[index] = await readTile(tiles, { z, x, y });
       });
       return bytes;
     },

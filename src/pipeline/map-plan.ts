@@ -7,9 +7,8 @@ import { countTiles, intersectRects, type TileRect } from '../domain/tile-rect.t
 import type { MapAxis, MapLayer } from '../raster/draw-map.ts';
 import type { ResampleAxis } from '../raster/resample-image.ts';
 
-export interface MapPlan {
+interface MapPlan {
   readonly z: number;
-  readonly rect: TileRect;
   readonly layer: MapLayer;
 }
 
@@ -18,7 +17,7 @@ const MAX_SOURCE_PIXELS = 64 * 1024 * 1024;
 /** Along a side. Bounds memory: a row of tiles is held at a time. */
 const MAX_SOURCE_SIDE = 20 * 1024;
 /** Tiles are enlarged by so much rather than taking those of the next zoom, whose lettering would be half as large. */
-const MIN_ENLARGED = 1.15;
+export const MIN_ENLARGED = 1.15;
 /** Source pixels over the whole axis: the error of a box with rounded numbers, visible in no pixel. */
 const UNNOTICED = 0.05;
 
@@ -33,8 +32,12 @@ export function planMap(subset: GridSubset, place: MapPicture, layers = 1): MapP
   const { scales, gridSet } = subset;
   const scale = (finestResolution(place) * gridSet.metersPerUnit) / gridSet.pixelSize;
   if (scales && !isWithinScales(scales, scale)) return null;
-  const z = zoomFor(subset, place, Math.min(MAX_SOURCE_PIXELS, MAX_MAP_SOURCE_PIXELS / layers));
-  return planMapAt(subset, place, z);
+  return planMapAt(subset, place, zoomFor(subset, place, sourcePixelsOf(layers)));
+}
+
+/** Pixels of the tiles that one of so many layers may take. */
+export function sourcePixelsOf(layers: number): number {
+  return Math.min(MAX_SOURCE_PIXELS, MAX_MAP_SOURCE_PIXELS / layers);
 }
 
 /** From tiles of that zoom. Null when the layer has nothing there. */
@@ -61,8 +64,7 @@ export function planMapAt(
     available: sourceSize(subset, rect).height,
   });
   const { tileWidth, tileHeight } = gridSet;
-  const rows = rect.maxY - rect.minY + 1;
-  return across && down && { z, rect, layer: { across, down, width: tileWidth, height: tileHeight, rows } };
+  return across && down && { z, layer: { across, down, width: tileWidth, height: tileHeight, rect } };
 }
 
 /** Pixels whose centre is on a tile; null if there are none. */
@@ -94,7 +96,7 @@ function zoomFor(subset: GridSubset, place: MapPicture, maxPixels: number): numb
   );
 }
 
-function finestResolution({ bounds, width, height }: MapPicture): number {
+export function finestResolution({ bounds, width, height }: MapPicture): number {
   return Math.min((bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height);
 }
 

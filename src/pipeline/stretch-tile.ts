@@ -4,7 +4,7 @@ import { boundsOfTile } from '../domain/grid-set.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { type TileRect, tilesOfRect } from '../domain/tile-rect.ts';
 import { Semaphore } from '../lib/semaphore.ts';
-import { createMapDrawer } from '../raster/draw-map.ts';
+import { createMapDrawer, type ReadTiles } from '../raster/draw-map.ts';
 import { inTurn } from './map-composer.ts';
 import { planMapAt } from './map-plan.ts';
 import type { CachedTile, ResolvedTileSet } from './tile-pipeline.ts';
@@ -37,14 +37,15 @@ export function createTileStretcher(find: FindCached) {
     const { gridSet } = tiles.subset;
     const size = { width: gridSet.tileWidth, height: gridSet.tileHeight };
     const plan = planMapAt(tiles.subset, { bounds: boundsOfTile(gridSet, z, x, y), ...size }, z - up);
-    const cached = plan && (await findAll(tiles, plan.z, plan.rect));
-    if (!plan || !cached) return null;
-    const columns = plan.rect.maxX - plan.rect.minX + 1;
+    const rect = plan?.layer.rect;
+    const cached = plan && rect && (await findAll(tiles, plan.z, rect));
+    if (!plan || !rect || !cached) return null;
+    const columns = rect.maxX - rect.minX + 1;
     const drawing = { layers: [plan.layer], ...size, format: tiles.format, background: null };
-    const readRow = async (_layer: number, row: number) =>
-      cached.slice(row * columns, (row + 1) * columns).map((answer) => answer.bytes);
+    const read: ReadTiles = async (_layer, wanted) =>
+      wanted.flatMap(({ x, y }) => cached[(y - rect.minY) * columns + x - rect.minX]?.bytes ?? []);
     try {
-      const { bytes } = await inTurn(places, signal, () => draw(drawing, readRow, signal));
+      const { bytes } = await inTurn(places, signal, () => draw(drawing, read, signal));
       return standInOf(bytes, cached);
     } catch (error) {
       // An adopted tile may have another size.

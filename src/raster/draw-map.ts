@@ -1,12 +1,20 @@
 import { createHash } from 'node:crypto';
 import { applyMask } from '../domain/area-mask.ts';
 import type { Format } from '../domain/format.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { refuseImage } from './check-structure.ts';
 import { imageLibrary } from './decode-image.ts';
 import { type Colour, encodeMap } from './encode-map.ts';
 import type { RasterImage } from './raster-image.ts';
 import { type ResampleAxis, reachOf, resampleImage } from './resample-image.ts';
+import {
+  type DecodeTiles,
+  type ShowBand,
+  type TilePosition,
+  type WarpedLayer,
+  warpLayer,
+} from './warp-layer.ts';
 
 /** The part of one side of a map that tiles cover. */
 export interface MapAxis extends ResampleAxis {
@@ -20,13 +28,12 @@ export interface MapLayer {
   /** Of a tile. */
   readonly width: number;
   readonly height: number;
-  /** Of tiles, one below the other. */
-  readonly rows: number;
+  readonly rect: TileRect;
 }
 
 export interface MapDrawing {
   /** The first at the bottom. None makes an empty picture. */
-  readonly layers: readonly MapLayer[];
+  readonly layers: readonly (MapLayer | WarpedLayer)[];
   readonly width: number;
   readonly height: number;
   readonly format: Format;
@@ -42,11 +49,11 @@ export interface DrawnMap {
   readonly digest: string;
 }
 
-/** The tiles of one row of a layer from left to right, encoded; both count from 0. */
-export type ReadTileRow = (layer: number, row: number) => Promise<readonly Buffer[]>;
+/** Tiles of a layer, encoded, in the same order; layers count from 0. */
+export type ReadTiles = (layer: number, tiles: readonly TilePosition[]) => Promise<readonly Buffer[]>;
 
 /** Rejects with what `read` throws and with the signal's reason, which is looked at between bands. */
-export type DrawMap = (drawing: MapDrawing, read: ReadTileRow, signal: AbortSignal) => Promise<DrawnMap>;
+export type DrawMap = (drawing: MapDrawing, read: ReadTiles, signal: AbortSignal) => Promise<DrawnMap>;
 
 /** Rows of tiles, of all maps together: one core stays free to serve hits. */
 const DECODES_AT_ONCE = 1;
@@ -54,24 +61,17 @@ const DECODES_AT_ONCE = 1;
 const SOURCE_ROWS_PER_BAND = 128;
 const BYTES_PER_PIXEL = 4;
 
-interface Band {
-  readonly top: number;
-  readonly width: number;
-  readonly height: number;
-}
-
-type ShowBand = (band: Band) => Promise<RasterImage | null>;
-
 /** Draws on the thread that calls it, which copies pixels for milliseconds at a time; `openMapThread` has one of its own. */
 export function createMapDrawer(): DrawMap {
   const decoding = new Semaphore(DECODES_AT_ONCE);
   return async (drawing, read, signal) => {
     const shows = drawing.layers.map((layer, at) => {
-      const decode = async (row: number) => {
-        const tiles = await read(at, row);
-        return await decoding.during(() => decodeStrip(tiles, layer, reachOf(layer.across.scale)), signal);
+      const rim = 'across' in layer ? reachOf(layer.across.scale) : 0;
+      const decode = async (tiles: readonly TilePosition[]) => {
+        const encoded = await read(at, tiles);
+        return await decoding.during(() => decodeStrip(encoded, layer, rim), signal);
       };
-      return followLayer(layer, decode);
+      return 'across' in layer ? followLayer(layer, decode) : warpLayer(layer, drawing, decode, signal);
     });
     const picture = await stack(drawing, shows, signal);
     if (drawing.mask) applyMask(picture.pixels, drawing.mask);
@@ -86,7 +86,7 @@ async function stack(
   signal: AbortSignal,
 ): Promise<RasterImage> {
   const picture = emptyImage(width, height);
-  const scale = Math.max(1, ...layers.map(({ down }) => down.scale));
+  const scale = Math.max(1, ...layers.map((layer) => ('down' in layer ? layer.down.scale : 1)));
   const rows = Math.max(1, Math.floor(SOURCE_ROWS_PER_BAND / scale));
   for (let top = 0; top < height && shows.length > 0; top += rows) {
     const band = { top, width, height: Math.min(rows, height - top) };
@@ -102,7 +102,7 @@ async function stack(
 }
 
 /** The pixels of a layer band by band, from the top down; null where it has none. */
-function followLayer(layer: MapLayer, decode: (row: number) => Promise<RasterImage>): ShowBand {
+function followLayer(layer: MapLayer, decode: DecodeTiles): ShowBand {
   const strips = new Map<number, RasterImage>();
   const { across, down } = layer;
   return async (band) => {
@@ -127,16 +127,19 @@ function followLayer(layer: MapLayer, decode: (row: number) => Promise<RasterIma
 
 /** Rows beyond the tiles repeat the outermost ones, so that the edge is not half transparent. */
 async function readPixelRows(
-  { height, rows }: MapLayer,
+  { height, rect }: MapLayer,
   { from, to }: { readonly from: number; readonly to: number },
   strips: Map<number, RasterImage>,
-  decode: (row: number) => Promise<RasterImage>,
+  decode: DecodeTiles,
 ): Promise<RasterImage> {
+  const rows = rect.maxY - rect.minY + 1;
+  const tilesOf = (strip: number) =>
+    Array.from({ length: rect.maxX - rect.minX + 1 }, (_, x) => ({ x: rect.minX + x, y: rect.minY + strip }));
   const within = (row: number) => Math.min(Math.max(row, 0), rows * height - 1);
   const stripOf = (row: number) => Math.floor(within(row) / height);
   for (const known of strips.keys()) if (known < stripOf(from)) strips.delete(known);
   for (let strip = stripOf(from); strip <= stripOf(to - 1); strip++) {
-    if (!strips.has(strip)) strips.set(strip, await decode(strip));
+    if (!strips.has(strip)) strips.set(strip, await decode(tilesOf(strip)));
   }
   const pixels: Buffer[] = [];
   let width = 0;

@@ -1,7 +1,7 @@
 import { errorCopier } from '../domain/error-copier.ts';
 import { channelToParent } from '../lib/open-thread.ts';
-import { createMapDrawer } from './draw-map.ts';
-import { DRAW_MAP, LEAVE_MAP, READ_TILE_ROW, unpackTiles } from './thread-messages.ts';
+import { createMapDrawer, type ReadTiles } from './draw-map.ts';
+import { DRAW_MAP, LEAVE_MAP, READ_TILES, unpackTiles } from './thread-messages.ts';
 
 const channel = channelToParent(errorCopier);
 const draw = createMapDrawer();
@@ -13,8 +13,8 @@ channel.handle(LEAVE_MAP, (map) => leaving.get(map)?.abort());
 channel.handle(DRAW_MAP, async ({ map, drawing }) => {
   const gone = new AbortController();
   leaving.set(map, gone);
-  const read = async (layer: number, row: number) =>
-    unpackTiles(await channel.ask(READ_TILE_ROW, { map, layer, row }));
+  const read: ReadTiles = async (layer, tiles) =>
+    unpackTiles(await channel.ask(READ_TILES, { map, layer, tiles }));
   try {
     const { bytes, digest } = await draw(drawing, read, gone.signal);
     // The image library's memory cannot be handed over.

@@ -3,13 +3,19 @@ import { format } from '../../test/fixtures/http-app.ts';
 import { whenFileOver } from '../../test/fixtures/when-over.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
-import { createMapDrawer, type MapDrawing, type ReadTileRow } from './draw-map.ts';
+import { createMapDrawer, type MapDrawing, type ReadTiles } from './draw-map.ts';
 import { encodeImage } from './encode-image.ts';
 import { openMapThread } from './open-map-thread.ts';
 import { filledImage } from './raster-image.ts';
 
 const axis = { first: 0, origin: 3.5, scale: 1.3, length: 300 };
-const layer = { across: axis, down: axis, width: 256, height: 256, rows: 2 };
+const layer = {
+  across: axis,
+  down: axis,
+  width: 256,
+  height: 256,
+  rect: { minX: 4, minY: 0, maxX: 5, maxY: 1 },
+};
 const drawing: MapDrawing = {
   layers: [layer, layer],
   width: 300,
@@ -19,8 +25,8 @@ const drawing: MapDrawing = {
 };
 const { signal } = new AbortController();
 
-const read: ReadTileRow = async (at, row) => {
-  const colours = [0xff000000 + at * 90, 0x80ff0000 + row * 70];
+const read: ReadTiles = async (at, [tile]) => {
+  const colours = [0xff000000 + at * 90, 0x80ff0000 + (tile?.y ?? 0) * 70];
   const tiles = colours.map((colour) => encodeImage(filledImage(256, 256, colour), format('image/png')));
   // As tiles that were cut together lie in memory.
   const encoded = await Promise.all(tiles);
@@ -54,7 +60,7 @@ describe('a thread that draws maps', () => {
   it('a map thread stops when the caller has gone, and reads no further rows', async () => {
     const gone = new AbortController();
     let rows = 0;
-    const leaving: ReadTileRow = async (...asked) => {
+    const leaving: ReadTiles = async (...asked) => {
       rows++;
       gone.abort(new Error('gone'));
       return read(...asked);

@@ -2,15 +2,15 @@ import { errorCopier } from '../domain/error-copier.ts';
 import type { Logger } from '../lib/logger.ts';
 import { openThread } from '../lib/open-thread.ts';
 import { spawnThread } from '../lib/spawn-thread.ts';
-import type { DrawMap, ReadTileRow } from './draw-map.ts';
-import { DRAW_MAP, LEAVE_MAP, packTiles, READ_TILE_ROW } from './thread-messages.ts';
+import type { DrawMap, ReadTiles } from './draw-map.ts';
+import { DRAW_MAP, LEAVE_MAP, packTiles, READ_TILES } from './thread-messages.ts';
 
 /**
  * Draws on a thread of its own, for processes whose event loop answers people: a large map is some hundred megabytes
  * of pixels that are copied and collected there. It starts with the first map.
  */
 export function openMapThread(log: Logger): { readonly draw: DrawMap; close(): Promise<void> } {
-  const readers = new Map<number, ReadTileRow>();
+  const readers = new Map<number, ReadTiles>();
   let lastMap = 0;
   const thread = openThread({
     start: () => spawnThread(import.meta.url, 'map-thread'),
@@ -18,8 +18,8 @@ export function openMapThread(log: Logger): { readonly draw: DrawMap; close(): P
     log,
     died: 'the thread that draws maps died; the next map starts another',
     onStart: (channel) =>
-      channel.handle(READ_TILE_ROW, async ({ map, layer, row }) =>
-        packTiles((await readers.get(map)?.(layer, row)) ?? []),
+      channel.handle(READ_TILES, async ({ map, layer, tiles }) =>
+        packTiles((await readers.get(map)?.(layer, tiles)) ?? []),
       ),
   });
 

@@ -1,6 +1,7 @@
 import { messageKind } from '../lib/channel.ts';
 import type { MapDrawing } from './draw-map.ts';
 import type { CutJob, CutTile } from './tile-cutter.ts';
+import type { TilePosition } from './warp-layer.ts';
 
 /** Pixels of our own are also in `bytes`, and so transferred; responses of servers are small enough to be copied. */
 export const CUT = messageKind<{ readonly job: CutJob; readonly bytes: Uint8Array | null }, PackedMetatile>(
@@ -14,10 +15,10 @@ export const DRAW_MAP = messageKind<
 
 export const LEAVE_MAP = messageKind<number>('leave-map');
 
-export const READ_TILE_ROW = messageKind<
-  { readonly map: number; readonly layer: number; readonly row: number },
+export const READ_TILES = messageKind<
+  { readonly map: number; readonly layer: number; readonly tiles: readonly TilePosition[] },
   PackedTiles
->('read-tile-row');
+>('read-tiles');
 
 /** Tiles in one buffer: each by itself would copy all the memory around it. */
 interface PackedTiles {

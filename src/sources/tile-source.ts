@@ -3,6 +3,7 @@ import type { Format } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
+import type { TilePixels } from '../domain/pixel-sampler.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { OldCache } from './old-cache.ts';
 
@@ -121,9 +122,6 @@ export interface TileSource {
   close(): Promise<void>;
 }
 
-/** RGBA, row by row, not premultiplied; of the grid set's tile size. */
-export type TilePixels = Buffer;
-
 export interface LayerTile {
   readonly pixels: TilePixels;
   /** No longer fresh. */
@@ -139,6 +137,8 @@ export interface ReadableLayer {
     tile: TileIndex,
     request: Pick<SourceRequest, 'parameters' | 'priority' | 'signal'>,
   ): Promise<LayerTile>;
+  /** Null: it has no feature information in this form, or no such place. Fails as a source does. */
+  info?(request: InfoRequest): Promise<InfoResponse | null>;
 }
 
 /** Null: there is no such layer, or it has no pictures. */

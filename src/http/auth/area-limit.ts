@@ -28,20 +28,20 @@ export function createAreaLimit(areas: ReadonlyMap<string, NamedArea>) {
   }
 
   return {
-    /** The part of a picture in the CRS of the grid set that the caller may see; null: all. Throws `forbidden` for none. */
-    async maskFor(context: Context, gridSet: GridSet, picture: MapPicture): Promise<Uint8Array | null> {
+    /** The part of a picture in the CRS of a grid set, whose function may throw, that the caller may see; null: all. Throws `forbidden` for none. */
+    async maskFor(context: Context, gridSet: () => GridSet, picture: MapPicture): Promise<Uint8Array | null> {
       const names = areasOf(context);
       if (names === null) return null;
-      const mask = await shownOf(names, gridSet, picture);
+      const mask = await shownOf(names, gridSet(), picture);
       if (mask === 'nothing') throw areaRefused();
       return mask === 'everything' ? null : mask;
     },
     /** Throws `forbidden` unless the caller may see a pixel of the picture and those around it. */
-    async requirePixel(context: Context, gridSet: GridSet, picture: MapPicture, i: number, j: number) {
+    async requirePixel(context: Context, gridSet: () => GridSet, picture: MapPicture, i: number, j: number) {
       const names = areasOf(context);
       if (names === null) return;
       const around = { bounds: boundsAroundPixel(picture, i, j), width: 1, height: 1 };
-      if ((await shownOf(names, gridSet, around)) !== 'everything') throw areaRefused();
+      if ((await shownOf(names, gridSet(), around)) !== 'everything') throw areaRefused();
     },
   };
 }

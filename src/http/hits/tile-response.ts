@@ -57,7 +57,7 @@ export function createTileResponder(deps: TileResponderDeps): TileResponder {
   ): Promise<Response> {
     if (!isOnGrid(tiles, index)) checkTile(tiles, index);
     const { gridSet } = tiles.subset;
-    const mask = await areaLimit.maskFor(context, gridSet, pictureOfTile(gridSet, index));
+    const mask = await areaLimit.maskFor(context, () => gridSet, pictureOfTile(gridSet, index));
     if (mask && tiles.format.kind === 'opaque') throw edgeRefused();
     return limited(await answerTile(context, tiles, index, mask));
   }

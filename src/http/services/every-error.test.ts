@@ -118,7 +118,6 @@ const infoErrors = (map: typeof older, [column, row]: readonly [string, string])
     [info({ QUERY_LAYERS: null }), 400, 'MissingParameterValue', 'QUERY_LAYERS', 'QUERY_LAYERS'],
     [info({ QUERY_LAYERS: 'missing' }), 400, 'LayerNotDefined', 'QUERY_LAYERS', 'missing'],
     [info({ QUERY_LAYERS: 'full' }), 400, 'LayerNotDefined', 'QUERY_LAYERS', 'not among LAYERS'],
-    [info({ QUERY_LAYERS: 'asked,asked' }), 400, 'InvalidParameterValue', 'QUERY_LAYERS', 'Only one layer'],
     [
       info({ LAYERS: 'world', QUERY_LAYERS: 'world' }),
       400,

@@ -1,23 +1,25 @@
 import { isUtf8 } from 'node:buffer';
-import type { BoundLayer, Catalog } from '../../catalog/catalog.ts';
 import type { MapPicture } from '../../domain/bounds.ts';
 import { shortened } from '../../domain/errors.ts';
 import { boundsOfTile } from '../../domain/grid-set.ts';
+import type { GridSubset } from '../../domain/grid-subset.ts';
+import { joinFeatureInfo } from '../../domain/join-feature-info.ts';
 import type { Layer } from '../../domain/layer.ts';
-import { askFeatureInfo, type FeatureInfo } from '../../pipeline/feature-info.ts';
+import { isWithinScales } from '../../domain/scales.ts';
+import { askFeatureInfo, type FeatureInfo, infoPlace } from '../../pipeline/feature-info.ts';
 import { cacheControlOf, isOpenTo, requireVisible } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
 import { contentResponse, type Response } from '../response.ts';
 import type { Kvp } from './kvp.ts';
-import type { Operation } from './open-services.ts';
+import type { Operation, Services } from './open-services.ts';
 import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';
+import { requestedMapLayers, type StyledLayer } from './wms/map-layers.ts';
 import {
-  type MapLayer,
+  gridSetOfMap,
   requestedCrs,
   requestedFormat,
-  requestedLayers,
   requestedPlace,
-  requestedStyles,
+  subsetFor,
   tileSetOf,
   versionOf,
   type WmsVersion,
@@ -28,61 +30,95 @@ import { integer, requestedIndex, requestedLayer, wmtsTileSet } from './wmts/get
 
 const MAX_FEATURES = 100;
 
-/** Passed to the layer's source, one layer at a time. */
-export const wmsFeatureInfo: Operation = async (context, kvp, { catalog, areaLimit }) => {
+/** Passed to the sources of the layers, in the order of QUERY_LAYERS, and joined. */
+export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
   const version = versionOf(kvp);
-  const layer = await layerQueried(catalog, context, kvp, version);
-  const { bound, subsets } = layer;
-  const mediaType = kvp('INFO_FORMAT') ?? bound.layer.infoFormats[0] ?? '';
-  const infoFormat = checkInfoFormat(bound.layer, mediaType, 'InvalidFormat', 'INFO_FORMAT');
-  const place = requestedPlace(kvp, subsets[0], requestedCrs(kvp, version), version);
-  const format = kvp('FORMAT') === null ? bound.layer.formats[0] : requestedFormat([bound], kvp);
+  const crs = requestedCrs(kvp, version);
+  const queried = await layersQueried(context, kvp, services);
+  const infoFormat = requestedInfoFormat(queried, kvp);
+  const bounds = queried.map(({ bound }) => bound);
+  const styles = queried.map(({ style }) => style);
+  const layers = withSubsets(bounds, styles, crs, version);
+  const place = requestedPlace(kvp, layers, crs, version);
   const { i, j } = queryPoint(kvp, place, version);
-  await areaLimit.requirePixel(context, subsets[0].gridSet, place, i, j);
-  const info = await askFeatureInfo(tileSetOf(layer, subsets[0], format, kvp), {
+  await services.areaLimit.requirePixel(context, () => gridSetOfMap(layers, crs), place, i, j);
+  const request = {
     ...place,
     i,
     j,
     infoFormat,
     featureCount: featureCount(kvp),
     signal: context.signal,
-  });
-  return infoResponse(info, bound.layer);
+  };
+  const found = await Promise.all(
+    layers.map(async (layer) => {
+      const { bound } = layer;
+      const subset = subsetFor(layer, place, crs);
+      const format = kvp('FORMAT') === null ? bound.layer.formats[0] : requestedFormat([bound], kvp);
+      const tiles = tileSetOf(layer, subset, format, kvp);
+      const here = layer.isWarped
+        ? infoPlace(request, { srs: crs.code, projection: null }, subset.gridSet)
+        : request;
+      if (!here || !isShownAt(subset, here)) return [];
+      return [(await askFeatureInfo(tiles, here)).bytes];
+    }),
+  );
+  const bytes = joinFeatureInfo(infoFormat, found.flat());
+  return infoResponse(
+    { bytes, mediaType: infoFormat },
+    queried.map(({ bound }) => bound.layer),
+  );
 };
 
-async function layerQueried(
-  catalog: Pick<Catalog, 'layer'>,
+/** They must be drawn too. Of a group those that can be queried. */
+async function layersQueried(
   context: Context,
   kvp: Kvp,
-  version: WmsVersion,
-): Promise<MapLayer> {
-  const shown = requestedLayers(catalog, kvp, 'LAYERS');
-  const queried = requestedLayers(catalog, kvp, 'QUERY_LAYERS');
-  for (const { layer } of [...shown, ...queried]) {
-    if (!isOpenTo(context, layer)) await requireVisible(context, layer);
-  }
-  const bound = queryable(shown, queried);
-  const style = requestedStyles(kvp, shown.length)[shown.indexOf(bound)] ?? '';
-  const [layer] = withSubsets([bound], [style], requestedCrs(kvp, version), version);
-  if (layer) return layer;
-  throw new ServiceException('LayerNotDefined', 'QUERY_LAYERS', 'No layer is named.');
-}
-
-function queryable(shown: readonly BoundLayer[], queried: readonly BoundLayer[]): BoundLayer {
-  const [bound, ...others] = queried;
-  if (!bound || others.length > 0) {
-    throw badValue('QUERY_LAYERS', 'Only one layer can be queried at a time.');
-  }
-  const { name, infoFormats } = bound.layer;
-  if (!shown.includes(bound)) {
-    throw new ServiceException('LayerNotDefined', 'QUERY_LAYERS', `Layer ${name} is not among LAYERS.`);
-  }
-  if (infoFormats.length > 0) return bound;
+  services: Services,
+): Promise<readonly [StyledLayer, ...StyledLayer[]]> {
+  const shown = await requestedMapLayers(context, services, kvp);
+  const queried = await requestedMapLayers(context, services, kvp, 'QUERY_LAYERS');
+  const eachOnce = queried.filter(
+    ({ bound }, at) => queried.findIndex((other) => other.bound === bound) === at,
+  );
+  const styled = eachOnce.map(({ bound, isMember }) => {
+    const drawn = shown.find((layer) => layer.bound === bound);
+    if (drawn) return { ...drawn, isMember };
+    throw new ServiceException(
+      'LayerNotDefined',
+      'QUERY_LAYERS',
+      `Layer ${bound.layer.name} is not among LAYERS.`,
+    );
+  });
+  const [first, ...others] = styled.filter(
+    ({ bound, isMember }) => !isMember || bound.layer.infoFormats.length > 0,
+  );
+  const unfit = first
+    ? [first, ...others].find(({ bound }) => bound.layer.infoFormats.length === 0)
+    : styled[0];
+  if (first && !unfit) return [first, ...others];
   throw new ServiceException(
     'LayerNotQueryable',
     'QUERY_LAYERS',
-    `Layer ${name} does not support GetFeatureInfo.`,
+    `Layer ${unfit?.bound.layer.name} does not support GetFeatureInfo.`,
   );
+}
+
+/** One that all of them have; the first of these by default. */
+function requestedInfoFormat([first, ...others]: readonly [StyledLayer, ...StyledLayer[]], kvp: Kvp): string {
+  const common = first.bound.layer.infoFormats.filter((format) =>
+    others.every(({ bound }) => bound.layer.infoFormats.includes(format)),
+  );
+  const mediaType = kvp('INFO_FORMAT') ?? common[0] ?? '';
+  for (const { bound } of [first, ...others]) {
+    checkInfoFormat(bound.layer, mediaType, 'InvalidFormat', 'INFO_FORMAT');
+  }
+  return mediaType;
+}
+
+function isShownAt({ scales, gridSet }: GridSubset, { bounds, width, height }: MapPicture): boolean {
+  const pixel = Math.min((bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height);
+  return !scales || isWithinScales(scales, (pixel * gridSet.metersPerUnit) / gridSet.pixelSize);
 }
 
 function checkInfoFormat(
@@ -135,7 +171,7 @@ export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog, areaLi
   const place = { bounds: boundsOfTile(gridSet, z, x, y), width, height };
   const i = checkPixel(integer(kvp, 'I'), width, 'PointIJOutOfRange', 'I');
   const j = checkPixel(integer(kvp, 'J'), height, 'PointIJOutOfRange', 'J');
-  await areaLimit.requirePixel(context, gridSet, place, i, j);
+  await areaLimit.requirePixel(context, () => gridSet, place, i, j);
   const info = await askFeatureInfo(tiles, {
     ...place,
     i,
@@ -144,7 +180,7 @@ export const wmtsFeatureInfo: Operation = async (context, kvp, { catalog, areaLi
     featureCount: WMTS_FEATURES,
     signal: context.signal,
   });
-  return infoResponse(info, layer);
+  return infoResponse(info, [layer]);
 };
 
 function wmtsInfoFormat(layer: Layer, kvp: Kvp): string {
@@ -159,8 +195,8 @@ function wmtsInfoFormat(layer: Layer, kvp: Kvp): string {
 const POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** Not cached: it may change. */
-function infoResponse({ bytes, mediaType }: FeatureInfo, layer: Layer): Response {
+function infoResponse({ bytes, mediaType }: FeatureInfo, layers: readonly Layer[]): Response {
   const charset = isUtf8(bytes) ? '; charset=utf-8' : '';
-  const headers = ['Content-Security-Policy', POLICY, ...cacheControlOf(layer)];
+  const headers = ['Content-Security-Policy', POLICY, ...cacheControlOf(...layers)];
   return contentResponse(`${mediaType}${charset}`, bytes, headers);
 }

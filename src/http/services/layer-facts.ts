@@ -4,7 +4,7 @@ import type { GridSet } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import { everySubset, type Layer, type Legend } from '../../domain/layer.ts';
 import type { ParameterFilter } from '../../domain/parameter-filter.ts';
-import { projectionOf } from '../../domain/projection.ts';
+import { boundsFromWgs84, projectionOf, projectionOfSrs } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { TimeDimension } from '../../domain/time-values.ts';
 import { remembered } from '../../lib/get-or-create.ts';
@@ -55,6 +55,18 @@ export function extentsByCrs<Crs>(
   }
   return [...extents.values()];
 }
+
+/** The extent of a layer in the CRS that its maps are warped to, by EPSG code. */
+export const warpedExtents = remembered((layer: Layer): ReadonlyMap<number, Bounds> => {
+  const boxes = layer.gridSubsets.flatMap((subset) => geographicBounds(subset) ?? []);
+  const extents = new Map<number, Bounds>();
+  for (const code of boxes.length === 0 ? [] : layer.wmsCrs) {
+    const projection = projectionOfSrs(code);
+    const bounds = projection && boundsFromWgs84(projection, boundsAround(boxes));
+    if (bounds) extents.set(code, bounds);
+  }
+  return extents;
+});
 
 /** The grid set of addresses without one: the layer's first in web mercator. */
 export function webMercatorSubset(layer: Layer): GridSubset {

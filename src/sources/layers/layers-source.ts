@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { isSourceFailure } from '../../domain/errors.ts';
 import { formatOf } from '../../domain/format.ts';
+import type { GridSet } from '../../domain/grid-set.ts';
+import { joinFeatureInfo } from '../../domain/join-feature-info.ts';
 import { isWithinScales, type Scales, scaleAt } from '../../domain/scales.ts';
 import { text, whole } from '../../lib/schemas.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { createPace } from '../../lib/yielding.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
-import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
+import type { InfoRequest, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import { clipped, type DrawnPicture, type DrawPicture, pictureOf, rgbOf } from '../within/within-area.ts';
 import { drawOver, withoutColour } from './blend.ts';
 import { drawLayer } from './draw-layer.ts';
@@ -163,6 +165,20 @@ function openLayersSource<Source extends PartSource>(
         const shown = drawers.filter(({ part }) => isShown(part, request));
         return compose(shown, { ...request, signal });
       }),
+    featureInfo: (request) =>
+      life.during(request.signal, async (signal) => {
+        const shown = parts.filter((part) =>
+          isWithinScales(scalesOf(part, request.gridSet), scaleOf(request)),
+        );
+        const infoOf = async (part: Part<Source>) => {
+          if (part.layer !== undefined)
+            return (await tools.readLayer(part.layer)?.info?.({ ...request, signal })) ?? null;
+          return (await sources.get(part)?.featureInfo?.({ ...request, signal })) ?? null;
+        };
+        const found = await Promise.all(shown.map(infoOf));
+        const documents = found.flatMap((info) => info?.bytes ?? []);
+        return { bytes: joinFeatureInfo(request.infoFormat, documents), mediaType: request.infoFormat };
+      }),
     async close() {
       life.end();
       await Promise.all([...sources.values()].map((source) => source.close()));
@@ -177,6 +193,17 @@ function isShown(
 ): boolean {
   if (zooms) return z >= zooms[0] && z <= zooms[1];
   return !scales || isWithinScales(scales, scaleAt(gridSet, z));
+}
+
+/** Those of its first and last zoom, and between, where it has zooms. */
+function scalesOf({ zooms, scales }: Pick<Part<unknown>, 'zooms' | 'scales'>, gridSet: GridSet): Scales {
+  if (!zooms) return scales ?? [0, Infinity];
+  const [first, last] = zooms.map((z) => Math.min(z, gridSet.levels.length - 1));
+  return [scaleAt(gridSet, last ?? 0) / Math.SQRT2, scaleAt(gridSet, first ?? 0) * Math.SQRT2];
+}
+
+function scaleOf({ bounds, width, gridSet }: InfoRequest): number {
+  return (((bounds.maxX - bounds.minX) / width) * gridSet.metersPerUnit) / gridSet.pixelSize;
 }
 
 interface Failed {
@@ -232,7 +259,7 @@ const DRAWN_FROM_LAYERS = {
   connection: [],
   pictures: 'resampled',
   passesCredentials: false,
-  queryable: false,
+  queryable: true,
 } as const;
 
 export const layerDriver = {

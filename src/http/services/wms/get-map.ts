@@ -23,11 +23,14 @@ import { badValue, ServiceException } from '../service-exception.ts';
 import { requestedMapLayers } from './map-layers.ts';
 import {
   backgroundColour,
+  gridSetOfMap,
   isTrue,
+  type MapCrs,
   type MapLayer,
   requestedCrs,
   requestedFormat,
   requestedPlace,
+  subsetFor,
   tileSetOf,
   versionOf,
   withSubsets,
@@ -42,6 +45,7 @@ const NO_TILE_MESSAGE = 'There is no tile: the box lies outside what the layer o
 interface MapRequest {
   readonly kvp: Kvp;
   readonly layers: readonly [MapLayer, ...MapLayer[]];
+  readonly crs: MapCrs;
   readonly place: MapPicture;
   readonly format: Format;
   readonly tiled: boolean;
@@ -64,7 +68,8 @@ export const getMap: Operation = async (context, kvp, services) => {
   if (!blank) checkComposable(map, matches);
   const sets = composedSets(map, matches);
   const place = drawnPlace(map, matches);
-  const mask = (await areaLimit.maskFor(context, map.layers[0].subsets[0].gridSet, place)) ?? undefined;
+  const mask =
+    (await areaLimit.maskFor(context, () => gridSetOfMap(map.layers, map.crs), place)) ?? undefined;
   const picture = await (blank
     ? composeBlank(map, composer, context.signal)
     : composeMap(map, { layers: sets, ...place, ...(mask && { mask }) }, composer, context.signal));
@@ -83,14 +88,18 @@ async function readMap(services: Services, context: Context, kvp: Kvp): Promise<
   const crs = requestedCrs(kvp, version);
   const [first, ...others] = withSubsets(bounds, styles, crs, version);
   if (!first) throw new ServiceException('MissingParameterValue', 'LAYERS', 'No layer is named.');
-  const place = requestedPlace(kvp, first.subsets[0], crs, version);
+  const place = requestedPlace(kvp, [first, ...others], crs, version);
   const tiled = isTrue(kvp, 'TILED');
   isTrue(kvp, 'TRANSPARENT');
-  return { kvp, layers: [first, ...others], place, format, tiled };
+  return { kvp, layers: [first, ...others], crs, place, format, tiled };
 }
 
 /** Null: not a tile, or one on a background colour. */
-function tileOf({ kvp, place, tiled }: MapRequest, { bound, subsets }: MapLayer): MatchedTile | null {
+function tileOf(
+  { kvp, place, tiled }: MapRequest,
+  { bound, subsets, isWarped }: MapLayer,
+): MatchedTile | null {
+  if (isWarped) return null;
   const anyBox = bound.layer.fullWms && !tiled;
   if (anyBox && kvp('BGCOLOR') !== null) return null;
   return matchTile(subsets, place, anyBox ? TOLERANCE_FOR_MAPS : TOLERANCE_FOR_TILES);
@@ -137,8 +146,13 @@ function notOnGrid({ bound, subsets }: MapLayer, { width, height }: MapPicture):
 
 type Matches = readonly (MatchedTile | null)[];
 
-function composedSets({ kvp, layers, format }: MapRequest, matches: Matches): readonly ResolvedTileSet[] {
-  return layers.map((layer, at) => tileSetOf(layer, matches[at]?.subset ?? layer.subsets[0], format, kvp));
+function composedSets(
+  { kvp, layers, format, place, crs }: MapRequest,
+  matches: Matches,
+): readonly ResolvedTileSet[] {
+  return layers.map((layer, at) =>
+    tileSetOf(layer, matches[at]?.subset ?? subsetFor(layer, place, crs), format, kvp),
+  );
 }
 
 /** Where the box is a tile, it is exactly that one. */
@@ -149,14 +163,15 @@ function drawnPlace({ place }: MapRequest, matches: Matches): MapPicture {
 }
 
 function composeMap(
-  { kvp, format }: MapRequest,
+  { kvp, format, crs: { code } }: MapRequest,
   drawn: Pick<ComposerRequest, 'layers' | 'bounds' | 'width' | 'height' | 'mask'>,
   composer: MapComposer,
   signal: AbortSignal,
 ) {
   const transparent = format.alpha && isTrue(kvp, 'TRANSPARENT');
   const background = transparent ? null : backgroundColour(kvp);
-  return composer.compose({ ...drawn, format, background, signal }).catch(blameBox);
+  const crs = { srs: code, projection: null };
+  return composer.compose({ ...drawn, crs, format, background, signal }).catch(blameBox);
 }
 
 /** Sizes have been checked; only the area can still be too large. */
@@ -201,14 +216,14 @@ function cacheControl(
 }
 
 /** `WMS` and `OTHER` are GeoWebCache's values for maps that are not tiles. */
-function placeHeaders({ layers, place }: MapRequest, { outcome }: ComposedMap): Headers {
-  const [{ subsets }] = layers;
+function placeHeaders({ layers, place, crs }: MapRequest, { outcome }: ComposedMap): Headers {
+  const [{ subsets, isWarped }] = layers;
   const { gridSet } = subsets[0];
   const { minX, minY, maxX, maxY } = place.bounds;
   return pairs({
     'geowebcache-cache-result': outcome === null ? 'OTHER' : 'WMS',
     'geowebcache-gridset': headerText(gridSet.name),
-    'geowebcache-crs': `EPSG:${gridSet.srs}`,
+    'geowebcache-crs': `EPSG:${isWarped ? crs.code : gridSet.srs}`,
     'geowebcache-tile-bounds': `${minX},${minY},${maxX},${maxY}`,
   });
 }

@@ -2,7 +2,7 @@ import { type BoundLayer, boundLayer, type Catalog } from '../../../catalog/cata
 import type { Bounds, MapPicture } from '../../../domain/bounds.ts';
 import { shortened } from '../../../domain/errors.ts';
 import { type Format, formatOf, formatOfExtension } from '../../../domain/format.ts';
-import type { GridSet } from '../../../domain/grid-set.ts';
+import { type GridSet, namesNorthingFirst } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { formatToDrawFrom, type Layer } from '../../../domain/layer.ts';
 import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
@@ -10,6 +10,7 @@ import { sameSrs } from '../../../domain/srs.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
+import { subsetToWarp } from '../../../pipeline/warp-plan.ts';
 import type { Kvp } from '../kvp.ts';
 import { DEFAULT, isStyleFilter } from '../layer-facts.ts';
 import { badValue, blaming, required, type ServiceCode, ServiceException } from '../service-exception.ts';
@@ -114,7 +115,7 @@ function nearest(version: string): WmsVersion | null {
   return minor === '0' || minor === '1' ? '1.1.1' : null;
 }
 
-interface MapCrs {
+export interface MapCrs {
   readonly name: string;
   readonly code: number;
   /** CRS:84 is EPSG:4326 with longitude first in every version. */
@@ -136,18 +137,27 @@ export function requestedCrs(kvp: Kvp, version: WmsVersion): MapCrs {
   throw invalidCrs(version, `${usual} must be a code such as EPSG:3857, not ${shortened(name)}.`);
 }
 
-function subsetsIn(layer: Layer, crs: MapCrs, version: WmsVersion): readonly [GridSubset, ...GridSubset[]] {
+/** Those in the CRS; all when the layer is warped to it. */
+function subsetsIn(layer: Layer, crs: MapCrs, version: WmsVersion): Pick<MapLayer, 'subsets' | 'isWarped'> {
   const [first, ...others] = layer.gridSubsets.filter(({ gridSet }) => sameSrs(gridSet.srs, crs.code));
-  if (first) return [first, ...others];
-  const offered = [...new Set(layer.gridSubsets.flatMap(({ gridSet }) => crsNames(gridSet, version)))];
+  if (first) return { subsets: [first, ...others], isWarped: false };
+  if (layer.wmsCrs.some((code) => sameSrs(code, crs.code))) {
+    return { subsets: layer.gridSubsets, isWarped: true };
+  }
   throw invalidCrs(
     version,
-    `Layer ${layer.name} is not available in ${shortened(crs.name)}; it is in ${offered.join(', ')}.`,
+    `Layer ${layer.name} is not available in ${shortened(crs.name)}; it is in ${crsOfLayer(layer, version).join(', ')}.`,
   );
 }
 
-/** All accepted names of a grid set's CRS; the first is the usual one. */
-export function crsNames({ srs }: GridSet, version: WmsVersion): readonly [string, ...string[]] {
+/** Names of the CRS of its grid sets, and of those that it is warped to. */
+export function crsOfLayer({ gridSubsets, wmsCrs }: Layer, version: WmsVersion): readonly string[] {
+  const codes = [...gridSubsets.map(({ gridSet: { srs } }) => srs), ...wmsCrs];
+  return [...new Set(codes.flatMap((srs) => crsNames({ srs }, version)))];
+}
+
+/** All accepted names of a CRS; the first is the usual one. */
+export function crsNames({ srs }: Pick<GridSet, 'srs'>, version: WmsVersion): readonly [string, ...string[]] {
   if (sameSrs(srs, WEB_MERCATOR)) return ['EPSG:3857', 'EPSG:900913'];
   if (srs === DEGREES && version === '1.3.0') return ['EPSG:4326', 'CRS:84'];
   return [`EPSG:${srs}`];
@@ -155,7 +165,7 @@ export function crsNames({ srs }: GridSet, version: WmsVersion): readonly [strin
 
 /** WMS 1.3.0, 6.7.2: boxes are in the order of the CRS's axes. In 1.1.1 x always comes first. */
 export function isYFirst(
-  gridSet: GridSet,
+  gridSet: Pick<GridSet, 'srs' | 'yCoordinateFirst'>,
   crs: Pick<MapCrs, 'longitudeFirst'>,
   version: WmsVersion,
 ): boolean {
@@ -174,6 +184,25 @@ export interface MapLayer {
   readonly bound: BoundLayer;
   readonly style: string;
   readonly subsets: readonly [GridSubset, ...GridSubset[]];
+  /** They are in other CRS than the map. */
+  readonly isWarped: boolean;
+}
+
+/** One in the CRS of the map. Areas of callers are not placed in others: a map that is only warped is refused to them. */
+export function gridSetOfMap(layers: readonly MapLayer[], { name }: MapCrs): GridSet {
+  const own = layers.find(({ isWarped }) => !isWarped);
+  if (own) return own.subsets[0].gridSet;
+  throw new ServiceException(
+    'InvalidParameterValue',
+    'CRS',
+    `Callers that are limited to areas see these layers in the CRS of their grid sets only, not in ${shortened(name)}.`,
+  );
+}
+
+/** A grid set can say otherwise than its CRS. */
+function axesOf(layers: readonly MapLayer[], { code }: MapCrs): Pick<GridSet, 'srs' | 'yCoordinateFirst'> {
+  const own = layers.find(({ isWarped }) => !isWarped);
+  return own?.subsets[0].gridSet ?? { srs: code, yCoordinateFirst: namesNorthingFirst(code) };
 }
 
 /** In one map. */
@@ -223,7 +252,7 @@ export function withSubsets(
   return bounds.map((bound, index) => ({
     bound,
     style: styles[index] ?? '',
-    subsets: subsetsIn(bound.layer, crs, version),
+    ...subsetsIn(bound.layer, crs, version),
   }));
 }
 
@@ -256,15 +285,20 @@ export function storedFormat(layer: Layer, { mediaType, kind }: Format): Format 
 
 export function requestedPlace(
   kvp: Kvp,
-  { gridSet }: GridSubset,
+  layers: readonly MapLayer[],
   crs: MapCrs,
   version: WmsVersion,
 ): MapPicture {
-  const bounds = readBounds(required(kvp, 'BBOX'), isYFirst(gridSet, crs, version));
+  const bounds = readBounds(required(kvp, 'BBOX'), isYFirst(axesOf(layers, crs), crs, version));
   const width = wholeNumber(kvp, 'WIDTH');
   const height = wholeNumber(kvp, 'HEIGHT');
   blaming('InvalidParameterValue', width >= height ? 'WIDTH' : 'HEIGHT', () => checkMapSize(width, height));
   return { bounds, width, height };
+}
+
+/** The grid set that a picture of the layer is drawn from. */
+export function subsetFor({ subsets, isWarped }: MapLayer, place: MapPicture, { code }: MapCrs): GridSubset {
+  return isWarped ? subsetToWarp(subsets, place, { srs: code, projection: null }) : subsets[0];
 }
 
 export function tileSetOf(

@@ -1,5 +1,5 @@
 import type { Bounds } from '../../../domain/bounds.ts';
-import { levelOf } from '../../../domain/grid-set.ts';
+import { type GridSet, levelOf, namesNorthingFirst } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
 import { INFO_FORMATS, type Layer, type Legend } from '../../../domain/layer.ts';
 import { type LayerGroup, type LayerGroups, membersOf } from '../../../domain/layer-group.ts';
@@ -16,8 +16,17 @@ import {
   legendsOf,
   stylesOf,
   titleOf,
+  warpedExtents,
 } from '../layer-facts.ts';
-import { crsNames, isDimension, isYFirst, MAP_FORMATS, MAX_LAYERS, type WmsVersion } from './map-request.ts';
+import {
+  crsNames,
+  crsOfLayer,
+  isDimension,
+  isYFirst,
+  MAP_FORMATS,
+  MAX_LAYERS,
+  type WmsVersion,
+} from './map-request.ts';
 
 const NAMESPACES =
   'xmlns="http://www.opengis.net/wms" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wms http://schemas.opengis.net/wms/1.3.0/capabilities_1_3_0.xsd"';
@@ -189,18 +198,24 @@ function describeGroup(
   members: readonly Layer[],
   version: WmsVersion,
 ): Markup {
+  const isCommon = (srs: number) => members.every((member) => isAvailableIn(member, srs));
   const subsets = members.flatMap(({ gridSubsets }) => gridSubsets);
-  const isCommon = ({ gridSet: { srs } }: GridSubset) =>
-    members.every(({ gridSubsets }) => gridSubsets.some(({ gridSet }) => sameSrs(gridSet.srs, srs)));
-  const [first, ...others] = subsets.filter(isCommon);
+  const [first, ...others] = subsets.filter(({ gridSet }) => isCommon(gridSet.srs));
   const [layer] = members;
   if (!first || !layer) return tagged('Title', title);
-  const joined: Layer = { ...layer, gridSubsets: [first, ...others] };
+  const wmsCrs = [...new Set(members.flatMap((member) => member.wmsCrs))].filter(
+    (code) => isCommon(code) && ![first, ...others].some(({ gridSet }) => sameSrs(gridSet.srs, code)),
+  );
+  const joined: Layer = { ...layer, gridSubsets: [first, ...others], wmsCrs };
   return markup`<Name>${name}</Name>
 <Title>${title}</Title>
 ${crsList(joined, version)}
 ${geographicBox(joined, version)}
 ${boundingBoxes(joined, version)}`;
+}
+
+function isAvailableIn({ gridSubsets, wmsCrs }: Layer, srs: number): boolean {
+  return [...gridSubsets.map(({ gridSet }) => gridSet.srs), ...wmsCrs].some((code) => sameSrs(code, srs));
 }
 
 function style(layer: Layer, name: string, isDefault: boolean): Markup {
@@ -215,8 +230,7 @@ function legendUrl(layer: Layer, legend: Legend): Markup {
 }
 
 function crsList(layer: Layer, version: WmsVersion): readonly Markup[] {
-  const names = new Set(layer.gridSubsets.flatMap(({ gridSet }) => crsNames(gridSet, version)));
-  return [...names].map((name) => tagged(version === '1.3.0' ? 'CRS' : 'SRS', name));
+  return crsOfLayer(layer, version).map((name) => tagged(version === '1.3.0' ? 'CRS' : 'SRS', name));
 }
 
 function geographicBox(layer: Layer, version: WmsVersion): Markup {
@@ -229,12 +243,16 @@ function geographicBox(layer: Layer, version: WmsVersion): Markup {
 }
 
 function boundingBoxes(layer: Layer, version: WmsVersion): readonly Markup[] {
-  const named = ({ gridSet }: GridSubset) =>
-    crsNames(gridSet, version).map((name) => {
-      const yFirst = isYFirst(gridSet, { longitudeFirst: name === CRS84 }, version);
+  const named = (crs: Pick<GridSet, 'srs' | 'yCoordinateFirst'>) =>
+    crsNames(crs, version).map((name) => {
+      const yFirst = isYFirst(crs, { longitudeFirst: name === CRS84 }, version);
       return [name, { name, yFirst }] as const;
     });
-  return extentsByCrs(layer, named).map(({ crs, bounds }) =>
+  const own = extentsByCrs(layer, ({ gridSet }) => named(gridSet));
+  const warped = [...warpedExtents(layer)].flatMap(([srs, bounds]) =>
+    named({ srs, yCoordinateFirst: namesNorthingFirst(srs) }).map(([, crs]) => ({ crs, bounds })),
+  );
+  return [...own, ...warped].map(({ crs, bounds }) =>
     boxElement(version, crs.name, crs.yFirst ? swapped(bounds) : bounds),
   );
 }

@@ -1,12 +1,14 @@
-import type { Bounds } from '../../domain/bounds.ts';
-import { levelOf } from '../../domain/grid-set.ts';
-import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
-import type { TileIndex } from '../../domain/tile-key.ts';
-import { sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
-import type { TilePixels } from '../tile-source.ts';
+import type { Bounds } from './bounds.ts';
+import { levelOf } from './grid-set.ts';
+import { coverageAt, type GridSubset } from './grid-subset.ts';
+import type { TileIndex } from './tile-key.ts';
+import { sizeOfRect, type TileRect } from './tile-rect.ts';
+
+/** RGBA, row by row, not premultiplied; of the grid set's tile size. */
+export type TilePixels = Buffer;
 
 /** A level may have so many columns and rows: of each one, two together make one exact number. */
-export const MAX_TILES_ACROSS = 2 ** 26;
+const MAX_TILES_ACROSS = 2 ** 26;
 /** In pixels. */
 const ROUNDING = 1e-6;
 /** A cell of a picture that needs more than these is torn apart. */
@@ -58,6 +60,13 @@ export class PixelSampler {
     this.#tiles.set(y * MAX_TILES_ACROSS + x, pixels);
   }
 
+  /** Forgets tiles other than these; returns those that it does not have. */
+  keep(keys: ReadonlySet<number>): readonly number[] {
+    for (const key of this.#tiles.keys()) if (!keys.has(key)) this.#tiles.delete(key);
+    this.#key = -1;
+    return [...keys].filter((key) => !this.#tiles.has(key));
+  }
+
   /** Adds the tiles that it takes to draw all places, x and y in turn, as keys for `tileOfKey`. */
   collect(places: Float64Array, count: number, keys: Set<number>): void {
     const box = boxOf(places, count);
@@ -80,7 +89,28 @@ export class PixelSampler {
 
   /** Writes the colour of the place, in four bytes. */
   bilinear(x: number, y: number, pixels: Buffer, at: number): void {
-    if (!this.#isInside(x, y)) return;
+    if (!this.#weigh(x, y)) return;
+    const alpha = this.#alpha;
+    pixels[at] = Math.round(this.#red / alpha);
+    pixels[at + 1] = Math.round(this.#green / alpha);
+    pixels[at + 2] = Math.round(this.#blue / alpha);
+    pixels[at + 3] = Math.round(alpha);
+  }
+
+  /** Adds the colour of a place inside to five sums: red, green and blue times alpha, alpha, and one. */
+  addTo(sums: Float64Array, x: number, y: number, at: number): void {
+    if (!this.isInside(x, y)) return;
+    sums[at + 4] = (sums[at + 4] ?? 0) + 1;
+    if (!this.#weigh(x, y)) return;
+    sums[at] = (sums[at] ?? 0) + this.#red;
+    sums[at + 1] = (sums[at + 1] ?? 0) + this.#green;
+    sums[at + 2] = (sums[at + 2] ?? 0) + this.#blue;
+    sums[at + 3] = (sums[at + 3] ?? 0) + this.#alpha;
+  }
+
+  /** Sums the four pixels around a place; false if it is transparent. */
+  #weigh(x: number, y: number): boolean {
+    if (!this.isInside(x, y)) return false;
     const u = this.#across(x);
     const v = this.#down(y);
     const column = firstPixel(u);
@@ -92,22 +122,17 @@ export class PixelSampler {
     this.#addPixel(column + 1, row, right * (1 - below));
     this.#addPixel(column, row + 1, (1 - right) * below);
     this.#addPixel(column + 1, row + 1, right * below);
-    const alpha = this.#alpha;
-    if (alpha <= 0) return;
-    pixels[at] = Math.round(this.#red / alpha);
-    pixels[at + 1] = Math.round(this.#green / alpha);
-    pixels[at + 2] = Math.round(this.#blue / alpha);
-    pixels[at + 3] = Math.round(alpha);
+    return this.#alpha > 0;
   }
 
   nearest(x: number, y: number, pixels: Buffer, at: number): void {
-    if (!this.#isInside(x, y)) return;
+    if (!this.isInside(x, y)) return;
     const column = Math.floor((x - this.#left) / this.#resolution);
     const from = this.#find(column, Math.floor((this.#top - y) / this.#resolution));
     this.#tile?.copy(pixels, at, from, from + 4);
   }
 
-  #isInside(x: number, y: number): boolean {
+  isInside(x: number, y: number): boolean {
     const { minX, minY, maxX, maxY } = this.#extent;
     return x >= minX && x <= maxX && y >= minY && y <= maxY;
   }
@@ -197,4 +222,20 @@ function pixelRange(first: number, last: number, size: number): Range {
 
 function within(value: number, { first, last }: Range): number {
   return Math.min(Math.max(value, first), last);
+}
+
+/** The coarsest level that is fine enough; the finest that can be drawn from when none is. */
+export function levelFor(
+  subset: GridSubset,
+  wanted: number,
+  [first, last]: readonly [number, number],
+): number {
+  let finest = first;
+  for (let z = first; z <= last; z++) {
+    const { columns, rows, resolution } = levelOf(subset.gridSet, z);
+    if (Math.max(columns, rows) > MAX_TILES_ACROSS) break;
+    if (resolution <= wanted && coverageAt(subset, z)) return z;
+    finest = z;
+  }
+  return finest;
 }

@@ -1,0 +1,100 @@
+/** Feature information of several layers as one document. */
+import { isUtf8 } from 'node:buffer';
+
+const ROOT =
+  /^(?:\s|<\?[^>]*\?>|<!--(?:[^-]|-(?!->))*-->|<!DOCTYPE[^>[]*>)*<([\w.:-]+)((?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)>/;
+const ATTRIBUTE = /([\w.:-]+)\s*=\s*("[^"]*"|'[^']*')/g;
+const BODY = /<body\b[^>]*>([\s\S]*?)<\/body\s*>/i;
+const BODY_END = /<\/body\s*>/i;
+/** Of one document only. */
+const BOUNDED_BY = /<((?:[\w.-]+:)?boundedBy)>[\s\S]*?<\/\1>/;
+
+/** In the order of the documents; without one an empty document. One alone stays as it is. */
+export function joinFeatureInfo(mediaType: string, documents: readonly Buffer[]): Buffer {
+  const [only, ...others] = documents;
+  if (only && others.length === 0) return only;
+  const texts = documents.map((bytes) => bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'));
+  return Buffer.from(joinerOf(mediaType)(texts));
+}
+
+function joinerOf(mediaType: string): (texts: readonly string[]) => string {
+  if (/[/+]json$/.test(mediaType)) return joinJson;
+  if (mediaType === 'text/html') return joinHtml;
+  return /\/xml$|gml/.test(mediaType) ? joinXml : joinText;
+}
+
+function joinText(texts: readonly string[]): string {
+  return texts.map((text) => (text === '' || text.endsWith('\n') ? text : `${text}\n`)).join('');
+}
+
+/** The bodies one after the other, in the first document. */
+function joinHtml([first = '<html><body></body></html>', ...others]: readonly string[]): string {
+  const bodies = others.map((text) => BODY.exec(text)?.[1] ?? text).join('\n');
+  if (bodies === '') return first;
+  const end = first.search(BODY_END);
+  return end < 0 ? `${first}\n${bodies}` : `${first.slice(0, end)}${bodies}${first.slice(end)}`;
+}
+
+/** One collection of the features; a list of the documents when one of them is none. */
+function joinJson(texts: readonly string[]): string {
+  const documents = texts.map(parsed);
+  const features = documents.map(featuresIn);
+  if (features.includes(null)) return JSON.stringify(documents);
+  const [first = {}] = documents as readonly object[];
+  const collection = { ...first, type: 'FeatureCollection', features: features.flat() };
+  for (const key of ['totalFeatures', 'numberMatched', 'numberReturned', 'bbox', 'timeStamp']) {
+    if (key in collection) Reflect.deleteProperty(collection, key);
+  }
+  return JSON.stringify(collection);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function featuresIn(document: unknown): readonly unknown[] | null {
+  const { type, features } = Object(document) as { readonly type?: unknown; readonly features?: unknown };
+  if (type === 'FeatureCollection' && Array.isArray(features)) return features;
+  return type === 'Feature' ? [document] : null;
+}
+
+/** The content of all roots in the first one, where they have one name and one meaning of every prefix; else side by side. */
+function joinXml(texts: readonly string[]): string {
+  const roots = texts.map(rootOf);
+  const [first] = roots;
+  const name = first?.name ?? 'FeatureInfo';
+  const attributes = new Map<string, string>();
+  const isOne = roots.every((root) => {
+    if (root.name !== name) return false;
+    return [...root.attributes].every(([key, value]) => {
+      const isNamespace = key === 'xmlns' || key.startsWith('xmlns:');
+      if (isNamespace && (attributes.get(key) ?? value) !== value) return false;
+      if (!attributes.has(key)) attributes.set(key, value);
+      return true;
+    });
+  });
+  const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
+  if (!isOne)
+    return `${declaration}<FeatureInfo>${roots.map(({ whole }) => whole).join('\n')}</FeatureInfo>\n`;
+  const written = [...attributes].map(([key, value]) => ` ${key}=${value}`).join('');
+  const content = roots.map((root) => root.content.replace(BOUNDED_BY, '')).join('');
+  return `${declaration}<${name}${written}>${content}</${name}>\n`;
+}
+
+function rootOf(text: string) {
+  const found = ROOT.exec(text);
+  const [all = '', name = '', attributes = '', empty = ''] = found ?? [];
+  const end = text.lastIndexOf(`</${name}`);
+  const isWhole = found !== null && (empty !== '' || end >= all.length);
+  if (!isWhole) return { name: '', attributes: new Map<string, string>(), content: '', whole: '' };
+  return {
+    name,
+    attributes: new Map([...attributes.matchAll(ATTRIBUTE)].map(([, key = '', value = '']) => [key, value])),
+    content: empty === '' ? text.slice(all.length, end) : '',
+    whole: text.slice(all.lastIndexOf(`<${name}`)).trim(),
+  };
+}
