@@ -4,6 +4,8 @@ import { beforeAll, expect, it } from 'vitest';
 import { openApiDocument } from '../src/http/api/openapi.ts';
 import { type OpenServer, openServer } from './e2e/server-in-process.ts';
 import { eventually } from './fixtures/eventually.ts';
+import { openMockGeoServer } from './fixtures/mock-geoserver.ts';
+import { whenOver } from './fixtures/when-over.ts';
 import { addressOf, everyRoute } from './security/every-route.ts';
 
 const SECRET = 'for tests only';
@@ -21,13 +23,22 @@ async function ask(method: string, path: string, body?: object): Promise<Respons
   });
 }
 
-/** An example of each resource: an area, a tile, a task, a schedule, a change, an entry in the audit log. */
+/** An example of each resource: an area, a followed server, a tile, a task, a schedule, a change, an entry in the audit log. */
 let exported = '';
 
 beforeAll(async () => {
   const changes = [{ name: '1', type: 'webhook', secret: SECRET, layers: ['world'] }];
   const areas = [{ name: '1', bounds: [3, 50, 8, 54] }];
-  server = await openServer({ config: JSON.stringify({ areas, changes }), flags: { 'no-auth': 'true' } });
+  const geoserver = await openMockGeoServer();
+  whenOver(() => geoserver.close());
+  geoserver.layers.set('topp:states', { title: 'States', style: 'red', styles: [] });
+  const follow = [{ name: '1', type: 'geoserver', url: geoserver.url, every: 86_400 }];
+  const config = JSON.stringify({ areas, changes, follow });
+  server = await openServer({ config, flags: { 'no-auth': 'true' } });
+  await eventually('a pass', async () => {
+    const { passes } = (await (await ask('GET', '/api/v1/follow/1/passes')).json()) as { passes: unknown[] };
+    return passes.length === 1;
+  });
   expect((await ask('GET', '/tiles/world/0/0/0.png')).status).toBe(200);
   const seed = { layer: 'world', type: 'seed', gridSet: 'EPSG:900913', format: 'image/png' };
   expect((await ask('POST', '/api/v1/tasks', { ...seed, zoomStart: 0, zoomStop: 1 })).status).toBe(201);

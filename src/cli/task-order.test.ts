@@ -53,6 +53,12 @@ describe('an order on the command line', () => {
     expect(boundsHint(taskOrder('seed', 'roads', {}, given), inMetres)).toBeNull();
   });
 
+  it('the command line takes the name of an area, and a file that is missing is no name', () => {
+    expect(taskOrder('seed', 'roads', { area: 'utrecht' }, given)).toMatchObject({ area: 'utrecht' });
+    for (const missing of ['no.geojson', './utrecht'])
+      expect(() => taskOrder('seed', 'roads', { area: missing }, given)).toThrow('cannot be read');
+  });
+
   it('the command line refuses another CRS for an area, and a CRS without an area', () => {
     expect(() => taskOrder('seed', 'roads', { area, 'area-crs': 'EPSG:25832' }, given)).toThrow(
       /EPSG:4326 or grid-set/,

@@ -35,6 +35,10 @@ export function openThread({ start, errors, log, died, onStart }: ThreadOptions)
   }
 
   return {
+    /** Ahead of the first question. */
+    start(): void {
+      running ??= launch();
+    },
     async ask<Body, Reply>(kind: MessageKind<Body, Reply>, body: Body): Promise<Reply> {
       running ??= launch();
       const { thread, channel } = running;

@@ -1,12 +1,20 @@
 import { crc32 } from 'node:zlib';
 import type { TileMaker, TileSetKey } from '../domain/tile-key.ts';
-import type { Making } from './index/directory.ts';
 
 /** A block of tiles; `x` and `y` count packs, not tiles. */
 export interface PackPlace {
   readonly z: number;
   readonly x: number;
   readonly y: number;
+}
+
+/** Shared by the tiles that were put together. */
+export interface Making {
+  readonly ticket: number;
+  readonly createdAt: number;
+  readonly freshUntil: number | null;
+  readonly madeBy: TileMaker;
+  readonly validator: string | null;
 }
 
 interface TileHead {

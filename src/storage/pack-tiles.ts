@@ -55,7 +55,7 @@ export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonl
   >();
   let at = 0;
   const shared = shareMakings();
-  for (const { x, y, length, ...times } of slots) {
+  for (const { x, y, length, createdAt, freshUntil, madeBy, validator } of slots) {
     const [packX, packY] = [packOf(x), packOf(y)];
     const name = `${packX} ${packY}`;
     const shape = { columns: PACK_SIZE, rows: PACK_SIZE };
@@ -63,7 +63,8 @@ export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonl
     packs.set(name, pack);
     const part = Buffer.from(bytes.buffer, bytes.byteOffset + at, length);
     const slot = slotOf(x, y);
-    pack.tiles.set(slot, { slot, bytes: part, checksum: crc32(part), making: shared({ ticket, ...times }) });
+    const making = shared({ ticket, createdAt, freshUntil, madeBy, validator });
+    pack.tiles.set(slot, { slot, bytes: part, checksum: crc32(part), making });
     at += length;
   }
   return Array.from(packs.values(), ({ tiles, ...pack }) => ({ ...pack, tiles: [...tiles.values()] }));
@@ -84,7 +85,8 @@ export function placedTiles(
   places: readonly BytePlace[],
 ): readonly IndexedTile[] {
   return tiles.map(({ slot, checksum, making }, at) => {
-    return { slot, checksum, making, ...(places[at] as BytePlace) };
+    const { segment, offset, length } = places[at] as BytePlace;
+    return { slot, segment, offset, length, checksum, making };
   });
 }
 

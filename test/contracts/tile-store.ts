@@ -330,6 +330,53 @@ function keepsGenerations(use: () => Store): void {
       expect(await use().marks()).toEqual([]);
     });
 
+    it('a mark over several places hides tiles and refuses late writers at each of them, and nowhere else', async () => {
+      const other = { ...states, gridSet: 'other' };
+      const at = (x: number) => ({ minX: x, minY: 0, maxX: x, maxY: 0 });
+      const places = [
+        { gridSet: states.gridSet, z: 9, rect: at(1) },
+        { gridSet: states.gridSet, z: 9, rect: { ...at(3), maxX: 9 }, parts: packRects([at(5)]) },
+        { gridSet: states.gridSet, z: 10, rect: at(1) },
+        { gridSet: other.gridSet, z: 9, rect: at(9) },
+      ];
+      const levels = [states, other].flatMap((set) => [9, 10].map((z) => ({ set, z })));
+      const shown = () =>
+        Promise.all(
+          levels.map(async ({ set, z }) =>
+            (await presentTiles(use(), set, z, { ...at(0), maxX: 9 }, 0)).map(({ x }) => x),
+          ),
+        );
+      for (const { set, z } of levels)
+        await use().put(
+          set,
+          z,
+          [1, 5, 9].map((x) => tile(x, 0, 'old')),
+          0,
+        );
+      const number = await raise(use(), states.layer, places, { type: 'hide', at: 500 });
+      expect(await shown()).toEqual([[9], [5, 9], [1, 5], [1, 5, 9]]);
+      expect(await use().marks()).toMatchObject([{ number, places }]);
+      await use().put(states, 9, [tile(1, 0, 'new')], number);
+      expect(await shown()).toEqual([
+        [1, 9],
+        [5, 9],
+        [1, 5],
+        [1, 5, 9],
+      ]);
+      await closeMark(use(), number);
+      expect(await shown()).toEqual([
+        [1, 5, 9],
+        [1, 5, 9],
+        [1, 5, 9],
+        [1, 5, 9],
+      ]);
+      for (const { gridSet, z, rect } of places) {
+        const late = use().put({ ...states, gridSet }, z, [tile(rect.minX, 0, 'late')], number - 1);
+        await expect(late).rejects.toMatchObject({ code: 'generation-stale' });
+      }
+      expect(await use().put(states, 9, [tile(2, 0, 'beside')], number - 1)).toMatchObject({ tiles: 1 });
+    });
+
     it('stale writes are rejected for any number of raised places', async () => {
       const at = (x: number) => ({ gridSet: 'g', z: 9, rect: { minX: x, minY: 0, maxX: x, maxY: 0 } });
       const raised: number[] = [];

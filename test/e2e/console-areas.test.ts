@@ -22,7 +22,8 @@ describe('areas in the console', needs('chromium'), () => {
   let open: ConsolePage;
   beforeAll(async () => {
     // On a busy machine the built-in map takes long to draw.
-    server = await openServer({ expectedLog: /source of layer world failed/ });
+    const config = 'areas: [{ name: square, bounds: [0, 0, 40, 40] }]\n';
+    server = await openServer({ config, expectedLog: /source of layer world failed/ });
     open = await openConsole(await sharedBrowser(), server.url);
     await open.signIn();
   });
@@ -84,6 +85,21 @@ describe('areas in the console', needs('chromium'), () => {
     const text = (await page.locator('pre').textContent()) ?? '';
     expect(text).toContain('"areaCrs":"EPSG:4326"');
     expect(text).toContain('[40,40]');
+  });
+
+  it('the console lists areas, draws one on the map, and limits a key to it', async () => {
+    const { page } = open;
+    await open.go('areas', 'Areas');
+    await page.getByRole('link', { name: 'square' }).click();
+    await page.getByRole('heading', { name: 'square' }).waitFor();
+    await page.locator('canvas').first().waitFor();
+    expect(await open.accessibilityFaults()).toEqual([]);
+    await open.go('keys', 'Keys');
+    await page.getByLabel('Name').fill('portal');
+    await page.getByLabel('Areas').fill('square');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('cell', { name: 'square' }).waitFor();
+    expect(open.complaints()).toEqual([]);
   });
 
   it('the seed form invalidates an area', async () => {

@@ -3,6 +3,7 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   layers: 'layers.html',
   add: 'layers.html#from-a-map-service',
   gridsets: 'grid-sets.html',
+  areas: 'settings.html#areas',
   seed: 'console.html#before-a-task-starts',
   tasks: 'tasks.html',
   schedules: 'schedules.html',

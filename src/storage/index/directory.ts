@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import type { TileMaker } from '../../domain/tile-key.ts';
 import type { BytePlace } from '../bytes.ts';
+import type { Making } from '../pack-object.ts';
 
 /** Tiles along a side of a pack. */
 export const PACK_SIZE = 8;
@@ -13,15 +13,6 @@ export interface IndexedTile extends BytePlace {
   /** CRC-32 of the bytes. */
   readonly checksum: number;
   readonly making: Making;
-}
-
-/** Shared by the tiles that were put together. */
-export interface Making {
-  readonly ticket: number;
-  readonly createdAt: number;
-  readonly freshUntil: number | null;
-  readonly madeBy: TileMaker;
-  readonly validator: string | null;
 }
 
 /** A pack of a tile set; `x` and `y` count packs. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import { packedTouch, rectContains, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
+import type { Making } from '../pack-object.ts';
 import {
   MARKS_AT_ONCE,
   type MarkEffect,
@@ -11,7 +12,7 @@ import {
   type TileEntry,
   type TilePlace,
 } from '../store.ts';
-import { Directory, type Making, tileInPack } from './directory.ts';
+import { Directory, tileInPack } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 
 /** Closed marks that a layer keeps apart; see `fold`. */

@@ -1,6 +1,7 @@
 import { packedTouch, rectContains, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
+import type { Making } from '../pack-object.ts';
 import { outdatedSince, type StoreChange, type TileEdit } from '../store.ts';
-import { type IndexedTile, type Making, tileInPack } from './directory.ts';
+import { type IndexedTile, tileInPack } from './directory.ts';
 
 /**
  * With the tiles that were put, except where one with a later ticket is. Of records that are listed again the order is not

@@ -107,7 +107,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
     async put(set, z, tiles, ticket) {
       if (tiles.length === 0) return NO_CHANGE;
       const { slots, bytes } = packTiles(tiles);
-      return run('put', [{ set, z, ticket, at: clock.now(), slots, bytes }], [bytes.buffer]);
+      return run('put', [{ set, z, ticket, at: clock.now(), slots, bytes }]);
     },
 
     async *list(set, z, rect = WHOLE_LEVEL) {

@@ -49,9 +49,9 @@ export async function openSegmentStore(
     db,
     reader: new IndexReader(db),
     readBytes: (set, place) => segments.read(set, place),
-    run: async (method, parameters, transfer) => {
+    run: async (method, parameters) => {
       if (db.readonly) throw new TilewardenError('store-failed', `${root} is read-only.`);
-      return writer.run(method, parameters, transfer);
+      return writer.run(method, parameters);
     },
     start: () => db.readonly || writer.start(),
     clock,

@@ -39,7 +39,7 @@ function AreaTable({ areas }: { areas: Areas }) {
   return (
     <Table
       label={TEXTS.nav.areas}
-      head={[TEXTS.name, WORDS.srs, WORDS.updated, WORDS.points]}
+      head={[TEXTS.name, TEXTS.gridSets.crs, WORDS.updated, WORDS.points]}
       numbers={1}
       rows={areas.map((area) => [
         area.name,
