@@ -1,5 +1,6 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import { openDeclarations } from '../catalog/open-declarations.ts';
+import { createTimeStore } from '../catalog/time-lists.ts';
 import type { AuditChange } from '../changes/feed-intake.ts';
 import { openAreaWatch } from '../changes/open-area-watch.ts';
 import { openChanges } from '../changes/open-changes.ts';
@@ -43,11 +44,11 @@ export async function openNode(
   const opened = { ...parts, ...membership, ...services, ...declarations, supervisor, isFirst };
   const following = await followOthers(opened, declarations.refreshCatalog);
   const node = { ...opened, ...following, ...(env.forkWorker && { forkWorker: env.forkWorker }) };
-  const work = await openWork(node);
   const refreshAll = async () => {
     await declarations.refreshCatalog();
     await membership.peers?.waitForAllNodes();
   };
+  const work = await openWork(node, createTimeStore(services.entries, refreshAll));
   const { readAreas: areas } = services;
   open.use(openAreaWatch({ ...node, areas, apply: work.applyChanges, announce: refreshAll }));
   return { ...node, ...work, ...(await openEditing({ ...node, ...work, announce })) };
@@ -65,7 +66,9 @@ export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record' | 're
     await openChanges({
       ...node,
       feeds: settings.changes,
-      withUpdateSources: () => declared.withUpdateSources(),
+      withFeeds: () => declared.withFeeds(),
+      keepTimes: ({ layers: [layer], parameter, origin }, values) =>
+        node.times.setList(layer, parameter, origin, values),
       apply: node.applyChanges,
       audit: auditChange,
       fetchDocument: async (url, validator, signal) => {

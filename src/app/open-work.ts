@@ -1,4 +1,5 @@
 import type { Declarations } from '../catalog/open-declarations.ts';
+import type { TimeStore } from '../catalog/time-lists.ts';
 import { createChangeApplier } from '../changes/apply-changes.ts';
 import { openOutgoing } from '../changes/deliveries/open-outgoing.ts';
 import { releaseShares } from '../cluster/host-shares.ts';
@@ -21,6 +22,7 @@ import { openScheduleService } from '../tasks/schedules/open-schedule-service.ts
 import { createSelectionWork } from '../tasks/selection-work.ts';
 import { createLeaseStore } from '../tasks/store/lease-store.ts';
 import { createTaskStore } from '../tasks/store/task-store.ts';
+import { openTimeSeeder } from '../tasks/time-seeds.ts';
 import type { followOthers, Membership } from './membership.ts';
 import type { ProcessParts } from './open-process.ts';
 import type { Services } from './open-services.ts';
@@ -50,7 +52,7 @@ const SUCCESS = Array.from({ length: 99 }, (_, index) => 201 + index);
 export type Work = Awaited<ReturnType<typeof openWork>>;
 
 /** What is done with tiles: removed, made, exported and evicted, by requests, tasks and schedules, and reported. */
-export async function openWork(node: NodeParts) {
+export async function openWork(node: NodeParts, times: TimeStore) {
   const { settings, open, catalog, limiter, clock, log } = node;
   const stores = catalog.stores();
   const { deliveries, notifier, ...outgoing } = openReports(node);
@@ -79,8 +81,10 @@ export async function openWork(node: NodeParts) {
   const declared = settings.schedules;
   const onFailed = outgoing.scheduleFailed;
   const schedules = open.use(await openScheduleService({ ...node, tasks, selections, declared, onFailed }));
+  open.use(openTimeSeeder({ ...node, layers: () => node.declared.withFeeds(), store: times, tasks }));
   return {
     tasks,
+    times,
     schedules,
     massTruncation: createMassTruncation({ ...node, removals, tasks }),
     selections,

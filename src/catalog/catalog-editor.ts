@@ -23,6 +23,7 @@ import { partitionsOf } from './parameter-partitions.ts';
 import type { ParameterStore } from './parameter-store.ts';
 import { type Fate, isRecorded, judgeOf, layersAbove } from './tile-fates.ts';
 import type { TileRecords } from './tile-records.ts';
+import { forgetTimes } from './time-lists.ts';
 
 type Origin = 'program' | 'file' | 'database';
 
@@ -178,6 +179,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     for (const [layer, facets] of layers) await records.record(inside, layer, facets, tiles, by);
     const isRemoved = kind === 'layer' && document === null;
     const leftovers = isRemoved ? await options.belongings(inside.query) : null;
+    if (isRemoved) await forgetTimes(inside, name, by);
     const change = { kind, name, document, leftovers, changedBy: by };
     return inside.put(expected === undefined ? change : { ...change, expected });
   }

@@ -8,8 +8,11 @@ import { type Random, systemRandom } from '../lib/random.ts';
 import { isRecord } from '../lib/value-path.ts';
 
 export type EntryKind = 'layer' | 'grid-set';
-/** There is one `service`; `tiles` are the records of `incarnations.ts`, by layer; `area` is a shape that was read. */
-type KeptKind = EntryKind | 'service' | 'tiles' | 'area';
+/**
+ * There is one `service`; `area` is a shape that was read. By layer: `tiles` are the records of `incarnations.ts`, `times` and
+ * `seeded-times` those of `time-lists.ts`.
+ */
+type KeptKind = EntryKind | 'service' | 'tiles' | 'area' | 'times' | 'seeded-times';
 
 /** Leftovers of a removed layer: tasks and schedules up to these ids. */
 export interface Leftovers {

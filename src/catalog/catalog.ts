@@ -20,6 +20,7 @@ import {
   type TileRecord,
 } from './incarnations.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
+import type { KnownTimes, SeededTimes, TimeLists } from './time-lists.ts';
 
 export type Catalog = Pick<
   ChangeableCatalog<unknown>,
@@ -59,6 +60,8 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
   const binding = new Set<string>();
   const sources = new Map<BoundLayer, TileSource>();
   const records = new Map<string, TileRecord>();
+  const times = new Map<string, TimeLists>();
+  const seeded = new Map<string, SeededTimes>();
   const closing = new AbortController();
   // Any number of layers may retire together.
   setMaxListeners(0, closing.signal);
@@ -103,13 +106,25 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     const self: BoundLayer = {
       incarnation: (set) => joinedIncarnation(incarnationIn(record, facets, set), below(set.gridSet)),
       drawnFrom,
-      layer: createLayer(declaration, gridSets, clock),
+      layer: createLayer(declaration, gridSets, clock, (name, origin) =>
+        knownTimes(declaration.name, name, origin),
+      ),
       store: storeOf(declaration, stores),
       stores,
       declared: declaration,
       source: () => sources.get(self) ?? opened(self, declaration, lower),
     };
     return self;
+  }
+
+  function knownTimes(layer: string, name: string, origin: string): KnownTimes {
+    return {
+      list() {
+        const list = times.get(layer)?.get(name);
+        return list?.origin === origin ? list : null;
+      },
+      seededUntil: () => seeded.get(layer)?.get(name) ?? null,
+    };
   }
 
   function opened(self: BoundLayer, declaration: LayerDeclaration<Source>, lower: LayersBelow): TileSource {
@@ -174,6 +189,13 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     setRecord(name: string, record: TileRecord): void {
       records.set(name, record);
       unbind(name);
+    },
+    /** Those that its sources have given; layers stay bound. */
+    setTimes(name: string, lists: TimeLists): void {
+      times.set(name, lists);
+    },
+    setSeededTimes(name: string, until: SeededTimes): void {
+      seeded.set(name, until);
     },
     /** Every layer is bound again. */
     setGridSets(registry: GridSetRegistry): void {

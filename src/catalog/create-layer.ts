@@ -15,12 +15,14 @@ import { readTimeValues } from '../domain/time-values.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
+import { type KnownTimes, originOfTimes } from './time-lists.ts';
 
 /** Throws `config-invalid` or `grid-set-unknown`, which names the invalid field. */
 export function createLayer(
   declaration: LayerDeclaration,
   gridSets: GridSetRegistry,
   clock: Pick<Clock, 'now'> = systemClock,
+  known: FindTimes = noneKnown,
 ): Layer {
   const { name, enabled, advertised, title, description, attribution } = declaration;
   const { gutter, followSource, access, outside, onMiss, metatile } = declaration;
@@ -56,7 +58,7 @@ export function createLayer(
     retinaSubsets: declaration.retina ? gridSubsets.map(retinaSubset) : [],
     metatile: { columns, rows },
     parameters: eachOnce(declaration.parameters, ({ name }) => name.toUpperCase(), 'parameter').map(
-      (parameter) => createFilter(parameter, clock),
+      (parameter) => createFilter(parameter, clock, timesOf(parameter, declaration.source, known)),
     ),
     expireCacheSeconds: cacheSeconds || null,
     expireCacheByZoom,
@@ -148,19 +150,37 @@ function createSubset(
   });
 }
 
-export function createFilter(
+/** Times of a parameter that are known by the database; `origin` as `originOfTimes` has it. */
+type FindTimes = (parameter: string, origin: string) => KnownTimes;
+
+const noneKnown: FindTimes = () => ({ list: () => null, seededUntil: () => null });
+
+/** Those of its source, or those that it declares itself. */
+function timesOf(declared: ParameterDeclaration, source: unknown, find: FindTimes): KnownTimes {
+  const { from, values = [] } = declared;
+  const known = find(declared.name.toUpperCase(), originOfTimes(from, source));
+  if (declared.type !== 'time' || from !== undefined) return known;
+  const list = { values: readTimeValues([values].flat().map(String)), revision: 0 };
+  return { ...known, list: () => list };
+}
+
+function createFilter(
   declared: ParameterDeclaration,
-  clock: Pick<Clock, 'now'> = systemClock,
+  clock: Pick<Clock, 'now'>,
+  known: KnownTimes,
 ): ParameterFilter {
-  const { default: byDefault, values, type, nearest = false, keep, ...rest } = declared;
+  const { default: byDefault, values, type, nearest = false, keep, seed, ...rest } = declared;
   const texts = values !== undefined && { values: [values].flat().map(String) };
   if (type === 'time') {
     return createTimeFilter({
       name: rest.name,
-      values: readTimeValues(texts ? texts.values : []),
       defaultValue: String(byDefault),
       nearest,
       keep: keep === undefined ? null : readPeriod(keep),
+      seed: seed ?? null,
+      ...known,
+      // Without a seed there is nothing to wait for.
+      seededUntil: seed ? known.seededUntil : () => null,
       now: () => clock.now(),
     });
   }

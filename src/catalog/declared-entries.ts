@@ -7,6 +7,7 @@ import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry } from './catalog-entries.ts';
 import type { TileRecord } from './incarnations.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
+import { readSeededTimes, readTimeLists } from './time-lists.ts';
 
 /** Documents of layers and grid sets, in the configuration file's form. Throws `request-invalid`. */
 export interface DocumentReader<Source> {
@@ -62,12 +63,12 @@ export class DeclaredEntries<Source> {
     return this.#fixedGridSets.some((gridSet) => gridSet.name === name || gridSet.aliases.includes(name));
   }
 
-  /** The layers that have feeds of their own, found without reading the others. */
-  *withUpdateSources(): Generator<string> {
+  /** The layers that have feeds of their own, or times, found without reading the others. */
+  *withFeeds(): Generator<string> {
     const { catalog } = this.#options;
-    for (const name of this.#fixedLayers) if (hasUpdateSources(catalog.declaration(name))) yield name;
+    for (const name of this.#fixedLayers) if (hasFeeds(catalog.declaration(name))) yield name;
     for (const [name, document] of this.#documents) {
-      if (!this.#fixedLayers.has(name) && hasUpdateSources(document)) yield name;
+      if (!this.#fixedLayers.has(name) && hasFeeds(document)) yield name;
     }
   }
 
@@ -117,17 +118,24 @@ export class DeclaredEntries<Source> {
     const before = this.#seen;
     for (;;) {
       const entries = await this.#options.entries.after(this.#seen, ROWS_AT_ONCE);
-      if (entries.some(({ kind }) => kind !== 'tiles' && kind !== 'area'))
+      if (entries.some(({ kind }) => kind === 'layer' || kind === 'grid-set'))
         this.#reader ??= await this.#options.reader();
       this.#takeGridSets(entries.filter(({ kind }) => kind === 'grid-set'));
       for (const { kind, name, document } of entries)
         if (kind === 'area') await this.#options.takeArea?.(name, document);
       for (const entry of entries) if (entry.kind === 'layer') this.#takeLayer(entry);
-      for (const { kind, name, document } of entries)
-        if (kind === 'tiles') this.#options.catalog.setRecord(name, document as TileRecord);
+      for (const entry of entries) await this.#takeState(entry);
       this.#seen = entries.at(-1)?.version ?? this.#seen;
       if (entries.length < ROWS_AT_ONCE) return this.#seen !== before;
     }
+  }
+
+  /** Everything but declarations. */
+  async #takeState({ kind, name, document, version }: CatalogEntry): Promise<void> {
+    const { catalog } = this.#options;
+    if (kind === 'tiles') catalog.setRecord(name, document as TileRecord);
+    if (kind === 'seeded-times') catalog.setSeededTimes(name, readSeededTimes(document));
+    if (kind === 'times') catalog.setTimes(name, await readTimeLists(document, version));
   }
 
   #takeGridSets(changed: readonly CatalogEntry[]): void {
@@ -178,9 +186,10 @@ export class DeclaredEntries<Source> {
   }
 }
 
-function hasUpdateSources(document: unknown): boolean {
-  const { updateSources = [] } = isRecord(document) ? document : {};
-  return Array.isArray(updateSources) && updateSources.length > 0;
+function hasFeeds(document: unknown): boolean {
+  const { updateSources = [], parameters = [] } = isRecord(document) ? document : {};
+  if (Array.isArray(updateSources) && updateSources.length > 0) return true;
+  return Array.isArray(parameters) && parameters.some((one) => isRecord(one) && one.type === 'time');
 }
 
 function isSame(one: unknown, other: unknown): boolean {

@@ -106,16 +106,27 @@ const expirySchema = z.union([
 /** YAML reads `default: 5` as a number; a parameter's value is text in the end. */
 const textSchema = z.union([z.string(), z.number()]);
 
+const MAX_TIMES_INTERVAL = 86_400;
+const MAX_SEEDED_TIMES = 500;
+
 /** Settings of times only. */
-const TIME_KEYS = ['nearest', 'keep'] as const;
+const TIME_KEYS = ['nearest', 'keep', 'from', 'every', 'seed'] as const;
 
 type Refuse = (message: string, path?: string[]) => void;
 
-function checkTimes(parameter: { readonly values?: unknown }, refuse: Refuse): void {
+interface TimesDeclared {
+  readonly values?: unknown;
+  readonly from?: unknown;
+  readonly every?: unknown;
+}
+
+function checkTimes(parameter: TimesDeclared, refuse: Refuse): void {
   for (const key of ['regex', 'integers', 'floats', 'threshold', 'normalize']) {
     if (Object.hasOwn(parameter, key)) refuse('does not go with type: time', [key]);
   }
-  if (parameter.values === undefined) refuse('needs values');
+  const { values, from, every } = parameter;
+  if ((values === undefined) === (from === undefined)) refuse('needs one of values and from');
+  if (every !== undefined && from === undefined) refuse('goes only with from', ['every']);
 }
 
 const parameterSchema = z
@@ -130,6 +141,29 @@ const parameterSchema = z
       .optional()
       .describe('The allowed values; of times instants and intervals start/end/period, end may be now'),
     nearest: z.boolean().optional().describe('A time that is not listed means the nearest one'),
+    from: z
+      .union([
+        z.literal('capabilities'),
+        z.strictObject({
+          postgres: z.strictObject({
+            url: z
+              .string()
+              .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' })
+              .describe('Database; only in the configuration file'),
+            query: text.describe('A query whose first column has the times'),
+          }),
+        }),
+      ])
+      .optional()
+      .describe('Times follow the capabilities of the WMS or WMTS, or a query, in place of values'),
+    every: whole(1, MAX_TIMES_INTERVAL).optional().describe('Seconds between reads of from; 300'),
+    seed: z
+      .strictObject({
+        latest: whole(1, MAX_SEEDED_TIMES).describe('So many of the latest times'),
+        zoomStop: zoomSchema.describe('Last zoom of the seed'),
+      })
+      .optional()
+      .describe('New times are seeded, in all grid sets and formats, and listed when that is done'),
     keep: text
       .refine((period) => readPeriod(period) !== null, { error: 'must be a period such as P7D or PT6H' })
       .optional()

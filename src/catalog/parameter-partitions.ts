@@ -1,3 +1,4 @@
+import { isTilewardenError } from '../domain/errors.ts';
 import { everySubset, type Layer } from '../domain/layer.ts';
 import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
@@ -37,14 +38,14 @@ export function partitionsOf(layer: Layer, recorded: ReadonlyMap<string, Values>
   };
 }
 
-/** Null for values that the layer refuses, or takes for its defaults. */
+/** Null for values that the layer refuses, or takes for its defaults; not for times while its list is not known. */
 function idOf(layer: Layer, values: Values): string | null {
   const known = [...values.keys()].every((name) => layer.parameters.some((filter) => filter.name === name));
   if (!known) return null;
   try {
     return selectParameters(layer.parameters, values).id;
-  } catch {
-    return null;
+  } catch (error) {
+    return isTilewardenError(error, 'source-unavailable') ? parametersIdOf(values) : null;
   }
 }
 

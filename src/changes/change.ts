@@ -23,7 +23,8 @@ export interface FeedStatus {
   readonly name: string;
   readonly type: string;
   readonly layers: readonly string[];
-  readonly action: ChangeRules['action'];
+  /** `list`: it lists times, and changes no tiles. */
+  readonly action: ChangeRules['action'] | 'list';
   readonly state: FeedState;
   /** Of the latest accepted change. Milliseconds since 1970. */
   readonly lastAt: number | null;

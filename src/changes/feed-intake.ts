@@ -40,11 +40,12 @@ const MAX_ERROR = 500;
 
 export type FeedIntake = ReturnType<typeof createFeedIntake>;
 
-/** The steps of every feed between reading changes and acknowledging them, and its state. */
-export function createFeedIntake(feed: AppliedFeed, options: FeedIntakeOptions) {
-  const { store, apply, audit, log, stateChanged } = options;
-  const { name } = feed;
-  let pending: number | null = null;
+/** The state of a feed, as it is shown. */
+export function createFeedState(
+  name: string,
+  options: Pick<FeedIntakeOptions, 'store' | 'log' | 'stateChanged'>,
+) {
+  const { store, log, stateChanged } = options;
 
   /** The former state is the recorded one: another node, or this one before a start, may have shown it. */
   async function show(state: FeedState, error: string | null): Promise<void> {
@@ -60,6 +61,20 @@ export function createFeedIntake(feed: AppliedFeed, options: FeedIntakeOptions) 
   }
 
   return {
+    /** `fault`: of the latest change that could not be used; the former one stays when null. */
+    works: (fault: string | null = null): Promise<void> => show('ok', fault),
+    fails: (message: string): Promise<void> => show('failing', message),
+  };
+}
+
+/** The steps of every feed between reading changes and acknowledging them, and its state. */
+export function createFeedIntake(feed: AppliedFeed, options: FeedIntakeOptions) {
+  const { store, apply, audit } = options;
+  const { name } = feed;
+  let pending: number | null = null;
+
+  return {
+    ...createFeedState(name, options),
     /** In force, logged and counted when it resolves; the caller acknowledges it then. Returns the ids. */
     async accept(batch: Batch): Promise<readonly number[]> {
       const { changes, source = null, entries, newest, pending: behind } = batch;
@@ -80,10 +95,6 @@ export function createFeedIntake(feed: AppliedFeed, options: FeedIntakeOptions) 
         ...(behind !== undefined && { pending: behind }),
       });
     },
-
-    /** `fault`: of the latest change that could not be used; the former one stays when null. */
-    works: (fault: string | null = null): Promise<void> => show('ok', fault),
-    fails: (message: string): Promise<void> => show('failing', message),
 
     async waiting(count: number): Promise<void> {
       if (count === pending) return;

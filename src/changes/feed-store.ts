@@ -204,6 +204,19 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
         .execute();
     },
 
+    /** Something else than a change of tiles was applied. */
+    async counted(feed: string, count: number): Promise<void> {
+      await database.change
+        .updateTable('change_feeds')
+        .set((eb) => ({
+          received: eb('received', '+', count),
+          applied: eb('applied', '+', count),
+          last_at: clock.now(),
+        }))
+        .where('name', '=', feed)
+        .execute();
+    },
+
     async setPending(feed: string, pending: number): Promise<void> {
       await database.change.updateTable('change_feeds').set({ pending }).where('name', '=', feed).execute();
     },

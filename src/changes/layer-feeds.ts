@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
+import { originOfTimes } from '../catalog/time-lists.ts';
 import type { Layer } from '../domain/layer.ts';
 import { type ChangeFeedSettings, changeFeedOptions } from './change-options.ts';
+import type { TimesFeedSettings } from './feeds/times-feed.ts';
 
 const MAX_READABLE = 50;
 
@@ -15,7 +18,7 @@ export function feedsOfLayer({
       ...source,
       srs: crs,
       type: 'georss',
-      name: feedName(name, source.url, crs),
+      name: feedName(name, [source.url, crs]),
       layers: [name],
     };
     return changeFeedOptions.parse(feed);
@@ -23,11 +26,36 @@ export function feedsOfLayer({
   return [...new Map(feeds.map((feed) => [feed.name, feed])).values()];
 }
 
+/** Seconds. */
+const TIMES_INTERVAL = 300;
+
+/** Those that list the layer's times. */
+export function timesFeedsOf(
+  layer: string,
+  { parameters, source }: Pick<LayerDeclaration, 'parameters' | 'source'>,
+): readonly TimesFeedSettings[] {
+  return parameters.flatMap(({ name, from, every = TIMES_INTERVAL }) => {
+    if (from === undefined) return [];
+    const origin = originOfTimes(from, source);
+    const parameter = name.toUpperCase();
+    return {
+      name: feedName(layer, [parameter, origin]),
+      type: 'times',
+      layers: [layer],
+      action: 'list',
+      parameter,
+      origin,
+      postgres: from === 'capabilities' ? null : from.postgres,
+      every,
+    };
+  });
+}
+
 /** Unique, and constant while the layer has the feed: applied changes are recorded under it. */
-function feedName(layer: string, url: string, crs: string): string {
+function feedName(layer: string, parts: readonly string[]): string {
   const readable = layer.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '');
   const digest = createHash('sha1')
-    .update(JSON.stringify([layer, url, crs]))
+    .update(JSON.stringify([layer, ...parts]))
     .digest('hex');
   return `${readable.slice(0, MAX_READABLE) || 'layer'}-${digest.slice(0, 8)}`;
 }

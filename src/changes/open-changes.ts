@@ -6,26 +6,33 @@ import type { ChangeApplier } from './apply-changes.ts';
 import type { FeedStatus } from './change.ts';
 import type { ChangeFeedSettings } from './change-options.ts';
 import type { Notifier } from './deliveries/notifier.ts';
-import { type AuditChange, createFeedIntake } from './feed-intake.ts';
+import {
+  type AuditChange,
+  createFeedIntake,
+  createFeedState,
+  type FeedIntakeOptions,
+} from './feed-intake.ts';
 import { createFeedStore } from './feed-store.ts';
 import { createFileFeed } from './feeds/file-feed.ts';
 import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
 import { follow, type PolledFeed, type PolledFeedTools } from './feeds/polled-feed.ts';
 import { createPostgresFeed } from './feeds/postgres-feed.ts';
 import { createTileListFeed } from './feeds/tile-list-feed.ts';
+import { createTimesFeed, type TimesFeedOptions, type TimesFeedSettings } from './feeds/times-feed.ts';
 import { createWebhookFeed, type WebhookFeed } from './feeds/webhook-feed.ts';
-import { feedsOfLayer } from './layer-feeds.ts';
+import { feedsOfLayer, timesFeedsOf } from './layer-feeds.ts';
 import { replayChanges } from './replay-changes.ts';
 
 interface ChangesOptions extends Env {
   readonly feeds: readonly ChangeFeedSettings[];
-  readonly catalog: Pick<Catalog, 'layer' | 'version'>;
+  readonly catalog: Pick<Catalog, 'layer' | 'version' | 'declaration'>;
   /** Names of layers that have feeds of their own. */
-  readonly withUpdateSources: () => Iterable<string>;
+  readonly withFeeds: () => Iterable<string>;
   readonly database: Database;
   readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
   readonly fetchDocument: FetchDocument;
+  readonly keepTimes: TimesFeedOptions['keep'];
   readonly notifier: Pick<Notifier, 'changeFeed'>;
   readonly lead: Lead;
 }
@@ -35,8 +42,10 @@ export type ChangesService = Awaited<ReturnType<typeof openChanges>>;
 /** Milliseconds between looks for layers that have other feeds than before. */
 const LOOK_INTERVAL = 1000;
 
+type AnyFeed = ChangeFeedSettings | TimesFeedSettings;
+
 interface RunningFeed {
-  readonly feed: ChangeFeedSettings;
+  readonly feed: AnyFeed;
   close(): Promise<void>;
 }
 
@@ -63,13 +72,25 @@ export async function openChanges(options: ChangesOptions) {
     }
   }
 
-  async function start(feed: ChangeFeedSettings): Promise<RunningFeed> {
+  async function dimensionValues(layer: string, dimension: string, signal: AbortSignal) {
+    const read = catalog.layer(layer)?.source().dimensionValues;
+    if (!read) throw new Error(`The source of layer ${layer} lists no dimensions.`);
+    return read(dimension, signal);
+  }
+
+  async function start(feed: AnyFeed): Promise<RunningFeed> {
     await store.prepare([feed.name]);
-    const intake = createFeedIntake(feed, {
-      ...options,
+    const shown: Pick<FeedIntakeOptions, 'store' | 'stateChanged'> = {
       store,
       stateChanged: (name, state, message) => notifier.changeFeed(name, state === 'ok' ? null : message),
-    });
+    };
+    if (feed.type === 'times') {
+      const times = createTimesFeed(feed, { dimensionValues, keep: options.keepTimes }, { store, clock });
+      const intake = createFeedState(feed.name, { ...shown, log });
+      const { close } = lead((signal) => follow(times, { intake, log }, signal));
+      return { feed, close };
+    }
+    const intake = createFeedIntake(feed, { ...options, ...shown });
     const tools = { intake, store, clock, log };
     if (feed.type === 'webhook') {
       const webhook = createWebhookFeed(feed, tools);
@@ -86,9 +107,10 @@ export async function openChanges(options: ChangesOptions) {
     if (version === seen) return;
     reportMissingLayers();
     const taken = new Set(options.feeds.map(({ name }) => name));
-    const feeds = [...options.withUpdateSources()].flatMap((name) => {
+    const feeds = [...options.withFeeds()].flatMap((name): readonly AnyFeed[] => {
       const bound = catalog.layer(name);
-      return bound ? feedsOfLayer(bound.layer) : [];
+      const declared = catalog.declaration(name);
+      return bound && declared ? [...feedsOfLayer(bound.layer), ...timesFeedsOf(name, declared)] : [];
     });
     const current = new Map(feeds.map((feed) => [JSON.stringify(feed), feed]));
     for (const [key, running] of ofLayers) {
@@ -117,7 +139,8 @@ export async function openChanges(options: ChangesOptions) {
     /** Applies the feed's changes of the last hour again; null: there is no such feed. */
     async replay(name: string): Promise<number | null> {
       const feed = running().find((one) => one.feed.name === name)?.feed;
-      return feed ? replayChanges(feed, store, options.apply) : null;
+      if (!feed) return null;
+      return feed.type === 'times' ? 0 : replayChanges(feed, store, options.apply);
     },
 
     /** In the order of the settings, those of layers last. */
@@ -163,7 +186,7 @@ function createPolledFeed(
 }
 
 /** Null: all its layers are declared. */
-function faultOf({ layers }: ChangeFeedSettings, isDeclared: (layer: string) => boolean): string | null {
+function faultOf({ layers }: AnyFeed, isDeclared: (layer: string) => boolean): string | null {
   const missing = layers.filter((name) => !isDeclared(name));
   if (missing.length === 0) return null;
   const [names, are, them] = missing.length === 1 ? ['Layer', 'is', 'it'] : ['Layers', 'are', 'them'];

@@ -33,6 +33,8 @@ export function sourceProblems(
 ): readonly Explanation[] {
   const problem = problemOf(layer, byName, gridSets);
   const passing = problemOfPassing(layer);
+  const listing = problemOfTimes(layer);
+  if (listing) return [{ path: [...path, ...listing.path], message: listing.message }];
   if (passing) return [{ path: [...path, 'passCredentials'], message: passing }];
   return problem ? [{ path: [...path, 'source', ...problem.path], message: problem.message }] : [];
 }
@@ -58,6 +60,15 @@ function problemOf(layer: Declared, byName: LayersByName, gridSets: GridSetRegis
 
 function within(path: ValuePath, problem: Problem | null): Problem | null {
   return problem && { ...problem, path: [...path, ...problem.path] };
+}
+
+/** Only some sources have capabilities. */
+function problemOfTimes({ parameters, source }: Declared): Problem | null {
+  const index = parameters.findIndex(({ from }) => from === 'capabilities');
+  if (index < 0 || sourceDriverOf(source).listsDimensions) return null;
+  const types = sourceTypes(({ listsDimensions }) => listsDimensions === true);
+  const message = `capabilities needs a source of type ${types}, not ${source.type}`;
+  return { path: ['parameters', index, 'from'], message };
 }
 
 /** Settings that conflict with passing credentials, because they share tiles or have credentials of their own. Null: none. */

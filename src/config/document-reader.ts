@@ -106,6 +106,9 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
     ...(file === null ? [] : [onlyFromFile(['source', ...file])]),
     ...declaration.adopt.flatMap((adopted) => placeProblems(adopted, adoptFolders)),
     ...(given.schedules.length > 0 ? [SCHEDULES_ELSEWHERE] : []),
+    ...given.parameters.flatMap(({ from }, index) =>
+      typeof from === 'object' ? [{ path: ['parameters', index, 'from'], message: ONLY_IN_FILE }] : [],
+    ),
   ];
   if (refused.length > 0) throw documentRefused(refused);
   return {
@@ -125,6 +128,9 @@ function placeProblems(adopted: AdoptOptions, allowed: readonly string[]): reado
   }
   return [{ path, message: `must be an absolute path below one of adoptFolders: ${allowed.join(', ')}` }];
 }
+
+/** A query would be run by the server, where it stands. */
+const ONLY_IN_FILE = 'may name a database only in the configuration file';
 
 const SCHEDULES_ELSEWHERE: Explanation = {
   path: ['schedules'],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { addPeriod, printInstant, readInstant, readPeriod } from './iso-time.ts';
 import { idWithoutTimes, parametersIdOf, selectParameters } from './parameter-filter.ts';
 import { createTimeFilter } from './time-filter.ts';
-import { readTimeValues } from './time-values.ts';
+import { MAX_LISTED_TIMES, readListedTimes, readTimeValues } from './time-values.ts';
 
 const NOW = Date.parse('2026-06-15T10:30:00Z');
 
@@ -16,9 +16,10 @@ interface Declared {
 }
 
 function time(declared: Declared) {
+  const list = { values: readTimeValues(declared.values), revision: 0 };
   const filter = createTimeFilter({
     name: 'time',
-    values: readTimeValues(declared.values),
+    list: () => list,
     defaultValue: declared.default ?? 'latest',
     nearest: declared.nearest ?? false,
     keep: declared.keep === undefined ? null : readPeriod(declared.keep),
@@ -103,6 +104,12 @@ describe('a time parameter', () => {
     expect(list.times.listed()).toEqual(['2026-01-02', '2026-01-05']);
   });
 
+  it('the latest instants come one by one, whatever lists them', () => {
+    const { times } = time({ values: ['2026-01-01/2026-01-03/P1D', '2026-01-02T12:00:00Z', '2026-01-05'] });
+    expect(times.latest(4)).toEqual(['2026-01-02', '2026-01-02T12:00:00Z', '2026-01-03', '2026-01-05']);
+    expect(times.latest(9)).toHaveLength(5);
+  });
+
   it('an interval of millions of instants is never listed', () => {
     const { times, apply } = time({ values: ['1990-01-01T00:00:00Z/now/PT1S'] });
     expect(times.summary()?.count).toBeGreaterThan(1e9);
@@ -151,5 +158,45 @@ describe('a time parameter', () => {
         if (wanted >= 0) expect(Math.abs(near - wanted)).toBe(Math.abs(best - wanted));
       }),
     );
+  });
+});
+
+describe('the list of a source', () => {
+  it('a hundred thousand times in any order are read in turns of the event loop, and written sorted', async () => {
+    const texts = Array.from({ length: MAX_LISTED_TIMES }, (_, index) =>
+      printInstant(Date.UTC(2000, 0, 1) + ((index * 7919) % MAX_LISTED_TIMES) * 60_000, 'second'),
+    );
+    let turns = 0;
+    let isReading = true;
+    const count = () => {
+      turns++;
+      if (isReading) setImmediate(count);
+    };
+    setImmediate(count);
+    const values = await readListedTimes([texts.join(', ')]);
+    isReading = false;
+    expect(turns).toBeGreaterThanOrEqual(100);
+    expect(values.written()).toBe(texts.toSorted().join(','));
+    expect((await readListedTimes([values.written()])).written()).toBe(values.written());
+  });
+
+  it('a list is refused when it is too long, or has a value that is no time', async () => {
+    const many = Array.from({ length: MAX_LISTED_TIMES + 1 }, () => '2026').join(',');
+    await expect(readListedTimes([many])).rejects.toThrow('at most 100000 entries');
+    const intervals = Array.from({ length: 1001 }, (_, index) => `${1000 + index}/${1001 + index}/P1M`);
+    await expect(readListedTimes(intervals)).rejects.toThrow('at most 1000 intervals');
+    await expect(readListedTimes(['2026,2020-01-01/2021-01-01'])).rejects.toThrow(
+      '2020-01-01/2021-01-01 must be',
+    );
+    await expect(readListedTimes(['2026-13'])).rejects.toThrow('2026-13 must be a time such as');
+  });
+
+  it('an interval is written as it was listed, also one that ends now', async () => {
+    const values = await readListedTimes([
+      '2026-01-01T02:00+02:00/2026-02-01/PT6H',
+      '2026-01-01/now/P1D',
+      '2025,\n',
+    ]);
+    expect(values.written()).toBe('2025,2026-01-01T00:00:00Z/2026-02-01T00:00:00Z/PT6H,2026-01-01/now/P1D');
   });
 });

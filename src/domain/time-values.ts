@@ -1,3 +1,4 @@
+import { createPace, type Pace } from '../lib/yielding.ts';
 import { misconfigured, shortened } from './errors.ts';
 import {
   addPeriod,
@@ -18,11 +19,23 @@ export interface TimeDimension {
   readonly followsLatest: boolean;
   /** Whether tiles of instants that are no longer listed are removed. */
   readonly keepsWindow: boolean;
+  /** Changes whenever other instants are listed, but for the passage of time. */
+  readonly revision: number;
+  /** Null: new instants are listed without a seed. */
+  readonly seed: TimeSeed | null;
   /** As capabilities write them: intervals by their ends. */
   listed(): readonly string[];
   /** Null: none is listed. */
   summary(): TimeSummary | null;
-  /** Whether a tile set with this value is still listed. */
+  /** The last listed instants, in their order. */
+  latest(count: number): readonly string[];
+  /** The latest instants that are not listed before they are seeded, in their order. */
+  coming(): readonly SeededTime[];
+  /** The last one, listed or not. */
+  last(): SeededTime | null;
+  /** Null: no instant waits for its seed. */
+  seededUntil(): number | null;
+  /** Whether a tile set with this value is listed, or will be. */
   includes(value: string): boolean;
   /** The text of a `Warning` header; null: the value is the requested one. */
   noteFor(requested: string, value: string): string | null;
@@ -35,6 +48,17 @@ interface TimeSummary {
   readonly last: string;
 }
 
+export interface TimeSeed {
+  /** So many of the latest instants. */
+  readonly latest: number;
+  readonly zoomStop: number;
+}
+
+export interface SeededTime {
+  readonly at: number;
+  readonly text: string;
+}
+
 /** Instants one period apart, never listed one by one; a single instant has no period. */
 interface TimeSpan {
   readonly start: number;
@@ -42,17 +66,26 @@ interface TimeSpan {
   readonly end: number | null;
   readonly period: Period | null;
   readonly precision: Precision;
+  /** In its shortest form. */
+  readonly text: string;
 }
 
-/** Entries of a list; intervals have any number of instants. */
+/** Entries of a declared list; intervals have any number of instants. */
 export const MAX_TIME_ENTRIES = 20_000;
+/** Entries of a list that a source gives. */
+export const MAX_LISTED_TIMES = 100_000;
+/** Each request looks at all of them. */
+const MAX_INTERVALS = 1000;
+/** Entries that are read in one turn of the event loop. */
+const ENTRIES_PER_TURN = 2000;
 const NOW: ReadonlySet<string> = new Set(['now', 'present', 'current']);
 /** Milliseconds, on average. */
 const MONTH = 2_629_746_000;
 
-/** Instants that are listed at a time: from `since` on, up to `now` where an interval is open. */
+/** Instants that are listed at a time: from `since` to `until`, and up to `now` where an interval is open. */
 export interface TimeView {
   readonly since: number;
+  readonly until: number;
   readonly now: number;
 }
 
@@ -60,33 +93,91 @@ export type TimeValues = ReturnType<typeof createTimeValues>;
 
 /** Throws `config-invalid` with the entry. `entries`: instants and intervals `start/end/period`, also joined by commas. */
 export function readTimeValues(entries: readonly string[]): TimeValues {
-  const texts = entries.flatMap((entry) => entry.split(',', MAX_TIME_ENTRIES + 1));
-  if (texts.length > MAX_TIME_ENTRIES) {
-    throw misconfigured(`A list of times has at most ${MAX_TIME_ENTRIES} entries; write intervals.`);
+  const spans = new SpanList();
+  for (const text of entriesIn(entries, MAX_TIME_ENTRIES)) spans.add(readSpan(text));
+  return createTimeValues(spans, spans.sorted());
+}
+
+/** The same for the long list of a source, in turns of the event loop. */
+export async function readListedTimes(entries: readonly string[]): Promise<TimeValues> {
+  const spans = new SpanList();
+  const pace = createPace(ENTRIES_PER_TURN);
+  for (const text of entriesIn(entries, MAX_LISTED_TIMES)) {
+    // Some servers end their list with a comma.
+    if (text.trim() !== '') spans.add(readSpan(text));
+    await pace(1);
   }
-  return createTimeValues(texts.map(readSpan));
+  return createTimeValues(spans, await spans.sortedInTurns(pace));
+}
+
+class SpanList {
+  readonly intervals: TimeSpan[] = [];
+  readonly #instants: TimeSpan[] = [];
+  #isSorted = true;
+
+  add(span: TimeSpan): void {
+    if (span.period !== null) {
+      this.intervals.push(span);
+      if (this.intervals.length <= MAX_INTERVALS) return;
+      throw misconfigured(`A list of times has at most ${MAX_INTERVALS} intervals with a period.`);
+    }
+    this.#isSorted &&= span.start > (this.#instants.at(-1)?.start ?? Number.NEGATIVE_INFINITY);
+    this.#instants.push(span);
+  }
+
+  /** Each once. */
+  sorted(): readonly TimeSpan[] {
+    if (this.#isSorted) return this.#instants;
+    const sorted = this.#instants.toSorted((a, b) => a.start - b.start);
+    return sorted.filter(({ start }, at) => start !== sorted[at - 1]?.start);
+  }
+
+  /** By their numbers: a hundred thousand of these are sorted in one turn, objects are not. */
+  async sortedInTurns(pace: Pace): Promise<readonly TimeSpan[]> {
+    if (this.#isSorted) return this.#instants;
+    const byStart = new Map<number, TimeSpan>();
+    for (const span of this.#instants) {
+      byStart.set(span.start, span);
+      await pace(1);
+    }
+    const sorted: TimeSpan[] = [];
+    for (const start of Float64Array.from(byStart.keys()).sort()) {
+      const span = byStart.get(start);
+      if (span) sorted.push(span);
+      await pace(1);
+    }
+    return sorted;
+  }
+}
+
+function entriesIn(entries: readonly string[], most: number): readonly string[] {
+  const texts = entries.flatMap((entry) => entry.split(',', most + 1));
+  if (texts.length <= most) return texts;
+  throw misconfigured(`A list of times has at most ${most} entries; write intervals.`);
 }
 
 function readSpan(text: string): TimeSpan {
   const [first = '', last, step, ...more] = text.split('/', 4);
   const start = readInstant(first);
-  if (last === undefined && start) return { ...start, start: start.at, end: start.at, period: null };
+  if (last === undefined && start) {
+    const { at, precision } = start;
+    return { start: at, end: at, period: null, precision, text: printInstant(at, precision) };
+  }
   const period = step === undefined ? null : readPeriod(step);
   const isOpen = NOW.has(last?.trim().toLowerCase() ?? '');
   const end = isOpen ? null : (readInstant(last ?? '')?.at ?? Number.NaN);
   if (start && period && more.length === 0 && (end === null || end >= start.at)) {
-    return { start: start.at, end, period, precision: precisionWith(start.precision, period) };
+    const precision = precisionWith(start.precision, period);
+    const until = end === null ? 'now' : printInstant(end, 'second');
+    const written = [printInstant(start.at, precision), until, period.text].join('/');
+    return { start: start.at, end, period, precision, text: written };
   }
   throw misconfigured(
     `${shortened(text)} must be a time such as 2026-01-01T00:00:00Z, or an interval such as 2026-01-01/2026-12-31/P1D that may end now.`,
   );
 }
 
-function createTimeValues(spans: readonly TimeSpan[]) {
-  const intervals = spans.filter(({ period }) => period !== null);
-  const single = spans.filter(({ period }) => period === null).sort((a, b) => a.start - b.start);
-  const instants = single.filter(({ start }, at) => start !== single[at - 1]?.start);
-
+function createTimeValues({ intervals }: SpanList, instants: readonly TimeSpan[]) {
   /** Of single instants: how many come before. */
   function countBefore(time: number): number {
     let [low, high] = [0, instants.length];
@@ -100,9 +191,10 @@ function createTimeValues(spans: readonly TimeSpan[]) {
 
   /** Instants around a time, of each span at most two. */
   function* around(time: number, view: TimeView): Generator<ListedTime> {
-    const place = countBefore(time);
-    for (const span of instants.slice(Math.max(0, place - 1), place + 1)) {
-      if (span.start >= view.since) yield { at: span.start, precision: span.precision };
+    const [first, end] = placesIn(view);
+    const place = Math.min(Math.max(countBefore(time), first), end);
+    for (const span of instants.slice(Math.max(first, place - 1), Math.min(end, place + 1))) {
+      yield { at: span.start, precision: span.precision };
     }
     for (const span of intervals) {
       const [first, last] = indexesIn(span, view);
@@ -111,8 +203,12 @@ function createTimeValues(spans: readonly TimeSpan[]) {
         yield { at: timeAt(span, index), precision: span.precision };
       }
     }
-    const oldest = instants[countBefore(view.since)];
-    if (oldest) yield { at: oldest.start, precision: oldest.precision };
+  }
+
+  /** Of single instants: the first that is listed, and the one behind the last. */
+  function placesIn({ since, until }: TimeView): readonly [first: number, end: number] {
+    const first = countBefore(since);
+    return [first, Math.max(first, until === Infinity ? instants.length : countBefore(until + 1))];
   }
 
   return {
@@ -126,28 +222,73 @@ function createTimeValues(spans: readonly TimeSpan[]) {
       }
       return best;
     },
+    /** At most so many, the latest first. */
+    latest(most: number, view: TimeView): readonly ListedTime[] {
+      const [first, end] = placesIn(view);
+      const single = instants.slice(Math.max(first, end - most), end);
+      const heads = [
+        backwards(
+          [0, single.length - 1],
+          (index) => single[index]?.start ?? 0,
+          (index) => single[index]?.precision ?? 'second',
+        ),
+        ...intervals.map((span) =>
+          backwards(
+            indexesIn(span, view),
+            (index) => timeAt(span, index),
+            () => span.precision,
+          ),
+        ),
+      ].map((times) => ({ times, next: times.next().value }));
+      const found: ListedTime[] = [];
+      while (found.length < most) {
+        const head = heads.reduce((best, one) =>
+          (one.next?.at ?? -Infinity) > (best.next?.at ?? -Infinity) ? one : best,
+        );
+        if (!head.next) break;
+        if (head.next.at !== found.at(-1)?.at) found.push(head.next);
+        head.next = head.times.next().value;
+      }
+      return found;
+    },
     count(view: TimeView): number {
       const listed = intervals.map((span) => indexesIn(span, view));
       const within = listed.reduce((sum, [first, last]) => sum + Math.max(0, last - first + 1), 0);
-      return within + instants.length - countBefore(view.since);
+      const [first, end] = placesIn(view);
+      return within + end - first;
     },
+    /** All entries, each once, as `readTimeValues` reads them. */
+    written: (): string => [...instants, ...intervals].map(({ text }) => text).join(','),
     /** As capabilities write them: intervals by their ends. */
-    *listed(view: TimeView): Generator<string> {
-      for (const { start, precision } of instants.slice(countBefore(view.since))) {
-        yield printInstant(start, precision);
-      }
-      for (const span of intervals) {
-        const [first, last] = indexesIn(span, view);
-        const ends = [first, last].map((index) => printInstant(timeAt(span, index), span.precision));
-        if (first <= last) yield first === last ? (ends[0] ?? '') : [...ends, span.period?.text].join('/');
-      }
+    listed(view: TimeView, most: number): readonly string[] {
+      const [first, end] = placesIn(view);
+      const single = instants.slice(first, Math.min(end, first + most)).map(({ text }) => text);
+      const others = intervals.slice(0, most).map((span) => listedSpan(span, view));
+      return [...single, ...others.filter((text) => text !== '')].slice(0, most);
     },
   };
+}
+
+/** Empty: nothing of it is listed. */
+function listedSpan(span: TimeSpan, view: TimeView): string {
+  const [first, last] = indexesIn(span, view);
+  if (first > last) return '';
+  const ends = [first, last].map((index) => printInstant(timeAt(span, index), span.precision));
+  return first === last ? (ends[0] ?? '') : [...ends, span.period?.text].join('/');
 }
 
 interface ListedTime {
   readonly at: number;
   readonly precision: Precision;
+}
+
+/** From the last one. */
+function* backwards(
+  [first, last]: readonly [number, number],
+  atOf: (index: number) => number,
+  precisionOf: (index: number) => Precision,
+): Generator<ListedTime, undefined> {
+  for (let index = last; index >= first; index--) yield { at: atOf(index), precision: precisionOf(index) };
 }
 
 function timeAt({ start, period }: TimeSpan, index: number): number {
@@ -166,8 +307,8 @@ function indexAt(span: TimeSpan, time: number): number {
 }
 
 /** The first is greater than the last where none is listed. */
-function indexesIn(span: TimeSpan, { since, now }: TimeView): readonly [first: number, last: number] {
-  const last = indexAt(span, span.end ?? now);
+function indexesIn(span: TimeSpan, { since, until, now }: TimeView): readonly [first: number, last: number] {
+  const last = indexAt(span, Math.min(span.end ?? now, until));
   const before = indexAt(span, since);
   return [before >= 0 && timeAt(span, before) === since ? before : before + 1, last];
 }

@@ -5,11 +5,11 @@ import { trimEndOf } from '../lib/scan-text.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { collectYielding } from '../lib/yielding.ts';
+import { wmsCapabilitiesOf } from '../sources/wms-capabilities.ts';
 import { CAPABILITIES_LIMITS, wmtsCapabilitiesOf } from '../sources/wmts-capabilities.ts';
 import { type Imported, type ImportedDocument, ImportReport, withoutTwins } from './import-report.ts';
 import { createGridSetChooser, importWmsLayer, type MissingGridSet, MissingGridSets } from './import-wms.ts';
 import { FittingGridSets, importWmtsLayer } from './import-wmts.ts';
-import { wmsCapabilitiesOf } from './wms-capabilities.ts';
 
 export interface CapabilitiesImport {
   /** The address of the document. */

@@ -6,10 +6,10 @@ import { INFO_FORMATS } from '../domain/layer.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
+import type { WmsCapabilities, WmsDimension, WmsLayer } from '../sources/wms-capabilities.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import { type SubsetDocument, subsetWithin, USUAL, usualFirst, withinScales } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
-import type { WmsCapabilities, WmsDimension, WmsLayer } from './wms-capabilities.ts';
 
 /** Longer lists are not for a configuration file. */
 const MAX_VALUES = 200;

@@ -34,7 +34,9 @@ export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewO
     const [store] = catalog.stores().values();
     if (!store) throw invalid('There is no store.');
     const source = openSource(declaration);
-    const layer = createLayer({ ...declaration, name, onMiss: 'source' }, catalog.gridSets);
+    // Times of a source are read for declared layers; until then it draws its own default.
+    const parameters = declaration.parameters.filter(({ from }) => from === undefined);
+    const layer = createLayer({ ...declaration, name, parameters, onMiss: 'source' }, catalog.gridSets);
     const bound: BoundLayer = { layer, store, source: () => source };
     open.set(name, { bound, source });
     const [oldest] = open.keys();

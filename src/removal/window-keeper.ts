@@ -9,6 +9,7 @@ import type { Lead } from '../db/database.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
+import { createPace } from '../lib/yielding.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
 import type { Removal } from './removal.ts';
 import type { Removals } from './removals.ts';
@@ -22,6 +23,7 @@ interface WindowKeeperOptions extends Env {
 
 /** Milliseconds: what leaves a window is gone within a minute. */
 const KEEP_INTERVAL = 20_000;
+const SETS_PER_TURN = 500;
 
 export function openWindowKeeper(options: WindowKeeperOptions) {
   const { lead, clock, log } = options;
@@ -40,11 +42,13 @@ export async function removeFormer(
   const { catalog, parameters, removals } = options;
   const former = new Map<string, Removal>();
   let known: ReadonlyMap<string, ParameterValues> | null = null;
+  const pace = createPace(SETS_PER_TURN);
   for (const store of catalog.stores().values()) {
     for (const { layer, parametersId } of await tileSetsIn(store, null)) {
       const declared = parametersId === null ? null : catalog.layer(layer)?.layer;
       if (!declared || parametersId === null || !keepsWindow(declared)) continue;
       known ??= await parameters.values();
+      await pace(1);
       if (!hasLeft(declared, known.get(parametersId))) continue;
       former.set(`${layer} ${parametersId}`, { layer, places: null, type: 'hide', parametersId });
     }
@@ -61,6 +65,6 @@ function keepsWindow({ parameters }: Layer): boolean {
 function hasLeft({ parameters }: Layer, values: ParameterValues | undefined): boolean {
   return parameters.some(({ name, times }) => {
     const value = values?.get(name);
-    return times?.keepsWindow && value !== undefined && times.summary() !== null && !times.includes(value);
+    return times?.keepsWindow && value !== undefined && times.last() !== null && !times.includes(value);
   });
 }

@@ -19,6 +19,8 @@ export interface SourceDriver<Options = unknown> {
   /** Whether it can send the caller's `Authorization` to its server. */
   readonly passesCredentials: boolean;
   readonly queryable: boolean;
+  /** Whether its server lists values of dimensions. */
+  readonly listsDimensions?: true;
   /** Left out: it has tiles in every grid set. */
   offers?(options: Options, gridSet: GridSet): boolean;
   /** The path of the option that names a file of this machine; null: none does. Left out: there is no such option. */

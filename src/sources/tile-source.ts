@@ -115,6 +115,8 @@ export interface TileSource {
   legend?(request: LegendRequest): Promise<InfoResponse>;
   /** The first address that `fetch` would request, without secrets. Absent if the source has no address. */
   addressOf?(request: SourceRequest): string;
+  /** The values of a dimension, as the server's capabilities list them. Absent if the source has none. */
+  dimensionValues?(dimension: string, signal: AbortSignal): Promise<readonly string[]>;
   /** `vector_layers` of TileJSON, if the source has them. */
   vectorLayers?(signal: AbortSignal): Promise<readonly unknown[]>;
   close(): Promise<void>;

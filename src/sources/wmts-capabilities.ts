@@ -81,6 +81,23 @@ export async function readWmtsLayer(bytes: Buffer, layer: string): Promise<WmtsC
   return wmtsCapabilitiesOf(await readLongXml(bytes, CAPABILITIES_LIMITS, onlyLayer(layer)));
 }
 
+/** The values of a dimension of the layer. Throws as `readWmtsLayer` does. */
+export async function readWmtsDimension(
+  bytes: Buffer,
+  layer: string,
+  dimension: string,
+): Promise<readonly string[]> {
+  const root = await readLongXml(bytes, CAPABILITIES_LIMITS, onlyLayer(layer));
+  const layers = childrenOf(childOf(root, 'Contents') ?? root, 'Layer');
+  const found = layers.find((element) => textIn(element, 'Identifier') === layer);
+  const described = childrenOf(found ?? root, 'Dimension').find(
+    (element) => textIn(element, 'Identifier').toLowerCase() === dimension.toLowerCase(),
+  );
+  if (described) return childrenOf(described, 'Value').map(({ text }) => text.trim());
+  const what = found ? `no dimension ${dimension} of layer` : 'no layer';
+  throw new Error(`The capabilities have ${what} ${layer}.`);
+}
+
 function onlyLayer(wanted: string): KeepElement {
   let others = 0;
   let linked: readonly string[] | null = null;

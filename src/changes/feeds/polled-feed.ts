@@ -20,7 +20,7 @@ export interface PolledFeed {
 /** Runs until the signal aborts. Failures are shown, and retried. */
 export async function follow(
   feed: PolledFeed,
-  { intake, log }: PolledFeedTools,
+  { intake, log }: Pick<PolledFeedTools, 'log'> & { readonly intake: Pick<FeedIntake, 'works' | 'fails'> },
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {

@@ -83,6 +83,7 @@ export const API_ROUTES = [
     (call, deps) => catalog.put(call, 'layer', call.params.layer, deps)),
   route('DELETE /api/v1/layers/{layer}', 'admin', 'Remove a layer that was declared over this interface, and its tiles', { query: catalog.dryRunQuery, answer: removal.removalResponse, status: 204 },
     removal.removeLayer),
+  route('GET /api/v1/layers/{layer}/times', 'viewer', 'List the latest times of a layer', { query: layers.timesQuery, answer: layers.timesResponse }, layers.listTimes),
   route('GET /api/v1/layers/{layer}/clients/{gridSet}', 'viewer', 'Addresses and code for map clients that show a layer',
     { query: coverage.tileSetQuery, answer: layers.clientListResponse }, layers.listClients),
   route('GET /api/v1/layers/{layer}/coverage/{gridSet}', 'viewer', 'How much of a layer is cached, zoom by zoom',

@@ -20,7 +20,9 @@ export const changeFeedsResponse = z.object({
       name: z.string(),
       type: z.string(),
       layers: texts.describe('Those that the caller may see'),
-      action: z.enum(CHANGE_ACTIONS),
+      action: z
+        .enum([...CHANGE_ACTIONS, 'list'])
+        .describe('list: the feed lists times of a layer, and changes no tiles'),
       state: z.enum(['ok', 'failing']),
       lastAt: time.nullable().describe('Of the latest accepted change'),
       lastError: z.string().nullable().describe('For viewers without names of servers and accounts'),

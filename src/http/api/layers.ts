@@ -10,12 +10,13 @@ import type { LayerState } from '../../pipeline/layer-activity.ts';
 import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../context.ts';
 import { snippetsFor } from '../pages/client-snippets.ts';
+import { HttpProblem } from '../problems.ts';
 import { contentResponse, jsonResponse } from '../response.ts';
 import { layerOffer } from '../services/tile-json.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { entityTag } from './catalog-changes.ts';
 import { type OfTileSet, requestedTileSet } from './coverage.ts';
-import { bounds, count, pair, texts, time, upstreamWords } from './values.ts';
+import { bounds, count, pair, texts, time, upstreamWords, wholeNumber } from './values.ts';
 
 const zoomExpiry = z
   .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))
@@ -139,6 +140,24 @@ export async function showLayer(call: Call<{ params: 'layer' }>, deps: ApiDeps) 
   const { name } = bound.layer;
   const followed = (await deps.follow.followOf(name)) !== null;
   return declared(call, 'layer', name, layerDocument(bound, deps.layerState(name)), deps, followed);
+}
+
+export const timesQuery = z.object({ count: wholeNumber(1, 500).default(100) });
+
+export const timesResponse = z.object({
+  parameter: z.string().describe('The name of its time parameter'),
+  times: texts.describe('The latest listed instants, in their order'),
+});
+
+export async function listTimes(
+  { context, params, query }: Call<{ params: 'layer'; query: typeof timesQuery }>,
+  { catalog }: ApiDeps,
+) {
+  const { layer } = boundLayer(catalog, params.layer);
+  await requireReadable(context, layer);
+  const filter = layer.parameters.find(({ times }) => times);
+  if (!filter?.times) throw new HttpProblem('path-unknown', `Layer ${layer.name} has no times.`);
+  return { parameter: filter.name, times: filter.times.latest(query.count) };
 }
 
 export async function listClients(call: OfTileSet, { catalog }: ApiDeps) {

@@ -153,7 +153,8 @@ function createTemplateShelf(
 function timesOf(layers: readonly Layer[]): string {
   let text = '';
   for (const { parameters } of layers) {
-    for (const { times } of parameters) if (times) text += `${JSON.stringify(times.summary())}\n`;
+    for (const { times } of parameters)
+      if (times) text += `${times.revision} ${JSON.stringify(times.summary())}\n`;
   }
   return text;
 }

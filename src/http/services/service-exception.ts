@@ -47,7 +47,8 @@ export function blaming<Result>(code: ServiceCode, locator: string, read: () => 
   try {
     return read();
   } catch (error) {
-    if (!isTilewardenError(error)) throw error;
+    // Times that are not known yet are not the fault of the request.
+    if (!isTilewardenError(error) || error.code === 'source-unavailable') throw error;
     throw new ServiceException(code, locator, error.message, { cause: error });
   }
 }

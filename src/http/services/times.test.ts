@@ -12,9 +12,10 @@ import { readTimeValues } from '../../domain/time-values.ts';
 let now = Date.parse('2026-06-15T10:30:00Z');
 
 function timed(name: string, nearest: boolean, values: readonly string[]) {
+  const list = { values: readTimeValues(values), revision: 0 };
   const options = {
     name: 'TIME',
-    values: readTimeValues(values),
+    list: () => list,
     defaultValue: 'latest',
     nearest,
     keep: null,
@@ -51,6 +52,8 @@ it.each([
   [`${WMTS}&layer=radar&`, 'TIME=2025-12-24T00:00:00Z', '2025-12-24'],
   [`${WMTS}&layer=radar&`, 'TIME=default', '2026-06-15T10:00:00Z'],
   [`${REST}&`, 'TIME=2026-02-03T04:00:00.000Z', '2026-02-03T04:00:00Z'],
+  [REST.replace('EPSG', '2026-02-03T04:00Z/EPSG'), '', '2026-02-03T04:00:00Z'],
+  [REST.replace('EPSG', 'current/EPSG'), '', '2026-06-15T10:00:00Z'],
 ])('a tile at %s%s is one of the listed instant', async (path, query, instant) => {
   const { request, asked } = open();
   const answer = await request('GET', `${path}${query}`);
@@ -115,7 +118,7 @@ it('capabilities list times as the standards write them, and follow the clock', 
   expect(wmts).toContain(
     `<Dimension><ows:Identifier>TIME</ows:Identifier><ows:UOM>ISO8601</ows:UOM><Default>2026-06-15T10:00:00Z</Default><Current>true</Current>${listed.join('\n')}</Dimension>`,
   );
-  expect(wmts).toContain('TIME={TIME}');
+  expect(wmts).toContain('/radar/{style}/{TIME}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}?format=');
   now += 3_600_000;
   expect(await document(newer)).toContain('2026-01-01T00:00:00Z/2026-06-15T11:00:00Z/PT1H');
   now -= 3_600_000;

@@ -46,6 +46,11 @@ export function legendRequestUrl(base: string, options: WmsSourceOptions, reques
   return withQuery(base, Object.entries(own));
 }
 
+export function capabilitiesUrl(base: string, { vendorParameters, version }: WmsSourceOptions): URL {
+  const own = { ...vendorParameters, SERVICE: 'WMS', VERSION: version, REQUEST: 'GetCapabilities' };
+  return withQuery(base, Object.entries(own));
+}
+
 function requestUrl(
   base: string,
   options: WmsSourceOptions,

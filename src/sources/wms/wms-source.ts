@@ -12,7 +12,15 @@ import {
   serverResponse,
   withoutSecrets,
 } from '../upstream/server-response.ts';
-import { infoRequestUrl, legendRequestUrl, mapRequest, mapRequestUrl, requestFormat } from './map-request.ts';
+import { readWmsDimension } from '../wms-capabilities.ts';
+import {
+  capabilitiesUrl,
+  infoRequestUrl,
+  legendRequestUrl,
+  mapRequest,
+  mapRequestUrl,
+  requestFormat,
+} from './map-request.ts';
 import { type WmsSourceOptions, wmsSourceOptions } from './wms-source-options.ts';
 
 /** Requests whole metatiles from a WMS. With several URLs, the one that responded last is tried first. */
@@ -41,10 +49,14 @@ export function openWmsSource(
   }
 
   /** For requests other than GetMap, whose responses are not cached. */
-  function ask(caller: AbortSignal, urlAt: (base: string) => URL): Promise<InfoResponse> {
+  function ask(
+    caller: AbortSignal,
+    urlAt: (base: string) => URL,
+    priority: SourceRequest['priority'] = 'interactive',
+  ): Promise<InfoResponse> {
     return life.during(caller, (signal) =>
       fromAny(signal, async (base) => {
-        const request = { url: urlAt(base), ...manners, priority: 'interactive', signal } as const;
+        const request = { url: urlAt(base), ...manners, priority, signal } as const;
         const { bytes, mediaType } = await upstream.get(request);
         return { bytes, mediaType };
       }),
@@ -79,6 +91,10 @@ export function openWmsSource(
     fetch: (request) => life.during(request.signal, (signal) => fetchInTurn(request, signal)),
     featureInfo: (request) => ask(request.signal, (base) => infoRequestUrl(base, options, request)),
     legend: (request) => ask(request.signal, (base) => legendRequestUrl(base, options, request)),
+    async dimensionValues(dimension, caller) {
+      const { bytes } = await ask(caller, (base) => capabilitiesUrl(base, options), 'task');
+      return readWmsDimension(bytes, options.layers.split(','), dimension);
+    },
     close: async () => life.end(),
   };
 }
@@ -98,5 +114,6 @@ export const wmsDriver = {
   pictures: 'drawn',
   passesCredentials: true,
   queryable: true,
+  listsDimensions: true,
   open: openWmsSource,
 } as const satisfies SourceDriver<WmsSourceOptions>;

@@ -15,7 +15,13 @@ import {
   serverResponse,
   withoutSecrets,
 } from '../upstream/server-response.ts';
-import { matchTile, readWmtsLayer, type WmtsCapabilities, type WmtsLayer } from '../wmts-capabilities.ts';
+import {
+  matchTile,
+  readWmtsDimension,
+  readWmtsLayer,
+  type WmtsCapabilities,
+  type WmtsLayer,
+} from '../wmts-capabilities.ts';
 
 export const wmtsSourceOptions = z.strictObject({
   type: z.literal('wmts'),
@@ -52,12 +58,13 @@ export function openWmtsSource(
 ): TileSource {
   const life = createSourceLife();
   const manners = requestManners(options);
-  const capabilities = keepDescription(clock, () =>
-    life.during(new AbortController().signal, async (signal) => {
+  const readDocument = (caller: AbortSignal, priority: SourceRequest['priority']) =>
+    life.during(caller, async (signal) => {
       const url = capabilitiesUrl(options);
-      const { bytes } = await upstream.get({ url, ...manners, priority: 'interactive', signal });
-      return readCapabilities(bytes, options.layer);
-    }),
+      return (await upstream.get({ url, ...manners, priority, signal })).bytes;
+    });
+  const capabilities = keepDescription(clock, async () =>
+    readCapabilities(await readDocument(new AbortController().signal, 'interactive'), options.layer),
   );
 
   async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
@@ -83,6 +90,8 @@ export function openWmtsSource(
     confirms: true,
     addressOf: (request) => withoutSecrets(addressOf(options, capabilities.known(), request)),
     fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
+    dimensionValues: async (dimension, signal) =>
+      readWmtsDimension(await readDocument(signal, 'task'), options.layer, dimension),
     close: async () => life.end(),
   };
 }
@@ -251,5 +260,6 @@ export const wmtsDriver = {
   pictures: 'ready-made',
   passesCredentials: true,
   queryable: false,
+  listsDimensions: true,
   open: openWmtsSource,
 } as const satisfies SourceDriver<WmtsSourceOptions>;

@@ -8,6 +8,7 @@ import { MapBox } from '../map/map-box.tsx';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
 import { Bar, Button, Card, Choice, Loaded } from '../parts/basics.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
+import { TimeSlider } from '../parts/time-slider.tsx';
 import { TEXTS } from '../texts.ts';
 import { TileDetails } from './tile-details.tsx';
 
@@ -52,6 +53,7 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
             <TileSetChoices set={set} onChange={onChange} />
             <Choice label={WORDS.overlay} value={overlay} options={WORDS.overlays} onChange={setOverlay} />
           </div>
+          {set.layer.times && <TimeSlider set={set} onChange={onChange} />}
           <MapBox
             set={set}
             base={isEmpty ? baseMap : null}

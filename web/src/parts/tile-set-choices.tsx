@@ -72,6 +72,7 @@ function Parameter<Layer extends OfferedLayer>(
     };
     return (
       <Input
+        key={value}
         label={name}
         defaultValue={value}
         onKeyDown={leave}

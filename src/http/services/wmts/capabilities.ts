@@ -17,6 +17,7 @@ import {
   titleOf,
 } from '../layer-facts.ts';
 import { type CrsNames, corners, type GridSetCrs, ogcScale, position } from './grid-set-crs.ts';
+import { pathDimensions } from './rest-path.ts';
 
 const NAMESPACES = markup`xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd"`;
 
@@ -24,7 +25,7 @@ export function createCapabilitiesWriter(crsOf: CrsNames): DocumentWriter {
   return function* (layers, service) {
     yield `<?xml version="1.0" encoding="UTF-8"?>\n<Capabilities ${NAMESPACES.markup} version="1.0.0">\n`;
     yield `${serviceSection(service).markup}\n<Contents>\n`;
-    for (const layer of layers) yield `${describeLayer(layer, crsOf).markup}\n`;
+    for (const layer of layers) yield* describeInPieces(layer, crsOf);
     for (const { gridSet, zoomStop } of gridSetsOf(layers)) {
       yield `${describeMatrixSet(gridSet, zoomStop, crsOf(gridSet)).markup}\n`;
     }
@@ -120,9 +121,33 @@ function matrix(gridSet: GridSet, level: GridLevel, crs: GridSetCrs): Markup {
   return markup`<TileMatrix><ows:Identifier>${level.name}</ows:Identifier><ScaleDenominator>${ogcScale(gridSet, level)}</ScaleDenominator><TopLeftCorner>${corner}</TopLeftCorner><TileWidth>${gridSet.tileWidth}</TileWidth><TileHeight>${gridSet.tileHeight}</TileHeight><MatrixWidth>${level.columns}</MatrixWidth><MatrixHeight>${level.rows}</MatrixHeight></TileMatrix>`;
 }
 
-/** OGC 07-057r7, table 6; in the order of its schema. */
-function describeLayer(layer: Layer, crsOf: CrsNames): Markup {
+/** Values come in pieces: a source may list a hundred thousand times. */
+function* describeInPieces(layer: Layer, crsOf: CrsNames): Generator<string, void> {
   const dimensions = dimensionsOf(layer);
+  const pieces = describeLayer(layer, crsOf, dimensions).markup.split(VALUES.markup);
+  for (const [index, piece] of pieces.entries()) {
+    yield piece;
+    const { values = [] } = dimensions[index] ?? {};
+    for (let at = 0; at < values.length; at += VALUES_PER_PIECE) {
+      yield values
+        .slice(at, at + VALUES_PER_PIECE)
+        .map(valueElement)
+        .join('\n');
+    }
+  }
+  yield '\n';
+}
+
+/** A placeholder for the values of a dimension. No name can contain it: XML has no such character. */
+const VALUES: Markup = { markup: '\x01' };
+const VALUES_PER_PIECE = 5000;
+
+function valueElement(value: string): string {
+  return `<Value>${escapeXml(value)}</Value>`;
+}
+
+/** OGC 07-057r7, table 6; in the order of its schema. */
+function describeLayer(layer: Layer, crsOf: CrsNames, dimensions: readonly Dimension[]): Markup {
   return markup`<Layer>
 <ows:Title>${titleOf(layer)}</ows:Title>
 ${tagged('ows:Abstract', layer.description || null)}
@@ -158,9 +183,9 @@ function legendUrl(layer: Layer, legend: Legend): Markup {
   return markup`<LegendURL format="${legend.format}"${attributes} xlink:href="${legendAddress(layer, legend)}"/>`;
 }
 
-function dimension({ name, defaultValue, values, times }: Dimension): Markup {
+function dimension({ name, defaultValue, times }: Dimension): Markup {
   const current = times?.followsLatest ? markup`<Current>true</Current>` : EMPTY;
-  return markup`<Dimension><ows:Identifier>${name}</ows:Identifier>${tagged('ows:UOM', times && 'ISO8601')}${tagged('Default', defaultValue || null)}${current}${values.map((value) => markup`<Value>${value}</Value>`)}</Dimension>`;
+  return markup`<Dimension><ows:Identifier>${name}</ows:Identifier>${tagged('ows:UOM', times && 'ISO8601')}${tagged('Default', defaultValue || null)}${current}${VALUES}</Dimension>`;
 }
 
 function boundingBoxes(layer: Layer, crsOf: CrsNames): readonly Markup[] {
@@ -202,10 +227,7 @@ interface Resource {
   readonly place: string;
 }
 
-const TILE: Resource = {
-  type: 'tile',
-  place: '{style}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}',
-};
+const TILE: Resource = { type: 'tile', place: '{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}' };
 const FEATURE_INFO: Resource = { type: 'FeatureInfo', place: `${TILE.place}/{J}/{I}` };
 
 function resourceUrl(
@@ -214,7 +236,10 @@ function resourceUrl(
   mediaType: string,
   dimensions: readonly Dimension[],
 ): Markup {
-  const query = [`format=${mediaType}`, ...dimensions.map(({ name }) => `${name}={${name}}`)].join('&');
-  const template = `/service/wmts/rest/${encodeURIComponent(layer.name)}/${place}?${query}`;
+  const inPath = pathDimensions(layer).map(({ name }) => `{${name}}/`);
+  const inQuery = inPath.length > 0 ? [] : dimensions.map(({ name }) => `${name}={${name}}`);
+  const query = [`format=${mediaType}`, ...inQuery].join('&');
+  const path = `${encodeURIComponent(layer.name)}/{style}/${inPath.join('')}${place}`;
+  const template = `/service/wmts/rest/${path}?${query}`;
   return markup`<ResourceURL format="${mediaType}" resourceType="${type}" template="${BASE}${template}"/>`;
 }

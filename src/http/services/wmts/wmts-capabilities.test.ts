@@ -160,10 +160,10 @@ describe('WMTS capabilities', () => {
     ]);
     const templates = all(layer, 'ResourceURL').map((url) => url.attributes.get('template') ?? '');
     const folder = 'http://localhost/service/wmts/rest/a%20%26%20b%2Fc';
-    const place = '{style}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}';
+    const place = '{style}/{TIME}/{ELEVATION}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}';
     expect(templates).toEqual([
-      `${folder}/${place}?format=image/png&TIME={TIME}&ELEVATION={ELEVATION}`,
-      `${folder}/${place}?format=image/jpeg&TIME={TIME}&ELEVATION={ELEVATION}`,
+      `${folder}/${place}?format=image/png`,
+      `${folder}/${place}?format=image/jpeg`,
     ]);
     for (const template of templates) expect(template).toMatch(TEMPLATE);
   });

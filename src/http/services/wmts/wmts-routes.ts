@@ -1,6 +1,7 @@
 import { shortened } from '../../../domain/errors.ts';
 import { requireVisible } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
+import { HttpProblem } from '../../problems.ts';
 import { type Handler, openRoute, type Route, tileRoute } from '../../route.ts';
 import { wmtsFeatureInfo } from '../feature-info.ts';
 import { type Kvp, kvpRoutes, pairsOf } from '../kvp.ts';
@@ -17,6 +18,7 @@ import { getTileJson } from '../tile-json.ts';
 import { createCapabilitiesWriter } from './capabilities.ts';
 import { getTile, requestedLayer } from './get-tile.ts';
 import { createCrsNames } from './grid-set-crs.ts';
+import { LONG_PATHS, readLongPath } from './rest-path.ts';
 
 const REST = '/service/wmts/rest';
 const GET_TILE = /(?:^|&)request=gettile(?:&|$)/i;
@@ -42,12 +44,18 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
   const withExceptions = (handler: Handler) => withOwsExceptions(deps.screen(handler), deps.log);
   const route = (path: string, handler: Handler) => openRoute(`${REST}/${path}`, withExceptions(handler));
   const tile = deps.remembering(async (context) => getTile(context, readPath(context), deps));
-  const info: Handler = async (context) => wmtsFeatureInfo(context, readInfoPath(context), deps);
+  const info: Handler = async (context) => wmtsFeatureInfo(context, infoPairs(readInfoPath(context)), deps);
+  const long = deps.remembering(async (context) => {
+    const kvp = readLongPath(context, deps.catalog);
+    if (!kvp) throw new HttpProblem('path-unknown', 'There is nothing at this address.');
+    return kvp('I') === null ? getTile(context, kvp, deps) : wmtsFeatureInfo(context, infoPairs(kvp), deps);
+  });
   return [
     ...kvpRoutes('/service/wmts', withExceptions(deps.remembering(answerPairs)), GET_TILE),
     route('WMTSCapabilities.xml', async (context) => getCapabilities(context, readPairs(context), deps)),
     ...TILE_PATHS.map((path) => tileRoute(`${REST}/${path}`, withExceptions(tile))),
-    ...TILE_PATHS.map((path) => route(`${path}/{j}/{i}`, info)),
+    route(`{layer}//${PLACE}/{j}/{i}`, info),
+    ...LONG_PATHS.map((path) => tileRoute(`${REST}/${path}`, withExceptions(long))),
   ];
 }
 
@@ -75,14 +83,18 @@ function readPath(context: Context): Kvp {
   return (name) => inPath[name] ?? inQuery(name);
 }
 
-/** As above; FORMAT is the format of the response, because no tile is requested. */
 function readInfoPath(context: Context): Kvp {
   const kvp = readPath(context);
   const { i, j } = context.params;
   const inPath: Readonly<Record<string, string | undefined>> = { I: i, J: j };
+  return (name) => inPath[name] ?? kvp(name);
+}
+
+/** FORMAT of a path is the format of the response, because no tile is requested. */
+function infoPairs(kvp: Kvp): Kvp {
   return (name) => {
     if (name === 'INFOFORMAT') return kvp('INFOFORMAT') ?? kvp('FORMAT');
-    return name === 'FORMAT' ? null : (inPath[name] ?? kvp(name));
+    return name === 'FORMAT' ? null : kvp(name);
   };
 }
 

@@ -108,6 +108,12 @@ describe('a tile by WMTS', () => {
     [path(`world//${mercator}`), 'world EPSG:900913 image/png 2/2/1 STYLES=light'],
     [path(`a%2Fb/default/${mercator}`), 'a/b EPSG:900913 image/png 2/2/1'],
     [path(`timed/default/${mercator}&TIME=2025`), 'timed EPSG:900913 image/png 2/2/1 TIME=2025'],
+    [path(`timed/default/2025/${mercator}`), 'timed EPSG:900913 image/png 2/2/1 TIME=2025'],
+    [path(`timed/default/default/${mercator}`), 'timed EPSG:900913 image/png 2/2/1 TIME=2024'],
+    [
+      path(`timed/default/2025/${mercator.replace('900913', '3857')}`),
+      'timed EPSG:900913 image/png 2/2/1 TIME=2025',
+    ],
   ])('the WMTS request %s means %s', async (url, expected) => {
     const { request, asked } = spying();
     const answer = await request('GET', url);

@@ -1,4 +1,7 @@
+import { readLongXml } from '../lib/xml/read-xml.ts';
 import { childOf, childrenOf, hrefOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
+import { collectYielding } from '../lib/yielding.ts';
+import { CAPABILITIES_LIMITS } from './wmts-capabilities.ts';
 
 /** A layer with the properties it inherits. */
 export interface WmsLayer {
@@ -52,6 +55,24 @@ export function wmsCapabilitiesOf(root: XmlElement) {
     /** Those that have a name, in the document's order; read while one goes through them. */
     layers: namedLayersOf(capability),
   };
+}
+
+/** The values of a dimension, of the first of these layers that has it. Throws an `Error` that says what is missing. */
+export async function readWmsDimension(
+  bytes: Buffer,
+  names: readonly string[],
+  dimension: string,
+): Promise<readonly string[]> {
+  const root = await readLongXml(bytes, { ...CAPABILITIES_LIMITS, doctype: 'passed-over' });
+  const layers = new Map(
+    (await collectYielding(wmsCapabilitiesOf(root).layers)).map((layer) => [layer.name, layer]),
+  );
+  const found = names.flatMap((name) => layers.get(name) ?? []);
+  const same = (name: string) => name.toLowerCase() === dimension.toLowerCase();
+  const { values = '' } = found.flatMap(({ dimensions }) => dimensions).find(({ name }) => same(name)) ?? {};
+  if (values !== '') return [values];
+  const what = found.length === 0 ? 'no layer' : `no dimension ${dimension} of layer`;
+  throw new Error(`The capabilities have ${what} ${names.join(',')}.`);
 }
 
 function getAddressOf(operation: XmlElement): string | null {
