@@ -1,15 +1,11 @@
-import type { AuditLog } from '../access/audit-log.ts';
 import { openDeclarations } from '../catalog/open-declarations.ts';
 import { createTimeStore } from '../catalog/time-lists.ts';
-import type { AuditChange } from '../changes/feed-intake.ts';
 import { openAreaWatch } from '../changes/open-area-watch.ts';
-import { openChanges } from '../changes/open-changes.ts';
 import type { NodeRole } from '../cluster/node-registry.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openEditing } from './config-file.ts';
 import { CATALOG, followOthers, joinNodes } from './membership.ts';
-import { openFollowing } from './open-following.ts';
 import { openProcess } from './open-process.ts';
 import { openServices } from './open-services.ts';
 import { openWork } from './open-work.ts';
@@ -52,30 +48,4 @@ export async function openNode(
   const { readAreas: areas } = services;
   open.use(openAreaWatch({ ...node, areas, apply: work.applyChanges, announce: refreshAll }));
   return { ...node, ...work, ...(await openEditing({ ...node, ...work, announce })) };
-}
-
-/** What a node hears from outside: data changes, and map servers that layers follow. While it leads it reads both. */
-export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record' | 'recordWith'>) {
-  const { settings, declared, upstreams, open } = node;
-  const auditChange: AuditChange = ({ feed, ...entry }) => {
-    const name = `feed:${feed}`;
-    const ended = { phase: 'ended', action: 'change', outcome: 'done' } as const;
-    return audit.record({ ...ended, actor: name, account: name, target: name, ...entry });
-  };
-  const changes = open.use(
-    await openChanges({
-      ...node,
-      feeds: settings.changes,
-      withFeeds: () => declared.withFeeds(),
-      keepTimes: ({ layers: [layer], parameter, origin }, values) =>
-        node.times.setList(layer, parameter, origin, values),
-      apply: node.applyChanges,
-      audit: auditChange,
-      fetchDocument: async (url, validator, signal) => {
-        const response = await upstreams.get({ url, validator, signal, priority: 'task' });
-        return response.status === 304 ? null : response;
-      },
-    }),
-  );
-  return { changes, follow: await openFollowing(node, audit, auditChange) };
 }

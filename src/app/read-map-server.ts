@@ -5,6 +5,7 @@ import { readGeoServerDrawings } from '../import/geoserver-rest.ts';
 import { readCapabilities } from '../import/import-from.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
 import { matchesPattern } from '../lib/matches-pattern.ts';
+import { trimEndOf } from '../lib/scan-text.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { requestManners } from '../sources/request-manners.ts';
 import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
@@ -54,7 +55,7 @@ export function createMapServerReader({ upstreams, gridSets, privateAdvice }: Re
 }
 
 function baseOf(url: string): string {
-  return url.replace(/\/+$/, '');
+  return trimEndOf(url, /\//);
 }
 
 /** The service is named in the address, if it is not yet. */

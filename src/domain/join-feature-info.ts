@@ -3,11 +3,11 @@ import { isUtf8 } from 'node:buffer';
 
 const ROOT =
   /^(?:\s|<\?[^>]*\?>|<!--(?:[^-]|-(?!->))*-->|<!DOCTYPE[^>[]*>)*<([\w.:-]+)((?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)>/;
-const ATTRIBUTE = /([\w.:-]+)\s*=\s*("[^"]*"|'[^']*')/g;
-const BODY = /<body\b[^>]*>([\s\S]*?)<\/body\s*>/i;
-const BODY_END = /<\/body\s*>/i;
+const ATTRIBUTE = /\s+([\w.:-]+)\s*=\s*("[^"]*"|'[^']*')/gy;
+const BODY = /<body\b/i;
+const BODY_END = /<\/body\b/i;
 /** Of one document only. */
-const BOUNDED_BY = /<((?:[\w.-]+:)?boundedBy)>[\s\S]*?<\/\1>/;
+const BOUNDED_BY = /boundedBy>/;
 
 /** In the order of the documents; without one an empty document. One alone stays as it is. */
 export function joinFeatureInfo(mediaType: string, documents: readonly Buffer[]): Buffer {
@@ -29,10 +29,17 @@ function joinText(texts: readonly string[]): string {
 
 /** The bodies one after the other, in the first document. */
 function joinHtml([first = '<html><body></body></html>', ...others]: readonly string[]): string {
-  const bodies = others.map((text) => BODY.exec(text)?.[1] ?? text).join('\n');
+  const bodies = others.map(bodyOf).join('\n');
   if (bodies === '') return first;
   const end = first.search(BODY_END);
   return end < 0 ? `${first}\n${bodies}` : `${first.slice(0, end)}${bodies}${first.slice(end)}`;
+}
+
+/** The whole text, if it has none. */
+function bodyOf(text: string): string {
+  const begin = text.indexOf('>', text.search(BODY));
+  const end = text.search(BODY_END);
+  return text.search(BODY) < 0 || end < begin ? text : text.slice(begin + 1, end);
 }
 
 /** One collection of the features; a list of the documents when one of them is none. */
@@ -81,8 +88,16 @@ function joinXml(texts: readonly string[]): string {
   if (!isOne)
     return `${declaration}<FeatureInfo>${roots.map(({ whole }) => whole).join('\n')}</FeatureInfo>\n`;
   const written = [...attributes].map(([key, value]) => ` ${key}=${value}`).join('');
-  const content = roots.map((root) => root.content.replace(BOUNDED_BY, '')).join('');
+  const content = roots.map((root) => withoutBounds(root.content)).join('');
   return `${declaration}<${name}${written}>${content}</${name}>\n`;
+}
+
+function withoutBounds(content: string): string {
+  const at = content.search(BOUNDED_BY);
+  const begin = content.lastIndexOf('<', at);
+  const name = content.slice(begin + 1, content.indexOf('>', at) + 1);
+  const end = at < 0 ? -1 : content.indexOf(`</${name}`, at);
+  return end < 0 ? content : content.slice(0, begin) + content.slice(end + name.length + 2);
 }
 
 function rootOf(text: string) {

@@ -1,0 +1,60 @@
+import type { AuditLog } from '../access/audit-log.ts';
+import type { AuditChange } from '../changes/feed-intake.ts';
+import { openFollow } from '../changes/follow/open-follow.ts';
+import { openChanges } from '../changes/open-changes.ts';
+import type { Node } from './open-node.ts';
+import { createMapServerReader } from './read-map-server.ts';
+
+/** What a node hears from outside: data changes, and map servers that layers follow. While it leads it reads both. */
+export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record' | 'recordWith'>) {
+  const { settings, declared, upstreams, open } = node;
+  const auditChange: AuditChange = ({ feed, ...entry }) => {
+    const name = `feed:${feed}`;
+    const ended = { phase: 'ended', action: 'change', outcome: 'done' } as const;
+    return audit.record({ ...ended, actor: name, account: name, target: name, ...entry });
+  };
+  const changes = open.use(
+    await openChanges({
+      ...node,
+      feeds: settings.changes,
+      withFeeds: () => declared.withFeeds(),
+      keepTimes: ({ layers: [layer], parameter, origin }, values) =>
+        node.times.setList(layer, parameter, origin, values),
+      apply: node.applyChanges,
+      audit: auditChange,
+      fetchDocument: async (url, validator, signal) => {
+        const response = await upstreams.get({ url, validator, signal, priority: 'task' });
+        return response.status === 304 ? null : response;
+      },
+    }),
+  );
+  return { changes, follow: await openFollowing(node, audit, auditChange) };
+}
+
+/** Layers that follow map servers: while this node leads, it looks at them. */
+async function openFollowing(node: Node, audit: Pick<AuditLog, 'recordWith'>, auditMark: AuditChange) {
+  const { settings, catalog, upstreams, privateAdvice, open } = node;
+  return open.use(
+    await openFollow({
+      ...node,
+      follow: settings.follow,
+      isDeclared: (layer) => catalog.declaration(layer) !== null,
+      isGridSet: (name) => catalog.gridSets.find(name) !== null,
+      read: createMapServerReader({ upstreams, privateAdvice, gridSets: () => catalog.gridSets.gridSets }),
+      apply: node.applyChanges,
+      auditLayer(query, { id, follow, layer, ...change }) {
+        const name = `follow:${follow}`;
+        const ended = {
+          id,
+          phase: 'ended',
+          action: 'follow',
+          outcome: 'done',
+          administrative: true,
+        } as const;
+        const entry = { ...ended, actor: name, account: name, target: `layer:${layer}`, ...change };
+        return audit.recordWith(query, entry);
+      },
+      auditMark,
+    }),
+  );
+}
