@@ -206,9 +206,9 @@ export const MUTANTS = [
   },
   // access
   {
-    file: 'src/access/caller.ts',
-    line: "if (!pattern.includes('*')) return pattern === layer;",
-    fault: "if (!pattern.includes('*')) return layer.startsWith(pattern);",
+    file: 'src/lib/matches-pattern.ts',
+    line: "if (!pattern.includes('*')) return pattern === text;",
+    fault: "if (!pattern.includes('*')) return text.startsWith(pattern);",
     tests: ['src/access/accounts.test.ts', 'test/security/policy-matrix.test.ts'],
   },
   {

@@ -33,7 +33,9 @@ beforeAll(async () => {
   whenOver(() => geoserver.close());
   geoserver.layers.set('topp:states', { title: 'States', style: 'red', styles: [] });
   const follow = [{ name: '1', type: 'geoserver', url: geoserver.url, every: 86_400 }];
-  const config = JSON.stringify({ areas, changes, follow });
+  const parameters = [{ name: 'TIME', type: 'time', values: '2026-01-01,2026-01-02' }];
+  const layers = [{ name: 'world', source: { type: 'world' }, parameters }];
+  const config = JSON.stringify({ areas, changes, follow, layers });
   server = await openServer({ config, flags: { 'no-auth': 'true' } });
   await eventually('a pass', async () => {
     const { passes } = (await (await ask('GET', '/api/v1/follow/1/passes')).json()) as { passes: unknown[] };

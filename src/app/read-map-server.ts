@@ -2,7 +2,6 @@ import type { FollowSettings, LayerDocument, ServiceState } from '../changes/fol
 import { isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { readGeoServerDrawings } from '../import/geoserver-rest.ts';
-import { readCapabilities } from '../import/import-from.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
 import { matchesPattern } from '../lib/matches-pattern.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
@@ -26,6 +25,7 @@ export function createMapServerReader({ upstreams, gridSets, privateAdvice }: Re
     const { type, gridSets: chosen } = follow;
     const isGeoServer = type === 'geoserver';
     const { headers } = requestManners({ ...follow, headers: {} });
+    const { readCapabilities } = await import('../import/import-from.ts');
     const service = await readCapabilities(
       {
         address: isGeoServer

@@ -301,8 +301,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     }
     await records.record(inside, name, facets, null, by);
     const entry = await inside.put({ kind: 'layer', name, document, changedBy: by });
-    const shown = { before: before && reader.shown(before), document: reader.shown(document) };
-    await also(inside.query, shown);
+    await also(inside.query, { before: before && reader.shown(before), document: reader.shown(document) });
     return entry;
   }
 

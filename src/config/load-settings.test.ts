@@ -128,7 +128,6 @@ describe('problems', () => {
   it.each([
     ["{ name: TIME, type: time, values: '2026-01-01/now' }", /2026-01-01\/now must be a time such as/],
     ['{ name: TIME, type: time }', /parameters\[0\] needs one of values and from/],
-    ["{ name: TIME, type: time, values: '2026', from: capabilities }", /needs one of values and from/],
     ["{ name: TIME, type: time, values: '2026', every: 5 }", /every goes only with from/],
     ['{ name: TIME, type: time, from: { postgres: { url: x, query: y } } }', /must be a postgres:\/\/ URL/],
     ["{ name: TIME, type: time, values: '2026', seed: { latest: 6 } }", /seed.zoomStop is missing/],

@@ -15,6 +15,7 @@ import { describeOnMemoryObjects, losingStatements } from '../../test/fixtures/p
 import { createGate } from '../../test/fixtures/pipeline-harness.ts';
 import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
 import { type Command, commands, NAMES, PLACES, ZOOM } from '../../test/fixtures/removal-commands.ts';
+import { type Shown, shownIn } from '../../test/fixtures/shown-pictures.ts';
 import type { BoundLayer } from '../catalog/catalog.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { type Format, formatOf } from '../domain/format.ts';
@@ -22,12 +23,10 @@ import { createGridSet } from '../domain/grid-set.ts';
 import { createGridSubset } from '../domain/grid-subset.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import { systemClock } from '../lib/clock.ts';
-import { getOrCreate } from '../lib/get-or-create.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { metatileWith, resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
-import { decodeImage } from '../raster/decode-image.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
 import { openSegmentStore } from '../storage/segments/segment-store.ts';
@@ -351,13 +350,6 @@ function orLost(error: unknown): null {
   throw error;
 }
 
-/** Of the data, and of the layer itself. */
-interface Shown {
-  readonly declaration: number;
-  readonly version: number;
-  readonly drawnAt: number;
-}
-
 async function shownBy(
   pipeline: TilePipeline,
   bound: BoundLayer,
@@ -365,15 +357,7 @@ async function shownBy(
   signal?: AbortSignal,
 ): Promise<Shown> {
   const { bytes } = await pipeline.read(resolveTileSet(bound, NAMED), tile, signal);
-  return getOrCreate(pictures, bytes.toString('latin1'), () => shownIn(bytes));
-}
-
-/** By their bytes: histories show the same few again and again, and to decode one takes longer than to read it. */
-const pictures = new Map<string, Promise<Shown>>();
-
-async function shownIn(picture: Buffer): Promise<Shown> {
-  const { pixels } = await decodeImage(picture, { maxPixels: SIZE * SIZE });
-  return { declaration: pixels[0] ?? 0, version: pixels[1] ?? 0, drawnAt: pixels[2] ?? 0 };
+  return shownIn(bytes);
 }
 
 function obeysRemovals(where: string, losing: fc.Arbitrary<boolean>, numRuns: number): void {
