@@ -171,6 +171,7 @@ const FORMS: Readonly<Record<string, FormUnderTest>> = {
     fields: {
       Name: ['', ' '],
       Layers: PATTERNS,
+      Areas: ['nowhere', 'nowhere, '],
       Origins: ['example.org', 'https://example.org/', 'https://a.org, htps://b.org'],
       'Requests per second': ['0', '1e', '-1', '1.5'],
       'Requests per day': ['0', 'e', '1.5'],

@@ -65,7 +65,9 @@ const BLANK = { name: '', layers: '*', areas: '', origins: '', rate: '', day: ''
 function AddKey({ onAdd }: AddProps) {
   const { typed, change, clearAfter } = useAddFields(BLANK);
   const { text } = tied(typed, change);
+  const known = useApi('/api/v1/areas').data?.areas;
   const { name, layers, areas, origins, rate, day, expires } = typed;
+  const unknown = listOf(areas).filter((one) => known?.every((area) => area.name !== one));
   const draft = {
     name,
     layers: listOf(layers),
@@ -79,7 +81,12 @@ function AddKey({ onAdd }: AddProps) {
     <AddForm verb={WORDS.add} onSubmit={() => clearAfter(onAdd(draft))}>
       <Input label={TEXTS.name} required pattern=".*\S.*" autoComplete="off" {...text('name')} />
       <LayerPatterns {...text('layers')} />
-      <TextField label={WORDS.areas} help={WORDS.areasHelp} {...text('areas')} />
+      <TextField
+        label={WORDS.areas}
+        help={WORDS.areasHelp}
+        error={unknown.length === 0 ? null : fill(WORDS.unknownAreas, { names: unknown.join(', ') })}
+        {...text('areas')}
+      />
       <TextField
         label={WORDS.origins}
         help={WORDS.originsHelp}
