@@ -21,7 +21,7 @@ const CURRENT_FOR = 4000;
 const WAITED_FOR = CURRENT_FOR + 1000;
 /** Between polls without a notification: each takes as much processor time as some hundred hits. */
 const INTERVAL = 2000;
-/** A database that takes longer to return changes counts as unreachable. */
+/** A database that takes longer for one answer counts as unreachable. */
 const TIMEOUT_MS = 3000;
 /** A node that did not run for this long cannot tell a failing database from its own absence. */
 const STOPPED_MS = 2000;
@@ -76,9 +76,7 @@ export function createNodeChanges(options: NodeChangesOptions) {
   async function pollNow(): Promise<void> {
     const begun = moment(clock);
     try {
-      const late = new AbortController();
-      const giveUp = () => late.abort(new Error(`The database has not answered within ${TIMEOUT_MS} ms.`));
-      await ifLate(clock, TIMEOUT_MS, giveUp, () => orAborted(pollAll(begun), late.signal));
+      await pollAll(begun);
       away = false;
     } catch (error) {
       // A query that was under way during a stop fails for that reason alone.
@@ -90,12 +88,18 @@ export function createNodeChanges(options: NodeChangesOptions) {
   async function pollAll(begun: Moment): Promise<void> {
     const wasCalled = called;
     called = false;
-    const below = await completedChanges(database.query);
-    for (const refresh of refreshers) await refresh();
+    const below = await inTime(() => completedChanges(database.query));
+    for (const refresh of refreshers) await inTime(refresh);
     // First: other nodes wait only for queries that are recorded.
-    await registry.changesApplied(below);
+    await inTime(() => registry.changesApplied(below));
     lastPoll = begun;
-    if (wasCalled) await database.notify(APPLIED);
+    if (wasCalled) await inTime(() => database.notify(APPLIED));
+  }
+
+  function inTime<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    const late = new AbortController();
+    const giveUp = () => late.abort(new Error(`The database has not answered within ${TIMEOUT_MS} ms.`));
+    return ifLate(clock, TIMEOUT_MS, giveUp, () => orAborted(ask(), late.signal));
   }
 
   /** One query at a time. A caller that needs changes made since the running one began must ask again. */
