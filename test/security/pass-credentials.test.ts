@@ -137,7 +137,7 @@ describe('a layer with passCredentials', () => {
   it.each([
     [{ fullWMS: true }, 'does not go with fullWMS'],
     [{ onMiss: 'parent' }, 'does not go with onMiss'],
-    [{ source: { type: 'world' } }, 'needs a source of type wms, wmts, xyz or arcgis'],
+    [{ source: { type: 'world' } }, 'needs a source of type wms, wmts, xyz, arcgis or ogcapi-tiles'],
     [
       { source: { type: 'xyz', url: 'http://a.org/{z}/{x}/{y}.png', username: 'a', password: 'b' } },
       'credentials of the source',
