@@ -113,6 +113,7 @@ const FARTHEST = 2 * Math.PI * EARTH_RADIUS;
 
 /** Far away a projection has places that mean others. */
 function isFaithful(projection: Projection, place: Point, latitude: number): boolean {
+  if (isCylindrical(projection)) return true;
   if (Math.max(Math.abs(place[0]), Math.abs(place[1])) > FARTHEST) return false;
   const back = projection.toLonLat(...place);
   return back !== null && Math.abs(back[1] - latitude) < 1e-3;

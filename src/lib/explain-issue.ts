@@ -78,7 +78,9 @@ function* explainAll(issues: readonly Issue[], context: Context, base: ValuePath
 
 function explainKey(key: string, context: Context, path: ValuePath): Explanation {
   const allowed = context.keysAt(path);
-  const section = allowed.find((name) => context.keysAt([...path, name]).includes(key));
+  const sections = allowed.filter((name) => context.keysAt([...path, name]).includes(key));
+  const written = Object(valueAt(context.tree, path)) as object;
+  const section = sections.find((name) => name in written) ?? sections[0];
   const meant = section ? `${section}.${key}` : closestName(key, allowed);
   const known = allowed.length > 0 ? `known here: ${allowed.join(', ')}` : 'there are none here';
   const hint = meant ? `did you mean ${meant}?` : known;
