@@ -83,18 +83,18 @@ export function createTimeSeeder({ catalog, layers, store, tasks, clock, log }: 
     const before = seedings.get(id);
     const current = new Map<string, Seeding>();
     seedings.set(id, current);
+    const until = times.seededUntil();
     let seeded: number | null = null;
     let isWaiting = false;
     for (const { at, text } of times.coming()) {
       const known = before?.get(text);
       const seeding = known?.tasks ? known : await start(draftsOf(layer, name, text, seed), layer.name);
       current.set(text, known ? { ...seeding, since: known.since } : seeding);
-      // In their order: none is listed before one that comes earlier.
-      isWaiting ||= !(await isOver(current.get(text) ?? seeding));
+      // In their order: none is listed before one that comes earlier. The first ones of a layer are listed meanwhile.
+      isWaiting ||= until === null ? !seeding.tasks : !(await isOver(current.get(text) ?? seeding));
       if (!isWaiting) seeded = at;
     }
     const last = times.last()?.at ?? null;
-    const until = times.seededUntil();
     // A list that has gone back goes on from there.
     if (seeded === null && last !== null && until !== null && until > last) seeded = last;
     if (seeded !== null) await store.setSeeded(layer.name, name, seeded);
