@@ -86,6 +86,18 @@ it('new times are seeded in their order, each once, and listed when they are', a
   expect(await weather.fixture.service.list({ limit: 10 })).toHaveLength(4);
 });
 
+it('the first times of a layer are listed while they are seeded, and later ones wait', async () => {
+  const weather = await openWeather();
+  weather.fixture.harness.source.answer = ({ signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  const look = createTimeSeeder(weather.options);
+  await look();
+  weather.publish('2026-01-01', '2026-01-02');
+  await look();
+  expect(weather.times?.summary()).toMatchObject({ last: '2026-01-01', count: 1 });
+  expect(await weather.fixture.service.list({ limit: 10 })).toHaveLength(2);
+});
+
 it('a seeder that dies before it records its tasks, or after that, loses none and makes none twice', async () => {
   const weather = await openWeather();
   weather.publish('2026-01-01', '2026-01-02');
