@@ -10,7 +10,7 @@ const SMALLEST = 4;
 /** In pixels of the picture or of the tiles, whichever are smaller. */
 const TOLERANCE = 0.05;
 /** A pixel is made of at most so many samples along a side. */
-const MAX_SAMPLES = 16;
+const MAX_SAMPLES = 4;
 
 /** Pixels from the top left of a picture. */
 interface PixelBox {

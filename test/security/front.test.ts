@@ -22,7 +22,7 @@ import { randomConversation } from './smuggling.ts';
 
 const CONVERSATIONS = inLength(10_000, 1_000_000);
 /** Of so many conversations one is held again, with bytes that come early. */
-const EARLY_OF = inLength(3, 1);
+const EARLY_OF = inLength(10, 1);
 const AT_ONCE = 32;
 /** More than any answer here takes from the last byte of its request. */
 const QUIET_TURNS = 8;
