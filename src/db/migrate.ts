@@ -31,7 +31,7 @@ export async function migrate(
     // The library's error for a migration in the database that this version does not have.
     if (error instanceof Error && error.message.startsWith('corrupted migrations'))
       throw ofAnotherVersion(await executedFirst(db));
-    if (!isBusy(error) || clock.monotonic() > deadline) throw error;
+    if (!(isBusy(error) || isOvertaken(error)) || clock.monotonic() > deadline) throw error;
     await clock.sleep(PAUSE);
   }
 }
@@ -55,6 +55,11 @@ function ofAnotherVersion(first: string): DatabaseError {
   const message =
     'The database has been changed by a later version. Start that version, or restore a backup made before it.';
   return new DatabaseError('database-ahead', message);
+}
+
+/** PostgreSQL: another node has dropped a table while the library listed all, which it does before it takes the lock. */
+function isOvertaken(error: unknown): boolean {
+  return errorCode(error) === '42P01';
 }
 
 /** SQLite: another process is writing. */
