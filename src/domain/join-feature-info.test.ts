@@ -50,6 +50,12 @@ it('feature info of several layers in text is one after the other, and of one la
   expect(join('text/plain', 'one')).toBe('one');
 });
 
+it('feature info of several layers is refused when it is too long to be joined in one turn', () => {
+  const long = 'a'.repeat(600_000);
+  expect(() => join('text/plain', long, long)).toThrow('more than 1 MiB');
+  expect(join('text/plain', long)).toHaveLength(600_000);
+});
+
 it('feature info of no layer is an empty document', () => {
   expect(JSON.parse(join('application/json'))).toEqual({ type: 'FeatureCollection', features: [] });
   expect(join('text/plain')).toBe('');

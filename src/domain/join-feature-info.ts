@@ -1,5 +1,6 @@
 /** Feature information of several layers as one document. */
 import { isUtf8 } from 'node:buffer';
+import { TilewardenError } from './errors.ts';
 
 const ROOT =
   /^(?:\s|<\?[^>]*\?>|<!--(?:[^-]|-(?!->))*-->|<!DOCTYPE[^>[]*>)*<([\w.:-]+)((?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)>/;
@@ -9,10 +10,18 @@ const BODY_END = /<\/body\b/i;
 /** Of one document only. */
 const BOUNDED_BY = /boundedBy>/;
 
+/** Bytes of all documents: they are joined in one turn of the event loop. */
+export const MAX_JOINED = 2 ** 20;
+
 /** In the order of the documents; without one an empty document. One alone stays as it is. */
 export function joinFeatureInfo(mediaType: string, documents: readonly Buffer[]): Buffer {
   const [only, ...others] = documents;
   if (only && others.length === 0) return only;
+  if (documents.reduce((sum, { length }) => sum + length, 0) > MAX_JOINED)
+    throw new TilewardenError(
+      'source-bad-answer',
+      'The feature information of these layers has more than 1 MiB; request fewer layers or features.',
+    );
   const texts = documents.map((bytes) => bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'));
   return Buffer.from(joinerOf(mediaType)(texts));
 }

@@ -13,6 +13,7 @@ import { tileRequestIn } from '../../src/cli/access-log.ts';
 import { createDocumentReader } from '../../src/config/document-reader.ts';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { readInstant, readPeriod } from '../../src/domain/iso-time.ts';
+import { joinFeatureInfo, MAX_JOINED } from '../../src/domain/join-feature-info.ts';
 import { createParameterFilter, selectParameters } from '../../src/domain/parameter-filter.ts';
 import { readTimeValues } from '../../src/domain/time-values.ts';
 import { readDocument } from '../../src/geowebcache/read-document.ts';
@@ -201,6 +202,14 @@ export function createScanners(): readonly Scanner[] {
     text('users of GeoWebCache', 64 * KIB, (users) => importUsers(users, new ImportReport())),
     text('a coverage of MapProxy', 64 * KIB, (wkt) =>
       readCoverage({ datasource: 'a', srs: 'EPSG:4326' }, () => wkt),
+    ),
+    ...['text/xml', 'text/html', 'application/json'].map((type) =>
+      bytes(
+        `feature information as ${type}`,
+        MAX_JOINED / 2,
+        (info) => joinFeatureInfo(type, [info, info]),
+        FEEDS,
+      ),
     ),
     bytes('a GeoRSS feed', DOCUMENT, (feed) => readGeoRss(feed, 4326), FEEDS),
     bytes('capabilities for a layer', DOCUMENT, (xml) => readWmtsLayer(xml, 'a'), CAPABILITIES),
