@@ -77,6 +77,19 @@ it('a data folder of GeoServer is read with its catalog', async () => {
   expect(parseYamlFile('imported.yaml', yaml).value).toMatchObject({ layers: [{ name: 'topp:roads' }] });
 });
 
+function createTerminal() {
+  const written = { yaml: '', errors: '' };
+  return {
+    written,
+    out(text: string) {
+      written.yaml += text;
+    },
+    err(text: string) {
+      written.errors += text;
+    },
+  };
+}
+
 it('a mapproxy.yaml is merged over the files that it names as base', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-import-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -87,21 +100,13 @@ it('a mapproxy.yaml is merged over the files that it names as base', async () =>
     `${layers}\nbase: base.yaml\ncaches: { cache: { meta_size: [2, 2] } }\n`,
   );
   writeFileSync(join(folder, 'round.yaml'), 'base: [round.yaml]\nlayers: []\n');
-  let [yaml, errors] = ['', ''];
-  const terminal = {
-    out: (text: string) => {
-      yaml += text;
-    },
-    err: (text: string) => {
-      errors += text;
-    },
-  };
+  const terminal = createTerminal();
   await runCli(['import', join(folder, 'mapproxy.yaml')], [importCommand], terminal);
-  expect(parseYamlFile('imported.yaml', yaml).value).toMatchObject({
+  expect(parseYamlFile('imported.yaml', terminal.written.yaml).value).toMatchObject({
     layers: [{ name: 'a', metatile: [2, 2], source: { layers: 'a' } }],
   });
   await runCli(['import', join(folder, 'round.yaml')], [importCommand], terminal);
-  expect(errors).toContain('name each other');
+  expect(terminal.written.errors).toContain('name each other');
 });
 
 it('groups of MapProxy are imported with all of their layers, or not at all', async () => {
@@ -119,23 +124,15 @@ layers:
   - { name: broken, title: Broken, layers: [{ name: gone, title: Gone, sources: [none] }] }`;
   writeFileSync(join(folder, 'mapproxy.yaml'), [layers, ...rest].join('\n'));
   writeFileSync(join(folder, 'seed.yaml'), 'seeds: { nightly: { caches: [cache] } }');
-  let [yaml, errors] = ['', ''];
-  const terminal = {
-    out: (text: string) => {
-      yaml += text;
-    },
-    err: (text: string) => {
-      errors += text;
-    },
-  };
+  const terminal = createTerminal();
   await runCli(['import', folder], [importCommand], terminal);
   const schedules = [expect.objectContaining({ name: 'nightly', enabled: false })];
-  expect(settingsSchema.parse(parseYamlFile('imported.yaml', yaml).value)).toMatchObject({
+  expect(settingsSchema.parse(parseYamlFile('imported.yaml', terminal.written.yaml).value)).toMatchObject({
     layers: ['a', 'b', 'c'].map((name) => ({ name, schedules })),
     groups: [
       { name: 'all', title: 'All', layers: ['a', 'b', 'lower'] },
       { name: 'lower', layers: ['c'] },
     ],
   });
-  expect(errors).toContain('group broken (entirely): its layer gone was not imported');
+  expect(terminal.written.errors).toContain('group broken (entirely): its layer gone was not imported');
 });
