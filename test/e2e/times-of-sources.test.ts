@@ -1,6 +1,11 @@
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { openMockWeather } from '../fixtures/mock-weather.ts';
+import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { openServer } from './server-in-process.ts';
 
 const layerOf = (url: string, parameter: string, more = '') => `
@@ -109,6 +114,44 @@ it('the last known times stay while their source fails, or lists nothing, and af
   expect(await timesOf(second)).toMatchObject({ count: 2, default: '2026-01-02' });
   expect((await tile(second, '')).status).toBe(200);
   await second.stop();
+});
+
+it('times follow a query of PostgreSQL, in any type that is a time, and stay while it fails', async () => {
+  const weather = await openMockWeather();
+  const location = await createPostgresDatabase();
+  const database = await openDatabase({
+    location,
+    clock: systemClock,
+    log: silentLogger,
+    migrations: null,
+  });
+  await sql`create table runs (at timestamptz)`.execute(database.change);
+  const publish = (at: string) => sql`insert into runs values (${at})`.execute(database.change);
+  await publish('2026-01-01T06:00:00+02:00');
+  const from = `from: { postgres: { url: '${location}', query: 'select at from runs order by at;' } }, every: 1`;
+  const server = await openServer({ config: layerOf(weather.url, from) });
+  await eventually(
+    'the time is listed',
+    () => timesOf(server),
+    ({ last }) => last === '2026-01-01T04:00:00Z',
+  );
+  await publish('2026-01-01T12:30:00Z');
+  await eventually(
+    'the next time is listed',
+    () => timesOf(server),
+    ({ last }) => last === '2026-01-01T12:30:00Z',
+  );
+  expect((await tile(server, 'TIME=2026-01-01T12:30:00Z')).status).toBe(200);
+  await sql`drop table runs`.execute(database.change);
+  await database.close();
+  const failing = await eventually(
+    'the feed is failing',
+    () => feedOf(server),
+    (feed) => feed?.state === 'failing',
+  );
+  expect(failing?.lastError).toContain('runs');
+  expect(failing?.lastError).not.toContain('postgres://');
+  expect(await timesOf(server)).toMatchObject({ count: 2 });
 });
 
 it('a layer that gets another source does not show the times of the former one', async () => {
