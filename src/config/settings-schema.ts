@@ -5,7 +5,7 @@ import { COMPATIBLE_PROGRAMS } from '../domain/compatible-programs.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
 import { CONTACT_FIELDS, type ContactField } from '../domain/service-description.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
-import { scheduleBody } from '../http/api/schedule-document.ts';
+import { scheduleBody } from '../http/api/schedules.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
 import { SOURCE_DRIVERS, type SourceSchemas } from '../sources/drivers.ts';
