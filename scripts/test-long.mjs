@@ -9,7 +9,7 @@ import { runCommand, say } from './steps.mjs';
 /** Minutes on two processors with nothing else to do: estimates, but for node-chaos. */
 const PARTS = [
   ['test/faults/kill-loop.test.ts', 8, 'a hundred kills of servers and workers while they seed'],
-  ['test/faults/ledger-loop.test.ts', 15, 'five hundred kills of a process that writes and evicts'],
+  ['test/faults/ledger-loop.test.ts', 30, 'a thousand kills of a process that writes and evicts'],
   [
     'test/faults/node-chaos.test.ts',
     65,
@@ -36,7 +36,7 @@ const PARTS = [
   ['src/pipeline/warp-error.test.ts', 10, 'ten thousand random maps in twenty other CRS'],
   ['src/pipeline/races.test.ts', 1, 'two thousand random races of readers and truncations'],
   ['src/storage/', 4, 'random histories of every store, and of processes that write to the same bundles'],
-  ['src/geowebcache/read-json.test.ts', 1, 'twenty thousand random documents'],
+  ['src/geowebcache/read-document.test.ts', 1, 'twenty thousand random documents'],
 ];
 
 endWithNpm();

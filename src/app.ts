@@ -10,7 +10,7 @@ import { openServerFigures } from './cluster/figures.ts';
 import { readVersion } from './config/environment.ts';
 import type { LoadedSettings } from './config/load-settings.ts';
 import { nodeName, taskSettings } from './config/node-settings.ts';
-import type { Settings } from './config/settings.ts';
+import type { Settings } from './config/settings-schema.ts';
 import { mergeUpstreams } from './domain/upstream-status.ts';
 import { openAccessLog } from './http/access-log.ts';
 import type { ImportDeps } from './http/api/route-deps.ts';
@@ -75,7 +75,7 @@ export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
     const server = open.use(await openHttpServer(deps, settings.server));
     configFile.withCertificate(() => server.reload());
     const { url, port } = server.address;
-    await registry.listening(nodeName(settings, port), url);
+    await registry.listening(nodeName(settings, port, node.several), url);
     return { url, initialPassword, applySettings: configFile.applySettings };
   });
 }

@@ -7,7 +7,7 @@ import { type NodeRole, openNodeRegistry } from '../cluster/node-registry.ts';
 import type { Leadership } from '../cluster/terms.ts';
 import { readVersion } from '../config/environment.ts';
 import { isShared, nodeName, sharesStores } from '../config/node-settings.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import { leadAlone } from '../db/database.ts';
 import { MISSED } from '../db/process-feed.ts';
 import { misconfigured } from '../domain/errors.ts';
@@ -34,7 +34,7 @@ export async function joinNodes(parts: ProcessParts, roles: readonly NodeRole[])
   // Of several processes their parent holds it.
   if (settings.database !== null && !several)
     open.use(await lockDatabase(settings, settings.database, tools));
-  const self = { name: nodeName(settings, settings.server.port), roles, version: readVersion() };
+  const self = { name: nodeName(settings, settings.server.port, several), roles, version: readVersion() };
   const registry = open.use(await openNodeRegistry({ database, self, ...tools }));
   let leading = settings.database === null && !several;
   const { lead } = await openLead(parts, (leads) => {

@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { type App, openApp } from '../app.ts';
 import { type LoadedSettings, withoutRestart } from '../config/load-settings.ts';
 import { processCount, urlOf } from '../config/node-settings.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { probeAddress, readTlsFiles } from '../http/server.ts';
 import { messageKind, type ProcessPort } from '../lib/channel.ts';
@@ -36,7 +36,7 @@ export async function openServer(settings: Settings, env: ServerOptions): Promis
   const count = processCount(settings);
   const { processes } = settings.server;
   if (typeof processes === 'number' && count < processes) {
-    const text = `server.processes is not used with stores of type ${typesOf('shared', 'memory')}: one process answers`;
+    const text = `server.processes is not used with stores of type ${typesOf('memory')}: one process answers`;
     env.log.warn({ processes }, text);
   }
   // Before anything is created: a start that is refused leaves no data folder behind.
