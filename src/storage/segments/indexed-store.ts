@@ -8,14 +8,15 @@ import { type IndexedTile, PACK_SIZE, packOf, slotOf } from '../index/directory.
 import { isBusy, patiently, storeFailure } from '../index/index-failure.ts';
 import type { IndexFile } from '../index/index-file.ts';
 import { FIRST_PACK, type IndexReader, type PackCursor, ShownPacks } from '../index/index-reader.ts';
-import { entriesIn, readOpenMarks, shownBy } from '../index/mark-rows.ts';
-import { type PageSlice, readPages } from '../index/page-rows.ts';
+import { entriesIn, shownBy } from '../index/mark-rows.ts';
+import { openMarks, SQLITE_MARKS } from '../index/marks.ts';
+import { eachSlice, readPages, readUsage, SQLITE_PAGES } from '../index/pages.ts';
+import { prepareScripts } from '../index/script.ts';
 import { packTiles } from '../pack-tiles.ts';
 import {
   type EvictionOrder,
   NO_CHANGE,
   type PageFilter,
-  type PageUsage,
   type Store,
   type StoreChange,
   type StoredTile,
@@ -42,6 +43,7 @@ const PACKS_IN_A_TURN = 16;
 export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close'> {
   const { db, reader, readBytes, run, start, clock, log } = parts;
   const packs = new ShownPacks(reader);
+  const runScript = prepareScripts(db);
   const read = <T>(work: () => T): Promise<T> => patiently(work, clock);
 
   /** Null: the index names none, or a mark hides it. */
@@ -81,16 +83,6 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
       });
       return { tiles, next };
     })();
-
-  async function* pagesOf(filter: PageFilter | EvictionOrder): AsyncGenerator<readonly PageUsage[]> {
-    for (let slice: PageSlice = { pages: [], next: null }; ; ) {
-      const { next }: PageSlice = slice;
-      slice = await read(() => readPages(db, filter, next));
-      if (slice.pages.length > 0) yield slice.pages;
-      if (!slice.next) return;
-      await nextTurn();
-    }
-  }
 
   return {
     isLocal: true,
@@ -142,9 +134,11 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
     marks: ((of: string | number = 0, place?: TilePlace) =>
       typeof of === 'string'
         ? read(() => reader.generation(of, place))
-        : read(() => readOpenMarks(db, of))) as Store['marks'],
+        : read(() => runScript(openMarks(SQLITE_MARKS, of)))) as Store['marks'],
     usage: ((of?: string | PageFilter | EvictionOrder) =>
-      typeof of === 'object' ? pagesOf(of) : read(() => reader.usage(of))) as Store['usage'],
+      typeof of === 'object'
+        ? eachSlice((after) => read(() => runScript(readPages(SQLITE_PAGES, of, after))))
+        : read(() => runScript(readUsage(SQLITE_PAGES, of)))) as Store['usage'],
   };
 }
 
