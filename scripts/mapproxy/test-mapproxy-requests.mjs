@@ -1,5 +1,5 @@
 /**
- * npm run test:mapproxy -- CHECKOUT [--misses] [--recorded FOLDER]: the requests of MapProxy's own system tests, asked of a server
+ * npm run test:mapproxy-requests -- CHECKOUT [--misses] [--recorded FOLDER]: the requests of MapProxy's own system tests, asked of a server
  * with the imported configurations, at MapProxy's addresses. Counts those with MapProxy's class of status and,
  * unless that is an error, its type. Needs Debian's mapproxy,
  * python3-pytest, python3-webtest and python3-shapely. `--recorded`: keeps MapProxy's answers there, and uses those of an earlier run.
