@@ -30,7 +30,7 @@ import { QuotaGate } from '../quota/quota-gate.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { withOldCaches } from '../sources/adopted/old-caches.ts';
-import { createHostRules } from '../sources/upstream/host-rules.ts';
+import { createHostRules } from '../sources/upstream/address-guard.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { openStores, takeStoreRequests } from '../storage/open-stores.ts';

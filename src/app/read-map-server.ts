@@ -6,7 +6,7 @@ import { hideCredentials } from '../lib/hide-secrets.ts';
 import { matchesPattern } from '../lib/matches-pattern.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { requestManners } from '../sources/request-manners.ts';
+import { requestManners } from '../sources/http-options.ts';
 import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
 
 interface ReaderOptions {

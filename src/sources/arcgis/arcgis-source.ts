@@ -1,17 +1,19 @@
 import { z } from 'zod';
 import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { flag, text } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
-import { onBehalfOf, plainNumber, requestManners, withQuery } from '../request-manners.ts';
+import {
+  CONNECTION_OPTIONS,
+  httpAddress,
+  httpOptions,
+  onBehalfOf,
+  plainNumber,
+  requestManners,
+  withQuery,
+} from '../http-options.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoRequest, InfoResponse, SourceRequest, TileSource } from '../tile-source.ts';
-import {
-  checkMediaType,
-  pictureRequest,
-  serverResponse,
-  withoutSecrets,
-} from '../upstream/server-response.ts';
+import { checkMediaType, pictureRequest, serverResponse, withoutSecrets } from '../upstream/read-response.ts';
 
 const SERVICE = /\/(MapServer|ImageServer)\/?$/;
 

@@ -11,8 +11,7 @@ import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoRequest, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import { clipped, type DrawnPicture, type DrawPicture, pictureOf, rgbOf } from '../within/within-area.ts';
-import { drawOver, withoutColour } from './blend.ts';
-import { drawLayer } from './draw-layer.ts';
+import { drawLayer, drawOver, withoutColour } from './draw-layer.ts';
 
 const MAX_PARTS = 32;
 const MAX_ZOOM = 30;

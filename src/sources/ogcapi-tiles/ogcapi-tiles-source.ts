@@ -7,18 +7,12 @@ import { someOf } from '../../lib/closest-name.ts';
 import { orAborted } from '../../lib/deferred.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { text } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
+import { CONNECTION_OPTIONS, httpAddress, httpOptions, onBehalfOf, requestManners } from '../http-options.ts';
 import { keepDescription } from '../kept-description.ts';
-import { onBehalfOf, requestManners } from '../request-manners.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import {
-  checkMediaType,
-  pictureRequest,
-  serverResponse,
-  withoutSecrets,
-} from '../upstream/server-response.ts';
+import { checkMediaType, pictureRequest, serverResponse, withoutSecrets } from '../upstream/read-response.ts';
 import { type MatrixSetLink, matchTile, srsOfCrs } from '../wmts-capabilities.ts';
 import {
   limitsOf,

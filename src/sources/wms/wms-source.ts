@@ -1,17 +1,11 @@
 import { isTilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import { CONNECTION_OPTIONS } from '../http-options.ts';
-import { onBehalfOf, requestManners } from '../request-manners.ts';
+import { CONNECTION_OPTIONS, onBehalfOf, requestManners } from '../http-options.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoResponse, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import {
-  checkMediaType,
-  pictureRequest,
-  serverResponse,
-  withoutSecrets,
-} from '../upstream/server-response.ts';
+import { checkMediaType, pictureRequest, serverResponse, withoutSecrets } from '../upstream/read-response.ts';
 import { readWmsDimension } from '../wms-capabilities.ts';
 import {
   capabilitiesUrl,
@@ -20,8 +14,9 @@ import {
   mapRequest,
   mapRequestUrl,
   requestFormat,
+  type WmsSourceOptions,
+  wmsSourceOptions,
 } from './map-request.ts';
-import { type WmsSourceOptions, wmsSourceOptions } from './wms-source-options.ts';
 
 /** Requests whole metatiles from a WMS. With several URLs, the one that responded last is tried first. */
 export function openWmsSource(

@@ -3,18 +3,19 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { someOf } from '../../lib/closest-name.ts';
 import { orAborted } from '../../lib/deferred.ts';
 import { text } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
+import {
+  CONNECTION_OPTIONS,
+  httpAddress,
+  httpOptions,
+  onBehalfOf,
+  requestManners,
+  withQuery,
+} from '../http-options.ts';
 import { keepDescription } from '../kept-description.ts';
-import { onBehalfOf, requestManners, withQuery } from '../request-manners.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import {
-  checkMediaType,
-  pictureRequest,
-  serverResponse,
-  withoutSecrets,
-} from '../upstream/server-response.ts';
+import { checkMediaType, pictureRequest, serverResponse, withoutSecrets } from '../upstream/read-response.ts';
 import {
   matchTile,
   readWmtsDimension,

@@ -5,18 +5,12 @@ import { type GridSet, levelOf } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { text, whole } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, httpOptions } from '../http-options.ts';
-import { onBehalfOf, requestManners } from '../request-manners.ts';
+import { CONNECTION_OPTIONS, httpOptions, onBehalfOf, requestManners } from '../http-options.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import { byQuadkey, inHexadecimal, inThousands } from '../tile-paths.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import {
-  checkMediaType,
-  pictureRequest,
-  serverResponse,
-  withoutSecrets,
-} from '../upstream/server-response.ts';
+import { checkMediaType, pictureRequest, serverResponse, withoutSecrets } from '../upstream/read-response.ts';
 
 const TILE_PLACEHOLDERS: ReadonlySet<string> = new Set([
   ...['z', 'x', 'y', '-y', 'quadkey', 's'],
