@@ -206,7 +206,7 @@ export const MUTANTS = [
   },
   // access
   {
-    file: 'src/lib/matches-pattern.ts',
+    file: 'src/lib/scan-text.ts',
     line: "if (!pattern.includes('*')) return pattern === text;",
     fault: "if (!pattern.includes('*')) return text.startsWith(pattern);",
     tests: ['src/access/accounts.test.ts', 'test/security/policy-matrix.test.ts'],

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { cutLines } from '../lib/cut-lines.ts';
+import { cutLines } from '../lib/scan-text.ts';
 import { misuse } from './command.ts';
 
 /** Longer addresses are not tiles. */

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { createLayerSchema, extentSchema, nameSchema } from '../catalog/layer-declaration.ts';
 import { changeFeedOptions } from '../changes/change-options.ts';
-import { COMPATIBLE_PROGRAMS } from '../domain/compatible-programs.ts';
 import { MAX_LEVELS } from '../domain/grid-set.ts';
-import { CONTACT_FIELDS, type ContactField } from '../domain/service-description.ts';
+import { COMPATIBLE_PROGRAMS, CONTACT_FIELDS, type ContactField } from '../domain/service-description.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
 import { scheduleBody } from '../http/api/schedule-document.ts';
 import { trimEndOf } from '../lib/scan-text.ts';

@@ -1,6 +1,6 @@
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
-import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
-import type { LayerGroups } from '../domain/layer-group.ts';
+import type { GridSetRegistry } from '../domain/grid-set.ts';
+import type { LayerGroups } from '../domain/layer.ts';
 import type { NamedArea } from '../domain/named-area.ts';
 import type { ServiceDescription } from '../domain/service-description.ts';
 import type { SourceSettings } from '../sources/drivers.ts';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { SourceRequest } from './tile-source.ts';
 
 /** The connection is ours: these headers would change the target of a request or the framing of a response. */
 const OWN_HEADERS = new Set([
@@ -60,14 +59,6 @@ export function withQuery(base: string, values: Iterable<readonly [name: string,
 export function requestManners(options: HttpOptions) {
   const { timeoutSeconds } = options;
   return { headers: headersOf(options), timeoutMs: timeoutSeconds && timeoutSeconds * 1000 };
-}
-
-/** The same with the caller's credentials, where the layer passes them on. */
-export function onBehalfOf(
-  { authorization = null }: Pick<SourceRequest, 'authorization'>,
-  manners: ReturnType<typeof requestManners>,
-): typeof manners {
-  return authorization === null ? manners : { ...manners, headers: { ...manners.headers, authorization } };
 }
 
 function headersOf({ username, password, headers }: HttpOptions): Readonly<Record<string, string>> {

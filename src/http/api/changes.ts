@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
-import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change.ts';
+import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change-options.ts';
 import { readChange } from '../../changes/feeds/read-change.ts';
-import { isSigned } from '../../changes/feeds/webhook-signature.ts';
+import { isSigned } from '../../changes/feeds/webhook-feed.ts';
 import { shortened } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { mayView, requireLayerScope } from '../auth/layer-visibility.ts';

@@ -1,8 +1,8 @@
 import { type BoundLayer, boundLayer, type Catalog } from '../../catalog/catalog.ts';
 import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
 import { type Format, formatOfExtension } from '../../domain/format.ts';
+import { RETINA_SUFFIX } from '../../domain/grid-subset.ts';
 import { gridSubsetOf, type Layer } from '../../domain/layer.ts';
-import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { isSourceFailure } from '../../domain/errors.ts';
 import { formatOf } from '../../domain/format.ts';
-import type { GridSet } from '../../domain/grid-set.ts';
+import { type GridSet, isWithinScales, type Scales, scaleAt } from '../../domain/grid-set.ts';
 import { joinFeatureInfo } from '../../domain/join-feature-info.ts';
-import { isWithinScales, type Scales, scaleAt } from '../../domain/scales.ts';
 import { text, whole } from '../../lib/schemas.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { createPace } from '../../lib/yielding.ts';

@@ -1,6 +1,6 @@
 import { type BoundLayer, boundLayer } from '../../../catalog/catalog.ts';
 import { shortened } from '../../../domain/errors.ts';
-import { membersOf } from '../../../domain/layer-group.ts';
+import { membersOf } from '../../../domain/layer.ts';
 import { isOpenTo, requireVisible, visibleLayers } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
 import type { Kvp } from '../kvp.ts';
