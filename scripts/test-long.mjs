@@ -9,7 +9,7 @@ import { runCommand, say } from './steps.mjs';
 /** Minutes on two processors with nothing else to do: estimates, but for node-chaos. */
 const PARTS = [
   ['test/faults/kill-loop.test.ts', 8, 'a hundred kills of servers and workers while they seed'],
-  ['test/faults/ledger-loop.test.ts', 15, 'five hundred kills of a process that writes and evicts'],
+  ['test/faults/ledger-loop.test.ts', 30, 'a thousand kills of a process that writes and evicts'],
   [
     'test/faults/node-chaos.test.ts',
     65,

@@ -75,7 +75,7 @@ export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
     const server = open.use(await openHttpServer(deps, settings.server));
     configFile.withCertificate(() => server.reload());
     const { url, port } = server.address;
-    await registry.listening(nodeName(settings, port), url);
+    await registry.listening(nodeName(settings, port, node.several), url);
     return { url, initialPassword, applySettings: configFile.applySettings };
   });
 }

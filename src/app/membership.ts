@@ -34,7 +34,7 @@ export async function joinNodes(parts: ProcessParts, roles: readonly NodeRole[])
   // Of several processes their parent holds it.
   if (settings.database !== null && !several)
     open.use(await lockDatabase(settings, settings.database, tools));
-  const self = { name: nodeName(settings, settings.server.port), roles, version: readVersion() };
+  const self = { name: nodeName(settings, settings.server.port, several), roles, version: readVersion() };
   const registry = open.use(await openNodeRegistry({ database, self, ...tools }));
   let leading = settings.database === null && !several;
   const { lead } = await openLead(parts, (leads) => {

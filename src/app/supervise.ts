@@ -36,7 +36,7 @@ export async function openServer(settings: Settings, env: ServerOptions): Promis
   const count = processCount(settings);
   const { processes } = settings.server;
   if (typeof processes === 'number' && count < processes) {
-    const text = `server.processes is not used with stores of type ${typesOf('shared', 'memory')}: one process answers`;
+    const text = `server.processes is not used with stores of type ${typesOf('memory')}: one process answers`;
     env.log.warn({ processes }, text);
   }
   // Before anything is created: a start that is refused leaves no data folder behind.

@@ -22,8 +22,14 @@ export function sharesStores({ stores }: Pick<Settings, 'stores'>): boolean {
   return Object.values(stores).every((store) => driverOf(store).place === 'shared');
 }
 
-export function nodeName({ node }: Pick<Settings, 'node'>, port: number): string {
-  return node ?? `${hostname()}:${port}`;
+/** `several`: other processes of the server are nodes on its database too. */
+export function nodeName(
+  { node, database }: Pick<Settings, 'node' | 'database'>,
+  port: number,
+  several: boolean,
+): string {
+  const name = node ?? `${hostname()}:${port}`;
+  return several && database !== null ? `${name} (${process.pid})` : name;
 }
 
 /** Another node on this machine may have the port. */
@@ -44,9 +50,9 @@ export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
 /** `auto`: more processes than this answer hardly more, and each has its own memory tier. */
 const MOST_PROCESSES = 4;
 
-/** How many processes answer. One cannot read the memory of another; over shared stores nodes are run instead. */
+/** How many processes answer. One cannot read the memory of another. */
 export function processCount(settings: Settings): number {
-  if (keepsInMemory(settings) || sharesStores(settings)) return 1;
+  if (keepsInMemory(settings)) return 1;
   const { processes } = settings.server;
   return typeof processes === 'number' ? processes : Math.min(MOST_PROCESSES, availableParallelism());
 }

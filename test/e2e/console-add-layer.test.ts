@@ -5,13 +5,21 @@ import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
+const CONFIG = `
+upstreams: { '127.0.0.1': { allowPrivate: true } }
+areas: [{ name: europe, bounds: [-10, 35, 30, 60] }]
+layers:
+  - { name: world, title: The world, source: { type: world }, gridSets: [EPSG:900913], fullWMS: true }
+  - { name: outlines, source: { type: world }, gridSets: [EPSG:900913] }
+`;
+
 describe('adding a layer in the console', needs('chromium'), () => {
   let server: OpenServer;
   let console: ConsolePage;
 
   beforeAll(async () => {
     // It reads its own WMS: a map service like any other.
-    server = await openServer({ config: "upstreams: { '127.0.0.1': { allowPrivate: true } }" });
+    server = await openServer({ config: CONFIG });
     console = await openConsole(await sharedBrowser(), server.url);
     await console.signIn();
   });
@@ -104,6 +112,61 @@ describe('adding a layer in the console', needs('chromium'), () => {
       parameters: [],
     });
     expect(await console.accessibilityFaults()).toEqual([]);
+  });
+
+  it('layers are put together with a preview, reordered by dragging and by keyboard', async () => {
+    const { page } = console;
+    await console.go('layers', 'Layers');
+    // Of invalid settings that other tests typed.
+    console.complaints();
+    await console.go('add', 'Add layer');
+    await page.getByRole('button', { name: 'Put layers together' }).click();
+    await page.getByText('Enter the address and layers of the source to see a preview.').waitFor();
+    for (const name of ['world', 'outlines']) {
+      await page.getByLabel('Add a layer').fill(name);
+      await page.getByRole('button', { name: `Move up: ${name}` }).waitFor();
+    }
+    const text = page.getByLabel('All settings (JSON)');
+    const parts = async () => JSON.parse(await text.inputValue()).source.of;
+    expect(await parts()).toEqual([{ layer: 'world' }, { layer: 'outlines' }]);
+    const upper = page.getByRole('listitem', { name: 'outlines' });
+    const tile = page.waitForResponse((answer) =>
+      /preview\/EPSG.*0\.25/.test(decodeURIComponent(answer.url())),
+    );
+    await upper.getByRole('slider', { name: 'Opacity' }).fill('0.25');
+    expect((await tile).headers()['content-type']).toBe('image/png');
+    await upper.getByText('Where it is drawn').click();
+    await upper.getByLabel('Drawn at').selectOption('some zooms');
+    await upper.getByLabel('From').fill('1');
+    await upper.getByLabel('Within the area').selectOption('europe');
+    await upper.getByLabel('Transparent colour').fill('#ffffff');
+    await upper.getByLabel('Tolerance (0 to 255)').fill('3');
+    const outlines = {
+      layer: 'outlines',
+      opacity: 0.25,
+      zooms: [1, 18],
+      within: 'europe',
+      transparentColor: '#ffffff',
+      tolerance: 3,
+    };
+    expect(await parts()).toEqual([{ layer: 'world' }, outlines]);
+    await upper.locator('.grip').dragTo(page.getByRole('listitem', { name: 'world' }).locator('.grip'));
+    expect(await parts()).toEqual([outlines, { layer: 'world' }]);
+    await page.getByRole('button', { name: 'Move up: outlines' }).focus();
+    await page.keyboard.press('Enter');
+    await eventually('it is on top again', async () => (await parts())[1].layer === 'outlines');
+    expect(await page.locator(':focus').getAttribute('aria-label')).toBe('Move down: outlines');
+    await page.getByLabel('WMS answers any box and size, composed from tiles').check();
+    await page.getByLabel('Further CRS of WMS').fill('EPSG:25832');
+    await page.getByLabel('Name', { exact: true }).fill('both');
+    expect(await console.accessibilityFaults()).toEqual([]);
+    await page.getByRole('button', { name: 'Save layer' }).click();
+    await page.getByRole('heading', { name: 'both', level: 1 }).waitFor();
+    await page.getByRole('region', { name: 'Source' }).getByText('world, outlines').waitFor();
+    expect((await layer('both')).json).toMatchObject({
+      document: { source: { type: 'layers', of: [{ layer: 'world' }, outlines] }, wmsCrs: ['EPSG:25832'] },
+    });
+    expect(console.complaints()).toEqual([]);
   });
 
   it('a button of the console reloads the configuration file', async () => {

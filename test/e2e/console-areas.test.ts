@@ -102,6 +102,29 @@ describe('areas in the console', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
+  it('the console limits a user to an area', async () => {
+    const { page } = open;
+    await open.go('accounts', 'Accounts');
+    const form = page.getByRole('form', { name: 'Add user' });
+    await form.getByLabel('Name').fill('guest');
+    await form.getByLabel('Password', { exact: true }).fill('a long password');
+    await form.getByLabel(/^Password.+/).fill('a long password');
+    await form.getByLabel('Areas').fill('elsewhere');
+    await form.getByText('elsewhere').waitFor();
+    await form.getByLabel('Areas').fill('square');
+    await form.getByRole('button', { name: 'Add user' }).click();
+    await page.getByRole('row', { name: 'guest' }).getByRole('cell', { name: 'square' }).waitFor();
+    await page.getByRole('button', { name: 'Edit guest' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByLabel('Areas').inputValue()).toBe('square');
+    await dialog.getByLabel('Areas').fill('');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: 'guest' }).getByRole('cell', { name: 'everywhere' }).waitFor();
+    expect(await get('users')).toMatchObject({
+      users: expect.arrayContaining([expect.objectContaining({ name: 'guest', areas: null })]),
+    });
+  });
+
   it('the seed form invalidates an area', async () => {
     const { page } = open;
     await open.go('seed/world?gridSet=EPSG:900913&type=invalidate&zoomStop=2', 'Seed and truncate');

@@ -53,6 +53,29 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
     expect(JSON.stringify(list)).not.toContain('late');
   });
 
+  it('each process of a server is a node: all obey a truncation at another one', async () => {
+    const store = { cache: { size: '10MB' } };
+    const pair = await cluster.serve({ name: 'pair', args: ['--processes', '2'], store });
+    const names = async () => {
+      const { nodes } = (await (await a.request('GET', '/api/v1/nodes')).json()) as {
+        nodes: { name: string }[];
+      };
+      return nodes.map(({ name }) => name);
+    };
+    const ours = (await names()).filter((name) => /^pair \(\d+\)$/.test(name));
+    expect(ours).toHaveLength(2);
+    const at = { z: 5, x: 9, y: 9 };
+    // By connections of their own: the processes take turns.
+    const asked = () => Promise.all(Array.from({ length: 12 }, () => pair.tile(at)));
+    await asked();
+    await eventually('it is stored', async () => (await asked()).every(({ cache }) => cache === 'HIT'));
+    cluster.wms.version = 2;
+    expect((await a.request('POST', '/masstruncate', TRUNCATE, 'text/xml')).status).toBe(200);
+    await Promise.all(Array.from({ length: 12 }, () => pair.expectTiles([at], { version: 2 })));
+    await pair.stop();
+    expect(await names()).toEqual(['a', 'b', 'hand']);
+  });
+
   it('nodes keep running when a later version has migrated the database, but no node starts', async () => {
     const database = await openDatabase({ location: cluster.database, ...quiet });
     await sql`alter table tasks add column of_tomorrow text`.execute(database.change);

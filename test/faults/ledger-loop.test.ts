@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { inLength } from '../fixtures/length.ts';
 import { runLedgerLoop } from './ledger-loop.ts';
 
-const KILLS = inLength(2, 500);
+const KILLS = inLength(2, 1000);
 
 it('a store whose process is killed repeatedly counts exactly and brings no old tile back', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-ledger-'));

@@ -94,3 +94,13 @@ export function useResource<T>(
   const { data, version, problem } = state.key === key ? state : { data: null, version: null, problem: null };
   return { data, version, problem, reload, replace };
 }
+
+/** The value when it has not changed for a moment: what is typed or dragged. */
+export function useRested<T>(value: T): T {
+  const [rested, setRested] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return rested;
+}

@@ -75,7 +75,8 @@ export class ConsoleMap {
 
   show(set: TileSet<OfferedLayer>): void {
     const { gridSet } = set;
-    const sameGrid = this.#set?.gridSet.name === gridSet.name && this.#set.layer.name === set.layer.name;
+    const gridText = (one: TileSet<OfferedLayer> | null) => JSON.stringify([one?.layer.name, one?.gridSet]);
+    const sameGrid = gridText(this.#set) === gridText(set);
     const projection = sameGrid && this.#projection ? this.#projection : projectionOf(gridSet);
     const before = this.#set && this.#options.keepsPlace ? this.map.getView() : null;
     const grid = gridOf(gridSet);

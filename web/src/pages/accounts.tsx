@@ -21,10 +21,19 @@ import {
   tied,
 } from '../parts/basics.tsx';
 import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
-import { LayerPatterns } from '../parts/layer-field.tsx';
+import { AreaNames, LayerPatterns } from '../parts/layer-field.tsx';
 import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { AddForm, type AddProps, Credentials, endOfDay, layerNames, useAddFields } from './credentials.tsx';
+import {
+  AddForm,
+  type AddProps,
+  areaNames,
+  Credentials,
+  endOfDay,
+  layerNames,
+  listOrNull,
+  useAddFields,
+} from './credentials.tsx';
 import { ExternalAccounts } from './external-accounts.tsx';
 
 type User = ApiResponse<'GET /api/v1/users'>['users'][number];
@@ -95,11 +104,12 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
       <ActionNotices action={action} />
       <Table
         label={WORDS.users}
-        head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, WORDS.created]}
+        head={[TEXTS.name, WORDS.role, TEXTS.nav.layers, TEXTS.keys.areas, WORDS.created]}
         buttons={WORDS.change}
         rows={users.map((user) => [
           user.name,
           ...grantCells(user),
+          areaNames(user.areas),
           timeText(user.createdAt),
           user.name !== caller.name && (
             <span className="row end">
@@ -148,9 +158,15 @@ function grantCells({ name, role, layers }: User | Token): readonly ReactNode[] 
 }
 
 function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown; onClose: () => void }) {
-  const { name, role, layers } = props.user;
-  const [typed, setTyped] = useState({ name, role, layers: layers.join(', ') });
+  const { name, role } = props.user;
+  const [typed, setTyped] = useState({
+    name,
+    role,
+    layers: props.user.layers.join(', '),
+    areas: props.user.areas?.join(', ') ?? '',
+  });
   const [password, setPassword] = useState('');
+  const { areas } = typed;
   const grant = grantFields(typed, (changes) => setTyped({ ...typed, ...changes }));
   const { name: _, ...rights } = grant.body;
   return (
@@ -159,12 +175,15 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
       verb={TEXTS.save}
       kind="primary"
       ready
-      onConfirm={() => props.onConfirm({ ...rights, ...(password !== '' && { password }) })}
+      onConfirm={() =>
+        props.onConfirm({ ...rights, areas: listOrNull(areas), ...(password !== '' && { password }) })
+      }
       onClose={props.onClose}
     >
       {grant.role}
       <p className="small quiet">{WORDS.rolesHelp}</p>
       {grant.layers}
+      <AreaNames value={areas} onText={(text) => setTyped({ ...typed, areas: text })} />
       <NewPassword
         required={false}
         label={WORDS.fresh}
@@ -176,14 +195,15 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
   );
 }
 
-const BLANK_USER = { name: '', role: 'viewer' as Role, layers: '*', password: '' };
+const BLANK_USER = { name: '', role: 'viewer' as Role, layers: '*', areas: '', password: '' };
 
 function AddUser({ onAdd }: AddProps<NewUser>) {
   const { typed, change, clearAfter } = useAddFields(BLANK_USER);
-  const { password } = typed;
+  const { password, areas } = typed;
   const grant = grantFields(typed, change);
+  const add = () => clearAfter(onAdd({ ...grant.body, areas: listOrNull(areas), password }));
   return (
-    <AddForm verb={WORDS.addUser} onSubmit={() => clearAfter(onAdd({ ...grant.body, password }))}>
+    <AddForm verb={WORDS.addUser} onSubmit={add}>
       {grant.name}
       <NewPassword
         label={TEXTS.login.password}
@@ -193,6 +213,7 @@ function AddUser({ onAdd }: AddProps<NewUser>) {
       />
       {grant.role}
       {grant.layers}
+      <AreaNames value={areas} onText={(text) => change({ areas: text })} />
     </AddForm>
   );
 }

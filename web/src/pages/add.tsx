@@ -40,16 +40,22 @@ const STARTING_POINT: Declaration = {
   gridSets: ['EPSG:900913'],
 };
 
+/** Drawn from other layers, the first one at the bottom. */
+function composedOf(layers: readonly string[]): Declaration {
+  const of = layers.map((layer) => ({ layer }));
+  return { ...STARTING_POINT, name: 'composed', source: { type: 'layers', of } };
+}
+
 /**
  * `#/add`: a new layer; `#/add/NAME` changes one that was declared here, `#/add?copy=NAME` begins with another,
- * `#/add?url=ADDRESS` with the capabilities of a service.
+ * `#/add?url=ADDRESS` with the capabilities of a service, `#/add?of=A&of=B` with those layers put together.
  */
 export default function Add() {
   const { item, query } = useRoute();
   const copy = query.get('copy');
   if (item !== '' || copy !== null)
     return <Existing key={item + copy} name={item || (copy ?? '')} isCopy={item === ''} />;
-  return <FromService key={query.get('url')} first={query.get('url') ?? ''} />;
+  return <NewLayer key={String(query)} url={query.get('url') ?? ''} of={query.getAll('of')} />;
 }
 
 function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
@@ -75,11 +81,11 @@ function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boole
   return <DeclarationEditor document={copy} version={null} />;
 }
 
-function FromService({ first }: { first: string }) {
+function NewLayer({ url: first, of }: { url: string; of: readonly string[] }) {
   const action = useAction();
   const [url, setUrl] = useState(first);
   const [capabilities, setCapabilities] = useState<Capabilities | null>(null);
-  const [selection, setSelection] = useState<Declaration | null>(null);
+  const [selection, setSelection] = useState(of.length > 0 ? composedOf(of) : null);
   const read = async () => {
     setSelection(null);
     setCapabilities(null);
@@ -93,7 +99,12 @@ function FromService({ first }: { first: string }) {
     <>
       <PageHead
         title={TEXTS.nav.add}
-        actions={<Button onClick={() => setSelection(STARTING_POINT)}>{WORDS.byHand}</Button>}
+        actions={
+          <>
+            <Button onClick={() => setSelection(composedOf([]))}>{TEXTS.layerParts.compose}</Button>
+            <Button onClick={() => setSelection(STARTING_POINT)}>{WORDS.byHand}</Button>
+          </>
+        }
       />
       <div className="stack">
         <Card title={WORDS.service}>

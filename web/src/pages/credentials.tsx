@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { fill, timeText } from '../format.ts';
+import { fill, listOf, timeText } from '../format.ts';
 import { Button, Copy, Empty, Form, ProblemNotice, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { TEXTS } from '../texts.ts';
@@ -121,6 +121,15 @@ export function layerNames(layers: readonly string[]): ReactNode {
       {layers.join(', ')}
     </span>
   );
+}
+
+export function areaNames(areas: readonly string[] | null): string {
+  return areas?.join(', ') ?? TEXTS.keys.everywhere;
+}
+
+/** Null: no limit. */
+export function listOrNull(typed: string): string[] | null {
+  return typed.trim() === '' ? null : listOf(typed);
 }
 
 /** The end of a day of this browser's calendar, as the server takes it. */

@@ -1,11 +1,21 @@
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { type ApiResponse, fetchJson, isRefusal, part, problemFrom } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useResource, useRested } from '../api/use-resource.ts';
 import { bytesText, countText, fill } from '../format.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
-import { Button, Card, Choice, Copy, Field, Input, ProblemNotice, TextField } from '../parts/basics.tsx';
+import {
+  Button,
+  Card,
+  Choice,
+  Copy,
+  Field,
+  Input,
+  Loaded,
+  ProblemNotice,
+  TextField,
+} from '../parts/basics.tsx';
 import { curl } from '../parts/curl.ts';
 import { addressOf, goTo } from '../route.ts';
 import { TEXTS } from '../texts.ts';
@@ -161,47 +171,51 @@ function TileFate(props: { effect: Effect; onChoose: (choice: Effect['choice']) 
   );
 }
 
-/** The map as the server would draw it. Nothing of it is cached. */
-function Preview({ document, needed }: { document: Declaration; needed: readonly Declaration[] }) {
-  const shown = useDeferredValue(JSON.stringify(previewed(document)));
+/** The map as the server would draw it, as it was until the changed one arrives. Nothing of it is cached. */
+function Preview({ needed, ...props }: { document: Declaration; needed: readonly Declaration[] }) {
+  const document = useRested(props.document);
+  const shown = JSON.stringify(previewed(document));
   const offer = useResource<Pick<LayerInfo, 'gridSets' | 'formats' | 'extensions' | 'parameters'>>(
-    `api/v1/preview?${new URLSearchParams({ document: shown })}`,
+    isBlank(document) ? null : `api/v1/preview?${new URLSearchParams({ document: shown })}`,
   );
   const [gridSet, setGridSet] = useState('');
-  const [failed, setFailed] = useState(false);
+  const [failed, setFailed] = useState('');
+  const [last, setLast] = useState<TileSet | null>(null);
   const set = useMemo((): TileSet | null => {
     if (!offer.data) return null;
-    const layer = { ...offer.data, name: `preview ${shown}` } as LayerInfo;
+    const layer = { ...offer.data, name: 'preview' } as LayerInfo;
     const found = tileSetFrom(layer, new URLSearchParams({ gridSet })) ?? tileSetFrom(layer, NO_WISHES);
     return found && { ...found, preview: shown };
   }, [offer.data, shown, gridSet]);
+  if (set && set !== last) setLast(set);
   if (offer.problem && needed.length > 0) return <p className="notice small">{WORDS.previewLater}</p>;
-  if (offer.problem && isBlank(document)) return <p className="empty">{WORDS.previewBlank}</p>;
-  if (offer.problem) return <ProblemNotice problem={offer.problem} />;
-  if (!set) return <p className="empty">{TEXTS.loading}</p>;
+  if (isBlank(document)) return <p className="empty">{WORDS.previewBlank}</p>;
+  if (!last) return <Loaded resource={offer}>{() => null}</Loaded>;
   return (
     <div className="stack">
+      <ProblemNotice problem={offer.problem} />
       <Choice
         label={TEXTS.layer.gridSet}
-        value={set.gridSet.name}
-        options={set.layer.gridSets.map(({ name }) => name)}
+        value={last.gridSet.name}
+        options={last.layer.gridSets.map(({ name }) => name)}
         onChange={setGridSet}
       />
-      <MapBox set={set} label={WORDS.previewMap} events={{ onTileFailed: () => setFailed(true) }} />
-      {failed && <p className="notice warn small">{WORDS.previewFailed}</p>}
+      <MapBox set={last} label={WORDS.previewMap} events={{ onTileFailed: () => setFailed(shown) }} />
+      {failed === shown && <p className="notice warn small">{WORDS.previewFailed}</p>}
     </div>
   );
 }
 
-/** The source names no layers yet. */
+/** The source draws nothing yet. */
 function isBlank({ source }: Declaration): boolean {
-  return (source as { readonly layers?: unknown } | undefined)?.layers === '';
+  const { layers, of } = (source ?? {}) as { readonly layers?: unknown; readonly of?: unknown };
+  return layers === '' || (Array.isArray(of) && of.length === 0);
 }
 
 /** Everything that changes the picture; it is part of the address of each tile. */
-function previewed({ name, source, formats, gridSets }: Declaration): object {
+function previewed({ name, source, formats, gridSets, within, background }: Declaration): object {
   const first = Array.isArray(formats) ? formats.slice(0, 1) : formats;
-  return { name, source, formats: first, gridSets };
+  return { name, source, formats: first, gridSets, within, background };
 }
 
 /** The status of a name that is taken. */

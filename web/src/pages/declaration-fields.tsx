@@ -1,10 +1,11 @@
 import { useState } from 'react';
 import { useResource } from '../api/use-resource.ts';
 import { fill } from '../format.ts';
-import { Button, Check, Choice, Suggestions, TextField } from '../parts/basics.tsx';
+import { Button, Check, Choice, type InputProps, Suggestions, TextField } from '../parts/basics.tsx';
 import { unknownName } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
 import { GridSetForm } from './grid-set-form.tsx';
+import { AreaChoice, faultIn, LayerParts, numberIn, SourceFields } from './source-fields.tsx';
 import type { Faults } from './work-plan.ts';
 
 export type Declaration = Readonly<Record<string, unknown>> & { readonly name: string };
@@ -34,12 +35,6 @@ interface FieldsProps {
   readonly onChange: (fields: object) => void;
 }
 
-/** Of a setting, or of a part of it. */
-function faultIn(faults: Faults, setting: string): string | null {
-  const name = Object.keys(faults).find((one) => one === setting || one.startsWith(`${setting}[`));
-  return (name && faults[name]) ?? null;
-}
-
 /** Settings without a field stay as they are. */
 export function DeclarationFields(props: FieldsProps) {
   return (
@@ -53,49 +48,24 @@ export function DeclarationFields(props: FieldsProps) {
   );
 }
 
-/** By type of source: the setting that names what is drawn. */
-const NAMED = {
-  wms: { field: 'layers', label: WORDS.sourceLayers, help: WORDS.sourceLayersHelp },
-  wmts: { field: 'layer', label: WORDS.sourceLayer, help: WORDS.sourceLayerHelp },
-} as const;
-
 function Source({ document, faults, onChange }: FieldsProps) {
   const source = (document.source ?? {}) as Readonly<Record<string, unknown>>;
-  const type = String(source.type ?? 'wms');
-  const types = type in WORDS.types ? WORDS.types : { ...WORDS.types, [type]: type };
-  const named = type === 'wms' || type === 'wmts' ? NAMED[type] : null;
-  // The server stores a list; several addresses, or one from the environment, are only in the text.
-  const [first = '', ...others] = [source.url ?? ''].flat() as readonly unknown[];
-  const url = typeof first === 'string' && others.length === 0 ? first : null;
-  const change = (fields: object) => onChange({ source: { type, ...source, ...fields } });
-  const retype = (chosen: string) => {
-    const { layers, layer, ...others } = source;
-    const drawn = layers ?? layer ?? '';
-    const field = chosen === 'wms' ? { layers: drawn } : chosen === 'wmts' ? { layer: drawn } : {};
-    onChange({ source: { ...others, type: chosen, ...field } });
-  };
+  const change = (changed: object) => onChange({ source: changed });
   return (
-    <fieldset className="stack">
-      <legend>{TEXTS.layer.source}</legend>
-      <Choice label={WORDS.type} value={type} options={types} onChange={retype} />
-      {type in WORDS.types && url !== null && (
-        <TextField
-          label={WORDS.address}
-          value={url}
-          error={faultIn(faults, 'source.url')}
-          onText={(url) => change({ url })}
+    <>
+      <fieldset className="stack">
+        <legend>{TEXTS.layer.source}</legend>
+        <SourceFields source={source} path="source" types={WORDS.types} faults={faults} onChange={change} />
+      </fieldset>
+      {source.type === 'layers' && (
+        <LayerParts
+          of={listOf(source.of)}
+          name={document.name}
+          faults={faults}
+          onChange={(of) => change({ ...source, of })}
         />
       )}
-      {named && (
-        <TextField
-          label={named.label}
-          help={named.help}
-          value={String(source[named.field] ?? '')}
-          error={faultIn(faults, `source.${named.field}`)}
-          onText={(text) => change({ [named.field]: text })}
-        />
-      )}
-    </fieldset>
+    </>
   );
 }
 
@@ -267,6 +237,8 @@ const EXPIRIES = [
   ['expireCache', TILE_WORDS.expireCacheHelp],
   ['expireClients', TILE_WORDS.expireClientsHelp],
 ] as const;
+const NUMBERS = ['gutter', 'minScale', 'maxScale'] as const;
+const CRS_EXAMPLE = 'EPSG:25832, EPSG:2056';
 const METATILE = ['columns', 'rows'] as const;
 const DEFAULT_METATILE = 4;
 
@@ -294,14 +266,17 @@ function Serving({ document, faults, onChange }: FieldsProps) {
             onText={(text) => changeMetatile(at, text)}
           />
         ))}
-        <TextField
-          label={TILE_WORDS.gutter}
-          inputMode="numeric"
-          placeholder="0"
-          value={String(document.gutter ?? '')}
-          error={faultIn(faults, 'gutter')}
-          onText={(text) => onChange({ gutter: number(text) })}
-        />
+        {NUMBERS.map((setting) => (
+          <TextField
+            key={setting}
+            label={TILE_WORDS[setting]}
+            inputMode="numeric"
+            placeholder={setting === 'gutter' ? '0' : ''}
+            value={String(document[setting] ?? '')}
+            error={faultIn(faults, setting)}
+            onText={(text) => onChange({ [setting]: number(text) })}
+          />
+        ))}
         {EXPIRIES.map(([setting, help]) => {
           const isByZoom = Array.isArray(document[setting]);
           return (
@@ -324,19 +299,37 @@ function Serving({ document, faults, onChange }: FieldsProps) {
           options={TILE_WORDS.accesses}
           onChange={(access) => onChange({ access: access === 'public' ? undefined : access })}
         />
+        <AreaChoice value={document.within} onChange={(within) => onChange({ within })} />
       </div>
+      <Check
+        label={TILE_WORDS.fullWms}
+        checked={document.fullWMS === true}
+        onChange={(on) => onChange({ fullWMS: on || undefined, ...(!on && { wmsCrs: undefined }) })}
+      />
+      {document.fullWMS === true && (
+        <ValuesField
+          kind="values"
+          label={TILE_WORDS.wmsCrs}
+          placeholder={CRS_EXAMPLE}
+          given={document.wmsCrs}
+          error={faultIn(faults, 'wmsCrs')}
+          onChange={(list) => onChange({ wmsCrs: String(list) === '' ? undefined : list })}
+        />
+      )}
     </fieldset>
   );
 }
 
 /** A list is typed with commas. Its text stays as it was typed for as long as it means the list. */
-function ValuesField(props: {
-  kind: Kind;
-  given: unknown;
-  error: string | null;
-  onChange: (value: unknown) => void;
-}) {
-  const { kind, given, error, onChange } = props;
+function ValuesField(
+  props: Partial<Pick<InputProps, 'label' | 'placeholder'>> & {
+    kind: Kind;
+    given: unknown;
+    error: string | null;
+    onChange: (value: unknown) => void;
+  },
+) {
+  const { kind, given, error, onChange, ...input } = props;
   const read = (text: string) => {
     if (kind === 'regex') return text;
     const entries = text.split(',').map((one) => (one.trim() === EMPTY ? '' : one.trim()));
@@ -348,6 +341,7 @@ function ValuesField(props: {
     <TextField
       label={kind === 'regex' ? WORDS.expression : WORDS.values}
       placeholder={kind === 'regex' ? '.*' : WORDS.valuesLike}
+      {...input}
       value={isTyped ? typed : shownValues(given)}
       error={error}
       onText={(text) => {
@@ -364,11 +358,6 @@ const EMPTY = '""';
 function shownValues(given: unknown): string {
   const values = [given ?? ''].flat();
   return values.length === 1 ? String(values[0]) : values.map((one) => (one === '' ? EMPTY : one)).join(', ');
-}
-
-/** An invalid number stays a text: the server reports it. */
-function numberIn(text: string): number | string {
-  return Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
 function Remove({ label, ...button }: { label: string; disabled?: boolean; onClick: () => void }) {

@@ -2,9 +2,18 @@ import type { ApiResponse } from '../api/client.ts';
 import { useApi } from '../api/use-resource.ts';
 import { countText, fill, listOf, rateText } from '../format.ts';
 import { Card, Expiry, Input, Loaded, PageHead, TextField, tied } from '../parts/basics.tsx';
-import { LayerPatterns } from '../parts/layer-field.tsx';
+import { AreaNames, LayerPatterns } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
-import { AddForm, type AddProps, Credentials, endOfDay, layerNames, useAddFields } from './credentials.tsx';
+import {
+  AddForm,
+  type AddProps,
+  areaNames,
+  Credentials,
+  endOfDay,
+  layerNames,
+  listOrNull,
+  useAddFields,
+} from './credentials.tsx';
 
 type Key = ApiResponse<'GET /api/v1/keys'>['keys'][number];
 
@@ -33,7 +42,7 @@ function KeyList({ keys, onChanged }: { keys: readonly Key[]; onChanged: () => v
       cells={(key) => [
         key.name,
         layerNames(key.layers),
-        key.areas?.join(', ') ?? WORDS.everywhere,
+        areaNames(key.areas),
         <span key="origins" className="row tight">
           {key.origins?.join(', ') ?? WORDS.any}
         </span>,
@@ -65,14 +74,12 @@ const BLANK = { name: '', layers: '*', areas: '', origins: '', rate: '', day: ''
 function AddKey({ onAdd }: AddProps) {
   const { typed, change, clearAfter } = useAddFields(BLANK);
   const { text } = tied(typed, change);
-  const known = useApi('/api/v1/areas').data?.areas;
   const { name, layers, areas, origins, rate, day, expires } = typed;
-  const unknown = listOf(areas).filter((one) => known?.every((area) => area.name !== one));
   const draft = {
     name,
     layers: listOf(layers),
-    areas: areas.trim() === '' ? null : listOf(areas),
-    origins: origins.trim() === '' ? null : listOf(origins),
+    areas: listOrNull(areas),
+    origins: listOrNull(origins),
     ratePerSecond: rate === '' ? null : Number(rate),
     requestsPerDay: day === '' ? null : Number(day),
     expiresAt: endOfDay(expires),
@@ -81,12 +88,7 @@ function AddKey({ onAdd }: AddProps) {
     <AddForm verb={WORDS.add} onSubmit={() => clearAfter(onAdd(draft))}>
       <Input label={TEXTS.name} required pattern=".*\S.*" autoComplete="off" {...text('name')} />
       <LayerPatterns {...text('layers')} />
-      <TextField
-        label={WORDS.areas}
-        help={WORDS.areasHelp}
-        error={unknown.length === 0 ? null : fill(WORDS.unknownAreas, { names: unknown.join(', ') })}
-        {...text('areas')}
-      />
+      <AreaNames {...text('areas')} />
       <TextField
         label={WORDS.origins}
         help={WORDS.originsHelp}

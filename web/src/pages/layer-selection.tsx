@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { type ApiResponse, fetchJson, type Problem, part, problemFrom, send } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { bytesText, fill } from '../format.ts';
-import { Button, Card, Input, Table } from '../parts/basics.tsx';
+import { Button, Card, Input, LinkButton, Table } from '../parts/basics.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { layerLink } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
@@ -72,6 +72,13 @@ export function LayerSelection(props: {
             {WORDS.buttons[action]} ({meant(action).length})
           </Button>
         ))}
+        {isAdmin && (
+          <LinkButton
+            href={`${addressOf('add')}?${new URLSearchParams(layers.map(({ name }) => ['of', name]))}`}
+          >
+            {TEXTS.layerParts.compose}
+          </LinkButton>
+        )}
         <Button onClick={() => onChoose(listed)}>{fill(WORDS.chooseAll, { count: listed.length })}</Button>
         <Button
           onClick={() => {

@@ -23,6 +23,7 @@ export type LayerFault = string | null;
 
 /** One of thousands of layers, found by a part of its name or title. A text that names none is a fault of the form. */
 export function LayerField(props: {
+  label?: string;
   value: string;
   /** The choices; all layers of the server by default. */
   layers?: readonly { readonly name: string; readonly title: string }[];
@@ -77,7 +78,7 @@ export function LayerField(props: {
   return (
     <>
       <TextField
-        label={TEXTS.tasks.layer}
+        label={props.label ?? TEXTS.tasks.layer}
         list={id}
         disabled={layers === null}
         value={typed ?? value}
@@ -129,6 +130,14 @@ export function LayerPatterns(props: { value: string; onText: (text: string) => 
   const { value, onText } = props;
   const text = { label: TEXTS.nav.layers, help: TEXTS.accounts.layersHelp, className: 'mono' };
   return <TextField {...text} error={fault} value={value} onText={onText} />;
+}
+
+/** Areas that a user or a key is limited to, with commas; empty: everywhere. A name of no area is a fault. */
+export function AreaNames(props: { value: string; onText: (text: string) => void }) {
+  const known = useApi('/api/v1/areas').data?.areas;
+  const unknown = listOf(props.value).filter((one) => known?.every(({ name }) => name !== one));
+  const fault = unknown.length === 0 ? null : fill(TEXTS.keys.unknownAreas, { names: unknown.join(', ') });
+  return <TextField label={TEXTS.keys.areas} help={TEXTS.keys.areasHelp} error={fault} {...props} />;
 }
 
 /** A field to choose a layer, which stays while another one is loaded, and under it what is made of the layer; the first when none is wanted. */
