@@ -68,6 +68,11 @@ export function isMixed(mediaType: string): boolean {
   return MIXED.has(mediaType);
 }
 
+/** Whether tiles of the format may be pictures of that content type: those of a mixture are of two. */
+export function hasContentType({ mediaType, contentType }: Format, wanted: string): boolean {
+  return MIXED.has(mediaType) ? ['image/jpeg', 'image/png'].includes(wanted) : contentType === wanted;
+}
+
 /** Of one picture: the first byte of a mixture decides. */
 export function contentTypeOf({ mediaType, contentType }: Format, bytes: Buffer): string {
   if (!MIXED.has(mediaType)) return contentType;

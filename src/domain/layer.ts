@@ -1,5 +1,5 @@
 import { shortened, TilewardenError } from './errors.ts';
-import { type Format, formatOf, formatOfExtension } from './format.ts';
+import { type Format, formatOf, formatOfExtension, hasContentType, isMixed } from './format.ts';
 import type { GridSubset } from './grid-subset.ts';
 import type { MetatileSize } from './metatile.ts';
 import type { ParameterFilter } from './parameter-filter.ts';
@@ -174,12 +174,16 @@ export function formatToDrawFrom({ formats }: Layer): Format | null {
   return exact ?? pictures.find(({ mediaType }) => mediaType === 'image/png8') ?? pictures[0] ?? null;
 }
 
-/** By media type as `formatOf` reads it, or by file extension. Throws `format-unknown`. */
+/** By media type as `formatOf` reads it, or by file extension; a mixture by that of its tiles too. Throws `format-unknown`. */
 export function formatOfLayer(layer: Layer, mediaTypeOrExtension: string): Format {
   const wanted = mediaTypeOrExtension.includes('/')
     ? formatOf(mediaTypeOrExtension)
     : formatOfExtension(mediaTypeOrExtension);
-  const found = layer.formats.find((format) => format.mediaType === wanted?.mediaType);
+  const found =
+    layer.formats.find((format) => format.mediaType === wanted?.mediaType) ??
+    layer.formats.find(
+      (format) => isMixed(format.mediaType) && hasContentType(format, wanted?.mediaType ?? ''),
+    );
   if (found) return found;
   const offered = layer.formats.map((format) => format.mediaType).join(', ');
   throw new TilewardenError(

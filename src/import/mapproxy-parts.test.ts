@@ -159,25 +159,33 @@ sources:
     expect(reasons).toContain(why);
   });
 
-  it('MapProxy layers that WMS shows between scales are drawn between these', () => {
-    const layersOf = (services: string) =>
-      read(`
-services: { ${services} }
+  it('MapProxy layers that WMS shows between scales are shown between these', () => {
+    const { layers, reasons } = read(`
 layers:
   - { name: a, title: A, sources: [c], min_res: 280 }
   - { name: b, title: B, sources: [s], max_scale: 10000 }
+  - { name: between, title: None, sources: [c], min_scale: 2000, max_scale: 2001 }
 caches: { c: { sources: [s] } }
-sources: { s: ${wms('x', 'min_scale: 500')} }`).layers;
-    const b = { name: 'b', source: { of: [{ source: { type: 'wms' }, scales: [500, 10000] }] } };
-    expect(layersOf('wms: {}')).toMatchObject([
-      { name: 'a', source: { of: [{ layer: 'c', scales: [0, expect.closeTo(1_000_000, 0)] }] } },
-      b,
-      { name: 'c', advertised: false },
+sources: { s: ${wms('x', 'min_scale: 500')} }`);
+    expect(layers).toMatchObject([
+      { name: 'a', source: { of: [{ source: { type: 'wms' } }] }, maxScale: expect.closeTo(1_000_000, 0) },
+      { name: 'b', source: { of: [{ source: { type: 'wms' } }] }, maxScale: 10000 },
     ]);
-    expect(layersOf('wms: {}, wmts: {}')).toMatchObject([
-      { name: 'a', source: { of: [{ source: { type: 'wms' } }] } },
-      b,
+    expect(reasons).toContain('its resolutions or scales are those of no zoom');
+  });
+
+  it("layers are shown in the SRS of MapProxy's WMS", () => {
+    const crsOf = (services: string) =>
+      read(`
+services: { ${services} }
+layers: [{ name: a, title: A, sources: [c] }]
+caches: { c: { sources: [s] } }
+sources: { s: ${wms('x')} }`).layers[0]?.wmsCrs;
+    expect(crsOf('wms: {}')).toEqual(['EPSG:4326', 'EPSG:4258']);
+    expect(crsOf("wms: { srs: ['EPSG:3857', 'EPSG:900913', 'EPSG:25832', 'EPSG:1234'] }")).toEqual([
+      'EPSG:25832',
     ]);
+    expect(crsOf('wmts: {}')).toBeUndefined();
   });
 
   it('MapProxy sources that draw no maps are not part of a picture', () => {

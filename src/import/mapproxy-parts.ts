@@ -1,3 +1,4 @@
+import { isWithinScales, scaleAt } from '../domain/grid-set.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { Coverage } from './mapproxy-coverage.ts';
 import type { MapProxyGrid, OfferedGrid } from './mapproxy-grids.ts';
@@ -60,19 +61,18 @@ export function partOptionsIn(source: TrackedTable): PartOptions | string {
   });
 }
 
-/** Of a layer: those between which WMS shows it, all of its sources alike. Null: they cannot be read. */
-export function limitedToScales(
-  sources: readonly (ImportedSource | string)[],
-  layer: TrackedTable,
-): readonly (ImportedSource | string)[] | null {
+/** Of a layer: those between which WMS shows it, as fields of ours; or why there are none. */
+export function shownScalesIn(layer: TrackedTable, grids: readonly OfferedGrid[]): object | string {
   const scales = scalesIn(layer);
-  if (layer.unread(SCALE_FIELDS).length > 0) return null;
-  if (!scales) return sources;
-  return sources.map((source) => {
-    if (typeof source === 'string') return source;
-    const [from, to] = source.options.scales ?? [0, ALL_SCALES];
-    const both = [Math.max(from, scales[0]), Math.min(to, scales[1])] as const;
-    return { ...source, options: { ...source.options, scales: both } };
+  if (layer.unread(SCALE_FIELDS).length > 0) return 'its resolutions or scales are not numbers';
+  if (!scales) return {};
+  const isShownIn = ({ gridSet }: MapProxyGrid) =>
+    gridSet?.levels.some((_, z) => isWithinScales(scales, scaleAt(gridSet, z)));
+  if (!grids.every(({ grid }) => isShownIn(grid))) return 'its resolutions or scales are those of no zoom';
+  const [minScale, maxScale] = scales;
+  return omitUndefined({
+    minScale: minScale === 0 ? undefined : minScale,
+    maxScale: maxScale === ALL_SCALES ? undefined : maxScale,
   });
 }
 

@@ -1,4 +1,6 @@
 import { formatOf } from '../domain/format.ts';
+import { projectionOf } from '../domain/projection.ts';
+import { sameSrs } from '../domain/srs.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import {
   type ImportedDocument,
@@ -11,16 +13,15 @@ import {
 import { adoptedCaches, type CachePlaces, cachingFields } from './mapproxy-caches.ts';
 import { type Coverage, gridSetsOf, ImportedAreas, READABLE_COVERAGE } from './mapproxy-coverage.ts';
 import { dimensionsOf } from './mapproxy-dimensions.ts';
-import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids } from './mapproxy-grids.ts';
+import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids, type OfferedGrid } from './mapproxy-grids.ts';
 import {
   asPart,
   composedOf,
   emptySource,
   type ImportedSource,
   type InnerLayer,
-  limitedToScales,
   partOfLayer,
-  SCALE_FIELDS,
+  shownScalesIn,
 } from './mapproxy-parts.ts';
 import { REASONS } from './mapproxy-reasons.ts';
 import type { CacheLayer } from './mapproxy-seeds.ts';
@@ -34,6 +35,7 @@ import {
   shownSources,
   showsOnly,
   tableIn,
+  wmsCrsIn,
 } from './mapproxy-tables.ts';
 import { type Table, TrackedTable } from './tracked-table.ts';
 
@@ -48,8 +50,6 @@ const MIXED = 'image/vnd.jpeg-png';
 const GRIDS_WITHOUT_CACHE = ['GLOBAL_MERCATOR', 'GLOBAL_GEODETIC'];
 const TAGGED = /^([^:]+):(.+)$/s;
 
-/** Services of MapProxy that show a layer at every scale. */
-const TILE_SERVICES = ['tms', 'kml', 'wmts', 'ogcapi'];
 const UNCLIPPED = 'a layer that is clipped to its coverage adopts no tiles';
 type WantedSource = Pick<SourceContext, 'grids' | 'format' | 'requestFormat'>;
 
@@ -76,6 +76,8 @@ export class MapProxyReader {
   readonly areas = new ImportedAreas();
   /** Layers of ours with the tiles of each cache. */
   readonly cacheLayers = new Map<string, CacheLayer[]>();
+  /** EPSG codes of its WMS; null: it has none. */
+  readonly #wmsCrs: readonly number[] | null;
   readonly #used = { cache: new Set<string>(), source: new Set<string>() };
 
   readonly #readText = (file: string) => {
@@ -93,6 +95,8 @@ export class MapProxyReader {
     this.#caches = tableIn(tree, 'caches');
     this.#sources = tableIn(tree, 'sources');
     this.#grids = new MapProxyGrids(tableIn(tree, 'grids'), tileSize, report);
+    const hasWms = tree.services === undefined || 'wms' in tableIn(tree, 'services');
+    this.#wmsCrs = hasWms ? wmsCrsIn(tree, report.about('mapproxy.yaml')) : null;
   }
 
   declared(): readonly ImportedDocument[] {
@@ -115,9 +119,7 @@ export class MapProxyReader {
     const layer = new TrackedTable(table, about);
     const imported = this.#shown(layer, about);
     if (typeof imported === 'string') return about.leftOut(WHOLE, imported);
-    // MapProxy's WMS answers any box and size.
-    const fullWMS = this.#hasWms() ? true : undefined;
-    const document = { name: layer.text('name'), ...describingFields(layer), fullWMS, ...imported };
+    const document = { name: layer.text('name'), ...describingFields(layer), ...imported };
     layer.take('layers', () => true, 'a list');
     layer.report(REASONS);
     return omitUndefined(document) as unknown as ImportedDocument;
@@ -134,9 +136,7 @@ export class MapProxyReader {
     });
     const [name, ...others] = names;
     if (name === undefined) return 'it has no source that draws maps';
-    const isLimited = !this.#hasTileServices() && SCALE_FIELDS.some((field) => layer.has(field));
-    if (others.length === 0 && !isLimited && Object.hasOwn(this.#caches, name))
-      return this.#ofCache(layer, name, about);
+    if (others.length === 0 && Object.hasOwn(this.#caches, name)) return this.#ofCache(layer, name, about);
     return this.#uncached(layer, names, about);
   }
 
@@ -145,8 +145,10 @@ export class MapProxyReader {
     if (typeof imported === 'string') return imported;
     const parameters = dimensionsOf(layer, imported.forwarded);
     if (typeof parameters === 'string') return parameters;
+    const wms = this.#wmsFields(layer, imported.grids);
+    if (typeof wms === 'string') return wms;
     this.#addCacheLayer(name, { layer: layer.text('name') ?? '', grids: imported.grids });
-    return { ...imported.fields, ...(parameters.length > 0 && { parameters }) };
+    return { ...wms, ...imported.fields, ...(parameters.length > 0 && { parameters }) };
   }
 
   /** A cache as fields of a layer. */
@@ -195,9 +197,10 @@ export class MapProxyReader {
       if (part && typeof part !== 'string') return partOfLayer(part.name, grids);
       return this.#source(name, { grids, format, requestFormat: undefined }, about);
     });
-    const limited = limitedToScales(sources, layer);
-    const imported = limited ? composedOf(limited) : 'its resolutions or scales are not numbers';
+    const imported = composedOf(sources);
     if (typeof imported === 'string') return imported;
+    const wms = this.#wmsFields(layer, imported.grids);
+    if (typeof wms === 'string') return wms;
     const parameters = dimensionsOf(layer, imported.forwarded);
     if (typeof parameters === 'string') return parameters;
     const listed = parameters.map(({ name }) => name);
@@ -214,12 +217,24 @@ export class MapProxyReader {
     const all = [...parameters, ...open];
     const fields = { source: imported.source, gridSets, ...(all.length > 0 && { parameters: all }) };
     return {
+      ...wms,
       ...fields,
       within: imported.within ?? undefined,
       formats: [format],
       expireCache: -1,
       ...imported.layer,
     };
+  }
+
+  /** MapProxy's WMS answers any box and size, in each of its SRS. A string: why the layer would be shown otherwise. */
+  #wmsFields(layer: TrackedTable, grids: readonly OfferedGrid[]): object | string {
+    const scales = shownScalesIn(layer, grids);
+    if (typeof scales === 'string' || !this.#wmsCrs) return scales;
+    const sets = grids.flatMap(({ grid: { gridSet } }) => gridSet ?? []);
+    const isWarped = sets.every((gridSet) => projectionOf(gridSet));
+    const codes = this.#wmsCrs.filter((code) => isWarped && !sets.some(({ srs }) => sameSrs(srs, code)));
+    const wmsCrs = codes.length > 0 ? codes.map((code) => `EPSG:${code}`) : undefined;
+    return { fullWMS: true, wmsCrs, ...scales };
   }
 
   #usualGrids(): readonly MapProxyGrid[] {
@@ -264,15 +279,6 @@ export class MapProxyReader {
     for (let count = 2; this.#names.has(name); count++) name = `${wanted} ${count}`;
     this.#names.add(name);
     return name;
-  }
-
-  #hasWms(): boolean {
-    return this.#tree.services === undefined || 'wms' in tableIn(this.#tree, 'services');
-  }
-
-  #hasTileServices(): boolean {
-    const services = tableIn(this.#tree, 'services');
-    return this.#tree.services === undefined || TILE_SERVICES.some((name) => name in services);
   }
 
   /** Null: there is none of ours. A cache may name a format that `globals` describe. */

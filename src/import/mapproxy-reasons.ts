@@ -1,7 +1,6 @@
 import type { Reasons } from './tracked-table.ts';
 
 const TLS = 'certificates are always checked; set ca of the host under upstreams';
-const LIMITS = 'limits WMS only, not tiles; set zoomStart and zoomStop of the grid sets to limit both';
 const DRAWN = 'maps are always composed from tiles of the nearest zoom';
 /** Why fields of `mapproxy.yaml` are left out. */
 export const REASONS: Reasons = {
@@ -9,10 +8,6 @@ export const REASONS: Reasons = {
   services: 'every service is offered for every layer',
   ssl_no_cert_checks: TLS,
   ssl_ca_certs: TLS,
-  min_res: LIMITS,
-  max_res: LIMITS,
-  min_scale: LIMITS,
-  max_scale: LIMITS,
   colors: 'tiles in image/png have all colours; declare image/png8 for palettes, at addresses of its own',
   link_single_color_images: 'tiles of one colour are always stored once',
   bulk_meta_tiles: 'tile sources are asked for one tile at a time',

@@ -1,7 +1,10 @@
 import { type Encoding, encodingOptions } from '../domain/format.ts';
+import { projectionOfSrs } from '../domain/projection.ts';
+import { sameSrs } from '../domain/srs.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
-import type { ImportedGroup } from './import-report.ts';
+import { srsOfCrs } from '../sources/wmts-capabilities.ts';
+import type { ImportedGroup, SubjectReport } from './import-report.ts';
 import { SCALE_FIELDS } from './mapproxy-parts.ts';
 import { mapProxyMetadata } from './service-metadata.ts';
 import { listOf, numberOf, type Table, type TrackedTable } from './tracked-table.ts';
@@ -13,6 +16,10 @@ const UNITS: Readonly<Record<string, number>> = {
   days: 86_400,
   weeks: 604_800,
 };
+
+/** MapProxy's own, where its WMS names none. */
+const USUAL_WMS_CRS = ['EPSG:4326', 'EPSG:4258', 'EPSG:3857'];
+const WEB_MERCATOR = 3857;
 
 /** Some sources are for GetFeatureInfo only. */
 export function drawsMaps(source: Table): boolean {
@@ -109,6 +116,17 @@ export function describingFields(layer: TrackedTable): object {
     attribution: layer.table('md').table('attribution').text('title'),
     legends: legend === undefined ? undefined : [{ url: legend }],
   };
+}
+
+/** EPSG codes of its WMS that are known here. */
+export function wmsCrsIn(tree: Table, about: SubjectReport): readonly number[] {
+  const listed = listOf(tableIn(tableIn(tree, 'services'), 'wms').srs).map(String);
+  const codes = (listed.length > 0 ? listed : USUAL_WMS_CRS).map((name) => {
+    const code = srsOfCrs(name);
+    if (code !== null && projectionOfSrs(code)) return sameSrs(code, WEB_MERCATOR) ? WEB_MERCATOR : code;
+    return about.leftOut('services.wms.srs', `${name} is not known here`);
+  });
+  return [...new Set(codes.filter((code) => code !== null))];
 }
 
 export function tableIn(tree: Table, key: string): Table {

@@ -81,7 +81,7 @@ const TABLES = [
      effect text,
      places text,
      key text not null,
-     changed bigint not null
+     changed bigint not null default pg_current_xact_id()::text::bigint
    )`,
   'create index marks_of_layer on marks (store, layer, number)',
   'create index marks_alike on marks (store, layer, key)',

@@ -106,10 +106,13 @@ describe('a layer with a mixture of JPEG and PNG', () => {
     const catalog = catalogOf([layerNamed('world', { formats: [format('image/vnd.jpeg-png')] })]);
     const read = async () => tileResponse({ bytes });
     const { request } = createTestApp({ deps: { catalog, pipeline: { read } } });
-    const wmts =
-      '/service/wmts?REQUEST=GetTile&LAYER=world&STYLE=&FORMAT=image/vnd.jpeg-png&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:0&TILEROW=0&TILECOL=0';
-    for (const url of ['/tiles/world/0/0/0.jpeg-png', wmts]) {
+    const wmts = (named: string) =>
+      `/service/wmts?REQUEST=GetTile&LAYER=world&STYLE=&FORMAT=${named}&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:0&TILEROW=0&TILECOL=0`;
+    const tiles = ['jpeg-png', 'png', 'jpeg', 'jpg'].map((extension) => `/tiles/world/0/0/0.${extension}`);
+    const named = ['image/vnd.jpeg-png', 'image/png', 'image/jpeg'].map(wmts);
+    for (const url of [...tiles, ...named]) {
       expect((await request('GET', url)).headers['content-type']).toBe(type);
     }
+    expect((await request('GET', '/tiles/world/0/0/0.webp')).status).toBe(400);
   });
 });

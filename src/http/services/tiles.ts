@@ -1,6 +1,6 @@
 import { type BoundLayer, boundLayer, type Catalog } from '../../catalog/catalog.ts';
 import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
-import { type Format, formatOfExtension } from '../../domain/format.ts';
+import { type Format, formatOfExtension, hasContentType } from '../../domain/format.ts';
 import { RETINA_SUFFIX } from '../../domain/grid-subset.ts';
 import { gridSubsetOf, type Layer } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -121,7 +121,7 @@ export function formatNamed(layer: Layer, extension: string): Format {
   const named = formatOfExtension(extension);
   const match =
     layer.formats.find((format) => format.extensions.includes(extension)) ??
-    layer.formats.find((format) => format.contentType === named?.contentType);
+    layer.formats.find((format) => hasContentType(format, named?.contentType ?? ''));
   if (match) return match;
   const offered = layer.formats.map((format) => format.extensions[0]).join(', ');
   throw new TilewardenError(

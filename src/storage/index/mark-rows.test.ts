@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { openSegmentStore } from '../segments/segment-store.ts';
-import { FOLDED, MAX_CLOSED } from './mark-rows.ts';
+import { FOLDED, MAX_CLOSED } from './marks.ts';
 
 const at = (x: number) => ({ gridSet: 'g', z: 20, rect: { minX: x, minY: 0, maxX: x, maxY: 0 } });
 

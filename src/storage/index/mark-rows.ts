@@ -3,21 +3,9 @@ import { crc32 } from 'node:zlib';
 import type { TileSetKey } from '../../domain/tile-key.ts';
 import { packedTouch, rectContains, rectOfTile, type TileRect } from '../../domain/tile-rect.ts';
 import type { Making } from '../pack-object.ts';
-import {
-  MARKS_AT_ONCE,
-  type MarkEffect,
-  type OpenMark,
-  outdatedSince,
-  type Raise,
-  type TileEntry,
-  type TilePlace,
-} from '../store.ts';
+import { type MarkEffect, outdatedSince, type Raise, type TileEntry, type TilePlace } from '../store.ts';
 import { Directory, tileInPack } from './directory.ts';
-import type { IndexFile } from './index-file.ts';
 
-/** Closed marks that a layer keeps apart; see `fold`. */
-export const MAX_CLOSED = 10_000;
-export const FOLDED = 1000;
 /** Coordinates of the R-tree have 32 bits. */
 const FAR = 2 ** 31 - 1;
 
@@ -115,146 +103,6 @@ function touchesOf({ rect, parts }: MarkRow): MarkHere['touches'] {
   if (parts === null) return (x, y) => rectContains(rect, x, y);
   const packed = Float64Array.from(JSON.parse(parts) as number[]);
   return (x, y) => packedTouch(packed, rectOfTile({ x, y }));
-}
-
-interface MarkStateRow {
-  readonly id: number;
-  readonly open: number;
-  readonly effect: string | null;
-  readonly number: number;
-}
-
-/** Raises and closes marks. All of it within a transaction of the caller. */
-export function prepareMarks(db: IndexFile) {
-  const nextTicket = db
-    .prepare<[], number>('UPDATE tickets SET last = last + 1 WHERE id = 1 RETURNING last')
-    .pluck();
-  const alike = db.prepare<[string, string], MarkStateRow>(
-    'SELECT id, open, effect, number FROM marks WHERE layer = ? AND key = ?',
-  );
-  const insert = db
-    .prepare<[string, number, number, number, string | null, string | null, string], number>(
-      `INSERT INTO marks (layer, number, hides, open, effect, places, key)
-       VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-    )
-    .pluck();
-  const insertPlace = db.prepare(
-    'INSERT INTO mark_places (min_level, max_level, min_x, max_x, min_y, max_y, mark, grid_set, z, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  );
-  const insertRaise = db.prepare<[number, number, string]>('INSERT INTO raises VALUES (?, ?, ?)');
-  const renumber = db.prepare<[number, number, string | null, number]>(
-    'UPDATE marks SET number = ?, hides = ?, effect = ? WHERE id = ?',
-  );
-  const placesOf = db.prepare<[number], string | null>('SELECT places FROM marks WHERE id = ?').pluck();
-  const rowsAt = db.prepare<
-    [number, number, number, number, number, number, number],
-    { readonly id: number }
-  >(
-    `SELECT id FROM mark_places WHERE min_level = ? AND max_level = ? AND min_x = ? AND max_x = ? AND min_y = ? AND max_y = ?
-       AND mark = ?`,
-  );
-  const removePlace = db.prepare<[number]>('DELETE FROM mark_places WHERE id = ?');
-  const remove = db.prepare<[number]>('DELETE FROM marks WHERE id = ?');
-  const layerOf = db.prepare<[number], string>('SELECT layer FROM marks WHERE id = ?').pluck();
-  const closedOf = db.prepare<[string], number>('SELECT id FROM marks WHERE layer = ? AND open = 0').pluck();
-  const closedCount = db
-    .prepare<[string], number>('SELECT count(*) FROM marks WHERE layer = ? AND open = 0')
-    .pluck();
-  const earliest = db.prepare<[string], { readonly id: number; readonly number: number }>(
-    `SELECT id, number FROM marks WHERE layer = ? AND open = 0 AND places IS NOT NULL ORDER BY number LIMIT ${FOLDED}`,
-  );
-  const raiseRow = db.prepare<[number], { readonly mark: number }>(
-    'SELECT mark FROM raises WHERE number = ?',
-  );
-  const removeRaise = db.prepare<[number]>('DELETE FROM raises WHERE number = ?');
-  const latestRaise = db
-    .prepare<[number], number | null>('SELECT max(number) FROM raises WHERE mark = ?')
-    .pluck();
-  const lower = db.prepare<[number, number]>('UPDATE marks SET hides = ? WHERE id = ?');
-  const shut = db.prepare<[number]>('UPDATE marks SET open = 0, effect = NULL WHERE id = ?');
-
-  function forget(id: number): void {
-    const layer = layerOf.get(id);
-    const places = placesOf.get(id);
-    for (const { gridSet, z, rect } of places ? readPlaces(places) : []) {
-      const level = levelOf(JSON.parse(layer ?? '""') as string, gridSet, z);
-      const bounds = [level, level, ...edgesOf(rect)] as const;
-      for (const row of rowsAt.all(...bounds, id)) removePlace.run(row.id);
-    }
-    remove.run(id);
-  }
-
-  /** A late writer with a ticket from before a forgotten mark is refused in the whole layer. */
-  function fold(layer: string): void {
-    if ((closedCount.get(layer) ?? 0) <= MAX_CLOSED) return;
-    const folded = earliest.all(layer);
-    const floors = alike.all(layer, '').filter(({ open }) => open === 0);
-    const gone = [...folded, ...floors];
-    for (const { id } of gone) forget(id);
-    const floor = Math.max(...gone.map(({ number }) => number));
-    if (gone.length > 0) insert.get(layer, floor, floor, 0, null, null, '');
-  }
-
-  function raise({ layer, places, effect }: Raise): number {
-    const name = JSON.stringify(layer);
-    const number = nextTicket.get() ?? 0;
-    const { written, key } = writePlaces(places);
-    if (places === null) for (const id of closedOf.all(name)) forget(id);
-    const same = alike.all(name, key);
-    for (const { id, open } of same) if (open === 0) forget(id);
-    const joined = effect && same.find((mark) => mark.open === 1 && isSameEffect(mark.effect, effect));
-    const text = effect && JSON.stringify(effect);
-    if (joined) {
-      renumber.run(number, number, JSON.stringify(withEarlier(joined.effect, effect)), joined.id);
-      insertRaise.run(number, joined.id, JSON.stringify(effect));
-      return number;
-    }
-    const id = insert.get(name, number, number, effect ? 1 : 0, text, written, key) ?? 0;
-    for (const { gridSet, z, rect, parts } of places ?? []) {
-      const level = levelOf(layer, gridSet, z);
-      const text = parts ? JSON.stringify([...parts]) : null;
-      insertPlace.run(level, level, ...edgesOf(rect), id, JSON.stringify(gridSet), z, text);
-    }
-    if (text !== null) insertRaise.run(number, id, text);
-    fold(name);
-    return number;
-  }
-
-  /** It goes on refusing late writers. */
-  function close(number: number): void {
-    const raised = raiseRow.get(number);
-    if (!raised) return;
-    removeRaise.run(number);
-    const latest = latestRaise.get(raised.mark);
-    if (typeof latest === 'number') lower.run(latest, raised.mark);
-    else shut.run(raised.mark);
-  }
-
-  return { raise, close };
-}
-
-/** As `Store.marks`. */
-export function readOpenMarks(db: IndexFile, after: number): readonly OpenMark[] {
-  const rows = db
-    .prepare<
-      [number, number],
-      {
-        readonly number: number;
-        readonly layer: string;
-        readonly effect: string;
-        readonly places: string | null;
-      }
-    >(
-      `SELECT r.number, m.layer, r.effect, m.places FROM raises r JOIN marks m ON m.id = r.mark
-       WHERE r.number > ? ORDER BY r.number LIMIT ?`,
-    )
-    .all(after, MARKS_AT_ONCE);
-  return rows.map(({ number, layer, effect, places }) => ({
-    number,
-    layer: JSON.parse(layer) as string,
-    effect: JSON.parse(effect) as MarkEffect,
-    places: places === null ? null : readPlaces(places),
-  }));
 }
 
 /** As text, and a key by which marks of the same places are found. */

@@ -5,6 +5,9 @@ export const INDEX_VERSION = 1;
 export const PACKS_IN_BAND = 32;
 export const PAGES_IN_BAND = 16;
 
+/** Places of a mark at most: each has the number of the mark, times this, and its own. */
+export const MAX_PLACES = 2 ** 20;
+
 /**
  * The tables of an index. A key with an integer of its own and a unique index reads and writes several times as fast as a
  * composite key without a rowid. `mark_places` is found by place: `level` is a hash of layer, grid set and zoom, compared
@@ -41,11 +44,13 @@ export const SCHEMA = `
   CREATE TABLE marks (id INTEGER PRIMARY KEY, layer TEXT NOT NULL, number INTEGER NOT NULL, hides INTEGER NOT NULL,
     open INTEGER NOT NULL, effect TEXT, places TEXT, key TEXT NOT NULL);
   CREATE INDEX marks_of_layer ON marks (layer, open, number);
-  CREATE INDEX marks_alike ON marks (layer, key);
+  CREATE INDEX marks_alike ON marks (layer, key, open);
   CREATE TABLE raises (number INTEGER PRIMARY KEY, mark INTEGER NOT NULL, effect TEXT NOT NULL);
   CREATE INDEX raises_of_mark ON raises (mark);
   CREATE VIRTUAL TABLE mark_places USING rtree_i32 (id, min_level, max_level, min_x, max_x, min_y, max_y,
     +mark INTEGER, +grid_set TEXT, +z INTEGER, +parts TEXT);
+  CREATE TRIGGER marks_deleted AFTER DELETE ON marks BEGIN
+    DELETE FROM mark_places WHERE id IN (SELECT OLD.id * ${MAX_PLACES} + key FROM json_each(OLD.places)); END;
 
   CREATE TABLE segments (id INTEGER PRIMARY KEY AUTOINCREMENT, tile_set INTEGER NOT NULL, writer TEXT, size INTEGER NOT NULL,
     filled INTEGER NOT NULL, live INTEGER NOT NULL, written_at INTEGER NOT NULL);

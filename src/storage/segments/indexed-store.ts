@@ -8,8 +8,10 @@ import { type IndexedTile, PACK_SIZE, packOf, slotOf } from '../index/directory.
 import { isBusy, patiently, storeFailure } from '../index/index-failure.ts';
 import type { IndexFile } from '../index/index-file.ts';
 import { FIRST_PACK, type IndexReader, type PackCursor, ShownPacks } from '../index/index-reader.ts';
-import { entriesIn, readOpenMarks, shownBy } from '../index/mark-rows.ts';
+import { entriesIn, shownBy } from '../index/mark-rows.ts';
+import { openMarks, SQLITE_MARKS } from '../index/marks.ts';
 import { type PageSlice, readPages } from '../index/page-rows.ts';
+import { prepareScripts } from '../index/script.ts';
 import { packTiles } from '../pack-tiles.ts';
 import {
   type EvictionOrder,
@@ -42,6 +44,7 @@ const PACKS_IN_A_TURN = 16;
 export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close'> {
   const { db, reader, readBytes, run, start, clock, log } = parts;
   const packs = new ShownPacks(reader);
+  const runScript = prepareScripts(db);
   const read = <T>(work: () => T): Promise<T> => patiently(work, clock);
 
   /** Null: the index names none, or a mark hides it. */
@@ -142,7 +145,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
     marks: ((of: string | number = 0, place?: TilePlace) =>
       typeof of === 'string'
         ? read(() => reader.generation(of, place))
-        : read(() => readOpenMarks(db, of))) as Store['marks'],
+        : read(() => runScript(openMarks(SQLITE_MARKS, of)))) as Store['marks'],
     usage: ((of?: string | PageFilter | EvictionOrder) =>
       typeof of === 'object' ? pagesOf(of) : read(() => reader.usage(of))) as Store['usage'],
   };

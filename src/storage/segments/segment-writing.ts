@@ -7,9 +7,10 @@ import { type IndexedTile, packOf, slotOf } from '../index/directory.ts';
 import { blockingly } from '../index/index-failure.ts';
 import { durably, type IndexFile } from '../index/index-file.ts';
 import { IndexReader, type PackCursor } from '../index/index-reader.ts';
-import { prepareMarks } from '../index/mark-rows.ts';
+import { changeMarks, SQLITE_MARKS } from '../index/marks.ts';
 import { type ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
 import { prepareUses } from '../index/page-rows.ts';
+import { prepareScripts } from '../index/script.ts';
 import { editTiles, merged } from '../index/tile-edits.ts';
 import { type PackedTiles, placedTiles, recordsOf } from '../pack-tiles.ts';
 import { type MarkChange, NO_CHANGE, type StoreChange, type StoreEdit, sumOfChanges } from '../store.ts';
@@ -52,7 +53,7 @@ export class SegmentWriting {
   readonly #bytes: WritableBytes;
   readonly #changes;
   readonly #uses;
-  readonly #marks;
+  readonly #runScript;
   readonly #upkeep: WritingParts['upkeep'];
   readonly #reserve: WritingParts['reserve'];
 
@@ -63,7 +64,7 @@ export class SegmentWriting {
     this.#bytes = bytes;
     this.#changes = preparePackChanges(db);
     this.#uses = prepareUses(db);
-    this.#marks = prepareMarks(db);
+    this.#runScript = prepareScripts(db);
     this.#upkeep = upkeep;
     this.#reserve = reserve;
   }
@@ -153,15 +154,10 @@ export class SegmentWriting {
     this.#upkeep.wake();
   }
 
-  /** On the disk when it returns. */
+  /** Raised ones are on the disk when it returns. */
   mark(change: MarkChange): readonly number[] {
-    if (change.type === 'close') {
-      this.#reserve.use(() => this.#transaction(() => change.numbers.forEach(this.#marks.close)));
-      return [];
-    }
-    return this.#reserve.use(() =>
-      durably(this.#db, () => this.#transaction(() => change.raises.map(this.#marks.raise))),
-    );
+    const work = () => this.#transaction(() => this.#runScript(changeMarks(SQLITE_MARKS, change)));
+    return this.#reserve.use(() => (change.type === 'close' ? work() : durably(this.#db, work)));
   }
 
   /** One step of what is done in the background. Returns the milliseconds until the next. */

@@ -1,12 +1,14 @@
 import { type BoundLayer, boundLayer, type Catalog } from '../../../catalog/catalog.ts';
-import { type Bounds, intersectBounds } from '../../../domain/bounds.ts';
+import { type Bounds, boundsOf, intersectBounds } from '../../../domain/bounds.ts';
+import { builtInGridSets } from '../../../domain/built-in-grid-sets.ts';
 import { invalid, shortened, TilewardenError } from '../../../domain/errors.ts';
 import { formatOfExtension } from '../../../domain/format.ts';
-import { boundsOfTile, levelOf, tilesOfBounds } from '../../../domain/grid-set.ts';
-import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
+import { boundsOfTile, isWithinScales, levelOf, scaleAt, tilesOfBounds } from '../../../domain/grid-set.ts';
+import { createGridSubset, type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { sizeOfRect } from '../../../domain/tile-rect.ts';
+import { remembered } from '../../../lib/get-or-create.ts';
 import { writeZip } from '../../../lib/write-zip.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
@@ -16,11 +18,14 @@ import type { Context } from '../../context.ts';
 import { type Html as Markup, html as markup, tagged } from '../../html.ts';
 import type { Response } from '../../response.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
-import { parametersOf } from '../kvp.ts';
+import { parametersOf, readKvp } from '../kvp.ts';
 import { documentResponse } from '../layer-documents.ts';
-import { titleOf } from '../layer-facts.ts';
+import { geographicBoxOf, geographicExtent, titleOf } from '../layer-facts.ts';
 import type { Services } from '../open-services.ts';
+import { ServiceException } from '../service-exception.ts';
 import { formatNamed, layerFor } from '../tiles.ts';
+import { answerComposed, type MapRequest } from '../wms/get-map.ts';
+import { requestedFormat } from '../wms/map-request.ts';
 
 const ROOT = '/service/kml';
 const TYPES: Readonly<Record<KmlKind, string>> = {
@@ -30,8 +35,19 @@ const TYPES: Readonly<Record<KmlKind, string>> = {
 
 /** KML super-overlays, at GeoWebCache's addresses: a document for each tile, with the next finer ones behind links. */
 export function kmlRoutes(deps: Services): readonly Route[] {
-  const route = (path: string, handler: Handler) => openRoute(`${ROOT}${path}`, handler);
+  const route = (path: string, handler: Handler) => openRoute(`${ROOT}${path}`, inPlainText(handler));
   return [route('/{document}', describeLayer(deps.catalog)), route('/{layer}/{tile}', createKmlTile(deps))];
+}
+
+/** Pictures that WMS draws fail as its own requests do. */
+function inPlainText(handler: Handler): Handler {
+  return async (context) => {
+    try {
+      return await handler(context);
+    } catch (error) {
+      throw error instanceof ServiceException ? invalid(error.message) : error;
+    }
+  };
 }
 
 function describeLayer(catalog: Services['catalog']): Handler {
@@ -39,37 +55,67 @@ function describeLayer(catalog: Services['catalog']): Handler {
     const { bound, extension, kind } = documentNamed(catalog, context.param('document'));
     await requireVisible(context, bound.layer);
     const shown = extension ?? pictureExtension(bound.layer);
-    const text = rootDocument(kmlLayer(context, tileSetOf(context, bound, shown), shown));
+    checkFormat(context, bound, shown);
+    const text = rootDocument(kmlLayer(context, bound.layer, shown));
     return kmlResponse(context, text, kind, bound.layer);
   };
 }
 
-function createKmlTile({ catalog, answerTile }: Services): Handler {
+function createKmlTile(services: Services): Handler {
+  const { catalog, answerTile } = services;
   return async (context) => {
     const bound = await layerFor(context, catalog, context.param('layer'));
     const { layer } = bound;
-    const { index, extension, kind } = tileNamed(degreesSubset(layer), context.param('tile'));
-    const tiles = tileSetOf(context, bound, extension);
-    if (kind === null) return answerTile(context, tiles, index);
-    const text = tileDocument(kmlLayer(context, tiles, extension), index);
-    if (text !== null) return kmlResponse(context, text, kind, layer);
+    const { subset } = degreesOf(layer);
+    const { index, extension, kind } = tileNamed(subset, context.param('tile'));
+    const tiles = checkFormat(context, bound, extension);
+    if (kind === null && tiles) return answerTile(context, tiles, index);
+    const isThere = subsetContains(subset, index.z, index.x, index.y);
+    if (kind === null && isThere) return answerWarped(context, services, bound, { index, extension });
+    const text = kind && tileDocument(kmlLayer(context, layer, extension), index);
+    if (kind && text) return kmlResponse(context, text, kind, layer);
     throw new TilewardenError('tile-outside', `Layer ${layer.name} has nothing at ${context.param('tile')}.`);
   };
 }
 
-function tileSetOf(context: Context, bound: BoundLayer, extension: string): ResolvedTileSet {
+/** The tiles in the format; null: they are warped from others. */
+function checkFormat(context: Context, bound: BoundLayer, extension: string): ResolvedTileSet | null {
   const { layer } = bound;
-  const { gridSet } = degreesSubset(layer);
-  const format = formatNamed(layer, extension);
+  const { subset, isWarped } = degreesOf(layer);
+  const format = isWarped ? requestedFormat([bound], () => extension) : formatNamed(layer, extension);
   if (format.kind !== 'raster') {
     throw new TilewardenError('format-unknown', `KML shows images; .${extension} is not an image format.`);
   }
+  if (isWarped) return null;
   const parameters = parametersOf(context.query, layer.parameters);
-  return resolveTileSet(bound, { gridSet: gridSet.name, format: format.mediaType, parameters });
+  return resolveTileSet(bound, { gridSet: subset.gridSet.name, format: format.mediaType, parameters });
 }
 
-function kmlLayer(context: Context, { bound, subset }: ResolvedTileSet, extension: string): KmlLayer {
-  const { layer } = bound;
+/** A tile in degrees of a layer without such tiles, as WMS draws it. */
+function answerWarped(
+  context: Context,
+  services: Services,
+  bound: BoundLayer,
+  { index: { z, x, y }, extension }: { readonly index: TileIndex; readonly extension: string },
+): Promise<Response> {
+  const { gridSet } = degreesOf(bound.layer).subset;
+  const asked = readKvp(context.query);
+  const kvp = (name: string) => (name === 'TRANSPARENT' ? 'TRUE' : asked(name));
+  const { tileWidth: width, tileHeight: height } = gridSet;
+  const [first, ...others] = bound.layer.gridSubsets;
+  const map = {
+    kvp,
+    layers: [{ bound, style: asked('STYLES') ?? '', subsets: [first, ...others], isWarped: true }],
+    crs: { name: 'EPSG:4326', code: DEGREES, longitudeFirst: true },
+    place: { bounds: boundsOfTile(gridSet, z, x, y), width, height },
+    format: requestedFormat([bound], () => extension),
+    tiled: false,
+  } satisfies MapRequest;
+  return answerComposed(context, services, map, { matches: [null], blank: false });
+}
+
+function kmlLayer(context: Context, layer: Layer, extension: string): KmlLayer {
+  const { subset } = degreesOf(layer);
   const query = new URLSearchParams([...parametersOf(context.query, layer.parameters)]).toString();
   const folder = `${context.baseUrl}${ROOT}/${encodeURIComponent(layer.name)}`;
   return { layer, subset, folder, extension, query: query === '' ? '' : `?${query}` };
@@ -111,19 +157,36 @@ function tileNamed(subset: GridSubset, text: string) {
   return { index: { z: zoom, x: Number(x), y: row }, extension, kind };
 }
 
-/** KML supports longitude and latitude only. */
-function degreesSubset(layer: Layer): GridSubset {
-  const subset = layer.gridSubsets.find(({ gridSet }) => gridSet.srs === DEGREES);
-  if (subset) return subset;
-  throw new TilewardenError(
-    'grid-set-unknown',
-    `KML needs a grid set in EPSG:4326, and layer ${layer.name} has none.`,
-  );
-}
+/** KML supports longitude and latitude only: where the layer has no such tiles, those that are warped from its own. */
+const degreesOf = remembered((layer: Layer): { readonly subset: GridSubset; readonly isWarped: boolean } => {
+  const own = layer.gridSubsets.find(({ gridSet }) => gridSet.srs === DEGREES);
+  if (own) return { subset: own, isWarped: false };
+  const gridSet = builtInGridSets().find(({ srs }) => srs === DEGREES);
+  const isKnown = layer.gridSubsets.every((subset) => geographicBoxOf(subset));
+  const extent = isKnown ? geographicExtent(layer) : null;
+  if (!gridSet || !extent) {
+    throw new TilewardenError(
+      'grid-set-unknown',
+      `KML needs a grid set in EPSG:4326, or in a known projection, and layer ${layer.name} has none.`,
+    );
+  }
+  const finest = Math.min(...layer.gridSubsets.map((subset) => scaleAt(subset.gridSet, subset.zoomStop)));
+  const finer = gridSet.levels.findIndex((_, z) => isWithinScales([0, finest], scaleAt(gridSet, z)));
+  const zoomStop = finer < 0 ? undefined : Math.max(0, finer - 1);
+  return {
+    subset: createGridSubset(gridSet, {
+      extent: boundsOf(extent),
+      ...(zoomStop !== undefined && { zoomStop }),
+    }),
+    isWarped: true,
+  };
+});
 
-function pictureExtension({ formats, name }: Layer): string {
+/** Warped pictures are transparent around the layer. */
+function pictureExtension(layer: Layer): string {
+  const { formats, name } = layer;
   const format = formats.find(({ kind }) => kind === 'raster');
-  if (format) return format.extensions[0];
+  if (format) return degreesOf(layer).isWarped ? 'png' : format.extensions[0];
   throw new TilewardenError('format-unknown', `Layer ${name} has no pictures to show in KML.`);
 }
 

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { catalogOf, createTestApp, layerNamed, subset } from '../../../../test/fixtures/http-app.ts';
+import { catalogOf, createTestApp, format, layerNamed, subset } from '../../../../test/fixtures/http-app.ts';
+import { slopeAt, slopingTiles } from '../../../../test/fixtures/sloping-tiles.ts';
 import { createGridSubset } from '../../../domain/grid-subset.ts';
+import { projectionOfSrs } from '../../../domain/projection.ts';
 import { readXml } from '../../../lib/xml/read-xml.ts';
 import type { XmlElement } from '../../../lib/xml/xml-element.ts';
+import { decodeImage } from '../../../raster/decode-image.ts';
 
 const { gridSet } = subset('EPSG:4326', 12);
 const extent = { minX: 5, minY: 45, maxX: 15, maxY: 55 };
@@ -99,6 +102,37 @@ describe('KML', () => {
       headers: { 'if-none-match': String(headers.etag) },
     });
     expect(again.status).toBe(304);
+  });
+
+  it('KML of a layer in another CRS shows pictures in degrees that are warped from its tiles', async () => {
+    const mercator = layerNamed('mercator', {
+      gridSubsets: [subset('EPSG:900913', 4)],
+      formats: [format('image/jpeg')],
+    });
+    const { read } = slopingTiles();
+    const deps = { catalog: catalogOf([mercator]), pipeline: { read } };
+    const { inject } = createTestApp({ deps });
+    const hrefs = async (path: string) =>
+      [...(await inject(path)).body.matchAll(/<href>(.*?)<\/href>/g)].map(([, href]) => href);
+    expect(await hrefs('/service/kml/mercator.kml')).toEqual([
+      expect.stringMatching(/x0y0z0\.png\.kml$/),
+      expect.stringMatching(/x1y0z0\.png\.kml$/),
+    ]);
+    expect(await hrefs('/service/kml/mercator/x2y1z1.png.kml')).toHaveLength(5);
+    expect(await hrefs('/service/kml/mercator/x8y4z3.png.kml')).toEqual([
+      expect.stringMatching(/x8y4z3\.png$/),
+    ]);
+    const answer = await inject('/service/kml/mercator/x2y1z1.png');
+    expect(answer.headers).toMatchObject({ 'content-type': 'image/png', 'geowebcache-crs': 'EPSG:4326' });
+    const { pixels } = await decodeImage(answer.rawPayload, { maxPixels: 256 * 256 });
+    const [longitude, latitude] = [0 + (100.5 * 90) / 256, 90 - (200.5 * 90) / 256];
+    const place = projectionOfSrs(3857)?.fromLonLat(longitude, latitude) ?? [0, 0];
+    const slope = slopeAt(subset('EPSG:900913', 4).gridSet, ...place);
+    for (const [channel, value] of slope.entries())
+      expect(Math.abs((pixels[4 * (200 * 256 + 100) + channel] ?? 0) - value)).toBeLessThanOrEqual(2);
+    expect(pixels[3], 'the pole is not in web mercator').toBe(0);
+    expect((await inject('/service/kml/mercator/x0y0z9.png')).statusCode).toBe(404);
+    expect((await inject('/service/kml/mercator/x2y1z1.tiff')).statusCode).toBe(400);
   });
 
   it('KML documents are compressed', async () => {

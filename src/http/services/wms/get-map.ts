@@ -42,7 +42,7 @@ const TOLERANCE_FOR_TILES = 0.1;
 const TOLERANCE_FOR_MAPS = 0.002;
 const NO_TILE_MESSAGE = 'There is no tile: the box lies outside what the layer offers.';
 
-interface MapRequest {
+export interface MapRequest {
   readonly kvp: Kvp;
   readonly layers: readonly [MapLayer, ...MapLayer[]];
   readonly crs: MapCrs;
@@ -56,7 +56,7 @@ interface MapRequest {
  * other boxes are composed of tiles, if the layers allow it.
  */
 export const getMap: Operation = async (context, kvp, services) => {
-  const { answerTile, composer, areaLimit, clock } = services;
+  const { answerTile } = services;
   const map = await readMap(services, context, kvp);
   const matches = map.layers.map((layer) => tileOf(map, layer));
   const matched = map.layers.length === 1 ? (matches[0] ?? null) : null;
@@ -66,6 +66,23 @@ export const getMap: Operation = async (context, kvp, services) => {
     return answerTile(context, withBypass(kvp, tiles), matched.index);
   }
   if (!blank) checkComposable(map, matches);
+  return answerComposed(context, services, map, { matches, blank });
+};
+
+interface Composition {
+  /** Tiles of the layers where the map is one. */
+  readonly matches: Matches;
+  /** Nothing of the layers is there. */
+  readonly blank: boolean;
+}
+
+/** The map, made of tiles of its layers. */
+export async function answerComposed(
+  context: Context,
+  { composer, areaLimit, clock }: Services,
+  map: MapRequest,
+  { matches, blank }: Composition,
+): Promise<Response> {
   const sets = composedSets(map, matches);
   const place = drawnPlace(map, matches);
   const mask =
@@ -77,7 +94,7 @@ export const getMap: Operation = async (context, kvp, services) => {
   const more = [...message, ...cacheControl(context, map, picture, clock.now())];
   if (areasOf(context) === null) return mapResponse(context, map, picture, more);
   return limited(mapResponse(context, map, { ...picture, createdAt: null }, more));
-};
+}
 
 async function readMap(services: Services, context: Context, kvp: Kvp): Promise<MapRequest> {
   const version = versionOf(kvp);

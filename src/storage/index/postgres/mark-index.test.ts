@@ -2,7 +2,7 @@ import { type CompiledQuery, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { describeOnMemoryObjects, metatile } from '../../../../test/fixtures/pack-stores.ts';
 import type { Statements } from '../../../db/database.ts';
-import { FOLDED, MAX_CLOSED } from '../mark-rows.ts';
+import { FOLDED, MAX_CLOSED } from '../marks.ts';
 import { levelStart } from './mark-index.ts';
 import { PackIndex } from './pack-index.ts';
 

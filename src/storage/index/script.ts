@@ -1,0 +1,46 @@
+import type { IndexFile } from './index-file.ts';
+
+/** A statement, or a part of one, in the words that SQLite and PostgreSQL have in common. */
+export interface Statement {
+  /** With a `?` for each value. */
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/**
+ * Work on an index that is the same in both databases: it yields statements and receives their rows. SQLite runs it in one go,
+ * PostgreSQL answers each statement in time.
+ */
+export type Script<Row, Result> = Generator<Statement, Result, readonly Row[]>;
+
+/** Statements among the values are parts of this one. */
+export function statement(texts: TemplateStringsArray, ...values: readonly unknown[]): Statement {
+  const parts = values.map((value) => (isStatement(value) ? value : { text: '?', values: [value] }));
+  return {
+    text: texts.reduce((text, next, at) => `${text}${parts[at - 1]?.text}${next}`),
+    values: parts.flatMap((part) => part.values),
+  };
+}
+
+function isStatement(value: unknown): value is Statement {
+  return typeof value === 'object' && value !== null && 'text' in value;
+}
+
+/** Runs scripts of few different statements, which are prepared once. */
+export function prepareScripts(db: IndexFile) {
+  const prepared = new Map<string, ReturnType<typeof prepare>>();
+  const prepare = (text: string) => db.prepare<unknown[]>(text);
+  return <Row, Result>(script: Script<Row, Result>): Result => {
+    for (let step = script.next(); ; ) {
+      if (step.done) return step.value;
+      const { text, values } = step.value;
+      const known = prepared.get(text) ?? prepare(text);
+      prepared.set(text, known);
+      if (known.reader) step = script.next(known.all(...values) as Row[]);
+      else {
+        known.run(...values);
+        step = script.next([]);
+      }
+    }
+  };
+}
