@@ -78,7 +78,7 @@ const HOMES = [
 
 /** Folders of `src/http`: each may import those before it, and files beside them that are not at the top. */
 const HTTP_FOLDERS = ['auth', 'metrics', 'hits', 'services', 'pages', 'api', 'gwc'];
-const HTTP_TOP = '^src/http/(http-app|routes|server)\\.ts$';
+const HTTP_TOP = '^src/http/(http-app|server)\\.ts$';
 
 const TESTS = '\\.test\\.ts$';
 const SOURCES = `sources/(${DRIVERS.sources.join('|')})`;

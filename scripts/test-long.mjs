@@ -39,7 +39,7 @@ const PARTS = [
   ['src/pipeline/warp-error.test.ts', 10, 'ten thousand random maps in twenty other CRS'],
   ['src/pipeline/races.test.ts', 1, 'two thousand random races of readers and truncations'],
   ['src/storage/', 4, 'random histories of every store, and of processes that write to the same bundles'],
-  ['src/geowebcache/read-json.test.ts', 1, 'twenty thousand random documents'],
+  ['src/geowebcache/read-document.test.ts', 1, 'twenty thousand random documents'],
 ];
 
 endWithNpm();

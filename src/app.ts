@@ -10,7 +10,7 @@ import { openServerFigures } from './cluster/figures.ts';
 import { readVersion } from './config/environment.ts';
 import type { LoadedSettings } from './config/load-settings.ts';
 import { nodeName, taskSettings } from './config/node-settings.ts';
-import type { Settings } from './config/settings.ts';
+import type { Settings } from './config/settings-schema.ts';
 import { mergeUpstreams } from './domain/upstream-status.ts';
 import { openAccessLog } from './http/access-log.ts';
 import type { ImportDeps } from './http/api/route-deps.ts';

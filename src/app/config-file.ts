@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { refuseLost } from '../config/check-reload.ts';
 import { type LoadedSettings, SettingsError, withoutRestart } from '../config/load-settings.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import { lastId } from '../db/numbers.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import type { Reloaded } from '../http/api/route-deps.ts';

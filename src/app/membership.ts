@@ -7,7 +7,7 @@ import { type NodeRole, openNodeRegistry } from '../cluster/node-registry.ts';
 import type { Leadership } from '../cluster/terms.ts';
 import { readVersion } from '../config/environment.ts';
 import { isShared, nodeName, sharesStores } from '../config/node-settings.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import { leadAlone } from '../db/database.ts';
 import { MISSED } from '../db/process-feed.ts';
 import { misconfigured } from '../domain/errors.ts';

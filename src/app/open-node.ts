@@ -2,7 +2,7 @@ import { openDeclarations } from '../catalog/open-declarations.ts';
 import { createTimeStore } from '../catalog/time-lists.ts';
 import { openAreaWatch } from '../changes/open-area-watch.ts';
 import type { NodeRole } from '../cluster/node-registry.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { openEditing } from './config-file.ts';
 import { CATALOG, followOthers, joinNodes } from './membership.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SettingsFile } from '../config/load-settings.ts';
 import { databaseOf } from '../config/node-settings.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import type { Database, DatabaseOptions } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { ProcessFeed } from '../db/process-feed.ts';

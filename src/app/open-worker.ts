@@ -3,7 +3,7 @@ import { createAppliedChanges } from '../cluster/applied-changes.ts';
 import { openServerFigures } from '../cluster/figures.ts';
 import { createNodeChanges } from '../cluster/node-changes.ts';
 import { exportNode, isShared, taskSettings, workerName } from '../config/node-settings.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import { MISSED } from '../db/process-feed.ts';
 import { misconfigured } from '../domain/errors.ts';
 import type { ProcessPort } from '../lib/channel.ts';

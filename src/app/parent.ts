@@ -1,7 +1,7 @@
 /** A parent and the processes that it starts: that one is ready, that it is to stop, and what it asks of its parent. */
 import type { ChildProcess } from 'node:child_process';
 import { keepsInMemory, taskSettings } from '../config/node-settings.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import { createProcessFeed } from '../db/process-feed.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { misconfigured } from '../domain/errors.ts';

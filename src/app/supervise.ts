@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { type App, openApp } from '../app.ts';
 import { type LoadedSettings, withoutRestart } from '../config/load-settings.ts';
 import { processCount, urlOf } from '../config/node-settings.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { probeAddress, readTlsFiles } from '../http/server.ts';
 import { messageKind, type ProcessPort } from '../lib/channel.ts';

@@ -10,11 +10,11 @@ import {
   type Flag,
   type FlagValues,
   flag,
+  momentIn,
   settingsFor,
   type Terminal,
 } from './command.ts';
 import { columns } from './format.ts';
-import { momentIn } from './moment.ts';
 import { PRIVATE_FILES } from './process-setup.ts';
 
 type Accounts = Awaited<ReturnType<typeof import('../app/offline.ts')['openAccountsApp']>>;

@@ -1,15 +1,13 @@
 import { describeSettings } from '../config/load-settings.ts';
 import { token, user } from './account-command.ts';
-import { changesSqlCommand } from './changes-sql.ts';
-import { type Command, DATA_FLAGS, flag, settingsFor } from './command.ts';
+import { type Command, DATA_FLAGS, flag, misuse, settingsFor } from './command.ts';
 import { importCommand } from './import.ts';
 import { layers } from './layers.ts';
 import { backupCommand, exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
 import { quota, usage } from './quota.ts';
-import { schedules } from './schedules.ts';
 import { clear, reseed, seed, truncate } from './seed.ts';
 import { serve, worker } from './serve.ts';
-import { tasks } from './tasks.ts';
+import { schedules, tasks } from './tasks.ts';
 
 const checkConfig: Command = {
   name: 'check-config',
@@ -19,6 +17,23 @@ const checkConfig: Command = {
     const loaded = settingsFor(flags);
     terminal.out(describeSettings(loaded, flags.all !== undefined));
     for (const warning of loaded.warnings) terminal.err(`warning: ${warning}\n`);
+    return 0;
+  },
+};
+
+const changesSqlCommand: Command = {
+  name: 'changes-sql',
+  summary: 'print a table of changes and PostGIS triggers that fill it, for a feed of type postgres',
+  flags: [
+    flag('source', 'TABLE', 'the table whose edits are reported, e.g. public.parcels'),
+    flag('geometry', 'COLUMN', 'its geometry column (geom)'),
+    flag('table', 'TABLE', 'the table of changes (public.tile_changes)'),
+    flag('layer', 'NAME', 'the layer that the data belong to; all layers of the feed when absent'),
+  ],
+  async run({ source, geometry = 'geom', table = 'public.tile_changes', layer = null }, terminal) {
+    if (source === undefined) throw misuse('--source is required: the table whose edits are reported.');
+    const { changesSql } = await import('../app/offline.ts');
+    terminal.out(changesSql({ source, geometry, table, layer }));
     return 0;
   },
 };

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { readClientSettings } from '../config/client-settings.ts';
-import { readEnvironment, readVersion } from '../config/environment.ts';
-import { readOutboundProxies } from '../config/outbound-proxies.ts';
+import { readEnvironment, readOutboundProxies, readVersion } from '../config/environment.ts';
 import { type Comparison, headerDifferences, VERDICTS } from '../import/compare-responses.ts';
 import { comparisonPage, countOf } from '../import/comparison-page.ts';
 import { answeredRequests } from './access-log.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../lib/clock.ts';
-import { followTask } from './follow-task.ts';
-import type { TaskDocument } from './progress-bar.ts';
+import { followTask, type TaskDocument } from './follow-task.ts';
 import { type ServerClient, ServerRefusal, ServerUnreachable } from './server-client.ts';
 
 const PENDING = {

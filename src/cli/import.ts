@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
-import { readEnvironment, readVersion } from '../config/environment.ts';
-import { readOutboundProxies } from '../config/outbound-proxies.ts';
+import { readEnvironment, readOutboundProxies, readVersion } from '../config/environment.ts';
 import { revealSecrets } from '../config/secrets.ts';
 import {
   completeGroups,

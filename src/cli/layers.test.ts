@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type LayerRow, layerTable } from './layers.ts';
-import { type ScheduleDocument, scheduleTable } from './schedules.ts';
+import { type ScheduleDocument, scheduleTable } from './tasks.ts';
 
 const ROADS: LayerRow = {
   name: 'roads',

@@ -1,4 +1,4 @@
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import { createLogger } from '../lib/logger.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { momentIn } from './moment.ts';
+import { momentIn } from './command.ts';
 
 const NOW = Date.parse('2026-06-15T12:00:00Z');
 const read = (when: string, direction: -1 | 1 = -1) =>

@@ -1,4 +1,4 @@
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';

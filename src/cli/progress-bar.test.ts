@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { outcomeOf, progressBar, progressFacts, type TaskDocument } from './follow-task.ts';
 import { withLocalTimes } from './format.ts';
-import { outcomeOf, progressBar, progressFacts, type TaskDocument } from './progress-bar.ts';
 import { describeTask, taskTable } from './tasks.ts';
 
 const running = {

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../app.ts';
 import { isoTime, systemClock } from '../lib/clock.ts';
-import { pagesInLog, type UsedTileSet } from './access-log-pages.ts';
+import { pagesInLog, type UsedTileSet } from './access-log.ts';
 import {
   type Arguments,
   CLIENT_FLAGS,
@@ -10,13 +10,12 @@ import {
   type FlagValues,
   flag,
   misuse,
+  momentIn,
   printed,
   type Terminal,
 } from './command.ts';
-import { watchTask } from './follow-task.ts';
+import { type TaskDocument, watchTask } from './follow-task.ts';
 import { amountOf, countOf, durationOf, sizeOf } from './format.ts';
-import { momentIn } from './moment.ts';
-import type { TaskDocument } from './progress-bar.ts';
 import { readResponse, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
 import { boundsHint, looksLikeDegrees, ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';
 

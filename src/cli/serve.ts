@@ -1,6 +1,6 @@
 import type { NodeEnv } from '../app/open-process.ts';
 import { readSettingsFile } from '../config/load-settings.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';

@@ -21,7 +21,7 @@ interface Documents<Document extends Named> {
   readonly layers: readonly Document[];
 }
 
-export interface CheckedImport<Document extends Named> extends Documents<Document> {
+interface CheckedImport<Document extends Named> extends Documents<Document> {
   /** Feeds of the layers' `updateSources`, for a configuration file. */
   readonly changes: readonly object[];
   readonly refused: readonly { readonly subject: string; readonly message: string }[];

@@ -4,7 +4,7 @@ import { layersBelow } from '../catalog/incarnations.ts';
 import { layersAbove } from '../catalog/tile-fates.ts';
 import { everySubset } from '../domain/layer.ts';
 import { SettingsError } from './load-settings.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings-schema.ts';
 
 type DeclaredCatalog = Pick<
   ChangeableCatalog<unknown>,

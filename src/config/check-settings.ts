@@ -1,11 +1,10 @@
 import { createLayer, gridSetNames } from '../catalog/create-layer.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { GridSetRegistry } from '../domain/grid-set.ts';
-import { declarationOf } from '../http/api/schedule-document.ts';
+import { declarationOf } from '../http/api/schedules.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
-import type { ValuePath } from '../lib/value-path.ts';
+import { isRecord, type ValuePath } from '../lib/value-path.ts';
 import { type SourceSettings, sourceDriverOf, sourceTypes } from '../sources/drivers.ts';
-import { groupProblems } from './check-groups.ts';
 import {
   adoptionProblems,
   areaProblems,
@@ -15,8 +14,7 @@ import {
   unknownName,
 } from './check-sources.ts';
 import { attempt, resolveSettings, toDeclaration } from './resolve-settings.ts';
-import type { Settings } from './settings.ts';
-import type { SettingsDocument } from './settings-schema.ts';
+import { type Settings, type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
 type GivenLayer = SettingsDocument['layers'][number];
 
@@ -143,4 +141,110 @@ function checkGridSetNames(
     problems.push({ path: [...path, 'gridSets', index], message: unknownName('grid set', name, known) });
   }
   return false;
+}
+
+/** Names of groups that are not unique, and children that are unknown or do not make a tree. */
+function groupProblems({ groups }: SettingsDocument, layers: ReadonlySet<string>): readonly Explanation[] {
+  const problems: Explanation[] = [];
+  const names = groups.map(({ name }) => name);
+  const parents = new Map<string, string>();
+  for (const [index, { name, layers: children }] of groups.entries()) {
+    const refuse = (key: readonly (string | number)[], message: string) =>
+      problems.push({ path: ['groups', index, ...key], message });
+    if (names.indexOf(name) !== index) refuse(['name'], `is not unique: another group is named ${name}`);
+    for (const [at, child] of children.entries()) {
+      const isGroup = names.includes(child);
+      const parent = parents.get(child);
+      if (!isGroup && !layers.has(child)) {
+        refuse(['layers', at], unknownName('layer or group', child, [...layers, ...names]));
+      }
+      if (parent !== undefined)
+        refuse(['layers', at], `names the group ${child}, which is in ${parent} already`);
+      if (isGroup) parents.set(child, name);
+      if (isBelow(name, child, parents)) {
+        refuse(['layers', at], `names the group ${child}, which would be in itself`);
+      }
+    }
+  }
+  return problems;
+}
+
+/** Each group has one parent, so that the way up has at most as many steps as there are groups. */
+function isBelow(name: string, upper: string, parents: ReadonlyMap<string, string>): boolean {
+  let at: string | undefined = name;
+  for (let steps = 0; at !== undefined && steps <= parents.size; steps++) {
+    if (at === upper) return true;
+    at = parents.get(at);
+  }
+  return false;
+}
+
+/** Sections in which others look up names: entries with faults are replaced there, so that the names stay. */
+const NAMED = ['layers', 'gridSets', 'stores'];
+/** Keys of a layer whose problems are about names, and hold whatever else is wrong with the layer. */
+const NAMES = ['name', 'gridSets', 'store'];
+
+/**
+ * What `checkSettings` finds in a document that its schema refuses, so that one check reports everything. `faults`: the
+ * places of what the schema has found. Of entries with faults, and of layers beside them, only problems with names count:
+ * others may come from the replacement.
+ */
+export function furtherProblems(tree: unknown, faults: readonly ValuePath[]): readonly Explanation[] {
+  if (!isRecord(tree)) return [];
+  const result = settingsSchema.safeParse(withoutFaults(tree, faults));
+  if (!result.success) return [];
+  const namesOnly = faults.some(([section]) => NAMED.includes(String(section)));
+  const { problems } = checkSettings(result.data);
+  return problems.filter(({ path }) => !isNear(faults, path) && (!namesOnly || isAboutNames(path)));
+}
+
+function isAboutNames([section, , key, inner]: ValuePath): boolean {
+  if (section !== 'layers') return section === 'gridSets';
+  return NAMES.includes(String(key)) || (key === 'source' && inner === 'layer');
+}
+
+/** Whether a fault is at the path, or above or below it. */
+function isNear(faults: readonly ValuePath[], path: ValuePath): boolean {
+  return faults.some((fault) => isWithin(fault, path) || isWithin(path, fault));
+}
+
+function isWithin(path: ValuePath, outer: ValuePath): boolean {
+  return outer.every((step, at) => step === path[at]);
+}
+
+function withoutFaults(tree: Readonly<Record<string, unknown>>, faults: readonly ValuePath[]): object {
+  const isFaulty = (...path: ValuePath) => faults.some((fault) => isWithin(fault, path));
+  const standIns: Readonly<Record<string, (entry: unknown, at: number) => object>> = {
+    layers: (entry, at) => layerStandIn(entry, at, (key) => isFaulty('layers', at, key)),
+    gridSets: (entry, at) => ({ ...GRID_SET, name: nameOf(entry, at) }),
+  };
+  const kept = Object.entries(tree).flatMap(([section, value]): (readonly [string, unknown])[] => {
+    if (!isFaulty(section)) return [[section, value]];
+    if (section === 'stores' && isRecord(value)) return [[section, storeStandIns(value)]];
+    const standIn = standIns[section];
+    if (!standIn || !Array.isArray(value)) return [];
+    return [[section, value.map((entry, at) => (isFaulty(section, at) ? standIn(entry, at) : entry))]];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** With its names, as far as they can be read. */
+function layerStandIn(given: unknown, at: number, isFaulty: (key: string) => boolean): object {
+  const { gridSets, store } = isRecord(given) ? given : {};
+  return {
+    name: nameOf(given, at),
+    source: { type: 'world' },
+    ...(gridSets !== undefined && !isFaulty('gridSets') && { gridSets }),
+    ...(store !== undefined && !isFaulty('store') && { store }),
+  };
+}
+
+const GRID_SET = { srs: 4326, extent: [-180, -90, 180, 90], levels: 1 };
+
+function storeStandIns(stores: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.keys(stores).map((name) => [name, { type: 'bundle' }]));
+}
+
+function nameOf(given: unknown, at: number): string {
+  return isRecord(given) && typeof given.name === 'string' ? given.name : `unnamed ${at}`;
 }

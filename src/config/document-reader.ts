@@ -11,8 +11,7 @@ import { createSettingsSchema } from './json-schema.ts';
 import { WORDS } from './load-settings.ts';
 import { toGridSet } from './resolve-settings.ts';
 import { MASK, maskSecrets, referenceOf } from './secrets.ts';
-import type { Settings } from './settings.ts';
-import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
+import { type Settings, type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
 const NO_PATHS: ReadonlySet<string> = new Set();
 

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { misconfigured } from '../domain/errors.ts';
+import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 
 /** Of the configuration file beside the data folder. */
 export const DEFAULT_CONFIG_NAME = 'tilewarden.yaml';
@@ -15,4 +17,22 @@ export function readVersion(): string {
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest
     ? String(manifest.version)
     : 'unknown';
+}
+
+/** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, the lower-case names first as in other programs. */
+export function readOutboundProxies(environment: Environment): OutboundProxies {
+  const given = (name: string) => environment[name.toLowerCase()] || environment[name] || null;
+  const proxy = (name: string): string | null => {
+    const value = given(name);
+    if (value === null) return null;
+    const address = value.includes('://') ? value : `http://${value}`;
+    const url = URL.canParse(address) ? new URL(address) : null;
+    if (url && /^https?:$/.test(url.protocol) && url.hostname) return address;
+    throw misconfigured(`${name}  must be the address of a proxy such as http://proxy.example.org:3128`);
+  };
+  return {
+    http: proxy('HTTP_PROXY'),
+    https: proxy('HTTPS_PROXY'),
+    except: given('NO_PROXY') ?? '',
+  };
 }

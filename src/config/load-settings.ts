@@ -7,16 +7,13 @@ import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
 import { parseYamlFile, type YamlFile } from '../lib/yaml-file.ts';
 import { shownProxies } from '../sources/upstream/outbound-proxy.ts';
-import { checkSettings } from './check-settings.ts';
-import { DEFAULT_CONFIG_NAME, type Environment } from './environment.ts';
-import { furtherProblems } from './further-problems.ts';
+import { checkSettings, furtherProblems } from './check-settings.ts';
+import { DEFAULT_CONFIG_NAME, type Environment, readOutboundProxies } from './environment.ts';
 import { createSettingsSchema } from './json-schema.ts';
-import { readOutboundProxies } from './outbound-proxies.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
 import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from './setting-overrides.ts';
-import type { Settings } from './settings.ts';
 import { completeSettings, type SettingsHandover } from './settings-handover.ts';
-import { type SettingsDocument, settingsSchema } from './settings-schema.ts';
+import { type Settings, type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
 export interface SettingsInput {
   /** By name without dashes, e.g. `log-level`. */

@@ -16,13 +16,12 @@ import { omitUndefined } from '../lib/omit-undefined.ts';
 import { sizeOf } from '../lib/schemas.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import { partsOf, type SourceSettings } from '../sources/drivers.ts';
-import type { Settings } from './settings.ts';
-import type { SettingsDocument } from './settings-schema.ts';
+import type { Settings, SettingsDocument } from './settings-schema.ts';
 
 type GivenGridSet = SettingsDocument['gridSets'][number];
 type GivenLayer = SettingsDocument['layers'][number];
 
-export interface ResolvedSettings {
+interface ResolvedSettings {
   readonly settings: Omit<Settings, 'data' | 'access' | 'schedules' | 'proxies'>;
   /** Of the grid sets; `checkSettings` finds the others. */
   readonly problems: readonly Explanation[];
@@ -112,7 +111,7 @@ function resolveAreas(given: SettingsDocument['areas'], problems: Explanation[])
 }
 
 /** The names of areas that a layer and its parts are clipped to. */
-export function areasIn({ within, source }: GivenLayer): readonly string[] {
+function areasIn({ within, source }: GivenLayer): readonly string[] {
   return [within, ...partsOf(source).map((part) => part.within)].flatMap((name) => name ?? []);
 }
 

@@ -4,8 +4,7 @@ import { type Adoption, placeOfAdoption } from '../sources/adopted/adopt-options
 import type { PartSettings, SourceSettings } from '../sources/drivers.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { resolveSettings } from './resolve-settings.ts';
-import type { Settings } from './settings.ts';
-import type { SettingsDocument } from './settings-schema.ts';
+import type { Settings, SettingsDocument } from './settings-schema.ts';
 
 /** Checked settings as plain data, for a child process with the same settings. Secrets are in the clear. */
 export interface SettingsHandover {

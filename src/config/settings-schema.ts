@@ -1,19 +1,31 @@
 import { z } from 'zod';
-import { createLayerSchema, extentSchema, nameSchema } from '../catalog/layer-declaration.ts';
+import {
+  createLayerSchema,
+  extentSchema,
+  type LayerDeclaration,
+  nameSchema,
+} from '../catalog/layer-declaration.ts';
 import { changeFeedOptions } from '../changes/change-options.ts';
-import { MAX_LEVELS } from '../domain/grid-set.ts';
-import { COMPATIBLE_PROGRAMS, CONTACT_FIELDS, type ContactField } from '../domain/service-description.ts';
+import { type GridSetRegistry, MAX_LEVELS } from '../domain/grid-set.ts';
+import type { LayerGroups } from '../domain/layer.ts';
+import type { NamedArea } from '../domain/named-area.ts';
+import {
+  COMPATIBLE_PROGRAMS,
+  CONTACT_FIELDS,
+  type ContactField,
+  type ServiceDescription,
+} from '../domain/service-description.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
-import { scheduleBody } from '../http/api/schedule-document.ts';
+import { scheduleBody } from '../http/api/schedules.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
-import { SOURCE_DRIVERS, type SourceSchemas } from '../sources/drivers.ts';
+import { SOURCE_DRIVERS, type SourceSchemas, type SourceSettings } from '../sources/drivers.ts';
 import { httpAddress } from '../sources/http-options.ts';
+import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
-import { SCHEDULED_WORK } from '../tasks/schedules/schedule.ts';
-import { notifySchema, purgeSchema } from './delivery-schemas.ts';
-import { followSchema } from './follow-schema.ts';
+import { SCHEDULED_WORK, type ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
+import { followSchema, notifySchema, purgeSchema } from './change-schemas.ts';
 
 // Each driver owns its options; here they become one choice by `type`.
 const storeSchema = z.discriminatedUnion(
@@ -347,3 +359,23 @@ export const settingsSchema = z.strictObject({
 
 /** The file's own form, with every default filled in. */
 export type SettingsDocument = z.output<typeof settingsSchema>;
+
+/** All settings of the application, checked and complete. Paths are absolute. */
+export interface Settings
+  extends Readonly<
+    Omit<SettingsDocument, 'access' | 'areas' | 'groups' | 'service' | 'gridSets' | 'layers'>
+  > {
+  /** `adminPassword` is for the first administrator, if there is none yet; null: a password is generated. */
+  readonly access: SettingsDocument['access'] & { readonly adminPassword: string | null };
+  readonly memoryTierBytes: number;
+  /** By name. */
+  readonly areas: ReadonlyMap<string, NamedArea>;
+  readonly groups: LayerGroups;
+  readonly service: ServiceDescription;
+  readonly gridSets: GridSetRegistry;
+  /** The file's form of those that it declares. */
+  readonly gridSetDocuments: ReadonlyMap<string, unknown>;
+  readonly layers: readonly LayerDeclaration<SourceSettings>[];
+  readonly schedules: readonly ScheduleDeclaration[];
+  readonly proxies: OutboundProxies;
+}

@@ -1,10 +1,14 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { TilewardenError } from '../domain/errors.ts';
+import { hasCode } from '../lib/error-code.ts';
+import type { StoreFiles } from '../storage/store.ts';
 import { LAYERS_TABLE } from './vector-layers.ts';
 
 /** An SQLite file beside its final name, which records its purpose. */
-export interface Staging {
+interface Staging {
   readonly db: Database.Database;
   readonly path: string;
   /** An earlier attempt has left something in it. */
@@ -81,4 +85,23 @@ export function removeStaging({ db, path }: Pick<Staging, 'db' | 'path'>): void 
 function isNew(db: Database.Database): boolean {
   const known = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'export_purpose'").get();
   return known === undefined;
+}
+
+/** Files of a machine that shares its stores with no other. */
+export function createFolderFiles(folder: string): StoreFiles {
+  return {
+    put: (name, path) => rename(path, join(folder, name)),
+    async read(name, start, end) {
+      try {
+        return (await open(join(folder, name))).createReadStream({ start, end });
+      } catch (error) {
+        if (hasCode(error, 'ENOENT')) return null;
+        throw error;
+      }
+    },
+    names: () => readdir(folder),
+    async remove(names) {
+      for (const name of names) await rm(join(folder, name), { force: true });
+    },
+  };
 }

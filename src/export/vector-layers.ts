@@ -103,7 +103,7 @@ function typeOf(value: Buffer): FieldType {
 }
 
 /** The layers of an archive in the making, which are kept with its tiles for another attempt. */
-export interface LayerNotes {
+interface LayerNotes {
   /** In the transaction that keeps the tiles. */
   add(tiles: Iterable<{ readonly z: number; readonly layers: readonly TileLayer[] }>): void;
   list(): readonly VectorLayer[];

@@ -13,7 +13,7 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
-export interface GlobalChange {
+interface GlobalChange {
   /** Whole, where the body has any of it. */
   readonly service?: ServiceDescription;
   readonly warnings: readonly ReadWarning[];

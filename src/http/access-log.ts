@@ -4,12 +4,12 @@ import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { RequestHead } from './request-head.ts';
 
-export interface AccessLogSettings {
+interface AccessLogSettings {
   readonly file: string;
   readonly format: 'combined' | 'json';
 }
 
-export interface AccessEntry {
+interface AccessEntry {
   readonly request: Pick<RequestHead, 'method' | 'url' | 'httpVersion' | 'headers'>;
   readonly address: string;
   readonly caller: Pick<Caller, 'name' | 'via'> | null;

@@ -1,12 +1,19 @@
 import { misconfigured } from '../domain/errors.ts';
 import type { AccessLog } from './access-log.ts';
+import { bindRoutes } from './api/api-route.ts';
+import { API_ROUTES } from './api/api-routes.ts';
+import { oidcLoginRoutes } from './api/oidc-login.ts';
 import type { RouteDeps } from './api/route-deps.ts';
 import { createTrafficSeries, mergeSeries } from './api/series.ts';
-import type { Access } from './auth/access.ts';
+import { type Access, CallerPlaces } from './auth/access.ts';
 import { isLoopbackHost } from './auth/peer.ts';
-import { DEFAULT_LIMITS } from './limits.ts';
+import { GWC_ROUTES } from './gwc/gwc-routes.ts';
+import { DEFAULT_LIMITS, type HttpLimits } from './limits.ts';
+import { answerAlive, createReadiness, metricsRoutes } from './metrics/metrics-routes.ts';
 import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
-import { createRoutes } from './routes.ts';
+import { demoRoutes, layerPageRoutes } from './pages/layer-page.ts';
+import { assetRoutes } from './pages/web-assets.ts';
+import { publicRoute, type Route } from './route.ts';
 import {
   createHttpAppOver,
   type HttpApp,
@@ -15,9 +22,14 @@ import {
   listen,
 } from './server.ts';
 import { createRewrite } from './services/compatibility.ts';
+import { kmlRoutes } from './services/kml/kml-routes.ts';
+import { openServices } from './services/open-services.ts';
+import { tileJsonRoutes } from './services/tile-json.ts';
+import { createTileFinder, screened, tileServiceRoutes } from './services/tile-service-routes.ts';
+import { wmsRoutes } from './services/wms/wms-routes.ts';
 
 /** Publishes a figure of this process; returns a function for those of all processes of the server, its own first. */
-export type ShareFigure = <Figure>(name: string, read: () => Figure) => () => readonly Figure[];
+type ShareFigure = <Figure>(name: string, read: () => Figure) => () => readonly Figure[];
 
 export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
   readonly access: Access;
@@ -85,4 +97,42 @@ function requireLoopback(access: Access, host: string): void {
   throw misconfigured(
     `Without accounts (--no-auth) the server listens on loopback only, e.g. 127.0.0.1; ${host} can be reached from outside.`,
   );
+}
+
+/** All routes, below each prefix. If two patterns match a path, the first one counts. */
+export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
+  const parts = {
+    ...deps,
+    eventPlaces: new CallerPlaces(limits.eventStreams, limits.eventStreamsOfOne),
+    tileAt: createTileFinder(deps),
+    routes: () => routes,
+  };
+  const routes: readonly Route[] = [
+    publicRoute('/healthz', answerAlive),
+    publicRoute('/readyz', createReadiness(deps)),
+    ...serviceRoutes(deps),
+    ...bindRoutes([...GWC_ROUTES, ...API_ROUTES], parts),
+    ...oidcLoginRoutes(deps),
+    ...metricsRoutes({ ...deps, ...deps.metrics, tileCounts: { series: () => seriesNow(deps.traffic) } }),
+    ...assetRoutes(deps.assets),
+  ];
+  return routes;
+}
+
+function serviceRoutes(deps: RouteDeps): readonly Route[] {
+  const { catalog } = deps;
+  const services = openServices(deps);
+  return [
+    ...tileServiceRoutes(services),
+    ...wmsRoutes(services),
+    ...screened(kmlRoutes(services), services.screen),
+    ...screened(tileJsonRoutes(catalog), services.screen),
+    ...screened(layerPageRoutes(catalog), services.screen),
+    ...demoRoutes(),
+  ];
+}
+
+function seriesNow({ counts, flush }: RouteDeps['traffic']) {
+  flush();
+  return counts.series();
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { EMPTY, type Html, html } from './html.ts';
+import { escapeXml } from '../lib/xml/write-xml.ts';
 import { pairs, type Response } from './response.ts';
 
 interface Page {
@@ -99,3 +99,43 @@ table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 img.preview { display: block; max-width: 100%; margin: 1rem 0; border: 1px solid var(--line); border-radius: 6px; }
 `;
+
+/** Markup that is safe to send as it is. */
+export interface Html {
+  readonly markup: string;
+}
+
+/** The only way to make markup: escapes everything that is not markup already. */
+export function html(
+  parts: TemplateStringsArray,
+  ...values: readonly (string | number | Html | readonly Html[])[]
+): Html {
+  const markup = parts.map((part, i) => part + markupOf(values[i] ?? '')).join('');
+  return { markup };
+}
+
+export const EMPTY: Html = { markup: '' };
+
+/** `<name>text</name>`, or nothing when there is no text. */
+export function tagged(name: string, text: string | null): Html {
+  const tag: Html = { markup: name };
+  return text === null ? EMPTY : html`<${tag}>${text}</${tag}>`;
+}
+
+export function pageResponse(title: string, body: Html): Response {
+  const page = html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${title}</title></head>
+<body>
+<h1>${title}</h1>
+${body}
+</body>
+</html>
+`;
+  return { status: 200, headers: ['Content-Type', 'text/html; charset=utf-8'], body: page.markup };
+}
+
+function markupOf(value: string | number | Html | readonly Html[]): string {
+  if (typeof value === 'string' || typeof value === 'number') return escapeXml(String(value));
+  return 'markup' in value ? value.markup : value.map((item) => item.markup).join('\n');
+}

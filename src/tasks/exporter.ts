@@ -11,7 +11,7 @@ import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { tileRangeOf } from '../domain/grid-subset.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { ExportOptions } from '../export/export-tiles.ts';
-import { createFolderFiles } from '../export/folder-files.ts';
+import { createFolderFiles } from '../export/staging.ts';
 import { isNoRoom, UnavailableError } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';

@@ -1,7 +1,7 @@
 import type { RouteDeps } from '../../src/http/api/route-deps.ts';
+import { createRoutes } from '../../src/http/http-app.ts';
 import { DEFAULT_LIMITS } from '../../src/http/limits.ts';
 import type { Route } from '../../src/http/route.ts';
-import { createRoutes } from '../../src/http/routes.ts';
 
 /** Every route, also new ones. Their handlers have no dependencies. */
 export function everyRoute(): readonly Route[] {

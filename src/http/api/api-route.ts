@@ -15,11 +15,11 @@
  */
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
-import type { CallerPlaces } from '../auth/caller-places.ts';
+import type { CallerPlaces } from '../auth/access.ts';
 import type { ChangeNote, Context } from '../context.ts';
 import { jsonResponse, NOTHING, type Response } from '../response.ts';
 import type { Method, Route, RouteDescription, RouteRole } from '../route.ts';
-import type { TileFinder } from '../services/find-tile.ts';
+import type { TileFinder } from '../services/tile-service-routes.ts';
 import { checkBody, isDryRun, NO_QUERY, readJson, readQuery } from './read-body.ts';
 import type { RouteDeps } from './route-deps.ts';
 

@@ -7,19 +7,14 @@ import * as audit from './audit.ts';
 import * as catalog from './catalog-changes.ts';
 import * as changes from './changes.ts';
 import * as coverage from './coverage.ts';
-import * as deliveries from './deliveries.ts';
-import { estimateResponse } from './estimate.ts';
 import * as exports from './exports.ts';
-import * as follow from './follow.ts';
 import * as gridSets from './grid-sets.ts';
 import * as imports from './imports.ts';
 import * as inspect from './inspect.ts';
-import * as removal from './layer-removal.ts';
 import * as layers from './layers.ts';
 import { showOpenApi } from './openapi.ts';
 import * as quota from './quota.ts';
 import { NO_QUERY } from './read-body.ts';
-import * as wire from './schedule-document.ts';
 import * as schedules from './schedules.ts';
 import { seriesResponse } from './series.ts';
 import * as session from './session.ts';
@@ -27,9 +22,7 @@ import * as status from './status.ts';
 import { taskBody, taskListResponse, taskResponse } from './task-document.ts';
 import { REPEATABLE, stopBody, stopResponse, stopTasks, taskListQuery } from './task-filter.ts';
 import * as tasks from './tasks.ts';
-import { findTiles, tileAddressesBody, tileAddressesResponse } from './tile-addresses.ts';
 import * as selection from './tile-selection.ts';
-import * as upstreams from './upstream-actions.ts';
 
 const declaring = {
   query: catalog.changeQuery,
@@ -42,7 +35,7 @@ const declaring = {
 export const API_ROUTES = [
   route('GET /api/v1/tasks', 'viewer', 'List tasks, newest first', { query: taskListQuery, repeatable: REPEATABLE, answer: taskListResponse }, tasks.listTasks),
   route('POST /api/v1/tasks', 'operator', 'Start a task, or with dryRun estimate it',
-    { body: taskBody, answer: z.union([taskResponse, estimateResponse]), status: 201 }, tasks.createTask),
+    { body: taskBody, answer: z.union([taskResponse, tasks.estimateResponse]), status: 201 }, tasks.createTask),
   route('POST /api/v1/tasks/stop', 'operator', 'Stop the tasks that a filter describes, or with dryRun count them', { body: stopBody, answer: stopResponse }, stopTasks),
   route('GET /api/v1/tasks/{id}', 'viewer', 'Show a task', { answer: taskResponse }, tasks.showTask),
   route('POST /api/v1/tasks/{id}/cancel', 'operator', 'Stop a task', { answer: taskResponse }, tasks.cancelTask),
@@ -50,17 +43,17 @@ export const API_ROUTES = [
   route('POST /api/v1/tasks/{id}/resume', 'operator', 'Resume a task', { answer: taskResponse }, tasks.resumeTask),
   route('POST /api/v1/tasks/{id}/retry', 'operator', 'Retry what failed in a task, as a new task', { answer: taskResponse, status: 201 }, tasks.retryTask),
   route('POST /api/v1/tile-addresses', 'operator', 'Find the pages that tile addresses of an access log are in',
-    { body: tileAddressesBody, answer: tileAddressesResponse, asksOnly: true }, findTiles),
+    { body: inspect.tileAddressesBody, answer: inspect.tileAddressesResponse, asksOnly: true }, inspect.findTiles),
   route('GET /api/v1/events', 'viewer', 'Stream changes of tasks', { answerType: 'text/event-stream' }, tasks.streamEvents),
 
-  route('GET /api/v1/schedules', 'viewer', 'List schedules', { answer: wire.scheduleListResponse }, schedules.listSchedules),
+  route('GET /api/v1/schedules', 'viewer', 'List schedules', { answer: schedules.scheduleListResponse }, schedules.listSchedules),
   route('POST /api/v1/schedules', 'operator', 'Create a schedule, or with dryRun list its next runs',
-    { query: schedules.scheduleQuery, body: wire.scheduleBody, answer: z.union([wire.scheduleResponse, schedules.previewResponse]), status: 201 }, schedules.createSchedule),
-  route('GET /api/v1/schedules/{id}', 'viewer', 'Show a schedule', { answer: wire.scheduleResponse }, schedules.showSchedule),
-  route('PUT /api/v1/schedules/{id}', 'operator', 'Replace a schedule', { body: wire.scheduleBody, answer: wire.scheduleResponse }, schedules.replaceSchedule),
+    { query: schedules.scheduleQuery, body: schedules.scheduleBody, answer: z.union([schedules.scheduleResponse, schedules.previewResponse]), status: 201 }, schedules.createSchedule),
+  route('GET /api/v1/schedules/{id}', 'viewer', 'Show a schedule', { answer: schedules.scheduleResponse }, schedules.showSchedule),
+  route('PUT /api/v1/schedules/{id}', 'operator', 'Replace a schedule', { body: schedules.scheduleBody, answer: schedules.scheduleResponse }, schedules.replaceSchedule),
   route('DELETE /api/v1/schedules/{id}', 'operator', 'Remove a schedule', { status: 204 }, schedules.removeSchedule),
-  route('GET /api/v1/schedules/{id}/runs', 'viewer', 'List the runs of a schedule', { answer: wire.runListResponse }, schedules.listRuns),
-  route('POST /api/v1/schedules/{id}/run', 'operator', 'Run a schedule now', { answer: wire.runResponse }, schedules.runSchedule),
+  route('GET /api/v1/schedules/{id}/runs', 'viewer', 'List the runs of a schedule', { answer: schedules.runListResponse }, schedules.listRuns),
+  route('POST /api/v1/schedules/{id}/run', 'operator', 'Run a schedule now', { answer: schedules.runResponse }, schedules.runSchedule),
 
   route('GET /api/v1/changes', 'viewer', 'List the feeds of data changes', { query: NO_QUERY, answer: changes.changeFeedsResponse }, changes.listFeeds),
   route('GET /api/v1/changes/{name}/recent', 'viewer', 'List the changes that a feed reported in the last hour, newest first, at most 500',
@@ -69,20 +62,20 @@ export const API_ROUTES = [
     { query: NO_QUERY, answer: changes.replayResponse }, changes.replayChanges),
   route('POST /api/v1/changes/{name}', 'public', 'Report a data change, signed with the secret of the feed (X-Hub-Signature-256)',
     { body: changeBody, bodyTypes: ['application/json', 'application/geo+json'], raw: true, answer: changes.changeAcceptedResponse, status: 202 }, changes.acceptChange),
-  route('GET /api/v1/follow', 'operator', 'List the map servers whose layers are followed', { query: NO_QUERY, answer: follow.followListResponse }, follow.listFollow),
-  route('GET /api/v1/follow/{name}/passes', 'admin', 'List the latest passes that changed something, newest first', { query: NO_QUERY, answer: follow.passListResponse }, follow.listPasses),
-  route('POST /api/v1/follow/{name}/run', 'admin', 'Make a pass now, or with dryRun report what it would do', { query: follow.runQuery, answer: follow.passResponse }, follow.runFollow),
-  route('GET /api/v1/deliveries', 'operator', 'List purges and notifications, newest first, and their targets', { query: NO_QUERY, answer: deliveries.deliveryListResponse }, deliveries.listDeliveries),
+  route('GET /api/v1/follow', 'operator', 'List the map servers whose layers are followed', { query: NO_QUERY, answer: changes.followListResponse }, changes.listFollow),
+  route('GET /api/v1/follow/{name}/passes', 'admin', 'List the latest passes that changed something, newest first', { query: NO_QUERY, answer: changes.passListResponse }, changes.listPasses),
+  route('POST /api/v1/follow/{name}/run', 'admin', 'Make a pass now, or with dryRun report what it would do', { query: changes.runQuery, answer: changes.passResponse }, changes.runFollow),
+  route('GET /api/v1/deliveries', 'operator', 'List purges and notifications, newest first, and their targets', { query: NO_QUERY, answer: changes.deliveryListResponse }, changes.listDeliveries),
   route('POST /api/v1/deliveries/{kind}/{name}/test', 'operator', 'Send a harmless test to a purge or notification target now',
-    { query: NO_QUERY, answer: deliveries.testResponse }, deliveries.sendTest),
+    { query: NO_QUERY, answer: changes.testResponse }, changes.sendTest),
 
   route('GET /api/v1/layers', 'viewer', 'List layers', { answer: layers.layerListResponse }, layers.listLayers),
   route('POST /api/v1/layers', 'admin', 'Declare a layer', { ...declaring, status: 201 }, (call, deps) => catalog.create(call, 'layer', deps)),
   route('GET /api/v1/layers/{layer}', 'viewer', 'Show a layer', { answer: layers.layerResponse }, layers.showLayer),
   route('PUT /api/v1/layers/{layer}', 'admin', 'Declare a layer, or replace its declaration', declaring,
     (call, deps) => catalog.put(call, 'layer', call.params.layer, deps)),
-  route('DELETE /api/v1/layers/{layer}', 'admin', 'Remove a layer that was declared over this interface, and its tiles', { query: catalog.dryRunQuery, answer: removal.removalResponse, status: 204 },
-    removal.removeLayer),
+  route('DELETE /api/v1/layers/{layer}', 'admin', 'Remove a layer that was declared over this interface, and its tiles', { query: catalog.dryRunQuery, answer: catalog.removalResponse, status: 204 },
+    catalog.removeLayer),
   route('GET /api/v1/layers/{layer}/times', 'viewer', 'List the latest times of a layer', { query: layers.timesQuery, answer: layers.timesResponse }, layers.listTimes),
   route('GET /api/v1/layers/{layer}/clients/{gridSet}', 'viewer', 'Addresses and code for map clients that show a layer',
     { query: coverage.tileSetQuery, answer: layers.clientListResponse }, layers.listClients),
@@ -135,9 +128,9 @@ export const API_ROUTES = [
   route('GET /api/v1/evictions', 'viewer', 'Tiles evicted by quotas, per hour', { query: quota.evictionsQuery, answer: quota.evictionsResponse }, quota.listEvictions),
 
   route('GET /api/v1/upstreams', 'viewer', 'State of each upstream host', { answer: status.upstreamsResponse }, status.listUpstreams),
-  route('POST /api/v1/upstreams/{host}/pause', 'operator', 'Send no requests to a host until it is resumed', { query: NO_QUERY, answer: status.upstreamResponse }, upstreams.pauseUpstream),
-  route('POST /api/v1/upstreams/{host}/resume', 'operator', 'Resume a paused host', { query: NO_QUERY, answer: status.upstreamResponse }, upstreams.resumeUpstream),
-  route('POST /api/v1/upstreams/{host}/try', 'operator', 'Try a failing host now, with one request', { query: NO_QUERY, answer: status.upstreamResponse }, upstreams.tryUpstream),
+  route('POST /api/v1/upstreams/{host}/pause', 'operator', 'Send no requests to a host until it is resumed', { query: NO_QUERY, answer: status.upstreamResponse }, status.pauseUpstream),
+  route('POST /api/v1/upstreams/{host}/resume', 'operator', 'Resume a paused host', { query: NO_QUERY, answer: status.upstreamResponse }, status.resumeUpstream),
+  route('POST /api/v1/upstreams/{host}/try', 'operator', 'Try a failing host now, with one request', { query: NO_QUERY, answer: status.upstreamResponse }, status.tryUpstream),
   route('GET /api/v1/series', 'viewer', 'Tile requests of the last 24 hours, per minute', { answer: seriesResponse }, status.showSeries),
   route('GET /api/v1/about', 'viewer', 'Show version and start time', { answer: status.aboutResponse }, status.showAbout),
   route('GET /api/v1/nodes', 'viewer', 'Servers and workers on the same database; those seen in the last hour', { answer: status.nodeListResponse }, status.listNodes),
@@ -171,7 +164,7 @@ export const API_ROUTES = [
 
   route('GET /api/v1/audit', 'admin', 'Query the audit log', { query: audit.auditQuery, answer: audit.auditResponse }, audit.listAudit),
   route('POST /api/v1/audit/{id}/restore', 'admin', 'Declare a layer again as it was before a change in the audit log',
-    { answer: removal.restoredResponse }, audit.restoreLayer),
+    { answer: catalog.restoredResponse }, audit.restoreLayer),
   route('GET /api/v1/openapi.json', 'viewer', 'This document', { answerType: 'application/json' }, showOpenApi),
 ] as const;
 

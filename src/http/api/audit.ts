@@ -4,8 +4,7 @@ import { WAYS_IN } from '../../access/caller.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import type { ApiDeps, Call } from './api-route.ts';
-import { changeDocument, changeNote } from './catalog-changes.ts';
-import { restoreSchedules } from './layer-removal.ts';
+import { changeDocument, changeNote, restoreSchedules } from './catalog-changes.ts';
 import { anyTime, time, wholeNumber } from './values.ts';
 
 const OUTCOMES = ['done', 'refused', 'failed'] as const;

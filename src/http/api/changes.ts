@@ -2,17 +2,24 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change-options.ts';
+import { DELIVERY_KINDS, DELIVERY_STATES } from '../../changes/deliveries/delivery-store.ts';
 import { readChange } from '../../changes/feeds/read-change.ts';
 import { isSigned } from '../../changes/feeds/webhook-feed.ts';
-import { shortened } from '../../domain/errors.ts';
+import {
+  CHANGING_ACTIONS,
+  FOLLOWED_TYPES,
+  PASS_ACTIONS,
+  type PassReport,
+} from '../../changes/follow/follow.ts';
+import { shortened, TilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { mayView, requireLayerScope } from '../auth/layer-visibility.ts';
-import { FORM } from '../auth/request-body.ts';
+import { FORM } from '../auth/request-checks.ts';
 import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { NO_QUERY, readJson, readQuery } from './read-body.ts';
-import { count, texts, time } from './values.ts';
+import { count, texts, time, yesOrNo } from './values.ts';
 
 export const changeFeedsResponse = z.object({
   changes: z.array(
@@ -163,4 +170,133 @@ function eventIdIn(context: Context): string | null {
 function headerIn({ headers }: Context, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(',') : value;
+}
+
+export const followListResponse = z.object({
+  follow: z.array(
+    z.object({
+      name: z.string(),
+      type: z.enum(FOLLOWED_TYPES),
+      state: z.enum(['ok', 'failing']),
+      lastAt: time.nullable().describe('Of the latest pass that succeeded'),
+      lastError: z.string().nullable(),
+      layers: count.describe('Layers that are kept in step'),
+      pending: count.describe('Layers that are new, missed or gone, and that nothing was done about'),
+    }),
+  ),
+});
+
+export const passResponse = z.object({
+  at: time,
+  counts: z.record(z.enum(PASS_ACTIONS), count),
+  entries: z
+    .array(
+      z.object({
+        layer: z.string(),
+        action: z.enum(PASS_ACTIONS),
+        detail: z.string().nullable().describe('Changed fields, or a reason'),
+      }),
+    )
+    .describe('At most 1,000; counts counts all'),
+});
+
+export const passListResponse = z.object({ passes: z.array(passResponse) });
+
+export const runQuery = z.strictObject({
+  dryRun: yesOrNo.default(false).describe('Only report what a pass would do'),
+});
+
+type OneFollow = Call<{ params: 'name' }>;
+
+export async function listFollow(_: Call, { follow }: ApiDeps) {
+  const all = await follow.list();
+  return { follow: all.map((one) => ({ ...one, lastAt: isoTime(one.lastAt) })) };
+}
+
+export async function listPasses({ params: { name } }: OneFollow, { follow }: ApiDeps) {
+  if (!(await follow.list()).some((one) => one.name === name)) throw unknown(name);
+  return { passes: (await follow.passes(name)).map(passDocument) };
+}
+
+export async function runFollow(
+  { params: { name }, query, context, note }: Call<{ params: 'name'; query: typeof runQuery }>,
+  { follow }: ApiDeps,
+) {
+  const report = await follow.run(name, query.dryRun, context.signal).catch((error: unknown) => {
+    if (!(error instanceof Error) || context.signal.aborted) throw error;
+    throw new TilewardenError('source-unavailable', error.message, { cause: error });
+  });
+  if (!report) throw unknown(name);
+  const changes = CHANGING_ACTIONS.reduce((sum, action) => sum + report.counts[action], 0);
+  note({ target: `follow:${name}`, summary: `ran a pass of ${name}`, after: { changes } });
+  return passDocument(report);
+}
+
+function passDocument({ at, ...report }: PassReport) {
+  return { at: isoTime(at), ...report };
+}
+
+function unknown(name: string): TilewardenError {
+  return new TilewardenError('entry-unknown', `There is no follow ${shortened(name)}.`);
+}
+
+const kind = z.enum(DELIVERY_KINDS);
+
+export const deliveryListResponse = z.object({
+  deliveries: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string().describe('The target, as the configuration file names it'),
+      kind,
+      event: z.string().nullable().describe('What a pending notification reports, e.g. task-failed'),
+      state: z.enum(DELIVERY_STATES).describe('pending: not delivered yet; it is retried for 24 hours'),
+      attempts: count,
+      lastError: z.string().nullable(),
+      at: time,
+    }),
+  ),
+  targets: z
+    .array(
+      z.object({
+        name: z.string(),
+        kind,
+        host: z.string().describe('Of its address'),
+        events: texts.nullable().describe('That a notification target wants; null: a purge target'),
+        state: z
+          .enum(['ok', 'failing'])
+          .describe('failing: a delivery waits for another attempt, or the last one was given up'),
+        pending: count,
+        lastDeliveredAt: time.nullable(),
+        lastError: z.string().nullable().describe('While it is failing'),
+      }),
+    )
+    .describe('As the configuration file declares them'),
+});
+
+export const testResponse = z.object({
+  delivered: z.boolean(),
+  error: z.string().nullable().describe('Why the target did not accept it; null: it did'),
+  ms: count,
+});
+
+export async function listDeliveries(_: Call, { deliveries }: ApiDeps) {
+  return { deliveries: await deliveries.list(), targets: await deliveries.targets() };
+}
+
+/** A notification with the event `test`, or a purge of a key that no tile has. */
+export async function sendTest(
+  { context, params, note }: Call<{ params: 'kind' | 'name' }>,
+  { deliveries }: ApiDeps,
+) {
+  const { name } = params;
+  const target = DELIVERY_KINDS.find((one) => one === params.kind);
+  const result = target ? await deliveries.sendTest({ kind: target, name }, context.signal) : null;
+  if (!target || !result) {
+    throw new HttpProblem('path-unknown', 'There is no such target; GET /api/v1/deliveries lists them.');
+  }
+  const { error, ms } = result;
+  const delivered = error === null;
+  const summary = `sent a test ${target} to ${name}, which ${delivered ? 'accepted it' : 'failed'}`;
+  note({ target: `delivery:${name}`, summary, after: { kind: target, delivered } });
+  return { delivered, error, ms };
 }

@@ -3,7 +3,7 @@ import { invalid } from '../../domain/errors.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import { requireMediaType } from '../auth/request-body.ts';
+import { requireMediaType } from '../auth/request-checks.ts';
 import type { Context } from '../context.ts';
 
 const WORDS = { key: 'a field', object: 'an object', nothing: 'null' };

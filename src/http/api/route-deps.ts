@@ -25,7 +25,7 @@ import type { TaskService } from '../../tasks/task-service.ts';
 import type { MetricsDeps } from '../metrics/metrics-routes.ts';
 import type { TileCounts } from '../metrics/tile-counts.ts';
 import type { WebAsset } from '../pages/web-assets.ts';
-import type { TileRefresh } from '../services/refresh-tile.ts';
+import type { TileRefresh } from '../services/open-services.ts';
 import type { TrafficSeries } from './series.ts';
 
 export interface RouteDeps extends Env {

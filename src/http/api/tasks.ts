@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { layersBelow } from '../../catalog/incarnations.ts';
@@ -7,13 +8,14 @@ import type { Layer } from '../../domain/layer.ts';
 import { writeJson } from '../../lib/write-json.ts';
 import { EVERY_FORMAT, type Task } from '../../tasks/task.ts';
 import { keyForRequest, type TaskDraft } from '../../tasks/task-draft.ts';
+import type { TaskEstimate } from '../../tasks/task-service.ts';
 import { isPublic, mayView, requireLayerScope } from '../auth/layer-visibility.ts';
 import { authorIn, type ChangeNote, type Context, createdResponse, idIn } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
-import { estimateOf } from './estimate.ts';
+import type { RouteDeps } from './route-deps.ts';
 import {
   refuseUnknownNames,
   type taskBody,
@@ -22,6 +24,7 @@ import {
   withoutUpstream,
 } from './task-document.ts';
 import { taskFilterOf, type taskListQuery } from './task-filter.ts';
+import { count } from './values.ts';
 
 const HIGHEST_LIMIT = 500;
 
@@ -231,7 +234,7 @@ function lastEventId(context: Context): number | null {
 const MAX_COMBINATIONS = 1000;
 
 /** Drafts for all formats and listed parameter values; a parameter without a list has only its default. */
-export function everyDraft(layer: Layer, draft: TaskDraft): readonly TaskDraft[] {
+function everyDraft(layer: Layer, draft: TaskDraft): readonly TaskDraft[] {
   if (draft.type === 'truncate') return [{ ...draft, format: EVERY_FORMAT }];
   const lists = layer.parameters.map(({ name, defaultValue, values }) => {
     const others = (values ?? []).filter((value) => value !== defaultValue);
@@ -249,4 +252,75 @@ export function everyDraft(layer: Layer, draft: TaskDraft): readonly TaskDraft[]
       ),
     layer.formats.map(({ mediaType }) => ({ ...draft, format: mediaType })),
   );
+}
+
+const fits = z
+  .boolean()
+  .nullable()
+  .describe('Null while the size of the tiles is unknown, or too uncertain to tell');
+
+export const estimateResponse = z.object({
+  tiles: count.describe('Of the request; of a truncate those that are cached'),
+  cachedTiles: count.describe('Cached tiles of the request'),
+  cachedBytes: count,
+  staleTiles: count.describe('Cached tiles that a seed renews: expired or invalidated'),
+  metatiles: count,
+  upstreamRequests: count,
+  bytes: count.nullable().describe('All tiles of the request, cached ones included; null: unknown'),
+  addedBytes: z
+    .object({ least: count, most: count })
+    .nullable()
+    .describe('What is stored beside the cached tiles; a range where few tiles of a zoom are cached'),
+  zooms: z
+    .array(
+      z.object({
+        z: z.number().int(),
+        tiles: count,
+        metatiles: count,
+        cachedTiles: count,
+        cachedBytes: count,
+        staleTiles: count,
+      }),
+    )
+    .describe('The same by zoom'),
+  seconds: z.number().nullable(),
+  coveredUse: z
+    .number()
+    .nullable()
+    .describe(
+      'With order use: the share of the use that the request covers, at most 3,000 pages; otherwise null',
+    ),
+  quota: z
+    .object({ scope: z.enum(['global', 'layer']), limitBytes: count, usedBytes: count, fits })
+    .nullable()
+    .describe('The quota that leaves the least room; null: none is enforced'),
+  disk: z
+    .object({ freeBytes: count, fits })
+    .nullable()
+    .describe("Of the layer's store; null: it has no disk of its own"),
+});
+
+type Estimating = Pick<RouteDeps, 'tasks' | 'quota'>;
+
+/** `combinations`: as in `TaskService`. */
+async function estimateOf({ tasks, quota }: Estimating, draft: TaskDraft, combinations = 1): Promise<object> {
+  const { disk, ...estimate } = await tasks.estimate(draft, combinations);
+  const { addedBytes: added } = estimate;
+  const limit = await quota.roomFor(draft.layer);
+  return {
+    ...estimate,
+    quota: limit && { ...limit, fits: fitsInto(limit.limitBytes - limit.usedBytes, added) },
+    disk: disk && { freeBytes: disk.freeBytes, fits: fitsInto(usableBytes(disk), added) },
+  };
+}
+
+function fitsInto(room: number, added: TaskEstimate['addedBytes']): boolean | null {
+  if (!added) return null;
+  if (Number(added.most) <= room) return true;
+  return Number(added.least) > room ? false : null;
+}
+
+/** Nothing is stored in the last percents of a disk. */
+function usableBytes({ freeBytes, freePercent, minFreePercent }: NonNullable<TaskEstimate['disk']>): number {
+  return freePercent <= minFreePercent ? 0 : freeBytes * (1 - minFreePercent / freePercent);
 }

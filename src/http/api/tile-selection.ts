@@ -10,7 +10,7 @@ import { projectionOf } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import { type TileIndex, tileSetNames } from '../../domain/tile-key.ts';
 import type { SelectedTiles, TileSelection } from '../../removal/tile-selection.ts';
-import { mediaTypeOf } from '../auth/request-body.ts';
+import { mediaTypeOf } from '../auth/request-checks.ts';
 import { authorIn, type Context } from '../context.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withShape } from './areas.ts';
@@ -32,7 +32,7 @@ import {
 
 /** As osm2pgsql and imposm write expired tiles: zoom, column, row from the top. */
 const TILE = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/;
-export const tileList = z
+const tileList = z
   .array(z.string().regex(TILE, { error: 'must be z/x/y' }))
   .min(1)
   .max(2000);
@@ -118,7 +118,7 @@ function gridSetsOf(body: Selection, layer: Layer, offered: boolean): readonly s
 /** In tiles: rounding must not reach a neighbour. */
 const INSET = 1e-3;
 
-export function tileLines(body: Buffer): readonly string[] {
+function tileLines(body: Buffer): readonly string[] {
   return body
     .toString('utf8')
     .split('\n')
@@ -126,7 +126,7 @@ export function tileLines(body: Buffer): readonly string[] {
     .filter((line) => line !== '');
 }
 
-export function areaOfTiles(layer: Layer, tiles: readonly string[]): Area {
+function areaOfTiles(layer: Layer, tiles: readonly string[]): Area {
   const gridSet = layer.gridSubsets.find((subset) => isWebMercator(subset.gridSet))?.gridSet;
   const projection = gridSet && projectionOf(gridSet);
   if (!gridSet || !projection) {
@@ -145,7 +145,7 @@ export function areaOfTiles(layer: Layer, tiles: readonly string[]): Area {
   return { polygons, crs: 'EPSG:4326' };
 }
 
-export function parseTile(text: string, gridSet: GridSet): TileIndex {
+function parseTile(text: string, gridSet: GridSet): TileIndex {
   const [, z = NaN, x = NaN, y = NaN] = TILE.exec(text)?.map(Number) ?? [];
   const { columns = 0, rows = 0 } = z < gridSet.levels.length ? levelOf(gridSet, z) : {};
   if (x < columns && y < rows) return { z, x, y };

@@ -136,8 +136,6 @@ function keyUnknown(): HttpProblem {
   ]);
 }
 
-export type KeyGate = ReturnType<typeof createKeyGate>;
-
 /** The last key of a connection: finding it again costs a comparison and a hash. */
 export interface KeyMemory {
   key: {

@@ -28,7 +28,7 @@ import {
 } from '../../quota/quota-configuration.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import { applyQuota } from '../api/quota.ts';
-import { BODY_TYPES, requireMediaType } from '../auth/request-body.ts';
+import { BODY_TYPES, requireMediaType } from '../auth/request-checks.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { contentResponse, type Response, textResponse } from '../response.ts';
 
@@ -68,7 +68,7 @@ const ROOT = 'tileQuotaConfiguration';
 const ROOTS: readonly string[] = [ROOT, 'gwcQuotaConfiguration'];
 
 /** Section 2.5 of the specification; the body has only the fields to change. */
-export function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaChange {
+function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaChange {
   const root = readDocument(body, format);
   if (!ROOTS.includes(root.name)) throw bodyProblem(`The root must be ${ROOT}`, root.place);
   requireFields(root);
@@ -94,7 +94,7 @@ const PLAIN_FIELDS = [
   'globalExpirationPolicyName',
 ] as const;
 
-export function writeQuotaDocument(configuration: QuotaConfiguration, format: DocumentFormat): string {
+function writeQuotaDocument(configuration: QuotaConfiguration, format: DocumentFormat): string {
   const { globalQuota, layerQuotas } = configuration;
   const entries = layerQuotas.map(({ layer, expirationPolicyName, quota }) =>
     nodeOf('LayerQuota', [
@@ -198,7 +198,7 @@ function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
 const LABEL_WIDTH = 20;
 
 /** Section 7 of the specification requires an error of several lines. */
-export class UnknownUnit extends Error {
+class UnknownUnit extends Error {
   readonly report: string;
 
   /** `line` is -1 for formats without lines. */

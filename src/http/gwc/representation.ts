@@ -11,7 +11,7 @@ import {
   route,
   type Shape,
 } from '../api/api-route.ts';
-import { FORM, requireMediaType } from '../auth/request-body.ts';
+import { FORM, requireMediaType } from '../auth/request-checks.ts';
 import type { Context } from '../context.ts';
 import { contentResponse, jsonResponse, type Response } from '../response.ts';
 import type { Method, RouteRole } from '../route.ts';

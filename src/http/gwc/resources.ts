@@ -4,9 +4,9 @@ import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import type { Reloaded, StoreDescription } from '../api/route-deps.ts';
-import { FORM, requireMediaType } from '../auth/request-body.ts';
-import { type Html, html, pageResponse } from '../html.ts';
+import { FORM, requireMediaType } from '../auth/request-checks.ts';
 import type { TileCountSeries } from '../metrics/tile-counts.ts';
+import { type Html, html, pageResponse } from '../page.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { textResponse } from '../response.ts';
 import { warningHeader } from './layers.ts';

@@ -7,9 +7,9 @@ import { type Task, type TaskState, UNFINISHED, WORK_TYPES } from '../../tasks/t
 import type { TaskDraft } from '../../tasks/task-draft.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import { ownUnfinished } from '../api/task-filter.ts';
-import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-body.ts';
+import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-checks.ts';
 import { authorIn, type Context } from '../context.ts';
-import { html, pageResponse } from '../html.ts';
+import { html, pageResponse } from '../page.ts';
 import { contentResponse, type Headers, type Response, textResponse, withHeaders } from '../response.ts';
 import { readSeedForm, readSeedRequest } from './seed-request.ts';
 

@@ -4,15 +4,14 @@ import { UnavailableError } from '../../lib/error-code.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Turnstile } from '../../lib/semaphore.ts';
 import type { AccessLog } from '../access-log.ts';
-import type { Access } from '../auth/access.ts';
+import { type Access, CallerPlaces } from '../auth/access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from '../auth/audit-trail.ts';
-import { CallerPlaces } from '../auth/caller-places.ts';
 import { requireLayerScope } from '../auth/layer-visibility.ts';
 import type { TrustsProxy } from '../auth/peer.ts';
 import { createKeyGate, type PresentedKey, preflightResponse, presentedKeyOf } from '../auth/reader-key.ts';
-import { readBody } from '../auth/request-body.ts';
 import {
   authenticate,
+  readBody,
   refuseBadHost,
   refuseExcess,
   refuseLesserRole,

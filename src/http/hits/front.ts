@@ -9,14 +9,12 @@ import { createWholeWriter, type FrontReply, type Outbox } from './send.ts';
 /** Longer heads are left to `node:http`. */
 const MAX_HEAD_BYTES = 4096;
 
-export interface FrontOptions {
+interface FrontOptions {
   readonly limits: HttpLimits;
   readonly outbox: Outbox;
   /** Answers the request now or later. False: it is not for the front. */
   answer(reply: FrontReply): boolean;
 }
-
-export type Front = ReturnType<typeof openFront>;
 
 /**
  * Reads requests for tiles from new connections of a server, without `node:http`. It understands one kind of request: a chunk

@@ -235,7 +235,7 @@ export function blankHeaders(tiles: ResolvedTileSet, z: number, now: number): He
   return [...own, ...tileSetHeaders(tiles), ...lifetimeHeaders(lifetimeOf(tiles, z, 'BYPASS'), now)];
 }
 
-export interface Lifetime {
+interface Lifetime {
   /** Seconds that a client may keep it; 0: no header; `NOT_KEPT`: it must revalidate. */
   readonly seconds: number;
   readonly outcome: CacheOutcome | null;

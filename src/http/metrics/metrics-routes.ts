@@ -4,14 +4,21 @@ import type { Deliveries } from '../../changes/deliveries/open-deliveries.ts';
 import type { ChangesService } from '../../changes/open-changes.ts';
 import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Count, Counters } from '../../lib/counters.ts';
+import type { Env } from '../../lib/env.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
 import type { QuotaService, UsageReport } from '../../quota/quota-service.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
-import { contentResponse } from '../response.ts';
+import { contentResponse, textResponse } from '../response.ts';
 import type { Handler, Route } from '../route.ts';
-import { type Metric, MetricSheet, type Sample } from './metric-sheet.ts';
-import { type EventLoopWatch, type ProcessUsage, processMetrics } from './process-metrics.ts';
+import {
+  type EventLoopWatch,
+  type Metric,
+  MetricSheet,
+  type ProcessUsage,
+  processMetrics,
+  type Sample,
+} from './process-metrics.ts';
 import type { TileCountSeries } from './tile-counts.ts';
 
 export interface MetricsDeps {
@@ -30,7 +37,7 @@ export interface MetricsDeps {
   readonly readerKeys: Pick<ReaderKeys, 'figures'>;
 }
 
-export interface NodeState {
+interface NodeState {
   /** Whether this node runs the quota, schedules and clean-up for all. */
   leads(): boolean;
   /** Whether the shared database is unreachable. */
@@ -248,3 +255,49 @@ const NODE: readonly Metric<NodeState>[] = [
   metric(['node_leader'], '1: runs quota, schedules and clean-up', (node) => (node.leads() ? 1 : 0)),
   ...DATABASE_UP,
 ];
+
+interface ReadinessDeps extends Env {
+  /** Rejects if the server cannot work, e.g. cannot write and read a tile. A text names a degradation. */
+  readonly readiness: (signal: AbortSignal) => Promise<string | null>;
+}
+
+/** A check that takes longer has failed. */
+const CHECK_TIMEOUT_MS = 5_000;
+/** Probes in between get the last result, so that frequent probes cost nothing. */
+const RESULT_LASTS_MS = 1_000;
+
+interface Readiness {
+  readonly ready: boolean;
+  readonly remark: string | null;
+}
+
+export const answerAlive: Handler = () => textResponse(200, 'alive\n');
+
+/** `/readyz`: yes or no. The reason is logged, not published. */
+export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handler {
+  let last: { readonly ready: Promise<Readiness>; readonly at: number } | null = null;
+
+  return async () => {
+    const now = clock.monotonic();
+    if (!last || now - last.at >= RESULT_LASTS_MS) last = { ready: check(), at: now };
+    const { ready, remark } = await last.ready;
+    if (!ready) return textResponse(503, 'not ready\n', ['Retry-After', '5']);
+    return textResponse(200, remark === null ? 'ready\n' : `ready: ${remark}\n`);
+  };
+
+  async function check(): Promise<Readiness> {
+    const timeout = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+    try {
+      return { ready: true, remark: await Promise.race([readiness(timeout), rejectionOf(timeout)]) };
+    } catch (error) {
+      log.warn({ err: error }, 'the server is not ready');
+      return { ready: false, remark: null };
+    }
+  }
+}
+
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}

@@ -57,7 +57,6 @@ const ROWS: Readonly<Record<CompatibleProgram, readonly Row[]>> = {
   ],
 };
 
-const REST = 'rest*';
 const NUMBERS = ['z', 'x', 'y'];
 const NUMBER = /^\d{1,10}$/;
 
@@ -86,46 +85,25 @@ export function createRewrite(programs: readonly CompatibleProgram[], layers: La
   };
 }
 
-/** Of a segment: text, or one or two words with text around them. */
-type Segment = readonly [before: string, first?: string, between?: string, second?: string, after?: string];
-
+/** Of two words in a segment the first is as long as it can be: the second has no separator. */
 function compiled(pattern: string): (path: string) => Words | null {
-  const segments = pattern.split('/').map((text) => text.split(/[{}]/) as unknown as Segment);
-  const hasRest = pattern.endsWith(`{${REST}}`);
-  const count = hasRest ? segments.length - 1 : segments.length;
+  const source = pattern
+    .replaceAll('.', '\\.')
+    .replace(/(\\\.|@)?\{(\w+)(\*?)\}/g, (_, separator = '', name: string, rest: string) => {
+      const word = rest ? '.*' : NUMBERS.includes(name) ? '\\d{1,10}' : `[^/${separator}]+`;
+      return `${separator}(?<${name}>${word})`;
+    });
+  const whole = new RegExp(`^${source}$`);
   return (path) => {
-    const given = path.split('/');
-    if (hasRest ? given.length <= count : given.length !== count) return null;
-    const words: Record<string, string> = hasRest ? { [REST]: given.slice(count).join('/') } : {};
-    const fits = segments.slice(0, count).every((segment, i) => readSegment(segment, given[i] ?? '', words));
-    return fits ? words : null;
+    const match = whole.exec(path);
+    return match && { ...match.groups };
   };
-}
-
-function readSegment(
-  [before, first, between = '', second, after = '']: Segment,
-  given: string,
-  words: Record<string, string>,
-): boolean {
-  if (first === undefined) return given === before;
-  const end = second === undefined ? between : after;
-  if (!given.startsWith(before) || !given.endsWith(end)) return false;
-  const inner = given.slice(before.length, given.length - end.length);
-  if (second === undefined) return readWord(first, inner, words);
-  const at = inner.lastIndexOf(between);
-  const [left, right] = [inner.slice(0, Math.max(at, 0)), inner.slice(at + between.length)];
-  return readWord(first, left, words) && readWord(second, right, words);
-}
-
-function readWord(name: string, value: string, words: Record<string, string>): boolean {
-  words[name] = value;
-  return NUMBERS.includes(name) ? NUMBER.test(value) : value !== '';
 }
 
 function addressOf(to: To, words: Words, query: string, layers: Layers): string | null {
   if (typeof to !== 'string') return to(words, query, layers);
   return withQuery(
-    to.replaceAll(/\{(\w+\*?)\}/g, (_, name: string) => words[name] ?? ''),
+    to.replaceAll(/\{(\w+)\*?\}/g, (_, name: string) => words[name] ?? ''),
     query,
   );
 }

@@ -12,12 +12,13 @@ import { contentResponse, type Response } from '../response.ts';
 import type { Kvp } from './kvp.ts';
 import type { Operation, Services } from './open-services.ts';
 import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';
-import { requestedMapLayers, type StyledLayer } from './wms/map-layers.ts';
 import {
   gridSetOfMap,
   requestedCrs,
   requestedFormat,
+  requestedMapLayers,
   requestedPlace,
+  type StyledLayer,
   subsetFor,
   tileSetOf,
   versionOf,

@@ -13,7 +13,7 @@ import {
 } from '../../../test/fixtures/http-app.ts';
 import { createGridSubset } from '../../domain/grid-subset.ts';
 import { createAccountAccess } from '../auth/access.ts';
-import { tileOfQuadkey } from './gmaps.ts';
+import { tileOfQuadkey } from './tiles.ts';
 
 function spying() {
   const asked: string[] = [];

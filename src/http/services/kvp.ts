@@ -1,7 +1,7 @@
 import { invalid, TilewardenError } from '../../domain/errors.ts';
 import type { ParameterFilter } from '../../domain/parameter-filter.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
-import { FORM, requireMediaType } from '../auth/request-body.ts';
+import { FORM, requireMediaType } from '../auth/request-checks.ts';
 import type { Context } from '../context.ts';
 import type { Handler, Route } from '../route.ts';
 

@@ -15,8 +15,8 @@ import { collectYielding } from '../../lib/yielding.ts';
 import { areOpen, cacheControlOf, isOpen, visibleLayers } from '../auth/layer-visibility.ts';
 import { withKeyInAddresses } from '../auth/reader-key.ts';
 import type { Context } from '../context.ts';
-import type { Html as Markup } from '../html.ts';
 import { acceptsGzip, isNotModified, validated } from '../negotiate.ts';
+import type { Html as Markup } from '../page.ts';
 import type { Headers, Response, Streamer } from '../response.ts';
 
 export interface LayerDocument {
@@ -255,7 +255,7 @@ function addressed(template: DocumentTemplate, base: string, pair: string | null
 type ListedCatalog = Pick<Catalog, 'layers' | 'version'>;
 
 /** All advertised layers of the current catalog. */
-export type LayerRoll = () => Promise<readonly Layer[]>;
+type LayerRoll = () => Promise<readonly Layer[]>;
 
 /** Walks the catalog once per version, and yields to the event loop. */
 export function createLayerRoll(catalog: ListedCatalog): LayerRoll {

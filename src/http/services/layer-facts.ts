@@ -8,7 +8,7 @@ import { boundsFromWgs84, projectionOf, projectionOfSrs } from '../../domain/pro
 import { isWebMercator } from '../../domain/srs.ts';
 import type { TimeDimension } from '../../domain/time-values.ts';
 import { remembered } from '../../lib/get-or-create.ts';
-import { type Html as Markup, html as markup } from '../html.ts';
+import { type Html as Markup, html as markup } from '../page.ts';
 import { BASE } from './layer-documents.ts';
 
 export function titleOf({ title, name }: Layer): string {

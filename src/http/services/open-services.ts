@@ -7,16 +7,17 @@ import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
 import type { MapComposer } from '../../pipeline/map-composer.ts';
-import type { ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
+import type { CachedTile, ResolvedTileSet, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { createAreaLimit } from '../auth/area-limit.ts';
-import { createLayerScreen, isOpen, isOpenTo } from '../auth/layer-visibility.ts';
+import { createLayerScreen, isOpen, isOpenTo, mayView } from '../auth/layer-visibility.ts';
+import { refuseLesserRole } from '../auth/request-checks.ts';
 import type { Context, Target } from '../context.ts';
-import { createTileResponder, type TileResponder } from '../hits/tile-response.ts';
+import { createTileResponder, type TileResponder, type TileResponderDeps } from '../hits/tile-response.ts';
+import { HttpProblem } from '../problems.ts';
 import type { Response } from '../response.ts';
 import type { Handler } from '../route.ts';
 import type { Kvp } from './kvp.ts';
 import { createLayerDocuments, createLayerRoll } from './layer-documents.ts';
-import { asksForRefresh, createRefreshResponder, type TileRefresh } from './refresh-tile.ts';
 
 export interface ServiceDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
@@ -89,4 +90,46 @@ function createTileMemory(
       return answerRead(context, known.tiles, known.index);
     };
   return { answerTile, remembering };
+}
+
+export type TileRefresh = (
+  tiles: ResolvedTileSet,
+  tile: TileIndex,
+  signal: AbortSignal,
+) => Promise<CachedTile>;
+
+/** `?cached=refresh`: an operator has a tile made now. */
+const REFRESH_QUERY = /(?:^|&)cached=refresh(?:&|$)/i;
+
+function asksForRefresh({ query }: Pick<Context, 'query'>): boolean {
+  return query !== '' && REFRESH_QUERY.test(query);
+}
+
+/** The response is the operator's own: no cache stores it under this address. */
+function createRefreshResponder(refresh: TileRefresh | undefined, deps: TileResponderDeps): TileResponder {
+  return async (context, tiles, index) => {
+    context.audience = 'caller';
+    const caller = await context.identify();
+    if (!caller) throw context.credentialsNeeded();
+    refuseLesserRole(caller, 'operator');
+    if (!mayView(caller, tiles.bound.layer))
+      throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
+    refuseOtherSites(context);
+    if (!refresh) throw new Error('Tiles cannot be refreshed here.');
+    const read = () => refresh(tiles, index, context.signal);
+    return notStored(await createTileResponder({ ...deps, pipeline: { read } })(context, tiles, index));
+  };
+}
+
+function notStored({ status, headers, body }: Response): Response {
+  const isKept = (index: number) => !/^(cache-control|expires)$/i.test(headers[index - (index % 2)] ?? '');
+  const others = headers.filter((_, index) => isKept(index));
+  return { status, headers: [...others, 'Cache-Control', 'no-store'], body };
+}
+
+/** A page of another site must not cause requests to map servers with credentials of the browser. */
+function refuseOtherSites({ headers }: Context): void {
+  const site = headers['sec-fetch-site'] ?? 'none';
+  if (site === 'same-origin' || site === 'none') return;
+  throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
 }

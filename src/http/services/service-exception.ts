@@ -2,7 +2,7 @@ import { isTilewardenError, shortened } from '../../domain/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { isKeyName } from '../auth/reader-key.ts';
 import { CallerGone, type Context } from '../context.ts';
-import { html as markup } from '../html.ts';
+import { html as markup } from '../page.ts';
 import { HttpProblem, problemOf, statusOf } from '../problems.ts';
 import type { Headers, Response } from '../response.ts';
 import { type Handler, recovering } from '../route.ts';

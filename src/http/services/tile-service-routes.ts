@@ -1,11 +1,18 @@
-import type { LayerScreen } from '../auth/layer-visibility.ts';
+import { TilewardenError } from '../../domain/errors.ts';
+import { subsetContains } from '../../domain/grid-subset.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
+import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
+import { type LayerScreen, mayView } from '../auth/layer-visibility.ts';
+import type { Context, Target } from '../context.ts';
+import { createRouter } from '../hits/router.ts';
+import type { TileResponder } from '../hits/tile-response.ts';
 import { openRoute, type Route, tileRoute } from '../route.ts';
-import { mercatorRoutes } from './gmaps.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
-import type { Services } from './open-services.ts';
+import { openServices, type ServiceDeps, type Services } from './open-services.ts';
 import { createLayerList } from './tile-json.ts';
-import { createTileService } from './tiles.ts';
+import { createTileService, mercatorRoutes } from './tiles.ts';
 import { tmsRoutes } from './tms/tms-routes.ts';
+import { wmsRoutes } from './wms/wms-routes.ts';
 import { wmtsRoutes } from './wmts/wmts-routes.ts';
 
 export function screened(routes: readonly Route[], screen: LayerScreen): readonly Route[] {
@@ -25,4 +32,53 @@ export function tileServiceRoutes(services: Services): readonly Route[] {
     ...mercatorRoutes(services),
   ];
   return screened(routes, services.screen);
+}
+
+interface NamedTile {
+  readonly tiles: ResolvedTileSet;
+  readonly index: TileIndex;
+}
+
+interface FinderDeps extends ServiceDeps {
+  /** Of all paths; none when left out. */
+  readonly prefixes?: readonly string[];
+}
+
+export type TileFinder = ReturnType<typeof createTileFinder>;
+
+/** Uses the services to read an address; reads and makes no tile. Null: not a tile that the caller may see. */
+export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
+  const named = new WeakMap<Target, NamedTile>();
+  const note: TileResponder = ({ target }, tiles, index) => {
+    named.set(target, { tiles, index });
+    return { status: 204, headers: [], body: null };
+  };
+  const services = {
+    ...openServices(deps),
+    answerTile: note,
+    answerAccepted: note,
+    remembering: <Handler>(handler: Handler) => handler,
+    composer: { compose: refuseMap, maskTile: refuseMap },
+  };
+  const router = createRouter([...tileServiceRoutes(services), ...wmsRoutes(services)], prefixes);
+
+  return async (context: Context, address: string): Promise<NamedTile | null> => {
+    const match = router.match('GET', address);
+    if (match.kind !== 'found' || !match.route) return null;
+    named.delete(match);
+    try {
+      await match.route.handler(context.towards(match));
+    } catch {
+      return null;
+    }
+    const tile = named.get(match);
+    const { caller } = context;
+    if (!tile || (caller && !mayView(caller, tile.tiles.bound.layer))) return null;
+    const { z: zoom, x, y } = tile.index;
+    return subsetContains(tile.tiles.subset, zoom, x, y) ? tile : null;
+  };
+}
+
+async function refuseMap(): Promise<never> {
+  throw new TilewardenError('request-invalid', 'The address names no tile.');
 }

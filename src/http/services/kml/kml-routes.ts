@@ -15,7 +15,7 @@ import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { requireVisible } from '../../auth/layer-visibility.ts';
 import { carryKey } from '../../auth/reader-key.ts';
 import type { Context } from '../../context.ts';
-import { type Html as Markup, html as markup, tagged } from '../../html.ts';
+import { type Html as Markup, html as markup, tagged } from '../../page.ts';
 import type { Response } from '../../response.ts';
 import { type Handler, openRoute, type Route } from '../../route.ts';
 import { parametersOf, readKvp } from '../kvp.ts';

@@ -11,7 +11,7 @@ import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import { isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
 import { carryKey, hasKeyInAddress } from '../../auth/reader-key.ts';
 import type { Context } from '../../context.ts';
-import { type Html, type Html as Markup, html as markup } from '../../html.ts';
+import { type Html, type Html as Markup, html as markup } from '../../page.ts';
 import { type Response, withHeaders } from '../../response.ts';
 import { type Handler, openRoute, type Route, tileRoute } from '../../route.ts';
 import { parametersOf, readKvp } from '../kvp.ts';

@@ -20,7 +20,6 @@ import { type Headers, pairs, type Response } from '../../response.ts';
 import { type Kvp, withBypass } from '../kvp.ts';
 import type { Operation, Services } from '../open-services.ts';
 import { badValue, ServiceException } from '../service-exception.ts';
-import { requestedMapLayers } from './map-layers.ts';
 import {
   backgroundColour,
   gridSetOfMap,
@@ -29,6 +28,7 @@ import {
   type MapLayer,
   requestedCrs,
   requestedFormat,
+  requestedMapLayers,
   requestedPlace,
   subsetFor,
   tileSetOf,

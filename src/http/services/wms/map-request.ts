@@ -4,15 +4,18 @@ import { shortened } from '../../../domain/errors.ts';
 import { type Format, formatOf, formatOfExtension } from '../../../domain/format.ts';
 import { type GridSet, namesNorthingFirst } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
-import { formatToDrawFrom, type Layer } from '../../../domain/layer.ts';
+import { formatToDrawFrom, type Layer, membersOf } from '../../../domain/layer.ts';
 import type { ParameterFilter } from '../../../domain/parameter-filter.ts';
 import { sameSrs } from '../../../domain/srs.ts';
 import { checkMapSize } from '../../../pipeline/map-composer.ts';
 import { subsetToWarp } from '../../../pipeline/map-plan.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
+import { isOpenTo, requireVisible, visibleLayers } from '../../auth/layer-visibility.ts';
+import type { Context } from '../../context.ts';
 import type { Kvp } from '../kvp.ts';
 import { DEFAULT, isStyleFilter } from '../layer-facts.ts';
+import type { Services } from '../open-services.ts';
 import { badValue, blaming, required, type ServiceCode, ServiceException } from '../service-exception.ts';
 
 const WHOLE_NUMBER = /^[1-9]\d{0,8}$|^0$/;
@@ -209,11 +212,7 @@ function axesOf(layers: readonly MapLayer[], { code }: MapCrs): Pick<GridSet, 's
 export const MAX_LAYERS = 20;
 
 /** A name may hold commas; a text that is not known as a name is a list of names. */
-export function requestedNames(
-  kvp: Kvp,
-  parameter: string,
-  isKnown: (name: string) => boolean,
-): readonly string[] {
+function requestedNames(kvp: Kvp, parameter: string, isKnown: (name: string) => boolean): readonly string[] {
   const text = required(kvp, parameter);
   if (isKnown(text)) return [text];
   const names = text.split(',');
@@ -231,7 +230,7 @@ export function requestedLayers(
 }
 
 /** WMS 1.3.0, 7.3.3.4: as many styles as layers, or none at all. */
-export function requestedStyles(kvp: Kvp, count: number): readonly string[] {
+function requestedStyles(kvp: Kvp, count: number): readonly string[] {
   const text = kvp('STYLES') ?? '';
   if (text === '') return Array.from({ length: count }, () => '');
   const styles = count === 1 ? [text] : text.split(',');
@@ -278,7 +277,7 @@ export function requestedFormat([first, ...others]: readonly BoundLayer[], kvp: 
 }
 
 /** The format of the tiles that a picture in `format` is made of: the same if the layer has it. */
-export function storedFormat(layer: Layer, { mediaType, kind }: Format): Format | null {
+function storedFormat(layer: Layer, { mediaType, kind }: Format): Format | null {
   const same = layer.formats.find((format) => format.mediaType === mediaType);
   return same ?? (kind === 'raster' ? formatToDrawFrom(layer) : null);
 }
@@ -325,4 +324,57 @@ function readBounds(text: string, yFirst: boolean): Bounds {
     'BBOX',
     `BBOX must be four numbers ${order}, the lower before the higher; it is ${shortened(text)}.`,
   );
+}
+
+export interface StyledLayer {
+  readonly bound: BoundLayer;
+  readonly style: string;
+  /** It was not named itself. */
+  readonly isMember: boolean;
+}
+
+/** The layers of a map, the first at the bottom. A group is drawn with those of its layers that the caller may see. */
+export async function requestedMapLayers(
+  context: Context,
+  { catalog, groups }: Pick<Services, 'catalog' | 'groups'>,
+  kvp: Kvp,
+  parameter: 'LAYERS' | 'QUERY_LAYERS' = 'LAYERS',
+): Promise<readonly StyledLayer[]> {
+  const names = requestedNames(kvp, parameter, (name) => catalog.layer(name) !== null || groups.has(name));
+  const styles = parameter === 'LAYERS' ? requestedStyles(kvp, names.length) : [];
+  const layers: StyledLayer[] = [];
+  for (const [index, name] of names.entries()) {
+    const style = styles[index] ?? '';
+    const members = catalog.layer(name) ? null : membersOf(groups, name);
+    if (members) refuseGroupStyle(name, style);
+    const visible = members ? await visibleMembers(context, catalog, members) : [];
+    for (const bound of visible) layers.push({ bound, style: '', isMember: true });
+    if (visible.length > 0) continue;
+    // A group without visible layers is as unknown as a layer.
+    const bound = blaming('LayerNotDefined', parameter, () => boundLayer(catalog, name));
+    if (!isOpenTo(context, bound.layer)) await requireVisible(context, bound.layer);
+    layers.push({ bound, style, isMember: false });
+  }
+  if (layers.length > MAX_LAYERS) throw badValue(parameter, `A map has at most ${MAX_LAYERS} layers.`);
+  return layers;
+}
+
+async function visibleMembers(
+  context: Context,
+  catalog: Services['catalog'],
+  names: readonly string[],
+): Promise<readonly BoundLayer[]> {
+  const members = names.flatMap((name) => catalog.layer(name) ?? []).filter(({ layer }) => layer.enabled);
+  const visible = new Set(
+    await visibleLayers(
+      context,
+      members.map(({ layer }) => layer),
+    ),
+  );
+  return members.filter(({ layer }) => visible.has(layer));
+}
+
+function refuseGroupStyle(name: string, style: string): void {
+  if (style === '' || style === DEFAULT) return;
+  throw new ServiceException('StyleNotDefined', 'STYLES', `Group ${name} has no style ${shortened(style)}.`);
 }

@@ -12,7 +12,7 @@ import {
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { sameSrs } from '../../../domain/srs.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
-import { EMPTY, type Html as Markup, html as markup, tagged } from '../../html.ts';
+import { EMPTY, type Html as Markup, html as markup, tagged } from '../../page.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   dimensionsOf,

@@ -4,7 +4,7 @@ import type { Layer, Legend } from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { remembered } from '../../../lib/get-or-create.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
-import { EMPTY, type Html as Markup, html as markup, tagged } from '../../html.ts';
+import { EMPTY, type Html as Markup, html as markup, tagged } from '../../page.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   type Dimension,
@@ -16,8 +16,8 @@ import {
   stylesOf,
   titleOf,
 } from '../layer-facts.ts';
+import { pathDimensions } from './get-tile.ts';
 import { type CrsNames, corners, type GridSetCrs, ogcScale, position } from './grid-set-crs.ts';
-import { pathDimensions } from './rest-path.ts';
 
 const NAMESPACES = markup`xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd"`;
 

@@ -16,9 +16,8 @@ import {
 } from '../service-exception.ts';
 import { getTileJson } from '../tile-json.ts';
 import { createCapabilitiesWriter } from './capabilities.ts';
-import { getTile, requestedLayer } from './get-tile.ts';
+import { getTile, LONG_PATHS, readLongPath, requestedLayer } from './get-tile.ts';
 import { createCrsNames } from './grid-set-crs.ts';
-import { LONG_PATHS, readLongPath } from './rest-path.ts';
 
 const REST = '/service/wmts/rest';
 const GET_TILE = /(?:^|&)request=gettile(?:&|$)/i;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inLength } from '../../test/fixtures/length.ts';
 import { isTilewardenError } from '../domain/errors.ts';
-import { readJson } from './read-json.ts';
+import { readJson } from './read-document.ts';
 import type { WireElement } from './wire-element.ts';
 
 /** A document's shape without places: names, texts, children. */
