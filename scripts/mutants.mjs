@@ -199,7 +199,7 @@ export const MUTANTS = [
     tests: ['src/quota/quota-gate.test.ts'],
   },
   {
-    file: 'src/storage/index/page-rows.ts',
+    file: 'src/storage/index/pages.ts',
     line: 'rank = max(rank, ?) + log2(1 + pow(2, -abs(rank - ?)))',
     fault: 'rank = max(rank, ?, ?)',
     tests: ['src/storage/segments/segment-usage.test.ts'],

@@ -1,11 +1,10 @@
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../domain/tile-rect.ts';
 import { getOrCreate, remembered } from '../../lib/get-or-create.ts';
-import type { LevelUsage, StoreUsage, Ticket, TilePlace } from '../store.ts';
+import type { Ticket, TilePlace } from '../store.ts';
 import { Directory, PACK_SIZE, packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
-import { withSets } from './page-rows.ts';
 import { PACKS_IN_BAND } from './schema.ts';
 
 /** A pack as it is shown at one moment; `x` and `y` count packs. */
@@ -170,22 +169,6 @@ export class IndexReader {
   #bandAfter(set: number, z: number, after: number, minX: number): PackCursor | null {
     const band = this.#nextBand.get(set, z, after);
     return typeof band === 'number' ? { band, x: minX, y: -1 } : null;
-  }
-
-  usage(layer?: string): StoreUsage {
-    const rows = this.#db
-      .prepare<string[], Omit<LevelUsage, 'set'> & { readonly identity: string }>(
-        `SELECT s.identity, u.z, u.tiles, u.bytes, u.pages, u.changed_at AS changedAt FROM usage u
-         JOIN tile_sets s ON s.id = u.tile_set WHERE s.dropped_at IS NULL AND u.tiles > 0 ${layer === undefined ? '' : 'AND s.layer = ?'}`,
-      )
-      .all(...(layer === undefined ? [] : [JSON.stringify(layer)]));
-    const sweeping = this.#db
-      .prepare<[], StoreUsage['sweeping']>(
-        `SELECT count(*) AS files, ifnull(sum(size), 0) AS bytes FROM segments
-         WHERE tile_set IN (SELECT id FROM tile_sets WHERE dropped_at IS NOT NULL)`,
-      )
-      .get();
-    return { levels: withSets(rows), sweeping: sweeping ?? { files: 0, bytes: 0 } };
   }
 }
 

@@ -3,7 +3,7 @@ import { NO_CHANGE, negated, type StoreChange, sumOfChanges } from '../store.ts'
 import { Directory, type IndexedTile, PACK_SIZE, type PackPosition } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { bandOf } from './index-reader.ts';
-import { bandOfPage, touchedAt } from './page-rows.ts';
+import { bandOfPage, touchedAt } from './pages.ts';
 
 const PACKS_IN_PAGE = PAGE_SIZE / PACK_SIZE;
 

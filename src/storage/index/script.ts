@@ -15,15 +15,26 @@ export type Script<Row, Result> = Generator<Statement, Result, readonly Row[]>;
 
 /** Statements among the values are parts of this one. */
 export function statement(texts: TemplateStringsArray, ...values: readonly unknown[]): Statement {
-  const parts = values.map((value) => (isStatement(value) ? value : { text: '?', values: [value] }));
+  const parts = values.map(partOf);
   return {
     text: texts.reduce((text, next, at) => `${text}${parts[at - 1]?.text}${next}`),
     values: parts.flatMap((part) => part.values),
   };
 }
 
-function isStatement(value: unknown): value is Statement {
-  return typeof value === 'object' && value !== null && 'text' in value;
+/** Without values. */
+export function words(text: string): Statement {
+  return { text, values: [] };
+}
+
+export function joined(values: readonly unknown[], by = ', '): Statement {
+  const parts = values.map(partOf);
+  return { text: parts.map(({ text }) => text).join(by), values: parts.flatMap((part) => part.values) };
+}
+
+function partOf(value: unknown): Statement {
+  const isPart = typeof value === 'object' && value !== null && 'text' in value;
+  return isPart ? (value as Statement) : { text: '?', values: [value] };
 }
 
 /** Runs scripts of few different statements, which are prepared once. */

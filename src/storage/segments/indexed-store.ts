@@ -10,14 +10,13 @@ import type { IndexFile } from '../index/index-file.ts';
 import { FIRST_PACK, type IndexReader, type PackCursor, ShownPacks } from '../index/index-reader.ts';
 import { entriesIn, shownBy } from '../index/mark-rows.ts';
 import { openMarks, SQLITE_MARKS } from '../index/marks.ts';
-import { type PageSlice, readPages } from '../index/page-rows.ts';
+import { eachSlice, readPages, readUsage, SQLITE_PAGES } from '../index/pages.ts';
 import { prepareScripts } from '../index/script.ts';
 import { packTiles } from '../pack-tiles.ts';
 import {
   type EvictionOrder,
   NO_CHANGE,
   type PageFilter,
-  type PageUsage,
   type Store,
   type StoreChange,
   type StoredTile,
@@ -85,16 +84,6 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
       return { tiles, next };
     })();
 
-  async function* pagesOf(filter: PageFilter | EvictionOrder): AsyncGenerator<readonly PageUsage[]> {
-    for (let slice: PageSlice = { pages: [], next: null }; ; ) {
-      const { next }: PageSlice = slice;
-      slice = await read(() => readPages(db, filter, next));
-      if (slice.pages.length > 0) yield slice.pages;
-      if (!slice.next) return;
-      await nextTurn();
-    }
-  }
-
   return {
     isLocal: true,
     get(set, tile) {
@@ -147,7 +136,9 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
         ? read(() => reader.generation(of, place))
         : read(() => runScript(openMarks(SQLITE_MARKS, of)))) as Store['marks'],
     usage: ((of?: string | PageFilter | EvictionOrder) =>
-      typeof of === 'object' ? pagesOf(of) : read(() => reader.usage(of))) as Store['usage'],
+      typeof of === 'object'
+        ? eachSlice((after) => read(() => runScript(readPages(SQLITE_PAGES, of, after))))
+        : read(() => runScript(readUsage(SQLITE_PAGES, of)))) as Store['usage'],
   };
 }
 

@@ -9,7 +9,7 @@ import { durably, type IndexFile } from '../index/index-file.ts';
 import { IndexReader, type PackCursor } from '../index/index-reader.ts';
 import { changeMarks, SQLITE_MARKS } from '../index/marks.ts';
 import { type ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
-import { prepareUses } from '../index/page-rows.ts';
+import { prepareUses } from '../index/pages.ts';
 import { prepareScripts } from '../index/script.ts';
 import { editTiles, merged } from '../index/tile-edits.ts';
 import { type PackedTiles, placedTiles, recordsOf } from '../pack-tiles.ts';

@@ -1,6 +1,9 @@
+import { CompiledQuery } from 'kysely';
+import type { Statements } from '../../../db/database.ts';
 import { isTilewardenError, TilewardenError } from '../../../domain/errors.ts';
 import { orAborted } from '../../../lib/deferred.ts';
 import { errorCode } from '../../../lib/error-code.ts';
+import type { Script } from '../script.ts';
 
 /** All queries of the index: an unreachable database, or one that refuses a query, is `store-failed`. */
 export async function askIndex<Response>(question: () => Promise<Response>): Promise<Response> {
@@ -25,4 +28,17 @@ export function askSoon<Response>(question: () => Promise<Response>): Promise<Re
 /** Held shared by changes of a layer's packs, exclusively by drops and raised marks. */
 export function layerLock(store: string, layer: string): string {
   return `tiles:${store}:${JSON.stringify(layer)}`;
+}
+
+export async function runScript<Row, Result>(
+  query: Statements,
+  script: Script<Row, Result>,
+): Promise<Result> {
+  for (let step = script.next(); ; ) {
+    if (step.done) return step.value;
+    let values = 0;
+    const text = step.value.text.replace(/\?/g, () => `$${++values}`);
+    const { rows } = await query.executeQuery<Row>(CompiledQuery.raw(text, [...step.value.values]));
+    step = script.next(rows);
+  }
 }

@@ -1,11 +1,11 @@
-import { CompiledQuery, type RawBuilder, sql } from 'kysely';
-import type { Database, Statements } from '../../../db/database.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../../db/database.ts';
 import type { TileRect } from '../../../domain/tile-rect.ts';
 import { type MarkChange, type OpenMark, TILE_NEWS, type Ticket, type TilePlace } from '../../store.ts';
 import { edgesOf, levelOf } from '../mark-rows.ts';
 import { changeMarks, type MarkTables, openMarks } from '../marks.ts';
-import { type Script, type Statement, statement } from '../script.ts';
-import { askIndex, askSoon, layerLock } from './ask-index.ts';
+import { type Statement, statement } from '../script.ts';
+import { askIndex, askSoon, layerLock, runScript } from './ask-index.ts';
 
 /** Coordinates of a level, beside each other: as many as a double holds exactly. */
 const [LEVELS, WIDTH] = [2 ** 20, 2 ** 31];
@@ -107,14 +107,4 @@ function insertPlaces(mark: number, layer: string, places: readonly TilePlace[])
       ${edges.map(([, , minY]) => minY)}::int[], ${edges.map(([, , , maxY]) => maxY)}::int[],
       ${places.map(({ parts }) => (parts ? JSON.stringify([...parts]) : null))}::text[])
       w (grid_set, z, area, min_x, max_x, min_y, max_y, parts)`;
-}
-
-async function runScript<Row, Result>(query: Statements, script: Script<Row, Result>): Promise<Result> {
-  for (let step = script.next(); ; ) {
-    if (step.done) return step.value;
-    let values = 0;
-    const text = step.value.text.replace(/\?/g, () => `$${++values}`);
-    const { rows } = await query.executeQuery<Row>(CompiledQuery.raw(text, [...step.value.values]));
-    step = script.next(rows);
-  }
 }

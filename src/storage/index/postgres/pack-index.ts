@@ -7,7 +7,7 @@ import { TILE_NEWS } from '../../store.ts';
 import { PACK_SIZE, packOf } from '../directory.ts';
 import { bandOf, markRow, type PackCursor, type WrittenMark } from '../index-reader.ts';
 import { edgesOf, type MarkHere, marksHere } from '../mark-rows.ts';
-import { touchedAt } from '../page-rows.ts';
+import { touchedAt } from '../pages.ts';
 import { askIndex, layerLock } from './ask-index.ts';
 import { areaOf, levelStart } from './mark-index.ts';
 
