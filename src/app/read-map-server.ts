@@ -2,6 +2,8 @@ import type { FollowSettings, LayerDocument, ServiceState } from '../changes/fol
 import { isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { readGeoServerDrawings } from '../import/geoserver-rest.ts';
+import type { createRepeatedImport } from '../import/repeated-import.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
 import { matchesPattern } from '../lib/matches-pattern.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
@@ -17,6 +19,7 @@ interface ReaderOptions {
 
 /** Reads the map server of a follow. Throws an `Error` that says why it cannot. */
 export function createMapServerReader({ upstreams, gridSets, privateAdvice }: ReaderOptions) {
+  const imports = new Map<string, ReturnType<typeof createRepeatedImport>>();
   return async (
     follow: FollowSettings,
     needsDrawings: (sequence: string | null) => boolean,
@@ -25,32 +28,24 @@ export function createMapServerReader({ upstreams, gridSets, privateAdvice }: Re
     const { type, gridSets: chosen } = follow;
     const isGeoServer = type === 'geoserver';
     const { headers } = requestManners({ ...follow, headers: {} });
-    const { readCapabilities } = await import('../import/import-from.ts');
-    const service = await readCapabilities(
-      {
-        address: isGeoServer
-          ? `${baseOf(follow.url)}/wms?SERVICE=WMS&VERSION=1.3.0&REQUEST=GetCapabilities`
-          : addressOf(follow),
-        only: (name) => follow.layers.some((pattern) => matchesPattern(pattern, name)),
-        gridSets: gridSets().filter(({ name }) => chosen === null || chosen.includes(name)),
-      },
-      upstreams,
-      privateAdvice,
-      signal,
-      isGeoServer ? {} : headers,
-    );
-    const layers = isGeoServer ? service.layers : service.layers.map((layer) => withLogin(layer, follow));
+    const { fetchCapabilities } = await import('../import/import-from.ts');
+    const { createRepeatedImport: create } = await import('../import/repeated-import.ts');
+    const address = isGeoServer
+      ? `${baseOf(follow.url)}/wms?SERVICE=WMS&VERSION=1.3.0&REQUEST=GetCapabilities`
+      : addressOf(follow);
+    const account = isGeoServer ? {} : headers;
+    const { bytes, url } = await fetchCapabilities(address, upstreams, privateAdvice, signal, account);
+    const readAgain = getOrCreate(imports, follow.name, create);
+    const service = await readAgain(bytes, {
+      address: url,
+      only: (name) => follow.layers.some((pattern) => matchesPattern(pattern, name)),
+      gridSets: gridSets().filter(({ name }) => chosen === null || chosen.includes(name)),
+      complete: (layer) => (isGeoServer ? layer : withLogin(layer, follow)),
+    });
     const isRead = isGeoServer && follow.username !== undefined && needsDrawings(service.sequence);
-    const names = layers.map(({ name }) => name);
     const rest = restOf(baseOf(follow.url), upstreams, headers, signal);
-    return {
-      names: new Set(service.names),
-      layers,
-      gridSets: service.gridSets,
-      left: leftOut(service.report.entries),
-      sequence: service.sequence,
-      drawings: isRead ? await readGeoServerDrawings(names, rest) : null,
-    };
+    const drawings = isRead ? await readGeoServerDrawings([...service.layers.keys()], rest) : null;
+    return { ...service, drawings };
   };
 }
 
@@ -70,14 +65,6 @@ function addressOf({ url, type }: FollowSettings): string {
 function withLogin(layer: LayerDocument, { username, password }: FollowSettings): LayerDocument {
   if (username === undefined || !isRecord(layer.source)) return layer;
   return { ...layer, source: { ...layer.source, username, password } };
-}
-
-function leftOut(entries: readonly { subject: string; element: string; fate: string; what: string }[]) {
-  return entries
-    .filter(
-      ({ subject, element, fate }) => fate === 'left out' && element === 'Layer' && subject !== 'service',
-    )
-    .map(({ subject, what }) => ({ layer: subject.replace(/^layer /, ''), reason: what }));
 }
 
 const NOT_FOUND = 404;

@@ -34,7 +34,7 @@ async function follow(
   answers: readonly (TaskDocument | Error)[],
   setting: { columns?: number; json?: boolean } = {},
 ) {
-  let [out, err, now, looks] = ['', '', 0, 0];
+  let [out, err, now, polls] = ['', '', 0, 0];
   const clock: Clock = {
     now: () => now,
     monotonic: () => now,
@@ -45,7 +45,7 @@ async function follow(
   const client: ServerClient = {
     server: 'http://127.0.0.1:8080',
     async get() {
-      const answer = answers[Math.min(looks++, answers.length - 1)];
+      const answer = answers[Math.min(polls++, answers.length - 1)];
       if (answer instanceof Error) throw answer;
       return answer;
     },

@@ -179,7 +179,7 @@ function isBelow(name: string, upper: string, parents: ReadonlyMap<string, strin
   return false;
 }
 
-/** Sections in which others look up names: entries with faults are replaced there, so that the names stay. */
+/** Sections whose names others refer to: entries with faults are replaced there, so that the names stay. */
 const NAMED = ['layers', 'gridSets', 'stores'];
 /** Keys of a layer whose problems are about names, and hold whatever else is wrong with the layer. */
 const NAMES = ['name', 'gridSets', 'store'];

@@ -143,7 +143,7 @@ async function copyChanged(
 ): Promise<void> {
   let before = begun;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const isChanged = createChangeLook(store, set, before);
+    const isChanged = createChangeCheck(store, set, before);
     before = await store.marks(set.layer);
     const changed: Page[] = [];
     let isBehind = false;
@@ -164,8 +164,8 @@ async function copyChanged(
   }
 }
 
-/** Whether tiles of a page were truncated or reported as changed after a generation: levels and blocks are looked at first. */
-function createChangeLook(store: Store, set: TileSetKey, after: number) {
+/** Whether tiles of a page were truncated or reported as changed after a generation: levels and blocks are checked first. */
+function createChangeCheck(store: Store, set: TileSetKey, after: number) {
   const known = new RecentMap<string, boolean>(MAX_PAGES);
   async function isLater(z: number, rect: TileRect): Promise<boolean> {
     const name = `${z} ${rect.minX} ${rect.minY} ${rect.maxX}`;

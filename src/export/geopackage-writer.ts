@@ -73,7 +73,7 @@ function describeReferenceSystems(db: Database.Database, { subset: { gridSet } }
   add.run('Undefined Cartesian', -1, 'NONE', -1, 'undefined', null);
   add.run('Undefined geographic', 0, 'NONE', 0, 'undefined', null);
   add.run('WGS 84', 4326, 'EPSG', 4326, WGS84, null);
-  // Readers look the code up; the text is for those that cannot.
+  // Readers resolve the code; the text is for those that cannot.
   const code = registeredCode(gridSet.srs);
   add.run(gridSet.name, code, 'EPSG', code, 'undefined', gridSet.description || null);
 }

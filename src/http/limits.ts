@@ -30,7 +30,7 @@ export const DEFAULT_LIMITS = {
   adminRequests: 100,
   adminRequestsOfOne: 80,
   /** On shutdown, how long idle keep-alive connections stay open after their last request: the next one may be in flight. */
-  farewell: 1_000,
+  keepAliveDrain: 1_000,
   drainTimeout: 8_000,
 };
 export type HttpLimits = Readonly<typeof DEFAULT_LIMITS>;

@@ -115,7 +115,7 @@ export function createHttpAppOver(
 const BACKLOG = 1024;
 const IDLE_SWEEP_MS = 50;
 const MAKE_ROOM_EVERY_MS = 100;
-const FAREWELL_LOOK_MS = 20;
+const DRAIN_POLL_MS = 20;
 
 function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestListener): Server {
   const options = {
@@ -136,7 +136,7 @@ function createNodeServer(limits: HttpLimits, tls: boolean, listener: RequestLis
 }
 
 /**
- * A client that closes its side after its request still gets its response. One that has left looks the same, so its work
+ * A client that closes its side after its request still gets its response. One that has left is no different, so its work
  * is cancelled when no response has begun after a while.
  */
 function answerHalfClosed(server: Server, timeoutMs: number): void {
@@ -169,12 +169,12 @@ function makeRoom(closeIdle: () => void): () => void {
  * From now on responses contain `Connection: close`. The next request on a kept connection may be in flight,
  * and closing that connection now would lose it (RFC 9112, 9.5).
  */
-async function farewell({ server, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
+async function drainKeepAlive({ server, dispatcher }: HttpApp, limits: HttpLimits): Promise<void> {
   const began = performance.now();
   const latest = began + limits.drainTimeout / 2;
-  const quietAt = () => Math.max(began, dispatcher.lastOnKeptConnection()) + limits.farewell;
+  const quietAt = () => Math.max(began, dispatcher.lastKeepAliveRequestAt()) + limits.keepAliveDrain;
   while (performance.now() < Math.min(quietAt(), latest) && (await openConnections(server)) > 0) {
-    await delay(FAREWELL_LOOK_MS);
+    await delay(DRAIN_POLL_MS);
     // On a busy machine requests have arrived that are not read yet: timers come before sockets.
     await nextTurn();
   }
@@ -188,7 +188,7 @@ async function drain(app: HttpApp, limits: HttpLimits): Promise<void> {
   const { server, dispatcher } = app;
   dispatcher.stop();
   const deadline = setTimeout(app.closeAllConnections, limits.drainTimeout);
-  await farewell(app, limits);
+  await drainKeepAlive(app, limits);
   const closed = once(server, 'close');
   server.close();
   // Nothing else closes a connection that becomes idle after the stop began.

@@ -2,7 +2,7 @@ import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { hintFor } from '../lib/closest-name.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
-import { readLongXml } from '../lib/xml/read-xml.ts';
+import { type KeepElement, readLongXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { collectYielding } from '../lib/yielding.ts';
 import { wmsCapabilitiesOf } from '../sources/wms-capabilities.ts';
@@ -51,8 +51,9 @@ export interface ImportedService extends Imported {
 export async function importCapabilities(
   bytes: Buffer,
   options: CapabilitiesImport,
+  keep?: KeepElement,
 ): Promise<ImportedService> {
-  const root = await readRoot(bytes);
+  const root = await readRoot(bytes, keep);
   try {
     if (root.name === 'Capabilities') return await importWmts(root, options);
     if (root.name === 'WMS_Capabilities' || root.name === 'WMT_MS_Capabilities')
@@ -67,9 +68,9 @@ export async function importCapabilities(
   throw invalid(`The address answers with ${root.name}, not with capabilities of a WMS or WMTS${why}.`);
 }
 
-async function readRoot(bytes: Buffer): Promise<XmlElement> {
+async function readRoot(bytes: Buffer, keep?: KeepElement): Promise<XmlElement> {
   try {
-    return await readLongXml(bytes, { ...CAPABILITIES_LIMITS, doctype: 'passed-over' });
+    return await readLongXml(bytes, { ...CAPABILITIES_LIMITS, doctype: 'passed-over' }, keep);
   } catch (error) {
     if (!(error instanceof XmlError)) throw error;
     const { line, column } = error.place;

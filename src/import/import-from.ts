@@ -70,8 +70,18 @@ export async function readCapabilities(
   upstreams: UpstreamClient,
   privateAdvice: (host: string) => string,
   signal: AbortSignal = new AbortController().signal,
-  headers: Readonly<Record<string, string>> = {},
 ): Promise<ImportedService> {
+  const { bytes, url } = await fetchCapabilities(address, upstreams, privateAdvice, signal);
+  return importCapabilities(bytes, { ...options, address: url });
+}
+
+export async function fetchCapabilities(
+  address: string,
+  upstreams: UpstreamClient,
+  privateAdvice: (host: string) => string,
+  signal: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly bytes: Buffer; readonly url: URL }> {
   const url = capabilitiesAddress(address);
   const request = { url, headers, priority: 'interactive', signal } as const;
   const { bytes } = await upstreams.get(request).catch((error: unknown) => {
@@ -83,7 +93,7 @@ export async function readCapabilities(
       cause: error,
     });
   });
-  return importCapabilities(bytes, { ...options, address: url });
+  return { bytes, url };
 }
 
 /**

@@ -142,15 +142,28 @@ sources: { s: ${wms('x', field)} }`);
     expect(reasons).toContain(`its source s has a value of ${name} that cannot be read`);
   });
 
+  it('sources of a MapProxy layer that get different parameters are layers that have only these', () => {
+    const { layers } = read(`
+layers: [{ name: a, title: A, sources: [s, timed] }]
+sources: { s: ${wms('x')}, timed: ${wms('y', 'forward_req_params: [time]')} }`);
+    const parameters = [{ name: 'TIME', regex: '.*' }];
+    expect(layers).toMatchObject([
+      { name: 'a', source: { of: [{ layer: 's source' }, { layer: 'timed source' }] }, parameters },
+      { name: 's source', advertised: false, source: { layers: 'x' }, expireCache: -1 },
+      { name: 'timed source', advertised: false, source: { layers: 'y' }, expireCache: -1, parameters },
+    ]);
+    expect(layers[1]).not.toHaveProperty('parameters');
+  });
+
   it.each([
     ['{ name: a, title: A, tile_sources: [c, d] }', 'each with grids of its own'],
     ['{ name: a, title: A, sources: [round] }', 'its cache round is drawn from itself'],
-    ['{ name: a, title: A, sources: [s, timed] }', 'get different parameters'],
+    ['{ name: a, title: A, sources: [mixed] }', 'get different parameters'],
     ['{ name: a, title: A, sources: [s, seeded] }', 'only some of its sources are for seeding'],
   ])('the MapProxy layer %s is left out', (layer, why) => {
     const { layers, reasons } = read(`
 layers: [${layer}]
-caches: { c: { sources: [s] }, d: { sources: [s] }, round: { sources: [round, s] } }
+caches: { c: { sources: [s] }, d: { sources: [s] }, round: { sources: [round, s] }, mixed: { sources: [s, timed] } }
 sources:
   s: ${wms('x')}
   timed: ${wms('x', 'forward_req_params: [time]')}

@@ -128,7 +128,9 @@ function composed(sources: readonly ImportedSource[]): ImportedSource | string {
   const [first, ...others] = sources;
   if (!first) return 'it has no source that draws maps';
   if (others.length === 0 && Object.keys(first.options).length === 0) return first;
-  const parameters = new Set(sources.map(({ forwarded }) => [...forwarded].sort().join(', ')));
+  // A layer takes of the parameters what it declares.
+  const asked = sources.filter(({ source }) => source.type !== 'layer');
+  const parameters = new Set(asked.map(({ forwarded }) => [...forwarded].sort().join(', ')));
   if (parameters.size > 1)
     return `its sources get different parameters of requests: ${[...parameters].join('; ')}`;
   const misses = new Set(sources.map(({ layer }) => JSON.stringify(layer.onMiss)));
@@ -137,6 +139,7 @@ function composed(sources: readonly ImportedSource[]): ImportedSource | string {
     ...asPart(first),
     source: { type: 'layers', of: sources.map(partOf) },
     coverage: others.length === 0 ? first.coverage : null,
+    forwarded: [...new Set(sources.flatMap(({ forwarded }) => forwarded))],
     grids: commonGrids(sources),
   };
 }

@@ -1,4 +1,3 @@
-import { formatOf } from '../domain/format.ts';
 import { projectionOf } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
@@ -25,11 +24,12 @@ import {
 } from './mapproxy-parts.ts';
 import { REASONS } from './mapproxy-reasons.ts';
 import type { CacheLayer } from './mapproxy-seeds.ts';
-import { coverageIn, importMapProxySource, mediaTypeOf, type SourceContext } from './mapproxy-sources.ts';
+import { coverageIn, importMapProxySource, type SourceContext } from './mapproxy-sources.ts';
 import {
   describingFields,
   drawsMaps,
   encodingIn,
+  formatNamed,
   namedLayers,
   namesIn,
   shownSources,
@@ -45,7 +45,6 @@ export interface MapProxyFiles extends Omit<CachePlaces, 'base'> {
 }
 
 const DEFAULT_BASE = 'cache_data';
-const MIXED = 'image/vnd.jpeg-png';
 /** Grids of layers that MapProxy draws without a cache, in any SRS. */
 const GRIDS_WITHOUT_CACHE = ['GLOBAL_MERCATOR', 'GLOBAL_GEODETIC'];
 const TAGGED = /^([^:]+):(.+)$/s;
@@ -67,8 +66,8 @@ export class MapProxyReader {
   readonly #caches: Table;
   readonly #sources: Table;
   readonly #inner = new Map<string, InnerLayer | string>();
-  /** Layers of sources in an SRS that they know, by the name of the source. */
-  readonly #reprojectedFrom = new Map<string, string>();
+  /** Layers of sources alone, in an SRS that they know, by the name of the source. */
+  readonly #sourceLayers = new Map<string, string>();
   /** Of all layers, inner ones too. */
   readonly #names: Set<string>;
   /** Of caches that layers are drawn from, and that are no layers there. */
@@ -197,7 +196,7 @@ export class MapProxyReader {
       if (part && typeof part !== 'string') return partOfLayer(part.name, grids);
       return this.#source(name, { grids, format, requestFormat: undefined }, about);
     });
-    const imported = composedOf(sources);
+    const imported = composedOf(this.#withOwnParameters(names, sources));
     if (typeof imported === 'string') return imported;
     const wms = this.#wmsFields(layer, imported.grids);
     if (typeof wms === 'string') return wms;
@@ -224,6 +223,34 @@ export class MapProxyReader {
       expireCache: -1,
       ...imported.layer,
     };
+  }
+
+  /** Sources that get different parameters of requests are layers that have only these. */
+  #withOwnParameters(
+    names: readonly string[],
+    sources: readonly (ImportedSource | string)[],
+  ): readonly (ImportedSource | string)[] {
+    const lists = sources.map((one) => (typeof one === 'string' ? '' : [...one.forwarded].sort().join()));
+    if (new Set(lists).size < 2) return sources;
+    return sources.map((source, at) => {
+      if (typeof source === 'string' || source.source.type === 'layer') return source;
+      const layer = this.#uncachedLayer(names[at] ?? '');
+      const grids = source.grids.map(({ grid }) => grid);
+      return layer === null ? source : { ...partOfLayer(layer, grids), forwarded: source.forwarded };
+    });
+  }
+
+  /** A layer of a source alone, that is not advertised and not cached; null: it cannot be one. */
+  #uncachedLayer(source: string): string | null {
+    const known = this.#sourceLayers.get(source);
+    if (known !== undefined) return known;
+    const unreported = new ImportReport().about('');
+    const fields = this.#uncached(new TrackedTable({}, unreported), [source], unreported);
+    if (typeof fields === 'string') return null;
+    const name = this.#freeName(`${source} source`);
+    this.innerLayers.push(omitUndefined({ name, advertised: false, ...fields }) as ImportedDocument);
+    this.#sourceLayers.set(source, name);
+    return name;
   }
 
   /** MapProxy's WMS answers any box and size, in each of its SRS. A string: why the layer would be shown otherwise. */
@@ -284,9 +311,7 @@ export class MapProxyReader {
   /** Null: there is none of ours. A cache may name a format that `globals` describe. */
   #formatIn(cache: TrackedTable): string | null {
     const name = cache.text('format') ?? 'image/png';
-    if (name === 'mixed') return MIXED;
-    const described = this.#globals.table('image').table('formats').table(name).text('format') ?? name;
-    return formatOf(mediaTypeOf(described))?.mediaType ?? null;
+    return formatNamed(this.#globals.table('image').table('formats').table(name).text('format') ?? name);
   }
 
   #encodingOf(cache: TrackedTable, format: string): string | object {
@@ -355,15 +380,8 @@ export class MapProxyReader {
   #reprojected(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | null {
     const grids = this.#usualGrids();
     if (grids.some((one) => wanted.grids.some((grid) => grid.srsThere === one.srsThere))) return null;
-    const known = this.#reprojectedFrom.get(given);
-    const name = known ?? this.#freeName(`${given} source`);
-    const unreported = new ImportReport().about('');
-    const fields =
-      known === undefined && this.#uncached(new TrackedTable({}, unreported), [given], unreported);
-    if (typeof fields === 'string') return null;
-    if (fields)
-      this.innerLayers.push(omitUndefined({ name, advertised: false, ...fields }) as ImportedDocument);
-    this.#reprojectedFrom.set(given, name);
+    const name = this.#uncachedLayer(given);
+    if (name === null) return null;
     about.changed('source', `is drawn in an SRS that it supports by the layer ${name}, and reprojected`);
     return partOfLayer(name, wanted.grids);
   }

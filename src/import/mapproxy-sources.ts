@@ -7,6 +7,7 @@ import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts
 import { type Coverage, READABLE_COVERAGE, readCoverage, subsetInCoverage } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids, type OfferedGrid } from './mapproxy-grids.ts';
 import { emptySource, type ImportedSource, partOptionsIn } from './mapproxy-parts.ts';
+import { mediaTypeOf } from './mapproxy-tables.ts';
 import { variableProblem, withVariables } from './mapproxy-variables.ts';
 import { levelsInCommon } from './matching-grid.ts';
 import type { Table, TrackedTable } from './tracked-table.ts';
@@ -258,10 +259,6 @@ function versionIn(options: TrackedTable): string | undefined {
   if (version === undefined || version === '1.3.0') return version;
   if (version !== '1.1.1') options.change('version', `is ${version}; the source is asked by version 1.1.1`);
   return undefined;
-}
-
-export function mediaTypeOf(format: string): string {
-  return format.includes('/') ? format : `image/${format}`;
 }
 
 function concurrencyIn(source: TrackedTable): number | undefined {

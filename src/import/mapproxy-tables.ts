@@ -1,4 +1,4 @@
-import { type Encoding, encodingOptions } from '../domain/format.ts';
+import { type Encoding, encodingOptions, formatOf } from '../domain/format.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
@@ -89,6 +89,17 @@ function namesBelow(given: unknown): readonly string[] {
 
 function showsItself(layer: Table): boolean {
   return layer.sources !== undefined || layer.tile_sources !== undefined;
+}
+
+/** The format of ours; null: none. MapProxy writes PNG by every name that begins so. */
+export function formatNamed(name: string): string | null {
+  if (name === 'mixed') return 'image/vnd.jpeg-png';
+  const known = formatOf(mediaTypeOf(name)) ?? (name.startsWith('png') ? formatOf('image/png') : null);
+  return known?.mediaType ?? null;
+}
+
+export function mediaTypeOf(format: string): string {
+  return format.includes('/') ? format : `image/${format}`;
 }
 
 /** The encoding of tiles in a format of ours, from the tables that describe it there, the nearest first. */

@@ -396,5 +396,5 @@ describeOnMemoryObjects('removals in PostgreSQL', (_, opened) => {
   afterAll(async () => {
     for (const store of stores) await store.close();
   });
-  obeysRemovals('in PostgreSQL', fc.boolean(), inLength(30, 3000));
+  obeysRemovals('in PostgreSQL', fc.boolean(), inLength(15, 3000));
 });

@@ -86,12 +86,12 @@ function placesOf(gridSet: GridSet): readonly TileIndex[] {
 }
 
 /** By bytes and place: most caches have the same images, which are decoded once. */
-const looks = new Map<string, Promise<boolean>>();
+const verdicts = new Map<string, Promise<boolean>>();
 
 function isImageOf(bytes: Buffer, at: Pick<Place, 'srs' | 'bounds'>): Promise<boolean> {
   const key = `${createHash('sha256').update(bytes).digest('hex')} ${JSON.stringify(at)}`;
   const place = { ...at, width: 256, height: 256, parameters: new Map([['LAYERS', 'states']]) };
-  return getOrCreate(looks, key, async () =>
+  return getOrCreate(verdicts, key, async () =>
     showsPlace(await decodeImage(bytes, { maxPixels: 256 * 256 }), place),
   );
 }

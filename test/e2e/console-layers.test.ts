@@ -80,7 +80,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     upstream?.closeAllConnections();
   });
 
-  /** Deeper than the public map looks, which makes tiles of its own: those of the block of 5/1/1. */
+  /** Deeper than the public map shows, which makes tiles of its own: those of the block of 5/1/1. */
   async function seed(): Promise<number> {
     const draft = { layer: LAYER, type: 'seed', gridSet: 'EPSG:900913', format: 'image/png' };
     const headers = { authorization: server.authorization, 'content-type': 'application/json' };

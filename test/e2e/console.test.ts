@@ -24,7 +24,7 @@ const CONFIG = JSON.stringify({
     { name: 'osm', type: 'tile-list', folder: './absent', layers: ['world'] },
   ],
   purge: [{ name: 'cdn', url: 'http://127.0.0.1:1/' }],
-  // A seed that is looked at should not keep the browser waiting.
+  // A seed that is watched should not keep the browser waiting.
   tasks: { workers: 1, maxThreads: 1 },
   layers: [
     {
@@ -45,7 +45,7 @@ const CONFIG = JSON.stringify({
 const EXPECTED_LOG = /the change feed is failing|a delivery failed/;
 
 /** Rules that depend on colours and width. */
-const LOOKS = ['color-contrast', 'scrollable-region-focusable', 'link-in-text-block'];
+const VISUAL_RULES = ['color-contrast', 'scrollable-region-focusable', 'link-in-text-block'];
 
 const PAGES: readonly (readonly [path: string, heading: string])[] = [
   ['overview', 'Overview'],
@@ -323,8 +323,8 @@ describe('the console in a real browser', needs('chromium'), () => {
     for (const [place, [path, heading]] of PAGES.entries()) {
       await open.go(path, heading);
       if (isLong || (place + 1) % 3 === first) {
-        const looks = await open.accessibilityFaults(LOOKS);
-        faults.push(...looks.map((fault) => `${path}, dark, narrow: ${fault}`));
+        const found = await open.accessibilityFaults(VISUAL_RULES);
+        faults.push(...found.map((fault) => `${path}, dark, narrow: ${fault}`));
       }
       const wider = (await open.page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number;
       if (wider > 0) faults.push(`${path} is ${wider} pixels wider than 400`);

@@ -53,7 +53,7 @@ async function call(path: string, init: RequestInit = {}) {
   return { status: response.status, body: (await response.json().catch(() => ({}))) as Answer };
 }
 
-/** The fields that the tests look at. */
+/** The fields that the tests read. */
 interface Answer {
   readonly follow: readonly { readonly state: string; readonly lastAt: string; readonly lastError: string }[];
   readonly entries: readonly { readonly id: string; readonly action: string; readonly layer: string }[];

@@ -94,11 +94,11 @@ async function move(configuration: string, wms: MockWms): Promise<Moved> {
 
 const parameters = new Map([['LAYERS', 'a']]);
 /** By bytes and place: most caches have the same images, which are decoded once. */
-const looks = new Map<string, Promise<boolean>>();
+const verdicts = new Map<string, Promise<boolean>>();
 
 function isImageOf(bytes: Buffer, place: Place): Promise<boolean> {
   const key = `${createHash('sha256').update(bytes).digest('hex')} ${JSON.stringify(place)}`;
-  return getOrCreate(looks, key, async () =>
+  return getOrCreate(verdicts, key, async () =>
     showsPlace(await decodeImage(bytes, { maxPixels: 256 ** 2 }), place, LOSSY),
   );
 }

@@ -50,14 +50,14 @@ describe('a server with a store in S3', needs('s3'), () => {
       // A node that could not ask the database for changes for seconds serves no copies until it has.
       await eventually(
         'the tile is served from memory',
-        () => look(server, HERE),
+        () => outcomeAt(server, HERE),
         (outcome) => outcome === 'HIT',
       );
       for (let x = 0; x < 6; x++)
-        expect(await look(server, { z: 6, x: x * 4, y: 40 })).toMatch(/MISS|BYPASS/);
+        expect(await outcomeAt(server, { z: 6, x: x * 4, y: 40 })).toMatch(/MISS|BYPASS/);
       await eventually(
         'tiles are answered past the store',
-        () => look(server, { z: 6, x: 40, y: 44 }),
+        () => outcomeAt(server, { z: 6, x: 40, y: 44 }),
         (outcome) => outcome !== 'MISS',
       );
       expect(await usage(server)).toBe(16);
@@ -66,7 +66,7 @@ describe('a server with a store in S3', needs('s3'), () => {
       await eventually(
         'tiles are stored again',
         async () => {
-          await look(server, { z: 7, x: 4 * next++, y: 8 });
+          await outcomeAt(server, { z: 7, x: 4 * next++, y: 8 });
           return usage(server);
         },
         (tiles) => tiles > 16,
@@ -83,7 +83,7 @@ describe('a server with a store in S3', needs('s3'), () => {
       proxy.cut();
     });
     for (let i = 0; i < 20; i++)
-      expect(await look(waiting, { z: 7, x: 4 * i, y: 100 })).toMatch(/MISS|BYPASS/);
+      expect(await outcomeAt(waiting, { z: 7, x: 4 * i, y: 100 })).toMatch(/MISS|BYPASS/);
     const metrics = await (await waiting.request('GET', '/metrics')).text();
     expect(metrics).not.toMatch(/store_request_failures_total\{store="default",operation="put"\} [1-9]/);
   });
@@ -100,11 +100,11 @@ describe('a server with a store in S3', needs('s3'), () => {
     wms.answer = 'hang';
     proxy.mode = 'no-bucket';
     const asked = wms.requests.length;
-    const looking = look(node, HERE);
+    const outcome = outcomeAt(node, HERE);
     await eventually('its source is asked', () => wms.requests.length > asked);
     proxy.mode = 'pass';
     wms.release();
-    expect(await looking).toBe('BYPASS');
+    expect(await outcome).toBe('BYPASS');
     await node.untilStored();
     await node.stop();
     const later = await openNode();
@@ -115,7 +115,7 @@ describe('a server with a store in S3', needs('s3'), () => {
   it('the disk cache of S3 serves tiles after a restart without S3, but no truncated ones', async () => {
     await storeOneMetatile(server);
     const second = await openNode();
-    expect([await look(second, HERE), await look(second, BESIDE)]).toEqual(['HIT', 'HIT']);
+    expect([await outcomeAt(second, HERE), await outcomeAt(second, BESIDE)]).toEqual(['HIT', 'HIT']);
     const metrics = await (await second.request('GET', '/metrics')).text();
     // The sentinel, which is read at the start, and the pack.
     expect(metrics).toContain('tilewarden_store_requests_total{store="default",operation="get"} 2');
@@ -126,12 +126,12 @@ describe('a server with a store in S3', needs('s3'), () => {
     whenOver(() => {
       proxy.mode = 'pass';
     });
-    expect([await look(third, HERE), await look(third, BESIDE)]).toEqual(['HIT', 'HIT']);
+    expect([await outcomeAt(third, HERE), await outcomeAt(third, BESIDE)]).toEqual(['HIT', 'HIT']);
     await third.stop();
     proxy.mode = 'pass';
     await truncate(server);
     const fourth = await again();
-    expect(await look(fourth, HERE)).toBe('MISS');
+    expect(await outcomeAt(fourth, HERE)).toBe('MISS');
     await fourth.stop();
   });
 
@@ -143,7 +143,7 @@ describe('a server with a store in S3', needs('s3'), () => {
     const flags = { database: await createPostgresDatabase() };
     const data = temporaryFolder();
     const before = speakTo(await openServer({ config: config('local'), data, flags }));
-    expect(await look(before, HERE)).toBe('MISS');
+    expect(await outcomeAt(before, HERE)).toBe('MISS');
     await untilMetatileStored(before);
     const migration = (from: string, to: string) => [
       ...['migrate-store', from, to, '--data', data, '--config', writeConfig(config('default'))],
@@ -154,7 +154,7 @@ describe('a server with a store in S3', needs('s3'), () => {
     );
     await before.stop();
     const after = speakTo(await openServer({ config: config('default'), data, flags }));
-    expect([await look(after, HERE), await look(after, BESIDE)]).toEqual(['HIT', 'HIT']);
+    expect([await outcomeAt(after, HERE), await outcomeAt(after, BESIDE)]).toEqual(['HIT', 'HIT']);
     await after.stop();
     expect((await runCommand(migration('default', 'local'))).stdout).toContain(
       '16 of them were there already',
@@ -174,7 +174,7 @@ describe('a server with a store in S3', needs('s3'), () => {
   });
 });
 
-async function look(server: OpenTaskServer, at: TileAt): Promise<string | null> {
+async function outcomeAt(server: OpenTaskServer, at: TileAt): Promise<string | null> {
   return (await server.tile(at)).cache;
 }
 
@@ -193,7 +193,7 @@ async function storeOneMetatile(server: OpenTaskServer): Promise<void> {
   await server.untilStored();
   await truncate(server);
   expect(await usage(server)).toBe(0);
-  expect(await look(server, HERE)).toBe('MISS');
+  expect(await outcomeAt(server, HERE)).toBe('MISS');
   await untilMetatileStored(server);
   // A request during its storing shares its flight, and that is a MISS too.
   await server.untilStored();

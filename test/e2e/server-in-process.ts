@@ -1,5 +1,5 @@
 /**
- * A server in the process of the test, from the sources: for tests that neither kill it nor look at its processes. It takes
+ * A server in the process of the test, from the sources: for tests that neither kill it nor examine its processes. It takes
  * a third of the processor of `startServer`, and performs tasks itself.
  *
  *   const server = await openServer({ config });

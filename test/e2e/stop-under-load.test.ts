@@ -1,10 +1,11 @@
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { inLength } from '../fixtures/length.ts';
+import { inLength, inTurn } from '../fixtures/length.ts';
 import { pictureLayer } from '../fixtures/picture-layer.ts';
 import { type RunningServer, startServer, temporaryFolder } from './server.ts';
 
+const PROCESSES = inTurn([1, 3]);
 const CALLERS = 60;
 const ROUNDS = inLength(1, 100);
 const ANSWERS_EACH = 5;
@@ -69,7 +70,7 @@ async function stopUnderLoad(server: RunningServer, tally: Tally): Promise<void>
   await Promise.all(callers);
 }
 
-it.each([1, 3])('a stop of %i process(es) under load loses no accepted request', async (processes) => {
+it.each(PROCESSES)('a stop of %i process(es) under load loses no accepted request', async (processes) => {
   const tally: Tally = { answered: 0, refused: 0, lost: [] };
   const data = temporaryFolder();
   const config = await pictureLayer('world', 0);

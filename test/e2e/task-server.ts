@@ -38,7 +38,7 @@ export interface TileExpectation {
   readonly version?: number;
 }
 
-/** A task as `/api/v1/tasks` shows it, as far as tests look at it. */
+/** A task as `/api/v1/tasks` shows it, as far as tests read it. */
 export interface ShownTask {
   readonly id: number;
   readonly layer: string;

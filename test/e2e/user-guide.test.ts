@@ -231,7 +231,7 @@ it.each<[what: string, args: string[], status: number, body: RegExp]>([
     200,
     /Read 2 layers/,
   ],
-  ['a missing layer is looked up', [`${GWC}/layers/ws:none.json`], 404, /Unknown layer: ws:none/],
+  ['a missing layer is requested', [`${GWC}/layers/ws:none.json`], 404, /Unknown layer: ws:none/],
   [
     'a layer of GeoServer is rejected with the reason',
     [

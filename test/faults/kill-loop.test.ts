@@ -2,16 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inLength, isLong, randomSeed } from '../fixtures/length.ts';
+import { inLength, inTurn, randomSeed } from '../fixtures/length.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { runKillLoop } from './kill-loop.ts';
 
 const SEED = randomSeed();
-/** Processes and kills; in the short form one of both, in another run the other one. */
-const LOOPS = [
+/** Processes and kills. */
+const LOOPS = inTurn([
   [1, inLength(1, 100)],
   [3, inLength(1, 30)],
-].filter((_, at) => isLong || at === SEED % 2);
+]);
 
 it.each(LOOPS)(
   `a server of %i process(es) killed %i times loses no task, tears no tile and counts right (seed ${SEED})`,

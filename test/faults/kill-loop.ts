@@ -38,7 +38,7 @@ export async function runKillLoop(options: KillLoopOptions): Promise<KillLoopRep
   wms.answer = { delayMs: inLength(200, 50) };
   for (let cycle = 1; cycle <= cycles; cycle++) {
     const server = await loop.start();
-    await loop.look(server);
+    await loop.checkTasks(server);
     wms.version = cycle;
     await loop.submit(server, randomRequest(random));
     if (cycle % 3 !== 0) await loop.untilMoving(server);
@@ -101,7 +101,7 @@ class KillLoop {
   }
 
   /** Every acknowledged task exists and has not gone backwards. */
-  async look(server: ServerUnderTest): Promise<readonly ShownTask[]> {
+  async checkTasks(server: ServerUnderTest): Promise<readonly ShownTask[]> {
     const tasks = new Map((await server.tasks()).map((task) => [task.id, task]));
     for (const [id, before] of this.seen) {
       const task = tasks.get(id);
@@ -126,7 +126,7 @@ class KillLoop {
   async untilEnded(server: ServerUnderTest): Promise<void> {
     await eventually(
       'all tasks have ended',
-      () => this.look(server),
+      () => this.checkTasks(server),
       (tasks) => tasks.every(isOver),
     );
   }

@@ -238,10 +238,10 @@ export class Chaos {
     const answer = await server.request('POST', '/masstruncate', TRUNCATE, 'text/xml');
     if (answer.status !== 200) return;
     this.#truncations++;
-    for (const member of this.#members) await this.#look(member, version);
+    for (const member of this.#members) await this.#checkTile(member, version);
   }
 
-  async #look(member: Member, version: number): Promise<void> {
+  async #checkTile(member: Member, version: number): Promise<void> {
     const before = member.fault;
     if (before % 2 === 1 || member.cutOff) return;
     const at = TILES[version % TILES.length] ?? { z: 0, x: 0, y: 0 };

@@ -26,21 +26,21 @@ const CACHED = 20;
 /** Misses of a hanging upstream from one process, and a client in another process that reads cached tiles. */
 export async function runHangingMisses(misses: number, seconds: number): Promise<HangingRunReport> {
   const server = await openScenarioServer({ timeoutSeconds: 5 });
-  const looker = await openLooker(server);
+  const reader = await openReader(server);
   const crowd = await openClient('crowd.mjs', [`${server.url}tiles/map/${ZOOM}/`]);
   try {
     for (let x = 0; x < CACHED; x++) await server.tile(ZOOM, x, 0);
-    await looker.look(1);
-    const idle = await looker.look(seconds);
+    await reader.read(1);
+    const idle = await reader.read(seconds);
     const memoryBefore = server.memory();
     server.wms.answer = 'hang';
     let memoryMost = 0;
     const watching = setInterval(() => {
       memoryMost = Math.max(memoryMost, server.memory());
     }, 100);
-    const looking = looker.look(seconds);
+    const reading = reader.read(seconds);
     const answers = await crowd.ask<Reply>(`${CACHED} ${misses}`);
-    const during = await looking;
+    const during = await reading;
     clearInterval(watching);
     return {
       hits: during.length,
@@ -55,7 +55,7 @@ export async function runHangingMisses(misses: number, seconds: number): Promise
     };
   } finally {
     server.wms.release();
-    looker.close();
+    reader.close();
     crowd.close();
     await server.close();
   }
@@ -64,10 +64,10 @@ export async function runHangingMisses(misses: number, seconds: number): Promise
 type Hit = readonly [status: number, ms: number];
 type Reply = readonly [status: number, retryAfter: string | null, ms: number];
 
-async function openLooker({ url }: ScenarioServer) {
+async function openReader({ url }: ScenarioServer) {
   const urls = Array.from({ length: CACHED }, (_, x) => `${url}tiles/map/${ZOOM}/${x}/0.png`);
-  const { ask, close } = await openClient('looker.mjs', urls);
-  return { look: (seconds: number) => ask<Hit>(String(seconds * 1000)), close };
+  const { ask, close } = await openClient('timed-reader.mjs', urls);
+  return { read: (seconds: number) => ask<Hit>(String(seconds * 1000)), close };
 }
 
 /** A process that writes a line for each line that it reads. */

@@ -27,7 +27,7 @@ export interface SeenReply {
   readonly answeredAt: number;
 }
 
-export interface Look {
+export interface Sample {
   readonly at: number;
   readonly breaker: string;
   readonly waitingReason: string | null;
@@ -46,7 +46,7 @@ export interface Seen {
   /** When requests reached the upstream, in seconds since the beginning. */
   readonly arrivals: readonly number[];
   readonly peak: number;
-  readonly looks: readonly Look[];
+  readonly samples: readonly Sample[];
 }
 
 const HOST = 'maps.example.org:443';
@@ -80,7 +80,7 @@ class Stage {
   readonly #harness: PipelineHarness;
   readonly #upstream: ScriptedUpstream;
   readonly #replies: SeenReply[] = [];
-  readonly #looks: Look[] = [];
+  readonly #samples: Sample[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), 'tilewarden-scenario-'));
   #closeTasks: () => Promise<void> = async () => {};
   #tasks: OpenTaskService | null = null;
@@ -104,17 +104,17 @@ class Stage {
   }
 
   async play(): Promise<Seen> {
-    const { clients, tasks, looks, seconds } = this.#scenario;
+    const { clients, tasks, samples, seconds } = this.#scenario;
     if (tasks.length > 0) await this.#openTasks();
     if (clients.some(({ tiles }) => tiles === 'seen')) await this.#fillCache();
     const acts = [
       ...clients.map((client) => this.#playClients(client)),
       ...tasks.map((task) => this.#playTask(task)),
-      ...looks.map((look) => this.#look(look.at)),
+      ...samples.map((sample) => this.#sample(sample.at)),
     ];
     await this.#clock.run(seconds * 1000);
     const { arrivals, peak } = this.#upstream;
-    const seen = { arrivals: [...arrivals], peak, looks: this.#looks };
+    const seen = { arrivals: [...arrivals], peak, samples: this.#samples };
     let over = false;
     const all = Promise.all(acts).then(() => {
       over = true;
@@ -240,12 +240,12 @@ class Stage {
     this.#task = (await this.#tasks?.create(draft, author('scenario')))?.id ?? null;
   }
 
-  async #look(at: number): Promise<void> {
+  async #sample(at: number): Promise<void> {
     await this.#until(at);
     const [status] = this.#limiter.report();
     if (!status) throw new Error('the upstream has not been asked yet');
     const task = this.#task === null ? null : ((await this.#tasks?.get(this.#task)) ?? null);
-    this.#looks.push({
+    this.#samples.push({
       at,
       breaker: status.breaker,
       waitingReason: status.closed?.reason ?? null,

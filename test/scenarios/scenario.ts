@@ -60,7 +60,7 @@ const expectation = z.strictObject({
 });
 
 /** The state in `/api/v1/upstreams` and of the task at a moment. */
-const look = z.strictObject({
+const sample = z.strictObject({
   at: moment,
   breaker: z.enum(['closed', 'open', 'half-open']).optional(),
   waitingReason: z.string().nullable().optional(),
@@ -84,7 +84,7 @@ export const scenarioSchema = z.strictObject({
   upstream: z.array(upstreamStep).min(1),
   clients: z.array(clients).default([]),
   tasks: z.array(task).default([]),
-  looks: z.array(look).default([]),
+  samples: z.array(sample).default([]),
   expect: z.array(expectation).default([]),
 });
 

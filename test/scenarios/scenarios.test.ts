@@ -20,9 +20,9 @@ describe('an upstream', () => {
   it.each(scenarios.map((scenario) => [scenario.title, scenario] as const))('%s', async (_, scenario) => {
     const seen = await runScenario(scenario);
     for (const expected of scenario.expect) check(expected, seen, scenario);
-    for (const { at, ...expected } of scenario.looks) {
-      const look = seen.looks.find((each) => each.at === at);
-      expect(look, `at ${at} s`).toMatchObject(expected);
+    for (const { at, ...expected } of scenario.samples) {
+      const sample = seen.samples.find((each) => each.at === at);
+      expect(sample, `at ${at} s`).toMatchObject(expected);
     }
   });
 });

@@ -18,9 +18,9 @@ import {
 import { listen } from '../fixtures/inject.ts';
 import { inLength, randomSeed } from '../fixtures/length.ts';
 import { createChance } from './mutated-requests.ts';
-import { randomConversation } from './smuggling.ts';
+import { randomMessages, randomPackets } from './smuggling.ts';
 
-const CONVERSATIONS = inLength(10_000, 1_000_000);
+const REQUESTS = inLength(10_000, 1_000_000);
 /** Of so many conversations one is held again, with bytes that come early. */
 const EARLY_OF = inLength(10, 1);
 const AT_ONCE = 32;
@@ -150,18 +150,20 @@ it(
   'the front and node:http give the same answers to the same bytes',
   async () => {
     const chance = createChance(SEED);
-    const figures = { done: 0, answers: 0, byFront: 0, broken: 0 };
+    const figures = { requests: 0, conversations: 0, answers: 0, byFront: 0, broken: 0 };
     const differences: object[] = [];
     const worker = async () => {
-      while (figures.done < CONVERSATIONS && differences.length < MAX_DIFFERENCES) {
-        figures.done++;
-        const cut = randomConversation(chance);
+      while (figures.requests < REQUESTS && differences.length < MAX_DIFFERENCES) {
+        const messages = randomMessages(chance);
+        const conversation = ++figures.conversations;
+        figures.requests += messages.length;
+        const cut = randomPackets(messages, chance);
         const parts = chance.next() < 0.8 ? cut : [Buffer.concat(cut)];
         const [a, b] = await Promise.all([converse(front, parts), converse(node, parts)]);
         const heads = a.text.match(HEAD) ?? [];
         const byFront = heads.filter(isByFront).length;
         // Each of them was a part. What follows the last one comes before its answer.
-        const early = figures.done % EARLY_OF === 0 ? Math.min(byFront, parts.length - 1) : 0;
+        const early = conversation % EARLY_OF === 0 ? Math.min(byFront, parts.length - 1) : 0;
         const c = early > 0 ? await converse(front, parts, early) : a;
         if (!isSame(a, b) || !isSame(c, b))
           differences.push({
@@ -179,7 +181,7 @@ it(
     expect(differences, `TEST_SEED=${SEED}`).toEqual([]);
     // Otherwise it has compared node:http with itself, or hardly anything.
     expect(figures.byFront).toBeGreaterThan(figures.answers / 8);
-    expect(figures.broken).toBeLessThan(CONVERSATIONS / 5);
+    expect(figures.broken).toBeLessThan(figures.conversations / 5);
   },
   inLength(1_800_000, 14_400_000),
 );

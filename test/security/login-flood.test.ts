@@ -5,8 +5,8 @@ import { inLength } from '../fixtures/length.ts';
 import { startGuardedServer } from './guarded-server.ts';
 import { askWho, basicOf, openLoginFlood } from './login-flood.ts';
 
-const GUESSES = inLength(20, 5000);
-const AT_ONCE = 20;
+const GUESSES = inLength(10, 5000);
+const AT_ONCE = inLength(10, 20);
 /** From a known address, then from a new one. */
 const ADMINISTRATOR_AT = ['127.0.0.1', '127.0.2.1'];
 const NEW_PASSWORD = 'another sentence for tests';

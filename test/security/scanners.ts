@@ -51,7 +51,7 @@ export interface Scanner {
 
 const { bodySize, addressLength, headerSize } = DEFAULT_LIMITS;
 /** As much as an upstream may send, but for the elements around it; `npm test` has less time. */
-const DOCUMENT = inLength(1, 31) * 2 ** 20;
+const DOCUMENT = inLength(0.5, 31) * 2 ** 20;
 const [KIB, JSON_TYPE] = [1024, { 'content-type': 'application/json' }];
 
 /** Parts that begin, separate or end something for one scanner or another. */

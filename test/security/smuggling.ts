@@ -163,9 +163,13 @@ const CORPUS = [
   TILE.slice(0, -1),
 ];
 
-/** What a client sends on a connection, as it is cut into packets. */
-export function randomConversation(chance: Chance): readonly Buffer[] {
-  const messages = Array.from({ length: 1 + chance.below(4) }, () => randomMessage(chance));
+/** The requests of a client on one connection. */
+export function randomMessages(chance: Chance): readonly string[] {
+  return Array.from({ length: 1 + chance.below(4) }, () => randomMessage(chance));
+}
+
+/** Messages as they are cut into packets. */
+export function randomPackets(messages: readonly string[], chance: Chance): readonly Buffer[] {
   const bytes = Buffer.from(messages.join(''), 'latin1');
   const cuts = new Set<number>();
   let end = 0;

@@ -108,7 +108,7 @@ it.each<[string, (key: string) => Record<string, string>, number]>([
     const { app, send } = await openAccountApp({ deps });
     const created = await send('POST', '/api/v1/keys', { name: 'other', layers: ['world'] });
     const headers = headersFor(JSON.parse(created.text).key);
-    async function look(address: string, layer: string): Promise<string> {
+    async function responseTo(address: string, layer: string): Promise<string> {
       const answer = await app.request('GET', address.replaceAll('LAYER', layer), { headers });
       const { date: _, 'x-request-id': __, ...rest } = answer.headers;
       const text = answer.text.replace(/request \S+\./, '');
@@ -117,10 +117,10 @@ it.each<[string, (key: string) => Record<string, string>, number]>([
     const differing: string[] = [];
     const asked = EVERYTHING.filter((_, at) => at % every === 0);
     for (const [place, address] of asked.entries()) {
-      const unknown = await look(address, UNKNOWN);
+      const unknown = await responseTo(address, UNKNOWN);
       // In the short form two of them in turn.
       for (const layer of HIDDEN.filter((_, at) => isLong || (at + place) % 2 === 0)) {
-        const hidden = await look(address, layer);
+        const hidden = await responseTo(address, layer);
         if (hidden !== unknown) differing.push(`${address} ${layer}: ${hidden}, not ${unknown}`);
       }
     }

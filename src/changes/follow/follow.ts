@@ -33,16 +33,24 @@ export interface LayerDocument {
 export interface ServiceState {
   /** Of all its layers, also those that cannot be served here. */
   readonly names: ReadonlySet<string>;
-  /** Of wanted layers, in the configuration file's form, under the server's names. */
-  readonly layers: readonly LayerDocument[];
-  /** To be declared before the layers. */
-  readonly gridSets: readonly LayerDocument[];
+  /** Wanted layers that can be served, by the server's names: digests of their documents. */
+  readonly layers: ReadonlyMap<string, string>;
+  /** Reads documents of some of them. */
+  readonly documents: (names: ReadonlySet<string>) => Promise<ServiceDocuments>;
   /** Wanted layers that cannot be served. */
   readonly left: readonly { readonly layer: string; readonly reason: string }[];
   /** Rises with every change of the server's configuration; null: the server does not number them. */
   readonly sequence: string | null;
   /** By the server's names; null of a layer: it cannot be read. Null: they were not read. */
   readonly drawings: ReadonlyMap<string, Drawing | null> | null;
+}
+
+/** In the configuration file's form. */
+export interface ServiceDocuments {
+  /** By the server's names. */
+  readonly layers: ReadonlyMap<string, LayerDocument>;
+  /** To be declared before the layers. */
+  readonly gridSets: readonly LayerDocument[];
 }
 
 /** What a pass did, or would do, with a layer. */

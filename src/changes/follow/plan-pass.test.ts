@@ -12,7 +12,7 @@ const RULES: PassRules = {
 };
 
 function serviceOf(...names: string[]) {
-  return { names: new Set(names), layers: names.map((name) => ({ name, title: name })) };
+  return { names: new Set(names), layers: new Map(names.map((name) => [name, name])) };
 }
 
 /** The records after a pass, as `runPass` writes them. */
@@ -61,7 +61,7 @@ describe('a pass of a follow', () => {
   it('a layer that the patterns no longer match is forgotten, and stays as it is', async () => {
     const { next } = await passed(serviceOf('a'), new Map(), { ...RULES, isDeclared: () => false });
     const narrower = { ...RULES, isWanted: () => false };
-    expect((await passed({ names: new Set(['a']), layers: [] }, next, narrower)).actions).toEqual([
+    expect((await passed({ names: new Set(['a']), layers: new Map() }, next, narrower)).actions).toEqual([
       'forget p-a',
     ]);
   });

@@ -18,9 +18,8 @@
  *
  * A record whose name the patterns no longer match is forgotten, and the layer stays as it is.
  */
-import { createHash } from 'node:crypto';
 import { collectYielding } from '../../lib/yielding.ts';
-import type { Drawing, LayerDocument, PassEntry, ServiceState } from './follow.ts';
+import type { Drawing, PassEntry, ServiceState } from './follow.ts';
 
 export const RECORD_STATES = ['followed', 'missed', 'gone', 'disabled'] as const;
 export type RecordState = (typeof RECORD_STATES)[number];
@@ -40,8 +39,6 @@ export interface PassStep {
   readonly action: 'declare' | 'change' | 'enable' | 'disable' | 'record' | 'forget' | 'none';
   /** The next state of the record. */
   readonly state: RecordState;
-  /** The server's document; null: it has none. */
-  readonly document: LayerDocument | null;
   readonly digest: string;
   readonly entry: Pick<PassEntry, 'action' | 'detail'> | null;
 }
@@ -65,9 +62,8 @@ export async function planPass(
 ): Promise<readonly PassStep[]> {
   const { prefix } = rules;
   function* steps(): Generator<PassStep | null> {
-    for (const { name, ...rest } of layers) {
-      const document = { name: prefix + name, ...rest };
-      yield presentStep(document, records.get(document.name) ?? null, rules);
+    for (const [name, digest] of layers) {
+      yield presentStep(prefix + name, digest, records.get(prefix + name) ?? null, rules);
     }
     for (const record of records.values()) {
       const name = record.layer.slice(prefix.length);
@@ -79,13 +75,12 @@ export async function planPass(
 }
 
 function presentStep(
-  document: LayerDocument,
+  layer: string,
+  digest: string,
   record: FollowRecord | null,
   rules: PassRules,
 ): PassStep | null {
-  const { name: layer } = document;
-  const digest = digestOf(document);
-  const step = { layer, document, digest, state: 'followed' } as const;
+  const step = { layer, digest, state: 'followed' } as const;
   const isDeclared = rules.isDeclared(layer);
   if (!record) {
     if (isDeclared) return { ...step, action: 'none', entry: leftAlone };
@@ -106,7 +101,7 @@ const leftAlone = { action: 'left', detail: 'a layer of this name was declared b
 
 function absentStep(record: FollowRecord, isOurs: boolean, rules: PassRules): PassStep | null {
   const { layer, state, digest } = record;
-  const step = { layer, document: null, digest };
+  const step = { layer, digest };
   if (!isOurs || !rules.isDeclared(layer)) return { ...step, action: 'forget', state, entry: null };
   if (state === 'followed')
     return { ...step, action: 'record', state: 'missed', entry: { action: 'missed', detail: null } };
@@ -115,10 +110,6 @@ function absentStep(record: FollowRecord, isOurs: boolean, rules: PassRules): Pa
     return { ...step, action: 'disable', state: 'disabled', entry: { action: 'disabled', detail: null } };
   const action = state === 'gone' ? 'none' : 'record';
   return { ...step, action, state: 'gone', entry: { action: 'gone', detail: null } };
-}
-
-function digestOf(document: LayerDocument): string {
-  return createHash('sha1').update(JSON.stringify(document)).digest('base64url');
 }
 
 /** Whether a picture that both have is drawn otherwise: a style that is new or gone changes no cached tile. */

@@ -14,6 +14,7 @@ import {
   type PassAction,
   type PassEntry,
   type PassReport,
+  type ServiceDocuments,
   type ServiceState,
 } from './follow.ts';
 import type { FollowStore, PassMark } from './follow-store.ts';
@@ -83,7 +84,6 @@ export async function runPass(
     return report.done();
   }
   signal.throwIfAborted();
-  await declareGridSets(follow, service, tools);
   await applySteps(follow, steps, service, report, tools);
   signal.throwIfAborted();
   if (marked.length > 0) await tools.markTiles(follow, marked);
@@ -120,7 +120,7 @@ function markedLayers(
   });
 }
 
-async function declareGridSets(follow: FollowSettings, { gridSets }: ServiceState, tools: PassTools) {
+async function declareGridSets(follow: FollowSettings, { gridSets }: ServiceDocuments, tools: PassTools) {
   for (const gridSet of gridSets) {
     if (tools.isGridSet(gridSet.name)) continue;
     await tools.editor.put('grid-set', gridSet, { by: authorOf(follow), dryRun: false });
@@ -134,20 +134,27 @@ function authorOf({ name }: FollowSettings): string {
 async function applySteps(
   follow: FollowSettings,
   steps: readonly PassStep[],
-  { drawings }: ServiceState,
+  { drawings, documents }: ServiceState,
   report: Report,
   tools: PassTools,
 ): Promise<void> {
   const { store, editor, database } = tools;
-  const drawingOf = (layer: string) => drawings?.get(layer.slice(follow.prefix.length)) ?? null;
+  const ownName = (layer: string) => layer.slice(follow.prefix.length);
   const isOfRecord = ({ action }: PassStep) => action === 'record' || action === 'forget';
   const isOfLayer = (step: PassStep) => !isOfRecord(step) && step.action !== 'none';
   for (const { layer, entry } of steps.filter((step) => !isOfLayer(step))) {
     if (entry) report.add(layer, entry.action, entry.detail);
   }
-  const changes = steps
-    .filter(isOfLayer)
-    .map((step) => followedChange(follow, step, drawingOf(step.layer), report, tools));
+  const needsDocument = ({ action }: PassStep) => ['declare', 'change', 'enable'].includes(action);
+  const read = await documents(new Set(steps.filter(needsDocument).map(({ layer }) => ownName(layer))));
+  await declareGridSets(follow, read, tools);
+  const changes = steps.filter(isOfLayer).map((step) => {
+    const { layer } = step;
+    const theirs = needsDocument(step) ? read.layers.get(ownName(layer)) : undefined;
+    const document = theirs ? { ...theirs, name: layer } : null;
+    const drawing = drawings?.get(ownName(layer)) ?? null;
+    return followedChange(follow, { ...step, document, drawing }, report, tools);
+  });
   await editor.putFollowed(changes, authorOf(follow));
   await inTransactions(database, steps.filter(isOfRecord), (inside, { layer, action, state }) =>
     action === 'forget'
@@ -156,15 +163,20 @@ async function applySteps(
   );
 }
 
+interface DocumentedStep extends PassStep {
+  /** The server's document under the name here; null: the step needs none. */
+  readonly document: LayerDocument | null;
+  readonly drawing: Drawing | null;
+}
+
 /** The declaration, its record and its entry in the audit log. */
 function followedChange(
   { name }: FollowSettings,
-  step: PassStep,
-  drawing: Drawing | null,
+  step: DocumentedStep,
   report: Report,
   { store, audit }: PassTools,
 ): FollowedChange {
-  const { layer, document, digest, action } = step;
+  const { layer, document, drawing, digest, action } = step;
   const keep = (query: Statements, state = step.state) =>
     document
       ? store.put(query, name, { layer, state, digest, drawing }, document)
@@ -195,7 +207,7 @@ function followedChange(
 }
 
 function nextDocument(
-  { action, document }: PassStep,
+  { action, document }: DocumentedStep,
   before: unknown,
   former: LayerDocument | null,
 ): unknown {

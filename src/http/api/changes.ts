@@ -98,7 +98,7 @@ export async function replayChanges(call: OneFeed, deps: ApiDeps) {
   return { changes: count };
 }
 
-/** A feed without a layer that the caller may see looks unknown. */
+/** A feed without a layer that the caller may see is reported as unknown. */
 async function feedIn({ caller, params }: OneFeed, deps: ApiDeps): Promise<FeedStatus> {
   const feed = (await deps.changes.list()).find(({ name }) => name === params.name);
   if (feed && seenBy(caller, feed.layers, deps).length > 0) return feed;

@@ -67,7 +67,7 @@ export const coverageResponse = z.object({
   exact: z
     .boolean()
     .optional()
-    .describe('False: there are too many tiles to look at each; state is that of the last change in a page'),
+    .describe('False: there are too many tiles to check each; state is that of the last change in a page'),
   ageSteps: z.array(z.number()).optional().describe('Seconds'),
   cell: z.number().int().describe('Tiles along a side of a cell'),
   minX: z.number().int().optional(),

@@ -250,7 +250,7 @@ describe('creating a task', () => {
   });
 });
 
-describe('looking at tasks', () => {
+describe('reading tasks', () => {
   async function idsOf(app: TaskApp, query: string): Promise<unknown> {
     const { tasks, nextAfter } = JSON.parse((await app.request('GET', `/api/v1/tasks${query}`)).text);
     return [tasks.map(({ id }: { id: number }) => id), nextAfter];
@@ -289,10 +289,10 @@ describe('looking at tasks', () => {
   it('a task shows how it ended and how long it took', async () => {
     const app = createTaskApp();
     await app.tasks.create({ layer: 'world' }, author('rosa'));
-    const look = async () => JSON.parse((await app.request('GET', '/api/v1/tasks/1')).text);
-    expect(await look()).toMatchObject({ outcome: null, durationMs: null });
+    const shown = async () => JSON.parse((await app.request('GET', '/api/v1/tasks/1')).text);
+    expect(await shown()).toMatchObject({ outcome: null, durationMs: null });
     app.tasks.set(1, { state: 'done', outcome: 'ok', startedAt: 1000, endedAt: 3500 });
-    expect(await look()).toMatchObject({ outcome: 'ok', durationMs: 2500 });
+    expect(await shown()).toMatchObject({ outcome: 'ok', durationMs: 2500 });
   });
 
   it.each(['?state=lost', '?limit=x', '?since=yesterday', '?type=grow', '?outcome=bad', '?stat=done'])(

@@ -9,7 +9,7 @@ import type { Response } from '../response.ts';
 
 export type AreaLimit = ReturnType<typeof createAreaLimit>;
 
-/** Map servers look for features around a pixel. In pixels. */
+/** Map servers search for features around a pixel. In pixels. */
 const INFO_REACH = 8;
 
 /** The names of the areas to which a reader key or an account is limited; null: there is no limit. */

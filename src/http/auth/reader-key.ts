@@ -157,7 +157,7 @@ export function createKeyGate({ ring, meter, wrongKey }: KeyAuth, trusts: Trusts
   }
 
   return {
-    /** Looks the key up, and counts the request against its limits. */
+    /** Finds the key, and counts the request against its limits. */
     admit(presented: PresentedKey, request: RequestHead, memory: KeyMemory): Promise<void> | null {
       for (const candidate of presented.candidates) {
         candidate.held = find(candidate, memory);

@@ -133,7 +133,7 @@ ${list(problems)}`;
   return pageResponse('The configuration was not reloaded', body);
 }
 
-/** The first sentence is GeoWebCache's: its clients look for it. */
+/** The first sentence is GeoWebCache's: its clients search for it. */
 function donePage({ layers, changed, upstreams, restart }: Exclude<Reloaded, { problems: unknown }>) {
   const body = html`<p>TileLayerConfiguration reloaded. Read ${layers} layers from configuration resources.</p>
 ${changed.length === 0 ? html`<p>No layer changed.</p>` : html`<p>Changed: ${changed.slice(0, MAX_NAMED).join(', ')}. Tiles of changed sources are renewed before they are shown.</p>`}

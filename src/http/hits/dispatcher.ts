@@ -59,7 +59,7 @@ export function createDispatcher(options: DispatcherOptions) {
   const outbox = createOutbox();
   const send = createSender(outbox, streamSignal);
   let stopped = false;
-  let lastOnKept = 0;
+  let lastKeepAliveRequestAt = 0;
   let requests = 0;
   const keyGate = options.keys ? createKeyGate(options.keys, trusts) : null;
   /** Many changes that arrive together do not hold up tiles. */
@@ -68,7 +68,7 @@ export function createDispatcher(options: DispatcherOptions) {
 
   const listener: RequestListener = (request, response) => {
     const connection = connectionOf(request.socket);
-    if (stopped && connection.used) lastOnKept = performance.now();
+    if (stopped && connection.used) lastKeepAliveRequestAt = performance.now();
     connection.used = true;
     connection.lastResponse = response;
     if (connection.waiting >= limits.waitingPerConnection) begin(refuseCrowd, response);
@@ -86,7 +86,7 @@ export function createDispatcher(options: DispatcherOptions) {
       stopping.abort();
     },
     /** When the last request came on a connection that had been kept since before the stop, as `performance.now()` says it. */
-    lastOnKeptConnection: () => lastOnKept,
+    lastKeepAliveRequestAt: () => lastKeepAliveRequestAt,
   };
 
   function begin(work: typeof take, response: ServerResponse): void {

@@ -239,7 +239,7 @@ describe('a connection', () => {
       if (z > 0) await held.promise;
       return tileResponse({ bytes: FILE });
     };
-    const idle = await open(FILE, read, { farewell: 100 });
+    const idle = await open(FILE, read, { keepAliveDrain: 100 });
     const [asking, waiting] = [await connected(), await connected()];
     for (const socket of [idle, asking]) {
       socket.write(get(TILE));

@@ -12,8 +12,8 @@ export type Kvp = (name: string) => string | null;
 const WORDS: ReadonlySet<string> = new Set(['SERVICE', 'REQUEST']);
 
 /**
- * The key-value pairs of a query, names in any case. A name with two different values is refused when it is looked up:
- * names that are never looked up are not checked.
+ * The key-value pairs of a query, names in any case. A name with two different values is refused when it is read:
+ * names that are never read are not checked.
  */
 export function readKvp(query: string, refusal = givenTwice): Kvp {
   const values = new Map<string, string>();

@@ -131,33 +131,33 @@ describe('documents about what all layers have', () => {
   it.each(['/ogc/tileMatrixSets', '/ogc/tileMatrixSets/EPSG:4326', '/ogc/conformance'])(
     'documents go through the layers once for each version of the catalog: %s',
     async (url) => {
-      let looks = 0;
+      let reads = 0;
       const watched = layers.map((layer) => {
         const { gridSubsets, formats, access } = layer;
-        const looked = <Value>(value: Value) => {
-          looks++;
+        const counted = <Value>(value: Value) => {
+          reads++;
           return value;
         };
         return {
           ...layer,
           get gridSubsets() {
-            return looked(gridSubsets);
+            return counted(gridSubsets);
           },
           get formats() {
-            return looked(formats);
+            return counted(formats);
           },
           get access() {
-            return looked(access);
+            return counted(access);
           },
         };
       });
       const { request } = createTestApp({ deps: { catalog: catalogOf(watched) } });
       const { status, text } = await request('GET', url);
       expect(status).toBe(200);
-      expect(looks).toBeGreaterThanOrEqual(MANY);
-      looks = 0;
+      expect(reads).toBeGreaterThanOrEqual(MANY);
+      reads = 0;
       expect((await request('GET', url)).text).toBe(text);
-      expect(looks).toBeLessThan(10);
+      expect(reads).toBeLessThan(10);
     },
   );
 });

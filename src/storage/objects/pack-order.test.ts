@@ -45,11 +45,11 @@ function followsTheOrder(stores: () => TestStores, histories: typeof orderComman
 }
 
 describeOnMemoryObjects('the index of packs', (_, stores) => {
-  followsTheOrder(stores, orderCommands, inLength(10, 3000));
+  followsTheOrder(stores, orderCommands, inLength(6, 3000));
 });
 
 describeOnObjectStores('the order of packs', (_, stores) => {
-  followsTheOrder(stores, fewOrderCommands, inLength(12, 800));
+  followsTheOrder(stores, fewOrderCommands, inLength(6, 800));
 });
 
 describeOnObjectStore('a store of packs', (_, stores) => {

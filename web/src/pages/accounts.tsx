@@ -20,7 +20,7 @@ import {
   TextField,
   tied,
 } from '../parts/basics.tsx';
-import { ConfirmButton, Dialog } from '../parts/dialog.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { AreaNames, LayerPatterns } from '../parts/layer-field.tsx';
 import { may, type Role, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -34,7 +34,7 @@ import {
   listOrNull,
   useAddFields,
 } from './credentials.tsx';
-import { ExternalAccounts } from './external-accounts.tsx';
+import { AccountButtons, ExternalAccounts } from './external-accounts.tsx';
 
 type User = ApiResponse<'GET /api/v1/users'>['users'][number];
 type Token = ApiResponse<'GET /api/v1/tokens'>['tokens'][number];
@@ -95,10 +95,6 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
     onChanged();
     return fill(WORDS.userAdded, { name: draft.name });
   };
-  const signOut = async (name: string) => {
-    await send('POST', `api/v1/users/${part(name)}/sign-out`);
-    return fill(WORDS.signedOut, { name });
-  };
   return (
     <div className="stack">
       <ActionNotices action={action} />
@@ -112,30 +108,20 @@ function Users({ users, onChanged }: { users: readonly User[]; onChanged: () => 
           areaNames(user.areas),
           timeText(user.createdAt),
           user.name !== caller.name && (
-            <span className="row end">
+            <AccountButtons
+              name={user.name}
+              path={`api/v1/users/${part(user.name)}`}
+              removal={WORDS.removeUserText}
+              action={action}
+              onChanged={onChanged}
+            >
               <Button
                 aria-label={fill(TEXTS.editTitle, { name: user.name })}
                 onClick={() => setChanging(user)}
               >
                 {TEXTS.edit}
               </Button>
-              <ConfirmButton
-                action={action}
-                label={fill(WORDS.signOutTitle, { name: user.name })}
-                title={fill(WORDS.signOutTitle, { name: user.name })}
-                verb={WORDS.signOut}
-                text={WORDS.signOutText}
-                onConfirm={() => signOut(user.name)}
-              />
-              <ConfirmButton
-                action={action}
-                label={fill(TEXTS.removeTitle, { name: user.name })}
-                title={fill(TEXTS.removeTitle, { name: user.name })}
-                verb={TEXTS.remove}
-                text={WORDS.removeUserText}
-                onConfirm={() => send('DELETE', `api/v1/users/${part(user.name)}`).then(onChanged)}
-              />
-            </span>
+            </AccountButtons>
           ),
         ])}
       />

@@ -6,12 +6,11 @@ import { coordinateText, countText, fill, preciseTimeText, withLocalTimes } from
 import type { Area } from '../map/draw-area.ts';
 import { boxesOf } from '../map/shapes.ts';
 import { ActionNotices, Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
-import { Named, State } from '../parts/feed-parts.tsx';
 import { LayerLinks } from '../parts/task-parts.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { FOLLOW, Followed, PassesPage } from './follow.tsx';
+import { FOLLOW, Followed, Named, PassesPage, State } from './follow.tsx';
 
 type Feeds = ApiResponse<'GET /api/v1/changes'>;
 type Deliveries = ApiResponse<'GET /api/v1/deliveries'>;

@@ -1,5 +1,6 @@
+import type { ReactNode } from 'react';
 import { type ApiResponse, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
+import { type Action, useAction } from '../api/use-action.ts';
 import { useApi } from '../api/use-resource.ts';
 import { fill, timeText } from '../format.ts';
 import { ActionNotices, Card, Table } from '../parts/basics.tsx';
@@ -23,11 +24,6 @@ export function ExternalAccounts() {
 
 function AccountTable({ accounts, onChanged }: { accounts: readonly Account[]; onChanged: () => void }) {
   const action = useAction();
-  const signOut = async ({ id, name }: Account) => {
-    await send('POST', `api/v1/external-accounts/${id}/sign-out`);
-    onChanged();
-    return fill(WORDS.signedOut, { name });
-  };
   return (
     <div className="stack">
       <ActionNotices action={action} />
@@ -47,27 +43,58 @@ function AccountTable({ accounts, onChanged }: { accounts: readonly Account[]; o
           account.sessions,
           account.tokens,
           timeText(account.signedInAt),
-          <span key="buttons" className="row end">
-            <ConfirmButton
-              action={action}
-              disabled={account.sessions === 0}
-              label={fill(WORDS.signOutTitle, { name: account.name })}
-              title={fill(WORDS.signOutTitle, { name: account.name })}
-              verb={WORDS.signOut}
-              text={WORDS.signOutText}
-              onConfirm={() => signOut(account)}
-            />
-            <ConfirmButton
-              action={action}
-              label={fill(TEXTS.removeTitle, { name: account.name })}
-              title={fill(TEXTS.removeTitle, { name: account.name })}
-              verb={TEXTS.remove}
-              text={WORDS.removeExternalText}
-              onConfirm={() => send('DELETE', `api/v1/external-accounts/${account.id}`).then(onChanged)}
-            />
-          </span>,
+          <AccountButtons
+            key="buttons"
+            name={account.name}
+            path={`api/v1/external-accounts/${account.id}`}
+            hasSessions={account.sessions > 0}
+            removal={WORDS.removeExternalText}
+            action={action}
+            onChanged={onChanged}
+          />,
         ])}
       />
     </div>
+  );
+}
+
+/** They end all sessions of an account, and delete it. */
+export function AccountButtons(props: {
+  name: string;
+  path: string;
+  hasSessions?: boolean;
+  /** What its deletion means. */
+  removal: string;
+  action: Action;
+  onChanged: () => void;
+  children?: ReactNode;
+}) {
+  const { name, path, hasSessions = true, removal, action, onChanged } = props;
+  const signOut = async () => {
+    await send('POST', `${path}/sign-out`);
+    onChanged();
+    return fill(WORDS.signedOut, { name });
+  };
+  return (
+    <span className="row end">
+      {props.children}
+      <ConfirmButton
+        action={action}
+        disabled={!hasSessions}
+        label={fill(WORDS.signOutTitle, { name })}
+        title={fill(WORDS.signOutTitle, { name })}
+        verb={WORDS.signOut}
+        text={WORDS.signOutText}
+        onConfirm={signOut}
+      />
+      <ConfirmButton
+        action={action}
+        label={fill(TEXTS.removeTitle, { name })}
+        title={fill(TEXTS.removeTitle, { name })}
+        verb={TEXTS.remove}
+        text={removal}
+        onConfirm={() => send('DELETE', path).then(onChanged)}
+      />
+    </span>
   );
 }

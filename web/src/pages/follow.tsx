@@ -1,10 +1,9 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type ApiResponse, part, send } from '../api/client.ts';
 import { useAction } from '../api/use-action.ts';
 import { useResource } from '../api/use-resource.ts';
-import { countText, fill, preciseTimeText } from '../format.ts';
+import { countText, fill, preciseTimeText, withLocalTimes } from '../format.ts';
 import { ActionNotices, Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
-import { Named, State } from '../parts/feed-parts.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -15,6 +14,10 @@ type Pass = ApiResponse<'POST /api/v1/follow/{name}/run'>;
 
 const WORDS = TEXTS.follow;
 const REFRESH_SECONDS = 10;
+const FEED_STATES = {
+  ok: <span className="badge done">{TEXTS.upstreams.health.healthy}</span>,
+  failing: <span className="badge failed">{TEXTS.upstreams.health.failing}</span>,
+};
 /** In the address of the page: no feed has such a name. */
 export const FOLLOW = 'follow:';
 
@@ -120,4 +123,23 @@ function countsText({ counts }: Pass): string {
     .filter(([, count]) => count > 0)
     .map(([action, count]) => `${WORDS.actions[action as keyof typeof WORDS.actions]} ${countText(count)}`)
     .join(', ');
+}
+
+/** With the reason while it fails. */
+export function State({ of }: { of: { state: keyof typeof FEED_STATES; lastError: string | null } }) {
+  return (
+    <>
+      {FEED_STATES[of.state]}
+      {of.lastError !== null && <span className="small quiet block">{withLocalTimes(of.lastError)}</span>}
+    </>
+  );
+}
+
+export function Named({ name, kind }: { name: ReactNode; kind: string }) {
+  return (
+    <span>
+      {name}
+      <span className="small quiet block">{kind}</span>
+    </span>
+  );
 }

@@ -8,8 +8,7 @@ import { ConfirmButton } from '../parts/dialog.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { GridPreview } from './grid-preview.tsx';
-import { GridSetForm } from './grid-set-form.tsx';
+import { GridPreview, GridSetForm } from './grid-set-form.tsx';
 
 type Listed = ApiResponse<'GET /api/v1/gridsets'>['gridSets'][number];
 type Shown = ApiResponse<'GET /api/v1/gridsets/{gridSet}'>;

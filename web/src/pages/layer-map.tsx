@@ -6,19 +6,24 @@ import { useBaseMap } from '../map/base-map.ts';
 import type { ConsoleMap, MapView, TilePlace } from '../map/console-map.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
-import { Bar, Button, Card, Choice, Loaded } from '../parts/basics.tsx';
+import { Bar, Button, Card, Choice, Field, Loaded } from '../parts/basics.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
-import { TimeSlider } from '../parts/time-slider.tsx';
 import { TEXTS } from '../texts.ts';
 import { TileDetails } from './tile-details.tsx';
 
 type Zooms = ApiResponse<'GET /api/v1/layers/{layer}/coverage/{gridSet}'>;
+
+type Times = ApiResponse<'GET /api/v1/layers/{layer}/times'>;
 
 type Overlay = keyof typeof TEXTS.layer.overlays;
 
 const WORDS = TEXTS.layer;
 const REFRESH_SECONDS = 10;
 const WAIT_MS = 150;
+const SHOWN_TIMES = 200;
+const TIMES_SECONDS = 30;
+/** Milliseconds without a move until the map follows. */
+const REST_MS = 200;
 
 /** The layer on a map, its cached tiles, and details of the clicked tile. */
 export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: TileSet) => void }) {
@@ -298,4 +303,42 @@ function cellColour(shows: NonNullable<Coverage['shows']>, value: number): strin
     return `rgb(${(STATE_COLOURS[value] ?? ALL).join(' ')} / ${value === 0 ? '25%' : '100%'})`;
   const colour = shows === 'age' ? (AGE_COLOURS[value - 1] ?? ALL) : FEW.map(mix);
   return `rgb(${colour.join(' ')})`;
+}
+
+/** The latest times of a layer, to be gone through. */
+function TimeSlider(props: { set: TileSet; onChange: (set: TileSet) => void }) {
+  const address = `api/v1/layers/${part(props.set.layer.name)}/times?count=${SHOWN_TIMES}`;
+  const { data } = useResource<Times>(address, TIMES_SECONDS);
+  return data && data.times.length > 1 ? <Slider {...props} of={data} /> : null;
+}
+
+function Slider(props: { set: TileSet; onChange: (set: TileSet) => void; of: Times }) {
+  const { set, onChange, of } = props;
+  const { parameter, times } = of;
+  const usual = set.layer.parameters.find(({ name }) => name === parameter)?.default ?? '';
+  const chosen = set.parameters[parameter] ?? usual;
+  const [moved, setMoved] = useState<string | null>(null);
+  const shown = moved ?? chosen;
+  useEffect(() => {
+    if (moved === null) return;
+    const timer = setTimeout(() => {
+      const { [parameter]: _, ...others } = set.parameters;
+      onChange({ ...set, parameters: moved === usual ? others : { ...others, [parameter]: moved } });
+      setMoved(null);
+    }, REST_MS);
+    return () => clearTimeout(timer);
+  }, [moved, set, onChange, parameter, usual]);
+  const place = times.indexOf(shown);
+  return (
+    <Field label={`${WORDS.time} · ${shown}`}>
+      <input
+        type="range"
+        min={0}
+        max={times.length - 1}
+        value={place < 0 ? times.length - 1 : place}
+        aria-valuetext={shown}
+        onChange={({ target }) => setMoved(times[Number(target.value)] ?? null)}
+      />
+    </Field>
+  );
 }

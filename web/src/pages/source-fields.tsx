@@ -125,7 +125,16 @@ export function LayerParts(props: {
           const place = rows.length - 1 - row;
           const label = partName(part);
           const change = (fields: Part) => save(rows.with(row, { ...part, ...fields }));
-          const moveLabel = (verb: string) => fill(TEXTS.labelled, { label: verb, value: label });
+          const button = (sign: string, verb: string, onClick: () => void, disabled = false) => (
+            <Button
+              kind="chip"
+              aria-label={fill(TEXTS.labelled, { label: verb, value: label })}
+              disabled={disabled}
+              onClick={onClick}
+            >
+              {sign}
+            </Button>
+          );
           return (
             // biome-ignore lint/suspicious/noArrayIndexKey: a layer may be drawn twice, and fields stay under the pointer
             <li key={row} className={row === dragged ? 'part dragged' : 'part'} aria-label={label}>
@@ -143,29 +152,9 @@ export function LayerParts(props: {
                 />
                 <strong>{label}</strong>
                 <span className="row moves">
-                  <Button
-                    kind="chip"
-                    aria-label={moveLabel(PART_WORDS.up)}
-                    disabled={row === 0}
-                    onClick={() => step(row, -1)}
-                  >
-                    ↑
-                  </Button>
-                  <Button
-                    kind="chip"
-                    aria-label={moveLabel(PART_WORDS.down)}
-                    disabled={place === 0}
-                    onClick={() => step(row, 1)}
-                  >
-                    ↓
-                  </Button>
-                  <Button
-                    kind="chip"
-                    aria-label={moveLabel(WORDS.remove)}
-                    onClick={() => save(rows.toSpliced(row, 1))}
-                  >
-                    {WORDS.remove}
-                  </Button>
+                  {button('↑', PART_WORDS.up, () => step(row, -1), row === 0)}
+                  {button('↓', PART_WORDS.down, () => step(row, 1), place === 0)}
+                  {button(WORDS.remove, WORDS.remove, () => save(rows.toSpliced(row, 1)))}
                 </span>
               </div>
               <PartFields part={part} path={`source.of[${place}]`} faults={faults} onChange={change} />

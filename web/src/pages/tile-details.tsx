@@ -16,8 +16,7 @@ import { type TileSet, tileAddress, tileContentAddress, tileSetQuery } from '../
 import { type Fact, Facts, Loaded } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
-import type { TileComparison, TileInfo } from './renew-tile.ts';
-import { TileActions } from './tile-actions.tsx';
+import { TileActions, type TileComparison, type TileInfo } from './tile-actions.tsx';
 
 type Stored = NonNullable<TileInfo['stored']>;
 

@@ -101,7 +101,7 @@ export function selfLinks(href: string): readonly OgcLink[] {
   ];
 }
 
-/** RFC 3986, 3.3: a colon is allowed in a path, and clients look for names such as `EPSG:4326` in URLs. */
+/** RFC 3986, 3.3: a colon is allowed in a path, and clients search URLs for names such as `EPSG:4326`. */
 export function pathPart(name: string): string {
   return encodeURIComponent(name).replaceAll('%3A', ':');
 }

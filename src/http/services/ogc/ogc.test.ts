@@ -35,7 +35,7 @@ function openOgc(layers: readonly Layer[] = [layerNamed('world')]) {
   };
   const app = createTestApp({ deps: { catalog: catalogOf(layers), pipeline: { read } } });
   const get = (path: string, headers: Record<string, string> = {}) => app.request('GET', path, { headers });
-  // biome-ignore lint/suspicious/noExplicitAny: documents are looked into freely here
+  // biome-ignore lint/suspicious/noExplicitAny: documents are read freely here
   const json = async (path: string): Promise<any> => {
     const answer = await get(path);
     expect(answer.status, answer.text).toBe(200);

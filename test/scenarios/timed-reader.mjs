@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const urls = process.argv.slice(2);
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
-function look(url) {
+function timedGet(url) {
   return new Promise((resolve, reject) => {
     const begun = performance.now();
     get(url, { agent }, (response) => {
@@ -19,7 +19,7 @@ function look(url) {
 for await (const line of createInterface({ input: process.stdin })) {
   const seen = [];
   for (const until = performance.now() + Number(line); performance.now() < until; await delay(5)) {
-    seen.push(await look(urls[seen.length % urls.length]));
+    seen.push(await timedGet(urls[seen.length % urls.length]));
   }
   process.stdout.write(`${JSON.stringify(seen)}\n`);
 }
