@@ -42,7 +42,7 @@ export const MUTANTS = [
     file: 'src/storage/index/marks.ts',
     line: 'yield latest\n    ?',
     fault: 'yield latest && number < 0\n    ?',
-    tests: ['src/storage/segments/memory-store.test.ts'],
+    tests: ['src/storage/index/marks.test.ts'],
   },
   // tasks
   {
