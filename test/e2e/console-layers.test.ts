@@ -19,6 +19,13 @@ import { type OpenServer, openServer } from './server-in-process.ts';
 const LAYER = "the 'land' & sea";
 const INSPECT = `inspect/${encodeURIComponent(LAYER)}?gridSet=EPSG:900913&format=image/png`;
 
+const HOURS = {
+  name: 'TIME',
+  type: 'time',
+  values: '2026-01-01T00:00:00Z/2026-01-01T05:00:00Z/PT1H',
+  default: 'latest',
+};
+
 /** A map server whose pictures are never twice the same, and one that is down. */
 async function openUpstream(): Promise<Server> {
   let shade = 0;
@@ -51,6 +58,7 @@ function configOf(upstream: string): string {
         ...grids,
       },
       { name: 'roads', title: 'Roads', source: source('/down'), ...grids },
+      { name: 'rain', title: 'Rain', source: source('/wms'), parameters: [HOURS], ...grids },
     ],
   });
 }
@@ -153,6 +161,17 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     await page.locator('footer a[href="layers/map-60"]').waitFor();
     expect(await field.inputValue()).toBe('map-60');
     expect(own.complaints()).toEqual([]);
+  });
+
+  it('the slider of a layer with times shows another one on the map', async () => {
+    const { page } = open;
+    await open.go('layers/rain', 'Rain');
+    const slider = page.getByRole('slider', { name: /^Time/ });
+    expect(await slider.getAttribute('aria-valuetext')).toBe('2026-01-01T05:00:00Z');
+    const tile = page.waitForRequest(/tiles\/rain\/.*TIME=2026-01-01T01%3A00%3A00Z/);
+    await slider.fill('1');
+    await tile;
+    expect(await slider.getAttribute('aria-valuetext')).toBe('2026-01-01T01:00:00Z');
   });
 
   it('commands copied from the console work unchanged', needs('chromium', 'curl', 'gdal'), async () => {
