@@ -67,7 +67,7 @@ function createFileApplier(node: EditedNode) {
     gridSetDocuments = after.gridSetDocuments;
     await service.setFile(after.service);
     const changed = node.applySettings(after);
-    file?.taken(loaded);
+    file?.applied(loaded);
     if (first === 'here') {
       await feed?.ask(CONFIG_FILE);
       // Layers of the database may be clipped to areas of the file.

@@ -68,7 +68,7 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
         });
         channel.handle(START_WORKERS, startWorkers);
         channel.handle(FILE_APPLIED, () => {
-          if (file) file.taken(withoutRestart(file.current, file.load()).loaded);
+          if (file) file.applied(withoutRestart(file.current, file.load()).loaded);
         });
         initialPassword = (await ready) ?? initialPassword;
       },
@@ -80,12 +80,12 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
       refuseMoving(before?.settings ?? base, loaded.settings);
       const { tls } = loaded.settings.server;
       if (tls) await readTlsFiles(tls);
-      file?.taken(loaded);
+      file?.applied(loaded);
       try {
         await pool.replaceAll();
         await workers.replaceAll();
       } catch (error) {
-        if (before) file?.taken(before);
+        if (before) file?.applied(before);
         throw error;
       }
     }

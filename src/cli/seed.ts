@@ -117,10 +117,10 @@ async function ordersFromLog(
   if (selection.length === 0)
     throw new CommandFailure(`--from-log ${file} has no ${missing}: nothing to do.`);
   for (const { set, requests: all, uses } of selection) {
-    const kept = uses.reduce((sum, [, , , times]) => sum + times, 0);
-    if (kept < all)
+    const sent = uses.reduce((sum, [, , , times]) => sum + times, 0);
+    if (sent < all)
       terminal.err(
-        `The ${countOf(uses.length)} most used pages of ${set.format} have ${percentOf(kept / all)} of them.\n`,
+        `The ${countOf(uses.length)} most used pages of ${set.format} have ${percentOf(sent / all)} of them.\n`,
       );
   }
   return selection.map(({ set, uses }) => ({ ...order, ...set, order: 'use', uses }));

@@ -218,14 +218,14 @@ function withoutFaults(tree: Readonly<Record<string, unknown>>, faults: readonly
     layers: (entry, at) => layerStandIn(entry, at, (key) => isFaulty('layers', at, key)),
     gridSets: (entry, at) => ({ ...GRID_SET, name: nameOf(entry, at) }),
   };
-  const kept = Object.entries(tree).flatMap(([section, value]): (readonly [string, unknown])[] => {
+  const remaining = Object.entries(tree).flatMap(([section, value]): (readonly [string, unknown])[] => {
     if (!isFaulty(section)) return [[section, value]];
     if (section === 'stores' && isRecord(value)) return [[section, storeStandIns(value)]];
     const standIn = standIns[section];
     if (!standIn || !Array.isArray(value)) return [];
     return [[section, value.map((entry, at) => (isFaulty(section, at) ? standIn(entry, at) : entry))]];
   });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(remaining);
 }
 
 /** With its names, as far as they can be read. */

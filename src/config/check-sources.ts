@@ -257,10 +257,10 @@ export function scheduleProblems(layer: GivenLayer, path: ValuePath): readonly E
   const names = new Set<string>();
   return layer.schedules.flatMap((schedule, index) => {
     const at = [...path, 'schedules', index];
-    const taken = names.has(schedule.name);
+    const isRepeated = names.has(schedule.name);
     names.add(schedule.name);
     return [
-      ...(taken
+      ...(isRepeated
         ? [
             {
               path: [...at, 'name'],

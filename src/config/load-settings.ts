@@ -202,18 +202,18 @@ export function describeSettings({ shown, configFile, settings }: LoadedSettings
   const proxies = Object.entries(shownProxies(settings.proxies))
     .filter(([, proxy]) => proxy !== null)
     .map(([protocol, proxy]) => `# ${protocol} addresses through the proxy ${proxy}\n`);
-  const { kept, notes } = all ? { kept: shown, notes: [] } : shortLists(shown);
-  return [`${from}\n`, ...proxies, dump(kept, { lineWidth: 110, noRefs: true }), ...notes].join('');
+  const { listed, notes } = all ? { listed: shown, notes: [] } : shortLists(shown);
+  return [`${from}\n`, ...proxies, dump(listed, { lineWidth: 110, noRefs: true }), ...notes].join('');
 }
 
 function shortLists(shown: unknown) {
   const notes: string[] = [];
-  const kept = Object.entries(isRecord(shown) ? shown : {}).map(([name, value]) => {
+  const listed = Object.entries(isRecord(shown) ? shown : {}).map(([name, value]) => {
     if (!Array.isArray(value) || value.length <= SHOWN_ENTRIES) return [name, value];
     notes.push(`# ${name}: the first ${SHOWN_ENTRIES} of ${value.length}; --all prints them all\n`);
     return [name, value.slice(0, SHOWN_ENTRIES)];
   });
-  return { kept: Object.fromEntries(kept), notes };
+  return { listed: Object.fromEntries(listed), notes };
 }
 
 const VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD';
@@ -266,7 +266,7 @@ export function readSettingsFile(load: () => LoadedSettings, first: LoadedSettin
     },
     /** Reads the file again. Throws `SettingsError`; changes nothing. */
     load,
-    taken(loaded: LoadedSettings): void {
+    applied(loaded: LoadedSettings): void {
       current = loaded;
     },
   };

@@ -53,8 +53,8 @@ export function readParameterFilters(
     .filter(({ name }) => name in FILTER_SHAPES && name !== STYLE_FILTER)
     .map((filter) => readFilter(filter, warnings));
   const [style] = filters.filter(({ name }) => name === STYLE_FILTER);
-  const taken = style ? [...known, ...styleFilter(style, known, warnings)] : known;
-  return taken.length === 0 ? undefined : taken;
+  const all = style ? [...known, ...styleFilter(style, known, warnings)] : known;
+  return all.length === 0 ? undefined : all;
 }
 
 /** GeoServer's own: it takes the styles that GeoServer has, which some versions list. Otherwise the source says what it does not have. */

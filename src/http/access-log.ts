@@ -39,8 +39,8 @@ export function openAccessLog({ file, format }: AccessLogSettings, { clock, log 
   let failing = false;
 
   async function current(): Promise<FileHandle> {
-    const [there, held] = await Promise.all([stat(file).catch(() => null), handle?.stat() ?? null]);
-    if (handle && there && held && there.ino === held.ino && there.dev === held.dev) return handle;
+    const [there, opened] = await Promise.all([stat(file).catch(() => null), handle?.stat() ?? null]);
+    if (handle && there && opened && there.ino === opened.ino && there.dev === opened.dev) return handle;
     await handle?.close();
     handle = null;
     handle = await open(file, 'a', FILE_MODE);

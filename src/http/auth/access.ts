@@ -93,7 +93,7 @@ export function sessionCookie(secret: string, secure: boolean, site: 'Strict' | 
 export class CallerPlaces {
   readonly #most: number;
   readonly #mostOfOne: number;
-  readonly #taken = new Map<string, number>();
+  readonly #uses = new Map<string, number>();
   #total = 0;
 
   constructor(most: number, mostOfOne: number) {
@@ -102,7 +102,7 @@ export class CallerPlaces {
   }
 
   hasRoom(account: string): boolean {
-    return this.#total < this.#most && (this.#taken.get(account) ?? 0) < this.#mostOfOne;
+    return this.#total < this.#most && (this.#uses.get(account) ?? 0) < this.#mostOfOne;
   }
 
   /** Call the result once to release the place. */
@@ -112,9 +112,9 @@ export class CallerPlaces {
   }
 
   #add(account: string, by: 1 | -1): void {
-    const own = (this.#taken.get(account) ?? 0) + by;
+    const own = (this.#uses.get(account) ?? 0) + by;
     this.#total += by;
-    if (own === 0) this.#taken.delete(account);
-    else this.#taken.set(account, own);
+    if (own === 0) this.#uses.delete(account);
+    else this.#uses.set(account, own);
   }
 }

@@ -70,12 +70,13 @@ export function edgeRefused(): HttpProblem {
  * tag of the bytes validates it.
  */
 export function limited({ status, headers, body }: Response): Response {
-  const kept: string[] = [];
+  const others: string[] = [];
   let control = 'private';
   for (let i = 0; i < headers.length; i += 2) {
     const [name = '', value = ''] = headers.slice(i, i + 2);
     if (name === 'Cache-Control') control = value.startsWith('private') ? value : `private, ${value}`;
-    else if (name !== 'Last-Modified' && !(name === 'Vary' && value === 'X-Api-Key')) kept.push(name, value);
+    else if (name !== 'Last-Modified' && !(name === 'Vary' && value === 'X-Api-Key'))
+      others.push(name, value);
   }
-  return { status, headers: [...kept, 'Cache-Control', control, 'Vary', 'X-Api-Key'], body };
+  return { status, headers: [...others, 'Cache-Control', control, 'Vary', 'X-Api-Key'], body };
 }

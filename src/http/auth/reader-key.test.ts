@@ -7,7 +7,7 @@ import { KeyRing } from '../../access/key-ring.ts';
 import { createReaderSecret } from '../../access/reader-key.ts';
 import { createMemoryLedger } from '../../lib/budget.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { createKeyGate, type KeyMemory, presentedKeyOf } from './reader-key.ts';
+import { createKeyCheck, type KeyMemory, presentedKeyOf } from './reader-key.ts';
 
 const NO_LIMITS = { areas: null, origins: null, ratePerSecond: null, requestsPerDay: null, expiresAt: null };
 
@@ -18,13 +18,13 @@ function openConnection() {
   ring.change({ added: [{ id: 1, layers: ['ours'], hash: hashSecret(secret), ...NO_LIMITS }], removed: [] });
   const ledger = createMemoryLedger(systemClock);
   const meter = new KeyMeter(systemClock, { rates: ledger, days: ledger });
-  const gate = createKeyGate({ ring, meter, wrongKey: async () => {} }, () => false);
+  const keys = createKeyCheck({ ring, meter, wrongKey: async () => {} }, () => false);
   const memory: KeyMemory = { key: null };
   const ask = (url: string, headers: Record<string, string> = {}) => {
     const request = { url, headers } as unknown as IncomingMessage;
     const presented = presentedKeyOf(request, () => memory);
     if (!presented) return null;
-    void gate.admit(presented, request, memory);
+    void keys.admit(presented, request, memory);
     return { url: presented.url, opens: presented.opens(layerNamed('ours')) };
   };
   return {

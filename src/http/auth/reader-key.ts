@@ -66,8 +66,8 @@ export class PresentedKey {
   pairFor(layers: readonly Layer[]): string | null {
     const inAddress = this.candidates.find(({ pair }) => pair !== null);
     if (!inAddress) return null;
-    const taken = (name: string) => layers.some(isOwner(name));
-    const name = [inAddress.name, ...KEY_NAMES].find((each) => !taken(each)) ?? inAddress.name;
+    const isUsed = (name: string) => layers.some(isOwner(name));
+    const name = [inAddress.name, ...KEY_NAMES].find((each) => !isUsed(each)) ?? inAddress.name;
     return `${name.toLowerCase()}=${encodeURIComponent(inAddress.secret)}`;
   }
 }
@@ -146,7 +146,7 @@ export interface KeyMemory {
   } | null;
 }
 
-export function createKeyGate({ ring, meter, wrongKey }: KeyAuth, trusts: TrustsProxy) {
+export function createKeyCheck({ ring, meter, wrongKey }: KeyAuth, trusts: TrustsProxy) {
   function find(candidate: Candidate, memory: KeyMemory): HeldKey | null {
     const known = memory.key;
     if (known && known.candidate.secret === candidate.secret && ring.isValid(known.held)) return known.held;

@@ -8,7 +8,7 @@ import { type Access, CallerPlaces } from '../auth/access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from '../auth/audit-trail.ts';
 import { requireLayerScope } from '../auth/layer-visibility.ts';
 import type { TrustsProxy } from '../auth/peer.ts';
-import { createKeyGate, type PresentedKey, preflightResponse, presentedKeyOf } from '../auth/reader-key.ts';
+import { createKeyCheck, type PresentedKey, preflightResponse, presentedKeyOf } from '../auth/reader-key.ts';
 import {
   authenticate,
   readBody,
@@ -61,7 +61,7 @@ export function createDispatcher(options: DispatcherOptions) {
   let stopped = false;
   let lastKeepAliveRequestAt = 0;
   let requests = 0;
-  const keyGate = options.keys ? createKeyGate(options.keys, trusts) : null;
+  const keyCheck = options.keys ? createKeyCheck(options.keys, trusts) : null;
   /** Many changes that arrive together do not hold up tiles. */
   const changes = new Turnstile();
   const adminPlaces = new CallerPlaces(limits.adminRequests, limits.adminRequestsOfOne);
@@ -133,7 +133,7 @@ export function createDispatcher(options: DispatcherOptions) {
   /** A reader key is not part of the address where one is accepted. */
   function targetOf(request: RequestHead): { readonly match: Match; readonly key: PresentedKey | null } {
     const { method = '', url = '' } = request;
-    const key = keyGate && presentedKeyOf(request, connectionOf);
+    const key = keyCheck && presentedKeyOf(request, connectionOf);
     const match = router.match(method, key?.url ?? url);
     if (!key || match.route?.sharing === 'anyone' || match.route?.takesKey) return { match, key };
     return { match: key.url === url ? match : router.match(method, url), key: null };
@@ -172,13 +172,13 @@ export function createDispatcher(options: DispatcherOptions) {
   }
 
   function admitKey(request: RequestHead, { key, connection }: Context): Promise<void> | null {
-    return key && keyGate ? keyGate.admit(key, request, connection) : null;
+    return key && keyCheck ? keyCheck.admit(key, request, connection) : null;
   }
 
   /** Whatever the handler has made of it. */
   async function refuseKey(key: PresentedKey, reply: Reply, context: Context, match: Match): Promise<void> {
     context.key = null;
-    answerProblem(reply, await keyGate?.refuse(key, reply.req), context, match);
+    answerProblem(reply, await keyCheck?.refuse(key, reply.req), context, match);
   }
 
   /** For tiles: no promise unless the handler makes one. */

@@ -12,13 +12,13 @@ export function openEventLoopWatch() {
   return {
     /** Nanoseconds since the last call. */
     take(): { readonly p50: number; readonly p99: number; readonly max: number } {
-      const taken = {
+      const late = {
         p50: lateBy(delays.percentile(50)),
         p99: lateBy(delays.percentile(99)),
         max: lateBy(delays.max),
       };
       delays.reset();
-      return taken;
+      return late;
     },
     close: (): void => void delays.disable(),
   };

@@ -43,7 +43,7 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
   const withExceptions = (handler: Handler) => withOwsExceptions(deps.screen(handler), deps.log);
   const route = (path: string, handler: Handler) => openRoute(`${REST}/${path}`, withExceptions(handler));
   const tile = deps.remembering(async (context) => getTile(context, readPath(context), deps));
-  const info: Handler = async (context) => wmtsFeatureInfo(context, infoPairs(readInfoPath(context)), deps);
+  const info: Handler = async (context) => wmtsFeatureInfo(context, infoPairs(readPath(context)), deps);
   const long = deps.remembering(async (context) => {
     const kvp = readLongPath(context, deps.catalog);
     if (!kvp) throw new HttpProblem('path-unknown', 'There is nothing at this address.');
@@ -67,26 +67,21 @@ function requestedOperation(operations: ReadonlyMap<string, Operation>, kvp: Kvp
   throw badValue('request', `Invalid request name '${shortened(name)}'.`);
 }
 
+const IN_PATH: Readonly<Record<string, string>> = {
+  LAYER: 'layer',
+  STYLE: 'style',
+  TILEMATRIXSET: 'gridSet',
+  TILEMATRIX: 'matrix',
+  TILEROW: 'row',
+  TILECOL: 'column',
+  J: 'j',
+  I: 'i',
+};
+
 /** Format and dimensions of a RESTful address are in its query. */
 function readPath(context: Context): Kvp {
   const inQuery = readPairs(context);
-  const { layer, style, gridSet, matrix, row, column } = context.params;
-  const inPath: Readonly<Record<string, string | undefined>> = {
-    LAYER: layer,
-    ...(style !== undefined && { STYLE: style }),
-    TILEMATRIXSET: gridSet,
-    TILEMATRIX: matrix,
-    TILEROW: row,
-    TILECOL: column,
-  };
-  return (name) => inPath[name] ?? inQuery(name);
-}
-
-function readInfoPath(context: Context): Kvp {
-  const kvp = readPath(context);
-  const { i, j } = context.params;
-  const inPath: Readonly<Record<string, string | undefined>> = { I: i, J: j };
-  return (name) => inPath[name] ?? kvp(name);
+  return (name) => context.params[IN_PATH[name] ?? ''] ?? inQuery(name);
 }
 
 /** FORMAT of a path is the format of the response, because no tile is requested. */
