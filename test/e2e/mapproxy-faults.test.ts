@@ -1,7 +1,6 @@
 /** Pictures of which MapProxy's users report that they are wrong there: the numbers are those of its issues. */
 import { beforeAll, expect, it } from 'vitest';
-import { decodeImage } from '../../src/raster/decode-image.ts';
-import type { RasterImage } from '../../src/raster/raster-image.ts';
+import { decodeImage, type RasterImage } from '../../src/raster/decode-image.ts';
 import { type DrawingServer, openDrawingServer } from '../fixtures/drawing-server.ts';
 import { whenFileOver } from '../fixtures/when-over.ts';
 import { openServer } from './server-in-process.ts';

@@ -1,8 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { CompatibleProgram } from '../../domain/compatible-programs.ts';
 import { formatOf } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
+import type { CompatibleProgram } from '../../domain/service-description.ts';
 import { isWebMercator, sameSrs } from '../../domain/srs.ts';
 import type { Rewrite } from '../hits/router.ts';
 
