@@ -34,8 +34,12 @@ function optimiseLater(): string[] {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts'],
-    // See npm run test:qgis.
-    exclude: [...configDefaults.exclude, ...(process.env.TEST_QGIS ? [] : ['test/qgis/**'])],
+    // See npm run test:qgis and npm run test:mapproxy.
+    exclude: [
+      ...configDefaults.exclude,
+      ...(process.env.TEST_QGIS ? [] : ['test/qgis/**']),
+      ...(process.env.TEST_MAPPROXY ? [] : ['test/peers/**']),
+    ],
     // Notices what hangs. Slowness is no fault: other programs may want the same processors. A test has several waits of
     // WAIT_TIMEOUT_MS, and the first that asks for PostgreSQL, S3 or the browser waits for its start too.
     testTimeout: process.env.TEST_LENGTH === 'long' ? 7_200_000 : 600_000,

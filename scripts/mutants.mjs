@@ -32,6 +32,18 @@ export const MUTANTS = [
     fault: 'if (z < 100 || !this.#reader.isOutdated(set, z, rect, ticket)) return null;',
     tests: ['src/storage/segments/segment-store.test.ts', 'src/storage/segments/memory-store.test.ts'],
   },
+  {
+    file: 'src/storage/index/marks.ts',
+    line: 'const floor = gone.reduce((latest, { number }) => Math.max(latest, number), 0);',
+    fault: 'const floor = 0;',
+    tests: ['src/storage/index/marks.test.ts'],
+  },
+  {
+    file: 'src/storage/index/marks.ts',
+    line: 'yield latest\n    ?',
+    fault: 'yield latest && number < 0\n    ?',
+    tests: ['src/storage/index/marks.test.ts'],
+  },
   // tasks
   {
     file: 'src/removal/removals.ts',
@@ -206,7 +218,7 @@ export const MUTANTS = [
   },
   // access
   {
-    file: 'src/lib/matches-pattern.ts',
+    file: 'src/lib/scan-text.ts',
     line: "if (!pattern.includes('*')) return pattern === text;",
     fault: "if (!pattern.includes('*')) return text.startsWith(pattern);",
     tests: ['src/access/accounts.test.ts', 'test/security/policy-matrix.test.ts'],

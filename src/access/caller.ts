@@ -1,4 +1,4 @@
-import { matchesPattern } from '../lib/matches-pattern.ts';
+import { matchesPattern } from '../lib/scan-text.ts';
 
 export interface Caller {
   /** A user's name, or `token:NAME`. */

@@ -1,8 +1,9 @@
+import { TilewardenError } from '../domain/errors.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { type ExternalIdentity, ROLES, type Role } from './caller.ts';
+import { type Caller, type ExternalIdentity, ROLES, type Role } from './caller.ts';
 
 /** Names of groups and the roles they have here. */
-export type RoleMap = Readonly<Record<string, Role>>;
+type RoleMap = Readonly<Record<string, Role>>;
 
 export interface ClaimSettings {
   /** A path, e.g. `realm_access.roles`. */
@@ -15,7 +16,7 @@ export interface ClaimSettings {
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** The highest role that any of the groups has; null: none of them has one. */
-export function highestRole(groups: readonly string[], roles: RoleMap): Role | null {
+function highestRole(groups: readonly string[], roles: RoleMap): Role | null {
   const ownRoles = groups.flatMap((group) => (Object.hasOwn(roles, group) ? [roles[group]] : []));
   return ROLES.findLast((role) => ownRoles.includes(role)) ?? null;
 }
@@ -64,4 +65,54 @@ export function claimAt(claims: Claims, path: string): unknown {
 
 function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((text) => typeof text === 'string' && text !== '') : [];
+}
+
+/** Rights of an account of another system by today's configuration; null: no access. */
+export type RightsToday = (
+  identity: Pick<ExternalIdentity, 'issuer' | 'claims'>,
+) => Pick<Caller, 'role' | 'layers'> | null;
+
+/** The only place that gives rights to external accounts: sessions, bearer tokens, proxies and owners of tokens. */
+export function createRightsToday(
+  oidc: (ClaimSettings & { readonly issuer: string }) | null,
+  proxyLogin: ProxyLogin | null,
+): RightsToday {
+  const byProxy = proxyLogin && { roleClaim: PROXY_GROUPS, roles: proxyLogin.roles, layersClaim: null };
+  return ({ issuer, claims }) => {
+    const settings = issuer === null ? byProxy : oidc?.issuer === issuer ? oidc : null;
+    if (!settings) return null;
+    const { role, layers } = rightsOf(claims, settings);
+    return role && { role, layers };
+  };
+}
+
+/** Names of headers in which a trusted proxy names the signed-in user. */
+export interface ProxyLogin {
+  readonly user: string;
+  readonly groups: string;
+  readonly roles: RoleMap;
+}
+
+/** As a trusted proxy sent them, once each. */
+export interface ProxyHeaders {
+  readonly user: string;
+  readonly groups: string;
+}
+
+/** The claim in which the groups of a proxy's header are kept. */
+const PROXY_GROUPS = 'groups';
+
+/** Null for an empty name. */
+export function proxyIdentity({ user, groups }: ProxyHeaders, now: number): ExternalIdentity | null {
+  const name = user.trim();
+  if (name === '') return null;
+  const claims = { [PROXY_GROUPS]: groups.split(',').map((group) => group.trim()) };
+  return { issuer: null, subject: name, name, claims, issuedAt: now };
+}
+
+export function roleMissing(name: string): TilewardenError {
+  return new TilewardenError(
+    'role-missing',
+    `${name} has signed in, but none of the groups of this account has a role here.`,
+  );
 }

@@ -4,7 +4,7 @@ import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSecret, hashSecret } from './api-token.ts';
 import { type Caller, type ExternalIdentity, externalAccount } from './caller.ts';
-import type { RightsToday } from './external-rights.ts';
+import type { RightsToday } from './claims.ts';
 import { createSessionTable, SESSION_LIFE_MS } from './session-store.ts';
 
 /** The lock of accounts: tokens and sessions are serialized with the removal of their account. */

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { ClientAuth, Configuration } from 'openid-client';
 import type { Env } from '../lib/env.ts';
+import { UnavailableError } from '../lib/error-code.ts';
 import { RecentMap } from '../lib/recent-map.ts';
-import { UnavailableError } from '../lib/unavailable-error.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { type ClaimSettings, type Claims, claimAt } from './claims.ts';
 

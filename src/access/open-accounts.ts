@@ -9,8 +9,8 @@ import { omitUndefined } from '../lib/omit-undefined.ts';
 import { openAuditLog } from './audit-log.ts';
 import { Authenticator, CredentialCache } from './authenticator.ts';
 import { accountOf } from './caller.ts';
+import { createRightsToday, type ProxyLogin } from './claims.ts';
 import { createExternalAccounts } from './external-accounts.ts';
-import { createRightsToday } from './external-rights.ts';
 import {
   type Exposure,
   ensureAdministrator,
@@ -20,9 +20,7 @@ import {
 import { LoginThrottle } from './login-throttle.ts';
 import { createOidcProvider, type OidcSettings } from './oidc-provider.ts';
 import { openReaderKeys } from './open-reader-keys.ts';
-import type { ScryptCost } from './password-hash.ts';
-import { openPasswordHasher, type PasswordHasher } from './password-hasher.ts';
-import type { ProxyLogin } from './proxy-login.ts';
+import { openPasswordHasher, type PasswordHasher, type ScryptCost } from './password-hasher.ts';
 import { createSessionStore } from './session-store.ts';
 import { createTokenStore } from './token-store.ts';
 import {

@@ -4,8 +4,7 @@ import { createVirtualClock } from '../../test/fixtures/virtual-clock.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Standing } from './login-throttle.ts';
-import { DEFAULT_COST, parseStored } from './password-hash.ts';
-import { openPasswordHasher } from './password-hasher.ts';
+import { DEFAULT_COST, openPasswordHasher, parseStored } from './password-hasher.ts';
 
 function open(cost = CHEAP, clock = systemClock) {
   const hasher = openPasswordHasher({ log: silentLogger, clock }, cost);

@@ -1,8 +1,7 @@
 import { setPriority } from 'node:os';
 import { errorCopier } from '../domain/error-copier.ts';
 import { channelToParent } from '../lib/open-thread.ts';
-import { deriveKey } from './password-hash.ts';
-import { DERIVE_KEY } from './password-hasher.ts';
+import { DERIVE_KEY, deriveKey } from './password-hasher.ts';
 
 /** Below the server, above task processes. */
 const NICENESS = 3;

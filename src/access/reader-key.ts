@@ -1,5 +1,5 @@
 import { invalid } from '../domain/errors.ts';
-import { matchesPattern } from '../lib/matches-pattern.ts';
+import { matchesPattern } from '../lib/scan-text.ts';
 import { createSecret } from './api-token.ts';
 import { checkAreas, checkLayerPatterns } from './user.ts';
 

@@ -16,20 +16,23 @@ import type { Settings } from '../config/settings-schema.ts';
 import type { Database } from '../db/database.ts';
 import { createDatabaseLedger } from '../db/database-ledger.ts';
 import { openDatabase } from '../db/open-database.ts';
-import type { LayerGroups } from '../domain/layer-group.ts';
+import type { LayerGroups } from '../domain/layer.ts';
 import { createTileEvents } from '../domain/tile-events.ts';
 import { withoutRequests } from '../domain/upstream-status.ts';
 import { Counters } from '../lib/counters.ts';
 import { LayerActivity } from '../pipeline/layer-activity.ts';
-import { createLayerReader } from '../pipeline/layer-reader.ts';
-import { createSourceOpener, type OpenedDeclaration } from '../pipeline/open-layer-source.ts';
+import {
+  createLayerReader,
+  createSourceOpener,
+  type OpenedDeclaration,
+} from '../pipeline/open-layer-source.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { createQuotaSettings } from '../quota/quota-configuration.ts';
 import { QuotaGate } from '../quota/quota-gate.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { withOldCaches } from '../sources/adopted/old-caches.ts';
-import { createHostRules } from '../sources/upstream/host-rules.ts';
+import { createHostRules } from '../sources/upstream/address-guard.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { openStores, takeStoreRequests } from '../storage/open-stores.ts';

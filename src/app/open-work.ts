@@ -14,7 +14,7 @@ import { createRemovals } from '../removal/removals.ts';
 import { openWindowKeeper } from '../removal/window-keeper.ts';
 import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
-import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
+import { hostAndPort } from '../sources/upstream/upstream-options.ts';
 import { createExporter } from '../tasks/exporter.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
 import { openTaskService } from '../tasks/open-task-service.ts';

@@ -5,10 +5,9 @@ import { readGeoServerDrawings } from '../import/geoserver-rest.ts';
 import type { createRepeatedImport } from '../import/repeated-import.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
-import { matchesPattern } from '../lib/matches-pattern.ts';
-import { trimEndOf } from '../lib/scan-text.ts';
+import { matchesPattern, trimEndOf } from '../lib/scan-text.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { requestManners } from '../sources/request-manners.ts';
+import { requestManners } from '../sources/http-options.ts';
 import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
 
 interface ReaderOptions {

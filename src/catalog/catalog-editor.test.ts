@@ -6,7 +6,7 @@ import { collect, tile, tilesIn } from '../../test/contracts/tile-store-tools.ts
 import { openTestDatabase } from '../../test/fixtures/test-database.ts';
 import type { Database } from '../db/database.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
-import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
+import { createGridSetRegistry } from '../domain/grid-set.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';

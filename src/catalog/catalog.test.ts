@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
-import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
+import { createGridSetRegistry } from '../domain/grid-set.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { TileSource } from '../sources/tile-source.ts';

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { misconfigured, shortened, TilewardenError } from '../domain/errors.ts';
-import type { GridSet } from '../domain/grid-set.ts';
-import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
+import type { GridSet, GridSetRegistry } from '../domain/grid-set.ts';
 import { subsetToDrawFrom } from '../domain/grid-subset.ts';
 import type { Layer } from '../domain/layer.ts';
 import { type TileSetKey, withIncarnation } from '../domain/tile-key.ts';

@@ -1,14 +1,12 @@
 import { boundsOf } from '../domain/bounds.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
-import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
-import { createGridSubset, type GridSubset } from '../domain/grid-subset.ts';
+import type { GridSetRegistry, Scales } from '../domain/grid-set.ts';
+import { createGridSubset, type GridSubset, retinaSubset } from '../domain/grid-subset.ts';
 import { readPeriod } from '../domain/iso-time.ts';
 import { type Layer, type Legend, type UpdateSource, WGS_84, type ZoomExpiry } from '../domain/layer.ts';
 import { createParameterFilter, type ParameterFilter } from '../domain/parameter-filter.ts';
 import { projectionOf, projectionOfSrs } from '../domain/projection.ts';
-import { retinaSubset } from '../domain/retina.ts';
-import type { Scales } from '../domain/scales.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { createTimeFilter } from '../domain/time-filter.ts';
 import { readTimeValues } from '../domain/time-values.ts';

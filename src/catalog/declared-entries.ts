@@ -1,5 +1,4 @@
-import type { GridSet } from '../domain/grid-set.ts';
-import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
+import { createGridSetRegistry, type GridSet } from '../domain/grid-set.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { sameAreas } from './areas.ts';

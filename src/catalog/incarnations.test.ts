@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
-import { createGridSetRegistry } from '../domain/grid-set-registry.ts';
+import { createGridSetRegistry } from '../domain/grid-set.ts';
 import {
   declaredIn,
   facetsOf,

@@ -22,9 +22,8 @@
  * those of the tile sets that it is drawn from.
  */
 import { createHash } from 'node:crypto';
-import type { GridSet } from '../domain/grid-set.ts';
-import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
-import { RETINA_SUFFIX } from '../domain/retina.ts';
+import type { GridSet, GridSetRegistry } from '../domain/grid-set.ts';
+import { RETINA_SUFFIX } from '../domain/grid-subset.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { isRecord } from '../lib/value-path.ts';

@@ -1,5 +1,4 @@
-import type { GridSet } from '../domain/grid-set.ts';
-import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
+import type { GridSet, GridSetRegistry } from '../domain/grid-set.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { Clock } from '../lib/clock.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';

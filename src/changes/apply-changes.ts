@@ -1,5 +1,6 @@
 /** Applies changes to tiles. No other file of this room touches tiles. */
 import type { Catalog } from '../catalog/catalog.ts';
+import { polygonOfBounds } from '../domain/bounds.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { changedTiles } from '../removal/places-above.ts';
@@ -7,9 +8,11 @@ import type { Removal } from '../removal/removal.ts';
 import type { Removals } from '../removal/removals.ts';
 import type { TileSelection } from '../removal/tile-selection.ts';
 import type { SelectionWork } from '../tasks/selection-work.ts';
-import type { TaskAuthor } from '../tasks/task-author.ts';
-import type { Change, ChangeRules } from './change.ts';
-import { mergePlaces } from './merge-places.ts';
+import type { TaskAuthor } from '../tasks/task-draft.ts';
+import type { Change, ChangeFeedSettings, ChangeRules } from './change-options.ts';
+import { DEGREES } from './check-place.ts';
+import type { FeedStore, RecordedChange } from './feed-store.ts';
+import { mergeChanges, mergePlaces } from './merge-places.ts';
 
 interface ApplierOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'record'>;
@@ -77,4 +80,31 @@ export function createChangeApplier({ catalog, removals, renew }: ApplierOptions
 
 function feedAuthor(feed: string): TaskAuthor {
   return { name: `feed:${feed}`, account: 'feed', unlimited: false };
+}
+
+/**
+ * Applies the feed's changes of the last hour again, by their recorded boxes. In force when it resolves; returns their
+ * number.
+ */
+export async function replayChanges(
+  feed: ChangeFeedSettings,
+  store: Pick<FeedStore, 'eachRecent'>,
+  apply: ChangeApplier['apply'],
+): Promise<number> {
+  let changes: readonly Change[] = [];
+  let count = 0;
+  for await (const some of store.eachRecent(feed.name)) {
+    count += some.reduce((sum, { merged }) => sum + merged, 0);
+    // Merged slice by slice: an hour may have very many.
+    changes = await mergeChanges([...changes, ...some.map(changeOf)]);
+  }
+  if (changes.length > 0) await apply(feed, changes);
+  return count;
+}
+
+function changeOf({ layers, boxes }: Pick<RecordedChange, 'layers' | 'boxes'>): Change {
+  const polygons = boxes?.map(([minX = 0, minY = 0, maxX = 0, maxY = 0]) =>
+    polygonOfBounds({ minX, minY, maxX, maxY }),
+  );
+  return { layers, place: polygons ? { srs: DEGREES, polygons } : null };
 }

@@ -3,7 +3,7 @@ import type { ChangedPlace } from '../domain/place-in-grid-set.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
 import type { AppliedFeed, ChangeApplier } from './apply-changes.ts';
-import type { Change, FeedState } from './change.ts';
+import type { Change, FeedState } from './change-options.ts';
 import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
 import { mergeChanges, mergePlaces } from './merge-places.ts';
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database, Statements } from '../db/database.ts';
 import type { RowOf } from '../db/schema.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { FeedState } from './change.ts';
+import type { FeedState } from './change-options.ts';
 
 /** An accepted change, or several that were applied together. */
 export interface RecordedChange {

@@ -6,11 +6,10 @@ import {
   type Polygon,
   polygonOfBounds,
 } from '../domain/bounds.ts';
-import type { ChangedPlace } from '../domain/place-in-grid-set.ts';
-import { countPoints } from '../domain/place-in-grid-set.ts';
+import { type ChangedPlace, countPoints } from '../domain/place-in-grid-set.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { createPace, type Pace } from '../lib/yielding.ts';
-import type { Change } from './change.ts';
+import type { Change } from './change-options.ts';
 
 interface Part {
   readonly polygon: Polygon;

@@ -2,9 +2,8 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Database, Lead } from '../db/database.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
-import type { ChangeApplier } from './apply-changes.ts';
-import type { FeedStatus } from './change.ts';
-import type { ChangeFeedSettings } from './change-options.ts';
+import { type ChangeApplier, replayChanges } from './apply-changes.ts';
+import type { ChangeFeedSettings, FeedStatus } from './change-options.ts';
 import type { Notifier } from './deliveries/notifier.ts';
 import {
   type AuditChange,
@@ -21,7 +20,6 @@ import { createTileListFeed } from './feeds/tile-list-feed.ts';
 import { createTimesFeed, type TimesFeedOptions, type TimesFeedSettings } from './feeds/times-feed.ts';
 import { createWebhookFeed, type WebhookFeed } from './feeds/webhook-feed.ts';
 import { feedsOfLayer, timesFeedsOf } from './layer-feeds.ts';
-import { replayChanges } from './replay-changes.ts';
 
 interface ChangesOptions extends Env {
   readonly feeds: readonly ChangeFeedSettings[];

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { ApiResponse } from '../app.ts';
-import { cutLines } from '../lib/cut-lines.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
+import { cutLines } from '../lib/scan-text.ts';
 import { misuse } from './command.ts';
 import { readResponse, type ServerClient } from './server-client.ts';
 

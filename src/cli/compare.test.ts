@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { filledImage } from '../raster/decode-image.ts';
 import { encodeImage } from '../raster/encode-image.ts';
-import { filledImage } from '../raster/raster-image.ts';
 import { importCommand } from './import.ts';
 import { runCli } from './run-cli.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UnavailableError } from '../lib/unavailable-error.ts';
+import { UnavailableError } from '../lib/error-code.ts';
 import { type Command, CommandFailure, flag } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { runCli } from './run-cli.ts';

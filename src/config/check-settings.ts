@@ -1,6 +1,6 @@
 import { createLayer, gridSetNames } from '../catalog/create-layer.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
-import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
+import type { GridSetRegistry } from '../domain/grid-set.ts';
 import { declarationOf } from '../http/api/schedules.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { isRecord, type ValuePath } from '../lib/value-path.ts';

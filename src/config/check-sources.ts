@@ -1,8 +1,7 @@
 import { formatNames, gridSetNames } from '../catalog/create-layer.ts';
 import { layersBelow } from '../catalog/incarnations.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
-import type { GridSet } from '../domain/grid-set.ts';
-import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
+import type { GridSet, GridSetRegistry } from '../domain/grid-set.ts';
 import { projectionOf } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { hintFor } from '../lib/closest-name.ts';

@@ -4,8 +4,7 @@ import { invalid, isTilewardenError, TilewardenError } from '../domain/errors.ts
 import type { GridSet } from '../domain/grid-set.ts';
 import { type Explanation, explainIssues, printExplanations } from '../lib/explain-issue.ts';
 import { isRecord, type ValuePath } from '../lib/value-path.ts';
-import type { AdoptOptions } from '../sources/adopted/adopt-options.ts';
-import { placeOfAdoption } from '../sources/adopted/place-of-adoption.ts';
+import { type AdoptOptions, placeOfAdoption } from '../sources/adopted/adopt-options.ts';
 import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import { type LayerContext, resolveLayer } from './check-settings.ts';
 import { createSettingsSchema } from './json-schema.ts';

@@ -2,14 +2,18 @@ import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { boundsOf } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { isTilewardenError, misconfigured } from '../domain/errors.ts';
-import { createGridSet, type GridSet } from '../domain/grid-set.ts';
-import { createGridSetRegistry, type GridSetRegistry } from '../domain/grid-set-registry.ts';
+import {
+  createGridSet,
+  createGridSetRegistry,
+  type GridSet,
+  type GridSetRegistry,
+} from '../domain/grid-set.ts';
 import { createNamedArea, createReadArea, type NamedArea } from '../domain/named-area.ts';
 import { checkProjection } from '../domain/projection.ts';
 import { DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
-import { sizeOf } from '../lib/size.ts';
+import { sizeOf } from '../lib/schemas.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import { partsOf, type SourceSettings } from '../sources/drivers.ts';
 import type { Settings, SettingsDocument } from './settings-schema.ts';

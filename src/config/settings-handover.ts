@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { ChangeFeedSettings } from '../changes/change-options.ts';
-import type { Adoption } from '../sources/adopted/adopt-options.ts';
-import { placeOfAdoption } from '../sources/adopted/place-of-adoption.ts';
+import { type Adoption, placeOfAdoption } from '../sources/adopted/adopt-options.ts';
 import type { PartSettings, SourceSettings } from '../sources/drivers.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { resolveSettings } from './resolve-settings.ts';

@@ -6,12 +6,15 @@ import {
   nameSchema,
 } from '../catalog/layer-declaration.ts';
 import { changeFeedOptions } from '../changes/change-options.ts';
-import { COMPATIBLE_PROGRAMS } from '../domain/compatible-programs.ts';
-import { MAX_LEVELS } from '../domain/grid-set.ts';
-import type { GridSetRegistry } from '../domain/grid-set-registry.ts';
-import type { LayerGroups } from '../domain/layer-group.ts';
+import { type GridSetRegistry, MAX_LEVELS } from '../domain/grid-set.ts';
+import type { LayerGroups } from '../domain/layer.ts';
 import type { NamedArea } from '../domain/named-area.ts';
-import { CONTACT_FIELDS, type ContactField, type ServiceDescription } from '../domain/service-description.ts';
+import {
+  COMPATIBLE_PROGRAMS,
+  CONTACT_FIELDS,
+  type ContactField,
+  type ServiceDescription,
+} from '../domain/service-description.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
 import { scheduleBody } from '../http/api/schedules.ts';
 import { trimEndOf } from '../lib/scan-text.ts';

@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, Kysely, Migration, Updateable } from 'kysely';
 import type { Env } from '../lib/env.ts';
-import { UnavailableError } from '../lib/unavailable-error.ts';
+import { UnavailableError } from '../lib/error-code.ts';
 import type { ProcessFeed } from './process-feed.ts';
 import type { Schema } from './schema.ts';
 

@@ -16,8 +16,7 @@ import { deserialize, serialize } from 'node:v8';
 import BetterSqlite3 from 'better-sqlite3';
 import { createDeferred, type Deferred } from '../lib/deferred.ts';
 import type { Env } from '../lib/env.ts';
-import { errorCode, isNoRoom } from '../lib/error-code.ts';
-import { UnavailableError } from '../lib/unavailable-error.ts';
+import { errorCode, isNoRoom, UnavailableError } from '../lib/error-code.ts';
 
 type Listener = (body: unknown) => void | Promise<void>;
 

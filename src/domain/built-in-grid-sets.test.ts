@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { builtInGridSets } from './built-in-grid-sets.ts';
-import { boundsOfTile, levelOf } from './grid-set.ts';
-import { createGridSetRegistry } from './grid-set-registry.ts';
+import { boundsOfTile, createGridSetRegistry, levelOf } from './grid-set.ts';
 import { projectionOf } from './projection.ts';
 import { isWebMercator, sameSrs } from './srs.ts';
 

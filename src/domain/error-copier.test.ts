@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { UnavailableError } from '../lib/unavailable-error.ts';
+import { UnavailableError } from '../lib/error-code.ts';
 import { errorCopier } from './error-copier.ts';
 import { TilewardenError } from './errors.ts';
 

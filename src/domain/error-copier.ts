@@ -1,4 +1,4 @@
-import { UnavailableError } from '../lib/unavailable-error.ts';
+import { UnavailableError } from '../lib/error-code.ts';
 import { type ErrorCode, isTilewardenError, TilewardenError, type UpstreamWords } from './errors.ts';
 import { HostClosed, type HostClosing, hostClosedIn } from './upstream-status.ts';
 

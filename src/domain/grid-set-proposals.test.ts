@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { boundsOf } from './bounds.ts';
 import { createGridSet, type GridSetOptions } from './grid-set.ts';
-import { proposeGridSets } from './grid-set-proposals.ts';
-import { nationalGridsOf } from './national-grids.ts';
+import { nationalGridsOf, proposeGridSets } from './grid-set-proposals.ts';
 import { boundsFromWgs84, projectionOfSrs } from './projection.ts';
 
 const free = () => false;

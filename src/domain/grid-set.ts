@@ -1,5 +1,6 @@
+import { someOf } from '../lib/closest-name.ts';
 import { type Bounds, intersectBounds } from './bounds.ts';
-import { misconfigured, TilewardenError } from './errors.ts';
+import { misconfigured, shortened, TilewardenError } from './errors.ts';
 import type { TileRect } from './tile-rect.ts';
 
 export interface GridLevel {
@@ -308,4 +309,53 @@ export function namesNorthingFirst(srs: number): boolean {
     else high = middle;
   }
   return false;
+}
+
+export type GridSetRegistry = ReturnType<typeof createGridSetRegistry>;
+
+/** The grid sets that layers can choose from. Throws `config-invalid` when two grid sets have one name. An alias leads to the first grid set that claims it. */
+export function createGridSetRegistry(gridSets: readonly GridSet[]) {
+  const byName = new Map<string, GridSet>();
+  for (const gridSet of gridSets) {
+    if (byName.has(gridSet.name)) {
+      throw misconfigured(`There are two grid sets named ${gridSet.name}.`);
+    }
+    byName.set(gridSet.name, gridSet);
+  }
+  const byAlias = new Map<string, GridSet>();
+  for (const gridSet of gridSets) {
+    for (const alias of gridSet.aliases) if (!byAlias.has(alias)) byAlias.set(alias, gridSet);
+  }
+  const find = (nameOrAlias: string): GridSet | null =>
+    byName.get(nameOrAlias) ?? byAlias.get(nameOrAlias) ?? null;
+  return {
+    gridSets,
+    /** By name, or by an alias that is no other grid set's name. */
+    find,
+    /** As `find`, but throws `grid-set-unknown`. */
+    get(nameOrAlias: string): GridSet {
+      const gridSet = find(nameOrAlias);
+      if (gridSet) return gridSet;
+      throw new TilewardenError(
+        'grid-set-unknown',
+        `There is no grid set ${shortened(nameOrAlias)}; there are ${someOf([...byName.keys()])}.`,
+      );
+    },
+  };
+}
+
+/** Scale denominators. The upper one is excluded, so that ranges can follow each other. */
+export type Scales = readonly [min: number, max: number];
+
+/** They are written with fewer digits than they have. */
+const ROUNDING = 1e-6;
+
+export function isWithinScales([min, max]: Scales, scale: number): boolean {
+  const rounded = scale * (1 + ROUNDING);
+  return rounded >= min && rounded < max;
+}
+
+/** Dense tiles are shown as large as plain ones. */
+export function scaleAt(gridSet: GridSet, z: number): number {
+  return levelOf(gridSet, z).scaleDenominator * gridSet.pixelRatio;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PLAIN_LAYER } from '../../test/fixtures/plain-layer.ts';
 import { builtInGridSets } from './built-in-grid-sets.ts';
 import { type Format, formatOf, formatOfExtension } from './format.ts';
-import { createGridSetRegistry } from './grid-set-registry.ts';
+import { createGridSetRegistry } from './grid-set.ts';
 import { createGridSubset } from './grid-subset.ts';
 import { formatOfLayer, gridSubsetOf, type Layer } from './layer.ts';
 

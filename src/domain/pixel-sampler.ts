@@ -117,11 +117,39 @@ export class PixelSampler {
     const row = firstPixel(v);
     const right = lastPixel(u) === column ? 0 : u - column;
     const below = lastPixel(v) === row ? 0 : v - row;
+    const at = this.#find(column, row);
+    if (this.#hasSquare(column, row, at)) return this.#weighSquare(at, right, below);
     this.#red = this.#green = this.#blue = this.#alpha = 0;
     this.#addPixel(column, row, (1 - right) * (1 - below));
     this.#addPixel(column + 1, row, right * (1 - below));
     this.#addPixel(column, row + 1, (1 - right) * below);
     this.#addPixel(column + 1, row + 1, right * below);
+    return this.#alpha > 0;
+  }
+
+  /** Whether the pixels to the right and below are in the same tile, as they mostly are. */
+  #hasSquare(column: number, row: number, at: number): boolean {
+    const pixel = at / 4;
+    const width = this.#tileWidth;
+    const isNotClamped = column >= this.#columns.first && row >= this.#rows.first;
+    return isNotClamped && (pixel % width) + 1 < width && pixel + width < width * this.#tileHeight;
+  }
+
+  /** As `#addPixel` for all four. */
+  #weighSquare(at: number, right: number, below: number): boolean {
+    const pixels = this.#tile;
+    if (!pixels) return false;
+    const next = at + 4 * this.#tileWidth;
+    const a = (pixels[at + 3] ?? 0) * (1 - right) * (1 - below);
+    const b = (pixels[at + 7] ?? 0) * right * (1 - below);
+    const c = (pixels[next + 3] ?? 0) * (1 - right) * below;
+    const d = (pixels[next + 7] ?? 0) * right * below;
+    const mix = (i: number, j: number) =>
+      (pixels[i] ?? 0) * a + (pixels[i + 4] ?? 0) * b + (pixels[j] ?? 0) * c + (pixels[j + 4] ?? 0) * d;
+    this.#red = mix(at, next);
+    this.#green = mix(at + 1, next + 1);
+    this.#blue = mix(at + 2, next + 2);
+    this.#alpha = a + b + c + d;
     return this.#alpha > 0;
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createPace } from '../lib/yielding.ts';
+import { simplified } from './placed-area.ts';
 import { readWkb, wkbOfGeoPackage } from './read-wkb.ts';
-import { simplified } from './simplify-polygons.ts';
 
 const pace = createPace(1000);
 const POINTS = [

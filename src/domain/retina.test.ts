@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { builtInGridSets } from './built-in-grid-sets.ts';
 import { boundsOfTile, createGridSet } from './grid-set.ts';
-import { coverageAt, createGridSubset } from './grid-subset.ts';
-import { retinaSubset } from './retina.ts';
+import { coverageAt, createGridSubset, retinaSubset } from './grid-subset.ts';
 
 const extent = { minX: 0, minY: 0, maxX: 1000, maxY: 700 };
 

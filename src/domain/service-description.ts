@@ -29,3 +29,7 @@ export const CONTACT_FIELDS = [
   ...(['addressAdministrativeArea', 'addressPostalCode', 'addressCountry'] as const),
   ...(['phoneNumber', 'faxNumber', 'addressEmail'] as const),
 ];
+
+/** Programs whose tile addresses can be answered besides ours. */
+export const COMPATIBLE_PROGRAMS = ['mapproxy', 'mapcache', 'geoserver'] as const;
+export type CompatibleProgram = (typeof COMPATIBLE_PROGRAMS)[number];

@@ -4,8 +4,7 @@ import { evenGutter } from '../../test/fixtures/even-gutter.ts';
 import { anyGridSet, anySubset, partOf, share } from '../../test/fixtures/grid-arbitraries.ts';
 import type { Bounds } from './bounds.ts';
 import { builtInGridSets } from './built-in-grid-sets.ts';
-import { boundsOfRect, createGridSet, type GridSet, levelOf } from './grid-set.ts';
-import { createGridSetRegistry } from './grid-set-registry.ts';
+import { boundsOfRect, createGridSet, createGridSetRegistry, type GridSet, levelOf } from './grid-set.ts';
 import {
   coverageAt,
   createGridSubset,

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { accountOf, type Caller } from '../access/caller.ts';
 import type { Layer } from '../domain/layer.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
-import type { TaskAuthor } from '../tasks/task-author.ts';
+import type { TaskAuthor } from '../tasks/task-draft.ts';
 import type { Access } from './auth/access.ts';
 import { ownAddress, type TrustsProxy } from './auth/peer.ts';
 import type { KeyMemory, PresentedKey } from './auth/reader-key.ts';

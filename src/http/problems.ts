@@ -1,5 +1,5 @@
 import { type ErrorCode, isTilewardenError } from '../domain/errors.ts';
-import { UnavailableError } from '../lib/unavailable-error.ts';
+import { UnavailableError } from '../lib/error-code.ts';
 import { type Headers, type Response, textResponse } from './response.ts';
 
 /** Problems of HTTP itself, with their status. */

@@ -14,7 +14,7 @@ import { mbtilesFormat } from '../sources/archive/mbtiles.ts';
 import { AddressRefused } from '../sources/upstream/address-guard.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
-import { hostAndPort } from '../sources/upstream/upstream-options-for.ts';
+import { hostAndPort } from '../sources/upstream/upstream-options.ts';
 import {
   type CapabilitiesImport,
   capabilitiesAddress,

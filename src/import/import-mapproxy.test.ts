@@ -197,7 +197,7 @@ describe('the caches of mapproxy.yaml', () => {
       more: 'globals: { tiles: { expires_hours: 3 }, cache: { meta_buffer: 7 } }',
     });
     expect(layer).toMatchObject({
-      formats: ['image/vnd.jpeg-png'],
+      formats: [{ type: 'image/vnd.jpeg-png', quality: 90 }],
       source: { requestFormat: 'image/png' },
       expireCache: 93600,
       expireClients: 10800,

@@ -73,7 +73,7 @@ sources: { s: ${wms('x')} }`);
         source: { of: [{ layer: 'c' }, { layer: 'b' }, { source: { layers: 'x' } }] },
         expireCache: -1,
       },
-      { name: 'b', formats: ['image/jpeg'] },
+      { name: 'b', formats: [{ type: 'image/jpeg', quality: 90 }] },
       { name: 'c', advertised: false, source: { type: 'wms' } },
     ]);
   });

@@ -1,4 +1,4 @@
-import { isWithinScales, scaleAt } from '../domain/scales.ts';
+import { isWithinScales, scaleAt } from '../domain/grid-set.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { Coverage } from './mapproxy-coverage.ts';
 import type { MapProxyGrid, OfferedGrid } from './mapproxy-grids.ts';

@@ -315,11 +315,9 @@ export class MapProxyReader {
   }
 
   #encodingOf(cache: TrackedTable, format: string): string | object {
-    const described = this.#globals
-      .table('image')
-      .table('formats')
-      .table(cache.text('format') ?? 'image/png');
-    return encodingIn(format, [cache.table('image'), described]);
+    const image = this.#globals.table('image');
+    const described = image.table('formats').table(cache.text('format') ?? 'image/png');
+    return encodingIn(format, [cache.table('image'), described], image);
   }
 
   #cacheSource(cache: TrackedTable, format: string, about: SubjectReport): ImportedSource | string {

@@ -20,6 +20,8 @@ const UNITS: Readonly<Record<string, number>> = {
 /** MapProxy's own, where its WMS names none. */
 const USUAL_WMS_CRS = ['EPSG:4326', 'EPSG:4258', 'EPSG:3857'];
 const WEB_MERCATOR = 3857;
+/** MapProxy's own, of JPEG. */
+const USUAL_QUALITY = 90;
 
 /** Some sources are for GetFeatureInfo only. */
 export function drawsMaps(source: Table): boolean {
@@ -102,12 +104,18 @@ export function mediaTypeOf(format: string): string {
   return format.includes('/') ? format : `image/${format}`;
 }
 
-/** The encoding of tiles in a format of ours, from the tables that describe it there, the nearest first. */
-export function encodingIn(format: string, tables: readonly TrackedTable[]): string | object {
+/** The encoding of tiles in a format of ours, from the tables that describe it there, the nearest first, and those of all. */
+export function encodingIn(
+  format: string,
+  tables: readonly TrackedTable[],
+  globals: TrackedTable,
+): string | object {
   const options = encodingOptions(format);
   const read = (option: keyof Encoding, value: (table: TrackedTable) => number | undefined) =>
     options.includes(option) ? tables.map(value).find((one) => one !== undefined && one > 0) : undefined;
-  const quality = read('quality', (table) => table.table('encoding_options').number('jpeg_quality'));
+  const quality =
+    read('quality', (table) => table.table('encoding_options').number('jpeg_quality')) ??
+    (/jpeg/.test(format) ? (globals.number('jpeg_quality') ?? USUAL_QUALITY) : undefined);
   const colors = read('colors', (table) => table.number('colors'));
   if (quality === undefined && colors === undefined) return format;
   return omitUndefined({ type: format, quality, colors });

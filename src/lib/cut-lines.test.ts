@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cutLines } from './cut-lines.ts';
+import { cutLines } from './scan-text.ts';
 
 async function linesOf(chunks: Iterable<string>): Promise<readonly string[]> {
   const lines: string[] = [];

@@ -13,3 +13,6 @@ const NO_ROOM = ['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT'];
 export function isNoRoom(error: unknown): boolean {
   return hasCode(error, ...NO_ROOM);
 }
+
+/** Something that this process needs does not answer now, and may later. The message may be shown to any caller. */
+export class UnavailableError extends Error {}

@@ -45,3 +45,34 @@ function find(mark: RegExp, text: string, from: number): RegExpExecArray | null 
   mark.lastIndex = from;
   return mark.exec(text);
 }
+
+/** The lines of a text. Those longer than `maxLength` are cut, so that one endless line takes no more memory than another. */
+export async function* cutLines(chunks: AsyncIterable<string>, maxLength: number): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of chunks) {
+    const lines = chunk.split('\n');
+    lines[0] = rest + lines[0];
+    rest = (lines.pop() ?? '').slice(0, maxLength);
+    for (const line of lines) yield line.slice(0, maxLength);
+  }
+  if (rest !== '') yield rest;
+}
+
+/** `*` in the pattern stands for any text. */
+export function matchesPattern(pattern: string, text: string): boolean {
+  if (!pattern.includes('*')) return pattern === text;
+  const [first = '', ...parts] = pattern.split('*');
+  const last = parts.pop() ?? '';
+  const fits = text.length >= first.length + last.length && text.startsWith(first) && text.endsWith(last);
+  return fits && holdsInOrder(text.slice(first.length, text.length - last.length), parts);
+}
+
+function holdsInOrder(inner: string, parts: readonly string[]): boolean {
+  let from = 0;
+  for (const part of parts) {
+    const at = inner.indexOf(part, from);
+    if (at < 0) return false;
+    from = at + part.length;
+  }
+  return true;
+}

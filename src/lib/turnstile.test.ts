@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { Turnstile } from './turnstile.ts';
+import { Turnstile } from './semaphore.ts';
 
 it('a turnstile lets one caller pass in each turn of the event loop, in order', async () => {
   const turnstile = new Turnstile();

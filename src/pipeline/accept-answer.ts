@@ -1,9 +1,13 @@
-import { crc32 } from 'node:zlib';
+import { promisify } from 'node:util';
+import { crc32, gunzip } from 'node:zlib';
 import { gutterAround, metatileImage } from '../domain/metatile.ts';
+import { hasCode } from '../lib/error-code.ts';
+import { isGzip } from '../lib/gzip.ts';
+import { plainExcerpt } from '../lib/plain-excerpt.ts';
+import { readFields } from '../lib/protobuf.ts';
 import { refuseImage } from '../raster/check-structure.ts';
 import type { CutJob, CutTile, TileCutter } from '../raster/tile-cutter.ts';
 import type { SourceRequest, SourceResult } from '../sources/tile-source.ts';
-import { acceptVectorTile } from './accept-vector-tile.ts';
 import type { FlightPlan } from './flight.ts';
 import { gutterOf } from './resolve-tile-set.ts';
 
@@ -62,4 +66,53 @@ async function acceptOpaque(answer: Picture): Promise<readonly CutTile[]> {
     answer.kind === 'nothing' ? Buffer.alloc(0) : await acceptVectorTile(answer.bytes, answer.mediaType);
   const colour = bytes.length === 0 ? 0 : null;
   return [{ bytes, colour, checksum: crc32(bytes) }];
+}
+
+const unzip = promisify(gunzip);
+
+const MARKUP_TYPE = /^text\/|html|xml|json|^image\//;
+/** Unpacked; far more than any tile that a map can draw. */
+const MAX_TILE_BYTES = 32 * 1024 * 1024;
+const EXCERPT_BYTES = 2000;
+/** Mapbox Vector Tile 2.1, 4.1: a tile is a list of layers; further fields begin at 16. */
+const LAYERS_FIELD = 3;
+const FIRST_EXTENSION_FIELD = 16;
+const NAME_FIELD = 1;
+
+/**
+ * The gate for vector tiles, packed with gzip or not: complete, and a list of named layers as the format says. The
+ * bytes stay as they came. Throws `source-bad-answer`.
+ */
+export async function acceptVectorTile(bytes: Buffer, mediaType: string | null): Promise<Buffer> {
+  if (bytes.length === 0) throw refuseImage('empty');
+  if (bytes[0] === '<'.charCodeAt(0) || MARKUP_TYPE.test(mediaType ?? '')) {
+    const begun = bytes.toString('utf8', 0, EXCERPT_BYTES);
+    throw refuseImage('wrong-type', new Error(begun), plainExcerpt(begun));
+  }
+  const tile = isGzip(bytes) ? await unpacked(bytes) : bytes;
+  if (!isVectorTile(tile)) throw refuseImage('truncated', new Error('it is not a complete vector tile'));
+  return bytes;
+}
+
+async function unpacked(bytes: Buffer): Promise<Buffer> {
+  try {
+    return await unzip(bytes, { maxOutputLength: MAX_TILE_BYTES });
+  } catch (error) {
+    throw refuseImage(hasCode(error, 'ERR_BUFFER_TOO_LARGE') ? 'oversized' : 'truncated', error);
+  }
+}
+
+function isVectorTile(tile: Buffer): boolean {
+  const layersOnly = (field: number, content: Buffer | null) =>
+    field === LAYERS_FIELD ? content !== null && isLayer(content) : field >= FIRST_EXTENSION_FIELD;
+  return readFields(tile, layersOnly);
+}
+
+function isLayer(layer: Buffer): boolean {
+  let named = false;
+  const sound = readFields(layer, (field, content) => {
+    named ||= field === NAME_FIELD && content !== null;
+    return field > 0;
+  });
+  return sound && named;
 }

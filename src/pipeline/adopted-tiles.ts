@@ -10,7 +10,7 @@ import { getOrCreate } from '../lib/get-or-create.ts';
 import { recogniseImage } from '../raster/check-structure.ts';
 import { decodeSamples } from '../raster/decode-image.ts';
 import type { StoredTile } from '../storage/store.ts';
-import { acceptVectorTile } from './accept-vector-tile.ts';
+import { acceptVectorTile } from './accept-answer.ts';
 import { isFresh } from './freshness.ts';
 import type { RateLimitedWarning } from './rate-limited-warning.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';

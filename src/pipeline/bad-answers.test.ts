@@ -12,8 +12,8 @@ import { isTilewardenError } from '../domain/errors.ts';
 import { type Format, formatOf } from '../domain/format.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
+import { wmsSourceOptions } from '../sources/wms/map-request.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
-import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
 import { openXyzSource, xyzSourceOptions } from '../sources/xyz/xyz-source.ts';
 
 const TILE = { z: 4, x: 5, y: 6 };

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { type PipelineHarness, pipelineHarnesses, until } from '../../test/fixtures/pipeline-harness.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { formatOf } from '../domain/format.ts';
+import { filledImage } from '../raster/decode-image.ts';
 import { encodeImage } from '../raster/encode-image.ts';
-import { filledImage } from '../raster/raster-image.ts';
 import type { SourceRequest } from '../sources/tile-source.ts';
 
 const open = pipelineHarnesses();

@@ -1,6 +1,6 @@
 import { contentTypeOf, type Format, formatOf } from '../domain/format.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
-import { filledImage } from '../raster/raster-image.ts';
+import { filledImage } from '../raster/decode-image.ts';
 
 interface BlankTile {
   readonly bytes: Buffer;

@@ -15,8 +15,8 @@ import {
   type UpstreamLimits,
 } from '../sources/upstream/upstream-client.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
+import { wmsSourceOptions } from '../sources/wms/map-request.ts';
 import { openWmsSource } from '../sources/wms/wms-source.ts';
-import { wmsSourceOptions } from '../sources/wms/wms-source-options.ts';
 
 /** Beside the fifteen kinds in bad-answers.test.ts. */
 const BAD_ANSWERS: readonly MockResponse[] = [

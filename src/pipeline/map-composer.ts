@@ -12,9 +12,8 @@ import { withConcurrency } from '../lib/yielding.ts';
 import { createMapDrawer, type DrawMap, type DrawnMap, type ReadTiles } from '../raster/draw-map.ts';
 import type { Colour } from '../raster/encode-map.ts';
 import type { TilePosition } from '../raster/warp-layer.ts';
-import { planMap, sourcePixelsOf } from './map-plan.ts';
+import { planMap, planWarp, sourcePixelsOf } from './map-plan.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
-import { planWarp } from './warp-plan.ts';
 
 export interface MapRequest {
   /** The first at the bottom. None makes an empty picture. */

@@ -14,8 +14,7 @@ import type { Counters } from '../lib/counters.ts';
 import { orAborted } from '../lib/deferred.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { hideKeys } from '../lib/hide-secrets.ts';
-import { Semaphore } from '../lib/semaphore.ts';
-import { Turnstile } from '../lib/turnstile.ts';
+import { Semaphore, Turnstile } from '../lib/semaphore.ts';
 import { refuseImage } from '../raster/check-structure.ts';
 import type { CutTile, TileCutter } from '../raster/tile-cutter.ts';
 import type { SourceResult, TileSource } from '../sources/tile-source.ts';
@@ -25,8 +24,8 @@ import { acceptResponse, type Picture, sourceRequestOf } from './accept-answer.t
 import type { Flight } from './flight.ts';
 import { isKept } from './freshness.ts';
 import type { MemoryTier } from './memory-tier.ts';
-import type { PipelineSettings } from './pipeline-settings.ts';
 import type { RateLimitedWarning } from './rate-limited-warning.ts';
+import type { PipelineSettings } from './tile-pipeline.ts';
 
 interface MetatileMakerOptions
   extends Pick<

@@ -3,8 +3,8 @@ import { acceptImage } from '../../test/fixtures/accept-image.ts';
 import { type PipelineHarness, pipelineHarnesses, TILE_SIZE } from '../../test/fixtures/pipeline-harness.ts';
 import { formatOf } from '../domain/format.ts';
 import { createMemoryStore } from '../storage/segments/memory-store.ts';
-import { createLayerReader } from './layer-reader.ts';
 import { createMapComposer } from './map-composer.ts';
+import { createLayerReader } from './open-layer-source.ts';
 
 const open = pipelineHarnesses();
 const NOT_CACHED = { code: 'tile-not-cached' };

@@ -31,19 +31,20 @@ import {
 import { type FoundBeside, MemoryTier } from './memory-tier.ts';
 import { MetatileMaker } from './metatile-maker.ts';
 import { PassedReads } from './passed-reads.ts';
-import { DEFAULT_PIPELINE_SETTINGS, type PipelineSettings } from './pipeline-settings.ts';
 import { createRateLimitedWarning, type RateLimitedWarning } from './rate-limited-warning.ts';
 import { createRenewer } from './renewer.ts';
 import { checkTile, mayAskSource, metatileWith, notCached, SINGLE_TILE } from './resolve-tile-set.ts';
 import { createTileStretcher } from './stretch-tile.ts';
-import type {
-  CachedTile,
-  CacheOutcome,
-  CopyGuard,
-  OwnCredentials,
-  PipelineStatus,
-  ResolvedTileSet,
-  TilePipeline,
+import {
+  type CachedTile,
+  type CacheOutcome,
+  type CopyGuard,
+  DEFAULT_PIPELINE_SETTINGS,
+  type OwnCredentials,
+  type PipelineSettings,
+  type PipelineStatus,
+  type ResolvedTileSet,
+  type TilePipeline,
 } from './tile-pipeline.ts';
 import { busy, WaitingReads } from './waiting-reads.ts';
 

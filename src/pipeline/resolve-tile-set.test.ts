@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { openPipelineHarness } from '../../test/fixtures/pipeline-harness.ts';
 import { formatOf } from '../domain/format.ts';
+import { retinaSubset } from '../domain/grid-subset.ts';
 import { createParameterFilter } from '../domain/parameter-filter.ts';
-import { retinaSubset } from '../domain/retina.ts';
 import { checkTile, metatileSizeOf, resolveTileSet } from './resolve-tile-set.ts';
 
 const filter = createParameterFilter({ name: 'STYLES', defaultValue: 'light', values: ['light', 'dark'] });

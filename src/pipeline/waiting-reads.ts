@@ -1,6 +1,6 @@
 import { TilewardenError } from '../domain/errors.ts';
 import type { Counters } from '../lib/counters.ts';
-import { Turnstile } from '../lib/turnstile.ts';
+import { Turnstile } from '../lib/semaphore.ts';
 import type { TileSource } from '../sources/tile-source.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 

@@ -10,7 +10,7 @@ import { definitionOf } from '../domain/projection.ts';
 import { decodeImage } from '../raster/decode-image.ts';
 import { createMapDrawer, type ReadTiles } from '../raster/draw-map.ts';
 import { encodeImage } from '../raster/encode-image.ts';
-import { planWarp, subsetToWarp } from './warp-plan.ts';
+import { planWarp, subsetToWarp } from './map-plan.ts';
 
 const png = formatOf('image/png');
 if (!png) throw new Error('There is no PNG.');

@@ -1,6 +1,5 @@
-import { decodeImage } from './decode-image.ts';
+import { decodeImage, type RasterImage } from './decode-image.ts';
 import { encodeImage } from './encode-image.ts';
-import type { RasterImage } from './raster-image.ts';
 
 export interface ImageDifference {
   /** Of a channel, 0 to 255; colours count as much as they are opaque. */

@@ -1,8 +1,18 @@
 import type sharp from 'sharp';
 import type { Metadata, Sharp } from 'sharp';
+import type { RasterImage, Samples } from '../../packages/pixels/image.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { checkStructure, recogniseImage, refuseImage } from './check-structure.ts';
-import type { RasterImage, Samples } from './raster-image.ts';
+
+export {
+  type CutGrid,
+  copyPart,
+  filledImage,
+  type ImagePart,
+  type RasterImage,
+  type Samples,
+  samplesOf,
+} from '../../packages/pixels/image.ts';
 
 export interface DecodeLimits {
   readonly maxPixels: number;

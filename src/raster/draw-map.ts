@@ -4,9 +4,8 @@ import type { Format } from '../domain/format.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { refuseImage } from './check-structure.ts';
-import { imageLibrary } from './decode-image.ts';
+import { imageLibrary, type RasterImage } from './decode-image.ts';
 import { type Colour, encodeMap } from './encode-map.ts';
-import type { RasterImage } from './raster-image.ts';
 import { type ResampleAxis, reachOf, resampleImage } from './resample-image.ts';
 import {
   type DecodeTiles,

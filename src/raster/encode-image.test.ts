@@ -5,9 +5,8 @@ import { inLength } from '../../test/fixtures/length.ts';
 import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
 import { formatOf } from '../domain/format.ts';
 import { recogniseImage } from './check-structure.ts';
-import { decodeImage } from './decode-image.ts';
+import { decodeImage, type RasterImage } from './decode-image.ts';
 import { encodeImage } from './encode-image.ts';
-import type { RasterImage } from './raster-image.ts';
 
 async function encode(image: RasterImage, mediaType: string): Promise<Buffer> {
   const format = formatOf(mediaType);

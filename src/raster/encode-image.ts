@@ -2,8 +2,14 @@ import type { Sharp } from 'sharp';
 import { Pixels } from '../../packages/pixels/pixels.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { type Encoding, encodingOf } from '../domain/format.ts';
-import { imageLibrary } from './decode-image.ts';
-import { copyPart, type ImagePart, type RasterImage, type Samples, samplesOf } from './raster-image.ts';
+import {
+  copyPart,
+  type ImagePart,
+  imageLibrary,
+  type RasterImage,
+  type Samples,
+  samplesOf,
+} from './decode-image.ts';
 import { reduceColours } from './reduce-colours.ts';
 import { isOpaque } from './single-colour.ts';
 

@@ -3,9 +3,8 @@ import type { Sharp } from 'sharp';
 import { TilewardenError } from '../domain/errors.ts';
 import { encodingOf, type Format } from '../domain/format.ts';
 import { escapeXml } from '../lib/xml/write-xml.ts';
-import { imageLibrary } from './decode-image.ts';
+import { imageLibrary, type RasterImage } from './decode-image.ts';
 import { encodeImage, type ImageWriter, JPEG_QUALITY, WRITERS } from './encode-image.ts';
-import type { RasterImage } from './raster-image.ts';
 
 /** Red, green, blue. */
 export type Colour = readonly [number, number, number];

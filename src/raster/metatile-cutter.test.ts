@@ -4,10 +4,9 @@ import { evenGutter } from '../../test/fixtures/even-gutter.ts';
 import { mapLike, paintImage, photoLike } from '../../test/fixtures/sample-images.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { recogniseImage } from './check-structure.ts';
-import { decodeImage } from './decode-image.ts';
+import { copyPart, decodeImage, type RasterImage, samplesOf } from './decode-image.ts';
 import { MetatileCutter } from './metatile-cutter.ts';
 import { openCutterThread } from './open-cutter-thread.ts';
-import { copyPart, type RasterImage, samplesOf } from './raster-image.ts';
 import type { CutJob, CutTile } from './tile-cutter.ts';
 
 const GRID = { columns: 3, rows: 2, tileWidth: 64, tileHeight: 48, gutter: evenGutter(5) };

@@ -8,17 +8,19 @@ import { hideCredentials } from '../lib/hide-secrets.ts';
 import { plainExcerpt } from '../lib/plain-excerpt.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 import { type ImageMediaType, recogniseImage, refuseImage } from './check-structure.ts';
-import { type DecodeLimits, decodeImage, decodeSamples } from './decode-image.ts';
-import { encodeImage, encodePng, isPng, JPEG_QUALITY, MAX_HELD_BYTES, writePart } from './encode-image.ts';
 import {
   type CutGrid,
   copyPart,
+  type DecodeLimits,
+  decodeImage,
+  decodeSamples,
   filledImage,
   type ImagePart,
   type RasterImage,
   type Samples,
   samplesOf,
-} from './raster-image.ts';
+} from './decode-image.ts';
+import { encodeImage, encodePng, isPng, JPEG_QUALITY, MAX_HELD_BYTES, writePart } from './encode-image.ts';
 import { isOpaque, singleColour, transparentColour, visible } from './single-colour.ts';
 import type { CutJob, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
 

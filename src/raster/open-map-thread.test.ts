@@ -3,10 +3,10 @@ import { format } from '../../test/fixtures/http-app.ts';
 import { whenFileOver } from '../../test/fixtures/when-over.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { filledImage } from './decode-image.ts';
 import { createMapDrawer, type MapDrawing, type ReadTiles } from './draw-map.ts';
 import { encodeImage } from './encode-image.ts';
 import { openMapThread } from './open-map-thread.ts';
-import { filledImage } from './raster-image.ts';
 
 const axis = { first: 0, origin: 3.5, scale: 1.3, length: 300 };
 const layer = {

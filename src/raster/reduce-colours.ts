@@ -1,5 +1,5 @@
 import { getOrCreate } from '../lib/get-or-create.ts';
-import type { RasterImage } from './raster-image.ts';
+import type { RasterImage } from './decode-image.ts';
 
 type Colour = readonly [red: number, green: number, blue: number, alpha: number];
 

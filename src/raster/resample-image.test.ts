@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { RasterImage } from './decode-image.ts';
 import { layOver } from './draw-map.ts';
-import type { RasterImage } from './raster-image.ts';
 import { reachOf, resampleImage } from './resample-image.ts';
 
 type Pixel = readonly [number, number, number, number];

@@ -1,5 +1,4 @@
-import { imageLibrary } from './decode-image.ts';
-import { copyPart, type ImagePart, type RasterImage, samplesOf } from './raster-image.ts';
+import { copyPart, type ImagePart, imageLibrary, type RasterImage, samplesOf } from './decode-image.ts';
 
 /** The source pixels of an output, along one axis. */
 export interface ResampleAxis {

@@ -1,4 +1,4 @@
-import type { ImagePart, Samples } from './raster-image.ts';
+import type { ImagePart, Samples } from './decode-image.ts';
 
 const OPAQUE = 0xff;
 

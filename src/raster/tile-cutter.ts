@@ -1,5 +1,5 @@
 import type { Encoding } from '../domain/format.ts';
-import type { CutGrid } from './raster-image.ts';
+import type { CutGrid } from './decode-image.ts';
 
 export type Picture =
   | { readonly kind: 'encoded'; readonly bytes: Buffer; readonly mediaType: string | null }

@@ -6,7 +6,7 @@ import { type Crs, createPlaceMapping, PixelMesh } from '../domain/pixel-mesh.ts
 import { PixelSampler } from '../domain/pixel-sampler.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import { tilesToWarp, warpPixels } from '../domain/warp-pixels.ts';
-import { copyPart, type RasterImage, samplesOf } from './raster-image.ts';
+import { copyPart, type RasterImage, samplesOf } from './decode-image.ts';
 
 /** A layer of a map whose tiles are in another CRS. */
 export interface WarpedLayer {

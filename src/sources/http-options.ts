@@ -42,3 +42,40 @@ export const httpOptions = {
 };
 
 export type HttpOptions = z.output<z.ZodObject<typeof httpOptions>>;
+
+/** The address with these query values; names are case-insensitive, the last one counts. */
+export function withQuery(base: string, values: Iterable<readonly [name: string, value: string]>): URL {
+  const url = new URL(base);
+  const query = new Map<string, [string, string]>();
+  for (const [name, value] of [...url.searchParams, ...values]) {
+    query.delete(name.toUpperCase());
+    query.set(name.toUpperCase(), [name, value]);
+  }
+  url.search = new URLSearchParams([...query.values()]).toString();
+  return url;
+}
+
+/** Headers with credentials, and the timeout, of every request. */
+export function requestManners(options: HttpOptions) {
+  const { timeoutSeconds } = options;
+  return { headers: headersOf(options), timeoutMs: timeoutSeconds && timeoutSeconds * 1000 };
+}
+
+function headersOf({ username, password, headers }: HttpOptions): Readonly<Record<string, string>> {
+  if (username === undefined && password === undefined) return headers;
+  const credentials = Buffer.from(`${username ?? ''}:${password ?? ''}`, 'utf8').toString('base64');
+  return { ...headers, authorization: `Basic ${credentials}` };
+}
+
+/** All digits that it takes to read the same number back, without an exponent: 1e-7 as 0.0000001. */
+export function plainNumber(value: number): string {
+  const text = String(value === 0 ? 0 : value);
+  const [mantissa = '', exponent] = text.split('e');
+  if (exponent === undefined) return text;
+  const sign = mantissa.startsWith('-') ? '-' : '';
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const point = whole.length + Number(exponent);
+  const digits = whole + fraction;
+  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`;
+  return `${sign}${digits.slice(0, point).padEnd(point, '0')}${point < digits.length ? `.${digits.slice(point)}` : ''}`;
+}

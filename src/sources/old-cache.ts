@@ -23,3 +23,28 @@ export interface OldCache {
   read(request: OldTileRequest): Promise<OldTile | null>;
   close(): Promise<void>;
 }
+
+/** How a cache with one grid set and no parameters counts its tiles. */
+export interface Counting {
+  /** Any of its names. */
+  readonly gridSet: string;
+  /** Where its rows begin: at the bottom of the grid (`sw`) or at its top. */
+  readonly origin: 'sw' | 'nw';
+  /** Its level plus this is the zoom of the grid set. */
+  readonly zoomOffset?: number;
+}
+
+/** The tile as the other program counts it; null: it cannot have it. */
+export function tileThere(
+  { gridSet, tile, parameters }: OldTileRequest,
+  counting: Counting,
+): TileIndex | null {
+  const rows = gridSet.levels[tile.z]?.rows;
+  const z = tile.z - (counting.zoomOffset ?? 0);
+  if (!isCalled(gridSet, counting.gridSet) || parameters || rows === undefined || z < 0) return null;
+  return { z, x: tile.x, y: counting.origin === 'nw' ? tile.y : rows - 1 - tile.y };
+}
+
+export function isCalled({ name, aliases }: GridSet, wanted: string): boolean {
+  return name === wanted || aliases.includes(wanted);
+}

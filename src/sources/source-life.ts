@@ -1,5 +1,5 @@
+import { setMaxListeners } from 'node:events';
 import { TilewardenError } from '../domain/errors.ts';
-import { linkAbort } from './upstream/linked-abort.ts';
 
 /** The time between the opening and the closing of what answers requests. */
 export function createSourceLife(ended = 'The map source is closed.') {
@@ -17,6 +17,28 @@ export function createSourceLife(ended = 'The map source is closed.') {
     },
     end(): void {
       closing.abort(new TilewardenError('source-unavailable', ended, { reason: 'stopping' }));
+    },
+  };
+}
+
+/**
+ * Aborts as soon as one of the signals does, with its reason. Unlike AbortSignal.any it leaves nothing behind
+ * on a signal that lives as long as the server.
+ */
+export function linkAbort(...signals: readonly AbortSignal[]) {
+  const controller = new AbortController();
+  const links = signals.map((signal) => ({ signal, stop: () => controller.abort(signal.reason) }));
+  // As many requests listen to one signal as are under way; Node.js warns at eleven.
+  setMaxListeners(0, ...signals);
+  for (const { signal, stop } of links) {
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+  }
+  return {
+    signal: controller.signal,
+    abort: (reason: unknown): void => controller.abort(reason),
+    release(): void {
+      for (const { signal, stop } of links) signal.removeEventListener('abort', stop);
     },
   };
 }

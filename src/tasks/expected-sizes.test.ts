@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Store, StoreChange } from '../storage/store.ts';
-import { expectedSizes } from './expected-sizes.ts';
+import { expectedSizes } from './estimate-task.ts';
 import type { ZoomEstimate } from './task-service.ts';
 
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -5,20 +6,20 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { vectorLayersOf } from '../catalog/vector-layers.ts';
 import type { Database } from '../db/database.ts';
 import { type AreaCover, coveredRects } from '../domain/area-cover.ts';
+import { coordsOf } from '../domain/bounds.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { tileRangeOf } from '../domain/grid-subset.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { ExportOptions } from '../export/export-tiles.ts';
 import { createFolderFiles } from '../export/staging.ts';
-import { isNoRoom } from '../lib/error-code.ts';
+import { isNoRoom, UnavailableError } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { tilesSince } from '../storage/read-tiles.ts';
 import type { Store, StoreFiles } from '../storage/store.ts';
 import { exportFiles } from './store/export-tasks.ts';
-import type { ExportFigures } from './store/lease.ts';
+import type { ExportFigures, Lease } from './store/lease.ts';
 import type { ArchiveOrder, TaskRequest } from './task.ts';
-import { type ExportWork, isStoreAway } from './task-export.ts';
 
 interface ExporterOptions {
   /** The data folder: files are below it. */
@@ -188,4 +189,26 @@ function withNode(cause: TilewardenError, node: string | null): TilewardenError 
   return node === null
     ? cause
     : new TilewardenError('store-full', `Node ${node}: ${cause.message}`, { cause });
+}
+
+export interface ExportWork {
+  readonly lease: Lease;
+  readonly tiles: ResolvedTileSet;
+  readonly cover: AreaCover | null;
+  readonly signal: AbortSignal;
+  readonly onProgress: (figures: ExportFigures) => void;
+}
+
+/** A store that fails, or the database that lists its tiles. */
+export function isStoreAway(error: unknown): error is Error {
+  return error instanceof UnavailableError || isTilewardenError(error, 'store-failed');
+}
+
+/** Scripts keep the ids: the same order has had the same one since exports exist. */
+export function exportIdOf(request: TaskRequest, order: ArchiveOrder): string {
+  const { layer, gridSet, format, zoomStart, zoomStop, bounds } = request;
+  const { type, parameters, ...area } = order;
+  const names = { layer, type, gridSet, format, parameters };
+  const ordered = { ...names, zoomStart, zoomStop, bounds: coordsOf(bounds), ...area };
+  return createHash('sha256').update(JSON.stringify(ordered)).digest('hex').slice(0, 16);
 }

@@ -11,8 +11,7 @@ import { setsOf } from '../removal/tile-selection.ts';
 import { layersIn } from '../storage/read-tiles.ts';
 import type { TilePlace } from '../storage/store.ts';
 import { EVERY_FORMAT, type Task } from './task.ts';
-import type { TaskAuthor } from './task-author.ts';
-import type { TaskDraft } from './task-draft.ts';
+import type { TaskAuthor, TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
 
 interface MassTruncationOptions {

@@ -9,8 +9,7 @@ import {
   type TaskFixtureOptions,
 } from '../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { keyForRequest } from './task-author.ts';
-import type { TaskDraft } from './task-draft.ts';
+import { keyForRequest, type TaskDraft } from './task-draft.ts';
 import type { TaskEvent } from './task-service.ts';
 
 let fixture: TaskFixture | null = null;

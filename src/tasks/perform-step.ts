@@ -13,10 +13,9 @@ import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../p
 import { rectsOf, selects } from '../removal/tile-selection.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type Store, type StoreChange, sumOfChanges } from '../storage/store.ts';
-import type { Exporter } from './exporter.ts';
+import { type Exporter, type ExportWork, isStoreAway } from './exporter.ts';
 import { type Counts, NO_COUNTS } from './store/lease.ts';
 import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
-import { type ExportWork, isStoreAway } from './task-export.ts';
 
 export interface StepContext extends ExportWork {
   readonly pipeline: TilePipeline;

@@ -16,8 +16,7 @@ import { amountInSet } from '../storage/read-tiles.ts';
 import { sumOfChanges } from '../storage/store.ts';
 import { lookAt, type RenewalOptions } from './renew-tiles.ts';
 import type { Task } from './task.ts';
-import type { TaskAuthor } from './task-author.ts';
-import type { TaskDraft } from './task-draft.ts';
+import type { TaskAuthor, TaskDraft } from './task-draft.ts';
 import type { TaskService } from './task-service.ts';
 
 interface SelectionWorkOptions extends RenewalOptions {

@@ -1,4 +1,5 @@
-import type { BoundLayer } from '../catalog/catalog.ts';
+import type { BoundLayer, Catalog } from '../catalog/catalog.ts';
+import type { Database } from '../db/database.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { HostClosed, HostClosing } from '../domain/upstream-status.ts';
 import { type Clock, ifLate } from '../lib/clock.ts';
@@ -8,6 +9,8 @@ import { resolveTileSet } from '../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../pipeline/tile-pipeline.ts';
 import { LeaseRun, type LeaseRunOptions } from './lease-run.ts';
 import type { Lease } from './store/lease.ts';
+import { TASKS_STOPPED, TASKS_WAITING } from './store/task-rows.ts';
+import { createTaskStore } from './store/task-store.ts';
 import { EVERY_FORMAT, type TaskRequest } from './task.ts';
 
 /** Milliseconds. However long a host is paused, its state is read again now and then: it may change. */
@@ -35,7 +38,7 @@ function createRestingTasks(clock: Clock) {
   };
 }
 
-export interface TaskRunnerOptions
+interface TaskRunnerOptions
   extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed' | 'tilesOf' | 'warn'> {
   /** Names this worker in the leases it holds. */
   readonly owner: string;
@@ -56,7 +59,7 @@ const STOP_TIMEOUT_MS = 2000;
 const WARN_INTERVAL = 60_000;
 
 /** Leases pieces and performs them, as many concurrently as it has threads. */
-export class TaskRunner {
+class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #runs = new Map<LeaseRun, Promise<void>>();
   readonly #resting: ReturnType<typeof createRestingTasks>;
@@ -187,4 +190,30 @@ function tileSetOf(request: TaskRequest, layer: TaskRunnerOptions['layer']): Res
   });
   if (tiles.set.parametersId === request.parametersId) return tiles;
   throw new TilewardenError('parameter-refused', `The parameters of layer ${request.layer} have changed.`);
+}
+
+interface OpenRunnerOptions extends Omit<TaskRunnerOptions, 'layer' | 'failTask'> {
+  readonly database: Database;
+  readonly catalog: Pick<Catalog, 'layer'>;
+}
+
+/** Performs pieces of tasks in this process, whichever process has recorded them, until it is closed. */
+export function openTaskRunner({ database, catalog, ...options }: OpenRunnerOptions) {
+  const tasks = createTaskStore(database);
+  const runner = new TaskRunner({
+    ...options,
+    layer: (name) => catalog.layer(name),
+    failTask: (id, reason) => tasks.fail(id, reason, options.clock.now()),
+  });
+  const stopListening = [
+    database.listen(TASKS_WAITING, () => runner.wake()),
+    database.listen(TASKS_STOPPED, () => runner.check()),
+  ];
+  return {
+    /** Hands every piece back and resolves when nothing runs. */
+    async close(): Promise<void> {
+      for (const stop of stopListening) stop();
+      await runner.close();
+    },
+  };
 }

@@ -1,8 +1,7 @@
 import type { StoreRoom } from '../storage/store.ts';
 import type { Task, TaskOutcome, TaskState, TaskType } from './task.ts';
-import type { TaskAuthor } from './task-author.ts';
-import type { TaskDraft } from './task-draft.ts';
-import type { ZoomProgress } from './zoom-progress.ts';
+import type { TaskAuthor, TaskDraft } from './task-draft.ts';
+import type { ZoomProgress } from './task-plan.ts';
 
 /** Which tasks; each field narrows, and an empty list fits none. */
 export interface TaskFilter {

@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import { countCovered, createAreaCover, zoomGeometryOf } from '../domain/area-cover.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { cutSeedPlan } from './cut-plan.ts';
-import { pieceAt, pieceCount, stepCount, stepsOf } from './task-plan.ts';
-import { zoomProgress } from './zoom-progress.ts';
+import { pieceAt, pieceCount, stepCount, stepsOf, zoomProgress } from './task-plan.ts';
 
 const mercator = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
 if (!mercator) throw new Error('no web mercator');

@@ -7,7 +7,7 @@ import { type Lease, NO_COUNTS, type Report } from '../../src/tasks/store/lease.
 import { createLeaseStore, type LeaseStore } from '../../src/tasks/store/lease-store.ts';
 import { createTaskStore, type NewTask, type TaskStore } from '../../src/tasks/store/task-store.ts';
 import type { Task, TaskRequest } from '../../src/tasks/task.ts';
-import { scheduleAuthor, type TaskKey } from '../../src/tasks/task-author.ts';
+import { scheduleAuthor, type TaskKey } from '../../src/tasks/task-draft.ts';
 import { stepsOf } from '../../src/tasks/task-plan.ts';
 import { author } from '../fixtures/author.ts';
 

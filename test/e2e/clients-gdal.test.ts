@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { decodeImage } from '../../src/raster/decode-image.ts';
-import type { RasterImage } from '../../src/raster/raster-image.ts';
+import { decodeImage, type RasterImage } from '../../src/raster/decode-image.ts';
 import { needs } from '../fixtures/needs.ts';
 import { createReaderKey } from '../fixtures/reader-key.ts';
 import { openServerBeforeMapServer, type ServerBeforeMapServer } from './server-before-mapserver.ts';

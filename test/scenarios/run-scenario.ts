@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { problemOf } from '../../src/http/problems.ts';
 import { createMemoryLedger } from '../../src/lib/budget.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/pipeline-settings.ts';
+import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/tile-pipeline.ts';
 import { openUpstreamLimiter } from '../../src/sources/upstream/open-upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
 import { type OpenTaskService, openTaskService } from '../../src/tasks/open-task-service.ts';

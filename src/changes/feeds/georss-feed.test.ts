@@ -6,7 +6,7 @@ import { openTestDatabase } from '../../../test/fixtures/test-database.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { Change } from '../change.ts';
+import type { Change } from '../change-options.ts';
 import { createFeedIntake } from '../feed-intake.ts';
 import { createFeedStore } from '../feed-store.ts';
 import { createGeoRssFeed, type FetchedDocument } from './georss-feed.ts';

@@ -5,8 +5,7 @@
 import type { SessionClient } from '../../db/postgres/session-client.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { collectYielding } from '../../lib/yielding.ts';
-import type { Change } from '../change.ts';
-import type { FeedSettingsOf } from '../change-options.ts';
+import type { Change, FeedSettingsOf } from '../change-options.ts';
 import { DEGREES, faultOfBounds, placeOfBounds } from '../check-place.ts';
 import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 import { parseTableName, quoteName } from './table-name.ts';

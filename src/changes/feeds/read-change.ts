@@ -6,8 +6,7 @@ import type { ChangedPlace } from '../../domain/place-in-grid-set.ts';
 import type { Point } from '../../domain/projection.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
 import { isRecord } from '../../lib/value-path.ts';
-import type { Change } from '../change.ts';
-import { srsName, srsOf } from '../change-options.ts';
+import { type Change, srsName, srsOf } from '../change-options.ts';
 import { DEGREES, faultOfBounds, faultOfPoints, placeOfBounds, polygonOfLine } from '../check-place.ts';
 
 const layers = z.array(z.string().min(1)).min(1).describe("Some of the feed's layers; all when absent");

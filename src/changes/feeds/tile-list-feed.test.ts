@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { Change } from '../change.ts';
+import type { Change } from '../change-options.ts';
 import type { PolledFeedTools } from './polled-feed.ts';
 import { createTileListFeed } from './tile-list-feed.ts';
 

@@ -1,4 +1,4 @@
-import type { FeedState } from '../change.ts';
+import type { FeedState } from '../change-options.ts';
 
 export const FOLLOWED_TYPES = ['wms', 'wmts', 'geoserver'] as const;
 

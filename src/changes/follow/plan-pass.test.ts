@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeDocument } from './merge-document.ts';
-import { type FollowRecord, isDrawnOtherwise, type PassRules, planPass } from './plan-pass.ts';
+import { type FollowRecord, isDrawnOtherwise, mergeDocument, type PassRules, planPass } from './plan-pass.ts';
 
 const RULES: PassRules = {
   prefix: 'p-',

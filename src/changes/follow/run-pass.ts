@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CatalogEditor, FollowedChange } from '../../catalog/catalog-editor.ts';
 import type { Database, Statements } from '../../db/database.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { matchesPattern } from '../../lib/matches-pattern.ts';
+import { matchesPattern } from '../../lib/scan-text.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import {
   CHANGING_ACTIONS,
@@ -18,8 +18,14 @@ import {
   type ServiceState,
 } from './follow.ts';
 import type { FollowStore, PassMark } from './follow-store.ts';
-import { changedFields, mergeDocument } from './merge-document.ts';
-import { type FollowRecord, isDrawnOtherwise, type PassStep, planPass } from './plan-pass.ts';
+import {
+  changedFields,
+  type FollowRecord,
+  isDrawnOtherwise,
+  mergeDocument,
+  type PassStep,
+  planPass,
+} from './plan-pass.ts';
 
 /** An entry of the audit log from which the layer can be restored. */
 export interface FollowAudit {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { openAccountApp } from '../../../test/fixtures/account-app.ts';
 import { catalogOf, createTestApp, layerNamed, noAccounts } from '../../../test/fixtures/http-app.ts';
 import type { Caller } from '../../access/caller.ts';
-import type { FeedStatus } from '../../changes/change.ts';
+import type { FeedStatus } from '../../changes/change-options.ts';
 
 const FAULT = 'getaddrinfo ENOTFOUND gis-db.internal';
 const feed = (name: string, layers: readonly string[]): FeedStatus => ({

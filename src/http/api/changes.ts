@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
-import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change.ts';
+import { CHANGE_ACTIONS, type FeedStatus } from '../../changes/change-options.ts';
 import { DELIVERY_KINDS, DELIVERY_STATES } from '../../changes/deliveries/delivery-store.ts';
 import { readChange } from '../../changes/feeds/read-change.ts';
-import { isSigned } from '../../changes/feeds/webhook-signature.ts';
+import { isSigned } from '../../changes/feeds/webhook-feed.ts';
 import {
   CHANGING_ACTIONS,
   FOLLOWED_TYPES,

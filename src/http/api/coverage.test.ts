@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestApp, layerNamed, subset, type TestApp } from '../../../test/fixtures/http-app.ts';
 import { openQuotaFixture, type QuotaFixture } from '../../../test/fixtures/quota-fixture.ts';
 import type { BoundLayer } from '../../catalog/catalog.ts';
-import { createGridSetRegistry } from '../../domain/grid-set-registry.ts';
+import { createGridSetRegistry } from '../../domain/grid-set.ts';
 import { createTileEvents } from '../../domain/tile-events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';

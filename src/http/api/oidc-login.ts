@@ -2,7 +2,7 @@ import { accountOf, type ExternalIdentity } from '../../access/caller.ts';
 import { identityOf } from '../../access/claims.ts';
 import { LoginThrottle } from '../../access/login-throttle.ts';
 import { createLoginSeal, LOGIN_LASTS_MS } from '../../access/pending-login.ts';
-import { UnavailableError } from '../../lib/unavailable-error.ts';
+import { UnavailableError } from '../../lib/error-code.ts';
 import { cookieIn, sessionCookie } from '../auth/access.ts';
 import type { Context } from '../context.ts';
 import { createPageWriter, html } from '../page.ts';

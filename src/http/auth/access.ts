@@ -1,6 +1,6 @@
 import type { Authenticator, Presented } from '../../access/authenticator.ts';
 import type { Caller } from '../../access/caller.ts';
-import type { ProxyHeaders } from '../../access/proxy-login.ts';
+import type { ProxyHeaders } from '../../access/claims.ts';
 import { SESSION_LIFE_MS } from '../../access/session-store.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { isLoopbackAddress, isLoopbackHost } from './peer.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { type Caller, type Role, roleSuffices } from '../../access/caller.ts';
-import type { ProxyHeaders } from '../../access/proxy-login.ts';
+import type { ProxyHeaders } from '../../access/claims.ts';
 import type { HttpLimits } from '../limits.ts';
 import { HttpProblem } from '../problems.ts';
 import type { RequestHead } from '../request-head.ts';

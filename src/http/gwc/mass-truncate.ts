@@ -12,7 +12,7 @@ import {
 import { keysOf } from '../../lib/value-path.ts';
 import { element, writeXml } from '../../lib/xml/write-xml.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
-import type { TaskAuthor } from '../../tasks/task-author.ts';
+import type { TaskAuthor } from '../../tasks/task-draft.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import { mayView, requireLayerScope } from '../auth/layer-visibility.ts';
 import { BODY_TYPES, FORM, requireMediaType } from '../auth/request-checks.ts';

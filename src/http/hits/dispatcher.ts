@@ -1,8 +1,8 @@
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { KeyAuth } from '../../access/open-reader-keys.ts';
+import { UnavailableError } from '../../lib/error-code.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { Turnstile } from '../../lib/turnstile.ts';
-import { UnavailableError } from '../../lib/unavailable-error.ts';
+import { Turnstile } from '../../lib/semaphore.ts';
 import type { AccessLog } from '../access-log.ts';
 import { type Access, CallerPlaces } from '../auth/access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from '../auth/audit-trail.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTestApp, hit, testDeps, tileResponse } from '../../../test/fixtures/http-app.ts';
-import type { FeedStatus } from '../../changes/change.ts';
+import type { FeedStatus } from '../../changes/change-options.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { UpstreamStatus } from '../../domain/upstream-status.ts';
 import { Counters } from '../../lib/counters.ts';

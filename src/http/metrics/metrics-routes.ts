@@ -1,5 +1,5 @@
 import type { ReaderKeys } from '../../access/open-reader-keys.ts';
-import type { FeedStatus } from '../../changes/change.ts';
+import type { FeedStatus } from '../../changes/change-options.ts';
 import type { Deliveries } from '../../changes/deliveries/open-deliveries.ts';
 import type { ChangesService } from '../../changes/open-changes.ts';
 import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';

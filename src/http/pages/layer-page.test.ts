@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../test/fixtures/accounts.ts';
 import { decodeXml } from '../../../test/fixtures/decode-markup.ts';
 import { catalogOf, createTestApp, format, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
-import { retinaSubset } from '../../domain/retina.ts';
+import { retinaSubset } from '../../domain/grid-subset.ts';
 import { createAccountAccess } from '../auth/access.ts';
 
 async function openPage(layer = layerNamed('world'), prefix = '') {

@@ -41,7 +41,11 @@ describe("addresses of other programs' clients", () => {
     ['/wmts/osm/GLOBAL_MERCATOR/03/5/2.png', '/tiles/osm/EPSG%3A900913/3/5/2.png'],
     ['/wmts/one/webmercator/3/5/2.png', '/tiles/one/EPSG%3A900913/3/5/2.png'],
     ['/wmts/osm/webmercator/3/5/2.png', null],
+    ['/tms/', '/service/tms'],
     ['/tms/1.0.0/', '/service/tms/1.0.0'],
+    ['/tms/1.0.0/geo', '/service/tms/1.0.0/geo@GLOBAL_GEODETIC@png'],
+    ['/tms/1.0.0/osm/EPSG900913', '/service/tms/1.0.0/osm@EPSG%3A900913@png'],
+    ['/tms/1.0.0/osm/EPSG25832', null],
     // MapProxy's zoom 0 has two rows and columns.
     ['/tms/1.0.0/osm/EPSG900913/0/1/0.png', '/tiles/osm/EPSG%3A900913/1/1/1.png'],
     ['/tms/1.0.0/one/2/5/2.png', '/tiles/one/EPSG%3A900913/3/5/5.png'],
@@ -103,6 +107,8 @@ describe("addresses of other programs' clients", () => {
     expect(new Set(asked)).toEqual(new Set(['osm EPSG:900913 2/3/2']));
     const capabilities = await request('GET', '/service?SERVICE=WMS&REQUEST=GetCapabilities&VERSION=1.1.1');
     expect(capabilities.text).toContain('<Name>osm</Name>');
+    const tileMap = await request('GET', '/tms/1.0.0/osm/EPSG900913');
+    expect(tileMap.text).toContain('/service/tms/1.0.0/osm@EPSG%3A900913@png/12');
     expect((await request('POST', '/tms/1.0.0/osm/EPSG900913/1/3/1.png')).status).toBe(405);
     const plain = createTestApp({ deps });
     expect((await plain.request('GET', '/tms/1.0.0/osm/EPSG900913/1/3/1.png')).status).toBe(404);

@@ -1,8 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { CompatibleProgram } from '../../domain/compatible-programs.ts';
 import { formatOf } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
+import type { CompatibleProgram } from '../../domain/service-description.ts';
 import { isWebMercator, sameSrs } from '../../domain/srs.ts';
 import type { Rewrite } from '../hits/router.ts';
 
@@ -27,7 +27,10 @@ const ROWS: Readonly<Record<CompatibleProgram, readonly Row[]>> = {
     ['/ows', byService],
     ...WMTS,
     ['/wmts/{layer}/{grid}/{z}/{x}/{y}.{ext}', tile('nw')],
+    ['/tms', '/service/tms'],
     ['/tms/1.0.0', '/service/tms/1.0.0'],
+    ['/tms/1.0.0/{layer}', tileMap],
+    ['/tms/1.0.0/{layer}/{grid}', tileMap],
     ['/tms/1.0.0/{layer}/{grid}/{z}/{x}/{y}.{ext}', tile('sw', profileZoom)],
     ['/tms/1.0.0/{layer}/{z}/{x}/{y}.{ext}', tile('sw', profileZoom)],
     ['/tiles/1.0.0/{layer}/{grid}/{z}/{x}/{y}.{ext}', tileByOrigin],
@@ -187,6 +190,15 @@ function tile(origin: 'sw' | 'nw', zoomOf = (zoom: number, _: GridSet) => zoom) 
       ? null
       : withQuery(`/tiles/${words.layer}/${name}/${z}/${Number(words.x)}/${row}.${words.ext}`, query);
   };
+}
+
+/** Our description of a layer in a grid set, with our addresses of its tiles. */
+function tileMap({ layer: name, grid }: Words, query: string, layers: Layers): string | null {
+  const layer = layers.layer(decoded(name))?.layer;
+  const subset = subsetNamed(layer?.gridSubsets ?? [], grid);
+  if (!layer || !subset) return null;
+  const map = `${name}@${encodeURIComponent(subset.gridSet.name)}@${layer.formats[0].extensions[0]}`;
+  return withQuery(`/service/tms/1.0.0/${map}`, query);
 }
 
 /** By its name, an SRS such as `EPSG900913`, or whatever name where there is only one; the first where none is named. */

@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { MapPicture } from '../../domain/bounds.ts';
 import { shortened } from '../../domain/errors.ts';
-import { boundsOfTile } from '../../domain/grid-set.ts';
+import { boundsOfTile, isWithinScales } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import { joinFeatureInfo } from '../../domain/join-feature-info.ts';
 import type { Layer } from '../../domain/layer.ts';
-import { isWithinScales } from '../../domain/scales.ts';
 import { askFeatureInfo, type FeatureInfo, infoPlace } from '../../pipeline/feature-info.ts';
 import { cacheControlOf, isOpenTo, requireVisible } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../test/fixtures/accounts.ts';
 import { catalogOf, createTestApp, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
 import { slopingTiles } from '../../../test/fixtures/sloping-tiles.ts';
-import type { LayerGroup } from '../../domain/layer-group.ts';
+import type { LayerGroup } from '../../domain/layer.ts';
 import { createAccountAccess } from '../auth/access.ts';
 
 const catalog = catalogOf([

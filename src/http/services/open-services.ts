@@ -1,6 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ServiceSettings } from '../../catalog/catalog-entries.ts';
-import type { LayerGroups } from '../../domain/layer-group.ts';
+import type { LayerGroups } from '../../domain/layer.ts';
 import type { NamedArea } from '../../domain/named-area.ts';
 import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
 import type { KeyHeader } from '../../domain/surrogate-keys.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
 import { slopingTiles } from '../../../test/fixtures/sloping-tiles.ts';
-import { createGridSubset } from '../../domain/grid-subset.ts';
-import { retinaSubset } from '../../domain/retina.ts';
-import type { Scales } from '../../domain/scales.ts';
+import type { Scales } from '../../domain/grid-set.ts';
+import { createGridSubset, retinaSubset } from '../../domain/grid-subset.ts';
 import { decodeImage } from '../../raster/decode-image.ts';
 
 /** Zoom 2 of EPSG:4326 (1:69,885,283) and zoom 3 of EPSG:900913. */

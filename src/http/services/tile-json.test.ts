@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, format, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
-import { retinaSubset } from '../../domain/retina.ts';
+import { retinaSubset } from '../../domain/grid-subset.ts';
 
 describe('TileJSON', () => {
   it('TileJSON describes a layer under the address the caller used', async () => {

@@ -13,9 +13,8 @@ import {
 } from '../../../test/fixtures/http-app.ts';
 import { listen } from '../../../test/fixtures/inject.ts';
 import { type ErrorCode, TilewardenError } from '../../domain/errors.ts';
-import { createGridSubset } from '../../domain/grid-subset.ts';
+import { createGridSubset, retinaSubset } from '../../domain/grid-subset.ts';
 import type { Layer } from '../../domain/layer.ts';
-import { retinaSubset } from '../../domain/retina.ts';
 
 const ETAG = '"abcdef01-18"';
 const LAST_MODIFIED = new Date(CREATED_AT).toUTCString();

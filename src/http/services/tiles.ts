@@ -2,8 +2,8 @@ import { type BoundLayer, boundLayer, type Catalog } from '../../catalog/catalog
 import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
 import { type Format, formatOfExtension, hasContentType } from '../../domain/format.ts';
 import { levelOf, MAX_LEVELS } from '../../domain/grid-set.ts';
+import { RETINA_SUFFIX } from '../../domain/grid-subset.ts';
 import { gridSubsetOf, type Layer } from '../../domain/layer.ts';
-import { RETINA_SUFFIX } from '../../domain/retina.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';

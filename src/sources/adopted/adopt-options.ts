@@ -110,3 +110,9 @@ export type Adoption = AdoptOptions & {
   /** It must be in one of these folders, links followed; null: anywhere. */
   readonly within: readonly string[] | null;
 };
+
+/** The key that says where it is, and the path. */
+export function placeOfAdoption(options: AdoptOptions): readonly [key: 'file' | 'folder', path: string] {
+  const { file, folder } = { file: undefined, folder: undefined, ...options };
+  return file === undefined ? ['folder', folder ?? ''] : ['file', file];
+}

@@ -3,8 +3,8 @@ import type { OldCache } from '../old-cache.ts';
 import type { TileSource } from '../tile-source.ts';
 import type { Adoption } from './adopt-options.ts';
 import { openCompactCache } from './open-compact-cache.ts';
-import { type OldCacheOwner, openOldFolder } from './open-old-folder.ts';
 import { openSqliteCache } from './open-sqlite-cache.ts';
+import { type OldCacheOwner, openOldFolder } from './rooted-folder.ts';
 
 /** The source with all that its layer adopts in front of it. Closing it closes both. */
 export function withOldCaches(

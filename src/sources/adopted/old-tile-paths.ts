@@ -2,10 +2,9 @@ import { type Format, isMixed } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { geoWebCacheIdOf } from '../../domain/parameter-filter.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { OldTileRequest } from '../old-cache.ts';
+import { isCalled, type OldTileRequest, tileThere } from '../old-cache.ts';
 import { byQuadkey, digits, inHexadecimal, inThousands, type TilePath } from '../tile-paths.ts';
 import type { FolderAdoptOptions } from './adopt-options.ts';
-import { isCalled, tileThere } from './tile-there.ts';
 
 /** The names of folders and file, from the adopted folder down. */
 

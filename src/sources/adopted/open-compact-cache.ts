@@ -3,11 +3,9 @@
  * index is a file of its own, `.bundlx`, and each tile has its length before it.
  */
 import type { TileIndex } from '../../domain/tile-key.ts';
-import type { OldCache, OldTile } from '../old-cache.ts';
+import { type OldCache, type OldTile, tileThere } from '../old-cache.ts';
 import type { Adoption } from './adopt-options.ts';
-import { MAX_TILE_BYTES, type OldCacheOwner } from './open-old-folder.ts';
-import { type OpenedFile, openRootedFolder } from './rooted-folder.ts';
-import { tileThere } from './tile-there.ts';
+import { MAX_TILE_BYTES, type OldCacheOwner, type OpenedFile, openRootedFolder } from './rooted-folder.ts';
 
 const SIDE = 128;
 const RECORDS = SIDE * SIDE;

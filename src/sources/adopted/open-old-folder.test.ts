@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import { formatOf } from '../../domain/format.ts';
-import { openOldFolder } from './open-old-folder.ts';
+import { openOldFolder } from './rooted-folder.ts';
 
 let folder: string;
 

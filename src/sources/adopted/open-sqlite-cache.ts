@@ -4,14 +4,12 @@ import type { GridSet } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
-import type { OldCache, OldTile } from '../old-cache.ts';
+import { type OldCache, type OldTile, tileThere } from '../old-cache.ts';
 import { openSqliteFile, type SqliteDatabase, type SqliteFile } from '../sqlite-file.ts';
 import type { Adoption } from './adopt-options.ts';
 import { geoPackageMisfit } from './geopackage-misfit.ts';
 import { nameThere } from './old-tile-paths.ts';
-import { MAX_TILE_BYTES, type OldCacheOwner } from './open-old-folder.ts';
-import { openRootedFolder, refuseElsewhere } from './rooted-folder.ts';
-import { tileThere } from './tile-there.ts';
+import { MAX_TILE_BYTES, type OldCacheOwner, openRootedFolder, refuseElsewhere } from './rooted-folder.ts';
 
 type SqliteOptions = Extract<
   Adoption,

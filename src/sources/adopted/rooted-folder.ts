@@ -3,7 +3,9 @@ import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { TilewardenError } from '../../domain/errors.ts';
 import { errorCode } from '../../lib/error-code.ts';
-import type { Adoption } from './adopt-options.ts';
+import type { OldCache, OldTile } from '../old-cache.ts';
+import type { Adoption, FolderAdoptOptions } from './adopt-options.ts';
+import { oldTilePaths } from './old-tile-paths.ts';
 
 // Several times cheaper than their counterparts in `fs/promises`.
 const realPathOf = promisify(realpath.native);
@@ -24,7 +26,7 @@ export interface OpenedFile {
 }
 
 /** A folder of another program. Files outside it, links followed, are not read. */
-export interface RootedFolder {
+interface RootedFolder {
   /** Null: there is no plain file, or `use` answers so. Throws `store-failed` when the folder cannot be read. */
   read<T>(path: string, use: (file: OpenedFile) => Promise<T | null>): Promise<T | null>;
   /** Where a plain file really is; null and failures as above. */
@@ -146,4 +148,37 @@ function readSome(file: number, bytes: Buffer, at: number, from: number): Promis
       error ? reject(error) : resolve(count),
     );
   });
+}
+
+/** Bytes; far more than any tile has. */
+export const MAX_TILE_BYTES = 32 * 1024 ** 2;
+
+export interface OldCacheOwner {
+  readonly layer: string;
+  /** Its first grid set. */
+  readonly gridSet: string;
+}
+
+/** The folder is opened with the first tile, and may be missing before. */
+export function openOldFolder(
+  options: FolderAdoptOptions & Pick<Adoption, 'within'>,
+  { layer, gridSet }: OldCacheOwner,
+): OldCache {
+  const folder = openRootedFolder(options);
+  return {
+    async read(request) {
+      for (const path of oldTilePaths(options, request, layer, gridSet)) {
+        const tile = await folder.read(path, wholeTile);
+        if (tile) return tile;
+      }
+      return null;
+    },
+    async close() {},
+  };
+}
+
+/** Null if the file is empty or shorter than expected. */
+async function wholeTile({ size, changedAt, part }: OpenedFile): Promise<OldTile | null> {
+  const bytes = size === 0 || size > MAX_TILE_BYTES ? null : await part(0, size);
+  return bytes && { bytes, changedAt };
 }

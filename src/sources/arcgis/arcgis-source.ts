@@ -1,17 +1,10 @@
 import { z } from 'zod';
 import { invalid, TilewardenError } from '../../domain/errors.ts';
 import { flag, text } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
-import { onBehalfOf, plainNumber, requestManners, withQuery } from '../request-manners.ts';
+import { CONNECTION_OPTIONS, httpAddress, httpOptions, plainNumber, withQuery } from '../http-options.ts';
+import { openMapServer, withoutSecrets } from '../map-server.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
-import { createSourceLife } from '../source-life.ts';
 import type { InfoRequest, InfoResponse, SourceRequest, TileSource } from '../tile-source.ts';
-import {
-  checkMediaType,
-  pictureRequest,
-  serverResponse,
-  withoutSecrets,
-} from '../upstream/server-response.ts';
 
 const SERVICE = /\/(MapServer|ImageServer)\/?$/;
 
@@ -78,8 +71,7 @@ function openArcgisSource(
   options: ArcgisSourceOptions,
   { upstream }: Pick<SourceTools, 'upstream'>,
 ): TileSource {
-  const life = createSourceLife();
-  const manners = requestManners(options);
+  const server = openMapServer(options, upstream);
   const [, kind] = SERVICE.exec(new URL(options.url).pathname) ?? [];
   const isImages = kind === 'ImageServer';
 
@@ -135,7 +127,7 @@ function openArcgisSource(
     if (!form)
       throw invalid(`An arcgis source answers GetFeatureInfo as ${[...INFO_FORMATS.keys()].join(' or ')}.`);
     const url = infoAddress(request, form);
-    const { bytes, mediaType } = await upstream.get({ url, ...manners, priority: 'interactive', signal });
+    const { bytes, mediaType } = await server.get({ url, priority: 'interactive', signal });
     if (form === 'html') return { bytes, mediaType };
     checkJson(bytes);
     // Some versions send it as plain text.
@@ -147,18 +139,12 @@ function openArcgisSource(
     confirms: true,
     addressOf: (request) => withoutSecrets(pictureAddress(request)),
     fetch: (request) =>
-      life.during(request.signal, async (signal) => {
-        const url = pictureAddress(request);
-        const answer = await upstream.get({
-          url,
-          ...onBehalfOf(request, manners),
-          ...pictureRequest(request, signal),
-        });
+      server.during(request.signal, (signal) => {
         const type = request.format.mediaType === 'image/jpeg' ? 'image/jpeg' : 'image/png';
-        return serverResponse(answer, (mediaType) => checkMediaType(mediaType, type));
+        return server.picture(request, signal, { url: pictureAddress(request) }, type);
       }),
-    featureInfo: (request) => life.during(request.signal, (signal) => askAt(request, signal)),
-    close: async () => life.end(),
+    featureInfo: (request) => server.during(request.signal, (signal) => askAt(request, signal)),
+    close: server.close,
   };
 }
 

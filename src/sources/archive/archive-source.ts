@@ -4,14 +4,18 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { isWebMercator } from '../../domain/srs.ts';
 import { text, texts } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, type HttpOptions, httpAddress, httpOptions } from '../http-options.ts';
-import { requestManners } from '../request-manners.ts';
+import {
+  CONNECTION_OPTIONS,
+  type HttpOptions,
+  httpAddress,
+  httpOptions,
+  requestManners,
+} from '../http-options.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import type { SourceUpstream } from '../upstream/upstream-client.ts';
-import { type Archive, VECTOR_TILE } from './archive.ts';
-import { openMbtiles } from './mbtiles.ts';
+import { type Archive, openMbtiles, VECTOR_TILE } from './mbtiles.ts';
 import { type FileParts, openPmtilesArchive } from './pmtiles-archive.ts';
 
 /** Ready-made tiles in one file: MBTiles, or PMTiles here or on a web server. */

@@ -8,7 +8,7 @@ import {
   archiveFailure,
   archiveUnavailable,
   VECTOR_TILE,
-} from './archive.ts';
+} from './mbtiles.ts';
 
 /** Parts of a local or remote file. */
 export interface FileParts {

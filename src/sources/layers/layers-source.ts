@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { isSourceFailure } from '../../domain/errors.ts';
 import { formatOf } from '../../domain/format.ts';
-import type { GridSet } from '../../domain/grid-set.ts';
+import { type GridSet, isWithinScales, type Scales, scaleAt } from '../../domain/grid-set.ts';
 import { joinFeatureInfo } from '../../domain/join-feature-info.ts';
-import { isWithinScales, type Scales, scaleAt } from '../../domain/scales.ts';
 import { text, whole } from '../../lib/schemas.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { createPace } from '../../lib/yielding.ts';
@@ -11,8 +10,7 @@ import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoRequest, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import { clipped, type DrawnPicture, type DrawPicture, pictureOf, rgbOf } from '../within/within-area.ts';
-import { drawOver, withoutColour } from './blend.ts';
-import { drawLayer } from './draw-layer.ts';
+import { drawLayer, drawOver, withoutColour } from './draw-layer.ts';
 
 const MAX_PARTS = 32;
 const MAX_ZOOM = 30;

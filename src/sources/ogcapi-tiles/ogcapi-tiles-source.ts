@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Format } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import { sameSrs } from '../../domain/srs.ts';
@@ -8,17 +7,9 @@ import { orAborted } from '../../lib/deferred.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { text } from '../../lib/schemas.ts';
 import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
-import { keepDescription } from '../kept-description.ts';
-import { onBehalfOf, requestManners } from '../request-manners.ts';
+import { fillTemplate, keepDescription, openMapServer, unfit, withoutSecrets } from '../map-server.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
-import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import {
-  checkMediaType,
-  pictureRequest,
-  serverResponse,
-  withoutSecrets,
-} from '../upstream/server-response.ts';
 import { type MatrixSetLink, matchTile, srsOfCrs } from '../wmts-capabilities.ts';
 import {
   limitsOf,
@@ -71,20 +62,15 @@ function openOgcApiTilesSource(
   options: OgcApiTilesOptions,
   { upstream, clock }: Pick<SourceTools, 'upstream' | 'clock'>,
 ): TileSource {
-  const life = createSourceLife();
-  const manners = requestManners(options);
-  const { origin } = new URL(options.url);
-  /** Credentials and headers belong to the declared host, not to one that a document names. */
-  const mannersFor = (url: URL) => (url.origin === origin ? manners : { timeoutMs: manners.timeoutMs });
+  const server = openMapServer(options, upstream, new URL(options.url).origin);
 
   async function read<Document>(
     url: URL,
     schema: z.ZodType<Document>,
     signal: AbortSignal,
   ): Promise<Document> {
-    const { headers = {}, timeoutMs } = { headers: undefined, ...mannersFor(url) };
-    const request = { url, headers: { accept: 'application/json', ...headers }, timeoutMs, signal };
-    const { bytes } = await upstream.get({ ...request, priority: 'interactive' });
+    const headers = { accept: 'application/json' };
+    const { bytes } = await server.get({ url, headers, priority: 'interactive', signal });
     try {
       if (bytes.length > MAX_DOCUMENT) throw new Error('it is too long');
       return schema.parse(JSON.parse(bytes.toString('utf8')));
@@ -140,7 +126,7 @@ function openOgcApiTilesSource(
   const descriptions = new Map<string, ReturnType<typeof describe>>();
   function describe(kind: Kind, srs: number) {
     const load = (signal: AbortSignal) => readTileSets(kind, srs, signal);
-    return keepDescription(clock, () => life.during(new AbortController().signal, load));
+    return keepDescription(clock, () => server.during(new AbortController().signal, load));
   }
   function descriptionFor({ gridSet, format }: SourceRequest) {
     const kind = format.kind === 'opaque' ? 'vector' : 'map';
@@ -150,33 +136,19 @@ function openOgcApiTilesSource(
   async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
     const tile = chooseTile(await orAborted(descriptionFor(request).current(), signal), request);
     if (!tile.offered) return { kind: 'nothing' };
-    const answer = await upstream.get({
-      url: tile.url,
-      ...(tile.url.origin === origin ? onBehalfOf(request, manners) : mannersFor(tile.url)),
-      ...pictureRequest(request, signal),
-      alsoAccept: options.absent,
-    });
-    if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
-    return serverResponse(answer, (type) => checkMediaType(type, tile.type));
-  }
-
-  /** That of the collection while its tiles are unknown. */
-  function addressOf(request: SourceRequest): URL {
-    const known = descriptionFor(request).known();
-    try {
-      if (known) return chooseTile(known, request).url;
-    } catch (error) {
-      if (!isTilewardenError(error)) throw error;
-    }
-    return pageAddress(options);
+    return server.picture(request, signal, { url: tile.url }, tile.type);
   }
 
   return {
     maxMetatile: { columns: 1, rows: 1 },
     confirms: true,
-    addressOf: (request) => withoutSecrets(addressOf(request)),
-    fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
-    close: async () => life.end(),
+    addressOf: (request) =>
+      descriptionFor(request).address(
+        (known) => chooseTile(known, request).url,
+        () => pageAddress(options),
+      ),
+    fetch: (request) => server.during(request.signal, (signal) => fetch(request, signal)),
+    close: server.close,
   };
 }
 
@@ -218,10 +190,7 @@ function chooseTile(
     ['tilerow', String(tile.row)],
     ['tilecol', String(tile.column)],
   ]);
-  const filled = template.replace(/\{([^{}]+)\}/g, (whole, name: string) => {
-    const value = values.get(name.toLowerCase());
-    return value === undefined ? whole : encodeURIComponent(value);
-  });
+  const filled = fillTemplate(template, values);
   return { type, url: addressAt(filled, set.base), offered: tile.offered };
 }
 
@@ -240,15 +209,6 @@ function chooseTemplate(
     if (template !== undefined) return [type, template];
   }
   throw unfit('has a tile set without addresses of tiles');
-}
-
-/** Declaration and documents do not match. The server's names are for the log, not for clients. */
-function unfit(what: string, cause?: unknown): TilewardenError {
-  const why = cause instanceof Error ? `: ${cause.message.slice(0, 300)}` : '';
-  return new TilewardenError('source-bad-answer', 'The map source does not offer what the layer declares.', {
-    reason: 'capabilities',
-    cause: new Error(`The map source ${what}${why}.`),
-  });
 }
 
 export const ogcApiTilesDriver = {

@@ -2,7 +2,7 @@ import { type LookupAddress, lookup as resolveName } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { invalid } from '../../domain/errors.ts';
-import { hostAndPort } from './upstream-options-for.ts';
+import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
 /**
  * Never a map server: this host by another name, link-local with the clouds' metadata services, multicast, reserved;
@@ -144,7 +144,7 @@ function addressesIn(value: unknown, subdomains: readonly string[]): readonly st
  * For sources that come over the network: an address that every request would be refused for is refused when it is
  * declared. Names are judged when they are resolved. `advice` says how to allow a host.
  */
-export function refusePrivate(
+function refusePrivate(
   source: unknown,
   isAllowed: (host: string) => boolean,
   advice: (host: string) => string,
@@ -154,4 +154,40 @@ export function refusePrivate(
     const refusal = isAllowed(host) ? null : guard.refuses(host.replace(/:\d+$/, ''));
     if (refusal) throw invalid(`source: ${refusal.isNever ? refusal.advice : advice(host)}`);
   }
+}
+
+interface HostSettings {
+  readonly upstreams: UpstreamSettings;
+  readonly layers: readonly { readonly source: unknown; readonly updateSources: unknown }[];
+  readonly changes: readonly object[];
+  readonly follow: readonly object[];
+}
+
+/** The hosts that sources may use, by the current settings. `advice`: how to allow a host in a private network. */
+export function createHostRules(settings: HostSettings, advice: (host: string) => string) {
+  let { upstreams } = settings;
+  let configured = hostsOf(settings);
+  const has = (host: string) => configured.has(host);
+  return {
+    get upstreams(): HostSettings['upstreams'] {
+      return upstreams;
+    },
+    /** Whether the configuration names the host. */
+    has,
+    applySettings(next: HostSettings): void {
+      upstreams = next.upstreams;
+      configured = hostsOf(next);
+    },
+    /** Throws for a source in a private network that no administrator of the machine has named. */
+    admit: (source: unknown): void =>
+      refusePrivate(source, (host) => has(host) || upstreamOptionsFor(upstreams, host).allowPrivate, advice),
+  };
+}
+
+function hostsOf({ layers, changes, follow }: HostSettings): ReadonlySet<string> {
+  return hostsNamedIn([
+    ...layers.flatMap(({ source, updateSources }) => [source, updateSources]),
+    ...changes,
+    ...follow,
+  ]);
 }

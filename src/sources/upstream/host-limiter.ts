@@ -1,27 +1,26 @@
-import type { TilewardenError } from '../../domain/errors.ts';
-import type {
-  HostClosing,
-  HostOutage,
-  HostPause,
-  HostState,
-  UpstreamStatus,
+import { TilewardenError } from '../../domain/errors.ts';
+import {
+  HostClosed,
+  type HostClosing,
+  type HostOutage,
+  type HostPause,
+  type HostState,
+  type UpstreamStatus,
 } from '../../domain/upstream-status.ts';
-import { Breaker } from '../../lib/breaker.ts';
+import { Breaker, type BreakerClosing } from '../../lib/breaker.ts';
 import type { Ledger } from '../../lib/budget.ts';
 import { ifLate } from '../../lib/clock.ts';
 import type { DailyHours } from '../../lib/daily-hours.ts';
 import type { Env } from '../../lib/env.ts';
 import type { Random } from '../../lib/random.ts';
+import { linkAbort } from '../source-life.ts';
 import type { ConcurrencyControl } from './concurrency-control.ts';
 import { HostFigures } from './host-figures.ts';
 import { budgetOf, type DailyBudget, placesOf, quietOf, rateOf } from './host-limits.ts';
-import { busyRefusal, closedRefusal, closingOf, PAUSED_RETRY_MS, stoppingRefusal } from './host-refusals.ts';
 import { HostShare, type HostShares } from './host-share.ts';
-import { linkAbort } from './linked-abort.ts';
 import type { RateTicket, RateWindow } from './rate-window.ts';
-import type { Permit, RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
-import type { UpstreamOptions } from './upstream-options-for.ts';
-import { WaitingLine } from './waiting-line.ts';
+import { type Permit, type RequestEnd, type UpstreamPriority, WaitingLine } from './upstream-limiter.ts';
+import type { UpstreamOptions } from './upstream-options.ts';
 
 interface HostLimiterOptions extends Env {
   readonly host: string;
@@ -325,4 +324,45 @@ export class HostLimiter {
     this.#figures.refused();
     return busyRefusal(this.#line.size, this.#limits.ratePerSecond ?? this.#places.limit);
   }
+}
+
+/** When a client may ask again while the host is paused by an operator: its end is not known. */
+const PAUSED_RETRY_MS = 60_000;
+
+/** `wallTime`: of a moment on the monotonic clock, in milliseconds since 1970. */
+function closingOf(
+  { reason, failure, since, until }: BreakerClosing,
+  wallTime: (moment: number) => number,
+): HostClosing {
+  return {
+    reason,
+    until: wallTime(until),
+    ...(failure !== null && { failure }),
+    ...(since !== null && { since: wallTime(since) }),
+  };
+}
+
+function closedRefusal(host: string, closing: HostClosing, now: number): TilewardenError {
+  const { reason, until } = closing;
+  const retryAfterSeconds = Math.max(1, Math.ceil((until - now) / 1000));
+  return new TilewardenError('source-busy', textOf(reason), {
+    reason,
+    retryAfterSeconds,
+    cause: new HostClosed(host, closing),
+  });
+}
+
+function busyRefusal(waiting: number, perSecond: number): TilewardenError {
+  return new TilewardenError('source-busy', 'Too many requests are waiting for the map source.', {
+    retryAfterSeconds: Math.min(60, Math.max(1, Math.ceil(waiting / perSecond))),
+  });
+}
+
+function stoppingRefusal(): TilewardenError {
+  return new TilewardenError('source-unavailable', 'The server is stopping.', { reason: 'stopping' });
+}
+
+function textOf(reason: HostClosing['reason']): string {
+  if (reason === 'failing') return 'The map source is failing; it is retried soon.';
+  return reason === 'paused' ? 'An operator has paused the map source.' : 'The map source is paused.';
 }

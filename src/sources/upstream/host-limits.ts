@@ -5,7 +5,7 @@ import { LocalTime } from '../../lib/local-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { ConcurrencyControl } from './concurrency-control.ts';
 import { RateWindow } from './rate-window.ts';
-import type { UpstreamOptions } from './upstream-options-for.ts';
+import type { UpstreamOptions } from './upstream-options.ts';
 
 export function placesOf({ concurrency: max, adaptive }: UpstreamOptions, clock: Clock): ConcurrencyControl {
   return new ConcurrencyControl({ max, adaptive, clock });

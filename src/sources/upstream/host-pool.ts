@@ -2,7 +2,7 @@ import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { Clock } from '../../lib/clock.ts';
 import { createAddressGuard } from './address-guard.ts';
 import { unavailable } from './upstream-failure.ts';
-import type { UpstreamOptions } from './upstream-options-for.ts';
+import type { UpstreamOptions } from './upstream-options.ts';
 
 export type HostOptions = Pick<
   UpstreamOptions,

@@ -1,5 +1,5 @@
 import type { Env } from '../../lib/env.ts';
-import type { UpstreamOptions } from './upstream-options-for.ts';
+import type { UpstreamOptions } from './upstream-options.ts';
 
 /** Divides a number of places among the nodes that want some, so that their sum is never above the limit. */
 export interface HostShares {

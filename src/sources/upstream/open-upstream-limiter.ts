@@ -8,7 +8,7 @@ import { openRepeater } from '../../lib/repeat.ts';
 import { HostLimiter } from './host-limiter.ts';
 import type { HostShares } from './host-share.ts';
 import type { UpstreamLimiter } from './upstream-limiter.ts';
-import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
+import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
 /** Hosts that operators have paused; durable, for all servers that share a database. */
 interface HostPauseReader {

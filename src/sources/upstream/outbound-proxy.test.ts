@@ -13,8 +13,7 @@ import { silentLogger } from '../../lib/logger.ts';
 import { type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 import { openProxiedFetch } from './proxied-fetch.ts';
 import { openUpstreamClient } from './upstream-client.ts';
-import { upstreamOptions } from './upstream-options.ts';
-import type { UpstreamOptions } from './upstream-options-for.ts';
+import { type UpstreamOptions, upstreamOptions } from './upstream-options.ts';
 
 const PROXY = 'http://user:hunter2@proxy.example:3128';
 /** RFC 6761, 6.4: resolves nowhere. */

@@ -18,8 +18,7 @@ import {
   type UpstreamClientOptions,
   type UpstreamRequest,
 } from './upstream-client.ts';
-import { upstreamOptions } from './upstream-options.ts';
-import type { UpstreamOptions } from './upstream-options-for.ts';
+import { type UpstreamOptions, upstreamOptions } from './upstream-options.ts';
 
 const QUERY = '?LAYERS=a&SRS=EPSG:3857&BBOX=0,0,1,1&WIDTH=64&HEIGHT=64&FORMAT=image/png&KEY=hunter2';
 

@@ -4,9 +4,8 @@ import { createMemoryLedger } from '../../lib/budget.ts';
 import { ifLate } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
 import { systemRandom } from '../../lib/random.ts';
-import { createSourceLife } from '../source-life.ts';
+import { createSourceLife, linkAbort } from '../source-life.ts';
 import { type HostOptions, type HostPool, openHostPool } from './host-pool.ts';
-import { linkAbort } from './linked-abort.ts';
 import { openUpstreamLimiter } from './open-upstream-limiter.ts';
 import { NO_PROXIES, type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 import {
@@ -20,7 +19,7 @@ import {
 } from './read-response.ts';
 import { failureOfConnection, timedOut } from './upstream-failure.ts';
 import type { RequestEnd, UpstreamLimiter, UpstreamPriority } from './upstream-limiter.ts';
-import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options-for.ts';
+import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
 export interface UpstreamRequest {
   /** http or https; credentials in it are not used. */

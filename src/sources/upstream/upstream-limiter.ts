@@ -28,3 +28,49 @@ export interface UpstreamLimiter {
   /** `host` is `name:port`. */
   acquire(host: string, priority: UpstreamPriority, signal: AbortSignal): Promise<Permit>;
 }
+
+export interface Waiter {
+  readonly priority: UpstreamPriority;
+  readonly admit: (permit: Permit) => void;
+  readonly refuse: (error: unknown) => void;
+}
+
+/** Requests that wait for one host: interactive ones before tasks, then by arrival. */
+export class WaitingLine {
+  readonly #waiters = { interactive: new Set<Waiter>(), task: new Set<Waiter>() };
+
+  get size(): number {
+    return this.count('interactive') + this.count('task');
+  }
+
+  count(priority: UpstreamPriority): number {
+    return this.#waiters[priority].size;
+  }
+
+  first(): Waiter | null {
+    const { interactive, task } = this.#waiters;
+    for (const waiter of interactive.size > 0 ? interactive : task) return waiter;
+    return null;
+  }
+
+  /** Resolves when it is admitted; leaves with the signal's reason. */
+  join(priority: UpstreamPriority, signal: AbortSignal): Promise<Permit> {
+    return new Promise((resolve, reject) => {
+      const leave = () => waiter.refuse(signal.reason);
+      const left = <Result>(settle: (result: Result) => void) => {
+        return (result: Result) => {
+          this.#waiters[priority].delete(waiter);
+          signal.removeEventListener('abort', leave);
+          settle(result);
+        };
+      };
+      const waiter: Waiter = { priority, admit: left<Permit>(resolve), refuse: left(reject) };
+      this.#waiters[priority].add(waiter);
+      signal.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  refuseAll(priority: UpstreamPriority, error: () => unknown): void {
+    for (const waiter of this.#waiters[priority]) waiter.refuse(error());
+  }
+}

@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sourceRequest } from '../../../test/contracts/tile-source.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
-import { plainNumber } from '../request-manners.ts';
-import { legendRequestUrl, mapRequestUrl } from './map-request.ts';
-import { wmsSourceOptions } from './wms-source-options.ts';
+import { plainNumber } from '../http-options.ts';
+import { legendRequestUrl, mapRequestUrl, wmsSourceOptions } from './map-request.ts';
 
 function query(options: object, changes: Parameters<typeof sourceRequest>[0] = {}): URLSearchParams {
   const parsed = wmsSourceOptions.parse({

@@ -10,8 +10,8 @@ import { silentLogger } from '../../lib/logger.ts';
 import type { TileSource } from '../tile-source.ts';
 import { openUpstreamClient, type UpstreamClient } from '../upstream/upstream-client.ts';
 import { upstreamOptions } from '../upstream/upstream-options.ts';
+import { wmsSourceOptions } from './map-request.ts';
 import { openWmsSource } from './wms-source.ts';
-import { wmsSourceOptions } from './wms-source-options.ts';
 
 function openClient(): UpstreamClient {
   return openUpstreamClient({

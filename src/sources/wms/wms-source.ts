@@ -2,16 +2,9 @@ import { isTilewardenError } from '../../domain/errors.ts';
 import { hostClosedIn } from '../../domain/upstream-status.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import { CONNECTION_OPTIONS } from '../http-options.ts';
-import { onBehalfOf, requestManners } from '../request-manners.ts';
+import { openMapServer, withoutSecrets } from '../map-server.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
-import { createSourceLife } from '../source-life.ts';
 import type { InfoResponse, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import {
-  checkMediaType,
-  pictureRequest,
-  serverResponse,
-  withoutSecrets,
-} from '../upstream/server-response.ts';
 import { readWmsDimension } from '../wms-capabilities.ts';
 import {
   capabilitiesUrl,
@@ -20,32 +13,25 @@ import {
   mapRequest,
   mapRequestUrl,
   requestFormat,
+  type WmsSourceOptions,
+  wmsSourceOptions,
 } from './map-request.ts';
-import { type WmsSourceOptions, wmsSourceOptions } from './wms-source-options.ts';
 
 /** Requests whole metatiles from a WMS. With several URLs, the one that responded last is tried first. */
 export function openWmsSource(
   options: WmsSourceOptions,
   { upstream }: Pick<SourceTools, 'upstream'>,
 ): TileSource {
-  const life = createSourceLife();
-  const manners = requestManners(options);
+  const server = openMapServer(options, upstream);
   let preferred = 0;
   const places = options.concurrency === undefined ? null : new Semaphore(options.concurrency);
 
   /** Requests of clients go first. */
   async function fetchInTurn(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
-    const fetch = () => fromAny(signal, (base) => fetchFrom(base, request, signal));
+    const type = requestFormat(options, request);
+    const fetch = () =>
+      fromAny(signal, (base) => server.picture(request, signal, mapRequest(base, options, request), type));
     return places ? places.during(fetch, signal, request.priority === 'interactive' ? 1 : 0) : fetch();
-  }
-
-  async function fetchFrom(base: string, request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
-    const answer = await upstream.get({
-      ...mapRequest(base, options, request),
-      ...onBehalfOf(request, manners),
-      ...pictureRequest(request, signal),
-    });
-    return serverResponse(answer, (type) => checkMediaType(type, requestFormat(options, request)));
   }
 
   /** For requests other than GetMap, whose responses are not cached. */
@@ -54,10 +40,9 @@ export function openWmsSource(
     urlAt: (base: string) => URL,
     priority: SourceRequest['priority'] = 'interactive',
   ): Promise<InfoResponse> {
-    return life.during(caller, (signal) =>
+    return server.during(caller, (signal) =>
       fromAny(signal, async (base) => {
-        const request = { url: urlAt(base), ...manners, priority, signal } as const;
-        const { bytes, mediaType } = await upstream.get(request);
+        const { bytes, mediaType } = await server.get({ url: urlAt(base), priority, signal });
         return { bytes, mediaType };
       }),
     );
@@ -88,14 +73,14 @@ export function openWmsSource(
     maxMetatile: null,
     confirms: true,
     addressOf: (request) => withoutSecrets(mapRequestUrl(options.url[preferred] ?? '', options, request)),
-    fetch: (request) => life.during(request.signal, (signal) => fetchInTurn(request, signal)),
+    fetch: (request) => server.during(request.signal, (signal) => fetchInTurn(request, signal)),
     featureInfo: (request) => ask(request.signal, (base) => infoRequestUrl(base, options, request)),
     legend: (request) => ask(request.signal, (base) => legendRequestUrl(base, options, request)),
     async dimensionValues(dimension, caller) {
       const { bytes } = await ask(caller, (base) => capabilitiesUrl(base, options), 'task');
       return readWmsDimension(bytes, options.layers.split(','), dimension);
     },
-    close: async () => life.end(),
+    close: server.close,
   };
 }
 

@@ -1,20 +1,12 @@
 import { z } from 'zod';
-import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
+import { TilewardenError } from '../../domain/errors.ts';
 import { someOf } from '../../lib/closest-name.ts';
 import { orAborted } from '../../lib/deferred.ts';
 import { text } from '../../lib/schemas.ts';
-import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
-import { keepDescription } from '../kept-description.ts';
-import { onBehalfOf, requestManners, withQuery } from '../request-manners.ts';
+import { CONNECTION_OPTIONS, httpAddress, httpOptions, withQuery } from '../http-options.ts';
+import { fillTemplate, keepDescription, openMapServer, unfit } from '../map-server.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
-import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import {
-  checkMediaType,
-  pictureRequest,
-  serverResponse,
-  withoutSecrets,
-} from '../upstream/server-response.ts';
 import {
   matchTile,
   readWmtsDimension,
@@ -56,12 +48,10 @@ export function openWmtsSource(
   options: WmtsSourceOptions,
   { upstream, clock }: Pick<SourceTools, 'upstream' | 'clock'>,
 ): TileSource {
-  const life = createSourceLife();
-  const manners = requestManners(options);
+  const server = openMapServer(options, upstream, new URL(options.url).origin);
   const readDocument = (caller: AbortSignal, priority: SourceRequest['priority']) =>
-    life.during(caller, async (signal) => {
-      const url = capabilitiesUrl(options);
-      return (await upstream.get({ url, ...manners, priority, signal })).bytes;
+    server.during(caller, async (signal) => {
+      return (await server.get({ url: capabilitiesUrl(options), priority, signal })).bytes;
     });
   const capabilities = keepDescription(clock, async () =>
     readCapabilities(await readDocument(new AbortController().signal, 'interactive'), options.layer),
@@ -71,39 +61,22 @@ export function openWmtsSource(
     const known = await orAborted(capabilities.current(), signal);
     const choice = chooseTile(options, known, request);
     if (!choice.tile.offered) return { kind: 'nothing' };
-    const url = tileUrl(options, known, choice);
-    const answer = await upstream.get({
-      url,
-      // Credentials and headers belong to the declared host, not to one that a document names.
-      ...(url.origin === new URL(options.url).origin
-        ? onBehalfOf(request, manners)
-        : { timeoutMs: manners.timeoutMs }),
-      ...pictureRequest(request, signal),
-      alsoAccept: options.absent,
-    });
-    if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
-    return serverResponse(answer, (type) => checkMediaType(type, choice.format));
+    return server.picture(request, signal, { url: tileUrl(options, known, choice) }, choice.format);
   }
 
   return {
     maxMetatile: { columns: 1, rows: 1 },
     confirms: true,
-    addressOf: (request) => withoutSecrets(addressOf(options, capabilities.known(), request)),
-    fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
+    addressOf: (request) =>
+      capabilities.address(
+        (known) => tileUrl(options, known, chooseTile(options, known, request)),
+        () => capabilitiesUrl(options),
+      ),
+    fetch: (request) => server.during(request.signal, (signal) => fetch(request, signal)),
     dimensionValues: async (dimension, signal) =>
       readWmtsDimension(await readDocument(signal, 'task'), options.layer, dimension),
-    close: async () => life.end(),
+    close: server.close,
   };
-}
-
-/** The capabilities address while they are unknown or do not contain the tile. */
-function addressOf(options: WmtsSourceOptions, known: WmtsCapabilities | null, request: SourceRequest): URL {
-  try {
-    if (known) return tileUrl(options, known, chooseTile(options, known, request));
-  } catch (error) {
-    if (!isTilewardenError(error)) throw error;
-  }
-  return capabilitiesUrl(options);
 }
 
 type TileChoice = ReturnType<typeof chooseTile>;
@@ -175,14 +148,6 @@ function waysOf({ encoding, url }: WmtsSourceOptions): readonly ('rest' | 'kvp')
   return isDocument(url) ? ['rest', 'kvp'] : ['kvp', 'rest'];
 }
 
-/** Declaration and capabilities do not match. The server's names are for the log, not for clients. */
-function unfit(what: string): TilewardenError {
-  return new TilewardenError('source-bad-answer', 'The map source does not offer what the layer declares.', {
-    reason: 'capabilities',
-    cause: new Error(`The map source ${what}.`),
-  });
-}
-
 async function readCapabilities(bytes: Buffer, layer: string): Promise<WmtsCapabilities> {
   try {
     return await readWmtsLayer(bytes, layer);
@@ -228,10 +193,7 @@ function pathUrl(base: string, choice: TileChoice): URL | null {
     ['tilecol', String(column)],
   ]);
   for (const [name, value] of choice.dimensions) values.set(name.toLowerCase(), value);
-  const filled = template.replace(/\{([^{}]+)\}/g, (whole, name: string) => {
-    const value = values.get(name.toLowerCase());
-    return value === undefined ? whole : encodeURIComponent(value);
-  });
+  const filled = fillTemplate(template, values);
   return URL.canParse(filled, base) ? new URL(filled, base) : null;
 }
 

@@ -1,5 +1,4 @@
-import type { MapShape } from './map-shape.ts';
-import type { Country, WorldAtlas } from './world-atlas.ts';
+import type { Country, MapShape, WorldAtlas } from './map-shape.ts';
 
 export interface Point {
   readonly x: number;

@@ -1,9 +1,36 @@
-import type { SKRSContext2D } from '@napi-rs/canvas';
+import { createRequire } from 'node:module';
+import { createCanvas, GlobalFonts, type SKRSContext2D } from '@napi-rs/canvas';
 import { type Graticule, latitudeLabel, longitudeLabel } from './graticule.ts';
-import { overlap, type PlacedLabel } from './label-layout.ts';
-import { mapFont } from './map-font.ts';
+import { type MeasureText, overlap, type PlacedLabel } from './label-layout.ts';
 import type { MapStyle } from './map-style.ts';
 import type { MapView } from './map-view.ts';
+
+const UPRIGHT = 'Tilewarden Upright';
+const ITALIC = 'Tilewarden Italic';
+const FILES: readonly (readonly [family: string, file: string])[] = [
+  [UPRIGHT, '@fontsource/inter/files/inter-latin-500-normal.woff2'],
+  [ITALIC, '@fontsource/inter/files/inter-latin-400-italic.woff2'],
+];
+
+/** The map brings its own font: a server has none, and a picture must not depend on the machine. */
+export function registerMapFont(): void {
+  const require = createRequire(import.meta.url);
+  for (const [family, file] of FILES) {
+    if (!GlobalFonts.has(family)) GlobalFonts.registerFromPath(require.resolve(file), family);
+  }
+}
+
+function mapFont(kind: PlacedLabel['kind'], size: number): string {
+  return `${size}px "${kind === 'water' ? ITALIC : UPRIGHT}"`;
+}
+
+export function createTextMeasure(): MeasureText {
+  const context = createCanvas(1, 1).getContext('2d');
+  return (text, kind, size) => {
+    context.font = mapFont(kind, size);
+    return context.measureText(text).width;
+  };
+}
 
 const DEGREES_SIZE = 9;
 /** Between a crossing of the graticule and the words beside it. */

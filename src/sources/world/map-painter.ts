@@ -3,13 +3,11 @@ import { getOrCreate } from '../../lib/get-or-create.ts';
 import { createGazetteer, type Gazetteer } from './gazetteer.ts';
 import { type Graticule, graticuleOf } from './graticule.ts';
 import { layOutLabels, type MeasureText, type PlacedLabel } from './label-layout.ts';
-import { paintDegrees, paintNames } from './label-painter.ts';
-import { createTextMeasure, registerMapFont } from './map-font.ts';
-import type { MapShape } from './map-shape.ts';
+import { createTextMeasure, paintDegrees, paintNames, registerMapFont } from './label-painter.ts';
+import { type AtlasDetail, loadWorldAtlas, type MapShape, type WorldAtlas } from './map-shape.ts';
 import { type MapStyle, type MapStyleName, mapStyleOf, type Stroke } from './map-style.ts';
 import { type MapProjection, type MapView, projectLatitude } from './map-view.ts';
 import { traceShapes, UNITS_PER_PIXEL } from './trace-shapes.ts';
-import { type AtlasDetail, loadWorldAtlas, type WorldAtlas } from './world-atlas.ts';
 
 /** Degrees per pixel down to which a detail is fine enough. */
 const COARSE_DOWN_TO = 0.5;

@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { feature, mesh, neighbors } from 'topojson-client';
+import type { GeometryCollection, MultiPolygon, Polygon, Topology } from 'topojson-specification';
 import { type MapProjection, projectLatitude } from './map-view.ts';
 
 /** A ring or a line in degrees of a plane. Longitudes continue across the antimeridian: a shape never jumps. */
@@ -17,7 +21,7 @@ type Track = readonly (readonly number[])[];
 
 const POLE_LATITUDE = 89.9;
 
-export function createRing(projection: MapProjection, track: Track): MapShape | null {
+function createRing(projection: MapProjection, track: Track): MapShape | null {
   if (track.every(isAtPole)) return null;
   const ring = unwrapped(track);
   const turn = longitude(ring.at(-1)) - longitude(ring[0]);
@@ -26,7 +30,7 @@ export function createRing(projection: MapProjection, track: Track): MapShape | 
 }
 
 /** Lines without what a shapefile adds along its own edges: the antimeridian and the poles. */
-export function createLines(projection: MapProjection, track: Track): MapShape[] {
+function createLines(projection: MapProjection, track: Track): MapShape[] {
   const cuts = track.flatMap((point, place) => (isSheetEdge(track[place - 1], point) ? place : []));
   return [0, ...cuts]
     .map((start, cut) => track.slice(start, cuts[cut]))
@@ -91,4 +95,49 @@ function longitude(point: readonly number[] | undefined): number {
 
 function latitude(point: readonly number[] | undefined): number {
   return point?.[1] ?? 0;
+}
+
+/** Natural Earth's scales, 1:110 million to 1:10 million. */
+export type AtlasDetail = '110m' | '50m' | '10m';
+
+export interface Country {
+  readonly name: string;
+  /** Outer rings and holes alike: they are filled by the even-odd rule. */
+  readonly rings: readonly MapShape[];
+}
+
+/** One detail of the world in one plane. */
+export interface WorldAtlas {
+  readonly countries: readonly Country[];
+  /** By place in `countries`. */
+  readonly neighbours: readonly (readonly number[])[];
+  readonly coasts: readonly MapShape[];
+  readonly borders: readonly MapShape[];
+}
+
+type Named = { readonly name: string };
+type Countries = Omit<GeometryCollection, 'geometries'> & { geometries: (Area & { properties: Named })[] };
+type Area = Polygon<Named> | MultiPolygon<Named>;
+
+/** Takes a few milliseconds for `110m` to a second for `10m`, and blocks the thread. */
+export function loadWorldAtlas(detail: AtlasDetail, projection: MapProjection): WorldAtlas {
+  const path = createRequire(import.meta.url).resolve(`world-atlas/countries-${detail}.json`);
+  const topology = JSON.parse(readFileSync(path, 'utf8')) as Topology<{ countries: Countries }>;
+  const { countries } = topology.objects;
+  const linesOf = (isWanted: (one: object, other: object) => boolean) =>
+    mesh(topology, countries, isWanted).coordinates.flatMap((line) => createLines(projection, line));
+  return {
+    countries: countries.geometries.map((country) => ({
+      name: country.properties.name,
+      rings: ringsOf(topology, country).flatMap((ring) => createRing(projection, ring) ?? []),
+    })),
+    neighbours: neighbors(countries.geometries),
+    coasts: linesOf((one, other) => one === other),
+    borders: linesOf((one, other) => one !== other),
+  };
+}
+
+function ringsOf(topology: Topology, country: Area): readonly number[][][] {
+  if (country.type === 'Polygon') return feature(topology, country).geometry.coordinates;
+  return feature(topology, country).geometry.coordinates.flat();
 }

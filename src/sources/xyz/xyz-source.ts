@@ -6,17 +6,10 @@ import { isWebMercator } from '../../domain/srs.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { text, whole } from '../../lib/schemas.ts';
 import { CONNECTION_OPTIONS, httpOptions } from '../http-options.ts';
-import { onBehalfOf, requestManners } from '../request-manners.ts';
+import { openMapServer, withoutSecrets } from '../map-server.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
-import { createSourceLife } from '../source-life.ts';
 import { byQuadkey, inHexadecimal, inThousands } from '../tile-paths.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import {
-  checkMediaType,
-  pictureRequest,
-  serverResponse,
-  withoutSecrets,
-} from '../upstream/server-response.ts';
 
 const TILE_PLACEHOLDERS: ReadonlySet<string> = new Set([
   ...['z', 'x', 'y', '-y', 'quadkey', 's'],
@@ -162,32 +155,23 @@ export function openXyzSource(
   options: XyzSourceOptions,
   { upstream }: Pick<SourceTools, 'upstream'>,
 ): TileSource {
-  const life = createSourceLife();
-  const manners = requestManners(options);
+  const server = openMapServer(options, upstream);
   const secrets = Object.values(options.keys);
 
   async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
     const url = tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request));
-    const upstreamRequest = {
-      url,
-      ...onBehalfOf(request, manners),
-      ...pictureRequest(request, signal),
-      alsoAccept: options.absent,
-    };
-    const answer = await upstream.get(upstreamRequest).catch((error: unknown) => {
+    const expected = expectedType(options, request);
+    return server.picture(request, signal, { url }, expected).catch((error: unknown) => {
       throw withoutWords(error, secrets);
     });
-    if (options.absent.some((absent) => absent === answer.status)) return { kind: 'nothing' };
-    const expected = expectedType(options, request);
-    return serverResponse(answer, (type) => expected && checkMediaType(type, expected));
   }
 
   return {
     maxMetatile: { columns: 1, rows: 1 },
     confirms: true,
     addressOf: (request) => shownAddress(options, request),
-    fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
-    close: async () => life.end(),
+    fetch: (request) => server.during(request.signal, (signal) => fetch(request, signal)),
+    close: server.close,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import { rectOfTile, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
-import { sizeOf } from '../../lib/size.ts';
+import { sizeOf } from '../../lib/schemas.ts';
 import { PACK_SIZE, slotOf } from '../index/directory.ts';
 import { FIRST_PACK, type PackCursor } from '../index/index-reader.ts';
 import { entriesIn } from '../index/mark-rows.ts';

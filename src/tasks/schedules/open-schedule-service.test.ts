@@ -4,7 +4,7 @@ import { author } from '../../../test/fixtures/author.ts';
 import { openTaskFixture, type TaskFixture } from '../../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { keyForRequest } from '../task-author.ts';
+import { keyForRequest } from '../task-draft.ts';
 import { createScheduleRunner, openScheduleService, type ScheduleService } from './open-schedule-service.ts';
 import type { Schedule, ScheduleDeclaration } from './schedule.ts';
 import { createScheduleStore } from './schedule-store.ts';

@@ -1,7 +1,7 @@
 import type { Database, Statements } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { type Archive, isFinal, type Task, type TaskState, UNFINISHED } from '../task.ts';
-import type { TaskAuthor } from '../task-author.ts';
+import type { TaskAuthor } from '../task-draft.ts';
 import { endTask } from './finish-task.ts';
 import { requestOf, type TaskRow, taskOf } from './task-rows.ts';
 

@@ -3,9 +3,8 @@ import { changeNumber } from '../../db/numbers.ts';
 import type { Schema } from '../../db/schema.ts';
 import { countCovered } from '../../domain/area-cover.ts';
 import { coverOf, pieceAt, stepCount, stepsOf } from '../task-plan.ts';
-import { finishIfComplete } from './finish-task.ts';
+import { finishIfComplete, isRetry, returnPiece } from './finish-task.ts';
 import { createFailureRecord } from './record-failures.ts';
-import { isRetry, returnPiece } from './return-piece.ts';
 import { lockTasks, planOf, requestOf, type TaskRow, taskRow } from './task-rows.ts';
 
 export type LeaseHolder = 'everybody' | { readonly owner: string } | { readonly token: number };

@@ -1,9 +1,8 @@
 import type { Statements } from '../../db/database.ts';
 import { changeNumber } from '../../db/numbers.ts';
-import { finishIfComplete } from './finish-task.ts';
+import { finishIfComplete, isRetry, returnPiece } from './finish-task.ts';
 import type { Report, ReportResponse } from './lease.ts';
 import { abortIfHostStaysAway, createFailureRecord, type FailureContext } from './record-failures.ts';
-import { isRetry, returnPiece } from './return-piece.ts';
 import { nextInTurn } from './take-lease.ts';
 import { lockTasks, type TaskRow, taskRow } from './task-rows.ts';
 

@@ -8,7 +8,7 @@ import { openDatabase } from '../../db/open-database.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { TaskFilter } from '../task-service.ts';
-import { countedTasks } from './task-filter.ts';
+import { countedTasks } from './task-rows.ts';
 
 const FILTERS: readonly TaskFilter[] = [
   {},

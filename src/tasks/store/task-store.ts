@@ -11,16 +11,23 @@ import {
   type TaskState,
   UNFINISHED,
 } from '../task.ts';
-import { shareOf, type TaskAuthor, type TaskKey } from '../task-author.ts';
-import { pieceCount, type TaskPlan } from '../task-plan.ts';
+import { shareOf, type TaskAuthor, type TaskKey } from '../task-draft.ts';
+import { pieceCount, type TaskPlan, type TaskPosition } from '../task-plan.ts';
 import type { TaskCounts, TaskFilter, TaskListing } from '../task-service.ts';
-import type { TaskPosition } from '../zoom-progress.ts';
 import { exportUnderWay, hideExport } from './export-tasks.ts';
-import { endTask } from './finish-task.ts';
+import { endTask, returnPiece } from './finish-task.ts';
 import type { FailedStep } from './lease.ts';
-import { returnPiece } from './return-piece.ts';
-import { countTasks, filteredTasks } from './task-filter.ts';
-import { changeTasks, failedStepOf, lockTasks, planOf, TASKS_CHANGED, taskOf, WORK } from './task-rows.ts';
+import {
+  changeTasks,
+  countTasks,
+  failedStepOf,
+  filteredTasks,
+  lockTasks,
+  planOf,
+  TASKS_CHANGED,
+  taskOf,
+  WORK,
+} from './task-rows.ts';
 
 export interface NewTask {
   readonly request: TaskRequest;

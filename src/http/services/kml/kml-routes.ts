@@ -3,10 +3,9 @@ import { type Bounds, boundsOf, intersectBounds } from '../../../domain/bounds.t
 import { builtInGridSets } from '../../../domain/built-in-grid-sets.ts';
 import { invalid, shortened, TilewardenError } from '../../../domain/errors.ts';
 import { formatOfExtension } from '../../../domain/format.ts';
-import { boundsOfTile, levelOf, tilesOfBounds } from '../../../domain/grid-set.ts';
+import { boundsOfTile, isWithinScales, levelOf, scaleAt, tilesOfBounds } from '../../../domain/grid-set.ts';
 import { createGridSubset, type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { isWithinScales, scaleAt } from '../../../domain/scales.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { sizeOfRect } from '../../../domain/tile-rect.ts';
 import { remembered } from '../../../lib/get-or-create.ts';

@@ -11,9 +11,8 @@ import {
   tileResponse,
 } from '../../../../test/fixtures/http-app.ts';
 import { createGridSet } from '../../../domain/grid-set.ts';
-import { createGridSubset } from '../../../domain/grid-subset.ts';
+import { createGridSubset, retinaSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
-import { retinaSubset } from '../../../domain/retina.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { createAccountAccess } from '../../auth/access.ts';
 

@@ -1,8 +1,14 @@
 import type { Bounds } from '../../../domain/bounds.ts';
 import { type GridSet, levelOf, namesNorthingFirst } from '../../../domain/grid-set.ts';
 import type { GridSubset } from '../../../domain/grid-subset.ts';
-import { INFO_FORMATS, type Layer, type Legend } from '../../../domain/layer.ts';
-import { type LayerGroup, type LayerGroups, membersOf } from '../../../domain/layer-group.ts';
+import {
+  INFO_FORMATS,
+  type Layer,
+  type LayerGroup,
+  type LayerGroups,
+  type Legend,
+  membersOf,
+} from '../../../domain/layer.ts';
 import type { ServiceDescription } from '../../../domain/service-description.ts';
 import { sameSrs } from '../../../domain/srs.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../../test/fixtures/accounts.ts';
 import { catalogOf, createTestApp, layerNamed, subset } from '../../../../test/fixtures/http-app.ts';
-import { createGridSet, type GridSetOptions } from '../../../domain/grid-set.ts';
-import { createGridSetRegistry } from '../../../domain/grid-set-registry.ts';
+import { createGridSet, createGridSetRegistry, type GridSetOptions } from '../../../domain/grid-set.ts';
 import { createGridSubset } from '../../../domain/grid-subset.ts';
 import type { Layer } from '../../../domain/layer.ts';
 import { createParameterFilter } from '../../../domain/parameter-filter.ts';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { createMemoryStore } from '../segments/memory-store.ts';
 import { openSegmentStore } from '../segments/segment-store.ts';
 import { FOLDED, MAX_CLOSED } from './marks.ts';
 
@@ -29,4 +30,18 @@ it('late writers stay refused after a truncation of the whole layer when marks a
   await store.mark({ type: 'close', numbers: [...early, whole] });
   await raise(MAX_CLOSED - FOLDED + 1, FOLDED, null);
   expect(await store.marks('roads', at(2 ** 19))).toBeGreaterThanOrEqual(whole);
+});
+
+it('marks that were joined hide their tiles until the last of them is closed', async () => {
+  const store = createMemoryStore({ type: 'memory' });
+  onTestFinished(() => store.close());
+  const set = { layer: 'roads', gridSet: 'g', format: 'image/png', parametersId: null };
+  await store.put(set, 20, [{ x: 1, y: 0, bytes: Buffer.from('map'), createdAt: 1 }], 0);
+  const raises = [{ layer: 'roads', places: [at(1)], effect: { type: 'hide', at: 1 } as const }];
+  const [first = 0] = await store.mark({ type: 'raise', raises });
+  const [second = 0] = await store.mark({ type: 'raise', raises });
+  await store.mark({ type: 'close', numbers: [first] });
+  expect(await store.get(set, { z: 20, x: 1, y: 0 })).toBeNull();
+  await store.mark({ type: 'close', numbers: [second] });
+  expect(await store.get(set, { z: 20, x: 1, y: 0 })).not.toBeNull();
 });

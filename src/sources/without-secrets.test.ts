@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withoutSecrets } from './server-response.ts';
+import { withoutSecrets } from './map-server.ts';
 
 it.each([
   ['http://mary:pw@maps.test/wms?LAYERS=roads', 'http://maps.test/wms?LAYERS=roads'],

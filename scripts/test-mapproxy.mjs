@@ -1,0 +1,24 @@
+/**
+ * npm run test:mapproxy -- CHECKOUT: imports configurations from a checkout of MapProxy's sources, and compares the maps of
+ * Debian's MapProxy with ours, pixel by pixel. Takes some three minutes.
+ */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ensureBuilt } from './build.mjs';
+import { endWithNpm } from './end-with-npm.mjs';
+import { ensureInstalled } from './install.mjs';
+import { report, runTests } from './run-tests.mjs';
+import { runCommand, say } from './steps.mjs';
+
+endWithNpm();
+const [checkout = '', ...chosen] = process.argv.slice(2);
+if (!existsSync(resolve(checkout, 'mapproxy/test/system/fixture'))) {
+  say('Name a checkout of MapProxy: npm run test:mapproxy -- ../mapproxy');
+  process.exit(1);
+}
+await runCommand(async () => {
+  await ensureInstalled();
+  await ensureBuilt();
+  const env = { TEST_MAPPROXY: resolve(checkout) };
+  report(await runTests('mapproxy', ['test/peers/', ...chosen], env), { requireAll: true });
+});
