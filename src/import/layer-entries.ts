@@ -41,7 +41,8 @@ export class LayerEntries {
     // Tags are ASCII in every encoding that is read but UTF-16; a character for a byte keeps the others as they are.
     const text = bytes.toString('latin1');
     const isPlain = !text.startsWith('\xff\xfe') && !text.startsWith('\xfe\xff');
-    const hasEntities = /<!DOCTYPE[^>]*\[/.test(text.slice(0, 4096));
+    const doctype = text.indexOf('<!DOCTYPE');
+    const hasEntities = doctype >= 0 && /^[^>]*\[/.test(text.slice(doctype));
     return new LayerEntries(text, isPlain && !hasEntities ? await findEntries(text) : []);
   }
 
