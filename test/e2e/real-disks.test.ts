@@ -14,7 +14,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { started } from '../../scripts/started.mjs';
 import { eventually } from '../fixtures/eventually.ts';
-import { inTurn } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
 import { pictureLayer } from '../fixtures/picture-layer.ts';
 import { openStoreIn } from '../fixtures/segment-store.ts';
@@ -206,7 +205,7 @@ describe('on a small disk', needs('namespaces'), () => {
     await expectReported(server, true);
   });
 
-  it.each(inTurn(['mbtiles', 'pmtiles']))(
+  it.each(['mbtiles', 'pmtiles'])(
     'an export of type %s on a full disk fails with the reason and leaves no file',
     async (type) => {
       const exports = `${server.url}/api/v1/exports`;

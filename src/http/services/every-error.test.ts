@@ -192,7 +192,6 @@ const PLAIN: readonly Row[] = [
   ['/service/kml/missing.kml', 404, null, null, 'missing'],
   ['/service/kml/world.txt', 400, null, null, '.kml or .kmz'],
   ['/service/kml/world.gif.kml', 400, null, null, 'gif'],
-  ['/service/kml/mercator.kml', 400, null, null, 'EPSG:4326'],
   ['/service/kml/world.kml?STYLES=nice', 400, null, null, 'nice'],
   ['/service/kml/missing/x0y0z0.png', 404, null, null, 'missing'],
   ['/service/kml/world/tile.png', 400, null, null, 'x1y2z3.png'],
