@@ -8,19 +8,14 @@ export interface BytePlace {
   readonly length: number;
 }
 
-/** The bytes of tiles. The index decides which of them are shown, and names them only after they were put. */
-export interface TileBytes {
+/** The bytes of tiles on this machine. The index decides which of them are shown, and names them only after they were put. */
+export interface WritableBytes {
   /** The places of a record's tiles, in their order. */
-  put(set: number, record: PackObject): readonly BytePlace[] | Promise<readonly BytePlace[]>;
-  /** Null: they are not there, or not all of them. */
-  get(set: number, place: BytePlace): Buffer | null | Promise<Buffer | null>;
-  /** No row names them any more. */
-  free(set: number, segments: readonly number[]): void | Promise<void>;
-}
-
-/** The bytes of tiles as they are written. */
-export interface WritableBytes extends TileBytes {
   put(set: number, record: PackObject): readonly BytePlace[];
+  /** Null: they are not there, or not all of them. */
+  get(set: number, place: BytePlace): Buffer | null;
+  /** No row names them any more. */
+  free(set: number, segments: readonly number[]): void;
   /**
    * Within the transaction that names what was put; `noted` follows its commit. False: another process may be about to
    * remove it, so the caller puts its tiles again.

@@ -31,9 +31,6 @@ export interface ObjectTile extends TileHead {
 /** An object as it is written and read: the tiles of one block, and all that it takes to list them in an index again. */
 export interface PackObject extends PackPlace {
   readonly set: TileSetKey;
-  /** Tiles of a pack, across and down. */
-  readonly columns: number;
-  readonly rows: number;
   readonly tiles: readonly ObjectTile[];
 }
 
@@ -54,8 +51,7 @@ interface Head extends Omit<PackObject, 'tiles'> {
     freshUntil: number | null,
     madeBy: TileMaker,
     validator: string | null,
-    /** Absent in objects of version 0.2. */
-    ticket?: number,
+    ticket: number,
   ])[];
 }
 
@@ -85,11 +81,9 @@ export function readPackHead(start: Buffer): PackHead | null {
   const head = readHead(start);
   if (!head) return null;
   const { tiles, ...about } = head;
-  const listed = tiles.map(
-    ([slot, length, checksum, createdAt, freshUntil, madeBy, validator, ticket = 0]) => {
-      return { slot, length, checksum, making: { ticket, createdAt, freshUntil, madeBy, validator } };
-    },
-  );
+  const listed = tiles.map(([slot, length, checksum, createdAt, freshUntil, madeBy, validator, ticket]) => {
+    return { slot, length, checksum, making: { ticket, createdAt, freshUntil, madeBy, validator } };
+  });
   return { ...about, tiles: listed };
 }
 

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { BytePlace } from './bytes.ts';
-import { type IndexedTile, PACK_SIZE, packOf, slotOf } from './index/directory.ts';
+import { type IndexedTile, packOf, slotOf } from './index/directory.ts';
 import { shareMakings } from './index/tile-edits.ts';
 import type { PackHead, PackObject } from './pack-object.ts';
 import { outdatedSince, type TileWrite } from './store.ts';
@@ -58,8 +58,7 @@ export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonl
   for (const { x, y, length, createdAt, freshUntil, madeBy, validator } of slots) {
     const [packX, packY] = [packOf(x), packOf(y)];
     const name = `${packX} ${packY}`;
-    const shape = { columns: PACK_SIZE, rows: PACK_SIZE };
-    const pack = packs.get(name) ?? { set, ...shape, z, x: packX, y: packY, tiles: new Map() };
+    const pack = packs.get(name) ?? { set, z, x: packX, y: packY, tiles: new Map() };
     packs.set(name, pack);
     const part = Buffer.from(bytes.buffer, bytes.byteOffset + at, length);
     const slot = slotOf(x, y);

@@ -35,11 +35,12 @@ export interface PackRow {
 /** Bands without a pack of the rectangle that are passed over in one call. */
 const BANDS = 64;
 
-const MARKS_AT = `
-  SELECT m.hides AS number, m.effect, r.min_x, r.max_x, r.min_y, r.max_y, r.parts
-  FROM mark_places r JOIN marks m ON m.id = r.mark
+const AT_PLACE = `FROM mark_places r JOIN marks m ON m.id = r.mark
   WHERE r.min_level = @level AND r.max_level = @level AND r.min_x <= @maxX AND r.max_x >= @minX AND r.min_y <= @maxY
-    AND r.max_y >= @minY AND m.open = 1 AND m.layer = @layer AND r.grid_set = @gridSet AND r.z = @z
+    AND r.max_y >= @minY AND m.layer = @layer AND r.grid_set = @gridSet AND r.z = @z`;
+
+const MARKS_AT = `
+  SELECT m.hides AS number, m.effect, r.min_x, r.max_x, r.min_y, r.max_y, r.parts ${AT_PLACE} AND m.open = 1
   UNION ALL SELECT hides, effect, NULL, NULL, NULL, NULL, NULL FROM marks WHERE layer = @layer AND open = 1 AND places IS NULL`;
 
 interface FoundPack {
@@ -88,9 +89,7 @@ export class IndexReader {
     this.#generationAt = db
       .prepare<object, number | null>(`
         SELECT max(number) FROM (
-          SELECT m.number FROM mark_places r JOIN marks m ON m.id = r.mark
-          WHERE r.min_level = @level AND r.max_level = @level AND r.min_x <= @maxX AND r.max_x >= @minX AND r.min_y <= @maxY
-            AND r.max_y >= @minY AND m.layer = @layer AND r.grid_set = @gridSet AND r.z = @z
+          SELECT m.number ${AT_PLACE}
           UNION ALL SELECT number FROM marks WHERE layer = @layer AND places IS NULL)`)
       .pluck();
     this.#generation = db

@@ -3,7 +3,6 @@ import { tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import { PACK_SIZE } from '../index/directory.ts';
 import { PackIndex } from '../index/postgres/pack-index.ts';
 import { merged } from '../index/tile-edits.ts';
 import { HEAD_BYTES, headLength, readPackHead } from '../pack-object.ts';
@@ -117,7 +116,7 @@ async function readTiles(bucket: ObjectStore, key: string, { object: segment }: 
   const isCut = start?.length === HEAD_BYTES && !readPackHead(start);
   const bytes = isCut ? await bucket.get(key) : start;
   const head = bytes && readPackHead(bytes);
-  if (!head || head.columns !== PACK_SIZE || head.rows !== PACK_SIZE || head.tiles.length === 0) return null;
+  if (!head || head.tiles.length === 0) return null;
   return { head, listed: relistedTiles(head, segment, headLength(bytes) ?? 0, now) };
 }
 

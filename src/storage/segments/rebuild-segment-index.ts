@@ -3,7 +3,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { misconfigured } from '../../domain/errors.ts';
 import { tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
-import { PACK_SIZE } from '../index/directory.ts';
 import { isDamage, storeFailure } from '../index/index-failure.ts';
 import { type IndexFile, newIndex, removeIndex, replaceIndex } from '../index/index-file.ts';
 import { preparePackChanges } from '../index/pack-changes.ts';
@@ -117,8 +116,7 @@ function prepareListing(db: IndexFile, reader: SegmentReader, now: number) {
     insert.run(segment, set);
     for (const { head, bytesAt, end } of recordsIn(reader, file)) {
       sums.size = end;
-      const isOurs = tileSetId(head.set) === identity && head.tiles.length > 0;
-      if (!isOurs || head.columns !== PACK_SIZE || head.rows !== PACK_SIZE) continue;
+      if (tileSetId(head.set) !== identity || head.tiles.length === 0) continue;
       const tiles = relistedTiles(head, segment, bytesAt, now);
       const position = { set, z: head.z, x: head.x, y: head.y };
       const writtenAt = Math.max(...tiles.map(({ making }) => making.createdAt));

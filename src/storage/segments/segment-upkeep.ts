@@ -1,7 +1,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { tileSetOf } from '../../domain/tile-key.ts';
-import { Directory, type IndexedTile, PACK_SIZE, type PackPosition } from '../index/directory.ts';
+import { Directory, type IndexedTile, type PackPosition } from '../index/directory.ts';
 import { durably, type IndexFile } from '../index/index-file.ts';
 import type { ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
 import { type PackObject, readRecord } from '../pack-object.ts';
@@ -259,5 +259,5 @@ function recordOf(
   const tiles = copies.map(({ tile: { slot, checksum, making }, content }) => {
     return { slot, checksum, making, bytes: content };
   });
-  return { set: tileSetOf(identity), columns: PACK_SIZE, rows: PACK_SIZE, z, x, y, tiles };
+  return { set: tileSetOf(identity), z, x, y, tiles };
 }
