@@ -55,7 +55,8 @@ interface Head extends Omit<PackObject, 'tiles'> {
   ])[];
 }
 
-const MAGIC = Buffer.from('TWPACK1\n');
+/** Packs of 0.2 have another number and shape: they are no packs here. */
+const MAGIC = Buffer.from('TWPACK2\n');
 /** Magic, length of the head, checksum of the head. */
 const FIXED = MAGIC.length + 8;
 
