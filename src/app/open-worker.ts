@@ -6,7 +6,7 @@ import { exportNode, isShared, taskSettings, workerName } from '../config/node-s
 import type { Settings } from '../config/settings-schema.ts';
 import { MISSED } from '../db/process-feed.ts';
 import { misconfigured } from '../domain/errors.ts';
-import type { ProcessPort } from '../lib/channel.ts';
+import type { Channel } from '../lib/channel.ts';
 import { type ClosingStack, opened } from '../lib/closing-stack.ts';
 import { withoutCaches } from '../storage/open-stores.ts';
 import { createExporter } from '../tasks/exporter.ts';
@@ -53,9 +53,9 @@ function refuseIdle(settings: Settings): void {
   throw misconfigured('tasks.workers is 0: this worker would perform nothing.');
 }
 
-/** A process of a node that performs tasks; `port` leads to its parent. */
-export function openWorkApp(settings: Settings, env: WorkEnv, port: ProcessPort) {
-  return openChild(port, () => opened((open) => openWorkProcess(withoutMemory(settings), env, open)));
+/** A process of a node that performs tasks. */
+export function openWorkApp(settings: Settings, env: WorkEnv, parent: Channel) {
+  return openChild(parent, () => opened((open) => openWorkProcess(withoutMemory(settings), env, open)));
 }
 
 async function openWorkProcess(settings: Settings, env: WorkEnv, open: ClosingStack) {

@@ -5,7 +5,7 @@ import type { Settings } from '../config/settings-schema.ts';
 import { createProcessFeed } from '../db/process-feed.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { misconfigured } from '../domain/errors.ts';
-import { type Channel, createChannel, messageKind, type ProcessPort } from '../lib/channel.ts';
+import { type Channel, createChannel, messageKind } from '../lib/channel.ts';
 import { type Child, ChildPool } from '../lib/child-pool.ts';
 import { type Clock, ifLate } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
@@ -125,13 +125,12 @@ export async function openAlone(
   return { first: true, end: (pid) => pool.kill(pid), reloaded() {}, startWorkers: start };
 }
 
-/** The side of the child; `port` leads to its parent. `stopped` resolves when the parent wants it to end. */
+/** The side of the child. `stopped` resolves when the parent wants it to end. */
 export async function openChild(
-  port: ProcessPort,
-  open: (parent: Channel) => Promise<{ close(): Promise<void> } & Partial<Omit<StartReport, 'problem'>>>,
+  parent: Channel,
+  open: () => Promise<{ close(): Promise<void> } & Partial<Omit<StartReport, 'problem'>>>,
 ) {
-  const parent = createChannel(port, errorCopier);
-  const app = await open(parent).catch((error: unknown) => {
+  const app = await open().catch((error: unknown) => {
     const problem = error instanceof Error ? error.message : String(error);
     parent.tell(STARTED, { problem, initialPassword: null });
     throw error;

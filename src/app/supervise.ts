@@ -9,7 +9,7 @@ import { processCount, urlOf } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { probeAddress, readTlsFiles } from '../http/server.ts';
-import { messageKind, type ProcessPort } from '../lib/channel.ts';
+import { type Channel, messageKind } from '../lib/channel.ts';
 import { opened } from '../lib/closing-stack.ts';
 import { typesOf } from '../storage/drivers.ts';
 import { explainingDataFaults, openDataFolder } from './data-folder.ts';
@@ -122,14 +122,14 @@ function refuseMoving(current: Settings, next: Settings): void {
   );
 }
 
-/** One of several processes that answer; `port` leads to their parent. */
+/** One of several processes that answer. */
 export function openServerApp(
   settings: Settings,
   env: Omit<ServerEnv, 'supervisor'>,
-  port: ProcessPort,
+  parent: Channel,
   first: boolean,
 ) {
-  return openChild(port, (parent) => {
+  return openChild(parent, () => {
     const supervisor = {
       first,
       end: (pid: number) => parent.tell(END_PROCESS, { pid }),

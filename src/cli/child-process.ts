@@ -4,6 +4,8 @@ import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import { settingsFrom } from '../config/settings-handover.ts';
+import { errorCopier } from '../domain/error-copier.ts';
+import { type Channel, createChannel } from '../lib/channel.ts';
 import type { ProcessStart } from './child-processes.ts';
 import { enterProcess, hardenProcess } from './process-setup.ts';
 
@@ -13,7 +15,7 @@ const NICENESS = 10;
 const THREADS = '/proc/self/task';
 
 /** Performs tasks. What reads the configuration file is loaded when it was edited. */
-async function openWorkProcess({ handover, configFile, flags, startedIn }: ProcessStart) {
+async function openWorkProcess({ handover, configFile, flags, startedIn }: ProcessStart, parent: Channel) {
   const settings = settingsFrom(handover);
   const env = enterProcess(settings, 'worker');
   giveWay();
@@ -25,7 +27,7 @@ async function openWorkProcess({ handover, configFile, flags, startedIn }: Proce
     return current.settings;
   };
   const { openWorkApp } = await import('../app/open-worker.ts');
-  return openWorkApp(settings, { ...env, reload }, process);
+  return openWorkApp(settings, { ...env, reload }, parent);
 }
 
 function giveWay(): void {
@@ -34,6 +36,8 @@ function giveWay(): void {
 }
 
 async function live(): Promise<void> {
+  // First of all: node:cluster drops what comes before there is a listener, and a process may have to stop before it has started.
+  const parent = createChannel(process, errorCopier);
   // It does not outlive its server, which may have died while this process was loading.
   process.once('disconnect', () => process.exit(1));
   if (!process.connected) process.exit(1);
@@ -42,8 +46,8 @@ async function live(): Promise<void> {
   hardenProcess();
   const start = JSON.parse(await text(process.stdin));
   const app = await (process.argv[2] === 'server-process'
-    ? (await import('./server-process.ts')).openServerProcess(start)
-    : openWorkProcess(start));
+    ? (await import('./server-process.ts')).openServerProcess(start, parent)
+    : openWorkProcess(start, parent));
   await app.stopped;
   await app.close();
   process.removeAllListeners('disconnect');

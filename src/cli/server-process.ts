@@ -1,15 +1,16 @@
 import { openServerApp } from '../app/supervise.ts';
 import { readSettingsFile, servingSettingsFrom } from '../config/load-settings.ts';
+import type { Channel } from '../lib/channel.ts';
 import type { ServerStart } from './child-processes.ts';
 import { settingsFor } from './command.ts';
 import { enterProcess } from './process-setup.ts';
 
 /** One of several processes that answer. */
-export async function openServerProcess(start: ServerStart) {
+export async function openServerProcess(start: ServerStart, parent: Channel) {
   const { handover, adminPassword, configFile, port, first, flags, startedIn } = start;
   const { server, access, ...rest } = servingSettingsFrom(handover);
   const settings = { ...rest, server: { ...server, port }, access: { ...access, adminPassword } };
   const loaded = { settings, handover, configFile, shown: null, warnings: [] };
   const file = readSettingsFile(() => settingsFor(flags, startedIn), loaded);
-  return openServerApp(settings, { ...enterProcess(settings, 'process'), file }, process, first);
+  return openServerApp(settings, { ...enterProcess(settings, 'process'), file }, parent, first);
 }

@@ -150,14 +150,13 @@ export class ChildPool {
   }
 
   async #retire(child: Child): Promise<void> {
-    const { clock, stop, stopTimeoutMs } = this.#options;
+    const { what, clock, stop, stopTimeoutMs, log } = this.#options;
     child.retired = true;
     child.channel.tell(stop, null);
-    await ifLate(
-      clock,
-      stopTimeoutMs,
-      () => child.process.kill('SIGKILL'),
-      () => child.over,
-    );
+    const late = () => {
+      log.warn({ pid: child.process.pid }, `${what} did not stop in time and is killed`);
+      child.process.kill('SIGKILL');
+    };
+    await ifLate(clock, stopTimeoutMs, late, () => child.over);
   }
 }

@@ -534,9 +534,17 @@ describe('a server with several processes whose configuration is edited', () => 
     await load.stop();
     const { port } = new URL(server.url);
     configure('map');
-    const args = ['--config', config, '--port', port];
-    const again = await startServer({ data: server.data, args });
+    const again = await startServer({ data: server.data, args: ['--config', config, '--port', port] });
     expect((await ask(again.url, '/tiles/map/3/1/1.png')).status).toBe(200);
     expect((await again.stop()).code).toBe(0);
+  });
+
+  it('a stop reaches a process that has hardly begun: nothing waits until it is killed', async () => {
+    const args = ['--config', config, '--processes', '2'];
+    const pair = await startServer({ args, expectedLog: REPLACED });
+    const first = processesOf(pair);
+    process.kill(first[0] ?? 0, 'SIGKILL');
+    await eventually('another one begins', () => processesOf(pair).some((pid) => !first.includes(pid)));
+    expect((await pair.stop()).stderr).not.toContain('did not stop in time');
   });
 });
