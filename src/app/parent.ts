@@ -5,7 +5,7 @@ import type { Settings } from '../config/settings-schema.ts';
 import { createProcessFeed } from '../db/process-feed.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { misconfigured } from '../domain/errors.ts';
-import { type Channel, createChannel, messageKind } from '../lib/channel.ts';
+import { type Channel, createChannel, messageKind, type ProcessPort } from '../lib/channel.ts';
 import { type Child, ChildPool } from '../lib/child-pool.ts';
 import { type Clock, ifLate } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
@@ -123,6 +123,10 @@ export async function openAlone(
   const { pool, start } = await openWorkers(settings, { ...env, forkWorker }, open);
   open.use(pool);
   return { first: true, end: (pid) => pool.kill(pid), reloaded() {}, startWorkers: start };
+}
+
+export function connectParent(port: ProcessPort): Channel {
+  return createChannel(port, errorCopier);
 }
 
 /** The side of the child. `stopped` resolves when the parent wants it to end. */

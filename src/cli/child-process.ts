@@ -2,10 +2,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
+import { connectParent } from '../app/parent.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import { settingsFrom } from '../config/settings-handover.ts';
-import { errorCopier } from '../domain/error-copier.ts';
-import { type Channel, createChannel } from '../lib/channel.ts';
+import type { Channel } from '../lib/channel.ts';
 import type { ProcessStart } from './child-processes.ts';
 import { enterProcess, hardenProcess } from './process-setup.ts';
 
@@ -37,7 +37,7 @@ function giveWay(): void {
 
 async function live(): Promise<void> {
   // First of all: node:cluster drops what comes before there is a listener, and a process may have to stop before it has started.
-  const parent = createChannel(process, errorCopier);
+  const parent = connectParent(process);
   // It does not outlive its server, which may have died while this process was loading.
   process.once('disconnect', () => process.exit(1));
   if (!process.connected) process.exit(1);
