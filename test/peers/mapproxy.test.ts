@@ -74,7 +74,7 @@ function copyOf(name: string): string {
 async function startMapProxy(file: string): Promise<string> {
   const address = `127.0.0.1:${await freePort()}`;
   const url = `http://${address}`;
-  const daemon = await openDaemon('/usr/bin/mapproxy-util', ['serve-develop', '-b', address, file], {
+  const daemon = await openDaemon('mapproxy-util', ['serve-develop', '-b', address, file], {
     isReady: () => isAnswering(url),
   });
   whenOver(() => daemon.end('SIGKILL'));

@@ -58,6 +58,11 @@ export class MarkIndex {
       this.#database.transaction(first, async (query) => {
         for (const lock of others)
           await sql`select pg_advisory_xact_lock(hashtext(${`tilewarden:${lock}`}))`.execute(query);
+        if (change.type === 'close')
+          await sql`select id from marks where id in (
+            select mark from raises where number = any(${change.numbers}::bigint[])) order by id for update`.execute(
+            query,
+          );
         return runScript(query, changeMarks(this.#tables, change));
       }),
     );
