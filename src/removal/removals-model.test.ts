@@ -385,7 +385,7 @@ describe('removals in segments', () => {
     for (const store of stores) await store.close();
     rmSync(root, { recursive: true, force: true });
   });
-  obeysRemovals('in segments', fc.constant(false), inLength(200, 3000));
+  obeysRemovals('in segments', fc.constant(false), inLength(60, 3000));
 });
 
 describeOnMemoryObjects('removals in PostgreSQL', (_, opened) => {
@@ -396,5 +396,5 @@ describeOnMemoryObjects('removals in PostgreSQL', (_, opened) => {
   afterAll(async () => {
     for (const store of stores) await store.close();
   });
-  obeysRemovals('in PostgreSQL', fc.boolean(), inLength(15, 3000));
+  obeysRemovals('in PostgreSQL', fc.boolean(), inLength(6, 3000));
 });
