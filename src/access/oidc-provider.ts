@@ -215,7 +215,7 @@ export function createOidcProvider(
 
     /** Whether a token claims to be from the issuer and for this server. */
     isAddressed(token: string): boolean {
-      const { iss, aud } = partOf(token, 1);
+      const { iss, aud } = tokenPart(token, 1);
       const own = [clientId, settings.audience];
       return iss === issuer && [aud].flat().some((audience) => own.includes(String(audience)));
     },
@@ -264,17 +264,17 @@ export function createOidcProvider(
 
 /** The issuer is not asked about a token whose header refuses it already. */
 function isSignedAsAllowed(token: string): boolean {
-  return ALGORITHMS.includes(String(partOf(token, 0).alg));
+  return ALGORITHMS.includes(String(tokenPart(token, 0).alg));
 }
 
 /** RFC 8725, 3.11 and RFC 8417: a token with another type, or with events, was issued for another purpose, such as logout. */
 function isAccessToken(token: string): boolean {
-  const { typ = 'JWT' } = partOf(token, 0);
-  return /^(application\/)?(at\+)?jwt$/i.test(String(typ)) && !('events' in partOf(token, 1));
+  const { typ = 'JWT' } = tokenPart(token, 0);
+  return /^(application\/)?(at\+)?jwt$/i.test(String(typ)) && !('events' in tokenPart(token, 1));
 }
 
 /** The header or the claims of a token, not verified; empty when it has none. */
-function partOf(token: string, index: 0 | 1): Claims {
+function tokenPart(token: string, index: 0 | 1): Claims {
   try {
     const part: unknown = JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString());
     return isRecord(part) ? part : {};

@@ -37,8 +37,8 @@ interface ChangesOptions extends Env {
 
 export type ChangesService = Awaited<ReturnType<typeof openChanges>>;
 
-/** Milliseconds between looks for layers that have other feeds than before. */
-const LOOK_INTERVAL = 1000;
+/** Milliseconds between checks whether layers have other feeds. */
+const POLL_INTERVAL_MS = 1000;
 
 type AnyFeed = ChangeFeedSettings | TimesFeedSettings;
 
@@ -124,8 +124,14 @@ export async function openChanges(options: ChangesOptions) {
 
   for (const feed of options.feeds) configured.push(await start(feed));
   await followLayers();
-  const failure = 'the feeds of layers could not be looked up';
-  const looking = openRepeater(followLayers, { clock, log, pause: LOOK_INTERVAL, failure, pauseFirst: true });
+  const failure = 'could not read the feeds of layers';
+  const polling = openRepeater(followLayers, {
+    clock,
+    log,
+    pause: POLL_INTERVAL_MS,
+    failure,
+    pauseFirst: true,
+  });
   const running = () => [...configured, ...ofLayers.values()];
 
   return {
@@ -166,7 +172,7 @@ export async function openChanges(options: ChangesOptions) {
     },
 
     async close(): Promise<void> {
-      await looking.close();
+      await polling.close();
       await Promise.all(running().map((one) => one.close()));
     },
   };

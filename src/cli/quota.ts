@@ -28,7 +28,7 @@ export const quota: Command = {
     const client = serverClientFor(flags, FIELDS);
     const ask = (answer: unknown) => readResponse<QuotaDocument>(answer, 'globalQuota');
     const now = ask(await client.get(PATH));
-    const document = word === 'get' ? now : ask(await client.put(PATH, changeOf(flags, now)));
+    const document = word === 'get' ? now : ask(await client.put(PATH, quotaChange(flags, now)));
     return printed(terminal, flags, document, () => describeQuota(document));
   },
 };
@@ -42,7 +42,7 @@ export function describeQuota(document: QuotaDocument): string {
   return `The quota is ${state}\n${columns([['LAYER', 'QUOTA', 'POLICY'], ...rows])}`;
 }
 
-export function changeOf(flags: FlagValues, now: QuotaDocument): object {
+export function quotaChange(flags: FlagValues, now: QuotaDocument): object {
   if (flags.on !== undefined && flags.off !== undefined) throw misuse('--on and --off exclude each other.');
   const change = {
     ...(flags.on !== undefined && { enabled: true }),

@@ -69,9 +69,9 @@ interface LevelCover {
 }
 
 const MAX_BANDS = 4096;
-/** Edges that are looked at for one zoom, each once for every band that it reaches into. */
+/** Edges read for one zoom, each once for every band that it reaches into. */
 export const MAX_VISITS = 100_000;
-/** Edges that are looked at in one turn of the event loop: some two milliseconds. */
+/** Edges read in one turn of the event loop: some two milliseconds. */
 export const VISITS_PER_TURN = 10_000;
 /** A band costs as much as so many edges, beside its own. */
 const BAND_VISITS = 10;
@@ -137,7 +137,7 @@ export function countCovered(cover: AreaCover | null, z: number, rect: TileRect)
   return total;
 }
 
-/** As `countCovered`, by `pace`, whose unit is an edge looked at. */
+/** As `countCovered`, by `pace`, whose unit is an edge read. */
 export async function countInTurns(
   cover: AreaCover | null,
   z: number,

@@ -11,7 +11,7 @@ const UNSEEN = 0.25;
 /** In pixels; what an edge crosses by less is rounding. */
 const ROUNDING = 1e-3;
 const PIXELS_PER_BAND = 1 << 16;
-/** Edges that are looked at between two calls of `pace`, which counts them. */
+/** Edges read between two calls of `pace`, which counts them. */
 const EDGES_PER_STEP = 1000;
 
 /** Works on a band of rows at a time, by `pace`. */

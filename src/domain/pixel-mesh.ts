@@ -240,7 +240,7 @@ interface Survey {
   readonly inside: number;
 }
 
-/** A rough look at a picture in the CRS of tiles; null when no place of it exists there. */
+/** A rough outline of a picture in the CRS of tiles; null when no place of it exists there. */
 export function surveyPicture(
   { bounds, width, height }: MapPicture,
   map: PlaceMapping,

@@ -8,7 +8,7 @@ import type { GridSet } from './grid-set.ts';
 import { type ChangedPlace, countPoints, MAX_POINTS, polygonsIn, withinLimit } from './place-in-grid-set.ts';
 import type { Point } from './projection.ts';
 
-/** Converted, or looked at: some milliseconds. */
+/** Converted or read in one turn of the event loop: some milliseconds. */
 const POINTS_PER_TURN = 2000;
 const EDGES_PER_TURN = 10_000;
 

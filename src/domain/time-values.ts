@@ -74,7 +74,7 @@ interface TimeSpan {
 export const MAX_TIME_ENTRIES = 20_000;
 /** Entries of a list that a source gives. */
 export const MAX_LISTED_TIMES = 100_000;
-/** Each request looks at all of them. */
+/** Each request reads all of them. */
 const MAX_INTERVALS = 1000;
 /** Entries that are read in one turn of the event loop. */
 const ENTRIES_PER_TURN = 2000;

@@ -23,7 +23,7 @@ export interface HostPause {
 
 export interface HostClosing {
   readonly reason: HostClosedReason;
-  /** Milliseconds since 1970; no requests are sent before. Of `paused`, when to look again. */
+  /** Milliseconds since 1970; no requests are sent before. Of `paused`, when to check again. */
   readonly until: number;
   /** How it fails, e.g. `connection`, `timeout`, `status-503`; only where it does. */
   readonly failure?: string;

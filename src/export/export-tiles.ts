@@ -97,7 +97,7 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
   const since = await tilesSince(store, set, levels);
   const rects = new Map(levels.map(({ z, rect }) => [z, rect]));
   const selection = createSelection(rects, area);
-  const { expected, zooms } = await lookAtPages(store, set, selection, pages);
+  const { expected, zooms } = await scanPages(store, set, selection, pages);
   if (zooms.length === 0) throw nothingCached();
   const cached = { ...content, zoomStart: Math.min(...zooms), zoomStop: Math.max(...zooms) };
   const { layer, gridSet, format, parametersId } = set;
@@ -218,7 +218,7 @@ function createSelection(rects: ReadonlyMap<number, TileRect>, area: ExportArea 
   }
 }
 
-async function lookAtPages(
+async function scanPages(
   store: Store,
   set: TileSetKey,
   selection: Selection,

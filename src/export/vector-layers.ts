@@ -124,7 +124,7 @@ export function createLayerNotes(db: Database.Database): LayerNotes {
   function note(z: number, layer: TileLayer): void {
     const before = known.get(layer.id);
     if (!before && known.size >= MAX_LAYERS) return;
-    const after = merged(before ?? { id: layer.id, fields: {}, minzoom: z, maxzoom: z }, z, layer);
+    const after = withTileLayer(before ?? { id: layer.id, fields: {}, minzoom: z, maxzoom: z }, z, layer);
     if (after === before) return;
     known.set(layer.id, after);
     keep.run(layer.id, JSON.stringify(after));
@@ -139,7 +139,7 @@ export function createLayerNotes(db: Database.Database): LayerNotes {
 }
 
 /** The same object when the tile has nothing new. */
-function merged(before: VectorLayer, z: number, { fields }: TileLayer): VectorLayer {
+function withTileLayer(before: VectorLayer, z: number, { fields }: TileLayer): VectorLayer {
   const changed = Object.entries(fields).filter(([name, type]) => {
     const known = Object.hasOwn(before.fields, name) ? before.fields[name] : undefined;
     return known === undefined

@@ -5,12 +5,12 @@ import {
   bodyProblem,
   childrenNamed,
   choiceField,
+  elementText,
   entriesOf,
   numberField,
   numberOf,
   onlyChild,
   textField,
-  textOf,
   type WireElement,
 } from './wire-element.ts';
 
@@ -75,7 +75,7 @@ function styleFilter(
 
 /** Empty for a filter with a default of its own, and where none is listed. */
 function listedStyles(style: WireElement): readonly string[] {
-  const available = (entriesOf(style, 'availableStyles', ['string']) ?? []).map(textOf);
+  const available = (entriesOf(style, 'availableStyles', ['string']) ?? []).map(elementText);
   const own = onlyChild(style, 'defaultStyle')?.text.trim() ?? '';
   const hasDefault = (readDefault(style).default ?? '') !== '';
   return hasDefault ? [] : [...new Set([own, ...available])].filter((name) => name !== '');
@@ -112,7 +112,7 @@ function readThreshold(filter: WireElement, warnings: ReadWarnings): number | un
 
 /** Without any, only the default may be asked for. */
 function stringValues(filter: WireElement, defaultValue: string): readonly string[] {
-  const values = (entriesOf(filter, 'values', ['string']) ?? []).map(textOf);
+  const values = (entriesOf(filter, 'values', ['string']) ?? []).map(elementText);
   return values.length === 0 ? [defaultValue] : values;
 }
 

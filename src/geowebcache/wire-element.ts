@@ -47,7 +47,7 @@ export function refuseUnknownFields({ name, children }: WireElement, known: read
   throw bodyProblem(`${shortened(unknown.name)} is not a field of ${name}; ${hint}`, unknown.place);
 }
 
-export function textOf({ name, text, children, nothing, place }: WireElement): string {
+export function elementText({ name, text, children, nothing, place }: WireElement): string {
   if (nothing) throw bodyProblem(`${name} must be a text, not ${nothing}`, place);
   if (children.length === 0) return text.trim();
   throw bodyProblem(`${name} must be a text`, place);
@@ -57,7 +57,7 @@ export function textOf({ name, text, children, nothing, place }: WireElement): s
 export function textField(parent: WireElement, name: string): string | undefined {
   const child = onlyChild(parent, name);
   if (!child) return undefined;
-  const text = textOf(child);
+  const text = elementText(child);
   if (text !== '') return text;
   throw bodyProblem(`${name} must not be empty`, child.place);
 }
@@ -98,7 +98,7 @@ export function choiceField<T extends string>(
 ): T | undefined {
   const child = onlyChild(parent, name);
   if (!child) return undefined;
-  const text = textOf(child);
+  const text = elementText(child);
   const choice = allowed.find((value) => value === text);
   if (choice !== undefined) return choice;
   throw bodyProblem(`${name} must be ${allowed.join(' or ')}, not "${shortened(text)}"`, child.place);
@@ -107,7 +107,7 @@ export function choiceField<T extends string>(
 /** Null when it is absent. */
 export function attributeOf(element: WireElement, name: string): string | null {
   const field = onlyChild(element, `@${name}`);
-  return field ? textOf(field) : (element.attributes?.get(name) ?? null);
+  return field ? elementText(field) : (element.attributes?.get(name) ?? null);
 }
 
 /**

@@ -224,13 +224,14 @@ function readYaml(file: string, depth = 0): unknown {
   const bases = (Array.isArray(base) ? base : [base]).map((name) =>
     readYaml(resolve(dirname(file), String(name)), depth + 1),
   );
-  return [...bases, own].reduce(merged);
+  return [...bases, own].reduce(mergedDocuments);
 }
 
-function merged(below: unknown, above: unknown): unknown {
+function mergedDocuments(below: unknown, above: unknown): unknown {
   if (!isRecord(below) || !isRecord(above)) return above ?? below;
   const keys = new Set([...Object.keys(below), ...Object.keys(above)]);
-  const value = (key: string) => (Object.hasOwn(above, key) ? merged(below[key], above[key]) : below[key]);
+  const value = (key: string) =>
+    Object.hasOwn(above, key) ? mergedDocuments(below[key], above[key]) : below[key];
   return Object.fromEntries([...keys].map((key) => [key, value(key)]));
 }
 

@@ -67,7 +67,7 @@ export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportRe
     folder.settings ? tableOfXml(folder.settings) : {},
     report.about('gwc-gs.xml'),
   );
-  const wms = `${addressOf(folder.global, report)}/wms`;
+  const wms = `${geoServerAddress(folder.global, report)}/wms`;
   const tileLayers = folder.tileLayers ?? usualTileLayers(catalog, settings);
   const degrees = new Map<string, readonly number[]>();
   const layers = tileLayers.flatMap((layer) => {
@@ -196,7 +196,7 @@ function node(name: string, content: string | readonly XmlElement[]): XmlElement
 }
 
 /** Its own address is in the data folder only where a proxy is in front of it. */
-function addressOf(global: XmlElement | null, report: ImportReport): string {
+function geoServerAddress(global: XmlElement | null, report: ImportReport): string {
   const settings = global && (childOf(global, 'settings') ?? global);
   const proxied = settings && textIn(settings, 'proxyBaseUrl').replace(/\/$/, '');
   const about = report.about('global.xml');

@@ -40,7 +40,7 @@ export interface Reported {
 
 export type TargetName = Pick<Delivery, 'kind' | 'name'>;
 
-/** Listeners look for deliveries that are due. */
+/** Listeners send deliveries that are due. */
 export const DELIVERIES_WAITING = 'deliveries';
 const LOCK = 'deliveries';
 /** Milliseconds after which a delivery is given up. */
@@ -57,7 +57,7 @@ const MAX_LISTED = 1000;
 const NO_PAYLOAD = '{}';
 /** Begins subjects that never recover, such as a task that has failed. */
 export const ONCE = 'once:';
-/** Milliseconds for which these are remembered; longer than they are looked for. */
+/** Milliseconds for which these are remembered; longer than they are searched for. */
 const ONCE_KEPT = 8 * LIFETIME;
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;

@@ -33,8 +33,8 @@ export interface DeliveriesOptions extends Env {
   readonly obeyed: () => Promise<void>;
 }
 
-/** Milliseconds between looks for deliveries that are due; a new one is sent immediately. */
-const LOOK_INTERVAL = 1000;
+/** Milliseconds between searches for due deliveries; a new one is sent immediately. */
+const POLL_INTERVAL_MS = 1000;
 const FORGET_INTERVAL = 60_000;
 const MAX_ERROR_CHARACTERS = 300;
 
@@ -50,7 +50,7 @@ export type Deliveries = ReturnType<typeof openDeliveries>;
 export function openDeliveries(options: DeliveriesOptions) {
   const { database, targets, lead, clock, log } = options;
   const store = createDeliveryStore(database);
-  const env = { clock, log, pause: LOOK_INTERVAL };
+  const env = { clock, log, pause: POLL_INTERVAL_MS };
   const purges = openPurges(options, store);
 
   async function attempt(target: DeliveryTarget, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
@@ -96,7 +96,7 @@ export function openDeliveries(options: DeliveriesOptions) {
 
   const performing = targets.map((target) =>
     lead(async (signal) => {
-      const failure = 'deliveries could not be looked for';
+      const failure = 'could not search for due deliveries';
       const listen = (wake: () => void) => database.listen(DELIVERIES_WAITING, wake);
       const repeater = openRepeater(() => sendDue(target, signal), { ...env, failure, listen });
       if (!signal.aborted) await once(signal, 'abort');
@@ -183,7 +183,7 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
   // Changes that no request waits for, as those of schedules and of the configuration file.
   const flushing = openRepeater(() => (keys.isEmpty ? undefined : flush()), {
     ...{ clock, log },
-    pause: LOOK_INTERVAL,
+    pause: POLL_INTERVAL_MS,
     failure: 'could not record the keys to purge',
   });
   return {

@@ -28,7 +28,7 @@ export function createFileFeed(
   async function take(stamp: string, signal: AbortSignal): Promise<void> {
     const digest = await digestOf(path, signal);
     // A writer came back while it was read.
-    if (stampOf(await look(path)) !== stamp) return;
+    if (stampOf(await readStats(path)) !== stamp) return;
     const former = await store.newestEntry(name);
     if (digest === former) await store.entriesSeen(name, [digest]);
     else {
@@ -39,8 +39,8 @@ export function createFileFeed(
   }
 
   return {
-    async look(signal) {
-      const stamp = stampOf(await look(path));
+    async poll(signal) {
+      const stamp = stampOf(await readStats(path));
       const now = clock.monotonic();
       if (sighting?.stamp !== stamp) sighting = { stamp, since: now };
       if (known?.stamp === stamp && now - known.at < DAY) return;
@@ -50,7 +50,7 @@ export function createFileFeed(
   };
 }
 
-async function look(path: string): Promise<Stats> {
+async function readStats(path: string): Promise<Stats> {
   const stats = await stat(path).catch((error: unknown) => {
     const why =
       errorCode(error) === 'ENOENT' ? 'there is no such file' : `it cannot be read (${errorCode(error)})`;

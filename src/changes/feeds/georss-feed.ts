@@ -69,7 +69,7 @@ export function createGeoRssFeed(
   }
 
   return {
-    async look(signal) {
+    async poll(signal) {
       const begunAt = clock.now();
       const newest = await newestApplied();
       const since = encodeURIComponent(timeOf(newest));

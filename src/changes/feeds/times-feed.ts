@@ -15,7 +15,7 @@ export interface TimesFeedSettings {
   readonly origin: string;
   /** Null: the capabilities of the layer's source. */
   readonly postgres: { readonly url: string; readonly query: string } | null;
-  /** Seconds between looks. */
+  /** Seconds between polls. */
   readonly every: number;
 }
 
@@ -46,7 +46,7 @@ export function createTimesFeed(
     feed.postgres ? queryTimes(feed.postgres) : dimensionValues(layer, dimension, signal);
 
   return {
-    async look(signal) {
+    async poll(signal) {
       const values = await readListedTimes(await read(signal));
       const written = values.written();
       if (written === '') throw new Error('The source lists no times.');

@@ -126,7 +126,7 @@ const NO_SECRET = randomBytes(32);
  * Webhooks, which sign id and time too, so that a captured event cannot be sent again. `secret` null: there is no such feed.
  */
 export function isSigned(secret: string | null, body: Buffer, header: SignedHeaders, now: number): boolean {
-  const key = keyOf(secret);
+  const key = secretBytes(secret);
   const standard = header('webhook-signature');
   if (standard === undefined) {
     const [, hex = ''] = /^sha256=([0-9a-f]{64})$/i.exec(header('x-hub-signature-256') ?? '') ?? [];
@@ -142,7 +142,7 @@ export function isSigned(secret: string | null, body: Buffer, header: SignedHead
   return isRight && isTimely && id !== '';
 }
 
-function keyOf(secret: string | null): Buffer {
+function secretBytes(secret: string | null): Buffer {
   if (secret === null) return NO_SECRET;
   const [, encoded] = STANDARD_SECRET.exec(secret) ?? [];
   return encoded === undefined ? Buffer.from(secret, 'utf8') : Buffer.from(encoded, 'base64');

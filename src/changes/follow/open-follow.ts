@@ -58,7 +58,7 @@ export async function openFollow(options: FollowOptions) {
   async function start(follow: FollowSettings) {
     await feeds.prepare([feedName(follow.name)]);
     const feed = {
-      look: async (signal: AbortSignal) => void (await pass(follow, { dryRun: false, signal })),
+      poll: async (signal: AbortSignal) => void (await pass(follow, { dryRun: false, signal })),
       rest: (signal: AbortSignal) => clock.sleep(follow.every * 1000, signal),
     };
     const feedTools = { ...options, store: feeds, intake: intakeOf(follow.name, []) };

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import { type HeldKey, mayRead } from '../../access/reader-key.ts';
 import type { Layer } from '../../domain/layer.ts';
+import { decodeUriPart } from '../../lib/decode-uri.ts';
 import { HttpProblem } from '../problems.ts';
 import type { RequestHead } from '../request-head.ts';
 import type { TrustsProxy } from './peer.ts';
@@ -96,7 +97,12 @@ export function presentedKeyOf(
   const candidates: Candidate[] = [];
   for (let match = mark < 0 ? null : IN_ADDRESS.exec(bare); match; match = IN_ADDRESS.exec(bare)) {
     const [whole, name = '', value = ''] = match;
-    candidates.push({ pair: whole.slice(1), name: name.toUpperCase(), secret: decoded(value), held: null });
+    candidates.push({
+      pair: whole.slice(1),
+      name: name.toUpperCase(),
+      secret: decodeUriPart(value, ''),
+      held: null,
+    });
     bare = without(bare, match.index, whole.length);
   }
   if (inHeader !== undefined)
@@ -108,14 +114,6 @@ function without(url: string, start: number, length: number): string {
   const rest = url.slice(start + length);
   if (rest === '') return url.slice(0, start);
   return `${url.slice(0, start)}${url[start]}${rest.slice(1)}`;
-}
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return '';
-  }
 }
 
 /** For a layer that the key does not open: the same whether or not it exists. */

@@ -25,7 +25,7 @@ import type { Services } from '../open-services.ts';
 import { ServiceException } from '../service-exception.ts';
 import { formatNamed, layerFor } from '../tiles.ts';
 import { answerComposed, type MapRequest } from '../wms/get-map.ts';
-import { requestedFormat } from '../wms/map-request.ts';
+import { mapFormat } from '../wms/map-request.ts';
 
 const ROOT = '/service/kml';
 const TYPES: Readonly<Record<KmlKind, string>> = {
@@ -82,7 +82,7 @@ function createKmlTile(services: Services): Handler {
 function checkFormat(context: Context, bound: BoundLayer, extension: string): ResolvedTileSet | null {
   const { layer } = bound;
   const { subset, isWarped } = degreesOf(layer);
-  const format = isWarped ? requestedFormat([bound], () => extension) : formatNamed(layer, extension);
+  const format = isWarped ? mapFormat([bound], () => extension) : formatNamed(layer, extension);
   if (format.kind !== 'raster') {
     throw new TilewardenError('format-unknown', `KML shows images; .${extension} is not an image format.`);
   }
@@ -108,7 +108,7 @@ function answerWarped(
     layers: [{ bound, style: asked('STYLES') ?? '', subsets: [first, ...others], isWarped: true }],
     crs: { name: 'EPSG:4326', code: DEGREES, longitudeFirst: true },
     place: { bounds: boundsOfTile(gridSet, z, x, y), width, height },
-    format: requestedFormat([bound], () => extension),
+    format: mapFormat([bound], () => extension),
     tiled: false,
   } satisfies MapRequest;
   return answerComposed(context, services, map, { matches: [null], blank: false });

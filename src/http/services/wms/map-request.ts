@@ -261,7 +261,7 @@ export const MAP_FORMATS: readonly string[] = ['png', 'png8', 'jpeg', 'webp', 'g
 );
 
 /** By media type, or by a short name such as `png`, in any case. With the options of a layer that has it. */
-export function requestedFormat([first, ...others]: readonly BoundLayer[], kvp: Kvp): Format {
+export function mapFormat([first, ...others]: readonly BoundLayer[], kvp: Kvp): Format {
   const name = required(kvp, 'FORMAT');
   const format = formatOf(name) ?? (name.includes('/') ? null : formatOfExtension(name));
   if (format && first && [first, ...others].every(({ layer }) => storedFormat(layer, format))) {
@@ -300,7 +300,7 @@ export function subsetFor({ subsets, isWarped }: MapLayer, place: MapPicture, { 
   return isWarped ? subsetToWarp(subsets, place, { srs: code, projection: null }) : subsets[0];
 }
 
-export function tileSetOf(
+export function mapTileSet(
   { bound, style }: MapLayer,
   subset: GridSubset,
   format: Format,
