@@ -2,7 +2,7 @@ import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-ele
 import { GeoServerCatalog, type PublishedLayer } from './geoserver-catalog.ts';
 import { type ImportReport, WHOLE } from './import-report.ts';
 import { type Reasons, TrackedTable } from './tracked-table.ts';
-import { tableOfXml } from './xml-table.ts';
+import { node, tableOfXml } from './xml-table.ts';
 
 /** Files of a GeoServer data folder, read. */
 export interface GeoServerFolder {
@@ -187,12 +187,6 @@ function stringsNode(name: string, texts: readonly string[]): XmlElement {
     name,
     texts.map((text) => node('string', text)),
   );
-}
-
-function node(name: string, content: string | readonly XmlElement[]): XmlElement {
-  const inner =
-    typeof content === 'string' ? { text: content, children: [] } : { text: '', children: content };
-  return { name, attributes: new Map(), place: { line: 1, column: 1 }, ...inner };
 }
 
 /** Its own address is in the data folder only where a proxy is in front of it. */

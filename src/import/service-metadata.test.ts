@@ -67,7 +67,13 @@ it('metadata of GeoWebCache’s service and layers are those of the file', () =>
 <wmsUrl><string>http://maps.test/wms</string></wmsUrl></wmsLayer></layers></gwcConfiguration>`,
     LIMITS,
   );
-  const places = { folder: '/', hasTiles: () => false, isThere: () => false, findArchive: () => null };
+  const places = {
+    folder: '/',
+    hasTiles: () => false,
+    isThere: () => false,
+    findArchive: () => null,
+    readXml: () => null,
+  };
   const { service, layers, report } = importGeoWebCache(root, { ...places, gridSets: builtInGridSets() });
   const contact = { individualName: 'Ann' };
   expect(service).toEqual({ title: 'Maps', keywords: ['tiles'], fees: 'NONE', provider: 'Acme', contact });
