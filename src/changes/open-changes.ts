@@ -135,19 +135,19 @@ export async function openChanges(options: ChangesOptions) {
   const running = () => [...configured, ...ofLayers.values()];
 
   return {
-    /** Null: there is no webhook of that name. */
+    /** Null: no such webhook. */
     webhook: (name: string): WebhookFeed | null => webhooks.get(name) ?? null,
 
     recent: store.recent,
 
-    /** Applies the feed's changes of the last hour again; null: there is no such feed. */
+    /** Applies the feed's changes of the last hour again; null: no such feed. */
     async replay(name: string): Promise<number | null> {
       const feed = running().find((one) => one.feed.name === name)?.feed;
       if (!feed) return null;
       return feed.type === 'times' ? 0 : replayChanges(feed, store, options.apply);
     },
 
-    /** In the order of the settings, those of layers last. */
+    /** In the order of the settings, feeds of layers last. */
     async list(): Promise<readonly FeedStatus[]> {
       const feeds = running().map(({ feed }) => feed);
       if (feeds.length === 0) return [];

@@ -169,7 +169,7 @@ function groupProblems({ groups }: SettingsDocument, layers: ReadonlySet<string>
   return problems;
 }
 
-/** Each group has one parent, so that the way up has at most as many steps as there are groups. */
+/** Each group has one parent, so a way up has at most as many steps as groups. */
 function isBelow(name: string, upper: string, parents: ReadonlyMap<string, string>): boolean {
   let at: string | undefined = name;
   for (let steps = 0; at !== undefined && steps <= parents.size; steps++) {

@@ -53,7 +53,7 @@ const SHAPE: Shape = {
   legends: LEGEND_SHAPE,
 };
 
-/** What to use instead, or why nothing is needed. */
+/** A replacement, or why none is needed. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   formatModifiers: 'set requestFormat of the source instead',
   useETags: 'every tile has an ETag',

@@ -25,7 +25,7 @@ export function childrenNamed(parent: WireElement, name: string): readonly WireE
   return parent.children.filter((child) => child.name === name);
 }
 
-/** Null when it is absent; a problem when it is given twice. */
+/** Null if absent; a problem if given twice. */
 export function onlyChild(parent: WireElement, name: string): WireElement | null {
   const [first = null, second] = childrenNamed(parent, name);
   if (second) throw bodyProblem(`${name} is given more than once`, second.place);

@@ -18,7 +18,7 @@ import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 /** The state of a file, and since when. */
 interface Sighting {
   readonly stamp: string;
-  /** As `Clock.monotonic` says it. */
+  /** Time of `Clock.monotonic`. */
   readonly since: number;
   /** It was applied as it is, and could not be moved. */
   readonly applied: boolean;

@@ -172,7 +172,7 @@ function composedSets(
   );
 }
 
-/** Where the box is a tile, it is exactly that one. */
+/** A box that is a tile is answered with exactly that tile. */
 function drawnPlace({ place }: MapRequest, matches: Matches): MapPicture {
   const tile = matches.find((match) => match !== null);
   if (!tile) return place;
