@@ -12,7 +12,7 @@ export interface OidcSettings extends ClaimSettings {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scopes: readonly string[];
-  /** Of bearer tokens; null: the client's id. */
+  /** Audience of bearer tokens; null: the client's id. */
   readonly audience: string | null;
 }
 
@@ -34,7 +34,7 @@ const ASK_AGAIN_MS = 2000;
 const KEYS_AGAIN_MS = 30_000;
 /** Keys are read again after this time: a withdrawn one is trusted no longer. */
 const KEYS_FRESH_MS = 5 * 60_000;
-/** Known keys are used for this long while the issuer cannot be asked for them. */
+/** Known keys are used for this long while the issuer is unreachable. */
 const KEYS_LAST_MS = 60 * 60_000;
 const TIMEOUT_S = 5;
 const CLOCK_TOLERANCE_S = 60;
@@ -49,7 +49,7 @@ export function createOidcProvider(
   { clock, log, fetch = globalThis.fetch }: Env & { readonly fetch?: typeof globalThis.fetch },
 ) {
   const { issuer, clientId, clientSecret } = settings;
-  /** The latest that was read; kept while the issuer is away. */
+  /** The latest configuration; used while the issuer is unreachable. */
   let known: Discovered | null = null;
   let latest: Promise<Discovered> | null = null;
   let askAgainAt = Number.NEGATIVE_INFINITY;
@@ -128,7 +128,7 @@ export function createOidcProvider(
   /** At most once in half a minute, for all callers together. */
   async function renewKeys(): Promise<void> {
     if (!fetchingKeys && clock.monotonic() - keysAskedAt < KEYS_AGAIN_MS) return;
-    // The first keys are asked for as soon as the issuer is back.
+    // The first keys are requested as soon as the issuer is back.
     if (keys) keysAskedAt = clock.monotonic();
     fetchingKeys ??= fetchKeys().finally(() => {
       fetchingKeys = null;
@@ -215,7 +215,7 @@ export function createOidcProvider(
 
     /** Whether a token claims to be from the issuer and for this server. */
     isAddressed(token: string): boolean {
-      const { iss, aud } = partOf(token, 1);
+      const { iss, aud } = tokenPart(token, 1);
       const own = [clientId, settings.audience];
       return iss === issuer && [aud].flat().some((audience) => own.includes(String(audience)));
     },
@@ -262,19 +262,19 @@ export function createOidcProvider(
   };
 }
 
-/** The issuer is not asked about a token whose header refuses it already. */
+/** A token with an unusable header is refused without a request to the issuer. */
 function isSignedAsAllowed(token: string): boolean {
-  return ALGORITHMS.includes(String(partOf(token, 0).alg));
+  return ALGORITHMS.includes(String(tokenPart(token, 0).alg));
 }
 
 /** RFC 8725, 3.11 and RFC 8417: a token with another type, or with events, was issued for another purpose, such as logout. */
 function isAccessToken(token: string): boolean {
-  const { typ = 'JWT' } = partOf(token, 0);
-  return /^(application\/)?(at\+)?jwt$/i.test(String(typ)) && !('events' in partOf(token, 1));
+  const { typ = 'JWT' } = tokenPart(token, 0);
+  return /^(application\/)?(at\+)?jwt$/i.test(String(typ)) && !('events' in tokenPart(token, 1));
 }
 
 /** The header or the claims of a token, not verified; empty when it has none. */
-function partOf(token: string, index: 0 | 1): Claims {
+function tokenPart(token: string, index: 0 | 1): Claims {
   try {
     const part: unknown = JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString());
     return isRecord(part) ? part : {};

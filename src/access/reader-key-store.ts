@@ -48,7 +48,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
           .values(row)
           .returningAll()
           .executeTakeFirstOrThrow();
-        return keyOf(stored, now);
+        return readerKeyIn(stored, now);
       });
       return { key, secret };
     },
@@ -69,7 +69,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
         .execute();
       const drawn = new Map(tallies.map(({ scope, used }) => [scope, used]));
       return rows.map((row) => {
-        const key = keyOf(row, now);
+        const key = readerKeyIn(row, now);
         const requestsToday = key.requestsToday + (drawn.get(keyScope(row.id)) ?? 0);
         return { ...key, requestsToday, hash: row.hash };
       });
@@ -90,7 +90,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
           .where('id', '=', id)
           .returningAll()
           .executeTakeFirst();
-        if (row) return keyOf(row, clock.now());
+        if (row) return readerKeyIn(row, clock.now());
         throw new TilewardenError('account-unknown', 'There is no such key.');
       }),
 
@@ -125,7 +125,7 @@ async function countKeys(query: Statements): Promise<number> {
   return (await all.executeTakeFirstOrThrow()).count;
 }
 
-function keyOf(row: KeyRow, now: number): ReaderKey {
+function readerKeyIn(row: KeyRow, now: number): ReaderKey {
   return {
     id: row.id,
     name: row.name,

@@ -26,7 +26,7 @@ import { type CopyOptions, type CopyResult, copyTiles } from '../storage/copy-ti
 import { driverOf, typesOf } from '../storage/drivers.ts';
 import { openStores, storeFolder, withoutCaches } from '../storage/open-stores.ts';
 import type { BackupResult, RebuildResult, RebuildTools } from '../storage/store-driver.ts';
-import { exportTo, partOf } from '../tasks/exporter.ts';
+import { exportPart, exportTo } from '../tasks/exporter.ts';
 import { planTask } from '../tasks/plan-task.ts';
 import { openDataFolder } from './data-folder.ts';
 
@@ -176,7 +176,7 @@ export function exportLayer(
       throw misconfigured(
         `The server of this data folder has another declaration of layer ${layer}, and no tiles of this one: give the server's configuration with --config.`,
       );
-    const part = partOf(planned.tiles, planned.request, planned.cover);
+    const part = exportPart(planned.tiles, planned.request, planned.cover);
     return exportTo(target, planned.tiles, { ...part, signal, onProgress });
   });
 }

@@ -31,7 +31,7 @@ export function createMapServerReader({ upstreams, gridSets, privateAdvice }: Re
     const { createRepeatedImport: create } = await import('../import/repeated-import.ts');
     const address = isGeoServer
       ? `${baseOf(follow.url)}/wms?SERVICE=WMS&VERSION=1.3.0&REQUEST=GetCapabilities`
-      : addressOf(follow);
+      : capabilitiesAddress(follow);
     const account = isGeoServer ? {} : headers;
     const { bytes, url } = await fetchCapabilities(address, upstreams, privateAdvice, signal, account);
     const readAgain = getOrCreate(imports, follow.name, create);
@@ -53,7 +53,7 @@ function baseOf(url: string): string {
 }
 
 /** The service is named in the address, if it is not yet. */
-function addressOf({ url, type }: FollowSettings): string {
+function capabilitiesAddress({ url, type }: FollowSettings): string {
   const address = new URL(url);
   const isNamed = [...address.searchParams.keys()].some((name) => /^(service|request)$/i.test(name));
   if (!isNamed && !/\.xml$/i.test(address.pathname)) address.searchParams.set('SERVICE', type.toUpperCase());

@@ -187,7 +187,7 @@ export function incarnationIn(
   const grid = record.gridSets[gridSet]?.find(({ digest }) => digest === facets.gridSets.get(gridSet));
   const defaults = record.defaults.find(({ digest }) => digest === facets.defaults);
   if (!source || !grid || !defaults) return null;
-  return nameOf(
+  return joinedName(
     source.incarnation,
     grid.incarnation,
     set.parametersId === null ? defaults.incarnation : FIRST_NAME,
@@ -238,7 +238,7 @@ export function isReachable(record: TileRecord, set: TileSetKey): boolean {
   const defaults = set.parametersId === null ? names(record.defaults) : [FIRST_NAME];
   const { own } = splitIncarnation(set.incarnation);
   return sources.some((source) =>
-    grids.some((grid) => defaults.some((other) => nameOf(source, grid, other) === own)),
+    grids.some((grid) => defaults.some((other) => joinedName(source, grid, other) === own)),
   );
 }
 
@@ -285,7 +285,7 @@ function entriesNamed(names: ReadonlySet<string>, at: number): readonly FacetEnt
 
 const NAMELESS = [FIRST_NAME, FIRST_NAME, FIRST_NAME].join('-');
 
-function nameOf(...names: readonly string[]): string {
+function joinedName(...names: readonly string[]): string {
   const name = names.join('-');
   return name === NAMELESS ? '' : name;
 }

@@ -35,7 +35,7 @@ export type ChangeApplier = ReturnType<typeof createChangeApplier>;
 
 export function createChangeApplier({ catalog, removals, renew }: ApplierOptions) {
   /** Null: no tile of the layer is concerned. */
-  async function changeOf(
+  async function mapChange(
     name: string,
     feed: AppliedFeed,
     changes: readonly Change[],
@@ -44,7 +44,7 @@ export function createChangeApplier({ catalog, removals, renew }: ApplierOptions
     if (concerned.length === 0) return null;
     const type = feed.action === 'truncate' ? 'hide' : 'outdate';
     const layer = catalog.layer(name)?.layer;
-    // If it is declared again, it has none of the tiles of before.
+    // If it is declared again, it starts without tiles.
     if (!layer) return { removal: { layer: name, places: null, type }, selections: [] };
     const isWhole = concerned.some(({ place }) => place === null);
     const where = isWhole ? null : await mergePlaces(concerned.flatMap(({ place }) => place ?? []));
@@ -68,7 +68,7 @@ export function createChangeApplier({ catalog, removals, renew }: ApplierOptions
     async apply(feed: AppliedFeed, changes: readonly Change[]): Promise<void> {
       const ofLayers: LayerChange[] = [];
       for (const name of feed.layers) {
-        const change = await changeOf(name, feed, changes);
+        const change = await mapChange(name, feed, changes);
         if (change) ofLayers.push(change);
       }
       const above = await removals.remove(ofLayers.map(({ removal }) => removal));
@@ -96,13 +96,13 @@ export async function replayChanges(
   for await (const some of store.eachRecent(feed.name)) {
     count += some.reduce((sum, { merged }) => sum + merged, 0);
     // Merged slice by slice: an hour may have very many.
-    changes = await mergeChanges([...changes, ...some.map(changeOf)]);
+    changes = await mergeChanges([...changes, ...some.map(mapChange)]);
   }
   if (changes.length > 0) await apply(feed, changes);
   return count;
 }
 
-function changeOf({ layers, boxes }: Pick<RecordedChange, 'layers' | 'boxes'>): Change {
+function mapChange({ layers, boxes }: Pick<RecordedChange, 'layers' | 'boxes'>): Change {
   const polygons = boxes?.map(([minX = 0, minY = 0, maxX = 0, maxY = 0]) =>
     polygonOfBounds({ minX, minY, maxX, maxY }),
   );

@@ -1,7 +1,7 @@
 /**
  * Reads the shapes of areas that are in GeoPackages and PostGIS again and again, on the node that leads. A changed shape is first
  * recorded with the places that it changes, then used by all processes and nodes, then tiles in those places are marked:
- * whichever of these steps a crash prevents is done by the next look.
+ * whichever of these steps a crash prevents is done by the next poll.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -38,8 +38,8 @@ interface AreaWatchOptions extends Env {
   readonly lead: Lead;
 }
 
-const LOOK_INTERVAL_MS = 1000;
-/** A look at its date. */
+const POLL_INTERVAL_MS = 1000;
+/** Between checks of the date of a file. */
 const FILE_INTERVAL_MS = 2000;
 const WATCH = 'area-watch';
 /** Beyond it one box is marked. */
@@ -51,20 +51,20 @@ export function openAreaWatch(options: AreaWatchOptions) {
   const { lead, clock, log } = options;
   const failure = 'areas could not be read';
   return lead(async (signal) => {
-    const look = createAreaLook(options);
-    const repeater = openRepeater(look, { clock, log, pause: LOOK_INTERVAL_MS, failure });
+    const poll = createAreaPoll(options);
+    const repeater = openRepeater(poll, { clock, log, pause: POLL_INTERVAL_MS, failure });
     if (!signal.aborted) await once(signal, 'abort');
     await repeater.close();
   });
 }
 
-/** One look at all areas that are due. */
-export function createAreaLook({ areas, entries, catalog, announce, apply, clock, log }: AreaWatchOptions) {
+/** Returns a function that reads all due areas once. */
+export function createAreaPoll({ areas, entries, catalog, announce, apply, clock, log }: AreaWatchOptions) {
   /** By declaration. */
   const due = new Map<string, number>();
   const stamps = new Map<string, number>();
 
-  async function look(area: NamedArea): Promise<void> {
+  async function readShape(area: NamedArea): Promise<void> {
     const { name, digest, source } = area;
     const entry = (await entries.get('area', name))?.document as KeptArea | undefined;
     const kept = entry?.declared === digest ? entry : null;
@@ -125,7 +125,7 @@ export function createAreaLook({ areas, entries, catalog, announce, apply, clock
       if (!area.source || clock.monotonic() < (due.get(area.digest) ?? 0)) continue;
       const every = 'every' in area.source ? 1000 * area.source.every : FILE_INTERVAL_MS;
       due.set(area.digest, clock.monotonic() + every);
-      await look(area);
+      await readShape(area);
     }
   };
 }

@@ -37,8 +37,8 @@ interface ChangesOptions extends Env {
 
 export type ChangesService = Awaited<ReturnType<typeof openChanges>>;
 
-/** Milliseconds between looks for layers that have other feeds than before. */
-const LOOK_INTERVAL = 1000;
+/** Milliseconds between checks whether layers have other feeds. */
+const POLL_INTERVAL_MS = 1000;
 
 type AnyFeed = ChangeFeedSettings | TimesFeedSettings;
 
@@ -124,24 +124,30 @@ export async function openChanges(options: ChangesOptions) {
 
   for (const feed of options.feeds) configured.push(await start(feed));
   await followLayers();
-  const failure = 'the feeds of layers could not be looked up';
-  const looking = openRepeater(followLayers, { clock, log, pause: LOOK_INTERVAL, failure, pauseFirst: true });
+  const failure = 'could not read the feeds of layers';
+  const polling = openRepeater(followLayers, {
+    clock,
+    log,
+    pause: POLL_INTERVAL_MS,
+    failure,
+    pauseFirst: true,
+  });
   const running = () => [...configured, ...ofLayers.values()];
 
   return {
-    /** Null: there is no webhook of that name. */
+    /** Null: no such webhook. */
     webhook: (name: string): WebhookFeed | null => webhooks.get(name) ?? null,
 
     recent: store.recent,
 
-    /** Applies the feed's changes of the last hour again; null: there is no such feed. */
+    /** Applies the feed's changes of the last hour again; null: no such feed. */
     async replay(name: string): Promise<number | null> {
       const feed = running().find((one) => one.feed.name === name)?.feed;
       if (!feed) return null;
       return feed.type === 'times' ? 0 : replayChanges(feed, store, options.apply);
     },
 
-    /** In the order of the settings, those of layers last. */
+    /** In the order of the settings, feeds of layers last. */
     async list(): Promise<readonly FeedStatus[]> {
       const feeds = running().map(({ feed }) => feed);
       if (feeds.length === 0) return [];
@@ -166,7 +172,7 @@ export async function openChanges(options: ChangesOptions) {
     },
 
     async close(): Promise<void> {
-      await looking.close();
+      await polling.close();
       await Promise.all(running().map((one) => one.close()));
     },
   };

@@ -94,7 +94,7 @@ interface AccountCommand extends Pick<Command, 'name' | 'summary' | 'flags'> {
     string,
     (subject: string, flags: FlagValues, terminal: Terminal) => Promise<void>
   >;
-  /** Of the operands, and of a whole line. */
+  /** The operands, and a whole line, for the usage. */
   readonly usage: readonly [operands: string, line: string];
   readonly list: AccountWork<readonly (readonly string[])[]>;
 }
@@ -138,7 +138,7 @@ async function add(name: string, flags: FlagValues, terminal: Terminal): Promise
     password: await readPassword(terminal),
   };
   const { role, layers } = draft;
-  await changeAccounts(flags, { ...changeOf('add', name), after: { role, layers } }, (accounts) =>
+  await changeAccounts(flags, { ...auditedUserChange('add', name), after: { role, layers } }, (accounts) =>
     accounts.users.add(draft),
   );
   terminal.err(`Created user ${name} with the role ${role}.\n`);
@@ -146,18 +146,20 @@ async function add(name: string, flags: FlagValues, terminal: Terminal): Promise
 
 async function changePassword(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
   const password = await readPassword(terminal);
-  await changeAccounts(flags, { ...changeOf('passwd', name), after: { passwordChanged: true } }, (accounts) =>
-    accounts.users.change(name, { password }),
+  await changeAccounts(
+    flags,
+    { ...auditedUserChange('passwd', name), after: { passwordChanged: true } },
+    (accounts) => accounts.users.change(name, { password }),
   );
   terminal.err(`Changed the password of user ${name} and ended their sessions.\n`);
 }
 
 async function remove(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
-  await changeAccounts(flags, changeOf('remove', name), (accounts) => accounts.users.remove(name));
+  await changeAccounts(flags, auditedUserChange('remove', name), (accounts) => accounts.users.remove(name));
   terminal.err(`Deleted user ${name} and the tokens they created.\n`);
 }
 
-function changeOf(what: string, name: string) {
+function auditedUserChange(what: string, name: string) {
   return { action: `user ${what}`, target: `user:${name}` };
 }
 

@@ -56,7 +56,7 @@ export const importCommand: Command = {
     const parts = args.repeated.get('only') ?? PARTS;
     const { users = null } = flags;
     const all = await readImported({ source, users, seeds, only: args.repeated.get('layer') ?? null });
-    const imported = partsOf(all, parts);
+    const imported = selectedParts(all, parts);
     terminal.err(reportText(all.report.entries, flags.quiet !== undefined));
     if (imported.layers.length + imported.users.length === 0 && !imported.quota) {
       terminal.err('Nothing was imported.\n');
@@ -68,7 +68,7 @@ export const importCommand: Command = {
   },
 };
 
-function partsOf(all: ImportedSettings, parts: readonly string[]): ImportedSettings {
+function selectedParts(all: ImportedSettings, parts: readonly string[]): ImportedSettings {
   const strange = parts.find((part) => !PARTS.includes(part));
   if (strange !== undefined) throw misuse(`--only must be one of ${PARTS.join(', ')}, not ${strange}.`);
   const has = (part: string) => parts.includes(part);
@@ -106,7 +106,7 @@ interface ImportOrder {
   readonly only?: readonly string[] | null;
 }
 
-/** What a configuration file may contain; the report has the rest. */
+/** The part that a configuration file may contain; the report lists the rest. */
 export async function readImported(order: ImportOrder) {
   const { checkImported } = await import('../config/check-imported.ts');
   const imported = await readFrom(order);

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { changeOf, describeQuota, describeUsage, type QuotaDocument, type UsageDocument } from './quota.ts';
+import {
+  describeQuota,
+  describeUsage,
+  type QuotaDocument,
+  quotaChange,
+  type UsageDocument,
+} from './quota.ts';
 
 const NOW = {
   enabled: true,
@@ -40,7 +46,7 @@ describe('tilewarden quota set', () => {
       { layerQuotas: [{ ...NOW.layerQuotas[0], expirationPolicyName: 'LFU' }] },
     ],
   ])('quota set with %o sends only the changes', (flags, change) => {
-    expect(changeOf(flags, NOW)).toEqual(change);
+    expect(quotaChange(flags, NOW)).toEqual(change);
   });
 
   it.each([
@@ -51,7 +57,7 @@ describe('tilewarden quota set', () => {
     { layer: 'roads' },
     { 'no-size': 'true' },
   ])('quota set reports what is wrong with %o', (flags) => {
-    expect(() => changeOf(flags, NOW)).toThrow(/--(on|size|every|layer)/);
+    expect(() => quotaChange(flags, NOW)).toThrow(/--(on|size|every|layer)/);
   });
 
   it.each([
@@ -59,7 +65,7 @@ describe('tilewarden quota set', () => {
     [{ policy: 'FIFO' }, '--policy must be LRU or LFU, not FIFO.'],
     [{ every: '5 fortnights' }, '--every must be a number with seconds, minutes, hours or days'],
   ])('quota set names the flag that is wrong in %o, and what it takes', (flags, message) => {
-    expect(() => changeOf(flags, NOW)).toThrow(message);
+    expect(() => quotaChange(flags, NOW)).toThrow(message);
   });
 });
 

@@ -28,7 +28,7 @@ export const quota: Command = {
     const client = serverClientFor(flags, FIELDS);
     const ask = (answer: unknown) => readResponse<QuotaDocument>(answer, 'globalQuota');
     const now = ask(await client.get(PATH));
-    const document = word === 'get' ? now : ask(await client.put(PATH, changeOf(flags, now)));
+    const document = word === 'get' ? now : ask(await client.put(PATH, quotaChange(flags, now)));
     return printed(terminal, flags, document, () => describeQuota(document));
   },
 };
@@ -42,7 +42,7 @@ export function describeQuota(document: QuotaDocument): string {
   return `The quota is ${state}\n${columns([['LAYER', 'QUOTA', 'POLICY'], ...rows])}`;
 }
 
-export function changeOf(flags: FlagValues, now: QuotaDocument): object {
+export function quotaChange(flags: FlagValues, now: QuotaDocument): object {
   if (flags.on !== undefined && flags.off !== undefined) throw misuse('--on and --off exclude each other.');
   const change = {
     ...(flags.on !== undefined && { enabled: true }),
@@ -160,7 +160,7 @@ export function describeUsage(document: UsageDocument, withSets: boolean): strin
   return [columns([['LAYER', 'SIZE', 'TILES', 'SHARE'], ...rows, total]), ...facts(document)].join('\n');
 }
 
-/** The id where the values are unknown: no layer has them any more. */
+/** The id if the values are unknown: no layer has them now. */
 function valuesOf({ parameters, parametersId }: UsageDocument['layers'][number]['tileSets'][number]): string {
   if (parameters === null) return parametersId?.slice(0, 8) ?? '';
   return Object.entries(parameters)

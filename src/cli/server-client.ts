@@ -115,7 +115,7 @@ async function exchange(server: string, path: string, request: ServerRequest): P
         /^(text\/plain|application\/json)\b/.test(response.headers['content-type'] ?? ''),
     };
   } catch (error) {
-    throw unreachable(server, timeout.aborted ? 'no answer in time' : reasonOf(error));
+    throw unreachable(server, timeout.aborted ? 'no answer in time' : connectionFailure(error));
   }
 }
 
@@ -125,7 +125,7 @@ function unreachable(server: string, why: string): ServerUnreachable {
   );
 }
 
-function reasonOf(error: unknown): string {
+function connectionFailure(error: unknown): string {
   return UNREACHABLE[errorCode(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
 }
 

@@ -169,7 +169,7 @@ function groupProblems({ groups }: SettingsDocument, layers: ReadonlySet<string>
   return problems;
 }
 
-/** Each group has one parent, so that the way up has at most as many steps as there are groups. */
+/** Each group has one parent, so a way up has at most as many steps as groups. */
 function isBelow(name: string, upper: string, parents: ReadonlyMap<string, string>): boolean {
   let at: string | undefined = name;
   for (let steps = 0; at !== undefined && steps <= parents.size; steps++) {
@@ -216,7 +216,7 @@ function withoutFaults(tree: Readonly<Record<string, unknown>>, faults: readonly
   const isFaulty = (...path: ValuePath) => faults.some((fault) => isWithin(fault, path));
   const standIns: Readonly<Record<string, (entry: unknown, at: number) => object>> = {
     layers: (entry, at) => layerStandIn(entry, at, (key) => isFaulty('layers', at, key)),
-    gridSets: (entry, at) => ({ ...GRID_SET, name: nameOf(entry, at) }),
+    gridSets: (entry, at) => ({ ...GRID_SET, name: entryName(entry, at) }),
   };
   const remaining = Object.entries(tree).flatMap(([section, value]): (readonly [string, unknown])[] => {
     if (!isFaulty(section)) return [[section, value]];
@@ -232,7 +232,7 @@ function withoutFaults(tree: Readonly<Record<string, unknown>>, faults: readonly
 function layerStandIn(given: unknown, at: number, isFaulty: (key: string) => boolean): object {
   const { gridSets, store } = isRecord(given) ? given : {};
   return {
-    name: nameOf(given, at),
+    name: entryName(given, at),
     source: { type: 'world' },
     ...(gridSets !== undefined && !isFaulty('gridSets') && { gridSets }),
     ...(store !== undefined && !isFaulty('store') && { store }),
@@ -245,6 +245,6 @@ function storeStandIns(stores: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.keys(stores).map((name) => [name, { type: 'bundle' }]));
 }
 
-function nameOf(given: unknown, at: number): string {
+function entryName(given: unknown, at: number): string {
   return isRecord(given) && typeof given.name === 'string' ? given.name : `unnamed ${at}`;
 }

@@ -45,7 +45,7 @@ export function readClientSettings(input: {
   const given = (name: ClientFlag): string | null => {
     return input.flags[name] ?? (input.environment[variableOf({ flag: name })] || null);
   };
-  const address = addressOf(given('server') ?? USUAL_SERVER);
+  const address = serverAddress(given('server') ?? USUAL_SERVER);
   const file = given('password-file');
   const origin = input.flags['password-file'] ? '--password-file' : variableOf({ flag: 'password-file' });
   const password =
@@ -71,7 +71,7 @@ function credentialsOf(
   ]);
 }
 
-function addressOf(text: string): URL {
+function serverAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url && /^https?:$/.test(url.protocol)) return url;
   throw new SettingsError([`--server must be an address such as ${USUAL_SERVER}, not ${text}`]);

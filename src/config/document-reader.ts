@@ -127,7 +127,7 @@ function placeProblems(adopted: AdoptOptions, allowed: readonly string[]): reado
   return [{ path, message: `must be an absolute path below one of adoptFolders: ${allowed.join(', ')}` }];
 }
 
-/** A query would be run by the server, where it stands. */
+/** The server itself would run the query. */
 const ONLY_IN_FILE = 'may name a database only in the configuration file';
 
 const SCHEDULES_ELSEWHERE: Explanation = {
@@ -135,7 +135,7 @@ const SCHEDULES_ELSEWHERE: Explanation = {
   message: 'belong to the configuration file; for this layer use POST /api/v1/schedules',
 };
 
-/** As `readLayerDocument`, for a grid set. */
+/** Same for a grid set. */
 function readGridSetDocument(document: unknown): GridSet {
   const [given] = checked('gridSets', document).gridSets;
   if (!given) throw documentRefused([{ path: [], message: 'must be a grid set' }]);

@@ -1,4 +1,4 @@
-/** Derived from a node's settings: its name, where it listens, and what it shares with other nodes and processes. */
+/** Derived from a node's settings: its name, its address, and its shared state. */
 import { existsSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -50,7 +50,7 @@ export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
 /** `auto`: more processes than this answer hardly more, and each has its own memory tier. */
 const MOST_PROCESSES = 4;
 
-/** How many processes answer. One cannot read the memory of another. */
+/** Number of server processes. Their memory is separate. */
 export function processCount(settings: Settings): number {
   if (keepsInMemory(settings)) return 1;
   const { processes } = settings.server;

@@ -365,7 +365,7 @@ export interface Settings
   extends Readonly<
     Omit<SettingsDocument, 'access' | 'areas' | 'groups' | 'service' | 'gridSets' | 'layers'>
   > {
-  /** `adminPassword` is for the first administrator, if there is none yet; null: a password is generated. */
+  /** `adminPassword` is for the first administrator; null: a password is generated. */
   readonly access: SettingsDocument['access'] & { readonly adminPassword: string | null };
   readonly memoryTierBytes: number;
   /** By name. */
@@ -373,7 +373,7 @@ export interface Settings
   readonly groups: LayerGroups;
   readonly service: ServiceDescription;
   readonly gridSets: GridSetRegistry;
-  /** The file's form of those that it declares. */
+  /** The declared ones, in the form of the file. */
   readonly gridSetDocuments: ReadonlyMap<string, unknown>;
   readonly layers: readonly LayerDeclaration<SourceSettings>[];
   readonly schedules: readonly ScheduleDeclaration[];

@@ -1,6 +1,6 @@
 /**
  * The rings of an area as a tree of chains: runs of points one after the other, each with its box, its ends, and the area
- * between it and the line from end to end. A picture looks only at chains that it shows; a chain beside it, or one much smaller
+ * between it and the line from end to end. A picture reads only the chains that it shows; a chain beside it, or one much smaller
  * than a pixel, counts as that line.
  */
 
@@ -21,7 +21,7 @@ export interface Chain extends Bounds {
 
 const EDGES_PER_CHAIN = 16;
 const PARTS_PER_CHAIN = 8;
-/** Points between two looks at the clock of the event loop. */
+/** Points between two checks of the clock of the event loop. */
 const POINTS_PER_STEP = 1024;
 
 /** Outer rings run clockwise and holes the other way, however they were drawn. `pace` counts points. */

@@ -3,7 +3,7 @@
  * overlap, so that the time grows with the length of the text.
  */
 
-/** How much of an instant is written. */
+/** Precision of a written instant. */
 export type Precision = 'year' | 'month' | 'day' | 'second';
 
 export interface Instant {
@@ -12,12 +12,12 @@ export interface Instant {
   readonly precision: Precision;
 }
 
-/** Months differ in length, so that they are counted by themselves. */
+/** Counted separately, because months differ in length. */
 export interface Period {
   readonly months: number;
   /** Milliseconds. */
   readonly span: number;
-  /** As it was written, in upper case. */
+  /** The original text, in upper case. */
   readonly text: string;
 }
 
@@ -51,7 +51,7 @@ export function readInstant(text: string): Instant | null {
   return { at, precision: written.find((precision) => precision) || 'year' };
 }
 
-/** Milliseconds; null: there is no such zone. */
+/** Milliseconds; null: no such zone. */
 function zoneOffset(zone = 'Z'): number | null {
   if (zone.toUpperCase() === 'Z') return 0;
   const digits = zone.slice(1).replace(':', '').padEnd(4, '0');

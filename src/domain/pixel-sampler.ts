@@ -69,7 +69,7 @@ export class PixelSampler {
 
   /** Adds the tiles that it takes to draw all places, x and y in turn, as keys for `tileOfKey`. */
   collect(places: Float64Array, count: number, keys: Set<number>): void {
-    const box = boxOf(places, count);
+    const box = placesBox(places, count);
     const whole = this.#rectOf(box.minX, box.minY, box.maxX, box.maxY);
     if (box.complete && (!whole || sizeOfRect(whole) <= TILES_OF_A_CELL)) {
       if (whole) addRect(whole, keys);
@@ -135,7 +135,7 @@ export class PixelSampler {
     return isNotClamped && (pixel % width) + 1 < width && pixel + width < width * this.#tileHeight;
   }
 
-  /** As `#addPixel` for all four. */
+  /** Same as `#addPixel`, for all four. */
   #weighSquare(at: number, right: number, below: number): boolean {
     const pixels = this.#tile;
     if (!pixels) return false;
@@ -225,7 +225,7 @@ function lastPixel(at: number): number {
   return Math.ceil(at - ROUNDING);
 }
 
-function boxOf(places: Float64Array, count: number) {
+function placesBox(places: Float64Array, count: number) {
   let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
   let complete = true;
   for (let i = 0; i < 2 * count; i += 2) {

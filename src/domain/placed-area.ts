@@ -8,7 +8,7 @@ import type { GridSet } from './grid-set.ts';
 import { type ChangedPlace, countPoints, MAX_POINTS, polygonsIn, withinLimit } from './place-in-grid-set.ts';
 import type { Point } from './projection.ts';
 
-/** Converted, or looked at: some milliseconds. */
+/** Converted or read in one turn of the event loop: some milliseconds. */
 const POINTS_PER_TURN = 2000;
 const EDGES_PER_TURN = 10_000;
 
@@ -31,7 +31,7 @@ export async function maskWithin(
   return joinMasks(masks);
 }
 
-/** In the CRS of the grid set, simplified to what tasks take and consoles draw. */
+/** In the CRS of the grid set, simplified for tasks and consoles. */
 export async function outlineIn(gridSet: GridSet, area: ChangedPlace): Promise<readonly Polygon[]> {
   const pace = paced(POINTS_PER_TURN);
   const few = await simplified(area.polygons, MAX_POINTS, pace);
@@ -61,7 +61,7 @@ function paced(perTurn: number): Pace {
   return createPace(perTurn, () => turns.pass());
 }
 
-/** Of the larger side of the box around all polygons: the first tolerance. */
+/** The first tolerance, as a share of the larger side of the box around all polygons. */
 const FINEST = 1 / 100_000;
 const POINTS_PER_STEP = 1024;
 

@@ -49,7 +49,7 @@ interface TimeSummary {
 }
 
 export interface TimeSeed {
-  /** So many of the latest instants. */
+  /** Number of the latest instants to seed. */
   readonly latest: number;
   readonly zoomStop: number;
 }
@@ -74,7 +74,7 @@ interface TimeSpan {
 export const MAX_TIME_ENTRIES = 20_000;
 /** Entries of a list that a source gives. */
 export const MAX_LISTED_TIMES = 100_000;
-/** Each request looks at all of them. */
+/** Each request reads all of them. */
 const MAX_INTERVALS = 1000;
 /** Entries that are read in one turn of the event loop. */
 const ENTRIES_PER_TURN = 2000;
@@ -178,7 +178,7 @@ function readSpan(text: string): TimeSpan {
 }
 
 function createTimeValues({ intervals }: SpanList, instants: readonly TimeSpan[]) {
-  /** Of single instants: how many come before. */
+  /** Number of single instants before it. */
   function countBefore(time: number): number {
     let [low, high] = [0, instants.length];
     while (low < high) {
@@ -205,7 +205,7 @@ function createTimeValues({ intervals }: SpanList, instants: readonly TimeSpan[]
     }
   }
 
-  /** Of single instants: the first that is listed, and the one behind the last. */
+  /** Range of listed single instants: the first, and the one after the last. */
   function placesIn({ since, until }: TimeView): readonly [first: number, end: number] {
     const first = countBefore(since);
     return [first, Math.max(first, until === Infinity ? instants.length : countBefore(until + 1))];
@@ -222,7 +222,7 @@ function createTimeValues({ intervals }: SpanList, instants: readonly TimeSpan[]
       }
       return best;
     },
-    /** At most so many, the latest first. */
+    /** The latest first, up to a limit. */
     latest(most: number, view: TimeView): readonly ListedTime[] {
       const [first, end] = placesIn(view);
       const single = instants.slice(Math.max(first, end - most), end);

@@ -5,11 +5,11 @@ import { type ReadWarning, ReadWarnings, type Shape } from './read-warnings.ts';
 import {
   bodyProblem,
   booleanField,
+  elementText,
   entriesOf,
   integerField,
   onlyChild,
   textField,
-  textOf,
   type WireElement,
 } from './wire-element.ts';
 
@@ -75,7 +75,7 @@ export function readGlobal(
   if (root.name !== 'global') throw bodyProblem(`The root must be global, not "${root.name}"`, root.place);
   for (const [name, value] of Object.entries(now)) {
     const element = onlyChild(root, name);
-    if (element && textOf(element) !== value)
+    if (element && elementText(element) !== value)
       throw bodyProblem(`Cannot modify read-only property "${name}"`, element.place);
   }
   const warnings = new ReadWarnings();
@@ -100,7 +100,7 @@ export function readService(information: WireElement): ServiceDescription {
   return {
     title: filledText(information, 'title') ?? DEFAULT_SERVICE.title,
     description: filledText(information, 'description') ?? '',
-    keywords: (entriesOf(information, 'keywords', ['string', 'keyword']) ?? []).map(textOf),
+    keywords: (entriesOf(information, 'keywords', ['string', 'keyword']) ?? []).map(elementText),
     fees: filledText(information, 'fees'),
     accessConstraints: filledText(information, 'accessConstraints'),
     providerName: filledText(provider, 'providerName'),

@@ -8,13 +8,13 @@ import {
   bodyProblem,
   booleanField,
   coordsField,
+  elementText,
   entriesOf,
   integerField,
   numberField,
   numberOf,
   onlyChild,
   textField,
-  textOf,
   type WireElement,
 } from './wire-element.ts';
 
@@ -41,7 +41,7 @@ export function readGwcGridSet(root: WireElement): ReadDocument {
     srs: needed(root, 'srs', srsOf(root)),
     extent: needed(root, 'extent', coordsField(root, 'extent')),
     ...ladderOf(root),
-    levelNames: entriesOf(root, 'scaleNames', ['string'])?.map(textOf),
+    levelNames: entriesOf(root, 'scaleNames', ['string'])?.map(elementText),
     tileSize: [width, height],
     metersPerUnit: numberField(root, 'metersPerUnit'),
     pixelSize: numberField(root, 'pixelSize'),

@@ -12,12 +12,12 @@ import {
   childrenNamed,
   choiceField,
   coordsField,
+  elementText,
   entriesOf,
   integerField,
   numberOf,
   onlyChild,
   textField,
-  textOf,
   type WireElement,
 } from './wire-element.ts';
 
@@ -53,7 +53,7 @@ const SHAPE: Shape = {
   legends: LEGEND_SHAPE,
 };
 
-/** What to use instead, or why nothing is needed. */
+/** A replacement, or why none is needed. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   formatModifiers: 'set requestFormat of the source instead',
   useETags: 'every tile has an ETag',
@@ -131,7 +131,7 @@ export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument
 /** An empty element counts as absent. */
 function filledText(parent: WireElement, name: string): string | undefined {
   const child = onlyChild(parent, name);
-  return child && !child.nothing ? textOf(child) || undefined : undefined;
+  return child && !child.nothing ? elementText(child) || undefined : undefined;
 }
 
 function readSource(root: WireElement, name: string, warnings: ReadWarnings) {
@@ -140,7 +140,7 @@ function readSource(root: WireElement, name: string, warnings: ReadWarnings) {
   const mode = choiceField(root, 'httpRequestMode', ['Get', 'FormPost']);
   return omitUndefined({
     type: 'wms',
-    url: urls.map(textOf),
+    url: urls.map(elementText),
     layers: filledText(root, 'wmsLayers') ?? name,
     styles: filledText(root, 'wmsStyles'),
     queryLayers: filledText(root, 'wmsQueryLayers'),
@@ -181,9 +181,9 @@ function readFormats(root: WireElement, warnings: ReadWarnings): readonly string
   const entries = entriesOf(root, 'mimeFormats', ['string']) ?? [];
   if (entries.length === 0) return DEFAULT_FORMATS;
   const known = entries.flatMap((element) => {
-    const format = formatOf(textOf(element));
+    const format = formatOf(elementText(element));
     if (!format)
-      warnings.ignored(['mimeFormats', 'string'], `${textOf(element)} is a format that is not served`);
+      warnings.ignored(['mimeFormats', 'string'], `${elementText(element)} is a format that is not served`);
     return format ? [format.mediaType] : [];
   });
   if (known.length > 0) return [...new Set(known)];
@@ -193,7 +193,7 @@ function readFormats(root: WireElement, warnings: ReadWarnings): readonly string
 function readInfoFormats(root: WireElement, warnings: ReadWarnings): readonly string[] | undefined {
   const entries = entriesOf(root, 'infoMimeFormats', ['string']) ?? [];
   const known = entries.flatMap((element) => {
-    const text = textOf(element);
+    const text = elementText(element);
     if ((INFO_FORMATS as readonly string[]).includes(text)) return [text];
     warnings.ignored(['infoMimeFormats', 'string'], `${text} is a format that is not served`);
     return [];

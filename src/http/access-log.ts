@@ -1,5 +1,6 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { Caller } from '../access/caller.ts';
+import { decodeUriPart } from '../lib/decode-uri.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { RequestHead } from './request-head.ts';
@@ -151,24 +152,17 @@ export function withoutSecrets(address: string, depth = 0): string {
   return bare.slice(0, mark + 1) + pairs.map((pair) => maskedPair(pair, depth)).join('');
 }
 
-/** Of addresses within addresses; values within are masked. */
+/** Levels of addresses within addresses that are read; deeper values are masked. */
 const MAX_DEPTH = 3;
 
 function maskedPair(pair: string, depth: number): string {
   const equals = pair.indexOf('=');
   if (equals < 0) return pair;
   const name = pair.slice(0, equals);
-  if (SECRETS.has(decoded(name).toLowerCase())) return `${name}=***`;
+  if (SECRETS.has(decodeUriPart(name, name).toLowerCase())) return `${name}=***`;
   // An address within the address, such as the page to return to after a sign-in.
-  const value = decoded(pair.slice(equals + 1));
+  const text = pair.slice(equals + 1);
+  const value = decodeUriPart(text, text);
   const masked = depth < MAX_DEPTH ? withoutSecrets(value, depth + 1) : '***';
   return masked === value ? pair : `${name}=${encodeURIComponent(masked)}`;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -25,7 +25,7 @@ export interface HttpServerOptions {
   readonly port: number;
   /** All paths exist below each of these, e.g. `['', '/geowebcache']`. */
   readonly prefixes: readonly string[];
-  /** Other programs whose addresses are offered too. */
+  /** Other programs with addresses that are served too. */
   readonly compatibility?: readonly CompatibleProgram[];
   readonly trustedProxies: readonly string[];
   /** The server's address for clients; null: the one that each request names. */
@@ -43,7 +43,7 @@ export interface HttpServerOptions {
 export interface HttpApp {
   readonly server: Server;
   readonly dispatcher: Dispatcher;
-  /** Those that have had a request and wait for the next. */
+  /** Idle connections: they have had a request and wait for the next. */
   closeIdleConnections(): void;
   closeAllConnections(): void;
 }
@@ -175,7 +175,7 @@ async function drainKeepAlive({ server, dispatcher }: HttpApp, limits: HttpLimit
   const quietAt = () => Math.max(began, dispatcher.lastKeepAliveRequestAt()) + limits.keepAliveDrain;
   while (performance.now() < Math.min(quietAt(), latest) && (await openConnections(server)) > 0) {
     await delay(DRAIN_POLL_MS);
-    // On a busy machine requests have arrived that are not read yet: timers come before sockets.
+    // On a busy machine some requests have arrived unread: timers run before sockets.
     await nextTurn();
   }
 }

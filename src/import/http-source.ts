@@ -9,7 +9,7 @@ export interface Address {
 }
 
 /** Other programs have credentials in the address, ours are beside it. Null: it is not an address. */
-export function addressOf(given: string): Address | null {
+export function parsedAddress(given: string): Address | null {
   if (!URL.canParse(given)) return null;
   const url = new URL(given);
   const { username, password } = url;

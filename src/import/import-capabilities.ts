@@ -64,7 +64,7 @@ export async function importCapabilities(
       `The capabilities cannot be used: ${error instanceof Error ? error.message : String(error)}.`,
     );
   }
-  const why = SERVICE_EXCEPTION.test(root.name) ? `: ${textOf(root).slice(0, 300)}` : '';
+  const why = SERVICE_EXCEPTION.test(root.name) ? `: ${wholeText(root).slice(0, 300)}` : '';
   throw invalid(`The address answers with ${root.name}, not with capabilities of a WMS or WMTS${why}.`);
 }
 
@@ -163,6 +163,6 @@ function pick<Layer>(
   });
 }
 
-function textOf(root: XmlElement): string {
-  return [root.text.trim(), ...root.children.map(textOf)].filter((text) => text !== '').join(' ');
+function wholeText(root: XmlElement): string {
+  return [root.text.trim(), ...root.children.map(wholeText)].filter((text) => text !== '').join(' ');
 }

@@ -6,7 +6,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { readLongXml } from '../lib/xml/read-xml.ts';
+import { decodeXml, readLongXml, readXml } from '../lib/xml/read-xml.ts';
 import { type XmlElement, XmlError } from '../lib/xml/xml-element.ts';
 import { parseYamlFile } from '../lib/yaml-file.ts';
 import { geoWebCacheFolder } from '../sources/adopted/old-tile-paths.ts';
@@ -15,6 +15,7 @@ import { AddressRefused } from '../sources/upstream/address-guard.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options.ts';
+import { arcgisDocument, TILING_SCHEME } from './geowebcache-arcgis.ts';
 import {
   type CapabilitiesImport,
   capabilitiesAddress,
@@ -32,7 +33,10 @@ import { type Imported, ImportReport } from './import-report.ts';
 const GEOSERVER_LAYERS = 'gwc-layers';
 /** Any of them shows a data folder of GeoServer. */
 const GEOSERVER_FOLDERS = [GEOSERVER_LAYERS, 'workspaces', 'gwc-gs.xml'];
-const CONFIGURATION_FILES = ['geowebcache.xml', 'mapproxy.yaml', 'mapcache.xml', ...GEOSERVER_FOLDERS];
+const CONFIGURATION_FILES = [
+  ...['geowebcache.xml', 'mapproxy.yaml', 'mapcache.xml', 'conf.xml', 'Conf.xml'],
+  ...GEOSERVER_FOLDERS,
+];
 const CATALOG_FOLDERS = ['workspaces', 'layergroups', 'styles'];
 const CATALOG_FILE = /[\\/](layer|featuretype|coverage|wmslayer|wmtslayer|namespace|workspace)\.xml$/;
 /** Of a configuration that names another; more are a circle. */
@@ -115,6 +119,7 @@ export async function importFromFile(
   if (seeds !== null) throw invalid(`${seeds} goes only with a mapproxy.yaml before it.`);
   if (GEOSERVER_FOLDERS.includes(basename(file))) return importGeoServerFolder(dirname(file), users);
   const root = await readXmlFile(file);
+  if (root.name === TILING_SCHEME) return importGeoWebCacheFolder(arcgisDocument(file), dirname(file), users);
   if (root.name === TILE_LAYER) return importGeoServerFolder(dirname(dirname(file)), users, root);
   if (root.name === 'mapcache') return importMapCache(root, { isThere: existsSync });
   return importGeoWebCacheFolder(root, dirname(file), users);
@@ -182,7 +187,19 @@ async function importGeoWebCacheFolder(
     const format = mbtilesFormat(path, systemClock);
     return format === null ? null : { path, format };
   };
-  const options = { folder, gridSets, hasTiles, isThere: existsSync, findArchive, degrees };
+  const readScheme = (path: string) => {
+    const named = namedAlike(path);
+    if (named === null) return null;
+    try {
+      return readXml(decodeXml(readBytes(named)));
+    } catch (error) {
+      return failAt(named)(error);
+    }
+  };
+  const options = {
+    ...{ folder, gridSets, hasTiles, isThere: existsSync, findArchive, degrees },
+    readXml: readScheme,
+  };
   const imported = importGeoWebCache(root, options, report);
   const quotaFile = join(folder, QUOTA_FILE);
   const usersFile = users === null ? join(folder, USERS_FILE) : resolve(users);
@@ -192,6 +209,15 @@ async function importGeoWebCacheFolder(
     quota: existsSync(quotaFile) ? importQuota(await readXmlFile(quotaFile), report) : null,
     users: hasUsers ? importUsers(readBytes(usersFile).toString('utf8'), report) : [],
   };
+}
+
+/** The file of this name, whatever its letter case: ArcGIS writes `conf.xml` and `Conf.xml`. Null: there is none. */
+function namedAlike(path: string): string | null {
+  const [folder, wanted] = [dirname(path), basename(path).toLowerCase()];
+  const name = existsSync(folder)
+    ? readdirSync(folder).find((one) => one.toLowerCase() === wanted)
+    : undefined;
+  return name === undefined || statSync(join(folder, name)).isDirectory() ? null : join(folder, name);
 }
 
 function configurationAt(path: string): string {
@@ -224,22 +250,25 @@ function readYaml(file: string, depth = 0): unknown {
   const bases = (Array.isArray(base) ? base : [base]).map((name) =>
     readYaml(resolve(dirname(file), String(name)), depth + 1),
   );
-  return [...bases, own].reduce(merged);
+  return [...bases, own].reduce(mergedDocuments);
 }
 
-function merged(below: unknown, above: unknown): unknown {
+function mergedDocuments(below: unknown, above: unknown): unknown {
   if (!isRecord(below) || !isRecord(above)) return above ?? below;
   const keys = new Set([...Object.keys(below), ...Object.keys(above)]);
-  const value = (key: string) => (Object.hasOwn(above, key) ? merged(below[key], above[key]) : below[key]);
+  const value = (key: string) =>
+    Object.hasOwn(above, key) ? mergedDocuments(below[key], above[key]) : below[key];
   return Object.fromEntries([...keys].map((key) => [key, value(key)]));
 }
 
 async function readXmlFile(file: string): Promise<XmlElement> {
-  try {
-    return await readLongXml(readBytes(file), LIMITS);
-  } catch (error) {
+  return readLongXml(readBytes(file), LIMITS).catch(failAt(file));
+}
+
+function failAt(file: string): (error: unknown) => never {
+  return (error) => {
     if (!(error instanceof XmlError)) throw error;
     const { line, column } = error.place;
     throw invalid(`${basename(file)}:${line}:${column} is not XML: ${error.message}.`);
-  }
+  };
 }

@@ -2,7 +2,7 @@ import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-ele
 import { GeoServerCatalog, type PublishedLayer } from './geoserver-catalog.ts';
 import { type ImportReport, WHOLE } from './import-report.ts';
 import { type Reasons, TrackedTable } from './tracked-table.ts';
-import { tableOfXml } from './xml-table.ts';
+import { node, tableOfXml } from './xml-table.ts';
 
 /** Files of a GeoServer data folder, read. */
 export interface GeoServerFolder {
@@ -67,7 +67,7 @@ export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportRe
     folder.settings ? tableOfXml(folder.settings) : {},
     report.about('gwc-gs.xml'),
   );
-  const wms = `${addressOf(folder.global, report)}/wms`;
+  const wms = `${geoServerAddress(folder.global, report)}/wms`;
   const tileLayers = folder.tileLayers ?? usualTileLayers(catalog, settings);
   const degrees = new Map<string, readonly number[]>();
   const layers = tileLayers.flatMap((layer) => {
@@ -189,14 +189,8 @@ function stringsNode(name: string, texts: readonly string[]): XmlElement {
   );
 }
 
-function node(name: string, content: string | readonly XmlElement[]): XmlElement {
-  const inner =
-    typeof content === 'string' ? { text: content, children: [] } : { text: '', children: content };
-  return { name, attributes: new Map(), place: { line: 1, column: 1 }, ...inner };
-}
-
 /** Its own address is in the data folder only where a proxy is in front of it. */
-function addressOf(global: XmlElement | null, report: ImportReport): string {
+function geoServerAddress(global: XmlElement | null, report: ImportReport): string {
   const settings = global && (childOf(global, 'settings') ?? global);
   const proxied = settings && textIn(settings, 'proxyBaseUrl').replace(/\/$/, '');
   const about = report.about('global.xml');

@@ -18,6 +18,7 @@ function read(inner: string, hasTiles: (folder: string, layer: string) => boolea
     hasTiles,
     isThere: (folder) => folder !== '/gone',
     findArchive: (path) => (path === 'gone.mbtiles' ? null : { path: `/gwc/${path}`, format: 'image/png' }),
+    readXml: () => null,
   });
   const reported = imported.report.entries.map(
     ({ fate, subject, element }) => `${fate}: ${element} of ${subject}`,

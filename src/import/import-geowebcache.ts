@@ -13,6 +13,7 @@ import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
 import { subsetWithin } from './fitting-subset.ts';
 import { importFormatModifiers } from './format-modifiers.ts';
+import { ARCGIS_FIELDS, type ArcgisFiles, readArcgisLayer } from './geowebcache-arcgis.ts';
 import { type FindArchive, MBTILES_FIELDS, readMbtilesLayer } from './geowebcache-mbtiles.ts';
 import { type FileStore, geoWebCacheStores } from './geowebcache-stores.ts';
 import {
@@ -27,14 +28,10 @@ import { type GridSetDocument, matchGrid } from './matching-grid.ts';
 import { recorded } from './recorded-element.ts';
 import { geoWebCacheMetadata, geoWebCacheService } from './service-metadata.ts';
 
-export interface GeoWebCacheImport {
-  /** The absolute path of the configuration; its cache may be there too. */
-  readonly folder: string;
-  /** Existing grid sets. */
-  readonly gridSets: readonly GridSet[];
+/** `folder`: the absolute path of the configuration; its cache may be there too. `gridSets`: existing ones. */
+export interface GeoWebCacheImport extends ArcgisFiles {
   /** Whether the old program has tiles of this layer below that folder. */
   readonly hasTiles: (folder: string, layer: string) => boolean;
-  readonly isThere: (folder: string) => boolean;
   readonly findArchive: FindArchive;
   /** Extents in degrees, by layer: those of grid subsets without one of their own. */
   readonly degrees?: ReadonlyMap<string, readonly number[]>;
@@ -157,6 +154,7 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
   const { defaults } = context;
   const about = context.report.about(nameIn(element, 'layer'));
   if (element.name === 'mbtilesLayer') return importMbtilesLayer(element, context.options.findArchive, about);
+  if (element.name === 'arcgisLayer') return importArcgisLayer(element, context, about);
   const read = attempted(element, about, readGwcLayer);
   if (!read) return null;
   const { store, source, gridSets, updateSources, ...document } = read.document as LayerDocument;
@@ -189,6 +187,19 @@ function importMbtilesLayer(
   const read = attempted(element, about, (one) => readMbtilesLayer(one, find));
   if (read) about.taken(...MBTILES_FIELDS.filter((name) => childrenNamed(element, name).length > 0));
   return read && (read.document as ImportedDocument);
+}
+
+function importArcgisLayer(
+  element: WireElement,
+  { options, gridSets }: LayerContext,
+  about: SubjectReport,
+): ImportedDocument | null {
+  const read = attempted(element, about, (one) => readArcgisLayer(one, options));
+  if (!read) return null;
+  if (read.gridSet) gridSets.documents.push(read.gridSet);
+  const fields = element.children.filter(({ name }) => ARCGIS_FIELDS.includes(name));
+  tell(about, { ...element, children: fields }, read);
+  return read.document as ImportedDocument;
 }
 
 interface KnownSubset {
@@ -302,11 +313,11 @@ function nameIn(element: WireElement, kind: string): string {
 }
 
 /** Null: it cannot be read. The report names unread elements. */
-function attempted(
+function attempted<Read extends ReadDocument>(
   given: WireElement,
   about: SubjectReport,
-  read: (element: WireElement) => ReadDocument,
-): ReadDocument | null {
+  read: (element: WireElement) => Read,
+): Read | null {
   const { element, unread } = recorded(given);
   try {
     const document = read(element);

@@ -4,7 +4,7 @@ import { INFO_FORMATS } from '../domain/layer.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
-import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
+import { credentialsOf, headersIn, parsedAddress, timeoutIn } from './http-source.ts';
 import {
   type Imported,
   type ImportedDocument,
@@ -239,7 +239,7 @@ class MapCacheReader {
 /** The source of a layer, and what it says of GetFeatureInfo; null: the source cannot be used. */
 function wmsSource(source: TrackedTable, format: string): object | null {
   const http = source.table('http');
-  const address = addressOf(http.text('url') ?? '');
+  const address = parsedAddress(http.text('url') ?? '');
   const parameters = source.table('getmap').table('params');
   const value = (name: string) => {
     const key = parameters.keys().find((one) => one.toUpperCase() === name);

@@ -137,7 +137,7 @@ function composed(sources: readonly ImportedSource[]): ImportedSource | string {
   if (misses.size > 1) return 'only some of its sources are for seeding only';
   return {
     ...asPart(first),
-    source: { type: 'layers', of: sources.map(partOf) },
+    source: { type: 'layers', of: sources.map(layerPart) },
     coverage: others.length === 0 ? first.coverage : null,
     forwarded: [...new Set(sources.flatMap(({ forwarded }) => forwarded))],
     grids: commonGrids(sources),
@@ -149,13 +149,13 @@ export function asPart(source: ImportedSource): ImportedSource {
   const { onMiss } = source.layer;
   return {
     ...source,
-    source: { type: 'layers', of: [partOf(source)] },
+    source: { type: 'layers', of: [layerPart(source)] },
     within: null,
     layer: onMiss === undefined ? {} : { onMiss },
   };
 }
 
-function partOf({ source, options, within }: ImportedSource): object {
+function layerPart({ source, options, within }: ImportedSource): object {
   const { type, layer } = source;
   return {
     ...(type === 'layer' ? { layer } : { source }),

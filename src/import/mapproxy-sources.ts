@@ -3,7 +3,7 @@ import { sameSrs } from '../domain/srs.ts';
 import { ALWAYS_BY_FORM } from '../geowebcache/read-layer.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
-import { addressOf, credentialsOf, headersIn, timeoutIn } from './http-source.ts';
+import { credentialsOf, headersIn, parsedAddress, timeoutIn } from './http-source.ts';
 import { type Coverage, READABLE_COVERAGE, readCoverage, subsetInCoverage } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids, type OfferedGrid } from './mapproxy-grids.ts';
 import { emptySource, type ImportedSource, partOptionsIn } from './mapproxy-parts.ts';
@@ -97,7 +97,7 @@ export function coverageIn(
 function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
   const request = source.table('req');
   const options = source.table('wms_opts');
-  const address = addressOf(request.text('url') ?? '');
+  const address = parsedAddress(request.text('url') ?? '');
   if (!address) return 'has no address in req.url';
   const vendorParameters = vendorParametersIn(request, context);
   if (typeof vendorParameters === 'string') return vendorParameters;
@@ -135,7 +135,7 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
 function arcgisSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
   const request = source.table('req');
   const options = source.table('opts');
-  const address = addressOf(request.text('url') ?? '');
+  const address = parsedAddress(request.text('url') ?? '');
   const service = address?.url.replace(/\/export(?:Image)?\/?$/, '') ?? '';
   if (!address || !/\/(?:MapServer|ImageServer)\/?$/.test(service))
     return 'has no address in req.url that ends with MapServer or ImageServer';
@@ -165,7 +165,7 @@ const ARCGIS_INFO = { queryable: true, infoFormats: ['application/json', 'text/h
 
 /** MapProxy requests the tile matrix set with the tiles of its grid, as our source does. */
 function ogcApiTilesSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
-  const address = addressOf(source.text('landingpage_url') ?? '');
+  const address = parsedAddress(source.text('landingpage_url') ?? '');
   if (!address) return 'has no address in landingpage_url';
   const { maxUrlLength, ...http } = httpFields(source, context) as { maxUrlLength?: number };
   return {
@@ -288,7 +288,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
   );
   const unknown = /%\(\w+\)/.exec(template)?.[0];
   if (unknown !== undefined) return `has ${unknown} in its address, which has no counterpart`;
-  const address = addressOf(template);
+  const address = parsedAddress(template);
   if (!address) return 'has no address in url';
   const name = source.text('grid') ?? DEFAULT_GRID;
   const grid = context.allGrids.of(name);

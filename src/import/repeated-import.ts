@@ -71,7 +71,7 @@ async function importSome(
   const { bytes, keep, names } = entries.without(isLeftOut);
   const service = await importCapabilities(bytes, options, keep);
   const documents = new Map(service.layers.map((layer) => [layer.name, complete(layer)]));
-  const reasons = new Map(service.report.entries.filter(isRefusal).map(reasonOf));
+  const reasons = new Map(service.report.entries.filter(isRefusal).map(reportedReason));
   const layerOf = (name: string): KnownLayer => {
     const document = documents.get(name);
     return { name, digest: document ? digestOf(document) : null, reason: reasons.get(name) ?? null };
@@ -106,7 +106,7 @@ function isRefusal({ subject, element, fate }: ReportEntry): boolean {
   return fate === 'left out' && element === 'Layer' && subject !== 'service';
 }
 
-function reasonOf({ subject, what }: ReportEntry): readonly [string, string] {
+function reportedReason({ subject, what }: ReportEntry): readonly [string, string] {
   return [subject.replace(/^layer /, ''), what];
 }
 

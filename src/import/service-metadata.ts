@@ -1,10 +1,10 @@
 import { readService } from '../geowebcache/global-document.ts';
 import {
   childrenNamed,
+  elementText,
   entriesOf,
   onlyChild,
   textField,
-  textOf,
   type WireElement,
 } from '../geowebcache/wire-element.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
@@ -96,7 +96,7 @@ export function geoWebCacheService(root: WireElement): object | undefined {
 /** `keywords` and `metadataURLs` of a layer of GeoWebCache. */
 export function geoWebCacheMetadata(layer: WireElement): object {
   const about = onlyChild(layer, 'metaInformation');
-  const keywords = about ? (entriesOf(about, 'keywords', ['string', 'keyword']) ?? []).map(textOf) : [];
+  const keywords = about ? (entriesOf(about, 'keywords', ['string', 'keyword']) ?? []).map(elementText) : [];
   const metadata = childrenNamed(layer, 'metadataURLs')
     .flatMap(({ children }) => children)
     .flatMap((one) => {

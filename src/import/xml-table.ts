@@ -18,3 +18,10 @@ function xmlValue(element: XmlElement): unknown {
   const isPlain = element.children.length === 0 && element.attributes.size === 0;
   return isPlain ? element.text.trim() : tableOfXml(element);
 }
+
+/** An element that no document has. */
+export function node(name: string, content: string | readonly XmlElement[]): XmlElement {
+  const inner =
+    typeof content === 'string' ? { text: content, children: [] } : { text: '', children: content };
+  return { name, attributes: new Map(), place: { line: 1, column: 1 }, ...inner };
+}

@@ -88,7 +88,7 @@ export class LayerActivity {
   of(layer: string, elsewhere: readonly LayerStats[] = []): LayerState {
     const record = this.#layers.get(layer);
     const own = record ? this.#stateOf(record) : { changedAt: null, failures: 0, lastFailure: null };
-    const state = elsewhere.filter((other) => other.layer === layer).reduce(merged, own);
+    const state = elsewhere.filter((other) => other.layer === layer).reduce(mergedStats, own);
     return { ...state, failuresSince: Math.max(this.#startedAt, this.#clock.now() - DAY_MS) };
   }
 
@@ -124,7 +124,7 @@ function isFailure(error: unknown): boolean {
   return !hostClosedIn(error) && !isTilewardenError(error, 'generation-stale', 'stopping', 'tile-outside');
 }
 
-function merged(state: Omit<LayerStats, 'layer'>, { changedAt, failures, lastFailure }: LayerStats) {
+function mergedStats(state: Omit<LayerStats, 'layer'>, { changedAt, failures, lastFailure }: LayerStats) {
   const isLater = (lastFailure?.at ?? 0) > (state.lastFailure?.at ?? 0);
   return {
     changedAt: laterOf(state.changedAt, changedAt),

@@ -89,7 +89,10 @@ export class MetatileMaker {
         arrived();
         if (!picture) return 'confirmed';
         await this.#bringIn(flight, picture).catch((error: unknown) => {
-          throw withUpstream(error, { status: statusOf(picture.answer), address: addressOf(flight, source) });
+          throw withUpstream(error, {
+            status: statusOf(picture.answer),
+            address: sourceAddress(flight, source),
+          });
         });
         return 'landed';
       };
@@ -134,7 +137,7 @@ export class MetatileMaker {
       return { answer, createdAt };
     } catch (cause) {
       if (flight.signal.aborted || hostClosedIn(cause)) throw cause;
-      if (isTilewardenError(cause)) throw withUpstream(cause, { address: addressOf(flight, source) });
+      if (isTilewardenError(cause)) throw withUpstream(cause, { address: sourceAddress(flight, source) });
       const message = 'The map source failed in an unexpected way.';
       throw new TilewardenError('source-unavailable', message, { reason: 'unexpected', cause });
     }
@@ -315,7 +318,7 @@ function statusOf(answer: Picture): number | null {
 }
 
 /** As callers of any role may see it. */
-function addressOf({ plan, signal }: Flight, source: TileSource): string | null {
+function sourceAddress({ plan, signal }: Flight, source: TileSource): string | null {
   const address = source.addressOf?.(sourceRequestOf(plan, null, signal));
   return address === undefined ? null : String(hideKeys(address));
 }

@@ -93,7 +93,7 @@ export class MetatileCutter implements TileCutter {
     const { picture } = job;
     if (picture.kind === 'nothing') return await this.#emptyTiles(job);
     if (picture.kind === 'pixels') return await this.#cutOwn(job, picture);
-    const key = keyOf(job, picture);
+    const key = pictureKey(job, picture);
     const known = this.#answers.get(key);
     if (known) {
       this.counts.knownResponses++;
@@ -181,7 +181,7 @@ export class MetatileCutter implements TileCutter {
   #encodeTiles(grid: CutGrid, format: Encoding, pixels: Pixels): Promise<CutTile[]> {
     const { samples } = pixels;
     return Promise.all(
-      partsOf(grid).map((part) => {
+      imageParts(grid).map((part) => {
         const colours = pixels.index(part);
         const colour = colours === 1 ? visible(pixels.colourAt(0)) : transparentColour(samples, part);
         if (colour !== null) return this.#plainTile(grid, format, colour);
@@ -215,7 +215,7 @@ export class MetatileCutter implements TileCutter {
   /** In a format that the library writes. */
   #writeTiles(grid: CutGrid, format: Encoding, samples: Samples): Promise<CutTile[]> {
     return Promise.all(
-      partsOf(grid).map(async (part) => {
+      imageParts(grid).map(async (part) => {
         const colour = singleColour(samples, part);
         if (colour !== null) return await this.#plainTile(grid, format, colour);
         this.counts.encodes++;
@@ -278,7 +278,7 @@ function weightOf(tiles: readonly CutTile[]): number {
 }
 
 /** The same bytes mean the same tiles where they are cut in the same way. */
-function keyOf({ grid, format }: CutJob, { bytes, mediaType }: EncodedPicture): string {
+function pictureKey({ grid, format }: CutJob, { bytes, mediaType }: EncodedPicture): string {
   const { columns, rows, tileWidth, tileHeight, gutter } = grid;
   const digest = createHash('sha1').update(bytes).digest('base64');
   return [
@@ -298,7 +298,7 @@ function sizeOf({ columns, rows, tileWidth, tileHeight, gutter }: CutGrid) {
   return { width: columns * tileWidth + left + right, height: rows * tileHeight + top + bottom };
 }
 
-function partsOf({ columns, rows, tileWidth: width, tileHeight: height, gutter }: CutGrid): ImagePart[] {
+function imageParts({ columns, rows, tileWidth: width, tileHeight: height, gutter }: CutGrid): ImagePart[] {
   return Array.from({ length: columns * rows }, (_, i) => ({
     left: gutter.left + (i % columns) * width,
     top: gutter.top + Math.floor(i / columns) * height,

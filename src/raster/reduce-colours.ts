@@ -46,7 +46,7 @@ export function reduceColours(
       if (pixels[at + 3] === 0) continue;
       const wanted = CHANNELS.map((c) => clamp((pixels[at + c] ?? 0) + (errors[(x + 1) * 4 + c] ?? 0)));
       const [r = 0, g = 0, b = 0, a = 0] = wanted;
-      const key = keyOf(r, g, b, a);
+      const key = colourKey(r, g, b, a);
       if (known[key] === -1) known[key] = nearest(palette, [r, g, b, a]);
       const entry = palette[known[key] ?? 0];
       for (const c of CHANNELS) {
@@ -72,7 +72,7 @@ function bucketsOf(pixels: Buffer): Map<number, Bucket> {
   const buckets = new Map<number, Bucket>();
   for (let at = 0; at < pixels.length; at += 4) {
     const [r = 0, g = 0, b = 0, a = 0] = [pixels[at], pixels[at + 1], pixels[at + 2], pixels[at + 3]];
-    const key = a === 0 ? KEYS : keyOf(r, g, b, a);
+    const key = a === 0 ? KEYS : colourKey(r, g, b, a);
     const bucket = getOrCreate(buckets, key, (): Bucket => ({ count: 0, sums: [0, 0, 0, 0] }));
     bucket.count++;
     if (a === 0) continue;
@@ -84,7 +84,7 @@ function bucketsOf(pixels: Buffer): Map<number, Bucket> {
   return buckets;
 }
 
-function keyOf(r: number, g: number, b: number, a: number): number {
+function colourKey(r: number, g: number, b: number, a: number): number {
   const alpha = a >= 255 ? 15 : Math.min(14, a >> 4);
   return ((r >> 3) << 14) | ((g >> 3) << 9) | ((b >> 3) << 4) | alpha;
 }
@@ -92,12 +92,12 @@ function keyOf(r: number, g: number, b: number, a: number): number {
 function paletteOf(buckets: readonly Bucket[], most: number): readonly Colour[] {
   const visible = buckets.filter(({ sums }) => sums[3] > 0);
   const limit = visible.length < buckets.length ? most - 1 : most;
-  const boxes = [boxOf(visible)];
+  const boxes = [colourBox(visible)];
   while (boxes.length < limit) {
     const widest = boxes.reduce((best, box) => (box.spread > best.spread ? box : best));
     const [low, high] = halved(widest);
     if (low.length === 0 || high.length === 0) break;
-    boxes.splice(boxes.indexOf(widest), 1, boxOf(low), boxOf(high));
+    boxes.splice(boxes.indexOf(widest), 1, colourBox(low), colourBox(high));
   }
   return boxes.map(({ mean: [r, g, b, a] }) => [
     Math.round(r),
@@ -112,7 +112,7 @@ function halved({ buckets, axis, mean }: Box): readonly [readonly Bucket[], read
   return [buckets.filter(isLow), buckets.filter((bucket) => !isLow(bucket))];
 }
 
-function boxOf(buckets: readonly Bucket[]): Box {
+function colourBox(buckets: readonly Bucket[]): Box {
   const count = buckets.reduce((sum, bucket) => sum + bucket.count, 0);
   const mean = CHANNELS.map((c) => buckets.reduce((sum, { sums }) => sum + sums[c], 0) / count);
   const spreads = CHANNELS.map(

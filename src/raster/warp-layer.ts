@@ -69,7 +69,7 @@ export function warpLayer(
   }
 
   return async (band) => {
-    const mesh = new PixelMesh(partOf(bounds, picture, band), mapping, resolution);
+    const mesh = new PixelMesh(bandPicture(bounds, picture, band), mapping, resolution);
     const keys = await tilesToWarp(mesh, sampler, options, most);
     if (!keys) throw tooMany();
     if (keys.size === 0) return null;
@@ -80,7 +80,7 @@ export function warpLayer(
   };
 }
 
-function partOf(
+function bandPicture(
   { minX, minY, maxX, maxY }: Bounds,
   picture: Pick<MapPicture, 'height'>,
   { top, width, height }: Band,

@@ -87,7 +87,7 @@ async function placesOfArea(
     const parts = getOrCreate(byZoom, z, () => new Map<string, TileRect>());
     parts.set(`${one.minX} ${one.minY} ${one.maxX} ${one.maxY}`, one);
   };
-  const boxes = new Map(polygons.map((polygon) => [polygon, boxOf(polygon)]));
+  const boxes = new Map(polygons.map((polygon) => [polygon, boundsIfRectangle(polygon)]));
   await pace(polygons.length);
   for (const { z, rect } of placesOfBoxes(
     gridSet,
@@ -117,7 +117,7 @@ async function placesOfArea(
 }
 
 /** Null: a point is not on the border of the box around all of them, or a corner of that is missing. */
-function boxOf(polygon: Polygon): Bounds | null {
+function boundsIfRectangle(polygon: Polygon): Bounds | null {
   const [ring = []] = polygon;
   const box = boundsOfPoints(polygon.flat());
   const { minX, minY, maxX, maxY } = box;

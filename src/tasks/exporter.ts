@@ -86,7 +86,7 @@ export function createExporter({ data, node, database, catalog, log }: ExporterO
       tiles: ResolvedTileSet,
     ): Promise<void> {
       const { writerFor } = await loadWriters();
-      writerFor(join(folder, `export.${type}`), partOf(tiles, request, null).content);
+      writerFor(join(folder, `export.${type}`), exportPart(tiles, request, null).content);
     },
 
     /** Copies cached tiles into a file that is kept for downloads, and goes on with what an earlier attempt has left. */
@@ -123,7 +123,7 @@ async function wholeFile(
   target: string,
   { lease, tiles, cover, signal, onProgress }: ExportWork,
 ): Promise<WholeFile> {
-  const part = partOf(tiles, lease.request, cover);
+  const part = exportPart(tiles, lease.request, cover);
   const { zoomStart, zoomStop, bounds } = lease.request;
   const { levels } = tileRangeOf(tiles.subset, zoomStart, zoomStop, bounds);
   const since = await tilesSince(part.store, part.set, levels);
@@ -149,7 +149,7 @@ async function wholeFile(
 }
 
 /** Throws `entry-changed` while the layer is being changed. */
-export function partOf(
+export function exportPart(
   { bound, subset, format, set, bypass }: ResolvedTileSet,
   { zoomStart, zoomStop, bounds, area }: TaskRequest,
   cover: AreaCover | null,

@@ -56,13 +56,13 @@ export class MostUsedPages {
   /** `before`: uses that are counted already and belong to the same page. */
   add(page: UsedPage, before = 0): void {
     this.uses += page.uses;
-    if (page.uses > 0) this.#pages.set(nameOf(page), { ...page, uses: page.uses + before });
+    if (page.uses > 0) this.#pages.set(pageName(page), { ...page, uses: page.uses + before });
     if (this.#pages.size >= 2 * this.#most)
-      this.#pages = new Map(this.pages().map((one) => [nameOf(one), one]));
+      this.#pages = new Map(this.pages().map((one) => [pageName(one), one]));
   }
 
   usesOf(page: PagePlace): number {
-    return this.#pages.get(nameOf(page))?.uses ?? 0;
+    return this.#pages.get(pageName(page))?.uses ?? 0;
   }
 
   /** The most used first. */
@@ -72,7 +72,7 @@ export class MostUsedPages {
   }
 }
 
-function nameOf({ z, pageX, pageY }: PagePlace): string {
+function pageName({ z, pageX, pageY }: PagePlace): string {
   return `${z}/${pageX}/${pageY}`;
 }
 

@@ -54,7 +54,7 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
   const everyFormat = type === 'truncate' && draft.format === EVERY_FORMAT;
   if (everyFormat && draft.parameters?.size) throw invalid('parameters cannot be given with format *.');
   const { format: _, ...formatless } = draft;
-  const tiles = tileSetOf(bound, everyFormat ? formatless : draft);
+  const tiles = draftTileSet(bound, everyFormat ? formatless : draft);
   const { subset } = tiles;
   const { passCredentials } = bound.layer;
   if (passCredentials && type !== 'truncate') throw onlyForCallers(draft.layer);
@@ -118,7 +118,7 @@ function typeOf(type = 'seed'): TaskType {
   throw invalid(`type ${JSON.stringify(type)} is unknown; allowed: ${WORK_TYPES.join(', ')}.`);
 }
 
-function tileSetOf(bound: BoundLayer, draft: TaskDraft): ResolvedTileSet {
+function draftTileSet(bound: BoundLayer, draft: TaskDraft): ResolvedTileSet {
   const names = {
     gridSet: gridSetNameOf(bound.layer, draft),
     format: draft.format ?? null,

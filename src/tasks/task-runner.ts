@@ -153,7 +153,7 @@ class TaskRunner {
     const options = {
       ...this.#options,
       warn: this.#warn,
-      tilesOf: ({ request }: Lease) => tileSetOf(request, this.#options.layer),
+      tilesOf: ({ request }: Lease) => requestTileSet(request, this.#options.layer),
       crowded: () => this.#freeThreads() < 1,
       resting: () => this.#resting.ids(),
       hostClosed: (id: number, { closing }: HostClosed) => this.#resting.add(id, closing),
@@ -179,7 +179,7 @@ class TaskRunner {
 }
 
 /** The tile set that the task was accepted for, or why it is no longer to be had. */
-function tileSetOf(request: TaskRequest, layer: TaskRunnerOptions['layer']): ResolvedTileSet {
+function requestTileSet(request: TaskRequest, layer: TaskRunnerOptions['layer']): ResolvedTileSet {
   const bound = layer(request.layer);
   if (!bound) throw new TilewardenError('layer-unknown', `Layer ${request.layer} does not exist any more.`);
   const { gridSet, format } = request;

@@ -1,4 +1,5 @@
 import { useMemo, useSyncExternalStore } from 'react';
+import { decodeUriPart } from '../../src/lib/decode-uri.ts';
 
 export interface ConsoleRoute {
   /** The first part of the path, e.g. `layers`. */
@@ -11,7 +12,7 @@ export interface ConsoleRoute {
 export function routeOf(hash: string): ConsoleRoute {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const [page = '', item = ''] = path.split('/');
-  return { page: page || 'overview', item: decoded(item), query: new URLSearchParams(query) };
+  return { page: page || 'overview', item: decodeUriPart(item, item), query: new URLSearchParams(query) };
 }
 
 export function addressOf(page: string, item = '', query: Readonly<Record<string, string>> = {}): string {
@@ -50,12 +51,4 @@ export function useHash(): string {
 function listen(changed: () => void): () => void {
   addEventListener('hashchange', changed);
   return () => removeEventListener('hashchange', changed);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -77,7 +77,10 @@ export function fits(task: Task, { state, outcome, type, layer, since }: Conditi
 }
 
 /** Newest first; the newest version of each counts. */
-export function merged(listed: readonly Task[], changes: ReadonlyMap<number, Task>): readonly Task[] {
+export function withTaskChanges(
+  listed: readonly Task[],
+  changes: ReadonlyMap<number, Task>,
+): readonly Task[] {
   const byId = new Map([...listed.map((task) => [task.id, task] as const), ...changes]);
   return [...byId.values()].sort((a, b) => b.id - a.id);
 }

@@ -33,8 +33,8 @@ export interface DeliveriesOptions extends Env {
   readonly obeyed: () => Promise<void>;
 }
 
-/** Milliseconds between looks for deliveries that are due; a new one is sent immediately. */
-const LOOK_INTERVAL = 1000;
+/** Milliseconds between searches for due deliveries; a new one is sent immediately. */
+const POLL_INTERVAL_MS = 1000;
 const FORGET_INTERVAL = 60_000;
 const MAX_ERROR_CHARACTERS = 300;
 
@@ -50,7 +50,7 @@ export type Deliveries = ReturnType<typeof openDeliveries>;
 export function openDeliveries(options: DeliveriesOptions) {
   const { database, targets, lead, clock, log } = options;
   const store = createDeliveryStore(database);
-  const env = { clock, log, pause: LOOK_INTERVAL };
+  const env = { clock, log, pause: POLL_INTERVAL_MS };
   const purges = openPurges(options, store);
 
   async function attempt(target: DeliveryTarget, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
@@ -77,7 +77,7 @@ export function openDeliveries(options: DeliveriesOptions) {
     }
   }
 
-  /** Sent now, by this node, whatever waits for the target. Null: there is no such target. */
+  /** Sent now by this node, even if others are waiting. Null: no such target. */
   async function sendTest({ kind, name }: TargetName, signal: AbortSignal): Promise<TestResult | null> {
     const target = targets.find((one) => one.kind === kind && one.name === name);
     if (!target) return null;
@@ -96,7 +96,7 @@ export function openDeliveries(options: DeliveriesOptions) {
 
   const performing = targets.map((target) =>
     lead(async (signal) => {
-      const failure = 'deliveries could not be looked for';
+      const failure = 'could not search for due deliveries';
       const listen = (wake: () => void) => database.listen(DELIVERIES_WAITING, wake);
       const repeater = openRepeater(() => sendDue(target, signal), { ...env, failure, listen });
       if (!signal.aborted) await once(signal, 'abort');
@@ -113,7 +113,7 @@ export function openDeliveries(options: DeliveriesOptions) {
 
   return {
     store,
-    /** As `obeyed`; and the keys to purge are recorded. */
+    /** Like `obeyed`; the keys to purge are recorded too. */
     flush: purges.flush,
     counts: store.counts,
     sendTest,
@@ -163,7 +163,7 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
     }
   }
 
-  /** One at a time: keys that a call has taken are durable before a later call resolves. */
+  /** One at a time: the keys of a call are durable before a later call resolves. */
   function flush(): Promise<void> {
     if (keys.isEmpty && !running) return obeyed();
     next ??= (running ?? Promise.resolve())
@@ -180,10 +180,10 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
   }
 
   const unsubscribe = events.subscribe((event) => keys.addEvent(event, catalog));
-  // Changes that no request waits for, as those of schedules and of the configuration file.
+  // Changes without a waiting request: by schedules and by the configuration file.
   const flushing = openRepeater(() => (keys.isEmpty ? undefined : flush()), {
     ...{ clock, log },
-    pause: LOOK_INTERVAL,
+    pause: POLL_INTERVAL_MS,
     failure: 'could not record the keys to purge',
   });
   return {

@@ -10,7 +10,7 @@ import type { TileRect } from '../../domain/tile-rect.ts';
 export const MAX_PAGE_KEYS = 1000;
 /** Keys of pages of all layers; above it every one of them is purged as a whole. */
 const MAX_KEYS = 20_000;
-/** Keys of one zoom of a place; above it those of larger cells. */
+/** Limit of keys of one zoom of a place; beyond it keys of larger cells. */
 const FEW_KEYS = 64;
 
 /** As it is stored: keys of pages by layer; null: the whole layer. */

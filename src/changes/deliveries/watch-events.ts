@@ -22,20 +22,20 @@ export interface EventWatchOptions extends Env {
   readonly receivers: Pick<ReadonlySet<string>, 'has'>;
 }
 
-/** Milliseconds between looks at hosts and disks. */
-const LOOK_INTERVAL = 1000;
+/** Milliseconds between checks of hosts and disks. */
+const POLL_INTERVAL_MS = 1000;
 /** Milliseconds: tasks that ended earlier are not reported after a start. */
-const LOOK_BACK = 86_400_000;
+const MAX_EVENT_AGE_MS = 86_400_000;
 const MAX_TASKS = 1000;
 
 /** Reports failures of tasks, hosts, disks and stores. Several nodes may report the same one: it is recorded once. */
 export async function openEventWatch(options: EventWatchOptions) {
   const { notifier, tasks, events, clock, log } = options;
   if (!notifier.isOn) return { async close() {} };
-  /** Hosts and disks by whether they were bad at the last look. */
+  /** Hosts and disks by whether they were bad at the last check. */
   const known = new Map<string, boolean>();
 
-  /** Whether it is bad is reported at the first look and when it changes. */
+  /** Whether it is bad is reported at the first check and when it changes. */
   function see(subject: string, isBad: boolean, report: () => void, recovered: () => void): void {
     if (known.get(subject) === isBad) return;
     known.set(subject, isBad);
@@ -43,7 +43,7 @@ export async function openEventWatch(options: EventWatchOptions) {
     else recovered();
   }
 
-  function lookAtHosts(): void {
+  function checkHosts(): void {
     for (const { host, breaker, lastFailure } of options.hosts()) {
       if (options.receivers.has(host)) continue;
       const subject = `host:${host}`;
@@ -65,7 +65,7 @@ export async function openEventWatch(options: EventWatchOptions) {
     }
   }
 
-  async function lookAtDisks(): Promise<void> {
+  async function checkDisks(): Promise<void> {
     for (const [store, { room }] of options.stores) {
       const disk = await room?.();
       if (!disk) continue;
@@ -77,7 +77,7 @@ export async function openEventWatch(options: EventWatchOptions) {
     }
   }
 
-  const since = Math.max(await options.deliveries.since('tasks'), clock.now() - LOOK_BACK);
+  const since = Math.max(await options.deliveries.since('tasks'), clock.now() - MAX_EVENT_AGE_MS);
   const onTask = (task: Task) => {
     if ((task.endedAt ?? 0) >= since) reportTask(notifier, task);
   };
@@ -90,22 +90,22 @@ export async function openEventWatch(options: EventWatchOptions) {
     else notifier.report({ subject, event: 'store-failing', message, details: { store } });
   });
   const stopTasks = await tasks.subscribe(null, ({ task }) => onTask(task));
-  // What ended while no server ran, or just before a crash.
+  // Tasks that ended while no server ran, or just before a crash.
   for (const filter of [{ outcomes: ['failed'] }, { types: ['export'], states: ['done'] }] as const) {
     for (const task of await tasks.list({ ...filter, limit: MAX_TASKS })) onTask(task);
   }
-  const looking = openRepeater(
+  const polling = openRepeater(
     async () => {
-      lookAtHosts();
-      await lookAtDisks();
+      checkHosts();
+      await checkDisks();
     },
-    { clock, log, pause: LOOK_INTERVAL, failure: 'could not check hosts and disks' },
+    { clock, log, pause: POLL_INTERVAL_MS, failure: 'could not check hosts and disks' },
   );
   return {
     async close(): Promise<void> {
       stopTasks();
       unsubscribe();
-      await looking.close();
+      await polling.close();
     },
   };
 }

@@ -35,7 +35,7 @@ export function changesSql({ source, geometry = 'geom', table, layer = null }: C
   from ${rows} where not st_isempty(${column});`;
   const wake = `  notify ${quoteName(table)};
   return null;`;
-  const of = (event: string) => nameOf(watched, target, event);
+  const of = (event: string) => triggerName(watched, target, event);
   return `${create}
 ${functionOf(of('inserted'), `${change('new_rows')}\n${wake}`)}
 ${functionOf(of('updated'), `${change(`(select ${column} from old_rows union all select ${column} from new_rows) as edited`)}\n${wake}`)}
@@ -53,8 +53,8 @@ interface Named {
   readonly trigger: string;
 }
 
-/** Within 63 bytes, PostgreSQL's limit, whatever the tables are called. */
-function nameOf(source: TableName, target: TableName, event: string): Named {
+/** At most 63 bytes, PostgreSQL's limit, for tables of any name. */
+function triggerName(source: TableName, target: TableName, event: string): Named {
   const plain = `${source.schema ?? ''}_${source.table}`.replace(/[^A-Za-z0-9_]/g, '_');
   const digest = createHash('sha256').update(source.quoted).digest('hex').slice(0, 8);
   const name = `tile_changes_${plain.slice(0, 30)}_${digest}_${event}`;

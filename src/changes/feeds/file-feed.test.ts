@@ -44,12 +44,12 @@ async function openFeed() {
     restart: () => {
       feed = start();
     },
-    look: () => feed.look(signal),
-    /** Two looks, with the time in between that a file must be quiet for; returns the marks so far. */
+    poll: () => feed.poll(signal),
+    /** Two polls, with the time in between that a file must be quiet for; returns the marks so far. */
     async settled(): Promise<number> {
-      await feed.look(signal);
+      await feed.poll(signal);
       now += QUIET;
-      await feed.look(signal);
+      await feed.poll(signal);
       return marks;
     },
   };
@@ -60,7 +60,7 @@ it('a file with other content marks its layers once, also after a restart', asyn
   feed.write('a');
   expect(await feed.settled()).toBe(0);
   feed.write('b');
-  await feed.look();
+  await feed.poll();
   feed.restart();
   expect(await feed.settled()).toBe(1);
   feed.restart();
@@ -81,12 +81,12 @@ it('a file that is saved without a change marks nothing, one that goes back to f
 
 it('a file that is being written is not read yet, and a missing one is a failure', async () => {
   const feed = await openFeed();
-  await expect(feed.look()).rejects.toThrow('map.qgz: there is no such file');
+  await expect(feed.poll()).rejects.toThrow('map.qgz: there is no such file');
   feed.write('a');
   await feed.settled();
   feed.write('part');
-  await feed.look();
+  await feed.poll();
   feed.write('part and more');
-  await feed.look();
+  await feed.poll();
   expect(await feed.settled()).toBe(1);
 });

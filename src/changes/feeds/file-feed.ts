@@ -13,7 +13,7 @@ import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 /** Milliseconds for which the file must not change: a program may be writing it. */
 const QUIET = 2000;
 const POLL_INTERVAL = 1000;
-/** Milliseconds; what is not seen for a month is forgotten. */
+/** Milliseconds; records not confirmed for a month are forgotten. */
 const DAY = 86_400_000;
 
 export function createFileFeed(
@@ -28,7 +28,7 @@ export function createFileFeed(
   async function take(stamp: string, signal: AbortSignal): Promise<void> {
     const digest = await digestOf(path, signal);
     // A writer came back while it was read.
-    if (stampOf(await look(path)) !== stamp) return;
+    if (stampOf(await readStats(path)) !== stamp) return;
     const former = await store.newestEntry(name);
     if (digest === former) await store.entriesSeen(name, [digest]);
     else {
@@ -39,8 +39,8 @@ export function createFileFeed(
   }
 
   return {
-    async look(signal) {
-      const stamp = stampOf(await look(path));
+    async poll(signal) {
+      const stamp = stampOf(await readStats(path));
       const now = clock.monotonic();
       if (sighting?.stamp !== stamp) sighting = { stamp, since: now };
       if (known?.stamp === stamp && now - known.at < DAY) return;
@@ -50,7 +50,7 @@ export function createFileFeed(
   };
 }
 
-async function look(path: string): Promise<Stats> {
+async function readStats(path: string): Promise<Stats> {
   const stats = await stat(path).catch((error: unknown) => {
     const why =
       errorCode(error) === 'ENOENT' ? 'there is no such file' : `it cannot be read (${errorCode(error)})`;

@@ -44,53 +44,53 @@ async function openFeed(url: string) {
     return { bytes, validator: server.validator };
   };
   const feed = createGeoRssFeed(settings, fetchDocument, { intake, store, clock, log: silentLogger });
-  const look = () => feed.look(new AbortController().signal);
-  return { look, server, requests, applied, store };
+  const poll = () => feed.poll(new AbortController().signal);
+  return { poll, server, requests, applied, store };
 }
 
 it('an entry from the future does not silence the entries before it', async () => {
-  const { look, server, requests, applied } = await openFeed('http://news.test/?since={since}');
+  const { poll, server, requests, applied } = await openFeed('http://news.test/?since={since}');
   server.entries = [entry('a', '2026-05-01T11:00:00Z'), entry('b', '2099-01-01T00:00:00Z')];
-  await look();
+  await poll();
   expect(applied).toHaveLength(1);
-  await look();
+  await poll();
   expect(requests.at(-1)?.url).toBe('?since=2026-05-01T11:00:00Z');
   expect(applied).toHaveLength(1);
 });
 
 it('an entry from the future is applied again when its time is put right', async () => {
-  const { look, server, applied } = await openFeed('http://news.test/');
+  const { poll, server, applied } = await openFeed('http://news.test/');
   server.entries = [entry('b', '2099-01-01T00:00:00Z')];
-  await look();
+  await poll();
   server.entries = [entry('b', '2026-05-01T11:00:00Z')];
-  await look();
-  await look();
+  await poll();
+  await poll();
   expect(applied).toHaveLength(2);
 });
 
 it('a feed that was silenced by an entry from the future reads all entries again', async () => {
-  const { look, requests, store } = await openFeed('http://news.test/?since={since}');
+  const { poll, requests, store } = await openFeed('http://news.test/?since={since}');
   const newest = Date.parse('2099-01-01T00:00:00Z');
   await store.record('news', { received: 0, applied: 0, changes: [], newest });
-  await look();
+  await poll();
   expect(requests[0]?.url).toBe('?since=1970-01-01T00:00:00Z');
 });
 
 it('a document that has not changed is requested by its validator and not read again', async () => {
-  const { look, server, requests, applied } = await openFeed('http://news.test/');
+  const { poll, server, requests, applied } = await openFeed('http://news.test/');
   Object.assign(server, { entries: [entry('a', '2026-05-01T11:00:00Z')], validator: '"one"' });
-  await look();
-  await look();
+  await poll();
+  await poll();
   Object.assign(server, { entries: [entry('a', '2026-05-01T11:30:00Z')], validator: '"two"' });
-  await look();
+  await poll();
   expect(requests.map(({ validator }) => validator)).toEqual([null, '"one"', '"one"']);
   expect(applied).toHaveLength(2);
 });
 
 it('a document that could not be read is not taken as known', async () => {
-  const { look, server, requests } = await openFeed('http://news.test/');
+  const { poll, server, requests } = await openFeed('http://news.test/');
   Object.assign(server, { entries: ['<entry>'], validator: '"one"' });
-  await expect(look()).rejects.toThrow();
-  await expect(look()).rejects.toThrow();
+  await expect(poll()).rejects.toThrow();
+  await expect(poll()).rejects.toThrow();
   expect(requests.map(({ validator }) => validator)).toEqual([null, null]);
 });

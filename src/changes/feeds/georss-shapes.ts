@@ -25,7 +25,7 @@ export async function* shapesIn(entry: XmlElement, srs: number, pace: Pace): Asy
   for (const child of entry.children) if (child.name === 'Point') yield* w3cPoints(child, read);
 }
 
-/** Without points when there are too many to keep. */
+/** Without points if there are too many to store. */
 interface PointList {
   readonly points: readonly Point[] | null;
   readonly bounds: Bounds;
@@ -37,7 +37,7 @@ type ReadPoints = (text: string, srs?: number) => Promise<PointList>;
 async function* simpleShapes({ name, text }: XmlElement, read: ReadPoints): AsyncGenerator<Polygon> {
   if (name === 'point' || name === 'line') yield lineOf(await read(text));
   if (name === 'polygon') yield polygonOf([await read(text)]);
-  if (name === 'box') yield boxOf(await read(text));
+  if (name === 'box') yield boxPolygon(await read(text));
 }
 
 /** Where it has several geometries, each of them counts. */
@@ -53,7 +53,7 @@ async function* gmlShapes(geometry: XmlElement, srs: number, read: ReadPoints): 
     yield polygonOf(rings);
   }
   for (const envelope of descendantsOf(geometry, 'Envelope')) {
-    yield boxOf(await read(`${textIn(envelope, 'lowerCorner')} ${textIn(envelope, 'upperCorner')}`));
+    yield boxPolygon(await read(`${textIn(envelope, 'lowerCorner')} ${textIn(envelope, 'upperCorner')}`));
   }
 }
 
@@ -133,7 +133,7 @@ function polygonOf(rings: readonly PointList[]): Polygon {
   return all.length === rings.length ? all : polygonOfBounds(boundsAround(rings.map(({ bounds }) => bounds)));
 }
 
-function boxOf({ points }: PointList): Polygon {
+function boxPolygon({ points }: PointList): Polygon {
   const [lower, upper, more] = points ?? [];
   if (!lower || !upper || more) throw new Error('has a box that is not two corners');
   const [[minX, minY], [maxX, maxY]] = [lower, upper];

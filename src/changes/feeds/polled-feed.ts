@@ -10,10 +10,10 @@ export interface PolledFeedTools extends Env {
 /** A feed that the leading node reads. */
 export interface PolledFeed {
   /** Reads and applies pending changes, until there are none or the signal aborts. Throws if they cannot be read. */
-  look(signal: AbortSignal): Promise<void>;
-  /** Resolves when it is time for the next look. */
+  poll(signal: AbortSignal): Promise<void>;
+  /** Resolves when it is time for the next poll. */
   rest(signal: AbortSignal): Promise<void>;
-  /** This node does not lead any more, or the last look failed. */
+  /** This node no longer leads, or the last poll failed. */
   leave?(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export async function follow(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await feed.look(signal);
+      await feed.poll(signal);
       if (!signal.aborted) await intake.works();
     } catch (error) {
       await feed.leave?.();

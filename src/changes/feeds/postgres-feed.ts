@@ -23,9 +23,9 @@ interface ChangeRow {
 const MAX_ROWS = 5000;
 /** Beyond it the number of rows that wait is not counted. */
 const MAX_COUNTED = 1_000_000;
-/** Milliseconds between looks without a notification. */
-const LOOK_INTERVAL = 5000;
-/** Milliseconds from the begin of a look to the next one at least: a burst is merged. */
+/** Milliseconds between polls without a notification. */
+const POLL_INTERVAL_MS = 5000;
+/** Milliseconds at least, from the start of a poll to the next one: a burst is merged. */
 const MERGE_MS = 400;
 
 export function createPostgresFeed(
@@ -46,7 +46,7 @@ export function createPostgresFeed(
     const opened = await connectSession(feed.url);
     opened.client.on('notification', () => notified.abort());
     session = opened;
-    // One that was left does not wake the feed: what fails is tried again after a pause.
+    // A row left behind does not wake the feed: failed rows are retried after a pause.
     opened.lost.addEventListener('abort', () => session === opened && notified.abort(), { once: true });
     await opened.client.query(`listen ${quoteName(feed.table)}`);
     return opened;
@@ -81,7 +81,7 @@ export function createPostgresFeed(
   }
 
   return {
-    async look(signal) {
+    async poll(signal) {
       begunAt = clock.monotonic();
       notified = new AbortController();
       const current = await connected();
@@ -97,7 +97,7 @@ export function createPostgresFeed(
     },
     async rest(signal) {
       await clock.sleep(Math.max(0, begunAt + MERGE_MS - clock.monotonic()), signal);
-      await clock.sleep(LOOK_INTERVAL, AbortSignal.any([signal, notified.signal]));
+      await clock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, notified.signal]));
     },
     async leave() {
       const left = session;

@@ -33,7 +33,7 @@ it('a file in the place of the folder for applied lists makes the feed failing b
     clock: systemClock,
     log: silentLogger,
   } as unknown as PolledFeedTools);
-  await expect(feed.look(new AbortController().signal)).rejects.toThrow(/it cannot be used \(ENOTDIR\)/);
+  await expect(feed.poll(new AbortController().signal)).rejects.toThrow(/it cannot be used \(ENOTDIR\)/);
 });
 
 it('a long tile list is applied piece by piece, and counts as one change when all of it is', async () => {
@@ -56,10 +56,10 @@ it('a long tile list is applied piece by piece, and counts as one change when al
   const clock = { ...systemClock, monotonic: () => now };
   const feed = feedOf(folder, { intake, clock, log: silentLogger } as unknown as PolledFeedTools);
   const { signal } = new AbortController();
-  await feed.look(signal);
+  await feed.poll(signal);
   expect(accepted).toEqual([]);
   now = 2000;
-  await feed.look(signal);
+  await feed.poll(signal);
   expect(accepted).toEqual([
     { tiles: 20_000, applied: 0, isMoved: false },
     { tiles: 20_000, applied: 0, isMoved: false },

@@ -17,8 +17,8 @@ import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 
 /** The state of a file, and since when. */
 interface Sighting {
-  readonly look: string;
-  /** As `Clock.monotonic` says it. */
+  readonly stamp: string;
+  /** Time of `Clock.monotonic`. */
   readonly since: number;
   /** It was applied as it is, and could not be moved. */
   readonly applied: boolean;
@@ -27,7 +27,7 @@ interface Sighting {
 const APPLIED = 'applied';
 /** Milliseconds. */
 const QUIET = 2000;
-const LOOK_INTERVAL = 500;
+const POLL_INTERVAL_MS = 500;
 /** Tiles that are applied together. */
 const MAX_TILES = 20_000;
 /** No tile has more characters. */
@@ -52,9 +52,9 @@ export function createTileListFeed(
 
   /** Records the state of a file; returns true when it has not changed for long enough. */
   function sight(path: string, stats: Stats, now: number, sightings: Map<string, Sighting>): boolean {
-    const look = lookOf(stats);
+    const stamp = stampOf(stats);
     const before = seen.get(path);
-    const sighting = before?.look === look ? before : { look, since: now, applied: false };
+    const sighting = before?.stamp === stamp ? before : { stamp, since: now, applied: false };
     sightings.set(path, sighting);
     return now - sighting.since >= QUIET;
   }
@@ -89,12 +89,12 @@ export function createTileListFeed(
       const fault = await applyFile(path, signal);
       if (fault !== null) await intake.works(fault);
       // A writer that came back: the file is read again when it is quiet.
-      if (lookOf(await stat(path)) !== before?.look) return;
+      if (stampOf(await stat(path)) !== before?.stamp) return;
       if (before) seen.set(path, { ...before, applied: true });
     }
     const moved = await moveAway(path);
     seen.delete(path);
-    if (lookOf(await stat(moved)) === before?.look) return;
+    if (stampOf(await stat(moved)) === before?.stamp) return;
     await applyFile(moved, signal);
   }
 
@@ -108,7 +108,7 @@ export function createTileListFeed(
   }
 
   return {
-    async look(signal) {
+    async poll(signal) {
       await refuseReadOnly(folder, target);
       const now = clock.monotonic();
       const sightings = new Map<string, Sighting>();
@@ -125,11 +125,11 @@ export function createTileListFeed(
         await intake.waiting(seen.size);
       }
     },
-    rest: (signal) => clock.sleep(LOOK_INTERVAL, signal),
+    rest: (signal) => clock.sleep(POLL_INTERVAL_MS, signal),
   };
 }
 
-function lookOf({ size, mtimeMs, ino }: Stats): string {
+function stampOf({ size, mtimeMs, ino }: Stats): string {
   return `${size} ${mtimeMs} ${ino}`;
 }
 

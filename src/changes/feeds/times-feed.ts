@@ -1,4 +1,4 @@
-/** Times of a layer that follow its source. The list that was read last is kept while the source fails. */
+/** Times of a layer that follow its source. The last list stays in use while the source fails. */
 import { MAX_LISTED_TIMES, readListedTimes } from '../../domain/time-values.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FeedStore } from '../feed-store.ts';
@@ -15,12 +15,12 @@ export interface TimesFeedSettings {
   readonly origin: string;
   /** Null: the capabilities of the layer's source. */
   readonly postgres: { readonly url: string; readonly query: string } | null;
-  /** Seconds between looks. */
+  /** Seconds between polls. */
   readonly every: number;
 }
 
 export interface TimesFeedOptions {
-  /** As the capabilities of the layer's source list them. */
+  /** Times in the capabilities of the layer's source. */
   readonly dimensionValues: (
     layer: string,
     dimension: string,
@@ -46,7 +46,7 @@ export function createTimesFeed(
     feed.postgres ? queryTimes(feed.postgres) : dimensionValues(layer, dimension, signal);
 
   return {
-    async look(signal) {
+    async poll(signal) {
       const values = await readListedTimes(await read(signal));
       const written = values.written();
       if (written === '') throw new Error('The source lists no times.');

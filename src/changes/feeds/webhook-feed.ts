@@ -8,7 +8,7 @@ import type { FeedStore, RecordedChange } from '../feed-store.ts';
 
 interface WebhookEvent {
   readonly change: Change;
-  /** As the sender named it; null: it did not. */
+  /** Id from the sender; null: none. */
   readonly eventId: string | null;
   /** Network address of the sender. */
   readonly source: string;
@@ -29,7 +29,7 @@ const MERGE_MS = 400;
 
 export type WebhookFeed = ReturnType<typeof createWebhookFeed>;
 
-/** Takes events on every node. Those that come while others are being applied are merged. */
+/** Receives events on every node. Events that arrive while others are being applied are merged. */
 export function createWebhookFeed(
   feed: FeedSettingsOf<'webhook'>,
   { intake, store, clock }: { readonly intake: FeedIntake; readonly store: FeedStore; readonly clock: Clock },
@@ -126,7 +126,7 @@ const NO_SECRET = randomBytes(32);
  * Webhooks, which sign id and time too, so that a captured event cannot be sent again. `secret` null: there is no such feed.
  */
 export function isSigned(secret: string | null, body: Buffer, header: SignedHeaders, now: number): boolean {
-  const key = keyOf(secret);
+  const key = secretBytes(secret);
   const standard = header('webhook-signature');
   if (standard === undefined) {
     const [, hex = ''] = /^sha256=([0-9a-f]{64})$/i.exec(header('x-hub-signature-256') ?? '') ?? [];
@@ -142,7 +142,7 @@ export function isSigned(secret: string | null, body: Buffer, header: SignedHead
   return isRight && isTimely && id !== '';
 }
 
-function keyOf(secret: string | null): Buffer {
+function secretBytes(secret: string | null): Buffer {
   if (secret === null) return NO_SECRET;
   const [, encoded] = STANDARD_SECRET.exec(secret) ?? [];
   return encoded === undefined ? Buffer.from(secret, 'utf8') : Buffer.from(encoded, 'base64');

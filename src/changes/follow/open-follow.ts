@@ -58,7 +58,7 @@ export async function openFollow(options: FollowOptions) {
   async function start(follow: FollowSettings) {
     await feeds.prepare([feedName(follow.name)]);
     const feed = {
-      look: async (signal: AbortSignal) => void (await pass(follow, { dryRun: false, signal })),
+      poll: async (signal: AbortSignal) => void (await pass(follow, { dryRun: false, signal })),
       rest: (signal: AbortSignal) => clock.sleep(follow.every * 1000, signal),
     };
     const feedTools = { ...options, store: feeds, intake: intakeOf(follow.name, []) };
@@ -95,7 +95,7 @@ export async function openFollow(options: FollowOptions) {
       return follow ? pass(follow, { dryRun, signal }) : null;
     },
 
-    /** Those that changed something, newest first. */
+    /** Passes with changes, newest first. */
     passes: store.passes,
     /** The follow that a layer belongs to; null: none. */
     followOf: async (layer: string) => (options.follow.length === 0 ? null : store.followOf(layer)),

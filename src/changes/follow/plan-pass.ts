@@ -48,14 +48,14 @@ export interface PassRules {
   readonly prefix: string;
   readonly new: 'declare' | 'report';
   readonly gone: 'disable' | 'report';
-  /** Of the server's names. */
+  /** By the server's names. */
   readonly isWanted: (name: string) => boolean;
   readonly isDeclared: (layer: string) => boolean;
 }
 
 type Seen = Pick<ServiceState, 'names' | 'layers'>;
 
-/** Only the layers for which there is something to do or to report. */
+/** Only layers with an action or a report. */
 export async function planPass(
   { names, layers }: Seen,
   records: ReadonlyMap<string, FollowRecord>,

@@ -47,7 +47,7 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
     if (!login) return failed('This sign-in has expired, was used before, or began in another browser.');
     const attempt = await callbacks.begin(context.source, 'oidc');
     const claims = await issuer.end(context.query, login).catch((error: unknown) => {
-      log.warn({ requestId: context.id, reason: reasonOf(error) }, 'a sign-in was refused');
+      log.warn({ requestId: context.id, reason: loginFailure(error) }, 'a sign-in was refused');
       return null;
     });
     if (!claims) return failed('The sign-in service has refused the sign-in, or its answer was not valid.');
@@ -121,7 +121,7 @@ export function returnPath(text: string): string {
 }
 
 /** Contains nothing from the browser or the issuer's response. */
-function reasonOf(error: unknown): string {
+function loginFailure(error: unknown): string {
   const { code, error: word } = error as { readonly code?: unknown; readonly error?: unknown };
   const known = [word, code].find((text) => typeof text === 'string' && /^[\w-]{1,60}$/.test(text));
   return String(known ?? (error instanceof Error ? error.name : 'unknown'));

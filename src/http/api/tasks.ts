@@ -107,7 +107,7 @@ function changing(
     const { id } = await ownTask(call, deps);
     const changed = await apply(id, deps, call.caller.name);
     if (!changed) throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
-    call.note(changeOf(changed, `${done} task ${id}, a`));
+    call.note(taskChange(changed, `${done} task ${id}, a`));
     return shownTask(call.caller, changed, deps);
   };
 }
@@ -125,7 +125,7 @@ async function ownTask(call: OneTask, deps: ApiDeps): Promise<Task> {
 }
 
 function created({ context, caller, note }: Call, task: Task, deps: ApiDeps) {
-  note(changeOf(task, 'started a'));
+  note(taskChange(task, 'started a'));
   return createdResponse(context, `/api/v1/tasks/${task.id}`, shownTask(caller, task, deps));
 }
 
@@ -149,7 +149,7 @@ function isSeenBy(
   return below.every(({ layer }) => isSeenBy(caller, layer, catalog, new Set([...passed, name])));
 }
 
-function changeOf({ id, state, request }: Task, done: string): ChangeNote {
+function taskChange({ id, state, request }: Task, done: string): ChangeNote {
   const { layer, type, zoomStart, zoomStop } = request;
   const zooms = zoomStart === zoomStop ? `zoom ${zoomStart}` : `zoom ${zoomStart}–${zoomStop}`;
   const summary = `${done} ${type} of ${layer} (${zooms})`;

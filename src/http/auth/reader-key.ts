@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import { type HeldKey, mayRead } from '../../access/reader-key.ts';
 import type { Layer } from '../../domain/layer.ts';
+import { decodeUriPart } from '../../lib/decode-uri.ts';
 import { HttpProblem } from '../problems.ts';
 import type { RequestHead } from '../request-head.ts';
 import type { TrustsProxy } from './peer.ts';
@@ -16,7 +17,7 @@ export function isKeyName(name: string): boolean {
 }
 
 interface Candidate {
-  /** As it came, e.g. `key=…`; null: in a header. */
+  /** The pair of the query, e.g. `key=…`; null: sent in a header. */
   readonly pair: string | null;
   /** In upper case. */
   readonly name: string;
@@ -96,7 +97,12 @@ export function presentedKeyOf(
   const candidates: Candidate[] = [];
   for (let match = mark < 0 ? null : IN_ADDRESS.exec(bare); match; match = IN_ADDRESS.exec(bare)) {
     const [whole, name = '', value = ''] = match;
-    candidates.push({ pair: whole.slice(1), name: name.toUpperCase(), secret: decoded(value), held: null });
+    candidates.push({
+      pair: whole.slice(1),
+      name: name.toUpperCase(),
+      secret: decodeUriPart(value, ''),
+      held: null,
+    });
     bare = without(bare, match.index, whole.length);
   }
   if (inHeader !== undefined)
@@ -108,14 +114,6 @@ function without(url: string, start: number, length: number): string {
   const rest = url.slice(start + length);
   if (rest === '') return url.slice(0, start);
   return `${url.slice(0, start)}${url[start]}${rest.slice(1)}`;
-}
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return '';
-  }
 }
 
 /** For a layer that the key does not open: the same whether or not it exists. */
@@ -141,7 +139,7 @@ export interface KeyMemory {
   key: {
     readonly candidate: Candidate;
     readonly held: HeldKey;
-    /** Of an address whose query is only the key; empty: the key was in a header. */
+    /** Query with only the key; empty: the key was sent in a header. */
     readonly query: string;
   } | null;
 }

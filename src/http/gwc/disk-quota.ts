@@ -6,12 +6,12 @@ import {
   booleanField,
   childrenNamed,
   choiceField,
+  elementText,
   numberOf,
   onlyChild,
   refuseUnknownFields,
   requireFields,
   textField,
-  textOf,
   type WireElement,
 } from '../../geowebcache/wire-element.ts';
 import { omitUndefined } from '../../lib/omit-undefined.ts';
@@ -119,7 +119,7 @@ function sizeNode(name: string, { value, units }: Quota): DocumentNode {
 function positiveField(root: WireElement, name: string): number | undefined {
   const child = onlyChild(root, name);
   if (!child) return undefined;
-  const text = child.nothing ?? textOf(child);
+  const text = child.nothing ?? elementText(child);
   const value = /^[+-]?\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value > 0) return value;
   throw invalid(`${name} shall be a positive integer: ${shortened(text)}`);
@@ -152,13 +152,13 @@ function sizeField(quota: WireElement, name: string): number | undefined {
   if (!child) return undefined;
   const value = numberOf(child);
   if (value >= 0) return value;
-  throw bodyProblem(`${name}.value must be at least 0, not ${shortened(textOf(child))}`, child.place);
+  throw bodyProblem(`${name}.value must be at least 0, not ${shortened(elementText(child))}`, child.place);
 }
 
 function unitsField(quota: WireElement, name: string, format: DocumentFormat): StorageUnit | undefined {
   const child = onlyChild(quota, 'units');
   if (!child) return undefined;
-  const text = textOf(child);
+  const text = elementText(child);
   const units = keysOf(STORAGE_UNITS).find((unit) => unit === text);
   if (units) return units;
   throw new UnknownUnit(shortened(text), `${name}.units`, format === 'xml' ? child.place.line : -1);

@@ -66,7 +66,7 @@ async function save(
 ): Promise<readonly ReadWarning[]> {
   const former = await editor.show('layer', nameIn(call, catalog));
   const options = { by: call.caller.name, dryRun: false };
-  call.note(changeNote(await editor.put('layer', merged(read.document, former), options)));
+  call.note(changeNote(await editor.put('layer', mergedLayer(read.document, former), options)));
   return read.warnings;
 }
 
@@ -111,7 +111,7 @@ function unknownLayer(name: string): HttpProblem {
 }
 
 /** Settings that GeoWebCache's documents cannot express are kept. */
-function merged(document: ReadDocument['document'], former: ShownEntry | null): object {
+function mergedLayer(document: ReadDocument['document'], former: ShownEntry | null): object {
   const before = isRecord(former?.document) ? former.document : {};
   if (!document.source) return { ...before, ...document };
   const source = isRecord(document.source) ? document.source : {};

@@ -46,7 +46,7 @@ export function resource<const Path extends `/${string}`>(
       const method = name as Method;
       const entry = `${method} ${path}${ending ? `.${ending}` : ''}` as `${Method} /`;
       return route(entry, role, `${VERBS[method]} ${what}`, shapeOf(method, ending), (call: Call, deps) =>
-        handler(call as Parameters<typeof handler>[0], deps, ending ?? requestedFormat(call.context)),
+        handler(call as Parameters<typeof handler>[0], deps, ending ?? documentFormat(call.context)),
       );
     }),
   );
@@ -60,7 +60,7 @@ function shapeOf(method: Method, ending: DocumentFormat | null): Shape {
 }
 
 /** `?format=json`, or the first of both in `Accept`; XML by default. */
-function requestedFormat({ query, headers }: Context): DocumentFormat {
+function documentFormat({ query, headers }: Context): DocumentFormat {
   const named = new URLSearchParams(query).get('format');
   if (named === 'json' || named === 'xml') return named;
   const accepted = headers.accept ?? '';

@@ -1,3 +1,4 @@
+import { decodeUriPart } from '../../lib/decode-uri.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { PathParams, Target } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
@@ -80,7 +81,7 @@ export function createRouter(
   /** Ours for an address of another program, which a change of a layer may change. */
   function rewritten(target: string): string {
     if (!rewrite) return target;
-    const { path, query } = partsOf(target);
+    const { path, query } = splitTarget(target);
     const folder = folderOf(path);
     const prefix = folder?.slice(0, -1) ?? '';
     const ours = rewrite(path.slice(prefix.length), query);
@@ -95,7 +96,7 @@ export function createRouter(
   }
 
   function find(method: string, target: string): Match {
-    const { path, query } = partsOf(target);
+    const { path, query } = splitTarget(target);
     if (barePrefixes.has(path)) return matchMethod(BARE_PREFIX, method, path, query, path, NO_PARAMS);
     const folder = folderOf(path);
     if (folder === null) return matchNothing('unknown', 'public', path, query, '');
@@ -126,7 +127,7 @@ const MAX_REMEMBERED_LENGTH = 256;
 /** RFC 9112, 3.2.2: a server must also accept the absolute form, `GET http://host/path`. */
 const AUTHORITY = /^https?:\/\/[^/?#]*/i;
 
-function partsOf(target: string): { readonly path: string; readonly query: string } {
+function splitTarget(target: string): { readonly path: string; readonly query: string } {
   const local = target.startsWith('/') ? target : target.replace(AUTHORITY, '');
   const mark = local.indexOf('?');
   return mark < 0 ? { path: local, query: '' } : { path: local.slice(0, mark), query: local.slice(mark + 1) };
@@ -251,13 +252,5 @@ function roleOfArea(first: string | null | undefined): RouteRole {
 /** Null: a segment is not valid percent-encoded UTF-8. */
 function decodeSegments(path: string): readonly (string | null)[] {
   if (!path.includes('%')) return path.split('/');
-  return path.split('/').map(decodeSegment);
-}
-
-function decodeSegment(segment: string): string | null {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return null;
-  }
+  return path.split('/').map((segment) => decodeUriPart(segment, null));
 }

@@ -159,7 +159,7 @@ view.fit(tileGrid.getExtent());`;
 }
 
 function leaflet({ bound, subset }: ResolvedTileSet, url: string): string {
-  const [west, south, east, north] = boxOf(subset);
+  const [west, south, east, north] = degreesBox(subset);
   return `const map = L.map('map').fitBounds([[${south}, ${west}], [${north}, ${east}]]);
 L.tileLayer(${scriptString(url)}, {
   minZoom: ${subset.zoomStart},
@@ -185,7 +185,7 @@ function mapLibre({ bound, subset, format }: ResolvedTileSet, url: string): stri
 
 const map = new maplibregl.Map({
   container: 'map',
-  bounds: ${JSON.stringify(boxOf(subset))},
+  bounds: ${JSON.stringify(degreesBox(subset))},
   style: {
     version: 8,
     sources: { layer: ${JSON.stringify(source)} },
@@ -194,7 +194,7 @@ const map = new maplibregl.Map({
 });`;
 }
 
-function boxOf(subset: GridSubset): readonly [number, number, number, number] {
+function degreesBox(subset: GridSubset): readonly [number, number, number, number] {
   return geographicBoxOf(subset) ?? [-180, -85, 180, 85];
 }
 

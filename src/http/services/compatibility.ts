@@ -4,6 +4,7 @@ import type { GridSet } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { CompatibleProgram } from '../../domain/service-description.ts';
 import { isWebMercator, sameSrs } from '../../domain/srs.ts';
+import { decodeUriPart } from '../../lib/decode-uri.ts';
 import type { Rewrite } from '../hits/router.ts';
 
 type Layers = Pick<Catalog, 'layer'>;
@@ -64,7 +65,7 @@ const REST = 'rest*';
 const NUMBERS = ['z', 'x', 'y'];
 const NUMBER = /^\d{1,10}$/;
 
-/** Grids that come with other programs, and ours with the same tiles. */
+/** Built-in grids of other programs, and ours with the same tiles. */
 const GRIDS: Readonly<Record<string, string>> = {
   GLOBAL_MERCATOR: 'EPSG:900913',
   GLOBAL_WEBMERCATOR: 'EPSG:900913',
@@ -82,14 +83,14 @@ export function createRewrite(programs: readonly CompatibleProgram[], layers: La
   return (path, query) => {
     for (const { pattern, to } of rows) {
       const words = pattern(path.endsWith('/') ? path.slice(0, -1) : path);
-      const address = words && addressOf(to, words, query, layers);
+      const address = words && ourAddress(to, words, query, layers);
       if (address) return address;
     }
     return null;
   };
 }
 
-/** Of a segment: text, or one or two words with text around them. */
+/** Pattern of a segment: text, or one or two words with text around them. */
 type Segment = readonly [before: string, first?: string, between?: string, second?: string, after?: string];
 
 function compiled(pattern: string): (path: string) => Words | null {
@@ -125,7 +126,7 @@ function readWord(name: string, value: string, words: Record<string, string>): b
   return NUMBERS.includes(name) ? NUMBER.test(value) : value !== '';
 }
 
-function addressOf(to: To, words: Words, query: string, layers: Layers): string | null {
+function ourAddress(to: To, words: Words, query: string, layers: Layers): string | null {
   if (typeof to !== 'string') return to(words, query, layers);
   return withQuery(
     to.replaceAll(/\{(\w+\*?)\}/g, (_, name: string) => words[name] ?? ''),
@@ -178,7 +179,10 @@ function tileByOrigin(words: Words, query: string, layers: Layers): string | nul
 /** Our address of a tile, by the origin of rows in theirs. */
 function tile(origin: 'sw' | 'nw', zoomOf = (zoom: number, _: GridSet) => zoom) {
   return (words: Words, query: string, layers: Layers): string | null => {
-    const subset = subsetNamed(layers.layer(decoded(words.layer))?.layer.gridSubsets ?? [], words.grid);
+    const subset = subsetNamed(
+      layers.layer(decodeUriPart(words.layer ?? '', ''))?.layer.gridSubsets ?? [],
+      words.grid,
+    );
     if (!subset) return null;
     const { gridSet } = subset;
     const z = zoomOf(Number(words.z), gridSet);
@@ -194,17 +198,17 @@ function tile(origin: 'sw' | 'nw', zoomOf = (zoom: number, _: GridSet) => zoom) 
 
 /** Our description of a layer in a grid set, with our addresses of its tiles. */
 function tileMap({ layer: name, grid }: Words, query: string, layers: Layers): string | null {
-  const layer = layers.layer(decoded(name))?.layer;
+  const layer = layers.layer(decodeUriPart(name ?? '', ''))?.layer;
   const subset = subsetNamed(layer?.gridSubsets ?? [], grid);
   if (!layer || !subset) return null;
   const map = `${name}@${encodeURIComponent(subset.gridSet.name)}@${layer.formats[0].extensions[0]}`;
   return withQuery(`/service/tms/1.0.0/${map}`, query);
 }
 
-/** By its name, an SRS such as `EPSG900913`, or whatever name where there is only one; the first where none is named. */
+/** By its name, an SRS such as `EPSG900913`, or any name if there is only one; the first without a name. */
 function subsetNamed(subsets: readonly GridSubset[], named: string | undefined): GridSubset | undefined {
   if (named === undefined) return subsets[0];
-  const name = GRIDS[decoded(named)] ?? decoded(named);
+  const name = GRIDS[decodeUriPart(named, '')] ?? decodeUriPart(named, '');
   const exact = subsets.find(({ gridSet }) => [gridSet.name, ...gridSet.aliases].includes(name));
   const srs = Number(/^EPSG:?(\d+)$/.exec(name)?.[1] ?? Number.NaN);
   const bySrs = subsets.find(({ gridSet }) => sameSrs(gridSet.srs, srs));
@@ -227,18 +231,9 @@ function qualified(to: string): To {
       if (!/^(?:query_)?layers?$/i.test(name)) return [name, value];
       const names = value
         .split(',')
-        .map((one) => (one.includes(':') ? one : `${decoded(words.workspace)}:${one}`));
+        .map((one) => (one.includes(':') ? one : `${decodeUriPart(words.workspace ?? '', '')}:${one}`));
       return [name, names.join(',')];
     });
-    return addressOf(to, words, new URLSearchParams(pairs).toString(), layers);
+    return ourAddress(to, words, new URLSearchParams(pairs).toString(), layers);
   };
-}
-
-/** Empty where it cannot be decoded: no layer has that name. */
-function decoded(text = ''): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return '';
-  }
 }

@@ -14,13 +14,13 @@ import type { Operation, Services } from './open-services.ts';
 import { badValue, required, type ServiceCode, ServiceException } from './service-exception.ts';
 import {
   gridSetOfMap,
+  mapFormat,
+  mapTileSet,
   requestedCrs,
-  requestedFormat,
   requestedMapLayers,
   requestedPlace,
   type StyledLayer,
   subsetFor,
-  tileSetOf,
   versionOf,
   type WmsVersion,
   wholeNumber,
@@ -54,8 +54,8 @@ export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
     layers.map(async (layer) => {
       const { bound } = layer;
       const subset = subsetFor(layer, place, crs);
-      const format = kvp('FORMAT') === null ? bound.layer.formats[0] : requestedFormat([bound], kvp);
-      const tiles = tileSetOf(layer, subset, format, kvp);
+      const format = kvp('FORMAT') === null ? bound.layer.formats[0] : mapFormat([bound], kvp);
+      const tiles = mapTileSet(layer, subset, format, kvp);
       const here = layer.isWarped
         ? infoPlace(request, { srs: crs.code, projection: null }, subset.gridSet)
         : request;
@@ -70,7 +70,7 @@ export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
   );
 };
 
-/** They must be drawn too. Of a group those that can be queried. */
+/** They must be drawn too. A group stands for its queryable layers. */
 async function layersQueried(
   context: Context,
   kvp: Kvp,

@@ -20,19 +20,19 @@ type GeographicBox = readonly [west: number, south: number, east: number, north:
 /** The bounding box of a layer; null when none of its grid sets can be converted to degrees. */
 export function geographicExtent(layer: Layer): GeographicBox | null {
   const boxes = layer.gridSubsets.flatMap((subset) => geographicBounds(subset) ?? []);
-  return boxes.length === 0 ? null : boxOf(boundsAround(boxes));
+  return boxes.length === 0 ? null : roundedBox(boundsAround(boxes));
 }
 
 export function geographicBoxOf(subset: GridSubset): GeographicBox | null {
   const bounds = geographicBounds(subset);
-  return bounds && boxOf(bounds);
+  return bounds && roundedBox(bounds);
 }
 
 function geographicBounds({ gridSet, extent }: GridSubset): Bounds | null {
   return projectionOf(gridSet)?.boundsToWgs84(extent) ?? null;
 }
 
-function boxOf({ minX, minY, maxX, maxY }: Bounds): GeographicBox {
+function roundedBox({ minX, minY, maxX, maxY }: Bounds): GeographicBox {
   return [rounded(minX), rounded(minY), rounded(maxX), rounded(maxY)];
 }
 
@@ -117,7 +117,7 @@ export function isStyleFilter({ name }: ParameterFilter): boolean {
   return name === STYLES;
 }
 
-/** Legends of the default style have its name or none. */
+/** Legends of the default style have its name or no name. */
 export function legendsOf({ legends }: Layer, style: string, isDefault: boolean): readonly Legend[] {
   return legends.filter((legend) => legend.style === style || (isDefault && legend.style === ''));
 }

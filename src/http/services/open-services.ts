@@ -23,9 +23,9 @@ export interface ServiceDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   readonly composer: MapComposer;
-  /** By name; none when absent. */
+  /** By name; none by default. */
   readonly areas?: ReadonlyMap<string, NamedArea>;
-  /** None when absent. */
+  /** None by default. */
   readonly groups?: LayerGroups;
   /** The service's metadata. */
   readonly service?: Pick<ServiceSettings, 'current'>;

@@ -92,7 +92,7 @@ export function reportOf(error: unknown, context: Context, log: Logger): Excepti
   const { answer, unexpected } = problemOf(error, context.id);
   const details = { requestId: context.id, path: context.path, err: error };
   if (unexpected) log.error(details, 'A request failed unexpectedly');
-  const [, , ...headers] = answer.headers; // The first pair says that the body is text.
+  const [, , ...headers] = answer.headers; // The first pair is the type of a text.
   return {
     status: answer.status,
     code: null,

@@ -19,7 +19,7 @@ export function screened(routes: readonly Route[], screen: LayerScreen): readonl
   return routes.map((route) => ({ ...route, handler: screen(route.handler) }));
 }
 
-/** The services whose tiles have addresses of their own, and the list of their layers. */
+/** Services with tile addresses of their own, and the list of their layers. */
 export function tileServiceRoutes(services: Services): readonly Route[] {
   const tile = createTileService(services);
   const routes: readonly Route[] = [
@@ -40,7 +40,7 @@ interface NamedTile {
 }
 
 interface FinderDeps extends ServiceDeps {
-  /** Of all paths; none when left out. */
+  /** Prefix of all paths; none by default. */
   readonly prefixes?: readonly string[];
 }
 

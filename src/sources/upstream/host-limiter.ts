@@ -345,7 +345,7 @@ function closingOf(
 function closedRefusal(host: string, closing: HostClosing, now: number): TilewardenError {
   const { reason, until } = closing;
   const retryAfterSeconds = Math.max(1, Math.ceil((until - now) / 1000));
-  return new TilewardenError('source-busy', textOf(reason), {
+  return new TilewardenError('source-busy', closingText(reason), {
     reason,
     retryAfterSeconds,
     cause: new HostClosed(host, closing),
@@ -362,7 +362,7 @@ function stoppingRefusal(): TilewardenError {
   return new TilewardenError('source-unavailable', 'The server is stopping.', { reason: 'stopping' });
 }
 
-function textOf(reason: HostClosing['reason']): string {
+function closingText(reason: HostClosing['reason']): string {
   if (reason === 'failing') return 'The map source is failing; it is retried soon.';
   return reason === 'paused' ? 'An operator has paused the map source.' : 'The map source is paused.';
 }

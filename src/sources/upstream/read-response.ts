@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { decodeUriPart } from '../../lib/decode-uri.ts';
 import { hideKeys, hideValues } from '../../lib/hide-secrets.ts';
 import { failureOfBody, failureOfStatus, parseRetryAfter, refuseResponse } from './upstream-failure.ts';
 
@@ -26,7 +27,7 @@ export async function readResponse(response: Dispatcher.ResponseData, limits: Re
   body.on('error', () => undefined);
   try {
     if (!limits.accepted.includes(statusCode)) {
-      const retryAfter = parseRetryAfter(textOf(headers['retry-after']), limits.now);
+      const retryAfter = parseRetryAfter(firstHeader(headers['retry-after']), limits.now);
       throw failureOfStatus(
         statusCode,
         limits.host,
@@ -34,17 +35,17 @@ export async function readResponse(response: Dispatcher.ResponseData, limits: Re
         retryAfter,
       );
     }
-    const encoding = textOf(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity';
+    const encoding = firstHeader(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity';
     if (!limits.encodings.includes(encoding)) {
       throw refuseResponse('encoded-body', `${limits.host} encoded its answer as ${encoding.slice(0, 50)}`);
     }
-    return await readBody(body, Number(textOf(headers['content-length']) ?? 0), limits);
+    return await readBody(body, Number(firstHeader(headers['content-length']) ?? 0), limits);
   } finally {
     body.destroy();
   }
 }
 
-export function textOf(header: string | string[] | undefined): string | undefined {
+export function firstHeader(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
@@ -102,7 +103,7 @@ const DATE_MARK = '@';
 const OTHER_VALUE = /^99[\x20-\x7e]{0,300}/;
 
 export function freshnessOf(headers: Headers, now: number): Freshness {
-  const warning = OTHER_VALUE.exec(textOf(headers.warning) ?? '')?.[0] ?? null;
+  const warning = OTHER_VALUE.exec(firstHeader(headers.warning) ?? '')?.[0] ?? null;
   return { freshSeconds: remainingSeconds(headers, now), validator: validatorOf(headers), warning };
 }
 
@@ -116,18 +117,18 @@ export function conditionOf(validator: string | null | undefined): Readonly<Reco
 /** RFC 9111, 5.1: a response that a cache has held for `Age` seconds is fresh for that much less. */
 function remainingSeconds(headers: Headers, now: number): number | null {
   const promised = promisedSeconds(headers, now);
-  const age = textOf(headers.age) ?? '';
+  const age = firstHeader(headers.age) ?? '';
   if (promised === null) return null;
   return Math.min(Math.max(0, promised - (/^\d+$/.test(age) ? Number(age) : 0)), MAX_FRESH);
 }
 
 /** RFC 9111, 4.2.1: `s-maxage` before `max-age` before `Expires`. */
 function promisedSeconds(headers: Headers, now: number): number | null {
-  const control = textOf(headers['cache-control'])?.toLowerCase() ?? '';
+  const control = firstHeader(headers['cache-control'])?.toLowerCase() ?? '';
   if (/\bno-(?:store|cache)\b/.test(control)) return 0;
   const age = /\bs-maxage\s*=\s*"?(\d+)/.exec(control) ?? /(?:^|[\s,])max-age\s*=\s*"?(\d+)/.exec(control);
   if (age) return Number(age[1]);
-  const expires = textOf(headers.expires);
+  const expires = firstHeader(headers.expires);
   if (expires === undefined) return null;
   const end = Date.parse(expires);
   // RFC 9111, 5.3: an invalid date, such as 0, is in the past.
@@ -135,14 +136,14 @@ function promisedSeconds(headers: Headers, now: number): number | null {
 }
 
 function dateOf(headers: Headers): number | null {
-  const date = Date.parse(textOf(headers.date) ?? '');
+  const date = Date.parse(firstHeader(headers.date) ?? '');
   return Number.isNaN(date) ? null : date;
 }
 
 function validatorOf(headers: Headers): string | null {
-  const etag = textOf(headers.etag);
+  const etag = firstHeader(headers.etag);
   if (etag && /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/.test(etag) && etag.length <= MAX_VALIDATOR) return etag;
-  const modified = textOf(headers['last-modified']);
+  const modified = firstHeader(headers['last-modified']);
   return modified && !Number.isNaN(Date.parse(modified)) && modified.length <= MAX_VALIDATOR
     ? DATE_MARK + modified
     : null;
@@ -152,13 +153,5 @@ function validatorOf(headers: Headers): string | null {
 export function hiddenPartsOf({ href, pathname, search }: URL): readonly string[] {
   const shown = String(hideKeys(href));
   const parts = [...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
-  return parts.filter((part) => !shown.includes(part)).flatMap((part) => [part, decoded(part)]);
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
+  return parts.filter((part) => !shown.includes(part)).flatMap((part) => [part, decodeUriPart(part, part)]);
 }

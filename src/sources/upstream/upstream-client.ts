@@ -11,11 +11,11 @@ import { NO_PROXIES, type OutboundProxies, proxyFor } from './outbound-proxy.ts'
 import {
   conditionOf,
   type Freshness,
+  firstHeader,
   freshnessOf,
   hiddenPartsOf,
   NOT_MODIFIED,
   readResponse,
-  textOf,
 } from './read-response.ts';
 import { failureOfConnection, timedOut } from './upstream-failure.ts';
 import type { RequestEnd, UpstreamLimiter, UpstreamPriority } from './upstream-limiter.ts';
@@ -168,13 +168,13 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     const secrets = () => [...Object.values(request.headers ?? {}), ...hiddenPartsOf(request.url)];
     const limit = { maxBytes, host: host.name, now, accepted, encodings, secrets };
     const bytes = await readResponse(response, limit);
-    const mediaType = mediaTypeOf(textOf(response.headers['content-type']));
+    const mediaType = mediaTypeOf(firstHeader(response.headers['content-type']));
     return {
       status: response.statusCode,
       bytes,
       mediaType,
       secrets,
-      etag: textOf(response.headers.etag) ?? null,
+      etag: firstHeader(response.headers.etag) ?? null,
       ...freshnessOf(response.headers, now),
     };
   }
@@ -245,7 +245,7 @@ export function endOf(failure: unknown, ms: number): RequestEnd {
   if (failure === null) return { ...plain, kind: 'answered' };
   if (!isTilewardenError(failure) || failure.reason === 'stopping') return { ...plain, kind: 'left' };
   const retryAfterMs = failure.retryAfterSeconds === null ? null : failure.retryAfterSeconds * 1000;
-  return { kind: kindOf(failure), reason: reasonOf(failure), ms, retryAfterMs };
+  return { kind: kindOf(failure), reason: failureKind(failure), ms, retryAfterMs };
 }
 
 function kindOf({ code, reason, upstream }: TilewardenError): RequestEnd['kind'] {
@@ -256,7 +256,7 @@ function kindOf({ code, reason, upstream }: TilewardenError): RequestEnd['kind']
 }
 
 /** There are as many reasons as statuses, at most. */
-function reasonOf({ code, reason, upstream }: TilewardenError): string {
+function failureKind({ code, reason, upstream }: TilewardenError): string {
   if (upstream?.status) return `status-${upstream.status}`;
   return code === 'source-timeout' ? 'timeout' : (reason ?? code);
 }

@@ -15,7 +15,7 @@ export type Script<Row, Result> = Generator<Statement, Result, readonly Row[]>;
 
 /** Statements among the values are parts of this one. */
 export function statement(texts: TemplateStringsArray, ...values: readonly unknown[]): Statement {
-  const parts = values.map(partOf);
+  const parts = values.map(statementPart);
   return {
     text: texts.reduce((text, next, at) => `${text}${parts[at - 1]?.text}${next}`),
     values: parts.flatMap((part) => part.values),
@@ -28,11 +28,11 @@ export function words(text: string): Statement {
 }
 
 export function joined(values: readonly unknown[], by = ', '): Statement {
-  const parts = values.map(partOf);
+  const parts = values.map(statementPart);
   return { text: parts.map(({ text }) => text).join(by), values: parts.flatMap((part) => part.values) };
 }
 
-function partOf(value: unknown): Statement {
+function statementPart(value: unknown): Statement {
   const isPart = typeof value === 'object' && value !== null && 'text' in value;
   return isPart ? (value as Statement) : { text: '?', values: [value] };
 }

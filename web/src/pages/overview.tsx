@@ -18,7 +18,7 @@ import { Gauge, Plot } from '../parts/plots.tsx';
 import { NoTasks, TaskLine, useAreaTexts, useHostFailures } from '../parts/task-parts.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
-import { conditionsOf, FAILED_LATELY, isOver, merged, searchOf } from '../task-filter.ts';
+import { conditionsOf, FAILED_LATELY, isOver, searchOf, withTaskChanges } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { failuresOf, HealthBadge } from './upstream-parts.tsx';
 
@@ -46,7 +46,7 @@ export default function Overview() {
   const failed = useFailedCount();
   const hosts = useApi('/api/v1/upstreams', SERIES_SECONDS);
   const changes = useTaskChanges();
-  const all = useMemo(() => merged(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
+  const all = useMemo(() => withTaskChanges(tasks.data?.tasks ?? [], changes), [tasks.data, changes]);
   const active = all.filter((task) => !isOver(task));
   const areaText = useAreaTexts();
   const failures = useHostFailures(active);
@@ -346,7 +346,7 @@ function warnIf(condition: boolean, ...warning: Warning): readonly Warning[] {
   return condition ? [warning] : [];
 }
 
-/** Of the requests of the last hour. */
+/** Share of the requests of the last hour. */
 function failedShare(series: Series): number {
   const lately = (values: readonly number[]) =>
     values.slice(-MINUTES).reduce((total, value) => total + value, 0);

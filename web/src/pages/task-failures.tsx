@@ -48,8 +48,8 @@ export default function TaskFailures({ task }: { task: Task }) {
               <span>
                 {fill(TEXTS.labelled, { label: fill(WORDS.places, { count: failures.length }), value: '' })}
                 {failures.map((failure) => (
-                  <a key={nameOf(failure)} className="mono" href={inspectAddress(task, failure)}>
-                    {nameOf(failure)}{' '}
+                  <a key={failedTile(failure)} className="mono" href={inspectAddress(task, failure)}>
+                    {failedTile(failure)}{' '}
                   </a>
                 ))}
               </span>
@@ -75,13 +75,13 @@ function byReason(errors: readonly Failure[]): ReadonlyMap<string, readonly Fail
   for (const failure of errors) {
     const reason = failureText(failure);
     const group = groups.get(reason) ?? [];
-    if (!group.some((other) => nameOf(other) === nameOf(failure))) group.push(failure);
+    if (!group.some((other) => failedTile(other) === failedTile(failure))) group.push(failure);
     groups.set(reason, group);
   }
   return groups;
 }
 
-export function nameOf({ z, x, y }: Failure): string {
+export function failedTile({ z, x, y }: Failure): string {
   return `${z}/${x}/${y}`;
 }
 
@@ -90,7 +90,7 @@ function inspectAddress({ layer, gridSet, format, parameters }: Task, failure: F
     gridSet,
     format,
     ...parameterWishes(parameters),
-    tile: nameOf(failure),
+    tile: failedTile(failure),
   });
 }
 
@@ -107,7 +107,7 @@ function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
       const bounds = boundsOf(set.gridSet, layer.metatile, error);
       return new Feature({
         geometry: fromExtent(bounds),
-        reason: fill(TEXTS.labelled, { label: nameOf(error), value: failureText(error) }),
+        reason: fill(TEXTS.labelled, { label: failedTile(error), value: failureText(error) }),
       });
     });
     const source = new VectorSource({ features, wrapX: false });
@@ -128,7 +128,7 @@ function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
   );
 }
 
-/** Of the metatile of a tile. */
+/** Bounds of the metatile of a tile. */
 function boundsOf(
   { resolutions, tileSize, origins }: GridSetInfo,
   [columns, rows]: LayerInfo['metatile'],

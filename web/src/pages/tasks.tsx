@@ -18,9 +18,9 @@ import {
   filterOf,
   fits,
   isOver,
-  merged,
   searchOf,
   type TaskFilter,
+  withTaskChanges,
 } from '../task-filter.ts';
 import { requestOfTask } from '../task-request.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
@@ -54,7 +54,7 @@ function TaskList() {
   const further = older?.address === address ? older : null;
   const tasks = useMemo(() => {
     const listed = [...(resource.data?.tasks ?? []), ...(further?.tasks ?? [])];
-    return merged(listed, changes).filter((task) => fits(task, conditions));
+    return withTaskChanges(listed, changes).filter((task) => fits(task, conditions));
   }, [resource.data, further, changes, conditions]);
   const areaText = useAreaTexts();
   const failures = useHostFailures(tasks);

@@ -20,7 +20,7 @@ export interface Plan {
   readonly byUse: boolean;
   readonly percent: string;
   readonly archive: keyof typeof WORDS.archives;
-  /** The zooms are a proposal: none was typed or given. */
+  /** The zooms are a proposal, not a choice of the user. */
   readonly zoomsProposed: boolean;
 }
 
@@ -75,7 +75,7 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   return { request: { ...what, zoomStart, zoomStop, threadCount, ...place }, faults };
 }
 
-/** Work on cached tiles begins with all zooms that have any, other work with those that show the extent. */
+/** Work on cached tiles begins with all zooms with tiles, other work with the zooms that fit the extent. */
 export function proposedZooms(
   { type, set, zoomsProposed }: Plan,
   cached: readonly { readonly z: number; readonly tiles: number }[],

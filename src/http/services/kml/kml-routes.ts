@@ -25,7 +25,7 @@ import type { Services } from '../open-services.ts';
 import { ServiceException } from '../service-exception.ts';
 import { formatNamed, layerFor } from '../tiles.ts';
 import { answerComposed, type MapRequest } from '../wms/get-map.ts';
-import { requestedFormat } from '../wms/map-request.ts';
+import { mapFormat } from '../wms/map-request.ts';
 
 const ROOT = '/service/kml';
 const TYPES: Readonly<Record<KmlKind, string>> = {
@@ -82,7 +82,7 @@ function createKmlTile(services: Services): Handler {
 function checkFormat(context: Context, bound: BoundLayer, extension: string): ResolvedTileSet | null {
   const { layer } = bound;
   const { subset, isWarped } = degreesOf(layer);
-  const format = isWarped ? requestedFormat([bound], () => extension) : formatNamed(layer, extension);
+  const format = isWarped ? mapFormat([bound], () => extension) : formatNamed(layer, extension);
   if (format.kind !== 'raster') {
     throw new TilewardenError('format-unknown', `KML shows images; .${extension} is not an image format.`);
   }
@@ -108,7 +108,7 @@ function answerWarped(
     layers: [{ bound, style: asked('STYLES') ?? '', subsets: [first, ...others], isWarped: true }],
     crs: { name: 'EPSG:4326', code: DEGREES, longitudeFirst: true },
     place: { bounds: boundsOfTile(gridSet, z, x, y), width, height },
-    format: requestedFormat([bound], () => extension),
+    format: mapFormat([bound], () => extension),
     tiled: false,
   } satisfies MapRequest;
   return answerComposed(context, services, map, { matches: [null], blank: false });
@@ -157,7 +157,7 @@ function tileNamed(subset: GridSubset, text: string) {
   return { index: { z: zoom, x: Number(x), y: row }, extension, kind };
 }
 
-/** KML supports longitude and latitude only: where the layer has no such tiles, those that are warped from its own. */
+/** KML supports longitude and latitude only: a layer without such tiles gets warped ones. */
 const degreesOf = remembered((layer: Layer): { readonly subset: GridSubset; readonly isWarped: boolean } => {
   const own = layer.gridSubsets.find(({ gridSet }) => gridSet.srs === DEGREES);
   if (own) return { subset: own, isWarped: false };
@@ -266,7 +266,7 @@ function networkLink({ subset, folder, extension, query }: KmlLayer, tile: TileI
   return markup`<NetworkLink><name>${name}</name>${region(bounds, tile.z === 0 ? 0 : MIN_PIXELS)}<Link><href>${href}</href><viewRefreshMode>onRegion</viewRefreshMode></Link></NetworkLink>`;
 }
 
-/** Finer tiles cover coarser ones, which stay until those are loaded. */
+/** Finer tiles cover coarser ones, which stay visible until the finer ones are loaded. */
 function groundOverlay(kml: KmlLayer, tile: TileIndex, bounds: Bounds): Markup {
   const name = nameOfTile(kml.subset, tile);
   const href = `${kml.folder}/${name}.${kml.extension}${kml.query}`;

@@ -217,14 +217,14 @@ async function answerOgcTile(
   const index = requestedIndex(context, subset);
   const named = formatParameter(context);
   const offered = formatsOf(bound.layer, kind);
-  const format = named === null ? formatAccepted(context, offered) : requestedFormat(bound, offered, named);
+  const format = named === null ? formatAccepted(context, offered) : tileFormat(bound, offered, named);
   const query = { gridSet: subset.gridSet.name, format: format.mediaType, parameters };
   const answer = await answerTile(context, resolveTileSet(bound, query), index);
   return named === null ? withHeaders(answer, ['Vary', 'Accept']) : answer;
 }
 
 /** By extension or media type. */
-function requestedFormat({ layer }: BoundLayer, offered: readonly Format[], name: string): Format {
+function tileFormat({ layer }: BoundLayer, offered: readonly Format[], name: string): Format {
   const format = name.includes('/') ? formatOf(name) : formatNamed(layer, name);
   const match = offered.find(({ mediaType }) => mediaType === format?.mediaType);
   if (match) return match;

@@ -26,12 +26,12 @@ import {
   isTrue,
   type MapCrs,
   type MapLayer,
+  mapFormat,
+  mapTileSet,
   requestedCrs,
-  requestedFormat,
   requestedMapLayers,
   requestedPlace,
   subsetFor,
-  tileSetOf,
   versionOf,
   withSubsets,
 } from './map-request.ts';
@@ -62,7 +62,7 @@ export const getMap: Operation = async (context, kvp, services) => {
   const matched = map.layers.length === 1 ? (matches[0] ?? null) : null;
   const blank = matched !== null && isBlank(map, matched);
   if (matched && !blank && isStored(map)) {
-    const tiles = tileSetOf(map.layers[0], matched.subset, map.format, kvp);
+    const tiles = mapTileSet(map.layers[0], matched.subset, map.format, kvp);
     return answerTile(context, withBypass(kvp, tiles), matched.index);
   }
   if (!blank) checkComposable(map, matches);
@@ -101,7 +101,7 @@ async function readMap(services: Services, context: Context, kvp: Kvp): Promise<
   const requested = await requestedMapLayers(context, services, kvp);
   const bounds = requested.map(({ bound }) => bound);
   const styles = requested.map(({ style }) => style);
-  const format = requestedFormat(bounds, kvp);
+  const format = mapFormat(bounds, kvp);
   const crs = requestedCrs(kvp, version);
   const [first, ...others] = withSubsets(bounds, styles, crs, version);
   if (!first) throw new ServiceException('MissingParameterValue', 'LAYERS', 'No layer is named.');
@@ -168,11 +168,11 @@ function composedSets(
   matches: Matches,
 ): readonly ResolvedTileSet[] {
   return layers.map((layer, at) =>
-    tileSetOf(layer, matches[at]?.subset ?? subsetFor(layer, place, crs), format, kvp),
+    mapTileSet(layer, matches[at]?.subset ?? subsetFor(layer, place, crs), format, kvp),
   );
 }
 
-/** Where the box is a tile, it is exactly that one. */
+/** A box that is a tile is answered with exactly that tile. */
 function drawnPlace({ place }: MapRequest, matches: Matches): MapPicture {
   const tile = matches.find((match) => match !== null);
   if (!tile) return place;

@@ -212,7 +212,7 @@ function scaleElements({ gridSubsets: [{ scales }] }: Layer, version: WmsVersion
   return markup`<MinScaleDenominator>${min}</MinScaleDenominator>${upper}`;
 }
 
-/** Groups with those of these layers that they have, then the layers that are in no group. */
+/** Groups with their visible layers, then the layers outside groups. */
 function* describeTree(
   layers: readonly Layer[],
   groups: LayerGroups,
@@ -235,7 +235,7 @@ function* describeTree(
   for (const name of [...groups.keys(), ...byName.keys()]) if (!children.has(name)) yield* describe(name);
 }
 
-/** In the CRS that all of its layers have. Without one there is no map of it, and so no name. */
+/** In the CRS common to all of its layers. Without one the group has no map, and so no name. */
 function describeGroup(
   { name, title = name }: LayerGroup,
   members: readonly Layer[],

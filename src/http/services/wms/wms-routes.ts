@@ -80,7 +80,7 @@ const getLegendGraphic: Operation = async (context, kvp, { catalog }) => {
   await requireVisible(context, bound.layer);
   const request = {
     style: kvp('STYLE') ?? '',
-    format: requestedFormat(kvp),
+    format: legendFormat(kvp),
     width: legendSide(kvp, 'WIDTH'),
     height: legendSide(kvp, 'HEIGHT'),
     scale: kvp('SCALE'),
@@ -90,7 +90,7 @@ const getLegendGraphic: Operation = async (context, kvp, { catalog }) => {
   return contentResponse(legend.mediaType, legend.bytes, cacheControlOf(bound.layer));
 };
 
-function requestedFormat(kvp: Kvp): string {
+function legendFormat(kvp: Kvp): string {
   const format = kvp('FORMAT') ?? 'image/png';
   if (FORMATS.includes(format)) return format;
   throw new ServiceException('InvalidFormat', 'FORMAT', `FORMAT must be ${FORMATS.join(', ')}.`);

@@ -42,13 +42,13 @@ export function requestedLayer(catalog: Pick<Catalog, 'layer'>, kvp: Kvp): Bound
 export function wmtsTileSet(bound: BoundLayer, kvp: Kvp, format: string | null = null): ResolvedTileSet {
   const { layer } = bound;
   const parameters = filterValues(layer.parameters, kvp);
-  const mediaType = format ?? requestedFormat(layer, required(kvp, 'FORMAT'));
+  const mediaType = format ?? wmtsFormat(layer, required(kvp, 'FORMAT'));
   const gridSet = required(kvp, 'TILEMATRIXSET');
   blaming('InvalidParameterValue', 'TILEMATRIXSET', () => gridSubsetOf(layer, gridSet));
   return resolveTileSet(bound, { gridSet, format: mediaType, parameters });
 }
 
-function requestedFormat(layer: Layer, name: string): string {
+function wmtsFormat(layer: Layer, name: string): string {
   if (formatOf(name))
     return blaming('InvalidParameterValue', 'FORMAT', () => formatOfLayer(layer, name)).mediaType;
   throw badValue('FORMAT', `Unable to determine requested FORMAT, ${shortened(name)}`);

@@ -1,0 +1,183 @@
+import { basename, dirname, resolve } from 'node:path';
+import { boundsOf, coordsOf } from '../domain/bounds.ts';
+import { invalid } from '../domain/errors.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import { sameSrs } from '../domain/srs.ts';
+import type { ReadDocument } from '../geowebcache/read-layer.ts';
+import { booleanField, onlyChild, textField, type WireElement } from '../geowebcache/wire-element.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
+import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
+import { clippedSubset } from './fitting-subset.ts';
+import type { ImportedDocument } from './import-report.ts';
+import { EMPTY_SOURCE } from './mapproxy-parts.ts';
+import { type MatchedGrid, matchGrid } from './matching-grid.ts';
+import { node } from './xml-table.ts';
+
+/** Fields that `readArcgisLayer` reads. */
+export const ARCGIS_FIELDS = [
+  'name',
+  'enabled',
+  'metaInformation',
+  'tilingScheme',
+  'tileCachePath',
+  'hexZoom',
+];
+/** The root of `conf.xml`. */
+export const TILING_SCHEME = 'CacheInfo';
+
+export interface ArcgisFiles {
+  /** Where relative paths begin. */
+  readonly folder: string;
+  readonly gridSets: readonly GridSet[];
+  readonly isThere: (path: string) => boolean;
+  /** Null: there is no such file. */
+  readonly readXml: (path: string) => XmlElement | null;
+}
+
+interface ReadArcgisLayer extends ReadDocument {
+  /** A grid set of its own; null: it has one that is known. */
+  readonly gridSet: ImportedDocument | null;
+}
+
+const METRES_PER_INCH = 0.0254;
+const WEB_MERCATOR = 3857;
+/** Where `hexZoom` names the folders of the levels otherwise. */
+const DECIMAL_LEVELS = 9;
+const FORMATS: Readonly<Record<string, string>> = {
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  mixed: 'image/vnd.jpeg-png',
+  png: 'image/png',
+  png8: 'image/png',
+  png24: 'image/png',
+  png32: 'image/png',
+};
+
+/** GeoWebCache's `arcgisLayer`: a cache that ArcGIS wrote, with its `conf.xml` and `conf.cdi`. Throws `request-invalid`. */
+export function readArcgisLayer(element: WireElement, files: ArcgisFiles): ReadArcgisLayer {
+  const name = textField(element, 'name');
+  const scheme = resolve(files.folder, textField(element, 'tilingScheme') ?? '');
+  const conf = files.readXml(scheme);
+  if (name === undefined || conf?.name !== TILING_SCHEME)
+    throw invalid(`it needs a name, and in tilingScheme the conf.xml of an ArcGIS cache; ${scheme} is none`);
+  const bounds = files.readXml(resolve(dirname(scheme), 'conf.cdi'));
+  if (!bounds) throw invalid(`there is no conf.cdi, with the bounds of the layer, beside ${scheme}`);
+  const tiles = textField(element, 'tileCachePath') ?? resolve(dirname(scheme), '_alllayers');
+  const folder = resolve(files.folder, tiles);
+  if (!files.isThere(folder)) throw invalid(`there is no folder ${folder} with its tiles`);
+  const levels = levelsOf(conf);
+  const first = levels[0]?.id ?? 0;
+  const extent = numbersIn(bounds, 'XMin', 'YMin', 'XMax', 'YMax');
+  const grid = gridOf(name, conf, levels, extent, files.gridSets);
+  const subset = grid.gridSet && clippedSubset(grid.gridSet, extent);
+  if (!subset) throw invalid('the bounds in conf.cdi are not in its tiling scheme');
+  const isCompact = /Compact/.test(textIn(inner(conf, 'CacheStorageInfo'), 'StorageFormat'));
+  const isCut = !isCompact && booleanField(element, 'hexZoom') === true;
+  const last = Math.min(grid.zoomStop ?? levels.length - 1, isCut ? DECIMAL_LEVELS - first : levels.length);
+  const meta = onlyChild(element, 'metaInformation');
+  const place = isCompact ? { layout: 'arcgis-compact' } : { layout: 'mapproxy', paths: 'arcgis' };
+  const document = omitUndefined({
+    name,
+    enabled: booleanField(element, 'enabled'),
+    title: meta ? textField(meta, 'title') : undefined,
+    description: meta ? textField(meta, 'description') : undefined,
+    source: EMPTY_SOURCE,
+    onMiss: 'not-found',
+    formats: [formatIn(conf)],
+    gridSets: [{ ...subset, ...(last < grid.gridSet.levels.length - 1 && { zoomStop: last }) }],
+    adopt: { ...place, folder, origin: 'nw', ...(first > 0 && { zoomOffset: -first }) },
+  });
+  const what = 'its tiles are adopted, and others are 404: for these, write the ArcGIS server into source';
+  const hexadecimal = 'levels are read by decimal numbers: those above 9 are left out';
+  const warnings = [
+    { path: ['tilingScheme'], what: `${folder}: ${what}`, ignored: false },
+    ...(isCut && last < levels.length - 1 ? [{ path: ['hexZoom'], what: hexadecimal, ignored: false }] : []),
+  ];
+  return { document, gridSet: grid.document, warnings };
+}
+
+/** A `geowebcache.xml` with the cache of one `conf.xml`, under the name of its folder: that of the service, above `Layers`. */
+export function arcgisDocument(scheme: string): XmlElement {
+  const folder = dirname(scheme);
+  const name = basename(/^layers$/i.test(basename(folder)) ? dirname(folder) : folder);
+  const layer = node('arcgisLayer', [node('name', name), node('tilingScheme', scheme)]);
+  return node('gwcConfiguration', [node('layers', [layer])]);
+}
+
+interface Level {
+  readonly id: number;
+  readonly resolution: number;
+}
+
+function levelsOf(conf: XmlElement): readonly Level[] {
+  const list = inner(inner(conf, 'TileCacheInfo'), 'LODInfos');
+  const levels = childrenOf(list, 'LODInfo').map((level) => {
+    const [id = 0, resolution = 0] = numbersIn(level, 'LevelID', 'Resolution');
+    return { id, resolution };
+  });
+  const [first] = levels;
+  if (!first || levels.some(({ id }, at) => id !== first.id + at))
+    throw invalid('the LevelIDs in conf.xml must be whole numbers in sequence');
+  return levels;
+}
+
+/** Tiles count from TileOrigin, at the top left. */
+function gridOf(
+  layer: string,
+  conf: XmlElement,
+  levels: readonly Level[],
+  bounds: readonly number[],
+  known: readonly GridSet[],
+): MatchedGrid {
+  const info = inner(conf, 'TileCacheInfo');
+  const [minX = 0, maxY = 0] = numbersIn(inner(info, 'TileOrigin'), 'X', 'Y');
+  const [columns = 0, rows = 0, dpi = 0] = numbersIn(info, 'TileCols', 'TileRows', 'DPI');
+  const srs = srsIn(inner(info, 'SpatialReference'));
+  const resolutions = levels.map(({ resolution }) => resolution);
+  const [, south = 0, east = 0] = bounds;
+  /** Whole tiles of a level around the bounds. */
+  const gridAt = (resolution = 0) => {
+    const [width, height] = [resolution * columns, resolution * rows];
+    const maxX = minX + Math.ceil((east - minX) / width) * width;
+    const minY = maxY - Math.ceil((maxY - south) / height) * height;
+    const extent = coordsOf(boundsOf([minX, minY, maxX, maxY]));
+    const sizes = { tileSize: [columns, rows], pixelSize: METRES_PER_INCH / dpi };
+    return { name: `EPSG:${srs}_${layer}`, srs, extent, resolutions, alignTopLeft: true, ...sizes };
+  };
+  const coarse = gridAt(resolutions[0]);
+  const matched = known.map((gridSet) => matchGrid(coarse, gridSet, known));
+  return (
+    matched.find(({ document }) => document === null) ??
+    matchGrid(gridAt(resolutions.at(-1)), undefined, known)
+  );
+}
+
+/** Old files have the code in the well-known text, if at all. */
+function srsIn(reference: XmlElement): number {
+  const authority = /AUTHORITY\["EPSG",(\d+)\]\]$/.exec(textIn(reference, 'WKT'))?.[1];
+  const code = Number(textIn(reference, 'LatestWKID') || textIn(reference, 'WKID') || authority);
+  if (code > 0) return sameSrs(code, WEB_MERCATOR) ? WEB_MERCATOR : code;
+  throw invalid('the SpatialReference in conf.xml has no WKID: add it, e.g. <WKID>4326</WKID>');
+}
+
+function formatIn(conf: XmlElement): string {
+  const name = textIn(inner(conf, 'TileImageInfo'), 'CacheTileFormat');
+  const format = FORMATS[name.toLowerCase()];
+  if (format === undefined) throw invalid(`its CacheTileFormat ${name} is not served here`);
+  return format;
+}
+
+function inner(element: XmlElement, name: string): XmlElement {
+  const found = childOf(element, name);
+  if (!found) throw invalid(`${element.name} in conf.xml has no ${name}`);
+  return found;
+}
+
+function numbersIn(element: XmlElement, ...names: readonly string[]): readonly number[] {
+  return names.map((name) => {
+    const text = textIn(element, name);
+    const number = Number(text);
+    if (text !== '' && Number.isFinite(number)) return number;
+    throw invalid(`${name} of ${element.name} must be a number, not "${text}"`);
+  });
+}
