@@ -8,6 +8,7 @@ import { basic } from '../fixtures/accounts.ts';
 import { eventually, WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { freePort } from '../fixtures/free-port.ts';
+import { inTurn } from '../fixtures/length.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { openOidcIssuer } from '../fixtures/oidc-issuer.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
@@ -143,7 +144,7 @@ describe('a server with a certificate', needs('openssl'), () => {
     });
   }
 
-  it.each([1, 2])(
+  it.each(inTurn([1, 2]))(
     'a server with %i process(es) serves https with HSTS and loads a renewed certificate',
     async (processes) => {
       const folder = temporaryFolder();
