@@ -33,7 +33,8 @@ export class TileResponse implements PreparedResponse {
   readonly #answer: CachedTile;
   readonly #lines: HeaderLines;
   readonly #common: CommonHeaders;
-  #head: string | null = null;
+  /** Its own headers as they are sent, and the end of the head. */
+  #text: string | null = null;
 
   constructor(tiles: ResolvedTileSet, tile: TileIndex, answer: CachedTile, lines: HeaderLines) {
     this.#tiles = tiles;
@@ -72,11 +73,14 @@ export class TileResponse implements PreparedResponse {
   }
 
   writeHead(target: Buffer): number {
-    const dated = this.#lines.dated(this.#common.lifetime);
-    this.#head ??= `${this.#common.lines}${joinHeaders(this.#own())}Content-Length: ${this.body.length}\r\n\r\n`;
+    const { lifetime, lines } = this.#common;
+    this.#text ??= `${joinHeaders(this.#own())}Content-Length: ${this.body.length}\r\n\r\n`;
+    const dated = this.#lines.dated(lifetime);
+    const start = dated.length + lines.length;
     dated.copy(target);
-    target.write(this.#head, dated.length, 'latin1');
-    return dated.length + this.#head.length;
+    lines.copy(target, dated.length);
+    target.write(this.#text, start, 'latin1');
+    return start + this.#text.length;
   }
 
   #own(): string[] {
@@ -123,7 +127,7 @@ interface CommonHeaders {
   readonly freshness: Headers;
   readonly place: Headers;
   /** All of them, as they are sent. */
-  readonly lines: string;
+  readonly lines: Buffer;
   /** The bounds of a tile, as a header has them. */
   readonly bounds: (x: number, y: number) => string;
 }
@@ -183,7 +187,7 @@ function commonHeaders(
   const said = [...(warning === undefined ? [] : ['Warning', warning]), ...noteHeaders(tiles)];
   const freshness = ['X-Cache', outcome, ...said, ...cacheControl(lifetime)];
   const place = [...tileSetHeaders(tiles), 'geowebcache-cache-result', CACHE_RESULT[outcome]];
-  const lines = joinHeaders([...place, ...SHARED_HEADERS, ...freshness]);
+  const lines = Buffer.from(joinHeaders([...place, ...SHARED_HEADERS, ...freshness]), 'latin1');
   return { lifetime, freshness, place, lines, bounds: createBoundsText(tiles.subset.gridSet, z) };
 }
 
