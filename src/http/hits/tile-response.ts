@@ -115,7 +115,7 @@ export function createTileResponder(deps: TileResponderDeps): TileResponder {
     }
   }
 
-  /** As GeoWebCache's request filters: the response names the filter. */
+  /** Like GeoWebCache's request filters: the response names the filter. */
   async function answerFiltered(
     context: Context,
     tiles: ResolvedTileSet,
