@@ -12,7 +12,7 @@ import { readSeededTimes, readTimeLists } from './time-lists.ts';
 export interface DocumentReader<Source> {
   layer(document: unknown, catalog: ChangeableCatalog<Source>): LayerDeclaration<Source>;
   gridSet(document: unknown): GridSet;
-  /** As it may be shown: no secret. */
+  /** A document to show, without secrets. */
   shown(document: unknown): unknown;
   /** A secret that comes back in its hidden form is unchanged. */
   restored(document: unknown, former: unknown): unknown;
@@ -41,7 +41,7 @@ export class DeclaredEntries<Source> {
   readonly #options: DeclaredEntriesOptions<Source>;
   #fixedLayers: ReadonlySet<string>;
   #fixedGridSets: readonly GridSet[];
-  /** Of layers in the database, those that the file declares too included. */
+  /** Documents of layers in the database, even if the file declares them too. */
   readonly #documents = new Map<string, unknown>();
   readonly #gridSets = new Map<string, GridSet>();
   #reader: Reader<Source> | null = null;

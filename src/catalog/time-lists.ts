@@ -14,7 +14,7 @@ import type { CatalogEntries, EntryTransaction } from './catalog-entries.ts';
 export type TimeLists = ReadonlyMap<string, TimeList & { readonly origin: string }>;
 export type SeededTimes = ReadonlyMap<string, number>;
 
-/** As it is stored. */
+/** The stored form. */
 type ListDocument = Readonly<Record<string, { readonly origin: string; readonly values: string }>>;
 
 /** The instants of one parameter; each call returns what is known then. */

@@ -9,7 +9,7 @@ interface UsageSample extends Amount {
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
-const LOOK_BACK = 7 * DAY;
+const MAX_AGE = 7 * DAY;
 const KEEP = 90 * DAY;
 
 export function createUsageHistory(database: Database) {
@@ -33,7 +33,7 @@ export function createUsageHistory(database: Database) {
       const first = await database.query
         .selectFrom('usage_history')
         .select(['at', 'bytes'])
-        .where('at', '>=', at - LOOK_BACK)
+        .where('at', '>=', at - MAX_AGE)
         .orderBy('at')
         .limit(1)
         .executeTakeFirst();

@@ -13,7 +13,7 @@ const MAX_KEYS = 20_000;
 /** Limit of keys of one zoom of a place; beyond it keys of larger cells. */
 const FEW_KEYS = 64;
 
-/** As it is stored: keys of pages by layer; null: the whole layer. */
+/** The stored form: keys of pages by layer; null: the whole layer. */
 export type PurgePayload = Readonly<Record<string, readonly string[] | null>>;
 
 type NamedCatalog = Pick<Catalog, 'layer'>;

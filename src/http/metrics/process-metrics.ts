@@ -43,7 +43,7 @@ export function processUsage(): ProcessUsage {
   };
 }
 
-/** Of a process that has ended. */
+/** Usage of a process that has ended. */
 export function formerUsage({ cpuSeconds }: ProcessUsage): ProcessUsage {
   return { cpuSeconds, residentBytes: 0, heapBytes: 0, externalBytes: 0 };
 }
