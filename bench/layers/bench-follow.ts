@@ -29,8 +29,9 @@ const server = await startServer({
 });
 say(`${count} layers, ${(capabilities.length / 2 ** 20).toFixed(1)} MiB of capabilities`);
 while ((await status())?.lastAt === null) await sleep(500);
-const { processor: declared } = await server.turns();
+const { processor: declared, longest: first } = await server.turns();
 say(`start and the pass that declares them: ${declared.toFixed(0)} ms of the processor`);
+say(`longest turn of them, of the processor: ${first.processor.toFixed(0)} ms`);
 for (const name of ['nothing changed', 'nothing changed again']) await judgePass(name, 0);
 capabilities = capabilitiesOf(CHANGED);
 await judgePass(`${CHANGED} changed`, CHANGED);

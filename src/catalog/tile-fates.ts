@@ -108,6 +108,7 @@ export async function layersAbove(
 ): Promise<readonly string[]> {
   const above = await drawnFrom(catalog);
   const names = new Set(layers);
+  const own = new Set(layers);
   for (const lower of names) for (const upper of above.get(lower) ?? []) names.add(upper);
-  return [...names].filter((name) => !layers.includes(name));
+  return [...names].filter((name) => !own.has(name));
 }

@@ -96,7 +96,8 @@ export function createProjection(definition: string): Projection {
 
 /** A box around one of degrees; null where the CRS does not reach. */
 export function boundsFromWgs84(projection: Projection, { minX, minY, maxX, maxY }: Bounds): Bounds | null {
-  const shares = Array.from({ length: STEPS + 1 }, (_, step) => step / STEPS);
+  const steps = isCylindrical(projection) ? 1 : STEPS;
+  const shares = Array.from({ length: steps + 1 }, (_, step) => step / steps);
   const places = shares.flatMap((u) =>
     shares.flatMap((v) => {
       const latitude = Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, minY + (maxY - minY) * v));

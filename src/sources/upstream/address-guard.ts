@@ -2,6 +2,7 @@ import { type LookupAddress, lookup as resolveName } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { invalid } from '../../domain/errors.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
 /**
@@ -13,8 +14,9 @@ const NEVER = [
   ...['224.0.0.0/4', '240.0.0.0/4', '::/128', 'fe80::/10', 'ff00::/8', 'fd00:ec2::254/128', '::a9fe:0/112'],
   ...['::ffff:0:0:0/96', '64:ff9b::a9fe:0/112', '64:ff9b:1::/48', '2001::/32', '2002:a9fe::/32'],
 ];
-/** Loopback, private, carrier-grade NAT, benchmarking, and IPv6 forms that carry an IPv4 address. */
+/** The same with loopback, private, carrier-grade NAT, benchmarking, and IPv6 forms that carry an IPv4 address. */
 const PRIVATE = [
+  ...NEVER,
   ...['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '192.0.0.0/24'],
   ...['198.18.0.0/15', '::/96', 'fc00::/7', 'fec0::/10', '64:ff9b::/96', '2002::/16'],
 ];
@@ -53,8 +55,8 @@ export function createAddressGuard(options: {
   readonly isOwn?: boolean;
 }) {
   const notAllowed = options.isOwn === false ? 'foreign' : 'private';
-  const never = blockListOf(NEVER);
-  const blocked = options.allowPrivate ? never : blockListOf([...NEVER, ...PRIVATE]);
+  const never = fixedList(NEVER);
+  const blocked = options.allowPrivate ? never : fixedList(PRIVATE);
   const refusalOf = (hostname: string, addresses: readonly string[]) => {
     const refused = addresses.filter((address) => isIn(blocked, address));
     if (refused.length === 0) return null;
@@ -107,6 +109,13 @@ function answerLookup(
   const first = addresses[0];
   if (!all && first) callback(null, first.address, first.family);
   else callback(null, addresses);
+}
+
+const fixedLists = new Map<readonly string[], BlockList>();
+
+/** Made once: a list takes as long as the check of a declaration. */
+function fixedList(subnets: readonly string[]): BlockList {
+  return getOrCreate(fixedLists, subnets, () => blockListOf(subnets));
 }
 
 export function blockListOf(subnets: readonly string[]): BlockList {
