@@ -1,6 +1,7 @@
 import { createGridSetRegistry, type GridSet } from '../domain/grid-set.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isRecord } from '../lib/value-path.ts';
+import { isSameJson } from '../lib/write-json.ts';
 import { sameAreas } from './areas.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry } from './catalog-entries.ts';
@@ -81,7 +82,7 @@ export class DeclaredEntries<Source> {
     const changed = differing(this.#fixedGridSets, gridSets);
     const fresh = layers.filter(({ name, document, areas }) => {
       const before = former.has(name) ? catalog.declaration(name) : null;
-      return !before || !isSame(before.document, document) || !sameAreas(before.areas, areas);
+      return !before || !isSameJson(before.document, document) || !sameAreas(before.areas, areas);
     });
     this.#fixedLayers = new Set(layers.map(({ name }) => name));
     this.#fixedGridSets = gridSets;
@@ -191,13 +192,11 @@ function hasFeeds(document: unknown): boolean {
   return Array.isArray(parameters) && parameters.some((one) => isRecord(one) && one.type === 'time');
 }
 
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
-}
-
 function differing(before: readonly GridSet[], after: readonly GridSet[]): readonly string[] {
   const old = new Map(before.map((gridSet) => [gridSet.name, gridSet]));
-  const fresh = after.filter((gridSet) => !isSame(old.get(gridSet.name), gridSet)).map(({ name }) => name);
+  const fresh = after
+    .filter((gridSet) => !isSameJson(old.get(gridSet.name), gridSet))
+    .map(({ name }) => name);
   const gone = [...old.keys()].filter((name) => !after.some((gridSet) => gridSet.name === name));
   return [...fresh, ...gone];
 }

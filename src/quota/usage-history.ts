@@ -28,7 +28,7 @@ export function createUsageHistory(database: Database) {
       });
     },
 
-    /** Bytes a day over the last week; null while less than an hour is known. */
+    /** Bytes a day over the last week; null with less than an hour of history. */
     async growthPerDay({ at, bytes }: Amount & { readonly at: number }): Promise<number | null> {
       const first = await database.query
         .selectFrom('usage_history')
@@ -52,8 +52,8 @@ interface FillingStores {
 }
 
 /**
- * Until the quota is used up or, for want of room on a disk, nothing is stored any more: whichever is sooner. Null
- * where there is nothing to run full, or nothing grows.
+ * Days until the quota is used up or a disk is too full to store tiles, whichever comes first. Null: no limit, or no
+ * growth.
  */
 export function daysUntilFull({ bytes, growthPerDay, quota, disks }: FillingStores): number | null {
   const rooms = [...disks].map(roomOn);

@@ -118,8 +118,8 @@ interface Page {
 }
 
 /**
- * A page of figures for Prometheus. Nothing is counted here: the rooms keep plain numbers, and each scrape copies them,
- * so that a request costs no more than an increment of its own.
+ * A page of figures for Prometheus. The rooms keep plain numbers, and each scrape copies them, so that a request
+ * costs no more than an increment.
  */
 export class MetricSheet {
   readonly #parts: ((familyOf: (metric: Metric<never>) => Counter | Gauge) => Promise<void>)[] = [];
