@@ -28,7 +28,7 @@ import {
 } from '../pipeline/open-layer-source.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { createQuotaSettings } from '../quota/quota-configuration.ts';
-import { QuotaGate } from '../quota/quota-gate.ts';
+import { QuotaGuard } from '../quota/quota-guard.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { withOldCaches } from '../sources/adopted/old-caches.ts';
@@ -64,8 +64,8 @@ export async function openServices(
   const outage = peers ? { outage: peers } : {};
   const opened = await openStores(settings, { ...parts, ...outage, sweeps: leads, readOnly: false }, open);
   const quotaSettings = createQuotaSettings(database);
-  const gate = new QuotaGate({ settings: quotaSettings, stores: opened, clock, log, ...QUOTA_WAIT[role] });
-  const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
+  const quotaGuard = new QuotaGuard({ settings: quotaSettings, stores: opened, clock, log, ...QUOTA_WAIT[role] });
+  const stores = new Map([...opened].map(([name, store]) => [name, quotaGuard.guard(store)]));
   const privateAdvice = createPrivateAdvice(settings, parts.file);
   const hosts = createHostRules(settings, privateAdvice);
   const upstreams = open.use(
@@ -112,7 +112,7 @@ export async function openServices(
   const making = openMaking(parts, role, opened, claims);
   const readLayer = createLayerReader(making.pipeline);
   // Closed before the pipeline, which waits for tiles being stored.
-  open.use(gate);
+  open.use(quotaGuard);
   return {
     ...making,
     divided,

@@ -185,9 +185,9 @@ const NAMED = ['layers', 'gridSets', 'stores'];
 const NAMES = ['name', 'gridSets', 'store'];
 
 /**
- * What `checkSettings` finds in a document that its schema refuses, so that one check reports everything. `faults`: the
- * places of what the schema has found. Of entries with faults, and of layers beside them, only problems with names count:
- * others may come from the replacement.
+ * Problems found by `checkSettings` in a document with faults of the schema, so that one check reports everything.
+ * `faults`: their places. Entries with faults, and layers beside them, only report problems with names: others may
+ * come from the replacement.
  */
 export function furtherProblems(tree: unknown, faults: readonly ValuePath[]): readonly Explanation[] {
   if (!isRecord(tree)) return [];

@@ -37,7 +37,7 @@ export function workerName({ node }: Pick<Settings, 'node'>): string {
   return node ?? `${hostname()}:worker-${process.pid}`;
 }
 
-/** Where a server with these settings answers, with a slash at the end. */
+/** Address of a server with these settings, with a slash at the end. */
 export function urlOf({ host, port, tls }: Pick<Settings['server'], 'host' | 'port' | 'tls'>): string {
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
 }

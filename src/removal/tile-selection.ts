@@ -49,7 +49,7 @@ interface SelectedPlace {
 }
 
 export interface StoredSet {
-  /** Of the store. */
+  /** Name in the store. */
   readonly name: string;
   readonly store: Store;
   readonly set: TileSetKey;

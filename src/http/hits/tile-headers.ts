@@ -94,7 +94,7 @@ export class TileResponse implements PreparedResponse {
     return own;
   }
 
-  /** Those of its own that a 304 has too. */
+  /** Its own headers that a 304 has too. */
   #validators(): string[] {
     const keys = this.#lines.keys(this.#tiles, this.#tile);
     return ['ETag', this.etag, 'Last-Modified', httpDate(this.#answer.createdAt), ...keys];
@@ -136,9 +136,9 @@ interface CommonHeaders {
 class HeaderLines {
   readonly #clock: Clock;
   readonly #keyHeader: KeyHeader | null;
-  /** Of hits, by zoom. */
+  /** Headers of hits, by zoom. */
   readonly #ofSets = new WeakMap<ResolvedTileSet, CommonHeaders[]>();
-  /** Of the present second, by how long an answer lasts. */
+  /** Headers of the current second, by lifetime of a response. */
   readonly #dated = new Map<number | null, Buffer>();
   #second = 0;
 
@@ -182,7 +182,7 @@ function commonHeaders(
   z: number,
   { outcome, standIn, warning }: Pick<CachedTile, 'outcome' | 'standIn' | 'warning'>,
 ): CommonHeaders {
-  // What was drawn for another value is asked for again: the right one may be there then.
+  // A picture of another value is revalidated: the right one may exist by then.
   const lifetime = lifetimeOf(tiles, z, warning === undefined ? outcome : 'STALE', standIn);
   const said = [...(warning === undefined ? [] : ['Warning', warning]), ...noteHeaders(tiles)];
   const freshness = ['X-Cache', outcome, ...said, ...cacheControl(lifetime)];
@@ -191,7 +191,7 @@ function commonHeaders(
   return { lifetime, freshness, place, lines, bounds: createBoundsText(tiles.subset.gridSet, z) };
 }
 
-/** As GeoServer: the value of a dimension is not the requested one. */
+/** Same as GeoServer's: the value of a dimension is not the requested one. */
 export function noteHeaders({ selection: { note } }: ResolvedTileSet): Headers {
   return note === undefined ? [] : ['Warning', `99 tilewarden "${headerText(note)}"`];
 }

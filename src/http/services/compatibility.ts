@@ -5,7 +5,7 @@ import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { CompatibleProgram } from '../../domain/service-description.ts';
 import { isWebMercator, sameSrs } from '../../domain/srs.ts';
 import { decodeUriPart } from '../../lib/decode-uri.ts';
-import type { Rewrite } from '../hits/router.ts';
+import type { Rewrite } from '../hits/hits.ts';
 
 type Layers = Pick<Catalog, 'layer'>;
 /** By name; decoded. */
