@@ -35,6 +35,7 @@ import { withOldCaches } from '../sources/adopted/old-caches.ts';
 import { createHostRules } from '../sources/upstream/address-guard.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
+import { openBuckets } from '../storage/open-buckets.ts';
 import { openStores, takeStoreRequests } from '../storage/open-stores.ts';
 import type { Store } from '../storage/store.ts';
 import type { Membership } from './membership.ts';
@@ -90,6 +91,7 @@ export async function openServices(
     log,
     readLayer: (lower) => readLayer(lower),
   });
+  const buckets = open.use(openBuckets(settings.adoptBuckets, { clock, log }));
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
@@ -98,7 +100,10 @@ export async function openServices(
       openSource: (_, declaration, below) => {
         const { name, adopt, gridSets } = declaration;
         const owner = { layer: name, gridSet: gridSetNames({ gridSets })[0] ?? '' };
-        return withOldCaches(openSource(declaration, below), adopt, owner, clock);
+        return withOldCaches(openSource(declaration, below), adopt, owner, {
+          clock,
+          readObject: buckets.read,
+        });
       },
       clock,
       log,

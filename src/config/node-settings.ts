@@ -78,6 +78,8 @@ export function createPrivateAdvice({ data }: Settings, file?: SettingsFile): (h
 }
 
 /** With the schemas, which take a process a fifth of its start: only where there are documents to be read. */
-export function documentReaderOf(settings: Pick<Settings, 'areas' | 'groups' | 'stores' | 'adoptFolders'>) {
+export function documentReaderOf(
+  settings: Pick<Settings, 'areas' | 'groups' | 'stores' | 'adoptFolders' | 'adoptBuckets'>,
+) {
   return async () => (await import('./document-reader.ts')).createDocumentReader(settings);
 }
