@@ -15,7 +15,13 @@ interface Scheme {
 }
 
 function conf(scheme: Scheme): string {
-  const { wkid = 25832, origin = [0, 6_000_000], resolutions, format = 'PNG32', storage = 'CompactV2' } = scheme;
+  const {
+    wkid = 25832,
+    origin = [0, 6_000_000],
+    resolutions,
+    format = 'PNG32',
+    storage = 'CompactV2',
+  } = scheme;
   const ids = scheme.ids ?? resolutions.map((_, z) => z);
   const level = (id: number, z: number) =>
     `<LODInfo><LevelID>${id}</LevelID><Resolution>${resolutions[z]}</Resolution></LODInfo>`;
@@ -32,7 +38,10 @@ const BOUNDS = extent([400_000, 5_500_000, 500_000, 5_600_000]);
 const UTM = { resolutions: [100, 50, 10] };
 
 function read(scheme: Scheme, { fields = '', bounds = BOUNDS, path = 'roads/conf.xml' } = {}) {
-  const files: Readonly<Record<string, string>> = { '/gwc/roads/conf.xml': conf(scheme), '/gwc/roads/conf.cdi': bounds };
+  const files: Readonly<Record<string, string>> = {
+    '/gwc/roads/conf.xml': conf(scheme),
+    '/gwc/roads/conf.cdi': bounds,
+  };
   const root = readXml(
     `<gwcConfiguration><layers><arcgisLayer><name>roads</name><tilingScheme>${path}</tilingScheme>${fields}</arcgisLayer></layers></gwcConfiguration>`,
   );

@@ -14,7 +14,14 @@ import { type MatchedGrid, matchGrid } from './matching-grid.ts';
 import { node } from './xml-table.ts';
 
 /** Fields that `readArcgisLayer` reads. */
-export const ARCGIS_FIELDS = ['name', 'enabled', 'metaInformation', 'tilingScheme', 'tileCachePath', 'hexZoom'];
+export const ARCGIS_FIELDS = [
+  'name',
+  'enabled',
+  'metaInformation',
+  'tilingScheme',
+  'tileCachePath',
+  'hexZoom',
+];
 /** The root of `conf.xml`. */
 export const TILING_SCHEME = 'CacheInfo';
 
@@ -140,7 +147,8 @@ function gridOf(
   const coarse = gridAt(resolutions[0]);
   const matched = known.map((gridSet) => matchGrid(coarse, gridSet, known));
   return (
-    matched.find(({ document }) => document === null) ?? matchGrid(gridAt(resolutions.at(-1)), undefined, known)
+    matched.find(({ document }) => document === null) ??
+    matchGrid(gridAt(resolutions.at(-1)), undefined, known)
   );
 }
 

@@ -15,13 +15,13 @@ import { AddressRefused } from '../sources/upstream/address-guard.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options.ts';
+import { arcgisDocument, TILING_SCHEME } from './geowebcache-arcgis.ts';
 import {
   type CapabilitiesImport,
   capabilitiesAddress,
   type ImportedService,
   importCapabilities,
 } from './import-capabilities.ts';
-import { arcgisDocument, TILING_SCHEME } from './geowebcache-arcgis.ts';
 import { geoServerAsGeoWebCache, TILE_LAYER } from './import-geoserver.ts';
 import { importGeoWebCache } from './import-geowebcache.ts';
 import { importMapCache } from './import-mapcache.ts';
@@ -214,7 +214,9 @@ async function importGeoWebCacheFolder(
 /** The file of this name, whatever its letter case: ArcGIS writes `conf.xml` and `Conf.xml`. Null: there is none. */
 function namedAlike(path: string): string | null {
   const [folder, wanted] = [dirname(path), basename(path).toLowerCase()];
-  const name = existsSync(folder) ? readdirSync(folder).find((one) => one.toLowerCase() === wanted) : undefined;
+  const name = existsSync(folder)
+    ? readdirSync(folder).find((one) => one.toLowerCase() === wanted)
+    : undefined;
   return name === undefined || statSync(join(folder, name)).isDirectory() ? null : join(folder, name);
 }
 

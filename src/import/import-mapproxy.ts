@@ -1,4 +1,5 @@
 import { invalid } from '../domain/errors.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
 import {
   type Imported,
@@ -7,6 +8,7 @@ import {
   type SubjectReport,
   withoutTwins,
 } from './import-report.ts';
+import { mapProxyInspire } from './mapproxy-inspire.ts';
 import { type MapProxyFiles, MapProxyReader } from './mapproxy-reader.ts';
 import { REASONS } from './mapproxy-reasons.ts';
 import { schedulesOf } from './mapproxy-seeds.ts';
@@ -50,12 +52,13 @@ export function importMapProxy(tree: unknown, options: MapProxyFiles, seeds: unk
 
 function serviceIn(tree: Table, about: SubjectReport): object | undefined {
   const services = tableIn(tree, 'services');
-  const name = DESCRIBED.find((one) => isRecord(tableIn(services, one).md));
-  if (name === undefined) return undefined;
-  const md = new TrackedTable(tableIn(tableIn(services, name), 'md'), about, `services.${name}.md`);
-  const service = mapProxyService(md);
-  md.report();
-  return service;
+  const name = DESCRIBED.find((one) => isRecord(tableIn(services, one).md)) ?? 'wms';
+  const tracked = (key: string, of: string) =>
+    new TrackedTable(tableIn(tableIn(services, of), key), about, `services.${of}.${key}`);
+  const [md, inspire] = [tracked('md', name), tracked('inspire_md', 'wms')];
+  const service = omitUndefined({ ...mapProxyService(md), inspire: mapProxyInspire(inspire) });
+  for (const table of [md, inspire]) table.report();
+  return Object.keys(service).length > 0 ? service : undefined;
 }
 
 function withSchedules(layer: ImportedDocument, schedules: readonly object[] | undefined): ImportedDocument {
