@@ -13,6 +13,7 @@ import { type MapProxyFiles, MapProxyReader } from './mapproxy-reader.ts';
 import { REASONS } from './mapproxy-reasons.ts';
 import { schedulesOf } from './mapproxy-seeds.ts';
 import { groupsIn, namedLayers, tableIn } from './mapproxy-tables.ts';
+import { type Variables, withValues } from './mapproxy-variables.ts';
 import { mapProxyService } from './service-metadata.ts';
 import { type Table, TrackedTable } from './tracked-table.ts';
 
@@ -21,7 +22,11 @@ const DESCRIBED = ['wms', 'wmts'];
 const SECTIONS = ['layers', 'caches', 'sources', 'grids', 'globals'];
 
 /** `mapproxy.yaml`, and `seed.yaml` where there is one. Throws `request-invalid` for another document. */
-export function importMapProxy(tree: unknown, options: MapProxyFiles, seeds: unknown = null): Imported {
+export function importMapProxy(
+  tree: unknown,
+  { environment = {}, ...options }: MapProxyFiles & { readonly environment?: Variables },
+  seeds: unknown = null,
+): Imported {
   if (!isRecord(tree) || !('layers' in tree) || !('caches' in tree || 'sources' in tree)) {
     throw invalid('This is not a MapProxy configuration with layers, and caches or sources.');
   }
@@ -34,7 +39,10 @@ export function importMapProxy(tree: unknown, options: MapProxyFiles, seeds: unk
     if (!SECTIONS.includes(section)) about.leftOut(section, REASONS[section] ?? 'is not known here');
     else if (section !== 'globals') about.taken(section);
   }
-  const reader = new MapProxyReader(tree, options, report);
+  const sources = withValues(tree.sources, environment, (name) =>
+    about.changed('sources', `$${name} is written by its value now`),
+  );
+  const reader = new MapProxyReader({ ...tree, sources }, options, report);
   const shown = namedLayers(tree.layers).flatMap((layer) => reader.layer(layer) ?? []);
   reader.finish();
   const layers = withoutTwins([...shown, ...reader.innerLayers], report);

@@ -124,7 +124,7 @@ export class MapProxyReader {
   /** The fields from the layer's caches and sources, or why it cannot be imported. */
   #shown(layer: TrackedTable, about: SubjectReport): object | string {
     const given = shownSources(layer);
-    if (given === null) return this.#ofCaches(layer, layer.texts('tile_sources'), about);
+    if (!given) return this.#ofCaches(layer, layer.texts('tile_sources'), about);
     const names = given.filter((name) => {
       const draws = Object.hasOwn(this.#caches, name) || drawsMaps(tableIn(this.#sources, name));
       if (!draws) about.leftOut('sources', `${name} draws no maps, and GetFeatureInfo asks one source only`);
