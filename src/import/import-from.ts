@@ -26,9 +26,9 @@ import { geoServerAsGeoWebCache, TILE_LAYER } from './import-geoserver.ts';
 import { importGeoWebCache } from './import-geowebcache.ts';
 import { importMapCache } from './import-mapcache.ts';
 import { importMapProxy } from './import-mapproxy.ts';
-import type { Variables } from './mapproxy-variables.ts';
 import { importQuota, importUsers } from './import-quota-and-users.ts';
 import { type Imported, ImportReport } from './import-report.ts';
+import type { Variables } from './mapproxy-variables.ts';
 
 /** The folder of GeoServer's tile layers, in its data folder. */
 const GEOSERVER_LAYERS = 'gwc-layers';

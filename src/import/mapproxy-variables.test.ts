@@ -36,7 +36,13 @@ it('MapProxy variables that are all of a text are read from the environment of t
 
 it('MapProxy variables inside a text have their values at the import, but for logins', () => {
   const url = `http://$USER:${braced('PASSWORD')}@${braced('HOST')}/$MAP`;
-  const environment = { HOST: 'maps.example.org', MAP: 'wms', USER: 'root', PASSWORD: 'secret', KEY: 'secret' };
+  const environment = {
+    HOST: 'maps.example.org',
+    MAP: 'wms',
+    USER: 'root',
+    PASSWORD: 'secret',
+    KEY: 'secret',
+  };
   const { layers, reported } = read({ url, layers: '$MAP', authkey: '$KEY' }, environment);
   expect(layers).toMatchObject([
     {
@@ -57,6 +63,8 @@ it.each([`http://${braced('host')}/wms`, 'http://maps.example.org/$MAP', braced(
   (url) => {
     const { layers, reported } = read({ url });
     expect(layers).toEqual([]);
-    expect(reported).toContainEqual(expect.stringMatching(/has the variable \$.* set it for the import, or write its value instead/));
+    expect(reported).toContainEqual(
+      expect.stringMatching(/has the variable \$.* set it for the import, or write its value instead/),
+    );
   },
 );
