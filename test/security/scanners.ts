@@ -50,7 +50,7 @@ import { parseRetryAfter } from '../../src/sources/upstream/upstream-failure.ts'
 import { readWmtsLayer, srsOfCrs } from '../../src/sources/wmts-capabilities.ts';
 import { placeholdersOf } from '../../src/sources/xyz/xyz-source.ts';
 import { createTestApp, layerNamed } from '../fixtures/http-app.ts';
-import { inLength } from '../fixtures/length.ts';
+import { inLength, isLong, randomSeed } from '../fixtures/length.ts';
 
 export interface Scanner {
   readonly name: string;
@@ -70,11 +70,16 @@ const [KIB, JSON_TYPE] = [1024, { 'content-type': 'application/json' }];
 const PARTS =
   '" \\" \\ \' < <!-- --> <![CDATA[ <script <a > & &amp; &#x41; %3D % = key= keykey key token": http:// ' +
   'http://a@ :// // / .. ? ?a=b& # : ; , . - _ 0 9.9e [ ] { [{ ( ) * a é \u{1f600} \u0000 EPSG: bytes=0- W/"x" q=0.5 a=b; basic bearer';
+const SPACED = [' ', '\t', '\n', '\r\n', ' ,', '0 ', 'a b', '"a":'];
+/** Every third part in the short form, others in another run. */
+const TURN = randomSeed() % 3;
 const REPEATED = Object.fromEntries(
-  [...PARTS.split(' '), ' ', '\t', '\n', '\r\n', ' ,', '0 ', 'a b', '"a":'].map((part) => [
-    JSON.stringify(part),
-    (length: number) => part.repeat(Math.ceil(length / part.length)).slice(0, length),
-  ]),
+  [...PARTS.split(' '), ...SPACED]
+    .filter((_, at) => isLong || at % 3 === TURN)
+    .map((part) => [
+      JSON.stringify(part),
+      (length: number) => part.repeat(Math.ceil(length / part.length)).slice(0, length),
+    ]),
 );
 /** As many items as fit, each different. */
 const listed =
