@@ -115,7 +115,11 @@ ${infoFormats.length > 0 ? operation('GetFeatureInfo', infoFormats) : EMPTY}
 
 function operation(name: string, formats: readonly string[]): Markup {
   const tag: Markup = { markup: name };
-  return markup`<${tag}>${formats.map(format)}<DCPType><HTTP><Get>${online(markup`${BASE}/service/wms?`)}</Get></HTTP></DCPType></${tag}>`;
+  return markup`<${tag}>${formats.map(format)}<DCPType><HTTP><Get>${address()}</Get></HTTP></DCPType></${tag}>`;
+}
+
+function address(): Markup {
+  return online(markup`${BASE}/service/wms?`);
 }
 
 function format(name: string): Markup {
