@@ -7,9 +7,12 @@ import { WAIT_TIMEOUT_MS } from './test/fixtures/eventually.ts';
 
 /** Measures processor time: in a process without the garbage of other files. */
 const FIRST = /\/test\/security\/scanners\./;
-/** The longest files, other tests of whole servers, then rooms whose tests wait for a database, a bucket or many files. */
+/**
+ * The longest files, which are not always the largest; other tests of whole servers; then rooms whose tests wait for a
+ * database, a bucket or many files.
+ */
 const LONG = [
-  /\/(test\/(e2e\/(console|nodes|processes)|faults\/|security\/(front|login))|src\/(cluster\/leadership|removal\/removals-model|storage\/objects\/))/,
+  /\/(test\/(e2e\/(changes-p|console|nodes|private|processes|real-|s3-|tasks-p|times\.)|faults\/|security\/(front|login))|src\/(cluster\/leadership|removal\/removals-model|storage\/objects\/))/,
   /\/test\//,
   /\/src\/(app|db|quota|storage)\//,
 ];

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { expect, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { started } from '../scripts/started.mjs';
 import { needs } from './fixtures/needs.ts';
 import { whenOver } from './fixtures/when-over.ts';
@@ -17,7 +17,8 @@ async function runFailing(file: string) {
     const result = await runTests('failing', ${args});
     process.stdout.write(\`vitest's status is \${result.ok ? 0 : 1}\\n\`);
     report(result, { requireAll: true });`;
-  const child = await started(spawn(process.execPath, ['--input-type=module', '-e', program]));
+  const env = { ...process.env, TEST_SERVICES: inject('sharedServices') };
+  const child = await started(spawn(process.execPath, ['--input-type=module', '-e', program], { env }));
   whenOver(() => child.kill('SIGTERM'));
   const ended = once(child, 'close');
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

@@ -60,7 +60,7 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
       }
     },
 
-    /** In the transaction of the change itself: there is neither of them, or both. */
+    /** In the transaction of the change: either both are stored, or neither. */
     async recordWith(query: Statements, draft: AuditDraft): Promise<void> {
       const { administrative = false, ...fields } = draft;
       const at = clock.now();
@@ -75,8 +75,8 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
     },
 
     /**
-     * For what strangers cause, such as failed logins: no caller waits for it, and beyond a few a second they are only
-     * counted, so that no client can drive the changes of administrators out of the log.
+     * For events of anonymous clients, such as failed logins: no caller waits for them, and beyond a few a second
+     * they are only counted, so that no client can push the changes of administrators out of the log.
      */
     note(draft: AuditDraft): void {
       if (!withinLimit()) return;
@@ -110,7 +110,7 @@ function lineOf(entry: AuditEntry): string {
 export interface AuditEntry {
   /** ISO 8601. */
   readonly time: string;
-  /** Of the request, as in the server's log. */
+  /** Id of the request, as in the server's log. */
   readonly id: string | null;
   /**
    * A change is written down twice: before anything is done (`begun`), and with its outcome before it is answered
@@ -121,22 +121,22 @@ export interface AuditEntry {
   readonly actor: string | null;
   /** `accountOf` the actor: names are not unique. Null: anonymous, or an entry of an earlier version. */
   readonly account: string | null;
-  /** How the actor has authenticated; null: not at all. */
+  /** The authentication of the actor; null: none. */
   readonly via: Via | null;
   /** Network address. */
   readonly source: string | null;
   /** Method and route, e.g. `POST /rest/seed/{layer}.json`, or `login`. */
   readonly action: string;
-  /** As it came, without the query. */
+  /** Path of the request, without the query. */
   readonly path: string | null;
   /** The changed object, e.g. `user:mary`. */
   readonly target: string | null;
-  /** In words, e.g. `started a seed of roads`; null: the action says it. */
+  /** In words, e.g. `started a seed of roads`; null: see the action. */
   readonly summary: string | null;
   readonly before: unknown;
   readonly after: unknown;
   readonly outcome: 'done' | 'refused' | 'failed' | null;
-  /** Of the answer. */
+  /** Status of the response. */
   readonly status: number | null;
 }
 

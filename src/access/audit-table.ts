@@ -53,7 +53,7 @@ export function createAuditTable(database: Database, clock: Clock, reserve: stri
     });
   }
 
-  /** Takes room ahead, if there is some: a layer can be truncated although the disk is full. */
+  /** Reserves free space if possible: a layer can be truncated although the disk is full. */
   async function prepare(): Promise<void> {
     if (reserve === null || reserved) return;
     const room = Buffer.alloc(RESERVED_BYTES, '\n');
@@ -63,7 +63,7 @@ export function createAuditTable(database: Database, clock: Clock, reserve: stri
     );
   }
 
-  /** False when there is none. */
+  /** False: nothing was reserved. */
   async function giveUpReserve(): Promise<boolean> {
     if (reserve === null) return false;
     reserved = false;

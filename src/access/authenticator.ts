@@ -17,7 +17,7 @@ import type { User } from './user.ts';
 import type { StoredUser, UserStore } from './user-store.ts';
 
 export interface Presented {
-  /** The header's value. Where there is one, the session does not count. */
+  /** Value of the header. It takes precedence over the session. */
   readonly authorization: string | null;
   readonly session: string | null;
   readonly address: string;
@@ -26,7 +26,7 @@ export interface Presented {
 }
 
 interface RefusedLogin {
-  /** Null when there is no such user: people type passwords into the wrong field. */
+  /** Null for an unknown name, which may be a password typed into the wrong field. */
   readonly name: string | null;
   readonly address: string;
 }
@@ -48,8 +48,8 @@ const USED_EVERY_MS = 60_000;
 const MAX_PASSWORD_LENGTH = 512;
 
 /**
- * Says who is asking; null when that is not shown. What is true of a user or token is read from the database each
- * time, so a change counts from the next request on, whichever process made it.
+ * Identifies the caller; null without valid credentials. Users and tokens are read from the database each time, so a
+ * change by any process applies to the next request.
  */
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
@@ -97,8 +97,8 @@ export class Authenticator {
   }
 
   /**
-   * Whether a header may be meant for this server, right or wrong, and must not reach another one. Only what could be read
-   * here is known to be for others.
+   * Whether a header may be meant for this server, right or wrong, and must not reach another one. Only readable
+   * credentials are known to be for other servers.
    */
   async isOwn(authorization: string): Promise<boolean> {
     const credentials = readAuthorization(authorization);

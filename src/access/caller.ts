@@ -8,15 +8,15 @@ export interface Caller {
   readonly layers: readonly string[];
   /** Names of the areas in which the caller sees closed layers; everywhere when absent. */
   readonly areas?: readonly string[];
-  /** How the caller has shown who it is; `machine`: by being on this one, where there are no accounts. */
+  /** Kind of credentials; `machine`: a local caller of a server without accounts. */
   readonly via: Via;
-  /** Of a token: the user who created it. */
+  /** For a token: the user who created it. */
   readonly owner?: string;
-  /** Of a token of an external account: `externalAccount`. */
+  /** For a token of an external account: `externalAccount`. */
   readonly ownerAccount?: string;
-  /** Of a token: its name is not unique. */
+  /** For a token: its name is not unique. */
   readonly tokenId?: number;
-  /** Of a caller from another system: never that of a local user with the same name. */
+  /** For a caller from another system: differs from that of a local user with the same name. */
   readonly external?: ExternalIdentity;
 }
 
@@ -55,7 +55,7 @@ export function mayWorkOn(caller: Pick<Caller, 'layers'>, layer: string): boolea
   return caller.layers.some((pattern) => matchesPattern(pattern, layer));
 }
 
-/** Whether the caller may work on every layer there is or will be. */
+/** Whether the caller may work on every layer, future ones included. */
 export function mayWorkOnAll(caller: Pick<Caller, 'layers'>): boolean {
   return caller.layers.some((pattern) => /^\*+$/.test(pattern));
 }

@@ -15,7 +15,7 @@ export interface ClaimSettings {
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** The highest role that any of the groups has; null: none of them has one. */
+/** The highest role of the groups; null: no group has a role. */
 function highestRole(groups: readonly string[], roles: RoleMap): Role | null {
   const ownRoles = groups.flatMap((group) => (Object.hasOwn(roles, group) ? [roles[group]] : []));
   return ROLES.findLast((role) => ownRoles.includes(role)) ?? null;
@@ -48,8 +48,8 @@ export function identityOf(
   issuedAt: number,
 ): ExternalIdentity {
   const paths = layersClaim === null ? [roleClaim] : [roleClaim, layersClaim];
-  const kept = Object.fromEntries(paths.map((path) => [path, claimAt(claims, path)]));
-  return { issuer, subject: String(claims.sub), name: nameIn(claims), claims: kept, issuedAt };
+  const read = Object.fromEntries(paths.map((path) => [path, claimAt(claims, path)]));
+  return { issuer, subject: String(claims.sub), name: nameIn(claims), claims: read, issuedAt };
 }
 
 /** A claim by its name, which may have dots, or by its path. */
@@ -93,7 +93,7 @@ export interface ProxyLogin {
   readonly roles: RoleMap;
 }
 
-/** As a trusted proxy sent them, once each. */
+/** Groups from a trusted proxy, without repetition. */
 export interface ProxyHeaders {
   readonly user: string;
   readonly groups: string;

@@ -12,14 +12,14 @@ export const FIRST_ADMINISTRATOR = 'admin';
 export type Exposure = 'network' | 'loopback';
 
 const LENGTH = 24;
-/** Without those that look alike: it is read from a screen and typed. */
+/** Without similar characters: the password is read from a screen and typed. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const OWNER_ONLY = 0o600;
 
 export interface FirstAdministratorDeps {
   readonly users: UserStore;
   readonly hasher: PasswordHasher;
-  /** Where a made-up password is kept until it is changed. */
+  /** File of a generated password, until it is changed. */
   readonly passwordFile: string;
   readonly log: Logger;
 }

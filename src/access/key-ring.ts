@@ -7,7 +7,7 @@ export interface KeyChange {
   readonly removed: readonly number[];
 }
 
-/** All keys, in the memory of each process that answers, so that a request with a key asks no database. */
+/** All keys, in the memory of each server process, so that a request with a key needs no query. */
 export class KeyRing {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #byHash = new Map<string, HeldKey>();
@@ -21,7 +21,7 @@ export class KeyRing {
     return this.#byId.keys();
   }
 
-  /** 0: there are no keys. */
+  /** 0: no keys. */
   get lastId(): number {
     let last = 0;
     for (const id of this.ids) last = Math.max(last, id);
@@ -58,7 +58,7 @@ export class KeyRing {
     return key && this.isValid(key) ? key : null;
   }
 
-  /** Whether a key that was found before would be found now. */
+  /** Whether a key found earlier is still valid. */
   isValid(key: HeldKey): boolean {
     if (key.expiresAt !== null && key.expiresAt <= this.#clock.now()) return false;
     return this.#byId.get(key.id) === key;

@@ -15,8 +15,8 @@ export interface Attempt {
 }
 
 /**
- * What is known of where a login comes from, best first. `known`: this account has been logged in to from there before.
- * `calm`: nothing has failed there lately. `restless`: all others.
+ * Rating of the source of a login, best first. `known`: an earlier login to this account came from it. `calm`: no
+ * recent failures. `restless`: all others.
  */
 export const STANDINGS = ['known', 'calm', 'restless'] as const;
 export type Standing = (typeof STANDINGS)[number];
@@ -28,13 +28,13 @@ const TERMS = { limit: 10, refillMs: 30_000 };
 const FIRST_PAUSE_MS = 30_000;
 const MAX_PAUSE_MS = 15 * 60_000;
 const FORGIVEN_AFTER_MS = 60 * 60_000;
-/** A refusal is repeated for so long without reading the ledger. */
+/** Milliseconds for which a refusal is repeated without reading the ledger. */
 const REFUSED_MS = 1000;
 
 interface LoginThrottleOptions {
-  /** Of this process when left out. */
+  /** By default one of this process. */
   readonly ledger?: Ledger;
-  /** Of the tallies: throttles of several purposes do not see each other's. */
+  /** Scope of the tallies, which separates throttles of different purposes. */
   readonly scope?: string;
 }
 
@@ -42,7 +42,7 @@ interface Verdict {
   readonly standing: Standing;
   /** Milliseconds until the next try; 0: this one is allowed. */
   readonly wait: number;
-  /** Of the tallies charged: whether a try was taken, and whether that began a pause. */
+  /** For each charged tally: whether it lost a try, and whether that began a pause. */
   readonly takes: readonly Take[];
 }
 
@@ -52,8 +52,8 @@ interface Take {
 }
 
 /**
- * Slows down guessing, by where it comes from and by what it aims at. A source that has logged in to an account before has
- * tries of its own for it: strangers cannot lock its owner out by failing. An address without recent failures may always try.
+ * Slows down guessing, by source and by account. A source that has logged in to an account before has tries of its
+ * own for it: others cannot lock its owner out by failing. An address without recent failures may always try.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
@@ -76,14 +76,14 @@ export class LoginThrottle {
     return this.#known.get(pairOf(address, account)) !== null;
   }
 
-  /** Throws `attempts-throttled`, which says when to come back, if `begin` did a moment ago. */
+  /** Throws `attempts-throttled` with the time to retry if `begin` did a moment ago. */
   check(address: string, account: string): void {
     const refused = this.#refused.get(pairOf(address, account));
     const now = this.#clock.monotonic();
     if (refused && now < Math.min(refused.until, refused.at + REFUSED_MS)) throw tooMany(refused.until - now);
   }
 
-  /** Throws `attempts-throttled`, which says when to come back. */
+  /** Throws `attempts-throttled` with the time to retry. */
   async begin(address: string, account: string): Promise<Attempt> {
     const pair = pairOf(address, account);
     const names = this.trusts(address, account)
@@ -105,7 +105,7 @@ export class LoginThrottle {
           return back && lasting(afterwards(back, names[i] ?? ''), now);
         }),
       }));
-      // A try that is not given back comes back by itself.
+      // On failure the try refills by itself.
       if (done instanceof Promise) done.catch(() => {});
     };
     return {
@@ -146,7 +146,7 @@ function judge([source, account]: readonly Tally[], now: number): Pick<Verdict, 
   const untilCalm = fullAt(source, now) - now;
   if (untilCalm <= 0) return { standing: 'calm', wait: 0 };
   const [wait, accountWait] = [pauseOf(source, now), pauseOf(account, now)];
-  // An account that many guess at is open again to a source as soon as that one is calm.
+  // An account under attack is open to a source again as soon as the source is calm.
   return { standing: 'restless', wait: Math.max(wait, Math.min(accountWait, untilCalm)) };
 }
 

@@ -12,7 +12,7 @@ export interface OidcSettings extends ClaimSettings {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scopes: readonly string[];
-  /** Of bearer tokens; null: the client's id. */
+  /** Audience of bearer tokens; null: the client's id. */
   readonly audience: string | null;
 }
 
@@ -34,7 +34,7 @@ const ASK_AGAIN_MS = 2000;
 const KEYS_AGAIN_MS = 30_000;
 /** Keys are read again after this time: a withdrawn one is trusted no longer. */
 const KEYS_FRESH_MS = 5 * 60_000;
-/** Known keys are used for this long while the issuer cannot be asked for them. */
+/** Known keys are used for this long while the issuer is unreachable. */
 const KEYS_LAST_MS = 60 * 60_000;
 const TIMEOUT_S = 5;
 const CLOCK_TOLERANCE_S = 60;
@@ -49,7 +49,7 @@ export function createOidcProvider(
   { clock, log, fetch = globalThis.fetch }: Env & { readonly fetch?: typeof globalThis.fetch },
 ) {
   const { issuer, clientId, clientSecret } = settings;
-  /** The latest that was read; kept while the issuer is away. */
+  /** The latest configuration; used while the issuer is unreachable. */
   let known: Discovered | null = null;
   let latest: Promise<Discovered> | null = null;
   let askAgainAt = Number.NEGATIVE_INFINITY;
@@ -128,7 +128,7 @@ export function createOidcProvider(
   /** At most once in half a minute, for all callers together. */
   async function renewKeys(): Promise<void> {
     if (!fetchingKeys && clock.monotonic() - keysAskedAt < KEYS_AGAIN_MS) return;
-    // The first keys are asked for as soon as the issuer is back.
+    // The first keys are requested as soon as the issuer is back.
     if (keys) keysAskedAt = clock.monotonic();
     fetchingKeys ??= fetchKeys().finally(() => {
       fetchingKeys = null;
@@ -262,7 +262,7 @@ export function createOidcProvider(
   };
 }
 
-/** The issuer is not asked about a token whose header refuses it already. */
+/** A token with an unusable header is refused without a request to the issuer. */
 function isSignedAsAllowed(token: string): boolean {
   return ALGORITHMS.includes(String(tokenPart(token, 0).alg));
 }

@@ -40,7 +40,7 @@ interface AccountServiceDeps {
   readonly passwordFile: string;
 }
 
-/** Creates, changes and removes users. A refusal is a `TilewardenError` that says what to do. */
+/** Creates, changes and removes users. A refusal is a `TilewardenError` with advice. */
 function createAccountService({ users, hasher, passwordFile }: AccountServiceDeps) {
   async function forgetInitialPasswordOf(name: string): Promise<void> {
     if (name === FIRST_ADMINISTRATOR) await forgetInitialPassword(passwordFile);
@@ -149,7 +149,7 @@ export function openAccounts(options: AccountsOptions) {
     sessions,
     externals,
     rightsToday,
-    /** Null: there is no sign-in by OpenID Connect. */
+    /** Null: no sign-in by OpenID Connect. */
     oidc,
     readerKeys,
     authenticator,

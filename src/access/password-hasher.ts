@@ -18,7 +18,7 @@ interface DerivationJob {
 /** To the password thread; answered with the key. */
 export const DERIVE_KEY = messageKind<DerivationJob, Uint8Array>('derive-key');
 
-/** How many may wait, by standing; others have to retry. A flood takes only the last places. */
+/** Length of the queue, by standing; others have to retry. A flood fills only the last places. */
 const PLACES: Readonly<Record<Standing, number>> = { known: 8, calm: 6, restless: 2 };
 const COME_BACK_SECONDS = 2;
 /** Less than the limit of idle connections in http/limits.ts: that one ends a connection without an answer. */
@@ -42,7 +42,7 @@ export function openPasswordHasher({ log, clock }: Env, cost = DEFAULT_COST) {
     died: 'the thread that checks passwords died; the next password starts another',
   });
 
-  /** Better standings go first, so that in a flood a turn may never come. */
+  /** Better standings go first, so a flood may starve the others. */
   function nextTurn(standing: Standing): Promise<() => void> {
     const late = new AbortController();
     const ends = AbortSignal.any([closing.signal, late.signal]);
@@ -99,7 +99,7 @@ function tooMany(): TilewardenError {
 
 /** 64 MiB and a third to half a second on a machine of today. */
 export const DEFAULT_COST = { logN: 16, r: 8, p: 2 };
-/** What one guess costs: 2^logN · r · 128 bytes of memory, p times over. */
+/** Cost of one guess: 2^logN · r · 128 bytes of memory, p times over. */
 export type ScryptCost = Readonly<typeof DEFAULT_COST>;
 
 interface StoredPassword {

@@ -6,7 +6,7 @@ import type { User } from './user.ts';
 
 export const SESSION_IDLE_MS = 30 * 60_000;
 export const SESSION_LIFE_MS = 12 * 60 * 60_000;
-/** The last use of a session is written no more often than this. */
+/** Shortest interval between updates of a session's last use. */
 const SEEN_EVERY_MS = 60_000;
 const MAX_PER_USER = 20;
 /** The lock of accounts: sessions and changes of their user are serialized. */
@@ -19,8 +19,8 @@ export function createSessionStore(database: Database, clock: Clock) {
   const table = createSessionTable(database, clock, 'sessions');
   return {
     /**
-     * What goes into the cookie; kept nowhere but there. Null: the user was changed or removed since it was read, which ended
-     * all sessions.
+     * Returns the value of the cookie, which is stored only there. Null: the user was changed or removed after it was
+     * read, which ended all sessions.
      */
     async begin({ name, changedAt }: Pick<User, 'name' | 'changedAt'>): Promise<string | null> {
       const secret = createSecret();
@@ -66,7 +66,7 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
       const row = await selection.executeTakeFirst();
       if (!row || !isOpen(row, now)) return null;
       const seen = database.change.updateTable(name).set({ seen_at: now }).where('hash', '=', hash);
-      // On a full disk nothing can be written, and the console is what shows it.
+      // On a full disk nothing can be written, but the console must still show that.
       if (!peek && now - row.seen_at >= SEEN_EVERY_MS) await seen.execute().catch(() => {});
       return row as unknown as RowOf<Table>;
     },

@@ -13,7 +13,7 @@ export interface ApiToken {
   readonly role: Role;
   readonly layers: readonly string[];
   readonly createdBy: string;
-  /** The external account that owns it; null: a local user, or none. */
+  /** The owning external account; null: a local user, or none. */
   readonly account: string | null;
   readonly createdAt: number;
   /** Milliseconds since 1970; null: never. */

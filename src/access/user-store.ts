@@ -6,7 +6,7 @@ import type { Role } from './caller.ts';
 import { checkScope, type User } from './user.ts';
 
 export interface StoredUser extends User {
-  /** As `password-hash.ts` writes it. */
+  /** In the format of `password-hasher.ts`. */
   readonly password: string;
 }
 
@@ -37,14 +37,14 @@ export function createUserStore(database: Database, clock: Clock) {
       return rows.map(userOf);
     },
 
-    /** Throws `account-conflict` when the name is taken. */
+    /** Throws `account-conflict` if the name is in use. */
     add: (user: NewUser): Promise<User> =>
       database.transaction(LOCK, async (query) => {
         await refuseTakenName(query, user.name);
         return insert(query, user, clock.now());
       }),
 
-    /** Only when there is no administrator; false otherwise. */
+    /** Only without an administrator; false otherwise. */
     addFirst: (user: NewUser): Promise<boolean> =>
       database.transaction(LOCK, async (query) => {
         if (await anotherAdministrator(query, '')) return false;
@@ -55,8 +55,8 @@ export function createUserStore(database: Database, clock: Clock) {
 
     /**
      * Throws `account-unknown`, `request-invalid` for an administrator with a scope, and `account-conflict` when no
-     * administrator would be left. Ends the user's sessions, and
-     * revokes the tokens of one who is no administrator any more. `known`: the user as it was read; one that was changed since stays.
+     * administrator would be left. Ends the user's sessions, and revokes the tokens of a former administrator.
+     * `known`: the user as it was read; a user changed in the meantime stays.
      */
     change: (name: string, changes: StoredChanges, known?: User): Promise<Change<User>> =>
       database.transaction(LOCK, async (query) => {

@@ -51,7 +51,7 @@ export function checkLayerPatterns(layers: readonly string[]): void {
   );
 }
 
-/** Whether there are such areas is for the caller to check. Throws `request-invalid`. */
+/** The caller checks that the areas exist. Throws `request-invalid`. */
 export function checkAreas(areas: readonly string[]): void {
   if (areas.length >= 1 && areas.length <= MAX_AREAS) return;
   throw invalid(`areas must be null or list the names of 1 to ${MAX_AREAS} areas.`);

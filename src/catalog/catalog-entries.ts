@@ -118,7 +118,7 @@ export function createCatalogEntries(
       const maybe = await rows().where('document', 'like', '%"transient":true%').execute();
       return maybe.map(readEntry).filter(({ document }) => isRecord(document) && document.transient === true);
     },
-    /** Of removed layers that may have left something. */
+    /** Entries of removed layers that may have left data. */
     async unfinished(): Promise<readonly CatalogEntry[]> {
       return (await rows().where('drops', 'is not', null).execute()).map(readEntry);
     },

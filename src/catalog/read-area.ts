@@ -32,7 +32,7 @@ export async function readArea(source: AreaSource, srs: number, clock: Clock): P
 interface Geometries {
   /** WKB. */
   readonly geometries: readonly Buffer[];
-  /** Of all of them; null: each has its own, or that of the declaration. */
+  /** Common CRS of all shapes; null: each has its own, or that of the declaration. */
   readonly srs: number | null;
 }
 

@@ -44,7 +44,7 @@ export function createChangeApplier({ catalog, removals, renew }: ApplierOptions
     if (concerned.length === 0) return null;
     const type = feed.action === 'truncate' ? 'hide' : 'outdate';
     const layer = catalog.layer(name)?.layer;
-    // If it is declared again, it has none of the tiles of before.
+    // If it is declared again, it starts without tiles.
     if (!layer) return { removal: { layer: name, places: null, type }, selections: [] };
     const isWhole = concerned.some(({ place }) => place === null);
     const where = isWhole ? null : await mergePlaces(concerned.flatMap(({ place }) => place ?? []));

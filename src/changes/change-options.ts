@@ -31,7 +31,7 @@ export interface FeedStatus {
   /** `list`: it lists times, and changes no tiles. */
   readonly action: ChangeRules['action'] | 'list';
   readonly state: FeedState;
-  /** Of the latest accepted change. Milliseconds since 1970. */
+  /** Time of the latest accepted change, in milliseconds since 1970. */
   readonly lastAt: number | null;
   readonly lastError: string | null;
   readonly received: number;

@@ -24,7 +24,7 @@ export interface FeedIntakeOptions extends Env {
 
 interface Batch {
   readonly changes: readonly Change[];
-  /** Those that cannot be used count as received too. */
+  /** Unusable ones count as received too. */
   readonly received?: number;
   readonly applied?: number;
   /** Network address of the sender. */

@@ -102,7 +102,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
   }
 
   return {
-    /** Inserts a row for each that has none. */
+    /** Inserts missing rows. */
     async prepare(names: readonly string[]): Promise<void> {
       for (const name of names) {
         await database.change
@@ -132,7 +132,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
       return times;
     },
 
-    /** The id of the entry with the latest time; null: none. */
+    /** Id of the latest entry; null: none. */
     async newestEntry(feed: string): Promise<string | null> {
       const row = await query
         .selectFrom('change_entries')

@@ -7,7 +7,7 @@ import type { TimesFeedSettings } from './feeds/times-feed.ts';
 
 const MAX_READABLE = 50;
 
-/** Those of GeoWebCache's `updateSources`. One that is declared twice, for several formats, is one feed. */
+/** Feeds of GeoWebCache's `updateSources`. Declarations for several formats are one feed. */
 export function feedsOfLayer({
   name,
   updateSources,
@@ -29,7 +29,7 @@ export function feedsOfLayer({
 /** Seconds. */
 const TIMES_INTERVAL = 300;
 
-/** Those that list the layer's times. */
+/** Feeds of the layer's times. */
 export function timesFeedsOf(
   layer: string,
   { parameters, source }: Pick<LayerDeclaration, 'parameters' | 'source'>,

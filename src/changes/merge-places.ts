@@ -16,9 +16,9 @@ interface Part {
   readonly box: Bounds;
 }
 
-/** Of one CRS. */
+/** Limit for one CRS. */
 const MAX_AREAS = 16;
-/** Of one area. */
+/** Limit for one area. */
 const MAX_PARTS = 64;
 /** Parts, counted on each level of the split, and hundreds of points. */
 const PARTS_PER_TURN = 50;
@@ -48,7 +48,7 @@ export async function mergePlaces(places: Iterable<ChangedPlace>): Promise<reado
   return merged;
 }
 
-/** The same changes in fewer: those of the same layers are one for each area, or one for everything. */
+/** Merges changes of the same layers: one for each area, or one for everything. */
 export async function mergeChanges(changes: Iterable<Change>): Promise<readonly Change[]> {
   const byLayers = new Map<string, { readonly layers: Change['layers']; places: ChangedPlace[] | null }>();
   for (const { layers, place } of changes) {

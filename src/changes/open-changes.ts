@@ -104,7 +104,7 @@ export async function openChanges(options: ChangesOptions) {
     const { version } = catalog;
     if (version === seen) return;
     reportMissingLayers();
-    const taken = new Set(options.feeds.map(({ name }) => name));
+    const names = new Set(options.feeds.map(({ name }) => name));
     const feeds = [...options.withFeeds()].flatMap((name): readonly AnyFeed[] => {
       const bound = catalog.layer(name);
       const declared = catalog.declaration(name);
@@ -117,7 +117,7 @@ export async function openChanges(options: ChangesOptions) {
       await running.close();
     }
     for (const [key, feed] of current) {
-      if (!ofLayers.has(key) && !taken.has(feed.name)) ofLayers.set(key, await start(feed));
+      if (!ofLayers.has(key) && !names.has(feed.name)) ofLayers.set(key, await start(feed));
     }
     seen = version;
   }
@@ -135,19 +135,19 @@ export async function openChanges(options: ChangesOptions) {
   const running = () => [...configured, ...ofLayers.values()];
 
   return {
-    /** Null: there is no webhook of that name. */
+    /** Null: no such webhook. */
     webhook: (name: string): WebhookFeed | null => webhooks.get(name) ?? null,
 
     recent: store.recent,
 
-    /** Applies the feed's changes of the last hour again; null: there is no such feed. */
+    /** Applies the feed's changes of the last hour again; null: no such feed. */
     async replay(name: string): Promise<number | null> {
       const feed = running().find((one) => one.feed.name === name)?.feed;
       if (!feed) return null;
       return feed.type === 'times' ? 0 : replayChanges(feed, store, options.apply);
     },
 
-    /** In the order of the settings, those of layers last. */
+    /** In the order of the settings, feeds of layers last. */
     async list(): Promise<readonly FeedStatus[]> {
       const feeds = running().map(({ feed }) => feed);
       if (feeds.length === 0) return [];

@@ -40,7 +40,7 @@ function combinedRequest(line: string): [string?, number?] {
   return [address.replace(/\\x([0-9a-f]{2})/gi, '%$1'), Number(status)];
 }
 
-/** As Tilewarden writes it: `method`, `path`, `status`. */
+/** Tilewarden's own line: `method`, `path`, `status`. */
 function jsonRequest(line: string): [string?, number?] {
   try {
     const { method, path, status } = JSON.parse(line) as Record<string, unknown>;

@@ -94,7 +94,7 @@ interface AccountCommand extends Pick<Command, 'name' | 'summary' | 'flags'> {
     string,
     (subject: string, flags: FlagValues, terminal: Terminal) => Promise<void>
   >;
-  /** Of the operands, and of a whole line. */
+  /** The operands, and a whole line, for the usage. */
   readonly usage: readonly [operands: string, line: string];
   readonly list: AccountWork<readonly (readonly string[])[]>;
 }

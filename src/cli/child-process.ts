@@ -14,7 +14,7 @@ const NICENESS = 10;
 /** On Linux each thread has its own; new threads inherit it. */
 const THREADS = '/proc/self/task';
 
-/** Performs tasks. What reads the configuration file is loaded when it was edited. */
+/** Performs tasks. The reader of the configuration file is loaded after an edit. */
 async function openWorkProcess({ handover, configFile, flags, startedIn }: ProcessStart, parent: Channel) {
   const settings = settingsFrom(handover);
   const env = enterProcess(settings, 'worker');

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { FlagValues } from './command.ts';
 
-/** What a process of a server gets at its start, over its standard input: the file may have been edited since. Secrets are in the clear. */
+/** Settings for a process of a server, over its standard input: the file may have been edited in the meantime. Secrets are in the clear. */
 export interface ProcessStart extends Pick<LoadedSettings, 'handover' | 'configFile'> {
   /** To read the file again: the flags of the server, and where it was started. */
   readonly flags: FlagValues;
@@ -38,7 +38,7 @@ export function startWorkProcess(start: ProcessStart): ChildProcess {
 
 /** Starts one of several processes that answer. Its server listens on a socket that this process holds for all of them. */
 export function startServerProcess(start: ServerStart): ChildProcess {
-  // Each takes connections by itself: one that hangs takes none, and none is lost with one that dies.
+  // Each accepts connections by itself: a hanging process accepts none, and none is lost when a process dies.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({
     exec: childFile(),

@@ -23,7 +23,7 @@ export function flag(name: string, placeholder: string | null, help: string, rep
 }
 
 interface Operands {
-  /** As the help shows them, e.g. `LAYER`. */
+  /** Text of the help, e.g. `LAYER`. */
   readonly usage: string;
   readonly least: number;
   readonly most: number;
@@ -34,7 +34,7 @@ export interface Terminal {
   out(text: string): void;
   /** Standard error: everything else. */
   err(text: string): void;
-  /** How wide standard error is; null or absent when it is no terminal. */
+  /** Width of standard error in columns; null or absent if it is no terminal. */
   readonly columns?: number | null;
 }
 
@@ -50,7 +50,7 @@ export interface Arguments {
 export interface Command {
   readonly name: string;
   readonly summary: string;
-  /** None when absent. */
+  /** None by default. */
   readonly operands?: Operands;
   readonly flags: readonly Flag[];
   /** Resolves with the exit code. Throws `CommandFailure` with a message for the user. */
@@ -116,7 +116,7 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 const DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
-/** A date, or so long ago (-1) or from now (1), in milliseconds; null when the flag is absent. */
+/** A date, or a time span before (-1) or after now (1), in milliseconds; null without the flag. */
 export function momentIn(
   flag: string,
   flags: FlagValues,

@@ -17,14 +17,14 @@ interface FollowOptions {
   readonly clock: Clock;
   /** Every change as a line of JSON. */
   readonly json: boolean;
-  /** Ends the watching; the task goes on. */
+  /** Stops watching; the task continues. */
   readonly signal: AbortSignal;
 }
 
 /** Milliseconds. */
 const POLL_INTERVAL_MS = 400;
 const LINE_INTERVAL = 5000;
-/** How long a server may be away before we stop waiting for it. */
+/** Longest wait for an unreachable server. */
 const RECONNECT_TIMEOUT_MS = 10 * 60_000;
 const CLEAR_LINE = '\r\x1b[K';
 const SERVER_FAILED = 500;
@@ -138,7 +138,7 @@ export async function watchTask(
 const MAX_BAR = 30;
 const MIN_BAR = 8;
 
-/** One line for a terminal of so many columns, e.g. `seed world ███░░░  43 %  2,340 of 5,461 tiles · 310/s · 10 s left`. */
+/** One line for a terminal of this width, e.g. `seed world ███░░░  43 %  2,340 of 5,461 tiles · 310/s · 10 s left`. */
 export function progressBar(task: TaskDocument, columns: number): string {
   const share = task.tilesTotal === 0 ? 1 : Math.min(1, task.tilesProcessed / task.tilesTotal);
   const facts = `${String(Math.floor(share * 100)).padStart(3)} %  ${progressFacts(task)}`;
@@ -198,7 +198,7 @@ export function stateOf({ state, outcome }: TaskDocument): string {
   return outcome ? ENDINGS[outcome] : state;
 }
 
-/** Of a truncation the tiles that were there: the others of its area are no work. */
+/** A truncation counts existing tiles only: missing ones are no work. */
 function workOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
   if (type === 'truncate') return `${amountOf(counters.removed, 'tile')} deleted`;
   return `${countOf(tilesProcessed)} of ${amountOf(tilesTotal, 'tile')}`;

@@ -106,7 +106,7 @@ interface ImportOrder {
   readonly only?: readonly string[] | null;
 }
 
-/** What a configuration file may contain; the report has the rest. */
+/** The part that a configuration file may contain; the report lists the rest. */
 export async function readImported(order: ImportOrder) {
   const { checkImported } = await import('../config/check-imported.ts');
   const imported = await readFrom(order);

@@ -11,7 +11,7 @@ interface JobTools extends Env {
   readonly signal: AbortSignal;
 }
 
-/** Long work on the stores themselves, whether or not a server runs. Prints what `work` answers, or how to go on after Ctrl-C. */
+/** Long work on the stores themselves, whether or not a server runs. Prints the result of `work`, or after Ctrl-C how to continue. */
 async function runLocalJob(
   flags: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,

@@ -6,14 +6,14 @@ import { systemRandom } from '../lib/random.ts';
 /** For processes that work for others, before they load anything. See docs/decisions/0068. */
 export function hardenProcess(): void {
   process.umask(PRIVATE_FILES);
-  // As --disable-proto=delete: a key `__proto__` in a request then has no effect.
+  // Like --disable-proto=delete: a key `__proto__` in a request then has no effect.
   Reflect.deleteProperty(Object.prototype, '__proto__');
 }
 
 /** The data folder contains hashed passwords and tokens: only its owner and group may read it. */
 export const PRIVATE_FILES = 0o027;
 
-/** Of a process that a server has started; `name` marks its lines in the log. */
+/** Logger of a child process of a server; `name` marks its lines. */
 export function enterProcess({ log: { level }, data }: Pick<Settings, 'log' | 'data'>, name: string) {
   const log = createLogger(level);
   exitOnTheUnforeseen(log);
@@ -26,7 +26,7 @@ export function moveTo(folder: string): void {
   process.chdir(folder);
 }
 
-/** A process in an unknown state does not go on serving; its supervisor starts a new one. */
+/** A process in an unknown state must not continue; its supervisor starts a new one. */
 export function exitOnTheUnforeseen(log: Logger): void {
   process.on('uncaughtException', (error, origin) => {
     log.error({ err: error, origin }, 'unexpected failure; the process exits');

@@ -160,7 +160,7 @@ export function describeUsage(document: UsageDocument, withSets: boolean): strin
   return [columns([['LAYER', 'SIZE', 'TILES', 'SHARE'], ...rows, total]), ...facts(document)].join('\n');
 }
 
-/** The id where the values are unknown: no layer has them any more. */
+/** The id if the values are unknown: no layer has them now. */
 function valuesOf({ parameters, parametersId }: UsageDocument['layers'][number]['tileSets'][number]): string {
   if (parameters === null) return parametersId?.slice(0, 8) ?? '';
   return Object.entries(parameters)

@@ -105,7 +105,7 @@ export const worker: Command = {
   },
 };
 
-/** npm passes Ctrl-C on to a process that has had it from the terminal already: within this it is one signal. */
+/** npm passes Ctrl-C on to a process that has received it from the terminal already: within this time they count as one. */
 const SAME_SIGNAL_MS = 500;
 
 /** After this a stop no longer waits. Supervisors commonly allow ten seconds. */

@@ -40,7 +40,7 @@ export function taskOrder(type: string, layer: string, flags: FlagValues, args: 
   };
 }
 
-/** As it is in the file. */
+/** Unchanged from the file. */
 export function selectedArea(flags: FlagValues) {
   return { ...named('area', areaIn(flags)), ...named('areaCrs', areaCrsIn(flags)) };
 }
@@ -78,7 +78,7 @@ function boundsIn({ bounds }: FlagValues): readonly [number, number, number, num
 /** More than the world has degrees: metres, or feet. */
 const MAX_DEGREES = 360;
 
-/** Bounds that look like degrees in a grid set that has none select another place, or nothing. Null: they fit. */
+/** A warning for bounds in degrees in a grid set with other units; null: they fit. */
 export function boundsHint(
   order: { readonly bounds?: readonly number[]; readonly gridSet?: string },
   gridSets: readonly { readonly name: string; readonly srs: string; readonly extent: readonly number[] }[],

@@ -154,7 +154,7 @@ export const schedules: Command = {
 
 const SCHEDULE_HEADINGS = ['ID', 'LAYER', 'NAME', 'TYPE', 'CRON', 'TIME ZONE', 'NEXT RUN', 'LAST RUN'];
 
-/** Times are those of `timeZone`; of this machine when it is absent. */
+/** Times in `timeZone`; in that of this machine by default. */
 export function scheduleTable(documents: readonly ScheduleDocument[], timeZone?: string): string {
   const rows = documents.map((schedule) => {
     const { id, layer, name, type, cron, timeZone: own, enabled, nextRuns } = schedule;

@@ -32,7 +32,7 @@ export function checkImported<Document extends Named>(given: Documents<Document>
   const { areas = [] } = given;
   let { gridSets, layers } = given;
   const refused: { readonly subject: string; readonly message: string }[] = [];
-  // A grid set that goes may leave layers without theirs.
+  // Layers may lose their grid set with it.
   for (;;) {
     const problems = problemsOf({ areas, gridSets, layers });
     if (problems.length === 0) {

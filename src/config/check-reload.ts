@@ -13,7 +13,7 @@ type DeclaredCatalog = Pick<
 
 const LAYERS_PER_TURN = 100;
 
-/** Throws `SettingsError` if a file no longer has what a layer needs that was declared over HTTP. */
+/** Throws `SettingsError` if the file lacks something that a layer declared over HTTP needs. */
 export async function refuseLost(
   catalog: DeclaredCatalog,
   current: Settings | null,

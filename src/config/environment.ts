@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { misconfigured } from '../domain/errors.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 
-/** Of the configuration file beside the data folder. */
+/** Name of the configuration file beside the data folder. */
 export const DEFAULT_CONFIG_NAME = 'tilewarden.yaml';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -30,14 +30,14 @@ export interface LoadedSettings {
   readonly configFile: string | null;
   /** The file's own form with every default filled in and every secret masked. */
   readonly shown: unknown;
-  /** Of settings that can be used, one line each. */
+  /** Warnings about usable settings, one line each. */
   readonly warnings: readonly string[];
 }
 
 interface GivenOverride {
   readonly override: SettingOverride;
   readonly value: string | number | boolean;
-  /** As it is called in messages, e.g. `--port` or `TILEWARDEN_PORT`. */
+  /** Name in messages, e.g. `--port` or `TILEWARDEN_PORT`. */
   readonly origin: string;
 }
 
@@ -175,7 +175,7 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
   throw new SettingsError([...problems, ...further].map(locate));
 }
 
-/** With what the files of areas contain, so that other processes use the same and a change is noticed. */
+/** Includes the contents of area files, so that all processes use the same and changes are noticed. */
 function withAreaFiles(document: SettingsDocument, folder: string, locate: Locate): SettingsDocument {
   const problems: string[] = [];
   const areas = document.areas.map(({ file, ...area }, index) => {
@@ -193,7 +193,7 @@ function withAreaFiles(document: SettingsDocument, folder: string, locate: Locat
   return { ...document, areas };
 }
 
-/** Entries of a list that are shown unless all are wanted. */
+/** Entries of a list that are shown by default. */
 const SHOWN_ENTRIES = 10;
 
 /** The effective settings as a configuration file would have them, secrets masked; `all`: long lists are not cut. */
@@ -275,7 +275,7 @@ export function readSettingsFile(load: () => LoadedSettings, first: LoadedSettin
 /** Settings that take effect while the server runs; others need a restart. */
 const LIVE: ReadonlySet<string> = new Set(['areas', 'groups', 'layers', 'gridSets', 'upstreams', 'service']);
 
-/** The next settings as far as they apply without a restart, and the names of those that need one. Throws `SettingsError`. */
+/** The new settings that apply without a restart, and the names of those that need one. Throws `SettingsError`. */
 export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
   const [old, fresh] = [current.handover.document, next.handover.document];
   const names = Object.keys(fresh) as (keyof SettingsDocument)[];

@@ -1,4 +1,4 @@
-/** Derived from a node's settings: its name, where it listens, and what it shares with other nodes and processes. */
+/** Derived from a node's settings: its name, its address, and its shared state. */
 import { existsSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -37,7 +37,7 @@ export function workerName({ node }: Pick<Settings, 'node'>): string {
   return node ?? `${hostname()}:worker-${process.pid}`;
 }
 
-/** Where a server with these settings answers, with a slash at the end. */
+/** Address of a server with these settings, with a slash at the end. */
 export function urlOf({ host, port, tls }: Pick<Settings['server'], 'host' | 'port' | 'tls'>): string {
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
 }
@@ -50,7 +50,7 @@ export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
 /** `auto`: more processes than this answer hardly more, and each has its own memory tier. */
 const MOST_PROCESSES = 4;
 
-/** How many processes answer. One cannot read the memory of another. */
+/** Number of server processes. Their memory is separate. */
 export function processCount(settings: Settings): number {
   if (keepsInMemory(settings)) return 1;
   const { processes } = settings.server;
@@ -78,6 +78,8 @@ export function createPrivateAdvice({ data }: Settings, file?: SettingsFile): (h
 }
 
 /** With the schemas, which take a process a fifth of its start: only where there are documents to be read. */
-export function documentReaderOf(settings: Pick<Settings, 'areas' | 'groups' | 'stores' | 'adoptFolders'>) {
+export function documentReaderOf(
+  settings: Pick<Settings, 'areas' | 'groups' | 'stores' | 'adoptFolders' | 'adoptBuckets'>,
+) {
   return async () => (await import('./document-reader.ts')).createDocumentReader(settings);
 }

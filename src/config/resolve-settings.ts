@@ -23,7 +23,7 @@ type GivenLayer = SettingsDocument['layers'][number];
 
 interface ResolvedSettings {
   readonly settings: Omit<Settings, 'data' | 'access' | 'schedules' | 'proxies'>;
-  /** Of the grid sets; `checkSettings` finds the others. */
+  /** Problems of the grid sets; `checkSettings` finds the others. */
   readonly problems: readonly Explanation[];
 }
 

@@ -23,7 +23,7 @@ import { SOURCE_DRIVERS, type SourceSchemas, type SourceSettings } from '../sour
 import { httpAddress } from '../sources/http-options.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
-import { STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
+import { BUCKET_OPTIONS, STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
 import { SCHEDULED_WORK, type ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { followSchema, notifySchema, purgeSchema } from './change-schemas.ts';
 
@@ -332,6 +332,10 @@ export const settingsSchema = z.strictObject({
     .default({})
     .describe('Limits for each host that sources send requests to'),
   adoptFolders: texts.default([]).describe('Folders below which layers declared over HTTP may adopt a cache'),
+  adoptBuckets: z
+    .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), z.discriminatedUnion('type', BUCKET_OPTIONS))
+    .default({})
+    .describe('Buckets with caches of other programs, which layers may adopt'),
   changes: z.array(changeFeedOptions).default([]).describe('Feeds that report where data have changed'),
   follow: followSchema.default([]).describe('Map servers whose layers are followed'),
   purge: purgeSchema.default([]).describe('Caches in front of the server that are purged when tiles change'),
@@ -365,7 +369,7 @@ export interface Settings
   extends Readonly<
     Omit<SettingsDocument, 'access' | 'areas' | 'groups' | 'service' | 'gridSets' | 'layers'>
   > {
-  /** `adminPassword` is for the first administrator, if there is none yet; null: a password is generated. */
+  /** `adminPassword` is for the first administrator; null: a password is generated. */
   readonly access: SettingsDocument['access'] & { readonly adminPassword: string | null };
   readonly memoryTierBytes: number;
   /** By name. */
@@ -373,7 +377,7 @@ export interface Settings
   readonly groups: LayerGroups;
   readonly service: ServiceDescription;
   readonly gridSets: GridSetRegistry;
-  /** The file's form of those that it declares. */
+  /** The declared ones, in the form of the file. */
   readonly gridSetDocuments: ReadonlyMap<string, unknown>;
   readonly layers: readonly LayerDeclaration<SourceSettings>[];
   readonly schedules: readonly ScheduleDeclaration[];

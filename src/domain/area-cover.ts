@@ -29,9 +29,9 @@ interface ScannedBand extends CoverBand {
  * same bands as its total.
  */
 export interface AreaCover {
-  /** The bands in `rect`, clipped to it, from the top; those without a covered tile are left out. */
+  /** The bands in `rect`, clipped to it, from the top, without empty ones. */
   bands(z: number, rect: TileRect): Generator<CoverBand>;
-  /** As `bands`, with those that have no covered tile. */
+  /** Same as `bands`, with empty ones. */
   scan(z: number, rect: TileRect): Generator<ScannedBand>;
 }
 
@@ -43,13 +43,13 @@ export interface ZoomGeometry {
   readonly tileSpanX: number;
   readonly tileSpanY: number;
   readonly rows: number;
-  /** How far beyond the polygons tiles are covered, in tiles; 0 when absent. */
+  /** Width of the margin around the polygons, in tiles; 0 by default. */
   readonly buffer?: number;
 }
 
 export interface PixelBuffer {
   readonly pixels: number;
-  /** A pixel counts as at least so many metres; as many as it has at the zoom when absent. */
+  /** Smallest size of a pixel in metres; its size at the zoom by default. */
   readonly metresPerPixel?: number;
 }
 
@@ -73,7 +73,7 @@ const MAX_BANDS = 4096;
 export const MAX_VISITS = 100_000;
 /** Edges read in one turn of the event loop: some two milliseconds. */
 export const VISITS_PER_TURN = 10_000;
-/** A band costs as much as so many edges, beside its own. */
+/** Cost of a band in edges, beside its own. */
 const BAND_VISITS = 10;
 /** In tiles; a touch thinner than this is rounding. */
 const TOLERANCE = 1e-6;
@@ -137,7 +137,7 @@ export function countCovered(cover: AreaCover | null, z: number, rect: TileRect)
   return total;
 }
 
-/** As `countCovered`, by `pace`, whose unit is an edge read. */
+/** Same as `countCovered`, by `pace`; its unit is an edge. */
 export async function countInTurns(
   cover: AreaCover | null,
   z: number,

@@ -15,7 +15,7 @@ export interface Area {
   readonly crs: 'grid-set' | 'EPSG:4326';
 }
 
-/** In the grid set's CRS; null: there is none. */
+/** In the grid set's CRS; null: none. */
 export function areaIn(gridSet: GridSet, area: Area | undefined): readonly Polygon[] | null {
   if (!area) return null;
   checkArea(area.polygons);

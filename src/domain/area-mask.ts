@@ -8,7 +8,7 @@ export type AreaMask = 'nothing' | 'everything' | Uint8Array;
 const FULL = 255;
 /** In pixels: a chain whose box is smaller counts as a line, and what is beside the line as a point. */
 const UNSEEN = 0.25;
-/** In pixels; what an edge crosses by less is rounding. */
+/** In pixels; a smaller crossing of an edge is rounding. */
 const ROUNDING = 1e-3;
 const PIXELS_PER_BAND = 1 << 16;
 /** Edges read between two calls of `pace`, which counts them. */
@@ -42,7 +42,7 @@ export function joinMasks(masks: readonly AreaMask[]): AreaMask {
   return first.every((share) => share === FULL) ? 'everything' : first;
 }
 
-/** RGBA: what the mask hides becomes transparent. */
+/** RGBA: hidden pixels become transparent. */
 export function applyMask(pixels: Buffer, mask: Uint8Array): void {
   for (let i = 0; i < mask.length; i++) {
     const share = mask[i] ?? 0;
@@ -119,7 +119,7 @@ async function bandOf(
   return coverageOf(sums);
 }
 
-/** What is added to a row from a pixel on; two more than the picture has pixels. */
+/** Amount added to a row from each pixel on; two entries more than the picture has pixels. */
 interface Sums {
   readonly width: number;
   readonly height: number;

@@ -94,7 +94,7 @@ function worldInDegrees(options: Omit<GridSetOptions, 'srs' | 'extent'>): GridSe
   });
 }
 
-/** What each of them is made of; levels are named by bare numbers. */
+/** Definition of each; levels are named by bare numbers. */
 interface TileMatrixSet extends Pick<GridSetOptions, 'name' | 'srs' | 'extent'> {
   readonly description: string;
   readonly resolutions: readonly number[];

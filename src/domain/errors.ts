@@ -1,6 +1,5 @@
 /**
- * Every failure with a code. The code says what happened; the status an HTTP caller
- * sees is given in `http/problems.ts` and nowhere else.
+ * Every failure with a code. The code identifies the failure; its HTTP status is in `http/problems.ts` and nowhere else.
  */
 export type ErrorCode =
   | 'layer-unknown'
@@ -37,9 +36,9 @@ export type ErrorCode =
   /** Too many wrong passwords, or too many concurrent checks; retry later. */
   | 'attempts-throttled'
   | 'account-unknown'
-  /** A user of another system who has no role here. */
+  /** A user of another system without a role here. */
   | 'role-missing'
-  /** The name is taken, or it is the last administrator. */
+  /** The name is in use, or it is the last administrator. */
   | 'account-conflict'
   /** Changes are refused if they cannot be logged. */
   | 'audit-unwritable'
@@ -47,7 +46,7 @@ export type ErrorCode =
   | 'entry-unknown'
   /** It is declared in the configuration file, or built in. */
   | 'entry-read-only'
-  /** The name is taken, or others need it. */
+  /** The name is in use, or others need it. */
   | 'entry-conflict'
   /** Changed by another request in the meantime. */
   | 'entry-changed'
@@ -55,11 +54,11 @@ export type ErrorCode =
 
 /** A map server's response instead of an image. For callers with a role; never part of a response to tile clients. */
 export interface UpstreamWords {
-  /** Of its HTTP answer; null when none came. */
+  /** Status of its HTTP response; null: none came. */
   readonly status: number | null;
-  /** Its first words, as `plainExcerpt` writes them; null when there are none. */
+  /** Its first words, by `plainExcerpt`; null: none. */
   readonly text: string | null;
-  /** Of the request, without secrets; null for sources that have none. */
+  /** Address of the request, without secrets; null for sources without addresses. */
   readonly address: string | null;
 }
 

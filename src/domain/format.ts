@@ -1,6 +1,6 @@
-/** How a picture is encoded. What is absent is as usual for the format. */
+/** Encoding of a picture. Absent options have the default of the format. */
 export interface Encoding {
-  /** As clients name it and as answers carry it, e.g. `image/png`. `image/png8` answers as `image/png`. */
+  /** Name in requests and responses, e.g. `image/png`. `image/png8` answers as `image/png`. */
   readonly mediaType: string;
   /** 1 to 100. */
   readonly quality?: number;
@@ -73,7 +73,7 @@ export function hasContentType({ mediaType, contentType }: Format, wanted: strin
   return MIXED.has(mediaType) ? ['image/jpeg', 'image/png'].includes(wanted) : contentType === wanted;
 }
 
-/** Of one picture: the first byte of a mixture decides. */
+/** Type of one picture: the first byte of a mixture decides. */
 export function contentTypeOf({ mediaType, contentType }: Format, bytes: Buffer): string {
   if (!MIXED.has(mediaType)) return contentType;
   return bytes[0] === 0xff ? 'image/jpeg' : 'image/png';

@@ -51,7 +51,7 @@ export function tileEdgesOf(gridSet: GridSet, z: number, within: Bounds | null):
   return lines.includes(null) ? null : lines.flatMap((line) => line ?? []);
 }
 
-/** Interrupted where the CRS has no such place, and at the antimeridian. */
+/** Interrupted at places outside the CRS and at the antimeridian. */
 function onEarth(gridSet: GridSet, corners: Line): readonly Line[] | null {
   const projection = projectionOf(gridSet);
   if (!projection) return null;

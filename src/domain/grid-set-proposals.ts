@@ -6,7 +6,7 @@ export interface GridSetProposal {
   /** ISO 3166-1 alpha-2, and the publisher of tiles like these; both null: computed from the extent. */
   readonly country: string | null;
   readonly publisher: string | null;
-  /** All of the wanted extent is in it. */
+  /** It contains all of the requested extent. */
   readonly covers: boolean;
   readonly options: GridSetOptions & { readonly resolutions: readonly number[] };
 }
@@ -25,7 +25,7 @@ const FINEST = { metres: 0.125, degrees: 0.703125 / 2 ** 19 };
 const TILE_SIZE = 256;
 /** Metres, by PROJ's name of the unit. */
 const UNITS: Readonly<Record<string, number>> = { km: 1000, ft: 0.3048, 'us-ft': 1200 / 3937 };
-/** Of any zone: three degrees to each side, from the equator to 84° north or 80° south. */
+/** Bounds of any zone: three degrees to each side, from the equator to 84° north or 80° south. */
 const UTM_NORTH: Bounds = { minX: 166021, minY: 0, maxX: 833979, maxY: 9329006 };
 const UTM_SOUTH: Bounds = { minX: 166021, minY: 1116915, maxX: 833979, maxY: 10000000 };
 

@@ -30,7 +30,7 @@ export interface GridSet {
   readonly extent: Bounds;
   readonly tileWidth: number;
   readonly tileHeight: number;
-  /** How many pixels are drawn where a plain screen has one; 2 for the grid sets of `retina.ts`, 1 for others. */
+  /** Pixels per pixel of a plain screen; 2 for the grid sets of `retina.ts`, 1 for others. */
   readonly pixelRatio: number;
   readonly metersPerUnit: number;
   /** Metres a pixel is taken to measure on a screen; 0.00028 by OGC convention. */
@@ -83,7 +83,7 @@ export function createGridSet(options: GridSetOptions): GridSet {
   return gridSet;
 }
 
-/** As `createGridSet`, of options known to be right. Levels are computed when first used: most never are. */
+/** Same as `createGridSet`, for valid options. Levels are computed when first used: most never are. */
 export function wellKnownGridSet(options: GridSetOptions): GridSet {
   const tileWidth = options.tileWidth ?? DEFAULT_TILE_SIZE;
   const tileHeight = options.tileHeight ?? DEFAULT_TILE_SIZE;
@@ -332,7 +332,7 @@ export function createGridSetRegistry(gridSets: readonly GridSet[]) {
     gridSets,
     /** By name, or by an alias that is no other grid set's name. */
     find,
-    /** As `find`, but throws `grid-set-unknown`. */
+    /** Same as `find`, but throws `grid-set-unknown`. */
     get(nameOrAlias: string): GridSet {
       const gridSet = find(nameOrAlias);
       if (gridSet) return gridSet;

@@ -20,7 +20,7 @@ export interface GridSubset {
   readonly extent: Bounds;
   readonly zoomStart: number;
   readonly zoomStop: number;
-  /** Tiles of other zooms are served, but not kept. */
+  /** Tiles of other zooms are served, but not stored. */
   readonly cachedStart: number;
   readonly cachedStop: number;
   /** At which clients see the layer; null: at all. */
@@ -201,7 +201,7 @@ export function denseNameOf(gridSet: string): string | null {
   return gridSet.endsWith(RETINA_SUFFIX) ? null : `${gridSet}${RETINA_SUFFIX}`;
 }
 
-/** One for each grid set, so that layers share it. */
+/** One per grid set, shared by layers. */
 const siblings = new WeakMap<GridSet, GridSet>();
 
 /**

@@ -3,7 +3,7 @@
  * overlap, so that the time grows with the length of the text.
  */
 
-/** How much of an instant is written. */
+/** Precision of a written instant. */
 export type Precision = 'year' | 'month' | 'day' | 'second';
 
 export interface Instant {
@@ -12,12 +12,12 @@ export interface Instant {
   readonly precision: Precision;
 }
 
-/** Months differ in length, so that they are counted by themselves. */
+/** Counted separately, because months differ in length. */
 export interface Period {
   readonly months: number;
   /** Milliseconds. */
   readonly span: number;
-  /** As it was written, in upper case. */
+  /** The original text, in upper case. */
   readonly text: string;
 }
 
@@ -30,7 +30,7 @@ const LENGTHS: Readonly<Record<Precision, number>> = { year: 4, month: 7, day: 1
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** Of the years 0 to 9999, which ISO 8601 writes with four digits. */
+/** Start of the years 0 to 9999, which ISO 8601 writes with four digits. */
 const FIRST_INSTANT = -62_167_219_200_000;
 export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -51,7 +51,7 @@ export function readInstant(text: string): Instant | null {
   return { at, precision: written.find((precision) => precision) || 'year' };
 }
 
-/** Milliseconds; null: there is no such zone. */
+/** Milliseconds; null: no such zone. */
 function zoneOffset(zone = 'Z'): number | null {
   if (zone.toUpperCase() === 'Z') return 0;
   const digits = zone.slice(1).replace(':', '').padEnd(4, '0');
@@ -78,7 +78,7 @@ export function readPeriod(text: string): Period | null {
   return period.months + span > 0 ? period : null;
 }
 
-/** The precision that tells the instants of a sequence apart. */
+/** The precision that distinguishes the instants of a sequence. */
 export function precisionWith(precision: Precision, { months, span }: Period): Precision {
   if (span === 0) return months % 12 === 0 ? precision : finer(precision, 'month');
   return finer(precision, span % DAY === 0 ? 'day' : 'second');

@@ -7,7 +7,7 @@ const ROOT =
 const ATTRIBUTE = /\s+([\w.:-]+)\s*=\s*("[^"]*"|'[^']*')/gy;
 const BODY = /<body\b/i;
 const BODY_END = /<\/body\b/i;
-/** Of one document only. */
+/** In one document only. */
 const BOUNDED_BY = /boundedBy>/;
 
 /** Bytes of all documents: they are joined in one turn of the event loop. */
@@ -44,7 +44,7 @@ function joinHtml([first = '<html><body></body></html>', ...others]: readonly st
   return end < 0 ? `${first}\n${bodies}` : `${first.slice(0, end)}${bodies}${first.slice(end)}`;
 }
 
-/** The whole text, if it has none. */
+/** The whole text without a body element. */
 function bodyOf(text: string): string {
   const begin = text.indexOf('>', text.search(BODY));
   const end = text.search(BODY_END);

@@ -34,7 +34,7 @@ export interface ZoomExpiry {
   readonly seconds: number;
 }
 
-/** In place of seconds: tiles are not kept, or a client asks again each time. */
+/** In place of seconds: tiles are not stored, or a client revalidates each time. */
 export const NOT_KEPT = -1;
 
 /** The picture that explains a style. */
@@ -52,7 +52,7 @@ export interface Legend {
   readonly maxScale: number | null;
 }
 
-/** Grid set of update sources that name none. */
+/** Default grid set of update sources. */
 export const WGS_84 = 'EPSG:4326';
 
 export const UPDATE_ACTIONS = ['truncate', 'renew'] as const;
@@ -66,7 +66,7 @@ export interface UpdateSource {
   readonly action: (typeof UPDATE_ACTIONS)[number];
 }
 
-/** As an administrator declares it and clients request it. */
+/** Name in declarations and requests. */
 export interface Layer {
   readonly name: string;
   /** Whether its tiles are served. Tasks work on it all the same. */
@@ -75,7 +75,7 @@ export interface Layer {
   readonly advertised: boolean;
   readonly title: string;
   readonly description: string;
-  /** The attribution that map clients show. Empty: none. */
+  /** Attribution for map clients. Empty: none. */
   readonly attribution: string;
   readonly keywords: readonly string[];
   /** Documents about its data: address, standard and media type. */
@@ -96,13 +96,13 @@ export interface Layer {
   readonly expireCacheSeconds: number | null;
   /** By rising zoom; go before the above. 0: forever; `NOT_KEPT`. */
   readonly expireCacheByZoom: readonly ZoomExpiry[];
-  /** Tiles stay fresh only as long as the source's server says, where it says so. */
+  /** Lifetimes of the source's server take precedence. */
   readonly followSource: boolean;
   /** For this long a tile that is no longer fresh is served immediately and renewed in the background. */
   readonly staleWhileRevalidateSeconds: number;
   /** For this long a tile that is no longer fresh is answered when its source fails. */
   readonly staleIfErrorSeconds: number;
-  /** Seconds a client may keep a tile; 0: say nothing; `NOT_KEPT`. */
+  /** Seconds a client may keep a tile; 0: no header; `NOT_KEPT`. */
   readonly expireClientsSeconds: number;
   /** By rising zoom; go before the above. */
   readonly expireClientsByZoom: readonly ZoomExpiry[];
@@ -116,9 +116,9 @@ export interface Layer {
   readonly fullWms: boolean;
   /** EPSG codes of CRS in which maps are warped from tiles of others. */
   readonly wmsCrs: readonly number[];
-  /** With `cached=false` the source is queried, and nothing is kept. */
+  /** With `cached=false` the source is queried, and nothing is stored. */
   readonly cacheBypass: boolean;
-  /** The caller's `Authorization` is sent to the source; nothing is kept, or shared between callers. */
+  /** The caller's `Authorization` is sent to the source; nothing is stored, or shared between callers. */
   readonly passCredentials: boolean;
   readonly legends: readonly Legend[];
   /** The name of a filter that omits tiles far from the middle; null: no filter. */
@@ -162,7 +162,7 @@ export function findGridSubset(layer: Layer, nameOrAlias: string): GridSubset | 
   );
 }
 
-/** Those for dense screens too: all that may have tiles in a store. */
+/** Includes those for dense screens: all that may have tiles in a store. */
 export function everySubset(layer: Layer): readonly GridSubset[] {
   return [...layer.gridSubsets, ...layer.retinaSubsets];
 }
@@ -204,7 +204,7 @@ export interface LayerGroup {
 /** By name. */
 export type LayerGroups = ReadonlyMap<string, LayerGroup>;
 
-/** The names of all layers of a group, the first at the bottom; null: there is no such group. */
+/** The names of all layers of a group, the first at the bottom; null: no such group. */
 export function membersOf(groups: LayerGroups, name: string): readonly string[] | null {
   const group = groups.get(name);
   return group ? group.layers.flatMap((child) => membersOf(groups, child) ?? [child]) : null;

@@ -12,7 +12,7 @@ export function rankOfRequests(times: number, at: number): number {
   return Math.log2(times) + at / HALF_LIFE;
 }
 
-/** Of the frequencies together. */
+/** Rank of the sum of frequencies. */
 export function addRanks(a: number, b: number): number {
   return Math.max(a, b) + Math.log2(1 + 2 ** -Math.abs(a - b));
 }

@@ -12,7 +12,7 @@ export interface ParameterFilter {
   readonly defaultValue: string;
   /** The allowed values, if they can be listed. */
   readonly values: readonly string[] | null;
-  /** Of a time parameter: its values are instants, and its default may move. */
+  /** For a time parameter: its values are instants, and its default may move. */
   readonly times?: TimeDimension;
   /** The effective value: normalised, or the nearest allowed. Throws `parameter-refused`. */
   apply(value: string): string;
@@ -188,7 +188,7 @@ function createFilter(
   };
 }
 
-/** How numbers of a kind are written, and how near to a listed one others are the same. */
+/** Notation of numbers of a kind, and the tolerance around a listed one. */
 interface NumberKind {
   readonly pattern: RegExp;
   readonly threshold: number;

@@ -9,7 +9,7 @@ const CELL = 16;
 const SMALLEST = 4;
 /** In pixels of the picture or of the tiles, whichever are smaller. */
 const TOLERANCE = 0.05;
-/** A pixel is made of at most so many samples along a side. */
+/** Limit of samples of a pixel along a side. */
 const MAX_SAMPLES = 4;
 
 /** Pixels from the top left of a picture. */
@@ -39,7 +39,7 @@ export class PixelMesh {
   static readonly pixelsPerCell = CELL * CELL;
   readonly columns: number;
   readonly rows: number;
-  /** Of the tiles. */
+  /** Resolution of the tiles. */
   readonly resolution: number;
   readonly #picture: MapPicture;
   readonly #map: PlaceMapping;
@@ -137,7 +137,7 @@ export class PixelMesh {
     return isStraight ? corners : null;
   }
 
-  /** Of a point in pixels from the top left. */
+  /** Position of a point in pixels from the top left. */
   #place(px: number, py: number): Place | null {
     const { bounds, width, height } = this.#picture;
     const x = bounds.minX + ((bounds.maxX - bounds.minX) * px) / width;
@@ -202,7 +202,7 @@ export function createPlaceMapping(from: Crs, to: Crs & Pick<GridSet, 'extent'>)
   };
 }
 
-/** Of the unit, for places as far as the earth is round. */
+/** Share of the unit, for places anywhere on earth. */
 const ROUND_TRIP = 1e-6;
 
 /** Beyond their limits projections return places that are elsewhere. */

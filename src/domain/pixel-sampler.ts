@@ -135,7 +135,7 @@ export class PixelSampler {
     return isNotClamped && (pixel % width) + 1 < width && pixel + width < width * this.#tileHeight;
   }
 
-  /** As `#addPixel` for all four. */
+  /** Same as `#addPixel`, for all four. */
   #weighSquare(at: number, right: number, below: number): boolean {
     const pixels = this.#tile;
     if (!pixels) return false;

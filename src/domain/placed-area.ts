@@ -31,7 +31,7 @@ export async function maskWithin(
   return joinMasks(masks);
 }
 
-/** In the CRS of the grid set, simplified to what tasks take and consoles draw. */
+/** In the CRS of the grid set, simplified for tasks and consoles. */
 export async function outlineIn(gridSet: GridSet, area: ChangedPlace): Promise<readonly Polygon[]> {
   const pace = paced(POINTS_PER_TURN);
   const few = await simplified(area.polygons, MAX_POINTS, pace);
@@ -61,7 +61,7 @@ function paced(perTurn: number): Pace {
   return createPace(perTurn, () => turns.pass());
 }
 
-/** Of the larger side of the box around all polygons: the first tolerance. */
+/** The first tolerance, as a share of the larger side of the box around all polygons. */
 const FINEST = 1 / 100_000;
 const POINTS_PER_STEP = 1024;
 
@@ -90,17 +90,17 @@ export async function simplified(polygons: readonly Polygon[], maxPoints: number
 }
 
 async function thinned(ring: readonly Point[], tolerance: number, pace: Pace): Promise<readonly Point[]> {
-  const kept: Point[] = [];
+  const corners: Point[] = [];
   let [lastX, lastY] = [Infinity, Infinity];
   for (const [i, point] of ring.entries()) {
     const [x, y] = point;
     if (Math.hypot(x - lastX, y - lastY) >= tolerance || lastX === Infinity) {
-      kept.push(point);
+      corners.push(point);
       [lastX, lastY] = point;
     }
     if (i % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
   }
-  if (kept.length >= 3) return kept;
+  if (corners.length >= 3) return corners;
   const { minX, minY, maxX, maxY } = boundsOfPoints(ring);
   return [
     [minX, minY],

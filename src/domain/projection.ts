@@ -58,7 +58,7 @@ export function projectionOf({ srs, projection }: Pick<GridSet, 'srs' | 'project
   return projectionOfSrs(srs);
 }
 
-/** As PROJ writes it; null for an unknown CRS. */
+/** PROJ definition; null for an unknown CRS. */
 export function definitionOf({ srs, projection }: Pick<GridSet, 'srs' | 'projection'>): string | null {
   if (projection !== null) return projection;
   if (srs === DEGREES) return '+proj=longlat +datum=WGS84 +no_defs';
@@ -120,7 +120,7 @@ function isFaithful(projection: Projection, place: Point, latitude: number): boo
   return back !== null && Math.abs(back[1] - latitude) < 1e-3;
 }
 
-/** That a projection which is given is understood and reaches the grid set. Throws `config-invalid`. */
+/** Throws `config-invalid` unless a given projection is valid and reaches the grid set. */
 export function checkProjection({ name, srs, projection, extent }: GridSet): void {
   if (projection === null || projectionOf({ srs, projection })?.boundsToWgs84(extent)) return;
   throw misconfigured(
@@ -205,7 +205,7 @@ function edgeOf({ minX, minY, maxX, maxY }: Bounds): readonly Point[] {
 
 function holdsPole(projection: Projection, { minX, minY, maxX, maxY }: Bounds, latitude: number): boolean {
   const pole = projection.fromLonLat(0, latitude);
-  // Far away there are places that a projection maps into the picture although they are not in it.
+  // A projection maps some far places into the picture although they are outside.
   const back = pole && projection.toLonLat(...pole);
   if (!pole || !back || Math.abs(back[1] - latitude) > 1e-6) return false;
   const [x, y] = pole;

@@ -4,7 +4,7 @@ import { invalid } from './errors.ts';
 import type { Point } from './projection.ts';
 
 interface WkbShape {
-  /** EPSG code of the geometry; null: it has none. */
+  /** EPSG code of the geometry; null: none. */
   readonly srs: number | null;
   readonly polygons: readonly Polygon[];
 }

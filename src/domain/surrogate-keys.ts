@@ -44,7 +44,7 @@ export function keysOfTile(set: TileSetKey, gridSet: GridSet, tile: TileIndex): 
  */
 const CELL_ZOOMS = [24, 18, 12, 6];
 
-/** Of the cells that tiles of a zoom are in, the smallest first. */
+/** Zooms of the cells around tiles of a zoom, the smallest cells first. */
 export function cellZoomsOf({ levels }: Pick<GridSet, 'levels'>, z: number): readonly number[] {
   return CELL_ZOOMS.filter((zoom) => zoom < z && zoom < levels.length);
 }

@@ -35,7 +35,7 @@ export function tileSetOf(id: string): TileSetKey {
   return withIncarnation({ layer, gridSet, format, parametersId }, incarnation);
 }
 
-/** As administrators know it. */
+/** Name for administrators. */
 export function tileSetNames({ incarnation: _, ...names }: TileSetKey): Omit<TileSetKey, 'incarnation'> {
   return names;
 }

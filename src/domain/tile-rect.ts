@@ -76,7 +76,7 @@ function rectIn(packed: PackedRects, at: number): TileRect {
   };
 }
 
-/** The smallest block that holds them all; null when there are none. */
+/** The smallest block around all tiles; null: no tiles. */
 export function rectAround(tiles: readonly { readonly x: number; readonly y: number }[]): TileRect | null {
   const [first] = tiles;
   if (!first) return null;

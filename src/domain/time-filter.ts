@@ -47,7 +47,7 @@ export function createTimeFilter(options: TimeFilterOptions): ParameterFilter {
     return keep && last ? { ...whole, since: addPeriod(Math.min(last.at, now), keep, -1) } : whole;
   }
 
-  /** Of the listed instants the nearest; null: none is listed. */
+  /** The nearest listed instant; null: none is listed. */
   function find(time: number, until?: number): SeededTime | null {
     const values = list()?.values;
     const found = values?.nearest(time, viewOf(values, until));

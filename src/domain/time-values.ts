@@ -49,7 +49,7 @@ interface TimeSummary {
 }
 
 export interface TimeSeed {
-  /** So many of the latest instants. */
+  /** Number of the latest instants to seed. */
   readonly latest: number;
   readonly zoomStop: number;
 }
@@ -178,7 +178,7 @@ function readSpan(text: string): TimeSpan {
 }
 
 function createTimeValues({ intervals }: SpanList, instants: readonly TimeSpan[]) {
-  /** Of single instants: how many come before. */
+  /** Number of single instants before it. */
   function countBefore(time: number): number {
     let [low, high] = [0, instants.length];
     while (low < high) {
@@ -205,7 +205,7 @@ function createTimeValues({ intervals }: SpanList, instants: readonly TimeSpan[]
     }
   }
 
-  /** Of single instants: the first that is listed, and the one behind the last. */
+  /** Range of listed single instants: the first, and the one after the last. */
   function placesIn({ since, until }: TimeView): readonly [first: number, end: number] {
     const first = countBefore(since);
     return [first, Math.max(first, until === Infinity ? instants.length : countBefore(until + 1))];
@@ -222,7 +222,7 @@ function createTimeValues({ intervals }: SpanList, instants: readonly TimeSpan[]
       }
       return best;
     },
-    /** At most so many, the latest first. */
+    /** The latest first, up to a limit. */
     latest(most: number, view: TimeView): readonly ListedTime[] {
       const [first, end] = placesIn(view);
       const single = instants.slice(Math.max(first, end - most), end);
@@ -295,7 +295,7 @@ function timeAt({ start, period }: TimeSpan, index: number): number {
   return period ? addPeriod(start, period, index) : start;
 }
 
-/** Of the last instant up to a time; -1: there is none. Months differ: the estimate is off by some. */
+/** Index of the last instant up to a time; -1: none. Months differ: the estimate is off by some. */
 function indexAt(span: TimeSpan, time: number): number {
   const { start, period } = span;
   if (!period || time < start) return -1;

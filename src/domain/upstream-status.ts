@@ -25,7 +25,7 @@ export interface HostClosing {
   readonly reason: HostClosedReason;
   /** Milliseconds since 1970; no requests are sent before. Of `paused`, when to check again. */
   readonly until: number;
-  /** How it fails, e.g. `connection`, `timeout`, `status-503`; only where it does. */
+  /** Kind of failure, e.g. `connection`, `timeout`, `status-503`; only while failing. */
   readonly failure?: string;
   /** Milliseconds since 1970 from which on every request has failed; only where it fails again and again. */
   readonly since?: number;
@@ -33,14 +33,14 @@ export interface HostClosing {
 
 /**
  * `healthy`: its last request went well, or none was sent. `failing`: its last request failed. `probing`: it failed,
- * and a request is under way to see whether it is back. `paused`: it is not asked now for another reason.
+ * and a request is testing whether it is back. `paused`: no requests are sent for another reason.
  */
 export type HostState = 'healthy' | 'probing' | 'paused' | 'failing';
 
 export interface HostFailure {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** As in `errors`. */
+  /** One of the kinds in `errors`. */
   readonly reason: string;
 }
 
@@ -61,9 +61,9 @@ export interface UpstreamStatus {
   readonly concurrency: number;
   /** Begun in the last ten seconds, on average. */
   readonly requestsPerSecond: number;
-  /** Of the day that runs in the host's time zone; null without a budget. */
+  /** For the current day in the host's time zone; null without a budget. */
   readonly budget: { readonly day: string; readonly used: number; readonly limit: number } | null;
-  /** Of the latest answers, in milliseconds; null while there are none. */
+  /** Of the latest responses, in milliseconds; null before the first. */
   readonly latency: { readonly p50: number; readonly p95: number } | null;
   /** Since the server started. */
   readonly requests: number;
@@ -74,7 +74,7 @@ export interface UpstreamStatus {
   readonly state: HostState;
   /** Without a success in between. */
   readonly failuresInARow: number;
-  /** Milliseconds since 1970, of the first of them; null when there is none. */
+  /** Time of the first of them, in milliseconds since 1970; null: none. */
   readonly failingSince: number | null;
   readonly lastFailure: HostFailure | null;
   readonly breaker: BreakerState;
@@ -119,7 +119,7 @@ export function hostClosedIn(error: unknown): HostClosed | null {
   return isTilewardenError(error) && error.cause instanceof HostClosed ? error.cause : null;
 }
 
-/** Sent by a proxy whose map server is down. */
+/** Statuses from a proxy whose map server is down. */
 const NOBODY_THERE = [502, 503, 504];
 
 /** The host is unreachable: any other request would have failed too. */
@@ -128,7 +128,7 @@ export function isHostAway(error: unknown): boolean {
   return error.reason === 'connection' || NOBODY_THERE.includes(error.upstream?.status ?? 0);
 }
 
-/** What remains of a host's status when the process that used it has ended. */
+/** Host status that survives the process that used the host. */
 export function withoutRequests(host: UpstreamStatus): UpstreamStatus {
   const none = { inFlight: 0, waiting: { interactive: 0, task: 0 }, requestsPerSecond: 0 };
   return { ...host, ...none, state: 'healthy', failuresInARow: 0 };

@@ -9,7 +9,7 @@ import type { TileIndex } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { TileLayer } from './vector-layers.ts';
 
-/** As MBTiles 1.3 names them; PMTiles takes over the same. */
+/** Names of MBTiles 1.3; PMTiles uses the same. */
 const FORMATS: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/png8': 'png',
@@ -66,7 +66,7 @@ export function degreesOf({ subset, bounds }: Pick<ArchiveContent, 'subset' | 'b
 
 export interface ExportedTile extends TileIndex {
   readonly bytes: Buffer;
-  /** Of a vector tile. */
+  /** Layers of a vector tile. */
   readonly layers: readonly TileLayer[];
 }
 
@@ -81,8 +81,8 @@ export interface ArchiveContent {
 }
 
 /**
- * A file of tiles in the making, under a name of its own until `finish`. What an interrupted export has written is
- * there when the same file is opened again.
+ * An unfinished file of tiles, under a name of its own until `finish`. Opening the same file again continues an
+ * interrupted export.
  */
 export interface ArchiveWriter {
   has(tile: TileIndex): boolean;
@@ -97,6 +97,6 @@ export interface ArchiveWriter {
   count(): number;
   /** The file is whole and has its name. Answers its size in bytes. `described` are layers as in TileJSON, not checked. */
   finish(described: readonly unknown[]): Promise<number>;
-  /** Leaves what was written for another attempt. */
+  /** Keeps the written part for another attempt. */
   close(): void;
 }

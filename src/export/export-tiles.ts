@@ -46,7 +46,7 @@ export interface ExportProgress {
 
 export interface ExportResult {
   readonly tiles: number;
-  /** Of these an earlier attempt had written. */
+  /** Number written by an earlier attempt. */
   readonly present: number;
   readonly bytes: number;
 }
@@ -64,7 +64,7 @@ export interface ExportOptions {
   readonly content: ArchiveContent;
   /** Narrows the bounds. */
   readonly area: ExportArea | null;
-  /** Its ending says what kind of archive it is. */
+  /** Its extension selects the kind of archive. */
   readonly target: string;
   /** The layers of vector tiles, as in TileJSON; empty: read from the tiles. */
   readonly vectorLayers?: readonly unknown[];
@@ -180,7 +180,7 @@ function createChangeCheck(store: Store, set: TileSetKey, after: number) {
   };
 }
 
-/** Throws `request-invalid` when such a file cannot hold the tiles. */
+/** Throws `request-invalid` if a file of this kind cannot contain the tiles. */
 export function writerFor(target: string, content: ArchiveContent): OpenWriter {
   const extension = extname(target).toLowerCase();
   const open = WRITERS[extension];

@@ -18,7 +18,7 @@ import { createLayerNotes, describedLayers } from './vector-layers.ts';
 /** PMTiles 3: header and root directory are in the first 16 KiB; tiles come behind. */
 const TILES_AT = 16_384;
 const HEADER_BYTES = 127;
-/** So many entries of any kind fit into what the header leaves of it. */
+/** Entries of any kind that fit into its part after the header. */
 const MAX_IN_ROOT = 1500;
 const SMALLEST_LEAF = 4096;
 /** Entries that are counted in one turn of the event loop: the lease of the task is renewed in between. */

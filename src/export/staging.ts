@@ -27,7 +27,7 @@ export interface Purpose {
   readonly since: string;
 }
 
-/** Opens what an interrupted export left, or a new file. `prepare` makes its tables. */
+/** Opens the file of an interrupted export, or a new one. `prepare` makes its tables. */
 export function openStaging(
   target: string,
   purpose: Purpose,

@@ -30,7 +30,7 @@ const VALUE = 4;
 const TAGS = 2;
 const STRING_VALUE = 1;
 const BOOL_VALUE = 7;
-/** Unpacked; the same as for what may enter the cache. */
+/** Unpacked; the same limit as for the cache. */
 const MAX_TILE_BYTES = 32 * 2 ** 20;
 /** Tiles that name their attributes by chance must not fill the memory. */
 const MAX_LAYERS = 500;
@@ -102,7 +102,7 @@ function typeOf(value: Buffer): FieldType {
   return type;
 }
 
-/** The layers of an archive in the making, which are kept with its tiles for another attempt. */
+/** Layers of an unfinished archive, stored with its tiles for another attempt. */
 interface LayerNotes {
   /** In the transaction that keeps the tiles. */
   add(tiles: Iterable<{ readonly z: number; readonly layers: readonly TileLayer[] }>): void;
@@ -156,7 +156,7 @@ function withTileLayer(before: VectorLayer, z: number, { fields }: TileLayer): V
   };
 }
 
-/** MBTiles 1.3: an attribute whose type varies counts as text. */
+/** MBTiles 1.3: an attribute with several types is text. */
 function mixed(known: FieldType, other: FieldType): FieldType {
   return known === other ? known : 'String';
 }

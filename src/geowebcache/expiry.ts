@@ -11,12 +11,12 @@ type Expiry = number | readonly Rule[];
 const YEAR = 31_536_000;
 /** GeoWebCache's default for clients. */
 const DEFAULT_CLIENT_SECONDS = 7200;
-/** GeoWebCache's special values: never, not at all, and as the source says. */
+/** GeoWebCache's special values: never expires, not cached, lifetime of the source. */
 const NEVER = -2;
 const NOT_AT_ALL = -1;
 const AS_SOURCE_SAYS = -4;
 
-/** Ours has 0 for "never expires" and -1 for "is not kept". */
+/** Here 0 means "never expires" and -1 "is not stored". */
 export function readCacheExpiry(root: WireElement): {
   readonly expireCache?: Expiry;
   readonly followSource?: true;
@@ -29,7 +29,7 @@ export function readCacheExpiry(root: WireElement): {
   return { expireCache: mapped(expiry, seconds), ...(follows && { followSource: true }) };
 }
 
-/** Ours has -1 for "ask again each time". */
+/** Here -1 means "revalidate each time". */
 export function readClientExpiry(root: WireElement): Expiry {
   const expiry = readExpiry(root, 'expireClients') ?? DEFAULT_CLIENT_SECONDS;
   return mapped(expiry, (value) => {

@@ -73,7 +73,7 @@ function styleFilter(
   return there ? [] : [{ name, ...readDefault(style), regex: ANY }];
 }
 
-/** Empty for a filter with a default of its own, and where none is listed. */
+/** Empty for a filter with its own default, and without listed values. */
 function listedStyles(style: WireElement): readonly string[] {
   const available = (entriesOf(style, 'availableStyles', ['string']) ?? []).map(elementText);
   const own = onlyChild(style, 'defaultStyle')?.text.trim() ?? '';
@@ -110,7 +110,7 @@ function readThreshold(filter: WireElement, warnings: ReadWarnings): number | un
   return undefined;
 }
 
-/** Without any, only the default may be asked for. */
+/** Without any, only the default is allowed. */
 function stringValues(filter: WireElement, defaultValue: string): readonly string[] {
   const values = (entriesOf(filter, 'values', ['string']) ?? []).map(elementText);
   return values.length === 0 ? [defaultValue] : values;
@@ -122,7 +122,7 @@ function readNormalize(filter: WireElement): { readonly normalize?: string } {
   return letters ? { normalize: letters.toLowerCase() } : {};
 }
 
-/** Any style is written as GeoServer's filter: its clients add one where they find none. */
+/** Any style is written as GeoServer's filter: its clients add a missing one. */
 export function writeParameterFilters(filters: unknown): DocumentNode | null {
   const written = Array.isArray(filters) ? filters.filter(({ type }: Filter) => type === undefined) : [];
   return written.length === 0 ? null : nodeOf('parameterFilters', written.map(writeFilter));

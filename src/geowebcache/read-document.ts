@@ -65,7 +65,8 @@ class JsonReader {
     const next = this.#peek();
     if (next === '{') into.push({ name, text: '', ...this.#readObject(), place });
     if (next === '[') this.#readList(name, into, place);
-    if (next === '"' || next === "'") into.push({ name, text: this.#readText(next), children: [], place });
+    if (next === '"' || next === "'")
+      into.push({ name, text: this.#readText(next), children: [], place, isText: true });
     if (!'{["\''.includes(next) || next === '') this.#readLiteral(name, into, place);
     this.#elements += 1;
     if (this.#elements > MAX_VALUES) this.#refuse(`there are more than ${MAX_VALUES} values`);

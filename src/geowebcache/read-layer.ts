@@ -53,7 +53,7 @@ const SHAPE: Shape = {
   legends: LEGEND_SHAPE,
 };
 
-/** What to use instead, or why nothing is needed. */
+/** A replacement, or why none is needed. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   formatModifiers: 'set requestFormat of the source instead',
   useETags: 'every tile has an ETag',
@@ -89,8 +89,8 @@ const DEFAULT_METATILE = [3, 3];
 export const ALWAYS_BY_FORM = 200;
 
 /**
- * A `wmsLayer`. What is not said has GeoWebCache's default. A `GeoServerLayer` names no source: for layers that have one.
- * Throws `request-invalid`.
+ * A `wmsLayer`. Absent elements have GeoWebCache's defaults. A `GeoServerLayer` names no source: only for layers with
+ * one. Throws `request-invalid`.
  */
 export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument {
   const sourceless = hasSource && root.name === 'GeoServerLayer';

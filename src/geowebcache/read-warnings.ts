@@ -18,7 +18,7 @@ export function valuesNamed(names: string): Shape {
   return Object.fromEntries(names.split(' ').map((name) => [name, null]));
 }
 
-/** What became of elements that have another effect than their document says, or none. */
+/** Warnings about elements with a different effect than in GeoWebCache, or none. */
 export class ReadWarnings {
   readonly all: ReadWarning[] = [];
 

@@ -12,6 +12,8 @@ export interface WireElement extends Pick<XmlElement, 'name' | 'text' | 'place'>
   readonly attributes?: ReadonlyMap<string, string>;
   /** A JSON value without content. It must not count as absent: an absent filter selects everything. */
   readonly nothing?: 'null' | 'an empty list' | 'an empty object';
+  /** A text of JSON: not an element without fields, even if it is empty. */
+  readonly isText?: true;
 }
 
 /** A problem of a body, with its position. */
@@ -23,7 +25,7 @@ export function childrenNamed(parent: WireElement, name: string): readonly WireE
   return parent.children.filter((child) => child.name === name);
 }
 
-/** Null when it is absent; a problem when it is given twice. */
+/** Null if absent; a problem if given twice. */
 export function onlyChild(parent: WireElement, name: string): WireElement | null {
   const [first = null, second] = childrenNamed(parent, name);
   if (second) throw bodyProblem(`${name} is given more than once`, second.place);
@@ -31,9 +33,10 @@ export function onlyChild(parent: WireElement, name: string): WireElement | null
 }
 
 /** Text in place of fields would be ignored silently. */
-export function requireFields({ name, text, nothing, place }: WireElement): void {
+export function requireFields({ name, text, isText, nothing, place }: WireElement): void {
   const content = text.trim();
-  if (content !== '') throw bodyProblem(`${name} must not be the text "${shortened(content)}"`, place);
+  if (isText || content !== '')
+    throw bodyProblem(`${name} must not be the text "${shortened(content)}"`, place);
   if (nothing && nothing !== 'an empty object') {
     throw bodyProblem(`${name} must not be ${nothing}`, place);
   }

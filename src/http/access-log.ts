@@ -17,7 +17,7 @@ interface AccessEntry {
   readonly status: number;
   readonly bytes: number;
   readonly ms: number;
-  /** As in `X-Cache`; null unless it is a tile. */
+  /** Value of `X-Cache`; null unless it is a tile. */
   readonly cache: string | null;
 }
 
@@ -152,7 +152,7 @@ export function withoutSecrets(address: string, depth = 0): string {
   return bare.slice(0, mark + 1) + pairs.map((pair) => maskedPair(pair, depth)).join('');
 }
 
-/** Of addresses within addresses; values within are masked. */
+/** Levels of addresses within addresses that are read; deeper values are masked. */
 const MAX_DEPTH = 3;
 
 function maskedPair(pair: string, depth: number): string {

@@ -12,9 +12,14 @@ import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { createProxyTrust } from './auth/peer.ts';
 import { connectionOf } from './context.ts';
-import { createDispatcher, type Dispatcher, type DispatcherOptions } from './hits/dispatcher.ts';
-import { openFront } from './hits/front.ts';
-import { createRouter, type Rewrite } from './hits/router.ts';
+import {
+  createDispatcher,
+  createRouter,
+  type Dispatcher,
+  type DispatcherOptions,
+  openFront,
+  type Rewrite,
+} from './hits/hits.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
 import { type HttpProblemCode, statusOf } from './problems.ts';
 import type { Route } from './route.ts';
@@ -25,7 +30,7 @@ export interface HttpServerOptions {
   readonly port: number;
   /** All paths exist below each of these, e.g. `['', '/geowebcache']`. */
   readonly prefixes: readonly string[];
-  /** Other programs whose addresses are offered too. */
+  /** Other programs with addresses that are served too. */
   readonly compatibility?: readonly CompatibleProgram[];
   readonly trustedProxies: readonly string[];
   /** The server's address for clients; null: the one that each request names. */
@@ -43,7 +48,7 @@ export interface HttpServerOptions {
 export interface HttpApp {
   readonly server: Server;
   readonly dispatcher: Dispatcher;
-  /** Those that have had a request and wait for the next. */
+  /** Idle connections: they have had a request and wait for the next. */
   closeIdleConnections(): void;
   closeAllConnections(): void;
 }
@@ -175,7 +180,7 @@ async function drainKeepAlive({ server, dispatcher }: HttpApp, limits: HttpLimit
   const quietAt = () => Math.max(began, dispatcher.lastKeepAliveRequestAt()) + limits.keepAliveDrain;
   while (performance.now() < Math.min(quietAt(), latest) && (await openConnections(server)) > 0) {
     await delay(DRAIN_POLL_MS);
-    // On a busy machine requests have arrived that are not read yet: timers come before sockets.
+    // On a busy machine some requests have arrived unread: timers run before sockets.
     await nextTurn();
   }
 }

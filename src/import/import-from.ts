@@ -39,7 +39,7 @@ const CONFIGURATION_FILES = [
 ];
 const CATALOG_FOLDERS = ['workspaces', 'layergroups', 'styles'];
 const CATALOG_FILE = /[\\/](layer|featuretype|coverage|wmslayer|wmtslayer|namespace|workspace)\.xml$/;
-/** Of a configuration that names another; more are a circle. */
+/** Limit of configurations that name another; more are a circle. */
 const MAX_BASES = 10;
 const QUOTA_FILE = 'geowebcache-diskquota.xml';
 /** In a folder with `mapproxy.yaml`. */

@@ -1,22 +1,24 @@
-import { load } from 'js-yaml';
 import { expect, it } from 'vitest';
 import { settingsSchema } from '../config/settings-schema.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { readXml } from '../lib/xml/read-xml.ts';
+import { parseYamlFile } from '../lib/yaml-file.ts';
 import { importGeoWebCache } from './import-geowebcache.ts';
 import { importMapProxy } from './import-mapproxy.ts';
 
 const LIMITS = { bytes: 2 ** 20, depth: 32, elements: 1000, attributes: 64 };
 
 it('metadata of MapProxy’s services and layers are those of the file', () => {
-  const tree = load(`
+  const { value: tree } = parseYamlFile(
+    'mapproxy.yaml',
+    `
 services:
   wms:
     md:
       title: Maps
       abstract: All of them
       online_resource: http://maps.test/
-      contact: { person: Ann, organization: Acme, city: Oslo, email: ann@maps.test, postcode: 123 }
+      contact: { person: Ann, organization: Acme, city: Oslo, email: ann@maps.test, postcode: 0123 }
       access_constraints: none
       keyword_list: [{ vocabulary: GEMET, keywords: [Orthoimagery] }, { keywords: [tiles] }]
 layers:
@@ -27,7 +29,8 @@ layers:
       keyword_list: [{ keywords: [roads] }]
       metadata: [{ url: 'http://maps.test/a.xml', type: 'ISO19115:2003', format: application/xml }]
       identifier: [{ url: 'http://maps.test/', name: ACME, value: a1 }]
-sources: { s: { type: wms, req: { url: 'http://maps.test/wms', layers: a } } }`);
+sources: { s: { type: wms, req: { url: 'http://maps.test/wms', layers: a } } }`,
+  );
   const files = { folder: '/', resolve: (_: string, file: string) => file };
   const { service, layers } = importMapProxy(tree, { ...files, isThere: () => false, readText: () => null });
   expect(settingsSchema.parse({ service, layers })).toMatchObject({
@@ -42,7 +45,7 @@ sources: { s: { type: wms, req: { url: 'http://maps.test/wms', layers: a } } }`)
         individualName: 'Ann',
         addressCity: 'Oslo',
         addressEmail: 'ann@maps.test',
-        addressPostalCode: '123',
+        addressPostalCode: '0123',
       },
     },
     layers: [

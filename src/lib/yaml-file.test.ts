@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseYamlFile } from './yaml-file.ts';
+import { parseYamlFile, writeSettingsFile } from './yaml-file.ts';
 
 const TEXT = `# a comment
 server:
@@ -43,6 +43,12 @@ describe('a YAML file', () => {
     expect(file.placeOfKey([], 'layers')).toBe('t.yaml:7:1');
     expect(file.placeOfKey(['layers', 1], 'a')).toBe('t.yaml:10:13');
     expect(file.placeOfKey(['server'], 'missing')).toBe('t.yaml:4:3');
+  });
+
+  it('a YAML file keeps the zeros of a telephone number, and reads other numbers', () => {
+    const { value } = parseYamlFile('t.yaml', 'a: [0123, 00, -07, 0, -12, 0x1F, 0o17, 1.50, 0.5, 1e3]');
+    expect(value).toEqual({ a: ['0123', '00', '-07', 0, -12, 31, 15, 1.5, 0.5, 1000] });
+    expect(parseYamlFile('t.yaml', writeSettingsFile({ a: '0123', b: 7 })).value).toEqual({ a: '0123', b: 7 });
   });
 
   it('a YAML file that multiplies itself by aliases is refused', () => {

@@ -1,4 +1,4 @@
-import { CORE_SCHEMA, dump, load, type State, YAMLException } from 'js-yaml';
+import { CORE_SCHEMA, dump, load, type State, Type, YAMLException } from 'js-yaml';
 import { isRecord, type ValuePath } from './value-path.ts';
 
 export interface YamlFile {
@@ -9,6 +9,22 @@ export interface YamlFile {
   placeOfKey(path: ValuePath, key: string): string;
   /** Faults of the YAML itself, with their place. */
   readonly problems: readonly string[];
+}
+
+/** YAML 1.2, 10.3.2, but for digits after a first 0, as of telephones and postcodes, which YAML 1.1 reads otherwise: text. */
+const INTEGER = /^[-+]?(?:0|[1-9][0-9]*|0x[0-9a-f]+|0o[0-7]+|0b[01]+)$/i;
+const FLOAT = /^[-+]?(?:(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:e[-+]?[0-9]+)?|[0-9]+e[-+]?[0-9]+|\.inf)$|^\.nan$/i;
+const READ_SCHEMA = CORE_SCHEMA.extend({
+  implicit: [numberType('int', INTEGER), numberType('float', FLOAT)],
+});
+
+function numberType(name: string, pattern: RegExp): Type {
+  const valueOf = (text: string) => (/^\.inf$/i.test(text) ? Number.POSITIVE_INFINITY : Number(text));
+  return new Type(`tag:yaml.org,2002:${name}`, {
+    kind: 'scalar',
+    resolve: (text: unknown) => typeof text === 'string' && pattern.test(text),
+    construct: (text: string) => valueOf(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1 : 1),
+  });
 }
 
 /** A hundred aliases are plenty; a file that multiplies itself by them is refused. */
@@ -40,7 +56,7 @@ function readValue(name: string, text: string): Pick<YamlFile, 'value' | 'proble
     return { value: null, problems: [`${name}  has more than ${MAX_ALIASES} aliases`] };
   }
   try {
-    return { value: load(text, { schema: CORE_SCHEMA }) ?? {}, problems: [] };
+    return { value: load(text, { schema: READ_SCHEMA }) ?? {}, problems: [] };
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const place = error.mark ? `:${error.mark.line + 1}:${error.mark.column + 1}` : '';
@@ -82,7 +98,7 @@ function readNodes(text: string): YamlNode {
   const open: { readonly start: number; readonly inside: YamlNode[] }[] = [];
   let root: YamlNode = { start: 0, end: 0, result: null, children: NO_NODES, keys: NO_NODES };
   load(text, {
-    schema: CORE_SCHEMA,
+    schema: READ_SCHEMA,
     listener(event, state) {
       if (event === 'open')
         return void open.push({ start: startOfContent(text, state.position), inside: [] });

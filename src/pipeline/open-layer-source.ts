@@ -54,7 +54,7 @@ export function createSourceOpener({ upstreams, areas, readLayer, clock, log }: 
   };
 }
 
-/** Lets a source look at the tiles of another layer, made as for clients. */
+/** Lets a source read the tiles of another layer, made as for clients. */
 export function createLayerReader(
   pipeline: Pick<TilePipeline, 'read' | 'renew'>,
 ): (bound: BoundLayer) => ReadableLayer | null {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { inTurn } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
@@ -55,12 +56,13 @@ describe('accounts in the console', needs('chromium'), () => {
     expect(await console.accessibilityFaults()).toEqual([]);
   });
 
-  it.each([
+  const titles = [
     ['de-DE', 'Externe Konten'],
     ['fr-FR', 'Comptes externes'],
     ['es-ES', 'Cuentas externas'],
     ['en-GB', 'External accounts'],
-  ])('external accounts are listed in the language %s', async (locale, title) => {
+  ] as const;
+  it.each(inTurn(titles))('external accounts are listed in the language %s', async (locale, title) => {
     await post('/api/v1/tokens', { name: 'nightly', role: 'viewer' }, ROSA);
     const console = await openConsole(await sharedBrowser(), server.url, { locale });
     whenOver(() => console.close());

@@ -3,6 +3,13 @@ import common from '../../vitest.config.ts';
 
 export default defineConfig({
   ...common,
-  // Without setup files: failures on purpose leave no logs.
-  test: { ...common.test, include: ['test/failing/*-*.ts'], setupFiles: [], maxWorkers: 1 },
+  test: {
+    ...common.test,
+    include: ['test/failing/*-*.ts'],
+    maxWorkers: 1,
+    // Failures on purpose leave no logs, and use the services of the run that tries them.
+    setupFiles: [],
+    globalSetup: [],
+    provide: { sharedServices: process.env.TEST_SERVICES ?? '' },
+  },
 });

@@ -65,7 +65,7 @@ it.each(STOPS)(
     const proxy = await openDatabaseProxy(cluster.database);
     whenOver(() => proxy.close());
     // A busy machine may be slow to answer its queries.
-    const a = await cluster.serve({ name: 'a', expectedLog: /has not answered within/ });
+    const a = await cluster.open({ name: 'a', expectedLog: /has not answered within/ });
     const b = await cluster.serve({ name: 'b', database: proxy.address, expectedLog: /./ });
     const tiles = [...tilesOf(0, 2)];
     const truncate = '<truncateLayer><layerName>roads</layerName></truncateLayer>';

@@ -140,7 +140,12 @@ const TIMES: Scanner['texts'] = {
 export function createScanners(): readonly Scanner[] {
   const app = createTestApp();
   const applier = applierOfChanges();
-  const documents = createDocumentReader({ stores: new Map(), groups: new Map(), adoptFolders: [] } as never);
+  const documents = createDocumentReader({
+    stores: new Map(),
+    groups: new Map(),
+    adoptFolders: [],
+    adoptBuckets: {},
+  } as never);
   const filters = ['.*', '(a|b)*c', '(a+)+c'].map((regex, i) =>
     createParameterFilter({ name: `P${i}`, defaultValue: 'c', regex }),
   );

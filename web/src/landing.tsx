@@ -146,7 +146,7 @@ function TileLink({
   );
 }
 
-/** Of the map's last address; addresses with a slash are the console's. */
+/** From the map's last address; addresses with a slash are the console's. */
 function useWishes(): URLSearchParams {
   const hash = useHash();
   const last = useRef('');

@@ -48,12 +48,12 @@ const LIFETIME = 86_400_000;
 /** Milliseconds until the next attempt: the first, and the longest. */
 const FIRST_PAUSE = 1000;
 const MAX_PAUSE = 60_000;
-/** Notifications that wait for one target; the oldest are given up. */
+/** Limit of waiting notifications per target; the oldest are given up. */
 const MAX_WAITING = 1000;
 /** Deliveries that are over and still listed. */
 const MAX_KEPT = 1000;
 const MAX_LISTED = 1000;
-/** Of those that are over. */
+/** Payload of finished deliveries. */
 const NO_PAYLOAD = '{}';
 /** Begins subjects that never recover, such as a task that has failed. */
 export const ONCE = 'once:';
@@ -218,7 +218,7 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
       }));
     },
 
-    /** Those that are over, but for the newest; and those whose target is no longer declared. */
+    /** Finished deliveries except the newest, and deliveries to targets that are no longer declared. */
     async forget(declared: readonly TargetName[]): Promise<void> {
       const before = (await database.now()) - ONCE_KEPT;
       await change((inside) =>

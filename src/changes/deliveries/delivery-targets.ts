@@ -43,7 +43,7 @@ export interface OutgoingRequest {
 
 export interface DeliveryTarget extends TargetName {
   readonly url: URL;
-  /** Of a notification; null: a purge. */
+  /** Reported events; null: a target of purges. */
   readonly events: readonly NotifiedEvent[] | null;
   /** A payload that changes nothing at the target. */
   readonly test: object;

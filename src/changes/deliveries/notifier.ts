@@ -8,7 +8,7 @@ interface NotifierOptions extends Env {
   readonly targets: readonly NotifySettings[];
 }
 
-/** What happened, and to what: the same subject is reported once until it has recovered. */
+/** An event and its subject, which is reported once until it recovers. */
 interface Report
   extends Pick<Notification, 'event' | 'message'>,
     Partial<Pick<Notification, 'layer' | 'details'>> {

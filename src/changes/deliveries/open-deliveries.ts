@@ -77,7 +77,7 @@ export function openDeliveries(options: DeliveriesOptions) {
     }
   }
 
-  /** Sent now, by this node, whatever waits for the target. Null: there is no such target. */
+  /** Sent now by this node, even if others are waiting. Null: no such target. */
   async function sendTest({ kind, name }: TargetName, signal: AbortSignal): Promise<TestResult | null> {
     const target = targets.find((one) => one.kind === kind && one.name === name);
     if (!target) return null;
@@ -113,7 +113,7 @@ export function openDeliveries(options: DeliveriesOptions) {
 
   return {
     store,
-    /** As `obeyed`; and the keys to purge are recorded. */
+    /** Like `obeyed`; the keys to purge are recorded too. */
     flush: purges.flush,
     counts: store.counts,
     sendTest,
@@ -153,17 +153,17 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
   let next: Promise<void> | null = null;
 
   async function record(): Promise<void> {
-    const taken = keys.take();
+    const payload = keys.take();
     try {
       await obeyed();
-      if (Object.keys(taken).length > 0) await store.purge(names, taken);
+      if (Object.keys(payload).length > 0) await store.purge(names, payload);
     } catch (error) {
-      keys.merge(taken);
+      keys.merge(payload);
       throw error;
     }
   }
 
-  /** One at a time: keys that a call has taken are durable before a later call resolves. */
+  /** One at a time: the keys of a call are durable before a later call resolves. */
   function flush(): Promise<void> {
     if (keys.isEmpty && !running) return obeyed();
     next ??= (running ?? Promise.resolve())
@@ -180,7 +180,7 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
   }
 
   const unsubscribe = events.subscribe((event) => keys.addEvent(event, catalog));
-  // Changes that no request waits for, as those of schedules and of the configuration file.
+  // Changes without a waiting request: by schedules and by the configuration file.
   const flushing = openRepeater(() => (keys.isEmpty ? undefined : flush()), {
     ...{ clock, log },
     pause: POLL_INTERVAL_MS,

@@ -90,7 +90,7 @@ export async function openEventWatch(options: EventWatchOptions) {
     else notifier.report({ subject, event: 'store-failing', message, details: { store } });
   });
   const stopTasks = await tasks.subscribe(null, ({ task }) => onTask(task));
-  // What ended while no server ran, or just before a crash.
+  // Tasks that ended while no server ran, or just before a crash.
   for (const filter of [{ outcomes: ['failed'] }, { types: ['export'], states: ['done'] }] as const) {
     for (const task of await tasks.list({ ...filter, limit: MAX_TASKS })) onTask(task);
   }

@@ -53,7 +53,7 @@ interface Named {
   readonly trigger: string;
 }
 
-/** Within 63 bytes, PostgreSQL's limit, whatever the tables are called. */
+/** At most 63 bytes, PostgreSQL's limit, for tables of any name. */
 function triggerName(source: TableName, target: TableName, event: string): Named {
   const plain = `${source.schema ?? ''}_${source.table}`.replace(/[^A-Za-z0-9_]/g, '_');
   const digest = createHash('sha256').update(source.quoted).digest('hex').slice(0, 8);

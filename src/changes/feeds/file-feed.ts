@@ -13,7 +13,7 @@ import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 /** Milliseconds for which the file must not change: a program may be writing it. */
 const QUIET = 2000;
 const POLL_INTERVAL = 1000;
-/** Milliseconds; what is not seen for a month is forgotten. */
+/** Milliseconds; records not confirmed for a month are forgotten. */
 const DAY = 86_400_000;
 
 export function createFileFeed(

@@ -7,7 +7,7 @@ import { type GeoRssEntry, readGeoRss } from './read-georss.ts';
 
 export interface FetchedDocument {
   readonly bytes: Buffer;
-  /** Null: the server gave none. */
+  /** Null: the server sent none. */
   readonly validator: string | null;
 }
 
@@ -38,7 +38,7 @@ export function createGeoRssFeed(
     return newest > clock.now() ? 0 : newest;
   }
 
-  /** Those that were not seen, or were seen with an earlier time or one from the future; of two with one id the later. */
+  /** New entries, and entries whose recorded time is earlier or in the future; the later of two with one id. */
   async function unseen(entries: readonly GeoRssEntry[]): Promise<readonly GeoRssEntry[]> {
     const latest = new Map<string, GeoRssEntry>();
     for (const entry of entries) {
@@ -51,7 +51,7 @@ export function createGeoRssFeed(
     });
   }
 
-  /** The newest time comes with the last of them: an address with it would leave out those that are missing. */
+  /** The newest time is recorded with the last batch: an address with it would skip missing entries. */
   async function take(entries: readonly GeoRssEntry[], newest: number | null): Promise<string | null> {
     let fault: string | null = null;
     const changes = entries.flatMap(({ place }) => {

@@ -25,7 +25,7 @@ export async function* shapesIn(entry: XmlElement, srs: number, pace: Pace): Asy
   for (const child of entry.children) if (child.name === 'Point') yield* w3cPoints(child, read);
 }
 
-/** Without points when there are too many to keep. */
+/** Without points if there are too many to store. */
 interface PointList {
   readonly points: readonly Point[] | null;
   readonly bounds: Bounds;

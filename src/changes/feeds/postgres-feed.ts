@@ -46,7 +46,7 @@ export function createPostgresFeed(
     const opened = await connectSession(feed.url);
     opened.client.on('notification', () => notified.abort());
     session = opened;
-    // One that was left does not wake the feed: what fails is tried again after a pause.
+    // A row left behind does not wake the feed: failed rows are retried after a pause.
     opened.lost.addEventListener('abort', () => session === opened && notified.abort(), { once: true });
     await opened.client.query(`listen ${quoteName(feed.table)}`);
     return opened;

@@ -25,7 +25,7 @@ const ROOTS = ['feed', 'rss', 'RDF'];
 const MAX_ENTRIES = 100_000;
 /** Further elements of an entry are left out. */
 const MAX_ELEMENTS = 50_000;
-/** Of all entries together; further ones are boxes. */
+/** Limit for all entries together; further shapes become boxes. */
 const MAX_POINTS_OF_ALL = 200_000;
 const MAX_ID = 500;
 const MAX_TIME = 100;

@@ -26,6 +26,6 @@ export function quoteName(name: string): string {
 }
 
 export function quoteText(text: string): string {
-  // E'' reads backslashes the same way whatever standard_conforming_strings says.
+  // E'' reads backslashes independent of standard_conforming_strings.
   return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }

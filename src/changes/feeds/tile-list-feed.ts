@@ -18,7 +18,7 @@ import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 /** The state of a file, and since when. */
 interface Sighting {
   readonly stamp: string;
-  /** As `Clock.monotonic` says it. */
+  /** Time of `Clock.monotonic`. */
   readonly since: number;
   /** It was applied as it is, and could not be moved. */
   readonly applied: boolean;
@@ -170,7 +170,7 @@ interface TileBlock extends TileIndex {
   rows: number;
 }
 
-/** As osm2pgsql and imposm write expired tiles: zoom, column, row from the top. */
+/** The format of expired tiles of osm2pgsql and imposm: zoom, column, row from the top. */
 const TILE = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/;
 const WEB_MERCATOR = 3857;
 const HALF_WORLD = 20037508.342789244;

@@ -1,4 +1,4 @@
-/** Times of a layer that follow its source. The list that was read last is kept while the source fails. */
+/** Times of a layer that follow its source. The last list stays in use while the source fails. */
 import { MAX_LISTED_TIMES, readListedTimes } from '../../domain/time-values.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FeedStore } from '../feed-store.ts';
@@ -20,7 +20,7 @@ export interface TimesFeedSettings {
 }
 
 export interface TimesFeedOptions {
-  /** As the capabilities of the layer's source list them. */
+  /** Times in the capabilities of the layer's source. */
   readonly dimensionValues: (
     layer: string,
     dimension: string,

@@ -8,7 +8,7 @@ import type { FeedStore, RecordedChange } from '../feed-store.ts';
 
 interface WebhookEvent {
   readonly change: Change;
-  /** As the sender named it; null: it did not. */
+  /** Id from the sender; null: none. */
   readonly eventId: string | null;
   /** Network address of the sender. */
   readonly source: string;
@@ -29,7 +29,7 @@ const MERGE_MS = 400;
 
 export type WebhookFeed = ReturnType<typeof createWebhookFeed>;
 
-/** Takes events on every node. Those that come while others are being applied are merged. */
+/** Receives events on every node. Events that arrive while others are being applied are merged. */
 export function createWebhookFeed(
   feed: FeedSettingsOf<'webhook'>,
   { intake, store, clock }: { readonly intake: FeedIntake; readonly store: FeedStore; readonly clock: Clock },

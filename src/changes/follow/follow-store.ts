@@ -3,11 +3,11 @@ import type { Database, Statements } from '../../db/database.ts';
 import type { Drawing, LayerDocument, PassReport } from './follow.ts';
 import type { FollowRecord, RecordState } from './plan-pass.ts';
 
-/** What is remembered of the latest pass that succeeded. */
+/** State after the latest successful pass. */
 export interface PassMark {
   /** Milliseconds since 1970. */
   readonly lastAt: number;
-  /** Of the server's configuration when drawings were last read; null: not known. */
+  /** Version of the server's configuration when drawings were last read; null: unknown. */
   readonly sequence: string | null;
   /** When they were last read. */
   readonly wholeAt: number;
@@ -15,7 +15,7 @@ export interface PassMark {
 }
 
 const ROWS_AT_ONCE = 500;
-/** Reports that are kept of each follow. */
+/** Limit of stored reports of each follow. */
 const MAX_PASSES = 50;
 
 export type FollowStore = ReturnType<typeof createFollowStore>;

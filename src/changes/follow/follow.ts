@@ -2,7 +2,7 @@ import type { FeedState } from '../change-options.ts';
 
 export const FOLLOWED_TYPES = ['wms', 'wmts', 'geoserver'] as const;
 
-/** A map server whose layers this server keeps in step with. */
+/** A map server whose layers are mirrored here. */
 export interface FollowSettings {
   readonly name: string;
   readonly type: (typeof FOLLOWED_TYPES)[number];
@@ -21,7 +21,7 @@ export interface FollowSettings {
   readonly password?: string | undefined;
 }
 
-/** Digests of what a layer is drawn from, by style; empty: the default style. */
+/** Digests of a layer's drawing rules, by style; empty: the default style. */
 export type Drawing = Readonly<Record<string, string>>;
 
 export interface LayerDocument {
@@ -31,7 +31,7 @@ export interface LayerDocument {
 
 /** A map server as it is now. */
 export interface ServiceState {
-  /** Of all its layers, also those that cannot be served here. */
+  /** All layers of the server, unsupported ones included. */
   readonly names: ReadonlySet<string>;
   /** Wanted layers that can be served, by the server's names: digests of their documents. */
   readonly layers: ReadonlyMap<string, string>;
@@ -53,9 +53,9 @@ export interface ServiceDocuments {
   readonly gridSets: readonly LayerDocument[];
 }
 
-/** What a pass did, or would do, with a layer. */
+/** Action of a pass, or of its dry run, on a layer. */
 export const CHANGING_ACTIONS = ['declared', 'changed', 'enabled', 'disabled', 'marked'] as const;
-/** What it only reports. */
+/** Differences that are only reported. */
 const REPORTED_ACTIONS = ['new', 'missed', 'gone', 'left'] as const;
 export const PASS_ACTIONS = [...CHANGING_ACTIONS, ...REPORTED_ACTIONS] as const;
 export type PassAction = (typeof PASS_ACTIONS)[number];
@@ -79,7 +79,7 @@ export interface FollowStatus {
   readonly name: string;
   readonly type: FollowSettings['type'];
   readonly state: FeedState;
-  /** Of the latest pass that succeeded. Milliseconds since 1970. */
+  /** Time of the latest successful pass, in milliseconds since 1970. */
   readonly lastAt: number | null;
   readonly lastError: string | null;
   /** Layers that it keeps in step. */

@@ -95,7 +95,7 @@ export async function openFollow(options: FollowOptions) {
       return follow ? pass(follow, { dryRun, signal }) : null;
     },
 
-    /** Those that changed something, newest first. */
+    /** Passes with changes, newest first. */
     passes: store.passes,
     /** The follow that a layer belongs to; null: none. */
     followOf: async (layer: string) => (options.follow.length === 0 ? null : store.followOf(layer)),

@@ -33,7 +33,7 @@ export interface FollowAudit {
   readonly follow: string;
   readonly layer: string;
   readonly summary: string;
-  /** Null: there was none. */
+  /** Null: none. */
   readonly before: object | null;
   readonly after: object;
 }
@@ -111,7 +111,7 @@ function markAfter(
   return { lastAt: at, sequence: before?.sequence ?? null, wholeAt: before?.wholeAt ?? 0, pending, ...read };
 }
 
-/** The layers of which a cached picture is drawn otherwise now. */
+/** Layers whose cached pictures are now drawn differently. */
 function markedLayers(
   { prefix }: FollowSettings,
   { drawings }: ServiceState,

@@ -146,7 +146,7 @@ export function changeNote({ kind, name, created, before, document }: EntryChang
   };
 }
 
-/** `schedules`: those that went with a layer. */
+/** `schedules`: those removed with the layer. */
 export function removalNote(
   { kind, name, before: document }: EntryChanged,
   schedules: readonly object[] = [],
@@ -199,7 +199,7 @@ export const restoredResponse = declarationResponse.extend({
   lost: texts.describe('Schedules that could not be restored'),
 });
 
-/** With `dryRun` only reports the tiles that would go, and what depends on the layer. */
+/** With `dryRun` only reports the tiles to remove, and the dependents of the layer. */
 export async function removeLayer(call: Call<{ query: typeof dryRunQuery; params: 'layer' }>, deps: ApiDeps) {
   const { query, caller, context, params, note } = call;
   const options = { by: caller.name, dryRun: query.dryRun, ...expectedBy(context) };
@@ -213,7 +213,7 @@ export async function removeLayer(call: Call<{ query: typeof dryRunQuery; params
 
 type Removal = Parameters<ApiDeps['editor']['remove']>[2];
 
-/** The note keeps the schedules that go with the layer, so that they can be restored with it. */
+/** The note contains the schedules removed with the layer, which are restored with it. */
 export async function removeNoted(layer: string, options: Removal, deps: ApiDeps): Promise<ChangeNote> {
   const schedules = await deps.schedules.list(layer);
   const documents = await Promise.all(schedules.map((schedule) => documentOf(schedule, deps)));

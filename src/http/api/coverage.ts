@@ -278,7 +278,7 @@ interface CountedPart {
   readonly x: number;
   readonly y: number;
   readonly tiles: number;
-  /** How many of them; of a page or block all or none, by its last change. */
+  /** Their number. A page or block counts completely or not at all, by its last change. */
   readonly stale: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;

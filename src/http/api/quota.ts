@@ -144,7 +144,7 @@ export async function applyQuota(
   return after;
 }
 
-/** A layer that has a quota may have left the configuration file since: what was read can be sent back. */
+/** A layer with a quota may have been removed from the configuration file: a document that was read can be sent back. */
 function checkLayerQuotas(
   catalog: ApiDeps['catalog'],
   quotas: readonly LayerQuota[] = [],

@@ -78,7 +78,7 @@ function parseJson(body: Buffer): unknown {
 /** More than any document needs; recursion over values uses the stack. */
 const MAX_DEPTH = 100;
 
-/** As `JSON.parse`, with a limit of the depth. Throws `SyntaxError`. */
+/** `JSON.parse` with a limit of the depth. Throws `SyntaxError`. */
 export function parseShallow(text: string): unknown {
   let depth = 0;
   let isQuoted = false;

@@ -68,13 +68,13 @@ export interface RouteDeps extends Env {
   readonly deliveries: Pick<Deliveries, 'list' | 'counts' | 'targets' | 'sendTest'>;
   /** As in `ServiceDeps`. */
   readonly surrogateKeys?: KeyHeader | null;
-  /** Of all paths; none when left out. */
+  /** Prefix of all paths; none by default. */
   readonly prefixes?: readonly string[];
   /** As in `ServiceDeps`. */
   readonly refresh?: TileRefresh;
 }
 
-/** Of map servers, by `host:port`. */
+/** State of map servers, by `host:port`. */
 interface HostControl {
   status(host: string): UpstreamStatus;
   /** Resolves when it is durable and this node sends no further request. */

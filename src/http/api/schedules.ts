@@ -205,7 +205,7 @@ export function declarationOf(
   return { layer, name, cron, timeZone, hours, overrun, enabled, work, draft: taskDraftOf(task) };
 }
 
-/** Validates with the timetable itself, whose message begins with the field's name. */
+/** The timetable validates it; its message begins with the name of the field. */
 function readable(field: keyof typeof ANY_TIME) {
   return (text: string, context: z.core.$RefinementCtx<string>) => {
     try {

@@ -208,7 +208,7 @@ function isProbe({ layer }: BoundLayer): boolean {
   return layer.enabled && !layer.passCredentials;
 }
 
-/** The middle metatile of the layer's first zoom, which is neither checked nor kept. The limiter notes the result. */
+/** Requests the middle metatile of the layer's first zoom, neither checked nor stored. The limiter notes the result. */
 async function probe(bound: BoundLayer, signal: AbortSignal): Promise<void> {
   const tiles = resolveTileSet(bound, { gridSet: null, format: null, parameters: new Map() });
   const { zoomStart: z } = tiles.subset;
@@ -234,7 +234,7 @@ async function shown({ context, params: { host } }: OneHost, deps: ApiDeps) {
   return upstreamDocument(host, (await layersByHost(layers, deps)).get(host) ?? [], deps);
 }
 
-/** Requests of all its layers are concerned; without layers, those of purges and feeds. */
+/** Affects requests of all its layers; without layers, those of purges and feeds. */
 async function ownHost({ caller, context, params: { host } }: OneHost, deps: ApiDeps) {
   const layers = (await layersByHost(await collectYielding(deps.catalog.layers()), deps)).get(host) ?? [];
   const isKnown = layers.length > 0 || deps.metrics.upstreams().some((used) => used.host === host);

@@ -59,7 +59,7 @@ export const AREA_FIELDS = {
     .describe('What the coordinates of area are in; EPSG:4326, longitude first, when absent'),
 };
 
-/** Of requests: a shape, or the name of an area. */
+/** In requests: a shape, or the name of an area. */
 export const NAMED_AREA_FIELDS = {
   ...AREA_FIELDS,
   area: z
@@ -68,7 +68,7 @@ export const NAMED_AREA_FIELDS = {
     .describe('GeoJSON: Polygon, MultiPolygon, or features of these; or the name of an area'),
 };
 
-/** Of answers. ISO 8601, in UTC. */
+/** In responses: ISO 8601, in UTC. */
 export const time = z.iso.datetime();
 export const count = z.number().describe('A whole number; beyond 2^53 its last digits are lost');
 export const texts = z.array(z.string());
@@ -90,7 +90,7 @@ export const upstreamWords = z
   .describe('What the map server sent instead of an image; null when no map server is to blame');
 export const closedReason = z.enum(HOST_CLOSED_REASONS);
 
-/** Of queries, where everything is text. */
+/** In queries, where every value is text. */
 export const wholeNumber = (least: number, most = 999_999_999_999_999) =>
   z
     .string()

@@ -12,12 +12,12 @@ export type AreaLimit = ReturnType<typeof createAreaLimit>;
 /** Map servers search for features around a pixel. In pixels. */
 const INFO_REACH = 8;
 
-/** The names of the areas to which a reader key or an account is limited; null: there is no limit. */
+/** Names of the areas that limit a reader key or an account; null: no limit. */
 export function areasOf({ key, areas }: Context): readonly string[] | null {
   return key ? (key.held?.areas ?? null) : areas;
 }
 
-/** What callers that are limited to areas may see. An area that is no longer declared shows nothing. */
+/** The visible part for callers limited to areas. An area that is no longer declared shows nothing. */
 export function createAreaLimit(areas: ReadonlyMap<string, NamedArea>) {
   async function shownOf(names: readonly string[], gridSet: GridSet, picture: MapPicture): Promise<AreaMask> {
     return maskWithin(

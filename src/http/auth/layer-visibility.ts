@@ -37,7 +37,7 @@ function keyFor(context: Context, layer: Layer): PresentedKey | null {
   return context.key;
 }
 
-/** Throws unless the caller may work on the layer: no more than on layers that it may see. */
+/** Throws unless the caller may work on the layer, which must be visible to it. */
 export function requireLayerScope(context: Context, layer: string | undefined): void {
   const { caller } = context;
   if (!caller || layer === undefined || mayChange(context, layer)) return;

@@ -4,7 +4,7 @@ import { misconfigured } from '../../domain/errors.ts';
 import type { RequestHead } from '../request-head.ts';
 
 interface Peer {
-  /** Of the client, or of the proxy in front of it. */
+  /** Address of the client, or of the proxy in front of it. */
   readonly address: string;
   readonly localAddress: string;
   readonly localPort: number;

@@ -17,7 +17,7 @@ export function isKeyName(name: string): boolean {
 }
 
 interface Candidate {
-  /** As it came, e.g. `key=…`; null: in a header. */
+  /** The pair of the query, e.g. `key=…`; null: sent in a header. */
   readonly pair: string | null;
   /** In upper case. */
   readonly name: string;
@@ -139,7 +139,7 @@ export interface KeyMemory {
   key: {
     readonly candidate: Candidate;
     readonly held: HeldKey;
-    /** Of an address whose query is only the key; empty: the key was in a header. */
+    /** Query with only the key; empty: the key was sent in a header. */
     readonly query: string;
   } | null;
 }

@@ -141,7 +141,7 @@ export function credentialsOf(
   };
 }
 
-/** A second line would be joined to the first: a client may have added it to what its proxy sends. */
+/** A second line would be joined to the first: a client may have added it to the one of its proxy. */
 function signInHeaders(request: RequestHead, names: ProxyHeaderNames): ProxyHeaders {
   const user = onlyLine(request, names.user).trim();
   const groups = onlyLine(request, names.groups);

@@ -129,18 +129,19 @@ describe('POST /masstruncate', () => {
     expect(app.calls).toEqual([]);
   });
 
-  it.each(['{"truncateAll":false}', '{"truncateAll":{},"truncateLayer":{"layerName":"world"}}'])(
-    'POST /masstruncate refuses %s in JSON',
-    async (body) => {
-      const app = openApp();
-      const answer = await app.request('POST', '/masstruncate', {
-        headers: { 'content-type': 'application/json' },
-        body,
-      });
-      expect(answer.status).toBe(400);
-      expect(app.calls).toEqual([]);
-    },
-  );
+  it.each([
+    '{"truncateAll":false}',
+    '{"truncateAll":""}',
+    '{"truncateAll":{},"truncateLayer":{"layerName":"world"}}',
+  ])('POST /masstruncate refuses %s in JSON', async (body) => {
+    const app = openApp();
+    const answer = await app.request('POST', '/masstruncate', {
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    expect(answer.status).toBe(400);
+    expect(app.calls).toEqual([]);
+  });
 
   it('POST /masstruncate refuses bodies of another kind with 415', async () => {
     const app = openApp();

@@ -6,6 +6,12 @@ function parametersOf(json: string): [string, string][] {
   return [...(parameters ?? [])];
 }
 
+it('an empty text in place of a seed request is refused in JSON', () => {
+  expect(() => readSeedRequest(Buffer.from('{"seedRequest":""}'), 'json', 'x')).toThrow(
+    /^seedRequest must not be the text ""/,
+  );
+});
+
 describe('parameters', () => {
   it.each([
     ['{"entry":[{"string":["A","b"]},{"string":["C","d e"]}]}'],
@@ -39,6 +45,9 @@ describe('parameters', () => {
 
   it.each([
     '"STYLES=x"',
+    '""',
+    '{"A":"b","a":"c"}',
+    '{"entry":[{"string":["A","b"]},{"string":["A","b"]}]}',
     '{}',
     '[]',
     'null',

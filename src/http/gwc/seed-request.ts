@@ -107,7 +107,10 @@ type Pair = readonly [name: string, value: string];
  */
 export function parametersField(parent: WireElement): ReadonlyMap<string, string> | undefined {
   const elements = childrenNamed(parent, 'parameters');
-  return elements.length === 0 ? undefined : new Map(elements.flatMap(pairsOf));
+  if (elements.length === 0) return undefined;
+  const pairs = elements.flatMap(pairsOf);
+  if (new Set(pairs.map(([name]) => name.toUpperCase())).size === pairs.length) return new Map(pairs);
+  throw bodyProblem('a name in parameters is given more than once', parent.place);
 }
 
 /** For deletions: an emptied element would select another combination than before. */
@@ -118,8 +121,8 @@ export function refuseEmptyParameters(parent: WireElement): void {
 }
 
 function pairsOf(parameters: WireElement): readonly Pair[] {
-  const { children, text, nothing, place } = parameters;
-  if (children.length === 0 && (text.trim() !== '' || nothing)) {
+  const { children, text, isText, nothing, place } = parameters;
+  if (children.length === 0 && (isText || text.trim() !== '' || nothing)) {
     throw bodyProblem(`parameters must have entries, not ${nothing ?? 'a text'}`, place);
   }
   if (parameters.children.some((child) => child.name === '')) return [pairOf(parameters)];

@@ -5,7 +5,7 @@ import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { CompatibleProgram } from '../../domain/service-description.ts';
 import { isWebMercator, sameSrs } from '../../domain/srs.ts';
 import { decodeUriPart } from '../../lib/decode-uri.ts';
-import type { Rewrite } from '../hits/router.ts';
+import type { Rewrite } from '../hits/hits.ts';
 
 type Layers = Pick<Catalog, 'layer'>;
 /** By name; decoded. */
@@ -65,7 +65,7 @@ const REST = 'rest*';
 const NUMBERS = ['z', 'x', 'y'];
 const NUMBER = /^\d{1,10}$/;
 
-/** Grids that come with other programs, and ours with the same tiles. */
+/** Built-in grids of other programs, and ours with the same tiles. */
 const GRIDS: Readonly<Record<string, string>> = {
   GLOBAL_MERCATOR: 'EPSG:900913',
   GLOBAL_WEBMERCATOR: 'EPSG:900913',
@@ -90,7 +90,7 @@ export function createRewrite(programs: readonly CompatibleProgram[], layers: La
   };
 }
 
-/** Of a segment: text, or one or two words with text around them. */
+/** Pattern of a segment: text, or one or two words with text around them. */
 type Segment = readonly [before: string, first?: string, between?: string, second?: string, after?: string];
 
 function compiled(pattern: string): (path: string) => Words | null {
@@ -205,7 +205,7 @@ function tileMap({ layer: name, grid }: Words, query: string, layers: Layers): s
   return withQuery(`/service/tms/1.0.0/${map}`, query);
 }
 
-/** By its name, an SRS such as `EPSG900913`, or whatever name where there is only one; the first where none is named. */
+/** By its name, an SRS such as `EPSG900913`, or any name if there is only one; the first without a name. */
 function subsetNamed(subsets: readonly GridSubset[], named: string | undefined): GridSubset | undefined {
   if (named === undefined) return subsets[0];
   const name = GRIDS[decodeUriPart(named, '')] ?? decodeUriPart(named, '');

@@ -70,7 +70,7 @@ export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
   );
 };
 
-/** They must be drawn too. Of a group those that can be queried. */
+/** They must be drawn too. A group stands for its queryable layers. */
 async function layersQueried(
   context: Context,
   kvp: Kvp,

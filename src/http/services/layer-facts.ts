@@ -117,7 +117,7 @@ export function isStyleFilter({ name }: ParameterFilter): boolean {
   return name === STYLES;
 }
 
-/** Legends of the default style have its name or none. */
+/** Legends of the default style have its name or no name. */
 export function legendsOf({ legends }: Layer, style: string, isDefault: boolean): readonly Legend[] {
   return legends.filter((legend) => legend.style === style || (isDefault && legend.style === ''));
 }

@@ -12,7 +12,7 @@ import { createAreaLimit } from '../auth/area-limit.ts';
 import { createLayerScreen, isOpen, isOpenTo, mayView } from '../auth/layer-visibility.ts';
 import { refuseLesserRole } from '../auth/request-checks.ts';
 import type { Context, Target } from '../context.ts';
-import { createTileResponder, type TileResponder, type TileResponderDeps } from '../hits/tile-response.ts';
+import { createTileResponder, type TileResponder, type TileResponderDeps } from '../hits/hits.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Response } from '../response.ts';
 import type { Handler } from '../route.ts';
@@ -23,9 +23,9 @@ export interface ServiceDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   readonly composer: MapComposer;
-  /** By name; none when absent. */
+  /** By name; none by default. */
   readonly areas?: ReadonlyMap<string, NamedArea>;
-  /** None when absent. */
+  /** None by default. */
   readonly groups?: LayerGroups;
   /** The service's metadata. */
   readonly service?: Pick<ServiceSettings, 'current'>;

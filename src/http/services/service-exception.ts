@@ -92,7 +92,7 @@ export function reportOf(error: unknown, context: Context, log: Logger): Excepti
   const { answer, unexpected } = problemOf(error, context.id);
   const details = { requestId: context.id, path: context.path, err: error };
   if (unexpected) log.error(details, 'A request failed unexpectedly');
-  const [, , ...headers] = answer.headers; // The first pair says that the body is text.
+  const [, , ...headers] = answer.headers; // The first pair is the type of a text.
   return {
     status: answer.status,
     code: null,
@@ -114,7 +114,7 @@ export function withExceptions(
   });
 }
 
-/** As an exception report of OGC 06-121r3; a disabled layer as in GeoWebCache. */
+/** Writes an exception report of OGC 06-121r3; a disabled layer is reported like in GeoWebCache. */
 export function withOwsExceptions(handler: Handler, log: Logger): Handler {
   const blamed = recovering(handler, (error) => {
     throw isTilewardenError(error, 'layer-disabled') ? badValue('LAYERS', error.message) : error;

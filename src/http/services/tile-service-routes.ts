@@ -4,8 +4,7 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { type LayerScreen, mayView } from '../auth/layer-visibility.ts';
 import type { Context, Target } from '../context.ts';
-import { createRouter } from '../hits/router.ts';
-import type { TileResponder } from '../hits/tile-response.ts';
+import { createRouter, type TileResponder } from '../hits/hits.ts';
 import { openRoute, type Route, tileRoute } from '../route.ts';
 import { ogcRoutes } from './ogc/ogc-routes.ts';
 import { openServices, type ServiceDeps, type Services } from './open-services.ts';
@@ -19,7 +18,7 @@ export function screened(routes: readonly Route[], screen: LayerScreen): readonl
   return routes.map((route) => ({ ...route, handler: screen(route.handler) }));
 }
 
-/** The services whose tiles have addresses of their own, and the list of their layers. */
+/** Services with tile addresses of their own, and the list of their layers. */
 export function tileServiceRoutes(services: Services): readonly Route[] {
   const tile = createTileService(services);
   const routes: readonly Route[] = [
@@ -40,7 +39,7 @@ interface NamedTile {
 }
 
 interface FinderDeps extends ServiceDeps {
-  /** Of all paths; none when left out. */
+  /** Prefix of all paths; none by default. */
   readonly prefixes?: readonly string[];
 }
 

@@ -144,9 +144,9 @@ export function mercatorRoutes(deps: Services): readonly Route[] {
   const place = (kvp: Kvp, z: number) => ({ z, x: integer(kvp, 'X'), y: integer(kvp, 'Y') });
   return [
     ...route('gmaps', (kvp) => place(kvp, integer(kvp, 'ZOOM'))),
-    // As Mobile GMaps counts: zoom 17 is the whole world.
+    // Mobile GMaps counts down: zoom 17 is the whole world.
     ...route('mgmaps', (kvp) => place(kvp, MGMAPS_WORLD - integer(kvp, 'ZOOM'))),
-    // As Bing Maps names its tiles.
+    // The quadkeys of Bing Maps.
     ...route('ve', (kvp) => tileOfQuadkey(required(kvp, 'QUADKEY'))),
   ];
 }

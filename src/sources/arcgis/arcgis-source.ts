@@ -46,7 +46,7 @@ export const arcgisDriver = {
 /** A plain screen, as ArcGIS counts it. */
 const DPI = 96;
 const GOOGLE_MERCATOR = 900913;
-/** As the server writes them; parameters of a request come in upper case. */
+/** The server's spelling; parameters of a request come in upper case. */
 const NAMES = [
   ...['layers', 'layerDefs', 'time', 'layerTimeOptions', 'gdbVersion', 'historicMoment', 'dynamicLayers'],
   ...[

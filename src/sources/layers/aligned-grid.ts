@@ -76,7 +76,7 @@ function tilesIn(
 export function copyTile(
   tile: Buffer,
   { x, y }: Pick<TileIndex, 'x' | 'y'>,
-  { column, row, inside, tileWidth, tileHeight }: Alignment,
+  { column, row, inside, tileWidth, tileHeight }: Omit<Alignment, 'z' | 'rect'>,
   onto: Buffer,
   width: number,
 ): void {

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MapPicture } from '../../domain/bounds.ts';
 import { isSourceFailure, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { levelOf } from '../../domain/grid-set.ts';
-import { type GridSubset, subsetToDrawFrom } from '../../domain/grid-subset.ts';
+import { coverageAt, type GridSubset, subsetToDrawFrom } from '../../domain/grid-subset.ts';
 import {
   createPlaceMapping,
   PixelMesh,
@@ -10,7 +11,7 @@ import {
   surveyPicture,
 } from '../../domain/pixel-mesh.ts';
 import { levelFor, PixelSampler } from '../../domain/pixel-sampler.ts';
-import { tilesOfRect } from '../../domain/tile-rect.ts';
+import { sizeOfRect, tilesOfRect } from '../../domain/tile-rect.ts';
 import { tilesToWarp, type WarpOptions, warpPixels } from '../../domain/warp-pixels.ts';
 import type { Semaphore } from '../../lib/semaphore.ts';
 import { type Pace, withConcurrency } from '../../lib/yielding.ts';
@@ -23,11 +24,13 @@ interface LayerOptions {
   readonly resampling?: 'bilinear' | 'nearest' | undefined;
 }
 
-/** Resampled tiles of the other layer for one picture: 36 MiB of pixels at 256 a side. */
+/** Resampled tiles of the other layer at a time: 36 MiB of pixels at 256 a side. */
 const MAX_TILES = 144;
 const TILES_AT_ONCE = 8;
 /** A level of the other layer may be so much coarser than the picture before the next finer one is taken. */
 const COARSER = 1.2;
+/** Pixels of the other layer's coarsest zoom to one of the picture: beyond that the layer is not drawn. */
+const MAX_PIXELS = 8 * COARSER;
 
 type ReadTile = (subset: GridSubset, tile: { z: number; x: number; y: number }) => Promise<Buffer>;
 
@@ -82,7 +85,7 @@ async function copyTiles(
 }
 
 async function resample(
-  { resampling = 'bilinear' }: LayerOptions,
+  layer: LayerOptions,
   subset: GridSubset,
   mapping: PlaceMapping,
   request: SourceRequest,
@@ -93,8 +96,12 @@ async function resample(
     await nextTurn();
     signal.throwIfAborted();
   };
-  const options = { resampling, pause };
+  const options = { resampling: layer.resampling ?? 'bilinear', pause } as const;
   const plan = await planPicture(subset, mapping, request, options);
+  if (plan === 'divide') {
+    const drawHalf = (half: MapPicture) => resample(layer, subset, mapping, { ...request, ...half }, read);
+    return drawHalves(request, drawHalf);
+  }
   if (!plan || plan.keys.size === 0) return null;
   const { z, mesh, sampler, keys } = plan;
   await withConcurrency(keys, TILES_AT_ONCE, async (key) => {
@@ -106,7 +113,32 @@ async function resample(
   return pixels;
 }
 
-/** Null if the picture does not touch the other layer. */
+/** Left and right, or top and bottom; null if nothing is drawn in either. */
+async function drawHalves(
+  { bounds, width, height }: MapPicture,
+  draw: (half: MapPicture) => Promise<Buffer | null>,
+): Promise<Buffer | null> {
+  const [unitsX, unitsY] = [(bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height];
+  const isWide = width >= height;
+  const inside = { minX: 0, minY: 0, maxX: width - 1, maxY: height - 1 };
+  const middle = Math.ceil(Math.max(width, height) / 2);
+  let pixels: Buffer | null = null;
+  for (const [first, end] of [[0, middle] as const, [middle, Math.max(width, height)] as const]) {
+    const [left, right] = isWide ? [first, end] : [0, width];
+    const [top, bottom] = isWide ? [0, height] : [first, end];
+    const [minX, maxX] = [bounds.minX + left * unitsX, bounds.minX + right * unitsX];
+    const [minY, maxY] = [bounds.maxY - bottom * unitsY, bounds.maxY - top * unitsY];
+    const size = { width: right - left, height: bottom - top };
+    const drawn = await draw({ bounds: { minX, minY, maxX, maxY }, ...size });
+    if (!drawn) continue;
+    pixels ??= Buffer.alloc(4 * width * height);
+    const place = { column: -left, row: -top, inside, tileWidth: size.width, tileHeight: size.height };
+    copyTile(drawn, { x: 0, y: 0 }, place, pixels, width);
+  }
+  return pixels;
+}
+
+/** Null if the other layer shows nothing in the picture, or begins at a much finer zoom. */
 async function planPicture(
   subset: GridSubset,
   mapping: PlaceMapping,
@@ -116,12 +148,17 @@ async function planPicture(
   const survey = surveyPicture(request, mapping, subset.extent);
   if (!survey) return null;
   const { zoomStart, zoomStop } = subset;
+  const coarsest = coverageAt(subset, zoomStart);
+  const isFiner = survey.unitsPerPixel > MAX_PIXELS * levelOf(subset.gridSet, zoomStart).resolution;
+  if (isFiner && coarsest && sizeOfRect(coarsest) > MAX_TILES) return null;
   const finest = levelFor(subset, survey.unitsPerPixel * COARSER, [zoomStart, zoomStop]);
   for (let z = finest; z >= zoomStart; z--) {
     const sampler = new PixelSampler(subset, z);
     const mesh = new PixelMesh(request, mapping, levelOf(subset.gridSet, z).resolution);
     const keys = await tilesToWarp(mesh, sampler, options, MAX_TILES);
     if (keys) return { z, mesh, sampler, keys };
+    // A picture larger than a tile is drawn in halves, one after the other.
+    if (Math.max(request.width, request.height) > subset.gridSet.tileWidth) return 'divide';
   }
   throw unfit('The picture needs too many tiles of the other layer.');
 }

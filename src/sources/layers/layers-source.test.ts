@@ -23,6 +23,10 @@ const UTM = createGridSet({
   extent: { minX: 250000, minY: 5200000, maxX: 950000, maxY: 6100000 },
   levels: 8,
 });
+/** Of web mercator, with tiles of 64 pixels: a picture takes many of them. */
+const SMALL = createGridSet({
+  ...{ name: 'small', srs: 900913, extent: MERCATOR.extent, levels: 14, tileWidth: 64, tileHeight: 64 },
+});
 const POLAR = createGridSet({
   name: 'polar',
   srs: 3995,
@@ -58,6 +62,18 @@ function lower(subset: GridSubset, colour: Colour = smooth): Lower {
       return { pixels: getOrCreate(painted, `${gridSet.name} ${z}/${x}/${y}`, draw), stale: false };
     },
   };
+}
+
+/** A layer of one colour, which costs nothing to draw. */
+function plain(subset: GridSubset): Lower {
+  const asked: TileIndex[] = [];
+  const { tileWidth, tileHeight } = subset.gridSet;
+  const pixels = Buffer.alloc(4 * tileWidth * tileHeight, Buffer.from([200, 100, 50, 255]));
+  const tile = async (_: GridSubset, place: TileIndex) => {
+    asked.push(place);
+    return { pixels, stale: false };
+  };
+  return { subsets: [subset], asked, tile };
 }
 
 function paint(gridSet: GridSet, bounds: Bounds, width: number, height: number, colour: Colour): Buffer {
@@ -243,6 +259,31 @@ describe('the layer source', () => {
     const drawn = await draw(drawing(lower(createGridSubset(DEGREES, { extent }))), request);
     const expected = paint(UTM, request.bounds, request.width, request.height, smooth);
     expect(furthestApart(drawn, expected)).toBeLessThanOrEqual(2);
+  });
+
+  // Zoom 5 has as many pixels as zoom 7 with tiles of 64.
+  it('a picture is drawn from a layer that begins three zooms further down, with some of its tiles at a time', async () => {
+    const layer = plain(createGridSubset(SMALL, { zoomStart: 10 }));
+    const drawn = await draw(drawing(layer), picture(MERCATOR, 5, 16, 8, 1));
+    expect(drawn.every((value, at) => value === [200, 100, 50, 255][at % 4])).toBe(true);
+    expect(layer.asked.length).toBeGreaterThanOrEqual(32 * 32);
+  });
+
+  it('a layer that begins at a much finer zoom is not drawn, whatever the size of the metatile', async () => {
+    const layer = plain(createGridSubset(SMALL, { zoomStart: 11 }));
+    for (const tiles of [1, 4]) {
+      expect(await drawing(layer).fetch(picture(MERCATOR, 5, 16, 8, tiles))).toEqual({ kind: 'nothing' });
+    }
+    expect(layer.asked).toEqual([]);
+  });
+
+  it('a large metatile is drawn from the same zoom as a small one', async () => {
+    const zoomsOf = async (tiles: number) => {
+      const layer = plain(createGridSubset(SMALL));
+      await draw(drawing(layer), picture(DEGREES, 5, 32, 6, tiles));
+      return new Set(layer.asked.map(({ z }) => z));
+    };
+    expect(await zoomsOf(4)).toEqual(await zoomsOf(1));
   });
 
   it('a layer source returns nothing where the other layer has nothing', async () => {

@@ -14,7 +14,7 @@ import { drawLayer, drawOver, withoutColour } from './draw-layer.ts';
 
 const MAX_PARTS = 32;
 const MAX_ZOOM = 30;
-/** Of the layers that are resampled for one source. */
+/** Limit for the layers that are resampled for one source. */
 const MAX_PICTURES = 2;
 /** Bytes that are drawn over in one turn of the event loop: about a millisecond. */
 const BYTES_PER_TURN = 500_000;
@@ -193,7 +193,7 @@ function isShown(
   return !scales || isWithinScales(scales, scaleAt(gridSet, z));
 }
 
-/** Those of its first and last zoom, and between, where it has zooms. */
+/** Scales from its first to its last zoom, if it has zooms. */
 function scalesOf({ zooms, scales }: Pick<Part<unknown>, 'zooms' | 'scales'>, gridSet: GridSet): Scales {
   if (!zooms) return scales ?? [0, Infinity];
   const [first, last] = zooms.map((z) => Math.min(z, gridSet.levels.length - 1));

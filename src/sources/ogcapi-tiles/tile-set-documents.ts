@@ -77,7 +77,7 @@ export function templatesOf({ links: all }: TileSetDocument): ReadonlyMap<string
   return new Map(items.map(({ type = '', href }) => [type.toLowerCase(), href]));
 }
 
-/** Those whose rows count from the bottom are left out. */
+/** Matrices with rows from the bottom are left out. */
 export function matrixSetOf(
   id: string,
   { crs: own, tileMatrices }: z.output<typeof tileMatrixSetDocument>,

@@ -49,7 +49,7 @@ describeOnMemoryObjects('the index of packs', (_, stores) => {
 });
 
 describeOnObjectStores('the order of packs', (_, stores) => {
-  followsTheOrder(stores, fewOrderCommands, inLength(6, 800));
+  followsTheOrder(stores, fewOrderCommands, inLength(2, 800));
 });
 
 describeOnObjectStore('a store of packs', (_, stores) => {

@@ -4,8 +4,9 @@ import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { collect, raise, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
-import { inLength } from '../../../test/fixtures/length.ts';
+import { inLength, isLong } from '../../../test/fixtures/length.ts';
 import {
+  describeOnMemoryObjects,
   describeOnObjectStore,
   describeOnObjectStores,
   metatile,
@@ -26,9 +27,12 @@ import { TILES_IN_A_TURN } from './pack-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-describeOnObjectStore('a store of packs', (_, stores) => {
+// The index decides all of it. What an object store has to do is tested on each of them below.
+(isLong ? describeOnObjectStores : describeOnMemoryObjects)('the contract of packs', (_, stores) => {
   behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(2, 60) });
+});
 
+describeOnObjectStore('a store of packs', (_, stores) => {
   it('a metatile is stored and replaced with one statement, and with two after another process', async () => {
     let statements = 0;
     const counting = (queries: Statements) =>

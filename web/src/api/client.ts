@@ -27,7 +27,7 @@ export function isRefusal({ status }: Problem): boolean {
   return status >= 400 && status < 500;
 }
 
-/** A response and its version; null where the server gives none. */
+/** A response and its version; null: the server sent none. */
 export interface Versioned<T> {
   readonly data: T;
   readonly version: string | null;

@@ -13,7 +13,7 @@ type PathOf<Request> = Request extends `GET ${infer Path}` ? Path : never;
 
 export interface Resource<T> {
   readonly data: T | null;
-  /** As the server names it; null where it does not. */
+  /** The server's version of the content; null: none. */
   readonly version: string | null;
   readonly problem: Problem | null;
   reload(): void;
@@ -95,7 +95,7 @@ export function useResource<T>(
   return { data, version, problem, reload, replace };
 }
 
-/** The value when it has not changed for a moment: what is typed or dragged. */
+/** The value once it has been stable for a moment, while a user types or drags. */
 export function useRested<T>(value: T): T {
   const [rested, setRested] = useState(value);
   useEffect(() => {

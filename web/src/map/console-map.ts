@@ -34,14 +34,14 @@ const USUAL = {
   wrapX: false,
   /** Another grid set shows the same place when both have a place on earth. */
   keepsPlace: false,
-  /** Of the six connections that browsers allow a host, some are left for everything else. */
+  /** Browsers allow a host six connections: some stay free for other requests. */
   maxTilesLoading: 4,
 };
 export type MapOptions = Readonly<typeof USUAL>;
 
 export class ConsoleMap {
   readonly map: OlMap;
-  /** Of the picture over the map; null: a click means the tile that is shown. */
+  /** Zoom of the picture over the map; null: a click selects the shown tile. */
   inspectedZoom: number | null = null;
   /** Pale, so that the layer above it stands out. */
   readonly #base = new TileLayer<TileImage>({ opacity: 0.35 });
@@ -133,7 +133,7 @@ export class ConsoleMap {
     );
   }
 
-  /** Of the zoom that is inspected or else shown; null before there is one. */
+  /** At the inspected or else the shown zoom; null before the first one. */
   tileAt(coordinate: number[]): (TilePlace & { readonly offered: boolean }) | null {
     const resolution = this.map.getView().getResolution();
     if (!this.#grid || resolution === undefined) return null;
@@ -191,7 +191,7 @@ function gridOf(gridSet: GridSetInfo): TileGrid {
   });
 }
 
-/** Shows the zooms of the grid set only, none in between. */
+/** Shows only the zooms of the grid set, no fractions. */
 function viewOf({ resolutions, zoomStart, zoomStop }: GridSetInfo, projection: Projection): View {
   return new View({
     projection,

@@ -8,7 +8,7 @@ export type OfferedLayer = Pick<
   'name' | 'title' | 'gridSets' | 'formats' | 'extensions' | 'parameters'
 >;
 
-/** One combination of what a layer offers. */
+/** A grid set, format and parameter values of a layer. */
 export interface TileSet<Layer extends OfferedLayer = LayerInfo> {
   readonly layer: Layer;
   readonly gridSet: GridSetInfo;

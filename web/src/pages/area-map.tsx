@@ -9,7 +9,7 @@ import { Loaded } from '../parts/basics.tsx';
 
 interface AreaMapProps {
   readonly layer: string;
-  /** Of a tile set, as in addresses of pages. */
+  /** A tile set, as in addresses of pages. */
   readonly wishes?: Readonly<Record<string, string>>;
   readonly area: Area;
   /** The map begins no closer: no tiles are made for it where a task makes none, and a change may be a point. */

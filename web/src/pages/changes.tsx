@@ -222,7 +222,7 @@ function Recent({ name }: { name: string }) {
   );
 }
 
-/** Of the changes that name one. */
+/** The area of the changes that have one. */
 function areaOf(changes: RecentChanges['changes']): Area {
   return { kind: 'shape', shape: boxesOf(changes.flatMap(({ boxes }) => boxes ?? [])), crs: 'EPSG:4326' };
 }

@@ -218,7 +218,7 @@ function previewed({ name, source, formats, gridSets, within, background }: Decl
   return { name, source, formats: first, gridSets, within, background };
 }
 
-/** The status of a name that is taken. */
+/** HTTP status for a name in use. */
 const TAKEN = 409;
 
 /** With the grid sets that it names; an existing one of the same name is kept. */

@@ -242,7 +242,7 @@ const CRS_EXAMPLE = 'EPSG:25832, EPSG:2056';
 const METATILE = ['columns', 'rows'] as const;
 const DEFAULT_METATILE = 4;
 
-/** How tiles are fetched, how long they are kept and who may see them. An empty field is the default, and is not stored. */
+/** Fetching, expiry and access of tiles. An empty field is the default, and is not stored. */
 function Serving({ document, faults, onChange }: FieldsProps) {
   const metatile = listOf<number | string>(document.metatile);
   const number = (text: string) => (text.trim() === '' ? undefined : numberIn(text));

@@ -63,7 +63,7 @@ export function AccountButtons(props: {
   name: string;
   path: string;
   hasSessions?: boolean;
-  /** What its deletion means. */
+  /** Consequences of its deletion. */
   removal: string;
   action: Action;
   onChanged: () => void;

@@ -260,7 +260,7 @@ const ALL: Colour = [8, 81, 156];
 /** Pixels of a cell: browsers smooth pictures that are drawn much larger than they are. */
 const MAX_PIXELS = 1024;
 
-/** A picture of the cells, as a data address; null when there is nothing to show. */
+/** A picture of the cells, as a data address; null: no cells. */
 function coveragePicture(coverage: Coverage): string | null {
   const { columns, rows, runs, shows } = coverage;
   if (columns === 0 || rows === 0) return null;

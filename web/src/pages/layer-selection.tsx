@@ -9,7 +9,7 @@ import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
-/** A layer of the list, with what it has cached. */
+/** A layer of the list, with its cached tiles. */
 export interface ChosenLayer {
   readonly name: string;
   readonly enabled: boolean;
@@ -221,7 +221,7 @@ function sizeText(action: ActionName, { tiles, bytes }: ChosenLayer): string {
   return action === 'truncate' ? `${fill(TEXTS.overview.tiles, { count: tiles })}, ${bytesText(bytes)}` : '';
 }
 
-/** How many tiles a seed of the layer's first grid set has. */
+/** Number of tiles of a seed of the layer's first grid set. */
 function SeedSize({ layer, zooms }: { layer: string; zooms: Zooms }) {
   const request = { layer, type: 'seed', ...zooms, dryRun: true };
   const { data, problem } = useResource<{ tiles: number }>('api/v1/tasks', null, request);

@@ -239,7 +239,7 @@ function Actions(props: { set: TileSet; layer: LayerInfo; onEmptied: () => void;
   );
 }
 
-/** Lists what is deleted with the layer, and what fails without it. */
+/** Lists the objects deleted with the layer, and those that fail without it. */
 async function removalText(path: string) {
   const { tiles, dependents } = await send<Removal>('DELETE', `${path}?dryRun=true`);
   const { feeds, keys, schedules, tasks, quota } = dependents;

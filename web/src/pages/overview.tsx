@@ -346,7 +346,7 @@ function warnIf(condition: boolean, ...warning: Warning): readonly Warning[] {
   return condition ? [warning] : [];
 }
 
-/** Of the requests of the last hour. */
+/** Share of the requests of the last hour. */
 function failedShare(series: Series): number {
   const lately = (values: readonly number[]) =>
     values.slice(-MINUTES).reduce((total, value) => total + value, 0);

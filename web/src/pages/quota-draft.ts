@@ -51,7 +51,7 @@ export function draftOf(quota: Quota, changes: Changes): Draft {
   };
 }
 
-/** The body of `PUT /api/v1/quota`: what was changed, and no more. Limits of layers are one list there. */
+/** The body of `PUT /api/v1/quota`: only the changed fields. Limits of layers are one field. */
 export function bodyOf(draft: Draft, changes: Changes): ApiBody<'PUT /api/v1/quota'> {
   const { enabled, policy, frequency, frequencyUnits, layers } = changes;
   const changed = (...names: (keyof Draft)[]) => names.some((name) => changes[name] !== undefined);
@@ -87,7 +87,7 @@ export function isValid(draft: Draft): boolean {
   return isWhole(draft.frequency) && limits.every(isPositive);
 }
 
-/** What saving does; without figures for an invalid draft. */
+/** Effects of saving; without figures for an invalid draft. */
 export function effectsOf(draft: Draft, usage: Usage): readonly Effect[] {
   if (!isValid(draft)) return [{ text: TEXTS.seed.faulty, removes: false }];
   if (!draft.enabled) return [{ text: WORDS.effectOff, removes: false }];

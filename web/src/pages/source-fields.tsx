@@ -6,7 +6,7 @@ import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
 import type { Faults } from './work-plan.ts';
 
-/** Of a layer or of a part of one, as it is declared. */
+/** Source of a layer or of a part of one, as declared. */
 type Source = Readonly<Record<string, unknown>>;
 
 interface Part {
@@ -24,7 +24,7 @@ type Range = readonly (number | string)[];
 
 const WORDS = TEXTS.add;
 const PART_WORDS = TEXTS.layerParts;
-/** By type of source: the setting that names what is drawn. */
+/** By type of source: the setting with the names of upstream layers. */
 const NAMED = {
   wms: { field: 'layers', label: WORDS.sourceLayers, help: WORDS.sourceLayersHelp },
   wmts: { field: 'layer', label: WORDS.sourceLayer, help: WORDS.sourceLayerHelp },
@@ -84,7 +84,7 @@ export function SourceFields({ source, path, types, faults, onChange }: SourcePr
   );
 }
 
-/** What a composed layer is drawn from, the uppermost first, as it is seen on the map. */
+/** Parts of a composed layer, the uppermost first. */
 export function LayerParts(props: {
   of: readonly Part[];
   /** The composed layer. */
@@ -284,7 +284,7 @@ function partName({ layer, source }: Part): string {
   return drawn ? fill(TEXTS.labelled, { label: title, value: String(drawn) }) : title;
 }
 
-/** Of a setting, or of a part of it. */
+/** Fault of a setting, or of a part of it. */
 export function faultIn(faults: Faults, setting: string): string | null {
   const name = Object.keys(faults).find((one) => one === setting || one.startsWith(`${setting}[`));
   return (name && faults[name]) ?? null;

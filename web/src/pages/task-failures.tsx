@@ -128,7 +128,7 @@ function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
   );
 }
 
-/** Of the metatile of a tile. */
+/** Bounds of the metatile of a tile. */
 function boundsOf(
   { resolutions, tileSize, origins }: GridSetInfo,
   [columns, rows]: LayerInfo['metatile'],

@@ -41,7 +41,7 @@ type Zooms = NonNullable<ApiResponse<'GET /api/v1/tasks/{id}'>['zooms']>;
 
 const WORDS = TEXTS.tasks;
 const MAX_SAMPLES = 600;
-/** Interval of the progress by zoom; the rest comes with events. */
+/** Interval of the progress by zoom; events bring the other figures. */
 const REFRESH_SECONDS = 5;
 
 export function TaskPage({ id }: { id: string }) {

@@ -182,11 +182,11 @@ async function pictureAt(path: string): Promise<TilePicture> {
   });
 }
 
-/** How two pictures differ, pixel by pixel. */
+/** Differences of two pictures, pixel by pixel. */
 interface Difference {
   /** From 0 to 1. */
   readonly share: number;
-  /** The second picture, pale, with what differs in red; a data address. */
+  /** The second picture, pale, with differences in red; a data address. */
   readonly picture: string;
 }
 

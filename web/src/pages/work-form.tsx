@@ -55,9 +55,9 @@ const MAX_COMBINATIONS = 1000;
 interface WorkProps {
   readonly first: Plan;
   readonly types: readonly Work[];
-  /** Of the layer field. */
+  /** Fault of the layer field. */
   readonly fault: LayerFault;
-  /** The requests of the form; none while it has faults of its own. */
+  /** The requests of the form; none while the form has faults. */
   readonly callsOf: (request: TaskRequest, plan: Plan) => readonly Call[];
   /** Gets the first response; a text is shown in the form. */
   readonly onDone: (answer: Started, plan: Plan) => unknown;

@@ -20,7 +20,7 @@ export interface Plan {
   readonly byUse: boolean;
   readonly percent: string;
   readonly archive: keyof typeof WORDS.archives;
-  /** The zooms are a proposal: none was typed or given. */
+  /** The zooms are a proposal, not a choice of the user. */
   readonly zoomsProposed: boolean;
 }
 
@@ -75,16 +75,16 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
   return { request: { ...what, zoomStart, zoomStop, threadCount, ...place }, faults };
 }
 
-/** Work on cached tiles begins with all zooms that have any, other work with those that show the extent. */
+/** Work on cached tiles begins with all zooms with tiles, other work with the zooms that fit the extent. */
 export function proposedZooms(
   { type, set, zoomsProposed }: Plan,
   cached: readonly { readonly z: number; readonly tiles: number }[],
 ): Partial<Plan> {
   if (!zoomsProposed) return {};
   const { zoomStart, zoomStop } = set.gridSet;
-  const held = cached.filter(({ tiles }) => tiles > 0).map(({ z }) => z);
+  const zooms = cached.filter(({ tiles }) => tiles > 0).map(({ z }) => z);
   const [first, last] = worksOnCached(type)
-    ? [held[0] ?? zoomStart, held.at(-1) ?? zoomStop]
+    ? [zooms[0] ?? zoomStart, zooms.at(-1) ?? zoomStop]
     : firstZooms(set.gridSet);
   return { zoomStart: String(first), zoomStop: String(last) };
 }

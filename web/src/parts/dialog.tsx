@@ -95,7 +95,7 @@ export function ConfirmButton(
       action: Action;
       label?: string | undefined;
       disabled?: boolean;
-      /** Of the button; its question is always one of danger. */
+      /** Style of the button; its question is always a dangerous one. */
       kind?: string;
       text: string | (() => Promise<ReactNode>);
       onConfirm: () => Promise<unknown>;

@@ -21,7 +21,7 @@ const MAX_OFFERED = 50;
 /** Null: the text of the field names a layer. */
 export type LayerFault = string | null;
 
-/** One of thousands of layers, found by a part of its name or title. A text that names none is a fault of the form. */
+/** One of thousands of layers, found by a part of its name or title. Any other text is a fault of the form. */
 export function LayerField(props: {
   label?: string;
   value: string;
@@ -64,7 +64,7 @@ export function LayerField(props: {
     // Enter chooses, and never submits the form.
     event.preventDefault();
     if (typed === null) return;
-    // Of the current text: the suggestions may be those of an earlier one.
+    // For the current text: the suggestions may belong to an earlier one.
     const [only, another] = withWords(typed, allowed);
     take(only && !another ? only.name : typed);
   };
@@ -107,7 +107,7 @@ function withWords<L extends { readonly name: string; readonly title: string }>(
   return layers.filter(({ name, title }) => `${name}\n${title}`.toLowerCase().includes(wanted));
 }
 
-/** The fault, with the name that was probably meant. */
+/** The fault, with the most similar name. */
 export function unknownName(fault: string, name: string, names: readonly string[]): string {
   const guess = closestName(name, names);
   return fill(fault, { name }) + (guess === null ? '' : fill(TEXTS.didYouMean, { name: guess }));

@@ -5,7 +5,7 @@ import { TEXTS } from '../texts.ts';
 const WIDTH = 600;
 const HEIGHT = 100;
 const HOUR_MS = 3_600_000;
-/** Of the lines, in their order. */
+/** Colours of the lines, in order. */
 const COLOURS = ['var(--accent)', 'var(--gold)', 'var(--bad)'];
 
 export interface PlotLine {
@@ -17,7 +17,7 @@ export interface PlotLine {
 export function Plot(props: {
   lines: readonly PlotLine[];
   times: readonly number[];
-  /** What is shown, and in which unit. */
+  /** Quantity and unit. */
   label: string;
   text: (value: number) => string;
 }) {

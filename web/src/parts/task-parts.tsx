@@ -46,7 +46,7 @@ export function shareOf({ tilesProcessed, tilesTotal, state }: Task): number {
   return tilesProcessed / tilesTotal;
 }
 
-/** Of a truncation the tiles that were there: the others of its area are no work. */
+/** A truncation counts existing tiles only: missing ones are no work. */
 function progressText({ type, tilesProcessed, tilesTotal, counters }: Task): string {
   if (type === 'truncate') return fill(WORDS.deletedTiles, { count: counters.removed });
   return fill(WORDS.progress, {
@@ -214,7 +214,7 @@ export function seedsAddress(layer: string): string {
   return `api/v1/tasks?${new URLSearchParams({ layer, state: 'running,pending', limit: '500' })}`;
 }
 
-/** Those that fill what a truncation empties; null: there are none. */
+/** Seeds of the area of a truncation; null: none. */
 export function seedsText({ tasks }: Seeds): string | null {
   const seeds = tasks.filter(({ type }) => type === 'seed' || type === 'reseed').length;
   return seeds === 0 ? null : fill(WORDS.seedsGoOn, { count: seeds });

@@ -157,7 +157,7 @@ function tileNamed(subset: GridSubset, text: string) {
   return { index: { z: zoom, x: Number(x), y: row }, extension, kind };
 }
 
-/** KML supports longitude and latitude only: where the layer has no such tiles, those that are warped from its own. */
+/** KML supports longitude and latitude only: a layer without such tiles gets warped ones. */
 const degreesOf = remembered((layer: Layer): { readonly subset: GridSubset; readonly isWarped: boolean } => {
   const own = layer.gridSubsets.find(({ gridSet }) => gridSet.srs === DEGREES);
   if (own) return { subset: own, isWarped: false };
@@ -266,7 +266,7 @@ function networkLink({ subset, folder, extension, query }: KmlLayer, tile: TileI
   return markup`<NetworkLink><name>${name}</name>${region(bounds, tile.z === 0 ? 0 : MIN_PIXELS)}<Link><href>${href}</href><viewRefreshMode>onRegion</viewRefreshMode></Link></NetworkLink>`;
 }
 
-/** Finer tiles cover coarser ones, which stay until those are loaded. */
+/** Finer tiles cover coarser ones, which stay visible until the finer ones are loaded. */
 function groundOverlay(kml: KmlLayer, tile: TileIndex, bounds: Bounds): Markup {
   const name = nameOfTile(kml.subset, tile);
   const href = `${kml.folder}/${name}.${kml.extension}${kml.query}`;

@@ -11,7 +11,7 @@ export type TileKind = 'map' | 'vector';
 
 /** The tiles of a layer: its maps, its vector tiles, or its maps in one style. */
 export interface TilesetsPlace {
-  /** Of the whole service, e.g. `https://maps.example/ogc`. */
+  /** Address of the whole service, e.g. `https://maps.example/ogc`. */
   readonly root: string;
   readonly layer: Layer;
   readonly kind: TileKind;

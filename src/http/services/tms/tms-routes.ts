@@ -155,7 +155,7 @@ const VERSION = '1.0.0';
 const WEB_MERCATOR = 3857;
 const DEGREES = 4326;
 const TITLE = 'Tilewarden';
-/** As a share of a pixel. */
+/** Share of a pixel. */
 const SAME_EDGE = 1e-3;
 
 /**

@@ -110,7 +110,7 @@ export function wantsTileSets(kvp: Kvp): boolean {
   return kvp('TILED')?.toLowerCase() === 'true';
 }
 
-/** The other versions of 1.0, 1.1 and 1.3 do not differ in what we read. */
+/** The other versions of 1.0, 1.1 and 1.3 have the same parameters. */
 function nearest(version: string): WmsVersion | null {
   const [, major, minor] = PARTS.exec(version) ?? [];
   if (major !== '1') return null;
@@ -140,7 +140,7 @@ export function requestedCrs(kvp: Kvp, version: WmsVersion): MapCrs {
   throw invalidCrs(version, `${usual} must be a code such as EPSG:3857, not ${shortened(name)}.`);
 }
 
-/** Those in the CRS; all when the layer is warped to it. */
+/** Subsets in the CRS; all if the layer is warped to it. */
 function subsetsIn(layer: Layer, crs: MapCrs, version: WmsVersion): Pick<MapLayer, 'subsets' | 'isWarped'> {
   const [first, ...others] = layer.gridSubsets.filter(({ gridSet }) => sameSrs(gridSet.srs, crs.code));
   if (first) return { subsets: [first, ...others], isWarped: false };
@@ -153,7 +153,7 @@ function subsetsIn(layer: Layer, crs: MapCrs, version: WmsVersion): Pick<MapLaye
   );
 }
 
-/** Names of the CRS of its grid sets, and of those that it is warped to. */
+/** Names of the CRS of its grid sets and of its warped maps. */
 export function crsOfLayer({ gridSubsets, wmsCrs }: Layer, version: WmsVersion): readonly string[] {
   const codes = [...gridSubsets.map(({ gridSet: { srs } }) => srs), ...wmsCrs];
   return [...new Set(codes.flatMap((srs) => crsNames({ srs }, version)))];
@@ -202,7 +202,7 @@ export function gridSetOfMap(layers: readonly MapLayer[], { name }: MapCrs): Gri
   );
 }
 
-/** A grid set can say otherwise than its CRS. */
+/** A grid set can override the axis order of its CRS. */
 function axesOf(layers: readonly MapLayer[], { code }: MapCrs): Pick<GridSet, 'srs' | 'yCoordinateFirst'> {
   const own = layers.find(({ isWarped }) => !isWarped);
   return own?.subsets[0].gridSet ?? { srs: code, yCoordinateFirst: namesNorthingFirst(code) };
@@ -255,7 +255,7 @@ export function withSubsets(
   }));
 }
 
-/** Formats of maps, whatever the layers store; the capabilities list these. */
+/** Formats of maps, independent of the stored ones; the capabilities list these. */
 export const MAP_FORMATS: readonly string[] = ['png', 'png8', 'jpeg', 'webp', 'gif'].map(
   (name) => `image/${name}`,
 );

@@ -113,15 +113,11 @@ ${infoFormats.length > 0 ? operation('GetFeatureInfo', infoFormats) : EMPTY}
 
 function operation(name: string, formats: readonly string[]): Markup {
   const tag: Markup = { markup: name };
-  return markup`<${tag}>${formats.map(format)}<DCPType><HTTP><Get>${address()}</Get></HTTP></DCPType></${tag}>`;
+  return markup`<${tag}>${formats.map(format)}<DCPType><HTTP><Get>${online(markup`${BASE}/service/wms?`)}</Get></HTTP></DCPType></${tag}>`;
 }
 
 function format(name: string): Markup {
   return tagged('Format', name);
-}
-
-function address(): Markup {
-  return markup`<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${BASE}/service/wms?"/>`;
 }
 
 /** The DTD extension of WMS-C. */
@@ -197,7 +193,7 @@ function metadataUrl({ url, type, format: media }: Layer['metadata'][number], ve
   return markup`<MetadataURL type="${name}">${format(media)}${online(url)}</MetadataURL>`;
 }
 
-function online(url: string): Markup {
+function online(url: string | Markup): Markup {
   return markup`<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${url}"/>`;
 }
 
@@ -212,7 +208,7 @@ function scaleElements({ gridSubsets: [{ scales }] }: Layer, version: WmsVersion
   return markup`<MinScaleDenominator>${min}</MinScaleDenominator>${upper}`;
 }
 
-/** Groups with those of these layers that they have, then the layers that are in no group. */
+/** Groups with their visible layers, then the layers outside groups. */
 function* describeTree(
   layers: readonly Layer[],
   groups: LayerGroups,
@@ -235,7 +231,7 @@ function* describeTree(
   for (const name of [...groups.keys(), ...byName.keys()]) if (!children.has(name)) yield* describe(name);
 }
 
-/** In the CRS that all of its layers have. Without one there is no map of it, and so no name. */
+/** In the CRS common to all of its layers. Without one the group has no map, and so no name. */
 function describeGroup(
   { name, title = name }: LayerGroup,
   members: readonly Layer[],
@@ -269,7 +265,7 @@ function style(layer: Layer, name: string, isDefault: boolean): Markup {
 /** WMS 1.3.0, 7.2.4.6.5: only with its size. */
 function legendUrl(layer: Layer, legend: Legend): Markup {
   if (legend.width === null || legend.height === null) return EMPTY;
-  return markup`<LegendURL width="${legend.width}" height="${legend.height}"><Format>${legend.format}</Format><OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${legendAddress(layer, legend)}"/></LegendURL>`;
+  return markup`<LegendURL width="${legend.width}" height="${legend.height}"><Format>${legend.format}</Format>${online(legendAddress(layer, legend))}</LegendURL>`;
 }
 
 function crsList(layer: Layer, version: WmsVersion): readonly Markup[] {

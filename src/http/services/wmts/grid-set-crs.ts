@@ -4,7 +4,7 @@ import type { GridLevel, GridSet } from '../../../domain/grid-set.ts';
 import { sameSrs } from '../../../domain/srs.ts';
 import { remembered } from '../../../lib/get-or-create.ts';
 
-/** How a grid set's coordinates are named and written in WMTS documents. */
+/** Name and axis order of a grid set's coordinates in WMTS documents. */
 export interface GridSetCrs {
   readonly urn: string;
   readonly yFirst: boolean;
@@ -21,7 +21,7 @@ const CRS84 = 'urn:ogc:def:crs:OGC:1.3:CRS84';
 const PIXEL_SIZE = 0.00028;
 /** GoogleMapsCompatible ends here, OGC 07-057r7, table E.4. */
 const GOOGLE_LEVELS = 19;
-/** As a share. EPSG:900913 with its rounded extent is off by 1.4e-10. */
+/** A share. EPSG:900913 with its rounded extent is off by 1.4e-10. */
 const SAME_SCALE = 1e-12;
 
 export function createCrsNames(): CrsNames {

@@ -111,7 +111,7 @@ function createGetCapabilities(documentOf: Services['documentOf']): Operation {
   };
 }
 
-/** OGC 06-121r3, 7.3.2: a client that accepts no supported version gets an exception; one that names none, the newest. */
+/** OGC 06-121r3, 7.3.2: a client that accepts no supported version gets an exception; without a version, the newest. */
 function checkVersions(kvp: Kvp): void {
   const accepted = kvp('ACCEPTVERSIONS');
   if (accepted === null || accepted.split(',').some((version) => version.trim() === VERSION)) return;
