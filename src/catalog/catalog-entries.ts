@@ -29,8 +29,6 @@ export interface CatalogEntry {
   /** Not null: the layer was removed, and these may still be there. */
   readonly leftovers: Leftovers | null;
   readonly changedBy: string;
-  /** Milliseconds since 1970. */
-  readonly changedAt: number;
 }
 
 interface EntryChange
@@ -185,7 +183,6 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
     version: row.version,
     leftovers: row.drops === null ? null : JSON.parse(row.drops),
     changedBy: row.changed_by,
-    changedAt: row.changed_at,
   };
 }
 
