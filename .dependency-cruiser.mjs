@@ -103,6 +103,13 @@ const httpRules = [
     to: { path: `^src/http/(${HTTP_FOLDERS.slice(at + 1).join('|') || '$'})/|${HTTP_TOP}` },
   })),
   {
+    name: 'hits-behind-an-interface',
+    comment: 'All others in src/http know the fast path by hits/hits.ts only.',
+    severity: 'error',
+    from: { path: '^src/http/', pathNot: `^src/http/hits/|${TESTS}` },
+    to: { path: '^src/http/hits/', pathNot: '^src/http/hits/hits\\.ts$' },
+  },
+  {
     name: 'doors-of-http',
     comment: 'What all folders of src/http use imports only auth of them.',
     severity: 'error',

@@ -199,16 +199,16 @@ export const MUTANTS = [
     tests: ['src/quota/quota-service.test.ts'],
   },
   {
-    file: 'src/quota/quota-gate.ts',
+    file: 'src/quota/quota-guard.ts',
     line: 'this.#addOnTheWay(layer, bytes);',
     fault: '',
-    tests: ['src/quota/quota-gate.test.ts'],
+    tests: ['src/quota/quota-guard.test.ts'],
   },
   {
-    file: 'src/quota/quota-gate.ts',
+    file: 'src/quota/quota-guard.ts',
     line: 'if (this.#stopping.signal.aborted || clock.monotonic() > deadline) throw full();',
     fault: 'if (this.#stopping.signal.aborted || clock.monotonic() > deadline) return;',
-    tests: ['src/quota/quota-gate.test.ts'],
+    tests: ['src/quota/quota-guard.test.ts'],
   },
   {
     file: 'src/storage/index/pages.ts',

@@ -112,7 +112,7 @@ async function openAccess(
 
 const AWAY = 'the database cannot be reached; cached tiles are served from memory, others are not stored';
 
-/** What HTTP shows of a node and of all processes of its server. */
+/** The responses over HTTP of a node and of all processes of its server. */
 async function openResponses(node: Node, { readerKeys }: Accounts) {
   const { settings, pipeline, peers, database, catalog, activity, hostControl, clock, log, open } = node;
   const figures = openServerFigures(node.feed, node, open);

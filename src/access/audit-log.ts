@@ -75,8 +75,8 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
     },
 
     /**
-     * For what strangers cause, such as failed logins: no caller waits for it, and beyond a few a second they are only
-     * counted, so that no client can drive the changes of administrators out of the log.
+     * For events of anonymous clients, such as failed logins: no caller waits for them, and beyond a few a second
+     * they are only counted, so that no client can push the changes of administrators out of the log.
      */
     note(draft: AuditDraft): void {
       if (!withinLimit()) return;

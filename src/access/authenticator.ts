@@ -48,8 +48,8 @@ const USED_EVERY_MS = 60_000;
 const MAX_PASSWORD_LENGTH = 512;
 
 /**
- * Says who is asking; null when that is not shown. What is true of a user or token is read from the database each
- * time, so a change counts from the next request on, whichever process made it.
+ * Identifies the caller; null without valid credentials. Users and tokens are read from the database each time, so a
+ * change by any process applies to the next request.
  */
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;

@@ -48,8 +48,8 @@ export function identityOf(
   issuedAt: number,
 ): ExternalIdentity {
   const paths = layersClaim === null ? [roleClaim] : [roleClaim, layersClaim];
-  const kept = Object.fromEntries(paths.map((path) => [path, claimAt(claims, path)]));
-  return { issuer, subject: String(claims.sub), name: nameIn(claims), claims: kept, issuedAt };
+  const read = Object.fromEntries(paths.map((path) => [path, claimAt(claims, path)]));
+  return { issuer, subject: String(claims.sub), name: nameIn(claims), claims: read, issuedAt };
 }
 
 /** A claim by its name, which may have dots, or by its path. */

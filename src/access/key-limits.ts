@@ -44,7 +44,7 @@ export class KeyMeter {
     const { ratePerSecond, requestsPerDay } = key;
     if (ratePerSecond === null && requestsPerDay === null) return this.#counted(key, null);
     const budgets = getOrCreate(this.#budgets, key.id, () => this.#open(key));
-    const rate = budgets.rate && taken(budgets.rate);
+    const rate = budgets.rate && takePermit(budgets.rate);
     if (rate instanceof Promise) return rate.then((wait) => this.#afterRate(key, budgets, wait));
     return this.#afterRate(key, budgets, rate);
   }
@@ -67,7 +67,7 @@ export class KeyMeter {
 
   #afterRate(key: HeldKey, { day }: KeyBudgets, wait: Verdict): Verdict | Promise<Verdict> {
     if (wait !== null || !day) return this.#counted(key, seconds(wait));
-    const late = taken(day);
+    const late = takePermit(day);
     return late instanceof Promise ? late.then((ms) => this.#afterDay(key, ms)) : this.#afterDay(key, late);
   }
 
@@ -103,12 +103,12 @@ export class KeyMeter {
   }
 }
 
-/** Milliseconds to wait; null: a permit was taken. */
-function taken(budget: Budget): number | null | Promise<number | null> {
+/** Milliseconds to wait; null: a permit was takePermit. */
+function takePermit(budget: Budget): number | null | Promise<number | null> {
   const wait = budget.take();
   if (wait !== undefined) return wait;
   const filling = budget.fill();
-  return filling ? filling.then(() => taken(budget)) : taken(budget);
+  return filling ? filling.then(() => takePermit(budget)) : takePermit(budget);
 }
 
 function seconds(ms: number | null): Verdict {

@@ -15,8 +15,8 @@ export interface Attempt {
 }
 
 /**
- * What is known of where a login comes from, best first. `known`: this account has been logged in to from there before.
- * `calm`: nothing has failed there lately. `restless`: all others.
+ * Rating of the source of a login, best first. `known`: an earlier login to this account came from it. `calm`: no
+ * recent failures. `restless`: all others.
  */
 export const STANDINGS = ['known', 'calm', 'restless'] as const;
 export type Standing = (typeof STANDINGS)[number];
@@ -52,8 +52,8 @@ interface Take {
 }
 
 /**
- * Slows down guessing, by source and by account. A source that has logged in to an account before has
- * tries of its own for it: strangers cannot lock its owner out by failing. An address without recent failures may always try.
+ * Slows down guessing, by source and by account. A source that has logged in to an account before has tries of its
+ * own for it: others cannot lock its owner out by failing. An address without recent failures may always try.
  */
 export class LoginThrottle {
   readonly #clock: Clock;

@@ -47,8 +47,8 @@ export function openReaderKeys({ database, throttle, clock, log }: ReaderKeysOpt
   async function refresh(): Promise<void> {
     const added = await store.listAfter(ring.lastId);
     const complete = (await store.count()) === ring.size + added.length;
-    const kept = complete ? null : await store.ids();
-    const removed = kept ? [...ring.ids].filter((id) => !kept.has(id)) : [];
+    const ids = complete ? null : await store.ids();
+    const removed = ids ? [...ring.ids].filter((id) => !ids.has(id)) : [];
     if (added.length + removed.length === 0) return;
     const held = added.map(
       ({ id, hash, layers, areas, origins, ratePerSecond, requestsPerDay, expiresAt }) => {

@@ -13,9 +13,9 @@ export interface PendingLogin extends LoginSecrets {
 }
 
 /**
- * A sign-in that has begun is kept in a cookie of its browser and nowhere else, so that requests of strangers leave nothing
- * behind. It is encrypted with a key that all nodes derive from the client's secret. That it is used once the issuer sees to:
- * its code is good once.
+ * A pending sign-in is stored only in a cookie of its browser, so that anonymous requests leave nothing on the server.
+ * It is encrypted with a key that all nodes derive from the client's secret. The issuer ensures single use: its code is
+ * valid once.
  */
 export function createLoginSeal(clientSecret: string, clock: Pick<Clock, 'now'>) {
   const key = () => Buffer.from(hkdfSync('sha256', clientSecret, '', 'tilewarden pending login', KEY_BYTES));

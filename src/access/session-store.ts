@@ -19,8 +19,8 @@ export function createSessionStore(database: Database, clock: Clock) {
   const table = createSessionTable(database, clock, 'sessions');
   return {
     /**
-     * What goes into the cookie; kept nowhere but there. Null: the user was changed or removed since it was read, which ended
-     * all sessions.
+     * Returns the value of the cookie, which is stored only there. Null: the user was changed or removed after it was
+     * read, which ended all sessions.
      */
     async begin({ name, changedAt }: Pick<User, 'name' | 'changedAt'>): Promise<string | null> {
       const secret = createSecret();

@@ -55,8 +55,8 @@ export function createUserStore(database: Database, clock: Clock) {
 
     /**
      * Throws `account-unknown`, `request-invalid` for an administrator with a scope, and `account-conflict` when no
-     * administrator would be left. Ends the user's sessions, and
-     * revokes the tokens of one who is no administrator any more. `known`: the user as it was read; one that was changed since stays.
+     * administrator would be left. Ends the user's sessions, and revokes the tokens of a former administrator.
+     * `known`: the user as it was read; a user changed in the meantime stays.
      */
     change: (name: string, changes: StoredChanges, known?: User): Promise<Change<User>> =>
       database.transaction(LOCK, async (query) => {

@@ -31,7 +31,7 @@ export type Membership = Awaited<ReturnType<typeof joinNodes>>;
 /** Takes this process among the nodes that share the database, or refuses to. */
 export async function joinNodes(parts: ProcessParts, roles: readonly NodeRole[]) {
   const { settings, database, several, open, ...tools } = parts;
-  // Of several processes their parent holds it.
+  // With several processes the parent holds it.
   if (settings.database !== null && !several)
     open.use(await lockDatabase(settings, settings.database, tools));
   const self = { name: nodeName(settings, settings.server.port, several), roles, version: readVersion() };

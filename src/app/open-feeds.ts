@@ -5,7 +5,7 @@ import { openChanges } from '../changes/open-changes.ts';
 import type { Node } from './open-node.ts';
 import { createMapServerReader } from './read-map-server.ts';
 
-/** What a node hears from outside: data changes, and map servers that layers follow. While it leads it reads both. */
+/** Inputs of a node from outside: data changes, and map servers that layers follow. While it leads it reads both. */
 export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record' | 'recordWith'>) {
   const { settings, declared, upstreams, open } = node;
   const auditChange: AuditChange = ({ feed, ...entry }) => {
@@ -31,7 +31,7 @@ export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record' | 're
   return { changes, follow: await openFollowing(node, audit, auditChange) };
 }
 
-/** Layers that follow map servers: while this node leads, it looks at them. */
+/** Layers that follow map servers: while this node leads, it reads them. */
 async function openFollowing(node: Node, audit: Pick<AuditLog, 'recordWith'>, auditMark: AuditChange) {
   const { settings, catalog, upstreams, privateAdvice, open } = node;
   return open.use(

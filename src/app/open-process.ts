@@ -16,7 +16,7 @@ export interface NodeEnv extends Env {
   readonly file?: SettingsFile;
 }
 
-/** What every part of a process is opened with. */
+/** Dependencies of every part of a process. */
 export interface ProcessParts extends NodeEnv {
   readonly settings: Settings;
   /** Closes the parts in reverse order, also when a later one cannot be opened. */

@@ -28,13 +28,14 @@ import {
 } from '../pipeline/open-layer-source.ts';
 import { openTilePipeline } from '../pipeline/open-tile-pipeline.ts';
 import { createQuotaSettings } from '../quota/quota-configuration.ts';
-import { QuotaGate } from '../quota/quota-gate.ts';
+import { QuotaGuard } from '../quota/quota-guard.ts';
 import { MetatileCutter } from '../raster/metatile-cutter.ts';
 import { openCutterThread } from '../raster/open-cutter-thread.ts';
 import { withOldCaches } from '../sources/adopted/old-caches.ts';
 import { createHostRules } from '../sources/upstream/address-guard.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
+import { openBuckets } from '../storage/open-buckets.ts';
 import { openStores, takeStoreRequests } from '../storage/open-stores.ts';
 import type { Store } from '../storage/store.ts';
 import type { Membership } from './membership.ts';
@@ -64,8 +65,14 @@ export async function openServices(
   const outage = peers ? { outage: peers } : {};
   const opened = await openStores(settings, { ...parts, ...outage, sweeps: leads, readOnly: false }, open);
   const quotaSettings = createQuotaSettings(database);
-  const gate = new QuotaGate({ settings: quotaSettings, stores: opened, clock, log, ...QUOTA_WAIT[role] });
-  const stores = new Map([...opened].map(([name, store]) => [name, gate.guard(store)]));
+  const quotaGuard = new QuotaGuard({
+    settings: quotaSettings,
+    stores: opened,
+    clock,
+    log,
+    ...QUOTA_WAIT[role],
+  });
+  const stores = new Map([...opened].map(([name, store]) => [name, quotaGuard.guard(store)]));
   const privateAdvice = createPrivateAdvice(settings, parts.file);
   const hosts = createHostRules(settings, privateAdvice);
   const upstreams = open.use(
@@ -90,6 +97,7 @@ export async function openServices(
     log,
     readLayer: (lower) => readLayer(lower),
   });
+  const buckets = open.use(openBuckets(settings.adoptBuckets, { clock, log }));
   const catalog = open.use(
     openCatalog({
       layers: settings.layers,
@@ -98,7 +106,10 @@ export async function openServices(
       openSource: (_, declaration, below) => {
         const { name, adopt, gridSets } = declaration;
         const owner = { layer: name, gridSet: gridSetNames({ gridSets })[0] ?? '' };
-        return withOldCaches(openSource(declaration, below), adopt, owner, clock);
+        return withOldCaches(openSource(declaration, below), adopt, owner, {
+          clock,
+          readObject: buckets.read,
+        });
       },
       clock,
       log,
@@ -112,7 +123,7 @@ export async function openServices(
   const making = openMaking(parts, role, opened, claims);
   const readLayer = createLayerReader(making.pipeline);
   // Closed before the pipeline, which waits for tiles being stored.
-  open.use(gate);
+  open.use(quotaGuard);
   return {
     ...making,
     divided,

@@ -42,16 +42,16 @@ export interface NodeParts
   readonly isFirst: boolean;
 }
 
-/** Milliseconds between looks for files of exports that a crash has left. */
+/** Milliseconds between searches for files of exports that a crash has left. */
 const TIDY_INTERVAL = 3_600_000;
-/** Of a purge or notification, milliseconds. */
+/** Time limit of a purge or notification, in milliseconds. */
 const SEND_TIMEOUT_MS = 10_000;
 /** RFC 9110, 15.3. */
 const SUCCESS = Array.from({ length: 99 }, (_, index) => 201 + index);
 
 export type Work = Awaited<ReturnType<typeof openWork>>;
 
-/** What is done with tiles: removed, made, exported and evicted, by requests, tasks and schedules, and reported. */
+/** Work on tiles: removal, seeding, export and eviction by requests, tasks and schedules, and reports of it. */
 export async function openWork(node: NodeParts, times: TimeStore) {
   const { settings, open, catalog, limiter, clock, log } = node;
   const stores = catalog.stores();
@@ -140,7 +140,7 @@ function openRemovals(node: NodeParts, obeyedByAll: () => Promise<void>) {
       await node.refreshCatalog();
       await peers?.waitForAllNodes();
     },
-    // The cleaner also looks from time to time.
+    // The cleaner also polls.
     raised: () => void database.notify(MARKS_RAISED).catch(() => {}),
   });
   const marksOfTasks = () => createTaskStore(database).marksRaised();

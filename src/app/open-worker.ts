@@ -59,7 +59,7 @@ export function openWorkApp(settings: Settings, env: WorkEnv, parent: Channel) {
 }
 
 async function openWorkProcess(settings: Settings, env: WorkEnv, open: ClosingStack) {
-  // It asks no other process. Lost reports are repeated; the server has looked at the tables.
+  // It asks no other process. Lost reports are repeated; the server has read the tables.
   const how = { onSilent() {}, several: false, synced: false, migrations: null };
   const parts = await openProcess(settings, env, how, open);
   const { instance, feed, database, clock, log } = parts;

@@ -1,6 +1,6 @@
 /**
  * Several processes on one port: each is a server of its own on the same database and data folder, and answers every
- * request. Their parent holds the locks and the listening socket, and replaces what ends.
+ * request. Their parent holds the locks and the listening socket, and replaces processes that end.
  */
 import type { ChildProcess } from 'node:child_process';
 import { type App, openApp } from '../app.ts';

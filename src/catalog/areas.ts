@@ -55,7 +55,7 @@ export function createAreas(declared: ReadonlyMap<string, NamedArea>) {
 
   return {
     byName: current as ReadonlyMap<string, NamedArea>,
-    /** Of a layer's declaration, with its shape of now. Throws `source-unavailable` if it was never read. */
+    /** An area of a layer's declaration, with its current shape. Throws `source-unavailable` if it was never read. */
     shapeOf(area: NamedArea): NamedArea {
       const now = area.source ? (current.get(area.name) ?? area) : area;
       if (now.polygons.length > 0) return now;
@@ -69,7 +69,7 @@ export function createAreas(declared: ReadonlyMap<string, NamedArea>) {
       for (const name of [...current.keys()]) if (!next.has(name)) current.delete(name);
       for (const area of next.values()) apply(area);
     },
-    /** What the database keeps of an area has changed. */
+    /** The record of an area in the database has changed. */
     async take(name: string, document: unknown): Promise<void> {
       if (!isRecord(document)) return;
       const kept = document as unknown as KeptArea;

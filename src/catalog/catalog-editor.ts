@@ -41,9 +41,9 @@ interface PlannedChange extends Pick<CatalogEntry, 'name' | 'document'> {
   readonly kind: EntryKind;
   /** The layers whose tiles it may make wrong, and what these depend on afterwards; null: the layer is removed. */
   readonly layers: ReadonlyMap<string, TileFacets | null>;
-  /** Those that are drawn from them, also by way of others. */
+  /** Layers drawn from them, directly or through others. */
   readonly above: readonly string[];
-  /** Of a tile set as it is cached: whether the layer would still offer it. */
+  /** Whether the layer would still offer a cached tile set. */
   readonly offers: (set: TileSetKey, store: unknown) => boolean;
 }
 
@@ -59,7 +59,7 @@ export interface EntryChanged {
   /** Null: it was removed, or nothing was changed yet. */
   readonly version: number | null;
   readonly document: unknown;
-  /** As it was, secrets hidden; null: there was none. */
+  /** The former document, secrets hidden; null: none. */
   readonly before: unknown;
   readonly tileSets: readonly Affected[];
   /** The fate of doubtful tiles when the caller does not choose. */
@@ -241,7 +241,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const facets = facetsOf(declaration, catalog.gridSets);
     const layers = new Map([[name, facets]]);
     const above = isRecorded(catalog.record(name), facets) ? [] : await layersAbove(catalog, [name]);
-    // As it was given: what is left out follows the defaults.
+    // The original document: absent fields follow the defaults.
     return { kind: 'layer', name, document: restored, layers, above, offers };
   }
 
@@ -306,7 +306,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   }
 
   return {
-    /** Of a grid set of the catalog. */
+    /** Origin of a grid set of the catalog. */
     gridSetOrigin: (name: string): Origin => originOf('grid-set', name),
 
     /** Null: not declared. */

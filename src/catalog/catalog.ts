@@ -189,7 +189,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
       records.set(name, record);
       unbind(name);
     },
-    /** Those that its sources have given; layers stay bound. */
+    /** Times from the sources of a layer; layers stay bound. */
     setTimes(name: string, lists: TimeLists): void {
       times.set(name, lists);
     },
@@ -241,11 +241,11 @@ export interface BoundLayer {
   readonly layer: Layer;
   readonly store: Store;
   readonly stores?: ReadonlyMap<string, Store>;
-  /** Of the declaration that this layer was bound by; null: its tiles are not kept. */
+  /** By the declaration of this layer; null: its tiles are not stored. */
   incarnation?(set: Pick<TileSetKey, 'gridSet' | 'parametersId'>): string | null;
   /** The tile sets of other layers that tiles in this grid set are drawn from; null in place of one that is not there. */
   readonly drawnFrom?: (gridSet: string) => readonly (TileSetNames | null)[];
-  /** As it is declared: the options of the source's driver, the store's name, the caches of other programs. */
+  /** The declaration: the options of the source's driver, the store's name, the caches of other programs. */
   readonly declared?: Pick<LayerDeclaration, 'source' | 'store' | 'adopt'>;
   /** Opened when first needed. */
   source(): TileSource;

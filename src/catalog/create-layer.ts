@@ -153,7 +153,7 @@ type FindTimes = (parameter: string, origin: string) => KnownTimes;
 
 const noneKnown: FindTimes = () => ({ list: () => null, seededUntil: () => null });
 
-/** Those of its source, or those that it declares itself. */
+/** Times of its source, or its own declared ones. */
 function timesOf(declared: ParameterDeclaration, source: unknown, find: FindTimes): KnownTimes {
   const { from, values = [] } = declared;
   const known = find(declared.name.toUpperCase(), originOfTimes(from, source));

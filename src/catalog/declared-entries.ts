@@ -1,6 +1,7 @@
 import { createGridSetRegistry, type GridSet } from '../domain/grid-set.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isRecord } from '../lib/value-path.ts';
+import { isSameJson } from '../lib/write-json.ts';
 import { sameAreas } from './areas.ts';
 import type { ChangeableCatalog } from './catalog.ts';
 import type { CatalogEntries, CatalogEntry } from './catalog-entries.ts';
@@ -12,7 +13,7 @@ import { readSeededTimes, readTimeLists } from './time-lists.ts';
 export interface DocumentReader<Source> {
   layer(document: unknown, catalog: ChangeableCatalog<Source>): LayerDeclaration<Source>;
   gridSet(document: unknown): GridSet;
-  /** As it may be shown: no secret. */
+  /** A document to show, without secrets. */
   shown(document: unknown): unknown;
   /** A secret that comes back in its hidden form is unchanged. */
   restored(document: unknown, former: unknown): unknown;
@@ -41,7 +42,7 @@ export class DeclaredEntries<Source> {
   readonly #options: DeclaredEntriesOptions<Source>;
   #fixedLayers: ReadonlySet<string>;
   #fixedGridSets: readonly GridSet[];
-  /** Of layers in the database, those that the file declares too included. */
+  /** Documents of layers in the database, even if the file declares them too. */
   readonly #documents = new Map<string, unknown>();
   readonly #gridSets = new Map<string, GridSet>();
   #reader: Reader<Source> | null = null;
@@ -81,7 +82,7 @@ export class DeclaredEntries<Source> {
     const changed = differing(this.#fixedGridSets, gridSets);
     const fresh = layers.filter(({ name, document, areas }) => {
       const before = former.has(name) ? catalog.declaration(name) : null;
-      return !before || !isSame(before.document, document) || !sameAreas(before.areas, areas);
+      return !before || !isSameJson(before.document, document) || !sameAreas(before.areas, areas);
     });
     this.#fixedLayers = new Set(layers.map(({ name }) => name));
     this.#fixedGridSets = gridSets;
@@ -191,13 +192,11 @@ function hasFeeds(document: unknown): boolean {
   return Array.isArray(parameters) && parameters.some((one) => isRecord(one) && one.type === 'time');
 }
 
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
-}
-
 function differing(before: readonly GridSet[], after: readonly GridSet[]): readonly string[] {
   const old = new Map(before.map((gridSet) => [gridSet.name, gridSet]));
-  const fresh = after.filter((gridSet) => !isSame(old.get(gridSet.name), gridSet)).map(({ name }) => name);
+  const fresh = after
+    .filter((gridSet) => !isSameJson(old.get(gridSet.name), gridSet))
+    .map(({ name }) => name);
   const gone = [...old.keys()].filter((name) => !after.some((gridSet) => gridSet.name === name));
   return [...fresh, ...gone];
 }

@@ -87,7 +87,7 @@ export function facetsOf(
   };
 }
 
-/** Of tiles that have no number. */
+/** Name of tiles without a number. */
 const FIRST_NAME = '0';
 /** A digest that is not known: whatever is declared next has it. */
 const ANY = '';
@@ -99,7 +99,7 @@ interface Declared {
   readonly choice: TileChoice | null;
   /** Given out once, ever. */
   readonly fresh: number;
-  /** Of a layer that has no record yet. */
+  /** Number of a layer without a record. */
   readonly first: number;
 }
 
@@ -197,7 +197,7 @@ export function incarnationIn(
 /** Separates the numbers of a layer from those of the layers that it is drawn from, each in parentheses. */
 const BELOW = '~';
 
-/** Of a layer and of those below; null: one of them keeps no tiles. */
+/** Joint name of a layer and the layers below; null: one of them stores no tiles. */
 export function joinedIncarnation(own: string | null, below: readonly (string | null)[]): string | null {
   if (own === null || below.includes(null)) return null;
   return below.some((name) => name !== '') ? `${own}${BELOW}(${below.join(')(')})` : own;
@@ -230,7 +230,7 @@ export function layersBelow(source: unknown): readonly LayerBelow[] {
   return partsOf(source).flatMap(({ layer, gridSet }) => (layer === undefined ? [] : [{ layer, gridSet }]));
 }
 
-/** Whether tiles of this set can be reached by a declaration that the record still has; the layer below is not looked at. */
+/** Whether tiles of this set can be reached by a declaration that the record still has; the layer below is not checked. */
 export function isReachable(record: TileRecord, set: TileSetKey): boolean {
   const names = (entries: readonly FacetEntry[] = []) => entries.map(({ incarnation }) => incarnation);
   const sources = names(record.source);
@@ -310,7 +310,7 @@ export function geometryOf(gridSet: GridSet): string {
   });
 }
 
-/** What pictures depend on: the source, and the shapes that they are clipped to. */
+/** Inputs of pictures: the source, and the clipping shapes. */
 function clippedOptions({
   source,
   areas = new Map(),

@@ -362,12 +362,12 @@ export type ParameterDeclaration = Document['parameters'][number];
 /** A layer as an administrator writes it down, defaults filled in. Plain data: it can be kept and compared. */
 export interface LayerDeclaration<Source = unknown>
   extends Readonly<Omit<Document, 'source' | 'schedules' | 'adopt'>> {
-  /** As it was written down, with every default filled in and secrets in the clear. */
+  /** The declared document with all defaults, secrets in the clear. */
   readonly document: unknown;
   readonly title: string;
   /** Options of the layer's driver; opaque to the catalog. */
   readonly source: Source;
-  /** Those that the layer and its parts are clipped to, by name. */
+  /** Clipping areas of the layer and its parts, by name. */
   readonly areas: ReadonlyMap<string, NamedArea>;
   /** Looked through in this order. */
   readonly adopt: readonly Adoption[];

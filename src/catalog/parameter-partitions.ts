@@ -4,7 +4,7 @@ import { parametersIdOf, selectParameters } from '../domain/parameter-filter.ts'
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { ParameterValues as Values } from './parameter-store.ts';
 
-/** Combinations looked through at most; a layer that has more is treated as one whose combinations cannot be listed. */
+/** Combinations examined at most; a layer that has more is treated as one whose combinations cannot be listed. */
 const MAX_COMBINATIONS = 20_000;
 
 /** Parameter values by parameters id, for every combination but the default; null when they cannot be listed. */

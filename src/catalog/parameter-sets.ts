@@ -13,7 +13,7 @@ interface ParameterSetsOptions {
   readonly database: Database;
   readonly events: TileEvents;
   readonly clock: Clock;
-  /** Of one layer. */
+  /** Limit for one layer. */
   readonly most: number;
 }
 
@@ -21,14 +21,14 @@ type ListedStore = Pick<Store, 'usage'>;
 
 /** Milliseconds. */
 const KNOWN_FOR = 60_000;
-/** Milliseconds between looks into the store while a layer has as many sets as it may have. */
+/** Milliseconds between reads of the store while a layer has as many sets as it may have. */
 const FULL_FOR = 5000;
 /** Milliseconds that an admitted set may take until its first tile is stored. */
 const GRACE = 5 * 60_000;
 
 /** A combination of parameter values; times do not count, as they are listed. */
 type CountedSet = Pick<TileSetKey, 'layer' | 'parametersId'> & {
-  /** Of a layer with times. */
+  /** Filters of a layer with times. */
   readonly filters?: readonly ParameterFilter[];
 };
 
@@ -116,7 +116,7 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
     async require(set: CountedSet, store: ListedStore): Promise<void> {
       if (!(await admit(set, store))) throw tooMany(set, most);
     },
-    /** As `require`, but a new set gets no place: for dry runs. */
+    /** Same as `require`, but reserves no place for a new set: for dry runs. */
     async requireRoom(set: CountedSet, store: ListedStore): Promise<void> {
       if (set.parametersId === null) return;
       const { ids } = await readOnce(set, store);

@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createPace } from '../lib/yielding.ts';
 import { openSqliteFile, type SqliteDatabase } from '../sources/sqlite-file.ts';
 
-const POINTS_PER_TURN = 20_000;
+export const POINTS_PER_TURN = 20_000;
 const MAX_ROWS = 1_000_000;
 
 /** The shape of an area as its source has it now. Throws what the source does, and `config-invalid` for an unusable one. */
@@ -32,7 +32,7 @@ export async function readArea(source: AreaSource, srs: number, clock: Clock): P
 interface Geometries {
   /** WKB. */
   readonly geometries: readonly Buffer[];
-  /** Of all of them; null: each has its own, or that of the declaration. */
+  /** Common CRS of all shapes; null: each has its own, or that of the declaration. */
   readonly srs: number | null;
 }
 

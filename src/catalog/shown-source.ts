@@ -13,7 +13,7 @@ export function shownSource(source: unknown): Record<string, string> {
   return Object.fromEntries([['type', driver.type], ...shown.map((name) => [name, textOf(name)])]);
 }
 
-/** Of the query only names and values that cannot be keys, such as `map`. */
+/** Keeps only names and values of the query that cannot be keys, such as `map`. */
 function plainAddress(value: unknown): string {
   const addresses = [value].flat().map(String);
   return addresses.map(hideCredentials).join(', ');

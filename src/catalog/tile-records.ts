@@ -47,14 +47,14 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     layers: Iterable<LayerDeclaration<Source>>,
     gridSets: GridSetRegistry,
   ): Promise<readonly Declared[]> {
-    function* looks(): Generator<Declared | null> {
+    function* declaredSets(): Generator<Declared | null> {
       for (const declaration of layers) {
         const { name } = declaration;
         const facets = facetsOf(declaration, gridSets);
         yield isRecorded(catalog.record(name), facets) ? null : { name, facets };
       }
     }
-    return (await collectYielding(looks())).filter((look) => look !== null);
+    return (await collectYielding(declaredSets())).filter((declared) => declared !== null);
   }
 
   function* declarations(): Generator<LayerDeclaration<Source>> {
@@ -203,7 +203,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
       return declare(await unrecorded(all, gridSets));
     },
 
-    /** As `declareFixed`, for all that is declared, at a start: the file may be another one. */
+    /** Same as `declareFixed`, for all declarations at a start: the file may have been replaced. */
     async declareAll(): Promise<readonly string[]> {
       return declare(await unrecorded(declarations(), catalog.gridSets));
     },

@@ -8,13 +8,14 @@ import { createHash } from 'node:crypto';
 import type { TimeList } from '../domain/time-filter.ts';
 import { readListedTimes } from '../domain/time-values.ts';
 import { isRecord } from '../lib/value-path.ts';
+import { isSameJson } from '../lib/write-json.ts';
 import type { CatalogEntries, EntryTransaction } from './catalog-entries.ts';
 
 /** By the parameter's name in upper case. */
 export type TimeLists = ReadonlyMap<string, TimeList & { readonly origin: string }>;
 export type SeededTimes = ReadonlyMap<string, number>;
 
-/** As it is stored. */
+/** The stored form. */
 type ListDocument = Readonly<Record<string, { readonly origin: string; readonly values: string }>>;
 
 /** The instants of one parameter; each call returns what is known then. */
@@ -27,7 +28,7 @@ export interface KnownTimes {
 const SERVER = 'server';
 const CREDENTIALS = /\/\/[^/@"]*@/g;
 
-/** Which list is meant: a layer that has another source since does not show the times of the former one. */
+/** Identifies the list by the parameter's `from` and the source: a layer with a new source does not show its former times. */
 export function originOfTimes(from: unknown, source: unknown): string {
   const { type, url, layers, layer } = isRecord(source) ? source : {};
   return createHash('sha256')
@@ -58,7 +59,7 @@ export function createTimeStore(entries: CatalogEntries, applied: () => Promise<
     const changed = await entries.transaction(async (inside) => {
       const former = (await inside.get(kind, layer))?.document;
       const before = isRecord(former) ? former : {};
-      if (JSON.stringify(before[name]) === JSON.stringify(value)) return false;
+      if (isSameJson(before[name], value)) return false;
       await inside.put({ kind, name: layer, document: { ...before, [name]: value }, changedBy: SERVER });
       return true;
     });

@@ -1,7 +1,7 @@
 import { isTilewardenError } from '../domain/errors.ts';
 import type { BoundLayer } from './catalog.ts';
 
-/** As in TileJSON, if the source has them; none while it cannot be read. */
+/** Vector layers as in TileJSON, if the source has a list; none while it is unreadable. */
 export async function vectorLayersOf(
   bound: Pick<BoundLayer, 'source'>,
   signal: AbortSignal,

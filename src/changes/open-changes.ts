@@ -104,7 +104,7 @@ export async function openChanges(options: ChangesOptions) {
     const { version } = catalog;
     if (version === seen) return;
     reportMissingLayers();
-    const taken = new Set(options.feeds.map(({ name }) => name));
+    const names = new Set(options.feeds.map(({ name }) => name));
     const feeds = [...options.withFeeds()].flatMap((name): readonly AnyFeed[] => {
       const bound = catalog.layer(name);
       const declared = catalog.declaration(name);
@@ -117,7 +117,7 @@ export async function openChanges(options: ChangesOptions) {
       await running.close();
     }
     for (const [key, feed] of current) {
-      if (!ofLayers.has(key) && !taken.has(feed.name)) ofLayers.set(key, await start(feed));
+      if (!ofLayers.has(key) && !names.has(feed.name)) ofLayers.set(key, await start(feed));
     }
     seen = version;
   }

@@ -16,7 +16,7 @@ export interface Leadership {
 /** Milliseconds between attempts to lead. */
 const ATTEMPT = 500;
 
-/** Of several processes on one machine, one holds a lock of the operating system, which ends with the process. */
+/** One of several processes on a machine holds a lock of the operating system, which ends with the process. */
 export function openLocalLeadership({
   file,
   ...options

@@ -50,6 +50,12 @@ layers:
     expect(settings.adoptFolders).toEqual([join(folder, 'old')]);
   });
 
+  it('the folder of an adopted cache in a bucket is not looked for on this machine', () => {
+    const buckets = 'adoptBuckets: { old: { type: s3, bucket: tiles } }';
+    const { settings } = load(`${adopting('{ layout: xyz, folder: a/b, bucket: old }')}${buckets}`);
+    expect(settings.layers[0]?.adopt).toMatchObject([{ folder: 'a/b', bucket: 'old' }]);
+  });
+
   it.each([
     ['{ layout: geopackage, file: a.gpkg }', { file: 'a.gpkg' }],
     ['{ layout: geopackage, folder: a }', { folder: 'a' }],
@@ -64,9 +70,14 @@ layers:
   it.each([
     [
       '{ layout: geowebcach, folder: a }',
-      /adopt.layout must be one of geowebcache, mapcache, mapcache-sqlite, mapproxy, mapproxy-sqlite, arcgis-compact, geopackage, tms/,
+      /adopt.layout must be one of geowebcache, geowebcache-mbtiles, mapcache, mapcache-sqlite, mapproxy, mapproxy-sqlite, arcgis-compact, geopackage, tms/,
     ],
     ['{ layout: geowebcache }', /adopt.folder is missing/],
+    [
+      '{ layout: xyz, folder: a, bucket: old }',
+      /adopt.bucket names the bucket of adoptBuckets old, which is not declared/,
+    ],
+    ['{ layout: mbtiles, file: a, bucket: old }', /adopt.bucket is not a setting/],
     ['{ layout: mapproxy, folder: a, paths: hash }', /adopt.paths must be one of tc, mp, tms, reverse_tms/],
     ['{ layout: geopackage, gridSet: EPSG:900913 }', /adopt needs either file or folder/],
     ['{ layout: geopackage, file: a.gpkg, folder: a }', /adopt needs either file or folder/],

@@ -24,7 +24,14 @@ export function checkSettings(document: SettingsDocument) {
   const problems = [...ofGridSets];
   const { areas, groups, gridSets, layers } = resolved;
   const byName = new Map(layers.map((layer) => [layer.name, layer]));
-  const context = { areas, groups, gridSets, stores: document.stores, byName };
+  const context = {
+    areas,
+    groups,
+    gridSets,
+    stores: document.stores,
+    adoptBuckets: document.adoptBuckets,
+    byName,
+  };
   const names = new Set<string>();
   for (const [index, given] of document.layers.entries()) {
     const path = ['layers', index];
@@ -81,6 +88,7 @@ export interface LayerContext {
   readonly groups: Settings['groups'];
   readonly gridSets: GridSetRegistry;
   readonly stores: Settings['stores'];
+  readonly adoptBuckets: Settings['adoptBuckets'];
   readonly byName: LayersByName;
 }
 
@@ -93,7 +101,7 @@ export function resolveLayer(given: GivenLayer, context: LayerContext) {
 function layerProblems(
   given: GivenLayer,
   layer: LayerDeclaration<SourceSettings>,
-  { areas, groups, gridSets, stores, byName }: LayerContext,
+  { areas, groups, gridSets, stores, adoptBuckets, byName }: LayerContext,
   path: ValuePath,
 ): readonly Explanation[] {
   const problems: Explanation[] = [];
@@ -108,7 +116,7 @@ function layerProblems(
   problems.push(
     ...areaProblems(given, areas, gridSets, path),
     ...sourceProblems(layer, byName, gridSets, path),
-    ...adoptionProblems(layer, gridSets, stores[layer.store], path),
+    ...adoptionProblems(layer, gridSets, stores[layer.store], adoptBuckets, path),
     ...scheduleProblems(given, path),
   );
   return problems;
@@ -185,9 +193,9 @@ const NAMED = ['layers', 'gridSets', 'stores'];
 const NAMES = ['name', 'gridSets', 'store'];
 
 /**
- * What `checkSettings` finds in a document that its schema refuses, so that one check reports everything. `faults`: the
- * places of what the schema has found. Of entries with faults, and of layers beside them, only problems with names count:
- * others may come from the replacement.
+ * Problems found by `checkSettings` in a document with faults of the schema, so that one check reports everything.
+ * `faults`: their places. Entries with faults, and layers beside them, only report problems with names: others may
+ * come from the replacement.
  */
 export function furtherProblems(tree: unknown, faults: readonly ValuePath[]): readonly Explanation[] {
   if (!isRecord(tree)) return [];

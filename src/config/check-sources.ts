@@ -221,6 +221,7 @@ export function adoptionProblems(
   layer: Pick<LayerDeclaration, 'adopt' | 'gridSets'>,
   gridSets: GridSetRegistry,
   store: StoreSettings | undefined,
+  buckets: Readonly<Record<string, unknown>>,
   path: ValuePath,
 ): readonly Explanation[] {
   if (layer.adopt.length > 0 && store && driverOf(store).place === 'memory') {
@@ -230,14 +231,25 @@ export function adoptionProblems(
   }
   const offered = gridSetNames(layer).map((name) => gridSets.find(name)?.name ?? name);
   const isStrange = (name: string) => !offered.includes(gridSets.find(name)?.name ?? name);
-  return layer.adopt.flatMap((adopted) =>
-    namedIn(adopted)
+  return layer.adopt.flatMap((adopted) => [
+    ...bucketProblems(adopted, buckets, path),
+    ...namedIn(adopted)
       .filter(([, name]) => isStrange(name))
       .map(([key, name]) => ({
         path: [...path, 'adopt', key],
         message: `names the grid set ${name}, which the layer does not offer; it has ${offered.join(', ')}`,
       })),
-  );
+  ]);
+}
+
+function bucketProblems(
+  { bucket }: AdoptOptions & { readonly bucket?: string | undefined },
+  buckets: Readonly<Record<string, unknown>>,
+  path: ValuePath,
+): readonly Explanation[] {
+  if (bucket === undefined || Object.hasOwn(buckets, bucket)) return [];
+  const message = unknownName('bucket of adoptBuckets', bucket, Object.keys(buckets));
+  return [{ path: [...path, 'adopt', 'bucket'], message }];
 }
 
 function namedIn(adopted: AdoptOptions): readonly (readonly [key: string, name: string])[] {

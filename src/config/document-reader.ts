@@ -21,7 +21,11 @@ export function createDocumentReader({
   groups,
   stores,
   adoptFolders,
-}: Pick<Settings, 'areas' | 'groups' | 'stores' | 'adoptFolders'>): DocumentReader<SourceSettings> {
+  adoptBuckets,
+}: Pick<
+  Settings,
+  'areas' | 'groups' | 'stores' | 'adoptFolders' | 'adoptBuckets'
+>): DocumentReader<SourceSettings> {
   return {
     layer(document, catalog) {
       const byName = {
@@ -30,7 +34,7 @@ export function createDocumentReader({
       };
       return readLayerDocument(
         document,
-        { areas, groups, gridSets: catalog.gridSets, stores, byName },
+        { areas, groups, gridSets: catalog.gridSets, stores, adoptBuckets, byName },
         adoptFolders,
       );
     },
@@ -117,7 +121,9 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
 
 /** Checks the path alone; links are checked when it is read. */
 function placeProblems(adopted: AdoptOptions, allowed: readonly string[]): readonly Explanation[] {
-  const [key, place] = placeOfAdoption(adopted);
+  const given = placeOfAdoption(adopted);
+  if (given === null) return [];
+  const [key, place] = given;
   const inside = (folder: string) => place === folder || place.startsWith(`${folder.replace(/\/$/, '')}/`);
   if (isAbsolute(place) && normalize(place) === place && allowed.some(inside)) return [];
   const path = ['adopt', key];

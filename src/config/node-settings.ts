@@ -37,7 +37,7 @@ export function workerName({ node }: Pick<Settings, 'node'>): string {
   return node ?? `${hostname()}:worker-${process.pid}`;
 }
 
-/** Where a server with these settings answers, with a slash at the end. */
+/** Address of a server with these settings, with a slash at the end. */
 export function urlOf({ host, port, tls }: Pick<Settings['server'], 'host' | 'port' | 'tls'>): string {
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
 }
@@ -78,6 +78,8 @@ export function createPrivateAdvice({ data }: Settings, file?: SettingsFile): (h
 }
 
 /** With the schemas, which take a process a fifth of its start: only where there are documents to be read. */
-export function documentReaderOf(settings: Pick<Settings, 'areas' | 'groups' | 'stores' | 'adoptFolders'>) {
+export function documentReaderOf(
+  settings: Pick<Settings, 'areas' | 'groups' | 'stores' | 'adoptFolders' | 'adoptBuckets'>,
+) {
   return async () => (await import('./document-reader.ts')).createDocumentReader(settings);
 }

@@ -73,6 +73,8 @@ function absolutePart(source: PartSettings, folder: string): PartSettings {
 }
 
 function absoluteAdoption(adopted: Adoption, folder: string): Adoption {
-  const [key, path] = placeOfAdoption(adopted);
+  const place = placeOfAdoption(adopted);
+  if (place === null) return adopted;
+  const [key, path] = place;
   return { ...adopted, [key]: resolve(folder, path) };
 }

@@ -4,7 +4,7 @@ import type { Dialect, Statements } from './database.ts';
 /**
  * The number of the change that a transaction makes. In PostgreSQL it is the transaction's own, so that no row is shared
  * by all who change something; numbers then become visible in any order, and several changes may have one. A reader that looks
- * for changes begins at the `changeHorizon` of its last look.
+ * for changes begins at the `changeHorizon` of its last read.
  */
 export async function changeNumber(query: Statements): Promise<number> {
   if (dialectOf(query) === 'sqlite') return raise(query, 'task-events');
@@ -38,7 +38,7 @@ export function dialectOf(query: Statements): Dialect {
   return query.getExecutor().adapter instanceof SqliteAdapter ? 'sqlite' : 'postgres';
 }
 
-/** Of the rows that are there; 0: there is none. */
+/** Highest id of existing rows; 0: none. */
 export async function lastId(query: Statements, table: 'tasks' | 'schedules'): Promise<number> {
   const row = await query.selectFrom(table).select('id').orderBy('id', 'desc').limit(1).executeTakeFirst();
   return row?.id ?? 0;

@@ -41,7 +41,7 @@ interface Question {
   readonly answered: Deferred<void>;
 }
 
-/** What a process has published under a name. `live`: the process is running. */
+/** A figure that a process has published under a name. `live`: the process is running. */
 export interface Published {
   readonly live: boolean;
   readonly body: unknown;
@@ -61,7 +61,7 @@ const KEPT_NOTICES = 20_000;
 const KEPT_FORMER = 64;
 /** To listeners of every channel: notices were missed. */
 export const MISSED = 'missed';
-/** Of the parent: a process has ended by itself. */
+/** From the parent: a process has ended by itself. */
 export const GONE = 'gone';
 
 export interface GoneProcess {
@@ -107,7 +107,7 @@ export async function createProcessFeed(data: string) {
 function connect(path: string): BetterSqlite3.Database {
   const database = new BetterSqlite3(path, { timeout: BUSY_TIMEOUT_MS });
   database.pragma('journal_mode = wal');
-  // Of use only while processes run: a power cut takes all of it.
+  // Only needed while processes run: a power cut may lose it.
   database.pragma('synchronous = off');
   return database;
 }
@@ -230,7 +230,7 @@ export class ProcessFeed {
     );
   }
 
-  /** Of the other processes, also of those that have ended. */
+  /** Figures of the other processes, ended ones included. */
   published(): readonly Published[] {
     const rows = this.#database
       .prepare<[string], { live: number; body: Buffer }>(

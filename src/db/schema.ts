@@ -58,7 +58,7 @@ export interface Schema {
     idempotency_key: string | null;
     /** `TaskAuthor.account`; keys are unique within it. */
     account: string | null;
-    /** Of the request that the key was first used for; null: of any. */
+    /** Digest of the request that first used the key; null: any request. */
     key_digest: string | null;
     /** Id under which an export is shown; null: not an export, or deleted or replaced. */
     export_id: string | null;
@@ -93,7 +93,7 @@ export interface Schema {
     attempts: number;
     /** Milliseconds since 1970; null when given up. */
     retry_at: number | null;
-    /** Of the lease that tries it again now. */
+    /** Token of the lease that is retrying it. */
     token: number | null;
     reason: string;
     at: number;
@@ -172,7 +172,7 @@ export interface Schema {
   /** One row. */
   quota_configuration: { id: number; document: Json };
   usage_history: { at: Time; bytes: number; tiles: number };
-  /** What was removed for a quota, of a layer by hours, of all (layer '') in slices of seconds; long ago is one row of each. */
+  /** Evictions for a quota: of a layer by hours, of all (layer '') in slices of seconds; one row each for the distant past. */
   evictions: { layer: string; at: Time; pages: number; tiles: number; bytes: number };
   /** The values behind the parameters ids of cached tiles. */
   parameter_values: {
@@ -204,7 +204,7 @@ export interface Schema {
     document: Json;
     created_by: string;
     created_at: number;
-    /** Milliseconds since 1970; null while it is switched off, or when no time comes any more. */
+    /** Milliseconds since 1970; null: disabled, or no further run. */
     next_due: number | null;
   };
   schedule_runs: {
@@ -292,7 +292,7 @@ export interface Schema {
     id: Generated<number>;
     feed: string;
     at: Time;
-    /** As the sender named it. */
+    /** Id from the sender. */
     event_id: string | null;
     /** How many changes were merged into it. */
     merged: number;
@@ -309,7 +309,7 @@ export interface Schema {
     /** Its name here. */
     layer: string;
     state: string;
-    /** Of the document. */
+    /** Digest of the document. */
     digest: string;
     /** JSON: the server's document as it was last applied. */
     document: string;
@@ -346,6 +346,6 @@ export interface Schema {
     /** It is given up after this time. */
     until: ServerTime;
   };
-  /** What notifications were sent about and has not recovered since: each transition is reported once. */
+  /** Subjects of sent notifications that have not recovered yet: each transition is reported once. */
   reported_states: { subject: string; at: ServerTime };
 }

@@ -2,7 +2,7 @@
 interface OfferedZooms {
   /** minX, minY, maxX, maxY. */
   readonly extent: readonly number[];
-  /** Of all zooms of the grid set, from 0 on. */
+  /** Resolutions of all zooms of the grid set, from 0 on. */
   readonly resolutions: readonly number[];
   /** Pixels: width and height. */
   readonly tileSize: readonly number[];

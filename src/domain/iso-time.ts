@@ -30,7 +30,7 @@ const LENGTHS: Readonly<Record<Precision, number>> = { year: 4, month: 7, day: 1
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** Of the years 0 to 9999, which ISO 8601 writes with four digits. */
+/** Start of the years 0 to 9999, which ISO 8601 writes with four digits. */
 const FIRST_INSTANT = -62_167_219_200_000;
 export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -78,7 +78,7 @@ export function readPeriod(text: string): Period | null {
   return period.months + span > 0 ? period : null;
 }
 
-/** The precision that tells the instants of a sequence apart. */
+/** The precision that distinguishes the instants of a sequence. */
 export function precisionWith(precision: Precision, { months, span }: Period): Precision {
   if (span === 0) return months % 12 === 0 ? precision : finer(precision, 'month');
   return finer(precision, span % DAY === 0 ? 'day' : 'second');

@@ -170,17 +170,17 @@ async function clip(ring: Ring, { minX, minY, maxX, maxY }: Bounds, pace: Pace):
 
 /** The part where `inside` is not negative. */
 async function cut(ring: Ring, inside: (point: Point) => number, pace: Pace): Promise<Ring> {
-  const kept: Point[] = [];
+  const part: Point[] = [];
   let before = ring.at(-1) ?? [0, 0];
   let was = inside(before);
   for (const [i, point] of ring.entries()) {
     const is = inside(point);
     const share = was / (was - is);
     if (was < 0 !== is < 0)
-      kept.push([before[0] + (point[0] - before[0]) * share, before[1] + (point[1] - before[1]) * share]);
-    if (is >= 0) kept.push(point);
+      part.push([before[0] + (point[0] - before[0]) * share, before[1] + (point[1] - before[1]) * share]);
+    if (is >= 0) part.push(point);
     [before, was] = [point, is];
     if (i % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP / CUTS_PER_POINT);
   }
-  return kept;
+  return part;
 }

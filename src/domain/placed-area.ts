@@ -90,17 +90,17 @@ export async function simplified(polygons: readonly Polygon[], maxPoints: number
 }
 
 async function thinned(ring: readonly Point[], tolerance: number, pace: Pace): Promise<readonly Point[]> {
-  const kept: Point[] = [];
+  const corners: Point[] = [];
   let [lastX, lastY] = [Infinity, Infinity];
   for (const [i, point] of ring.entries()) {
     const [x, y] = point;
     if (Math.hypot(x - lastX, y - lastY) >= tolerance || lastX === Infinity) {
-      kept.push(point);
+      corners.push(point);
       [lastX, lastY] = point;
     }
     if (i % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
   }
-  if (kept.length >= 3) return kept;
+  if (corners.length >= 3) return corners;
   const { minX, minY, maxX, maxY } = boundsOfPoints(ring);
   return [
     [minX, minY],

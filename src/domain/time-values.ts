@@ -295,7 +295,7 @@ function timeAt({ start, period }: TimeSpan, index: number): number {
   return period ? addPeriod(start, period, index) : start;
 }
 
-/** Of the last instant up to a time; -1: there is none. Months differ: the estimate is off by some. */
+/** Index of the last instant up to a time; -1: none. Months differ: the estimate is off by some. */
 function indexAt(span: TimeSpan, time: number): number {
   const { start, period } = span;
   if (!period || time < start) return -1;

@@ -33,7 +33,7 @@ export interface HostClosing {
 
 /**
  * `healthy`: its last request went well, or none was sent. `failing`: its last request failed. `probing`: it failed,
- * and a request is under way to see whether it is back. `paused`: it is not asked now for another reason.
+ * and a request is testing whether it is back. `paused`: no requests are sent for another reason.
  */
 export type HostState = 'healthy' | 'probing' | 'paused' | 'failing';
 

@@ -81,8 +81,8 @@ export interface ArchiveContent {
 }
 
 /**
- * A file of tiles in the making, under a name of its own until `finish`. What an interrupted export has written is
- * there when the same file is opened again.
+ * An unfinished file of tiles, under a name of its own until `finish`. Opening the same file again continues an
+ * interrupted export.
  */
 export interface ArchiveWriter {
   has(tile: TileIndex): boolean;

@@ -89,8 +89,8 @@ const DEFAULT_METATILE = [3, 3];
 export const ALWAYS_BY_FORM = 200;
 
 /**
- * A `wmsLayer`. What is not said has GeoWebCache's default. A `GeoServerLayer` names no source: for layers that have one.
- * Throws `request-invalid`.
+ * A `wmsLayer`. Absent elements have GeoWebCache's defaults. A `GeoServerLayer` names no source: only for layers with
+ * one. Throws `request-invalid`.
  */
 export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument {
   const sourceless = hasSource && root.name === 'GeoServerLayer';

@@ -17,7 +17,7 @@ interface AccessEntry {
   readonly status: number;
   readonly bytes: number;
   readonly ms: number;
-  /** As in `X-Cache`; null unless it is a tile. */
+  /** Value of `X-Cache`; null unless it is a tile. */
   readonly cache: string | null;
 }
 

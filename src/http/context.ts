@@ -29,7 +29,7 @@ export interface ContextDeps {
   readonly access: Access;
   /** The server's address for clients, without a closing slash; null: the one that each request names. */
   readonly publicUrl: string | null;
-  /** The access setting of a layer; null: there is no such layer. */
+  /** The access setting of a layer; null: no such layer. */
   readonly accessOf: (layer: string) => Layer['access'] | null;
   /** Distinguishes the request ids of this run from those of earlier runs. */
   readonly idPrefix: string;
@@ -172,7 +172,7 @@ export class Context {
 export class Connection implements KeyMemory {
   /** Responses leave in the order of the requests; this is the latest one. */
   lastResponse: ServerResponse | null = null;
-  /** It has had an earlier request. */
+  /** The connection has had an earlier request. */
   used = false;
   /** The last valid `Host`. */
   host: string | null = null;

@@ -34,7 +34,7 @@ export function pairs(fields: Readonly<Record<string, string>>): Headers {
   return Object.entries(fields).flat();
 }
 
-/** As they are sent. Not for values that a client or administrator has written: see `checkedLines`. */
+/** Header lines to send. Not for values from a client or administrator: see `checkedLines`. */
 export function joinHeaders(headers: Headers): string {
   let lines = '';
   for (let i = 0; i < headers.length; i += 2) lines += `${headers[i]}: ${headers[i + 1]}\r\n`;

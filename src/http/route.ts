@@ -59,7 +59,7 @@ export function openRoute(path: string, handler: Handler): Route {
   return { ...publicRoute(path, handler), sharing: 'anyone' };
 }
 
-/** As an open route; each of its addresses names a tile. */
+/** An open route; each of its addresses names a tile. */
 export function tileRoute(path: string, handler: Handler): Route {
   return { ...openRoute(path, handler), tiles: /^/ };
 }

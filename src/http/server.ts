@@ -12,9 +12,14 @@ import type { KeyHeader } from '../domain/surrogate-keys.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { createProxyTrust } from './auth/peer.ts';
 import { connectionOf } from './context.ts';
-import { createDispatcher, type Dispatcher, type DispatcherOptions } from './hits/dispatcher.ts';
-import { openFront } from './hits/front.ts';
-import { createRouter, type Rewrite } from './hits/router.ts';
+import {
+  createDispatcher,
+  createRouter,
+  type Dispatcher,
+  type DispatcherOptions,
+  openFront,
+  type Rewrite,
+} from './hits/hits.ts';
 import { DEFAULT_LIMITS, type HttpLimits, mostConnections, openFilesLimit } from './limits.ts';
 import { type HttpProblemCode, statusOf } from './problems.ts';
 import type { Route } from './route.ts';

@@ -15,7 +15,7 @@ export interface Comparison {
   readonly address: string;
   /** `only-old`: the new server refuses or fails; `neither`: both do. */
   readonly verdict: (typeof VERDICTS)[number];
-  /** What differs, or why a server gave no result. */
+  /** Differences, or why a server gave no result. */
   readonly reasons: readonly string[];
   /** Header, its old and its new value; they do not decide the verdict. */
   readonly headers: readonly (readonly [string, string, string])[];

@@ -35,7 +35,7 @@ interface ComparisonOptions {
 
 const TIMEOUT_MS = 60_000;
 const MAX_BYTES = 32 * 2 ** 20;
-/** Of the pictures in all results. */
+/** Limit of the pictures in all results. */
 const MAX_KEPT_BYTES = 48 * 2 ** 20;
 /** Failed connections in a row after which a server counts as down. */
 const MAX_UNREACHABLE = 5;

@@ -10,7 +10,7 @@ export interface SubsetDocument {
   readonly zoomStop?: number;
 }
 
-/** Of scale denominators; servers round them. */
+/** Tolerance of scale denominators; servers round them. */
 const TOLERANCE = 0.01;
 /** Share of the grid set's extent below which a difference is ignored. */
 const ALL_OF_IT = 1e-3;

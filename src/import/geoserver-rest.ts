@@ -17,7 +17,7 @@ export interface GeoServerRest {
 type Drawing = Readonly<Record<string, string>>;
 
 interface LayerParts {
-  /** Of all but the styles. */
+  /** Address of everything but the styles. */
   readonly base: string;
   readonly drawing: Drawing;
 }

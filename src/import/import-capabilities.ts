@@ -38,7 +38,7 @@ export function capabilitiesAddress(text: string): URL {
 }
 
 export interface ImportedService extends Imported {
-  /** Of all layers of the service. */
+  /** Names of all layers of the service. */
   readonly names: readonly string[];
   /** Its own number of its configuration; null: none. */
   readonly sequence: string | null;

@@ -6,11 +6,11 @@ import { node, tableOfXml } from './xml-table.ts';
 
 /** Files of a GeoServer data folder, read. */
 export interface GeoServerFolder {
-  /** Those of `gwc-layers/`; null: there is no such folder. */
+  /** Documents in `gwc-layers/`; null: no such folder. */
   readonly tileLayers: readonly XmlElement[] | null;
   /** Only some tile layers are given. */
   readonly isPart: boolean;
-  /** Those of layers, resources, groups, styles, namespaces and workspaces. */
+  /** Documents of layers, resources, groups, styles, namespaces and workspaces. */
   readonly catalog: readonly XmlElement[];
   /** `gwc-gs.xml`; null: there is none. */
   readonly settings: XmlElement | null;
@@ -29,7 +29,7 @@ export interface GeoServerLayers {
 
 export const TILE_LAYER = 'GeoServerTileLayer';
 const USUAL_ADDRESS = 'http://localhost:8080/geoserver';
-/** Of GeoServer's catalog, without a meaning outside it. */
+/** Elements of GeoServer's catalog without a meaning outside it. */
 const INTERNAL = ['id', 'cacheWarningSkips'];
 const STYLES_FILTER = 'styleParameterFilter';
 

@@ -14,14 +14,16 @@ export interface YamlFile {
 /** YAML 1.2, 10.3.2, but for digits after a first 0, as of telephones and postcodes, which YAML 1.1 reads otherwise: text. */
 const INTEGER = /^[-+]?(?:0|[1-9][0-9]*|0x[0-9a-f]+|0o[0-7]+|0b[01]+)$/i;
 const FLOAT = /^[-+]?(?:(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:e[-+]?[0-9]+)?|[0-9]+e[-+]?[0-9]+|\.inf)$|^\.nan$/i;
-const READ_SCHEMA = CORE_SCHEMA.extend({ implicit: [numberType('int', INTEGER), numberType('float', FLOAT)] });
+const READ_SCHEMA = CORE_SCHEMA.extend({
+  implicit: [numberType('int', INTEGER), numberType('float', FLOAT)],
+});
 
 function numberType(name: string, pattern: RegExp): Type {
-  const valueOf = (text: string) => (/^\.inf$/i.test(text) ? Number.POSITIVE_INFINITY : Number(text));
+  const magnitude = (text: string) => (/^\.inf$/i.test(text) ? Number.POSITIVE_INFINITY : Number(text));
   return new Type(`tag:yaml.org,2002:${name}`, {
     kind: 'scalar',
     resolve: (text: unknown) => typeof text === 'string' && pattern.test(text),
-    construct: (text: string) => valueOf(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1 : 1),
+    construct: (text: string) => magnitude(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1 : 1),
   });
 }
 

@@ -95,7 +95,13 @@ export class AdoptedTiles {
     const parameters = set.parametersId === null ? null : selection.values;
     try {
       const { oldCache } = bound.source();
-      const found = await oldCache?.read({ gridSet: subset.gridSet, format, parameters, tile });
+      const found = await oldCache?.read({
+        gridSet: subset.gridSet,
+        format,
+        parameters,
+        values: selection.values,
+        tile,
+      });
       if (!found || !(await isTile(found.bytes, tiles))) return null;
       const { bytes, changedAt } = found;
       const createdAt = Math.floor(Math.min(changedAt, this.#options.clock.now()));

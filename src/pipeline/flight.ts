@@ -97,7 +97,7 @@ export class Flight {
     return this.#end === 'confirmed';
   }
 
-  /** Null: nothing was made; the caller looks into the store again. */
+  /** Null: nothing was made; the caller reads the store again. */
   async tile(tile: TileIndex, signal?: AbortSignal): Promise<MadeTile | null> {
     const index = this.#indexOf(tile);
     this.#requests.add(index);

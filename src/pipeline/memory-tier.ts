@@ -44,7 +44,7 @@ export interface Load {
 
 /**
  * Tiles in memory before the store, the least recently used leaving first when their bytes pass the bound.
- * It never outlives what it copies: dropping tiles also voids the looks into the store that began before.
+ * It never outlives what it copies: dropping tiles also voids reads of the store that began before.
  */
 export class MemoryTier {
   readonly #maxBytes: number;
@@ -106,7 +106,7 @@ export class MemoryTier {
   }
 
   /**
-   * Keeps what was found, unless the tile was dropped or replaced while the look was under way. What was found beside
+   * Keeps what was found, unless the tile was dropped or replaced during the read of the store. What was found beside
    * it only if nothing was.
    */
   endLoad(load: Load, found: StoredTile | null, beside: readonly FoundBeside[] = []): void {

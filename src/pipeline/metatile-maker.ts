@@ -282,7 +282,7 @@ export class MetatileMaker {
 
   #storeFailed(flight: Flight, error: unknown): void {
     const { store } = flight.plan.tiles.bound;
-    // A full disk is looked at by those who report it.
+    // A full disk is reported elsewhere.
     if (!this.isFailing(store) && !isTilewardenError(error, 'store-full')) this.#storeChanged(flight, error);
     this.#failingStores.add(store);
     this.#options.warn(error, 'tiles could not be stored; they are served without being kept on disk');

@@ -69,10 +69,10 @@ interface Wanted {
 }
 
 /** Undefined: the store could not be read, and may have it. */
-type Look = StoredTile | null | undefined;
+type Lookup = StoredTile | null | undefined;
 
 /** A flight that turns back sends its readers to the store again; more often than this the store is inconsistent. */
-const MAX_LOOKS = 4;
+const MAX_LOOKUPS = 4;
 const UNREADABLE = 'The tile store cannot be read.';
 const NEVER = new AbortController().signal;
 
@@ -224,8 +224,8 @@ class Pipeline implements TilePipeline {
   /** `isAbsent`: a lookup in the store has just failed to find it. */
   async #readBehindMemory(wanted: Wanted, isAbsent = false): Promise<CachedTile> {
     checkTile(wanted.tiles, wanted.tile);
-    for (let look = 0; look < MAX_LOOKS; look++) {
-      const answer = await this.#lookOrFly(wanted, isAbsent && look === 0);
+    for (let lookup = 0; lookup < MAX_LOOKUPS; lookup++) {
+      const answer = await this.#lookUpOrFly(wanted, isAbsent && lookup === 0);
       if (!answer) continue;
       this.#served(wanted.tiles.set, wanted.tile);
       return answer;
@@ -234,7 +234,7 @@ class Pipeline implements TilePipeline {
   }
 
   /** Null: the tile is in the store by now. */
-  async #lookOrFly(wanted: Wanted, isAbsent: boolean): Promise<CachedTile | null> {
+  async #lookUpOrFly(wanted: Wanted, isAbsent: boolean): Promise<CachedTile | null> {
     const { tiles, tile } = wanted;
     if (!mayAskSource(tiles)) return this.#readCached(wanted, isAbsent);
     const found = isKept(tiles, tile.z) ? await this.#find(tiles, tile, isAbsent) : null;
@@ -275,8 +275,8 @@ class Pipeline implements TilePipeline {
     return served ? answerWith(found, 'STALE') : null;
   }
 
-  async #find(tiles: ResolvedTileSet, tile: TileIndex, isAbsent: boolean): Promise<Look> {
-    const found = isAbsent ? null : await this.#look(tiles, tile);
+  async #find(tiles: ResolvedTileSet, tile: TileIndex, isAbsent: boolean): Promise<Lookup> {
+    const found = isAbsent ? null : await this.#lookUp(tiles, tile);
     return found === null ? this.#adopted.find(tiles, tile) : found;
   }
 
@@ -291,10 +291,10 @@ class Pipeline implements TilePipeline {
   }
 
   /** If the store fails, the tile is made again without being stored, provided that the source may be queried. */
-  async #look(tiles: ResolvedTileSet, tile: TileIndex): Promise<Look> {
+  async #lookUp(tiles: ResolvedTileSet, tile: TileIndex): Promise<Lookup> {
     const load = this.#tier.beginLoad(tiles.set, tile);
     const beside: FoundBeside[] = [];
-    let found: Look;
+    let found: Lookup;
     try {
       found = await tiles.bound.store.get(tiles.set, tile, (other, stored) =>
         beside.push({ tile: other, stored }),
@@ -337,7 +337,7 @@ class Pipeline implements TilePipeline {
     if (joined) return joined;
     this.#flights.refuseIfFailing(tiles.set, metatile);
     const isThere = async () => {
-      const found = await this.#look(tiles, tile);
+      const found = await this.#lookUp(tiles, tile);
       return found != null && this.#isFresh(tiles, tile.z, found);
     };
     const plan = { tiles, metatile, ticket: ticket?.number ?? null, priority, madeBy: MADE_BY_REQUEST };

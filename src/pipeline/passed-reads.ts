@@ -6,7 +6,7 @@ import type { CachedTile, OwnCredentials, ResolvedTileSet } from './tile-pipelin
 
 /**
  * Reads tiles of layers with `passCredentials`: each as the source shows it to this very caller. No memory, store, adopted
- * cache, earlier failure or other caller's flight is looked at, and nothing is kept.
+ * cache, earlier failure or other caller's flight is used, and nothing is kept.
  */
 export class PassedReads {
   readonly #flights: Pick<Flights, 'start'>;

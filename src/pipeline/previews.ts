@@ -17,7 +17,7 @@ interface PreviewOptions {
   readonly pipeline: Pick<TilePipeline, 'read'>;
 }
 
-/** Sources that stay open: those of the maps that are looked at. */
+/** Sources that stay open: those of the maps on screen. */
 const MAX_OPEN = 8;
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 

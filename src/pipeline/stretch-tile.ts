@@ -9,7 +9,7 @@ import { inTurn } from './map-composer.ts';
 import { planMapAt } from './map-plan.ts';
 import type { CachedTile, ResolvedTileSet } from './tile-pipeline.ts';
 
-/** Zooms above a tile that are looked through. */
+/** Zooms above a tile that are searched. */
 const MAX_ZOOMS_UP = 4;
 const STRETCHES_AT_ONCE = 2;
 const MAX_WAITING = 500;

@@ -91,7 +91,7 @@ export interface CopyGuard {
 /** Whether an `Authorization` header is for this server itself, and so for no other. */
 export type OwnCredentials = (authorization: string) => Promise<boolean>;
 
-/** How a tile is made: look, join a flight, look again, fetch the metatile, check, cut, store, answer. */
+/** How a tile is made: read the store, join a flight, read again, fetch the metatile, check, cut, store, answer. */
 export interface TilePipeline {
   /**
    * Throws `tile-outside`; `tile-not-cached` where the layer does not ask its source for clients; `source-…` when the source fails and no older tile is there; `source-busy` when too

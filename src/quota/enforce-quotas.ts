@@ -30,13 +30,13 @@ interface Enforced {
   readonly over: boolean;
 }
 
-/** Milliseconds between looks at the usage; what grows faster than the clean-up period allows is met earlier. */
+/** Milliseconds between readings of the usage; fast growth is met before the clean-up period ends. */
 const WATCH_INTERVAL = 250;
 /** The same above a quota, where writers may wait. */
 const FULL_INTERVAL = 50;
-/** Between looks whether another node has switched the quota on. */
+/** Between checks whether another node has switched the quota on. */
 const IDLE_INTERVAL = 1000;
-/** A look at the usage takes at most this share of the time. */
+/** A reading of the usage takes at most this share of the time. */
 const WATCH_SHARE = 0.03;
 /** The share of the tolerance above a quota at which cleaning begins between two periods. */
 const EARLY = 0.25;
@@ -53,23 +53,23 @@ const BELOW_TOLERANCE = 0.4;
 export async function enforceQuotas(options: EnforcerOptions, signal: AbortSignal): Promise<void> {
   const { settings, evictions, stores, clock, log } = options;
   let wake = new AbortController();
-  /** Milliseconds that the last look took. */
+  /** Milliseconds of the last reading. */
   let took = 0;
 
   async function enforce(configuration: QuotaConfiguration, thoroughly: boolean): Promise<Enforced> {
     const turns = new Semaphore(configuration.maxConcurrentCleanUps);
     const keep = (used: UsedBytes) => (scope: QuotaScope) =>
       turns.during(() => keepWithin(scope, used(scope.layer), thoroughly), signal);
-    const before = await look();
+    const before = await readUsage();
     const layers = await Promise.all(layerScopes(configuration).map(keep(before)));
-    const between = layers.includes(true) ? await look() : before;
+    const between = layers.includes(true) ? await readUsage() : before;
     const everything = await keep(between)(globalScope(configuration));
-    const after = everything ? await look() : between;
+    const after = everything ? await readUsage() : between;
     const over = scopesOf(configuration).some(({ layer, limit }) => after(layer) > limit);
     return { removed: everything || layers.includes(true), over };
   }
 
-  async function look(): Promise<UsedBytes> {
+  async function readUsage(): Promise<UsedBytes> {
     const begun = clock.monotonic();
     const used = await readUsedBytes(stores);
     took = clock.monotonic() - begun;

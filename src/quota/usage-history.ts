@@ -9,7 +9,7 @@ interface UsageSample extends Amount {
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
-const LOOK_BACK = 7 * DAY;
+const MAX_AGE = 7 * DAY;
 const KEEP = 90 * DAY;
 
 export function createUsageHistory(database: Database) {
@@ -28,12 +28,12 @@ export function createUsageHistory(database: Database) {
       });
     },
 
-    /** Bytes a day over the last week; null while less than an hour is known. */
+    /** Bytes a day over the last week; null with less than an hour of history. */
     async growthPerDay({ at, bytes }: Amount & { readonly at: number }): Promise<number | null> {
       const first = await database.query
         .selectFrom('usage_history')
         .select(['at', 'bytes'])
-        .where('at', '>=', at - LOOK_BACK)
+        .where('at', '>=', at - MAX_AGE)
         .orderBy('at')
         .limit(1)
         .executeTakeFirst();
@@ -52,8 +52,8 @@ interface FillingStores {
 }
 
 /**
- * Until the quota is used up or, for want of room on a disk, nothing is stored any more: whichever is sooner. Null
- * where there is nothing to run full, or nothing grows.
+ * Days until the quota is used up or a disk is too full to store tiles, whichever comes first. Null: no limit, or no
+ * growth.
  */
 export function daysUntilFull({ bytes, growthPerDay, quota, disks }: FillingStores): number | null {
   const rooms = [...disks].map(roomOn);

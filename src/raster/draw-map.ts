@@ -51,7 +51,7 @@ export interface DrawnMap {
 /** Tiles of a layer, encoded, in the same order; layers count from 0. */
 export type ReadTiles = (layer: number, tiles: readonly TilePosition[]) => Promise<readonly Buffer[]>;
 
-/** Rejects with what `read` throws and with the signal's reason, which is looked at between bands. */
+/** Rejects with what `read` throws and with the signal's reason, which is checked between bands. */
 export type DrawMap = (drawing: MapDrawing, read: ReadTiles, signal: AbortSignal) => Promise<DrawnMap>;
 
 /** Rows of tiles, of all maps together: one core stays free to serve hits. */

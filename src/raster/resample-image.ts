@@ -17,7 +17,7 @@ const MIN_SCALE = 1e-4;
 /** Along an axis that is enlarged more than this can hold, a step of this size comes between. */
 const STEP_PIXELS = 1024;
 
-/** Pixels of the source that are looked at beyond either end of an axis; the source must have them. */
+/** Pixels of the source that are read beyond either end of an axis; the source must have them. */
 export function reachOf(scale: number): number {
   return 2 * Math.min(Math.ceil(scale), MAX_REDUCTION);
 }

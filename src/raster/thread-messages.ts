@@ -1,3 +1,4 @@
+/** Messages between a process and its threads that cut metatiles and draw maps. */
 import { messageKind } from '../lib/channel.ts';
 import type { MapDrawing } from './draw-map.ts';
 import type { CutJob, CutTile } from './tile-cutter.ts';

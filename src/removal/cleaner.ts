@@ -31,14 +31,14 @@ interface CleanerOptions extends Env {
 
 /** The database channel that wakes the cleaner. */
 export const MARKS_RAISED = 'marks-raised';
-/** Milliseconds between looks for marks whose announcement was lost. */
+/** Milliseconds between searches for marks whose announcement was lost. */
 const CLEAN_INTERVAL = 10_000;
 /** Milliseconds in which a task is recorded after its mark. */
 const LEFT_TO_TASKS = 60_000;
-/** Milliseconds between looks at marks that were left to tasks, for each of them and at least. */
+/** Milliseconds between checks of marks that were left to tasks, for each of them and at least. */
 const REVIEW_EACH = 100;
 const REVIEW_INTERVAL = 60_000;
-/** Milliseconds between looks for tile sets that no declaration reaches: a change of a declaration drops its own. */
+/** Milliseconds between searches for tile sets that no declaration reaches: a change of a declaration drops its own. */
 const DROP_INTERVAL = 3_600_000;
 
 export type Cleaner = ReturnType<typeof openCleaner>;
@@ -70,7 +70,7 @@ export function openCleaner(options: CleanerOptions) {
   return lead(run);
 }
 
-/** `seen`: the latest mark that was looked at, by store. Returns how many were left to tasks. */
+/** `seen`: the latest mark that was read, by store. Returns how many were left to tasks. */
 async function cleanStores(
   { catalog, marksOfTasks, clock }: Pick<CleanerOptions, 'catalog' | 'marksOfTasks' | 'clock'>,
   seen: Map<string, number>,

@@ -1,5 +1,5 @@
 /**
- * Removes tiles of instants that have left the window (`keep`) of a time parameter. The node that leads looks for them in the
+ * Removes tiles of instants that have left the window (`keep`) of a time parameter. The node that leads searches for them in the
  * stores, so that those of a time without a server go too; each combination of values goes by one mark.
  */
 import { once } from 'node:events';

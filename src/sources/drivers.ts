@@ -63,7 +63,7 @@ function driverFor(source: unknown): SourceDriver<SourceSettings> | undefined {
   return SOURCE_DRIVERS.find(({ type }) => isRecord(source) && source.type === type);
 }
 
-/** What a source is drawn from, the first at the bottom; none: it has pictures of its own. */
+/** Parts of a source, the first at the bottom; none: it has pictures of its own. */
 export function partsOf(source: unknown): readonly SourcePart[] {
   return driverFor(source)?.parts?.(source as SourceSettings) ?? [];
 }

@@ -1,4 +1,4 @@
-/** What all sources have in common that request pictures of a map server. */
+/** Common part of all sources that request pictures from a map server. */
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import { plainImageType } from '../domain/format.ts';
 import type { Clock } from '../lib/clock.ts';

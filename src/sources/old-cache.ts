@@ -14,6 +14,8 @@ export interface OldTileRequest {
   readonly format: Format;
   /** Complete with defaults; null when every value is its default. */
   readonly parameters: ReadonlyMap<string, string> | null;
+  /** Complete with defaults, whatever the parameters. */
+  readonly values: ReadonlyMap<string, string>;
   readonly tile: TileIndex;
 }
 

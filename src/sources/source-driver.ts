@@ -25,7 +25,7 @@ export interface SourceDriver<Options = unknown> {
   offers?(options: Options, gridSet: GridSet): boolean;
   /** The path of the option that names a file of this machine; null: none does. Left out: there is no such option. */
   fileOption?(options: Options): ValuePath | null;
-  /** What it is drawn from, the first at the bottom. Left out: it is not drawn from others. */
+  /** Its parts, the first at the bottom. Absent: it has none. */
   parts?(options: Options): readonly SourcePart[];
   open(options: Options, tools: SourceTools): TileSource;
 }
@@ -39,7 +39,7 @@ export interface SourcePart {
   readonly within?: string | undefined;
 }
 
-/** Of each driver, if `Options` are those of several. */
+/** Option names of each driver, if `Options` belong to several. */
 type OptionName<Options> = Options extends unknown ? keyof Options & string : never;
 
 /** Its shape of now. Throws `source-unavailable` if it was never read. */

@@ -28,7 +28,7 @@ export function createSourceLife(ended = 'The map source is closed.') {
 export function linkAbort(...signals: readonly AbortSignal[]) {
   const controller = new AbortController();
   const links = signals.map((signal) => ({ signal, stop: () => controller.abort(signal.reason) }));
-  // As many requests listen to one signal as are under way; Node.js warns at eleven.
+  // All requests under way listen to one signal; Node.js warns at eleven.
   setMaxListeners(0, ...signals);
   for (const { signal, stop } of links) {
     if (signal.aborted) stop();

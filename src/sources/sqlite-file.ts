@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import type { Clock } from '../lib/clock.ts';
 
 /** Milliseconds after which a file may have been replaced. */
-const LOOK_AGAIN_MS = 1000;
+const RECHECK_MS = 1000;
 /** Milliseconds for which the process blocks while another program writes to the file. */
 const LOCK_TIMEOUT_MS = 50;
 
@@ -14,14 +14,14 @@ interface OpenFile<Tables> {
   readonly tables: Tables;
   /** Another one when the file has been replaced or written to. */
   readonly stamp: string;
-  /** Of the file; milliseconds since 1970. */
+  /** Time of the file, in milliseconds since 1970. */
   readonly changedAt: number;
-  lookedAt: number;
+  checkedAt: number;
 }
 
 export type SqliteFile<Tables> = ReturnType<typeof openSqliteFile<Tables>>;
 
-/** An SQLite file of another program. `prepare` looks at its tables. It is opened when first needed, and again after a change. */
+/** An SQLite file of another program. `prepare` reads its tables. It is opened when first needed, and again after a change. */
 export function openSqliteFile<Tables>(path: string, clock: Clock, prepare: (db: SqliteDatabase) => Tables) {
   let open: OpenFile<Tables> | null = null;
 
@@ -34,13 +34,13 @@ export function openSqliteFile<Tables>(path: string, clock: Clock, prepare: (db:
     /** Throws what the file system, the library and `prepare` do. */
     current(): Pick<OpenFile<Tables>, 'tables' | 'changedAt'> {
       const now = clock.monotonic();
-      if (open && now - open.lookedAt < LOOK_AGAIN_MS) return open;
+      if (open && now - open.checkedAt < RECHECK_MS) return open;
       const { stamp, changedAt } = stampOf(path);
       if (open?.stamp !== stamp) {
         close();
-        open = { ...openReadOnly(path, prepare), stamp, changedAt, lookedAt: now };
+        open = { ...openReadOnly(path, prepare), stamp, changedAt, checkedAt: now };
       }
-      open.lookedAt = now;
+      open.checkedAt = now;
       return open;
     },
     close,

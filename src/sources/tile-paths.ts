@@ -3,7 +3,7 @@ import type { TileIndex } from '../domain/tile-key.ts';
 /** Folders and a name without its ending: how programs name the tiles of a cache. */
 export type TilePath = readonly string[];
 
-/** As TileCache names them: `09/001/234/567/087/654/321`. */
+/** Names of TileCache: `09/001/234/567/087/654/321`. */
 export function inThousands({ z, x, y }: TileIndex): TilePath {
   return [
     digits(z, 2),

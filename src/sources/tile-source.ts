@@ -22,7 +22,7 @@ export interface SourceRequest {
   readonly priority: 'interactive' | 'task';
   /** The server's validator of the existing tiles; null or absent: none. */
   readonly validator?: string | null;
-  /** Of the caller, to be passed on to the declared server; null or absent: none. */
+  /** Header of the caller for the declared server; null or absent: none. */
   readonly authorization?: string | null;
   readonly signal: AbortSignal;
   /** Called for each request that leaves for a server. */
@@ -128,7 +128,7 @@ export interface LayerTile {
   readonly stale: boolean;
 }
 
-/** Another layer of this server, as far as a source may look at it. */
+/** Another layer of this server, as far as a source may read it. */
 export interface ReadableLayer {
   readonly subsets: readonly GridSubset[];
   /** A tile that the subset covers, from the cache or made for it. Fails as a source does. */

@@ -9,11 +9,11 @@ export interface WmsLayer {
   readonly title: string;
   readonly abstract: string;
   readonly attribution: string;
-  /** As the document spells them. */
+  /** In the spelling of the document. */
   readonly crs: readonly string[];
-  /** Those that it has a bounding box in. */
+  /** CRS with a bounding box of the layer. */
   readonly boxedCrs: readonly string[];
-  /** West, south, east, north; null: not said. */
+  /** West, south, east, north; null: unknown. */
   readonly degrees: readonly number[] | null;
   readonly styles: readonly ReturnType<typeof styleOf>[];
   readonly dimensions: readonly WmsDimension[];
@@ -52,7 +52,7 @@ export function wmsCapabilitiesOf(root: XmlElement) {
     mapAddress: getAddressOf(getMap),
     formats: textsIn(getMap, 'Format'),
     infoFormats: getFeatureInfo ? textsIn(getFeatureInfo, 'Format') : [],
-    /** Those that have a name, in the document's order; read while one goes through them. */
+    /** Named layers in the document's order, read lazily. */
     layers: namedLayersOf(capability),
   };
 }

@@ -22,8 +22,8 @@ interface FreeSpaceOptions extends Env {
   readonly measure?: (root: string) => Promise<DiskRoom>;
 }
 
-/** Milliseconds between looks at the disk, and before a disk that refused a write is tried again. */
-const LOOK_INTERVAL = 1000;
+/** Milliseconds between checks of the disk, and before a disk that refused a write is tried again. */
+const CHECK_INTERVAL_MS = 1000;
 const REFUSED_PAUSE = 2000;
 
 /**
@@ -32,26 +32,26 @@ const REFUSED_PAUSE = 2000;
  */
 export function guardFreeSpace(store: Store, options: FreeSpaceOptions): Store {
   const { root, minFreePercent, clock, log, measure = statfs } = options;
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   let refusedAt = Number.NEGATIVE_INFINITY;
-  let looking: Promise<void> | null = null;
+  let checking: Promise<void> | null = null;
   let disk: DiskRoom | null = null;
   let warned = false;
 
-  async function look(): Promise<void> {
+  async function checkSpace(): Promise<void> {
     try {
       disk = await measure(root);
     } catch (error) {
       log.warn({ err: error }, 'the free space of a store could not be read');
     }
-    lookedAt = clock.monotonic();
-    looking = null;
+    checkedAt = clock.monotonic();
+    checking = null;
   }
 
   async function isShort(): Promise<boolean> {
     const now = clock.monotonic();
-    if (now - lookedAt > LOOK_INTERVAL) looking ??= look();
-    await looking;
+    if (now - checkedAt > CHECK_INTERVAL_MS) checking ??= checkSpace();
+    await checking;
     return isLow() || now - refusedAt < REFUSED_PAUSE;
   }
 

@@ -60,7 +60,7 @@ const MAGIC = Buffer.from('TWPACK2\n');
 /** Magic, length of the head, checksum of the head. */
 const FIXED = MAGIC.length + 8;
 
-/** What comes before the bytes of the tiles. */
+/** The head before the bytes of the tiles. */
 export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   const head: Head = {
     ...about,
@@ -77,7 +77,7 @@ export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   return Buffer.concat([fixed, text]);
 }
 
-/** What an object contains besides the bytes of its tiles. `start` is its beginning; null: it is no pack, or there is more to it. */
+/** Content of an object without the bytes of its tiles. `start` is its beginning; null: it is no pack, or there is more to it. */
 export function readPackHead(start: Buffer): PackHead | null {
   const head = readHead(start);
   if (!head) return null;

@@ -19,7 +19,7 @@ import {
   type TilePlace,
 } from './store.ts';
 
-/** Those with tiles of a layer, or of all layers, whether or not the layer is still declared. */
+/** Tile sets with tiles of a layer or of all layers, declared or not. */
 export async function tileSetsIn(
   store: Pick<Store, 'usage'>,
   layer: string | null,
@@ -28,7 +28,7 @@ export async function tileSetsIn(
   return [...new Map(levels.map(({ set }) => [tileSetId(set), set])).values()];
 }
 
-/** Those with tiles, whether or not they are still declared. */
+/** Layers with tiles, declared or not. */
 export async function layersIn(store: Pick<Store, 'usage'>): Promise<readonly string[]> {
   const { levels } = await store.usage();
   return [...new Set(levels.map(({ set }) => set.layer))];
@@ -80,7 +80,7 @@ export function readNow(store: Store, set: TileSetKey, tile: TileIndex): StoredT
   }
 }
 
-/** What readers see, row by row. `rect` is at most 128 × 128 tiles. */
+/** Tiles visible to readers, row by row. `rect` is at most 128 × 128 tiles. */
 export async function shownTiles(
   store: Pick<Store, 'list'>,
   set: TileSetKey,

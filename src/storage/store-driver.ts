@@ -19,7 +19,7 @@ export interface StoreDriver<Options = unknown> {
   readonly place: 'disk' | 'memory' | 'shared';
   /** Options that may be shown over HTTP: no secret. */
   readonly shown: readonly string[];
-  /** What GeoWebCache calls such a store. */
+  /** GeoWebCache's name of such a store. */
   readonly geowebcacheName: string;
   open(options: Options, tools: StoreTools): Promise<Store>;
   /** Only drivers whose index can be lost have it. */

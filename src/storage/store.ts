@@ -54,7 +54,7 @@ export interface Store extends StoreFacets {
    */
   marks(after?: number): Promise<readonly OpenMark[]>;
   marks(layer: string, place?: TilePlace): Promise<number>;
-  /** Of all layers, or of one. */
+  /** Usage of all layers, or of one. */
   usage(layer?: string): Promise<StoreUsage>;
   /** Pages with tiles, some at a time. */
   usage(pages: PageFilter | EvictionOrder): AsyncIterable<readonly PageUsage[]>;
@@ -77,7 +77,7 @@ export interface UsedPage {
   readonly hits: number;
   /** The latest of them. Milliseconds since 1970. */
   readonly usedAt: number;
-  /** Of these hits: see `domain/page-rank.ts`. */
+  /** Rank of these hits: see `domain/page-rank.ts`. */
   readonly rank: number;
 }
 
@@ -224,7 +224,7 @@ export interface Outage {
 export interface StoreRoom {
   readonly folder: string;
   readonly freeBytes: number;
-  /** Of the disk's room or of its inodes, whichever is less. */
+  /** Free percentage of bytes or inodes of the disk, whichever is less. */
   readonly freePercent: number;
   /** Below this nothing is stored. */
   readonly minFreePercent: number;

@@ -10,7 +10,7 @@ import type { Task } from './task.ts';
 import { spanCount } from './task-plan.ts';
 import type { TaskEstimate, ZoomEstimate } from './task-service.ts';
 
-/** Tiles that are looked at one by one for those that a seed renews; the others count by their share. */
+/** Tiles that are checked one by one for those that a seed renews; the others count by their share. */
 const MAX_EXAMINED = 100_000;
 
 /**
@@ -50,7 +50,7 @@ export async function estimateTask(
   return { ...figures, ...sizes, tiles: all, metatiles, upstreamRequests: metatiles, seconds };
 }
 
-/** Those that the layer reads, not those of former declarations. */
+/** Tile sets of the current declaration, without former ones. */
 async function setsOf({ request, tiles }: PlannedTask, every: boolean): Promise<readonly TileSetKey[]> {
   const { bound, set } = tiles;
   if (request.type === 'truncate') return setsToEmpty(bound.store, tiles, request);
@@ -100,7 +100,7 @@ async function zoomsOf(
 interface Freshness {
   readonly since: number;
   readonly now: number;
-  /** Tiles to look at; at least those of one block. */
+  /** Tiles to check; at least those of one block. */
   readonly examined: number;
 }
 
@@ -205,7 +205,7 @@ async function sampleOf(store: Store, sets: readonly TileSetKey[], z: number): P
   return sumOfChanges((await levelsOf(store, sets)).filter((level) => level.z === z));
 }
 
-/** Of zooms that the request does not have. */
+/** Mean sizes of zooms outside the request. */
 async function meansElsewhere(store: Store, sets: readonly TileSetKey[]): Promise<readonly Mean[]> {
   const levels = await levelsOf(store, sets);
   return levels.map(({ z, tiles, bytes }) => ({ z, bytes: bytes / tiles, isSure: false }));

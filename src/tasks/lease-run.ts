@@ -63,7 +63,7 @@ interface Work {
 export class LeaseRun {
   readonly lease: Lease;
   readonly #options: LeaseRunOptions;
-  /** As the layer was declared when the last step began. */
+  /** Tile set by the declaration at the start of the last step. */
   #tiles: ResolvedTileSet;
   readonly #cover: AreaCover | null;
   readonly #tally: LeaseTally;
@@ -107,7 +107,7 @@ export class LeaseRun {
     this.#abort.abort(reason);
   }
 
-  /** Resolves when nothing of it runs any more; never rejects for a step that failed. */
+  /** Resolves when no part of it is running; does not reject for a failed step. */
   async run(): Promise<void> {
     const lanes = Promise.all(Array.from({ length: this.#stepsAtOnce() }, () => this.#lane()));
     const ended = new AbortController();

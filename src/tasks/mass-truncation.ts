@@ -97,7 +97,7 @@ function partitionOf(layer: Layer, parameters: ReadonlyMap<string, string>): str
   }
 }
 
-/** Zooms, and places, that the layer does not offer any more. */
+/** Zooms and places that the layer no longer offers. */
 function* placesOutside(layer: Layer): Generator<TilePlace> {
   for (const subset of everySubset(layer)) {
     const { name: gridSet } = subset.gridSet;

@@ -31,7 +31,7 @@ import { openTaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
 
-/** Of reading how far a task is, which may be changing. */
+/** Limit of attempts to read the position of a task, which may be changing. */
 const POSITION_ATTEMPTS = 3;
 
 interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporter'>> {
@@ -57,7 +57,7 @@ export interface OpenTaskService extends TaskService {
 }
 
 const DAY = 86_400_000;
-/** Milliseconds between looks for finished tasks that are older or more than are kept. */
+/** Milliseconds between searches for finished tasks that are older or more than are kept. */
 const HISTORY_INTERVAL = 600_000;
 /** Earlier tasks that an estimate of time rests on. */
 const EARLIER_TASKS = 5;
@@ -153,7 +153,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     await removals.close(task.plan.raised ?? {});
   }
 
-  /** Of a truncation, before it is recorded: no reader sees its tiles from now on, however late it runs. */
+  /** Raised for a truncation before it is recorded: its tiles are hidden from now on, however late it runs. */
   async function raisedFor(
     { request, plan }: Pick<NewTask, 'request' | 'plan'>,
     { buffer }: Pick<TaskDraft, 'buffer'>,
@@ -179,7 +179,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     return { raised: await removals.begin({ layer, places, type: 'hide', ...partitionOf(request) }) };
   }
 
-  /** Of a truncation that is done or was stopped. */
+  /** Ends the marks of a truncation that is done or was stopped. */
   async function endMarks({ id, request }: Task): Promise<void> {
     if (request.type !== 'truncate') return;
     try {

@@ -30,7 +30,7 @@ export type PlannedTask = Awaited<ReturnType<typeof planTask>>;
 interface PlanOptions {
   readonly layer: (name: string) => BoundLayer | null;
   readonly maxThreadCount: number;
-  /** Counting an area goes on by it; a unit is an edge looked at. */
+  /** Counting an area goes on by it; a unit is an edge. */
   readonly pace: Pace;
   readonly usedPages?: UsedPages;
 }
@@ -152,7 +152,7 @@ function gridSetNameOf(layer: Layer, { gridSetId, srs }: TaskDraft): string | nu
   return only.gridSet.name;
 }
 
-/** Of other zooms nothing is kept, or clients see nothing. */
+/** Other zooms are not stored, or not visible to clients. */
 function keptZooms({ cachedStart, cachedStop, shownStart, shownStop }: GridSubset): Zooms {
   return { zoomStart: Math.max(cachedStart, shownStart), zoomStop: Math.min(cachedStop, shownStop) };
 }

@@ -5,7 +5,7 @@ import type { PagePlace, UsedPage } from './cut-plan.ts';
 import type { ArchiveOrder } from './task.ts';
 
 /**
- * A request as a client made it, before defaults and names are looked at. XML, JSON, a form and the command
+ * A request as a client made it, before defaults and names are checked. XML, JSON, a form and the command
  * line all come down to this one document.
  */
 export interface TaskDraft {
@@ -41,7 +41,7 @@ export interface TaskDraft {
 }
 
 export interface TaskAuthor {
-  /** As it is shown. */
+  /** Name for users. */
   readonly name: string;
   /** Never that of another author. Idempotency keys belong to it. */
   readonly account: string;
@@ -57,7 +57,7 @@ export function scheduleAuthor(schedule: string): TaskAuthor {
 /** One task for each key of an author. */
 export interface TaskKey {
   readonly text: string;
-  /** Of the request; null: whatever the request is. */
+  /** Digest of the request; null: any request. */
   readonly digest: string | null;
 }
 

@@ -19,7 +19,7 @@ export interface TaskPlan {
   /** One step, in tiles; a metatile of the layer as it was when the task was accepted. */
   readonly stepColumns: number;
   readonly stepRows: number;
-  /** Of the zooms of an area; null when the task has none. */
+  /** Geometry of the zooms of an area; null: no area. */
   readonly geometry: readonly ZoomGeometry[] | null;
   /** The marks of a truncation, by store: later tiles are not removed. */
   readonly raised?: RaisedMarks;
@@ -96,7 +96,7 @@ export function* stepsOf(plan: TaskPlan, piece: Piece, from: number): Generator<
   }
 }
 
-/** What the pieces before `ordinal` cover, in at most two rectangles for each level. */
+/** The part covered by the pieces before `ordinal`, in at most two rectangles per level. */
 function* rectsBefore(plan: TaskPlan, ordinal: number): Generator<Omit<Piece, 'ordinal'>> {
   let left = ordinal;
   for (const level of plan.levels) {
@@ -109,12 +109,12 @@ function* rectsBefore(plan: TaskPlan, ordinal: number): Generator<Omit<Piece, 'o
   }
 }
 
-/** What the first `count` steps of a piece cover, in at most two rectangles. */
+/** The part covered by the first `count` steps of a piece, in at most two rectangles. */
 function firstSteps({ stepColumns, stepRows }: TaskPlan, piece: Piece, count: number) {
   return firstBlocks(piece.rect, stepColumns, stepRows, count);
 }
 
-/** Of the blocks that a rectangle touches, row by row: whole rows, and the beginning of the next one. */
+/** The first blocks of a rectangle, row by row: whole rows, and the beginning of the next one. */
 function firstBlocks(rect: TileRect, columns: number, rows: number, count: number): readonly TileRect[] {
   const across = spanCount(rect.minX, rect.maxX, columns);
   const [minColumn, minRow] = [Math.floor(rect.minX / columns), Math.floor(rect.minY / rows)];

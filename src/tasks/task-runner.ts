@@ -50,7 +50,7 @@ interface TaskRunnerOptions
 }
 
 /** Milliseconds between polls for work without a wake-up. */
-const LOOK_INTERVAL = 1000;
+const POLL_INTERVAL_MS = 1000;
 /** Milliseconds that the other workers have to take their share of a task before this one takes it too. */
 const LEFTOVERS_AFTER = 100;
 /** Milliseconds that steps in flight get to end by themselves when the runner stops. */
@@ -64,7 +64,7 @@ class TaskRunner {
   readonly #runs = new Map<LeaseRun, Promise<void>>();
   readonly #resting: ReturnType<typeof createRestingTasks>;
   readonly #warn: RateLimitedWarning;
-  readonly #looking: Repeater;
+  readonly #polling: Repeater;
   readonly #ending = new AbortController();
   /** No thread is free: the end of a run will wake us. */
   #full = false;
@@ -74,13 +74,13 @@ class TaskRunner {
     this.#resting = createRestingTasks(options.clock);
     const { clock, log } = options;
     this.#warn = createRateLimitedWarning(log, clock, WARN_INTERVAL);
-    const pause = () => (this.#full ? LOOK_INTERVAL * 60 : LOOK_INTERVAL);
-    const looks = { clock, log, pause, failure: 'looking for work failed' };
-    this.#looking = openRepeater((_, woken) => this.#look(woken), looks);
+    const pause = () => (this.#full ? POLL_INTERVAL_MS * 60 : POLL_INTERVAL_MS);
+    const polls = { clock, log, pause, failure: 'could not search for work' };
+    this.#polling = openRepeater((_, woken) => this.#poll(woken), polls);
   }
 
   wake(): void {
-    this.#looking.wake();
+    this.#polling.wake();
   }
 
   /** Tasks were stopped: steps whose leases are no longer valid are aborted. */
@@ -97,12 +97,12 @@ class TaskRunner {
       for (const run of this.#runs.keys()) run.abort(reason);
     };
     await ifLate(this.#options.clock, STOP_TIMEOUT_MS, abortAll, async () => {
-      await this.#looking.close();
+      await this.#polling.close();
       await Promise.all(this.#runs.values());
     });
   }
 
-  async #look(woken: AbortSignal): Promise<void> {
+  async #poll(woken: AbortSignal): Promise<void> {
     const { workers, clock } = this.#options;
     this.#full = false;
     this.#full = await this.#takeAll(false);
@@ -115,7 +115,7 @@ class TaskRunner {
     return this.#ending.signal.aborted;
   }
 
-  /** True when no thread is free any more. */
+  /** True: no thread is free. */
   async #takeAll(leftovers: boolean): Promise<boolean> {
     const { leases, owner, workers } = this.#options;
     const wish = { owner, workers, leftovers };
@@ -171,7 +171,7 @@ class TaskRunner {
   async #abandon({ taskId, token }: Lease, error: unknown): Promise<void> {
     const { clock, leases, log } = this.#options;
     log.error({ err: error, task: taskId }, 'work on a task was given up');
-    await clock.sleep(LOOK_INTERVAL, this.#ending.signal).catch(() => {});
+    await clock.sleep(POLL_INTERVAL_MS, this.#ending.signal).catch(() => {});
     await leases
       .free({ token }, true)
       .catch((err: unknown) => log.error({ err }, 'could not release a lease; it expires'));

@@ -43,7 +43,7 @@ export interface ZoomEstimate {
 }
 
 export interface TaskEstimate {
-  /** Of a truncate those that are cached. */
+  /** For a truncate only cached tiles. */
   readonly tiles: bigint;
   readonly cachedTiles: bigint;
   readonly cachedBytes: bigint;
@@ -51,23 +51,23 @@ export interface TaskEstimate {
   readonly staleTiles: bigint;
   readonly metatiles: bigint;
   readonly upstreamRequests: bigint;
-  /** Of all tiles, cached ones included; null when nothing is known yet to estimate from. */
+  /** Size of all tiles, cached ones included; null: no basis for an estimate yet. */
   readonly bytes: bigint | null;
-  /** What is stored beside the cached tiles: a range where few tiles of a zoom are known. */
+  /** Size of tiles stored in addition to the cached ones: a range where few tiles of a zoom are known. */
   readonly addedBytes: { readonly least: bigint; readonly most: bigint } | null;
   /** From the first on. */
   readonly zooms: readonly ZoomEstimate[];
   readonly seconds: number | null;
   /** Share of the use that the pages have, of an order by use; null of others. */
   readonly coveredUse: number | null;
-  /** Of the disk that stores the tiles; null: no disk. */
+  /** Free space of the disk with the tiles; null: no disk. */
   readonly disk: StoreRoom | null;
 }
 
 interface TaskFigures {
   readonly states: Readonly<Record<TaskState, number>>;
   readonly outcomes: Readonly<Record<TaskOutcome, number>>;
-  /** Of all that run, as far as this server has watched them. */
+  /** Total of all running tasks, as far as this server has watched them. */
   readonly tilesPerSecond: number;
 }
 
@@ -91,7 +91,7 @@ export interface TaskService {
   createAll(drafts: readonly TaskDraft[], author: TaskAuthor): Promise<readonly Task[]>;
   /** Throws `too-many-tasks`: for callers with work to do first that cannot be undone. */
   refuseUnlessRoomFor(count: number, author: TaskAuthor): Promise<void>;
-  /** Stops it; it is not shown as an export any more. */
+  /** Stops it and removes it from the list of exports. */
   removeExport(id: number, by: string): Promise<void>;
   /** `combinations`: of tasks for so many formats and parameter values together, which together are all of the layer's. */
   estimate(draft: TaskDraft, combinations?: number): Promise<TaskEstimate>;

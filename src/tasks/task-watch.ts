@@ -9,7 +9,7 @@ import type { TaskStore } from './store/task-store.ts';
 import { isFinal, type Task, type TaskWait } from './task.ts';
 import type { TaskEvent } from './task-service.ts';
 
-/** Milliseconds. Workers look every minute, and report the wait again while it lasts. */
+/** Milliseconds. Workers poll every minute, and report the wait again while it lasts. */
 const BELIEVED_FOR = 70_000;
 
 export function waitText(wait: TaskWait): string {
@@ -35,7 +35,7 @@ interface TaskWatchOptions extends Env {
 }
 
 /** Milliseconds between polls: without a notification, and at least, however many come. */
-const LOOK_INTERVAL = 1000;
+const POLL_INTERVAL_MS = 1000;
 const MIN_INTERVAL = 100;
 const BATCH = 200;
 
@@ -45,19 +45,19 @@ export class TaskWatch {
   readonly #meters = new Map<number, RateMeter>();
   readonly #listeners = new Set<Listener>();
   readonly #stopListening: () => void;
-  readonly #looking: Repeater;
-  /** Changes at or above the horizon of the last look that were reported already, by task: they will be seen again. */
+  readonly #polling: Repeater;
+  /** Changes at or above the horizon of the last poll that were reported already, by task: they will be seen again. */
   #reported = new Map<number, number>();
   #horizon: number;
-  #looks: Promise<void> = Promise.resolve();
+  #turns: Promise<void> = Promise.resolve();
 
   constructor(options: TaskWatchOptions, horizon: number) {
     this.#options = options;
     this.#horizon = horizon;
-    const failure = 'looking for changes of tasks failed';
-    const looks = { ...options, pause: LOOK_INTERVAL, failure };
-    this.#looking = openRepeater((ended) => this.#lookInTurn(ended), looks);
-    this.#stopListening = options.database.listen(TASKS_CHANGED, this.#looking.wake);
+    const failure = 'could not read changes of tasks';
+    const polls = { ...options, pause: POLL_INTERVAL_MS, failure };
+    this.#polling = openRepeater((ended) => this.#pollInTurn(ended), polls);
+    this.#stopListening = options.database.listen(TASKS_CHANGED, this.#polling.wake);
   }
 
   withPace(task: Task): Task {
@@ -83,18 +83,18 @@ export class TaskWatch {
 
   async close(): Promise<void> {
     this.#stopListening();
-    await this.#looking.close();
+    await this.#polling.close();
     this.#listeners.clear();
   }
 
-  async #lookInTurn(ended: AbortSignal): Promise<void> {
-    await this.#inTurn(() => this.#look());
+  async #pollInTurn(ended: AbortSignal): Promise<void> {
+    await this.#inTurn(() => this.#poll());
     await this.#options.clock.sleep(MIN_INTERVAL, ended).catch(() => {});
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#looks.then(work);
-    this.#looks = done.catch(() => {});
+    const done = this.#turns.then(work);
+    this.#turns = done.catch(() => {});
     return done;
   }
 
@@ -105,7 +105,7 @@ export class TaskWatch {
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const horizon = await this.#options.store.changeHorizon();
     for await (const [task, id] of this.#changesAfter(this.#horizon - 1, horizon)) {
       if (this.#reported.get(task.id) === task.eventId) continue;

@@ -60,9 +60,9 @@ export interface TaskRequest {
   readonly priority: number;
   /** Absent: by zoom. The pages themselves, in their order, are in the plan. */
   readonly order?: 'use';
-  /** Of the use that was recorded when the task was accepted. */
+  /** Share of the recorded use at the time of the request. */
   readonly share?: number;
-  /** Of an export, and only of one. */
+  /** Only for exports. */
   readonly archive?: Archive;
 }
 
@@ -82,7 +82,7 @@ export interface Archive extends ArchiveOrder {
   readonly id: string;
   /** The store that keeps the file, by name. */
   readonly store: string;
-  /** As `tilesSince` returned it when the export was ordered. */
+  /** Result of `tilesSince` at the time of the request. */
   readonly since: string;
 }
 
@@ -119,7 +119,7 @@ export interface Task {
   /** Why it ended early or waits, in words; null while all is well. */
   readonly reason: string | null;
   readonly tilesProcessed: bigint;
-  /** Of an export 0 until its tiles have been listed. */
+  /** For an export 0 until its tiles have been listed. */
   readonly tilesTotal: bigint;
   /** −1 while unknown. */
   readonly secondsRemaining: number;

@@ -2,8 +2,8 @@
  * Seeds new instants of time parameters with `seed`, by the node that leads. Instants that come after the latest seeded one
  * are not listed until their tasks are over, or for `MAX_HOLD_MS`.
  *
- *   it dies before the tasks of an instant are recorded     the next look records them
- *   … after that, before the instant counts as seeded       the next look finds the same tasks by their keys
+ *   it dies before the tasks of an instant are recorded     the next poll records them
+ *   … after that, before the instant counts as seeded       the next poll finds the same tasks by their keys
  *   … after that                                            nothing is left to do
  */
 import type { Catalog } from '../catalog/catalog.ts';
@@ -20,14 +20,14 @@ import type { TaskService } from './task-service.ts';
 
 interface TimeSeederOptions extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'version'>;
-  /** Those that may have times. */
+  /** Layers that may have times. */
   readonly layers: () => Iterable<string>;
   readonly store: Pick<TimeStore, 'setSeeded'>;
   readonly tasks: Pick<TaskService, 'createAll' | 'get'>;
 }
 
 /** Milliseconds. */
-const LOOK_INTERVAL = 1000;
+const POLL_INTERVAL_MS = 1000;
 /** Milliseconds for which an instant waits for its seed before it is listed without. */
 const MAX_HOLD_MS = 600_000;
 
@@ -41,12 +41,12 @@ export function openTimeSeeder({ lead, ...options }: TimeSeederOptions & { reado
   const { clock, log } = options;
   const failure = 'new times could not be seeded; trying again';
   return lead((signal) => {
-    const look = createTimeSeeder(options);
-    return repeat(look, { clock, log, pause: LOOK_INTERVAL, failure }, signal);
+    const poll = createTimeSeeder(options);
+    return repeat(poll, { clock, log, pause: POLL_INTERVAL_MS, failure }, signal);
   });
 }
 
-/** Returns a function that looks for new instants once. */
+/** Returns a function that searches for new instants once. */
 export function createTimeSeeder({ catalog, layers, store, tasks, clock, log }: TimeSeederOptions) {
   /** By layer and parameter, then by instant. */
   const seedings = new Map<string, ReadonlyMap<string, Seeding>>();
@@ -78,7 +78,12 @@ export function createTimeSeeder({ catalog, layers, store, tasks, clock, log }: 
     return ids !== null;
   }
 
-  async function lookAt(layer: Layer, name: string, times: TimeDimension, seed: TimeSeed): Promise<void> {
+  async function seedNewInstants(
+    layer: Layer,
+    name: string,
+    times: TimeDimension,
+    seed: TimeSeed,
+  ): Promise<void> {
     const id = JSON.stringify([layer.name, name]);
     const before = seedings.get(id);
     const current = new Map<string, Seeding>();
@@ -109,7 +114,9 @@ export function createTimeSeeder({ catalog, layers, store, tasks, clock, log }: 
     for (const layer of names.flatMap((name) => catalog.layer(name)?.layer ?? [])) {
       for (const { name, times } of layer.enabled ? layer.parameters : []) {
         if (times?.seed)
-          await lookAt(layer, name, times, times.seed).catch((error: unknown) => failures.push(error));
+          await seedNewInstants(layer, name, times, times.seed).catch((error: unknown) =>
+            failures.push(error),
+          );
       }
     }
     if (failures.length > 0) throw failures[0];

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { getOrCreate } from '../../src/lib/get-or-create.ts';
 import { encodeImage } from '../../src/raster/encode-image.ts';
@@ -9,6 +10,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../fixtures/old-caches.ts';
 import { paintImage } from '../fixtures/sample-images.ts';
+import { sharedAzure } from '../fixtures/shared-services.ts';
 import { freshData, startServer, temporaryFolder } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
@@ -304,5 +306,22 @@ layers:
     expect([answer.status, answer.headers.get('x-cache')]).toEqual([200, 'HIT']);
     expect(seen()).toEqual([`open ${old}/old/EPSG_900913_02/0_0/01_02.png`]);
     await server.stop();
+  });
+});
+
+describe('a cache in a bucket', () => {
+  it('its tiles are hits, and are copied; the source makes what it does not have', async () => {
+    const { endpoint, container, account, key } = await sharedAzure();
+    const service = new BlobServiceClient(endpoint, new StorageSharedKeyCredential(account, key));
+    const { bytes } = await pictureOf(2, 1, 1);
+    const blob = 'gwc-of-a-server/topp:states/EPSG:900913/png/default/2/1/2.png';
+    await service.getContainerClient(container).uploadBlockBlob(blob, bytes, bytes.length);
+    const { tile, wms } = await openFixture(
+      '{ layout: geowebcache, bucket: old, folder: gwc-of-a-server }',
+      `adoptBuckets: { old: { type: azure, container: ${container}, account: ${account}, key: ${key}, endpoint: '${endpoint}' } }`,
+    );
+    expect(await tile(2, 1, 1)).toEqual({ cache: 'HIT', bytes });
+    expect(wms.requests).toHaveLength(0);
+    expect((await tile(2, 1, 0)).cache).toBe('MISS');
   });
 });

@@ -156,7 +156,10 @@ caches:\n${caches.join('\n')}\n`,
     const format = formatOf('image/png');
     if (!gridSet || !format) throw new Error('no grid set or format');
     const owner = { layer: 'states', gridSet: gridSet.name };
-    const old = openOldCaches([adopted(cache, gridSet)], owner, systemClock);
+    const old = openOldCaches([adopted(cache, gridSet)], owner, {
+      clock: systemClock,
+      readObject: async () => null,
+    });
     whenOver(() => old.close());
     return { old, gridSet, format };
   }
@@ -171,7 +174,7 @@ caches:\n${caches.join('\n')}\n`,
       const wrong: string[] = [];
       for (const tile of placesOf(gridSet)) {
         const { z, x, y } = tile;
-        const found = await old.read({ gridSet, format, parameters: null, tile });
+        const found = await old.read({ gridSet, format, parameters: null, values: new Map(), tile });
         const bounds = boundsOfTile(gridSet, z, x, y);
         if (!found) wrong.push(`${z}/${x}/${y} is missing`);
         else if (!(await isImageOf(Buffer.from(found.bytes), { srs: gridSet.srs, bounds })))
@@ -180,7 +183,9 @@ caches:\n${caches.join('\n')}\n`,
       expect(wrong).toEqual([]);
       const beside = { z: gridSet.levels.length - 1, x: 0, y: 0 };
       if (gridSet === MERCATOR) {
-        expect(await old.read({ gridSet, format, parameters: null, tile: beside })).toBeNull();
+        expect(
+          await old.read({ gridSet, format, parameters: null, values: new Map(), tile: beside }),
+        ).toBeNull();
       }
     },
   );
@@ -189,7 +194,9 @@ caches:\n${caches.join('\n')}\n`,
     'a MapProxy cache of type quadkey in the grid $grid serves nothing: its names are ambiguous',
     async (cache) => {
       const { old, gridSet, format } = openedCache(cache);
-      const tiles = placesOf(gridSet).map((tile) => old.read({ gridSet, format, parameters: null, tile }));
+      const tiles = placesOf(gridSet).map((tile) =>
+        old.read({ gridSet, format, parameters: null, values: new Map(), tile }),
+      );
       expect((await Promise.all(tiles)).filter((tile) => tile !== null)).toEqual([]);
     },
   );

@@ -153,12 +153,12 @@ function openPurges(options: DeliveriesOptions, store: DeliveryStore) {
   let next: Promise<void> | null = null;
 
   async function record(): Promise<void> {
-    const taken = keys.take();
+    const payload = keys.take();
     try {
       await obeyed();
-      if (Object.keys(taken).length > 0) await store.purge(names, taken);
+      if (Object.keys(payload).length > 0) await store.purge(names, payload);
     } catch (error) {
-      keys.merge(taken);
+      keys.merge(payload);
       throw error;
     }
   }

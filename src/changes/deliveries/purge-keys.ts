@@ -13,7 +13,7 @@ const MAX_KEYS = 20_000;
 /** Limit of keys of one zoom of a place; beyond it keys of larger cells. */
 const FEW_KEYS = 64;
 
-/** As it is stored: keys of pages by layer; null: the whole layer. */
+/** The stored form: keys of pages by layer; null: the whole layer. */
 export type PurgePayload = Readonly<Record<string, readonly string[] | null>>;
 
 type NamedCatalog = Pick<Catalog, 'layer'>;
@@ -52,18 +52,18 @@ export class PurgeKeys {
     const before = known?.size ?? 0;
     const all = keys && (known ?? new Set<string>());
     for (const key of keys ?? []) all?.add(key);
-    const kept = all && all.size <= MAX_PAGE_KEYS ? all : null;
-    this.#layers.set(layer, kept);
-    this.#pages += (kept?.size ?? 0) - before;
+    const pages = all && all.size <= MAX_PAGE_KEYS ? all : null;
+    this.#layers.set(layer, pages);
+    this.#pages += (pages?.size ?? 0) - before;
     if (this.#pages > MAX_KEYS) this.#widen();
   }
 
   /** Everything so far; it is empty afterwards. */
   take(): PurgePayload {
-    const taken = Object.fromEntries([...this.#layers].map(([layer, keys]) => [layer, keys && [...keys]]));
+    const payload = Object.fromEntries([...this.#layers].map(([layer, keys]) => [layer, keys && [...keys]]));
     this.#layers.clear();
     this.#pages = 0;
-    return taken;
+    return payload;
   }
 
   #widen(): void {

@@ -170,7 +170,7 @@ interface TileBlock extends TileIndex {
   rows: number;
 }
 
-/** As osm2pgsql and imposm write expired tiles: zoom, column, row from the top. */
+/** The format of expired tiles of osm2pgsql and imposm: zoom, column, row from the top. */
 const TILE = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/;
 const WEB_MERCATOR = 3857;
 const HALF_WORLD = 20037508.342789244;

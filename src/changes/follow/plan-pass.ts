@@ -19,6 +19,7 @@
  * A record whose name the patterns no longer match is forgotten, and the layer stays as it is.
  */
 import { isRecord } from '../../lib/value-path.ts';
+import { isSameJson } from '../../lib/write-json.ts';
 import { collectYielding } from '../../lib/yielding.ts';
 import type { Drawing, PassEntry, ServiceState } from './follow.ts';
 
@@ -124,22 +125,18 @@ export function isDrawnOtherwise(before: Drawing | null, after: Drawing | null):
  * server are changed, except those that an administrator has set to something else.
  */
 export function mergeDocument(current: unknown, former: unknown, next: unknown): unknown {
-  if (isSame(former, next) || isSame(current, next)) return current;
+  if (isSameJson(former, next) || isSameJson(current, next)) return current;
   if (isRecord(current) && isRecord(former) && isRecord(next)) {
     const keys = new Set([...Object.keys(current), ...Object.keys(next)]);
     const merged = Array.from(keys, (key) => [key, mergeDocument(current[key], former[key], next[key])]);
     return Object.fromEntries(merged.filter(([, value]) => value !== undefined));
   }
-  return isSame(current, former) ? next : current;
+  return isSameJson(current, former) ? next : current;
 }
 
 /** The names of fields that differ. */
 export function changedFields(before: unknown, after: unknown): readonly string[] {
   if (!isRecord(before) || !isRecord(after)) return [];
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...keys].filter((key) => !isSame(before[key], after[key]));
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  return [...keys].filter((key) => !isSameJson(before[key], after[key]));
 }

@@ -69,7 +69,7 @@ export async function withShape<Body extends NamedAreaFields>(
   return { ...rest, area: await shapeIn(area, gridSet), areaCrs: 'grid-set' };
 }
 
-/** As `withShape`, for a task: in one grid set. */
+/** Same as `withShape`, for a task in one grid set. */
 export function withTaskShape<Body extends NamedAreaFields & { readonly gridSet?: string }>(
   layer: string,
   body: Body,

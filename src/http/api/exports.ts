@@ -134,7 +134,7 @@ async function own({ caller, params }: Call<{ params: 'id' }>, deps: ApiDeps) {
   throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
 }
 
-/** As for the layer itself. Exports of a removed layer can only be deleted by administrators. */
+/** Same as for the layer itself. Exports of a removed layer can only be deleted by administrators. */
 function maySee(caller: Caller, name: string, { catalog }: ApiDeps): boolean {
   const bound = catalog.layer(name);
   return bound ? mayWorkOn(caller, name) && mayView(caller, bound.layer) : caller.role === 'admin';

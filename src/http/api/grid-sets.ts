@@ -97,7 +97,7 @@ export const gridPreviewResponse = gridSetLine.omit({ levels: true }).extend({
   tiles: lines.describe('Edges of the tiles of the zoom; null: they are too many, or the CRS is not known'),
 });
 
-/** Those that layers use, and all that come from the configuration file or were declared over HTTP. */
+/** Grid sets in use by layers, and all from the configuration file or declared over HTTP. */
 export async function listGridSets({ context }: Call, { catalog, editor }: ApiDeps) {
   const layers = await visibleLayers(context, await collectYielding(catalog.layers()));
   const users = new Map<string, string[]>();

@@ -19,7 +19,7 @@ import { checkTile, metatileSizeOf } from '../../pipeline/resolve-tile-set.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import type { Task } from '../../tasks/task.ts';
 import { shownTo } from '../context.ts';
-import { vectorResponse } from '../hits/tile-response.ts';
+import { vectorResponse } from '../hits/hits.ts';
 import { HttpProblem } from '../problems.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { type OfTileSet, requestedTileSet, tileIn, tileSet } from './coverage.ts';

@@ -30,7 +30,7 @@ import {
   zoom,
 } from './values.ts';
 
-/** As osm2pgsql and imposm write expired tiles: zoom, column, row from the top. */
+/** The format of expired tiles of osm2pgsql and imposm: zoom, column, row from the top. */
 const TILE = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/;
 const tileList = z
   .array(z.string().regex(TILE, { error: 'must be z/x/y' }))

@@ -19,7 +19,7 @@ import type { ApiDeps, Call } from '../api/api-route.ts';
 import { changeNote, removalNote, removeNoted } from '../api/catalog-changes.ts';
 import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../context.ts';
-import { headerText } from '../hits/tile-headers.ts';
+import { headerText } from '../hits/hits.ts';
 import { HttpProblem } from '../problems.ts';
 import { type Headers, textResponse } from '../response.ts';
 import { documentResponse, listResponse, readRoot } from './representation.ts';
@@ -110,7 +110,7 @@ function unknownLayer(name: string): HttpProblem {
   return new HttpProblem('path-unknown', `Unknown layer: ${shortened(name)}`);
 }
 
-/** Settings that GeoWebCache's documents cannot express are kept. */
+/** Settings without a place in GeoWebCache's documents are kept. */
 function mergedLayer(document: ReadDocument['document'], former: ShownEntry | null): object {
   const before = isRecord(former?.document) ? former.document : {};
   if (!document.source) return { ...before, ...document };

@@ -75,7 +75,7 @@ export async function putGlobal({ context, caller, note }: Call, deps: ApiDeps, 
   return textResponse(200, '', warningHeader(warnings));
 }
 
-/** How tiles were answered since the start, and how full the memory in front of the stores is. */
+/** Counts of responses with tiles since the start, and the use of the memory in front of the stores. */
 export function showStatistics(_: Call, { rest, traffic, metrics }: ApiDeps, format: DocumentFormat) {
   traffic.flush();
   const { hits, misses } = countsOf(traffic.counts);

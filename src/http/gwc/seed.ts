@@ -95,7 +95,7 @@ function writeRow(task: Task): string {
 
 type States = readonly TaskState[];
 
-/** `1` is what old clients send. A paused task waits, as a pending one does. */
+/** Old clients send `1`. A paused task counts as pending. */
 const STATES_OF_KILL_ALL: ReadonlyMap<string, States> = new Map([
   ['running', ['running']],
   ['1', ['running']],

@@ -78,7 +78,7 @@ class FrontConnection implements FrontReply {
   readonly #onTimeout = () => this.#giveUp();
   readonly #onError = () => this.destroy();
   readonly #onClose = () => this.#leave();
-  /** Of the last request: many clients send the same each time. */
+  /** Headers of the last request: many clients repeat them. */
   #block: HeaderBlock | null = null;
   /** The unanswered request. */
   #request: RequestHead | null = null;

@@ -105,7 +105,7 @@ function isComplete(
   return answer.variesByKey || headers['x-api-key'] === undefined;
 }
 
-/** As `node:http` writes it to a client of HTTP/1.1 whose connection stays open. */
+/** The same bytes as from `node:http`, for an HTTP/1.1 client whose connection stays open. */
 function wholeBytes(answer: Response, context: Context, sharing: 'anyone' | undefined): Buffer {
   const { status, body } = answer;
   if (typeof body === 'function') throw new Error('The response of a tile service is a stream.');

@@ -33,7 +33,8 @@ export class TileResponse implements PreparedResponse {
   readonly #answer: CachedTile;
   readonly #lines: HeaderLines;
   readonly #common: CommonHeaders;
-  #head: string | null = null;
+  /** Its own headers as they are sent, and the end of the head. */
+  #text: string | null = null;
 
   constructor(tiles: ResolvedTileSet, tile: TileIndex, answer: CachedTile, lines: HeaderLines) {
     this.#tiles = tiles;
@@ -72,11 +73,14 @@ export class TileResponse implements PreparedResponse {
   }
 
   writeHead(target: Buffer): number {
-    const dated = this.#lines.dated(this.#common.lifetime);
-    this.#head ??= `${this.#common.lines}${joinHeaders(this.#own())}Content-Length: ${this.body.length}\r\n\r\n`;
+    const { lifetime, lines } = this.#common;
+    this.#text ??= `${joinHeaders(this.#own())}Content-Length: ${this.body.length}\r\n\r\n`;
+    const dated = this.#lines.dated(lifetime);
+    const start = dated.length + lines.length;
     dated.copy(target);
-    target.write(this.#head, dated.length, 'latin1');
-    return dated.length + this.#head.length;
+    lines.copy(target, dated.length);
+    target.write(this.#text, start, 'latin1');
+    return start + this.#text.length;
   }
 
   #own(): string[] {
@@ -90,7 +94,7 @@ export class TileResponse implements PreparedResponse {
     return own;
   }
 
-  /** Those of its own that a 304 has too. */
+  /** Its own headers that a 304 has too. */
   #validators(): string[] {
     const keys = this.#lines.keys(this.#tiles, this.#tile);
     return ['ETag', this.etag, 'Last-Modified', httpDate(this.#answer.createdAt), ...keys];
@@ -123,7 +127,7 @@ interface CommonHeaders {
   readonly freshness: Headers;
   readonly place: Headers;
   /** All of them, as they are sent. */
-  readonly lines: string;
+  readonly lines: Buffer;
   /** The bounds of a tile, as a header has them. */
   readonly bounds: (x: number, y: number) => string;
 }
@@ -132,9 +136,9 @@ interface CommonHeaders {
 class HeaderLines {
   readonly #clock: Clock;
   readonly #keyHeader: KeyHeader | null;
-  /** Of hits, by zoom. */
+  /** Headers of hits, by zoom. */
   readonly #ofSets = new WeakMap<ResolvedTileSet, CommonHeaders[]>();
-  /** Of the present second, by how long an answer lasts. */
+  /** Headers of the current second, by lifetime of a response. */
   readonly #dated = new Map<number | null, Buffer>();
   #second = 0;
 
@@ -178,16 +182,16 @@ function commonHeaders(
   z: number,
   { outcome, standIn, warning }: Pick<CachedTile, 'outcome' | 'standIn' | 'warning'>,
 ): CommonHeaders {
-  // What was drawn for another value is asked for again: the right one may be there then.
+  // A picture of another value is revalidated: the right one may exist by then.
   const lifetime = lifetimeOf(tiles, z, warning === undefined ? outcome : 'STALE', standIn);
   const said = [...(warning === undefined ? [] : ['Warning', warning]), ...noteHeaders(tiles)];
   const freshness = ['X-Cache', outcome, ...said, ...cacheControl(lifetime)];
   const place = [...tileSetHeaders(tiles), 'geowebcache-cache-result', CACHE_RESULT[outcome]];
-  const lines = joinHeaders([...place, ...SHARED_HEADERS, ...freshness]);
+  const lines = Buffer.from(joinHeaders([...place, ...SHARED_HEADERS, ...freshness]), 'latin1');
   return { lifetime, freshness, place, lines, bounds: createBoundsText(tiles.subset.gridSet, z) };
 }
 
-/** As GeoServer: the value of a dimension is not the requested one. */
+/** Same as GeoServer's: the value of a dimension is not the requested one. */
 export function noteHeaders({ selection: { note } }: ResolvedTileSet): Headers {
   return note === undefined ? [] : ['Warning', `99 tilewarden "${headerText(note)}"`];
 }

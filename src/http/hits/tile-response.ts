@@ -115,7 +115,7 @@ export function createTileResponder(deps: TileResponderDeps): TileResponder {
     }
   }
 
-  /** As GeoWebCache's request filters: the response names the filter. */
+  /** Like GeoWebCache's request filters: the response names the filter. */
   async function answerFiltered(
     context: Context,
     tiles: ResolvedTileSet,
@@ -155,8 +155,8 @@ export function createTileResponder(deps: TileResponderDeps): TileResponder {
 }
 
 /**
- * What is answered for a place of the grid where the layer has no tiles: a transparent one, or nothing at all where
- * tiles are not pictures. For a place that the grid itself does not have it throws `tile-outside`.
+ * The response for a place of the grid outside the layer: a transparent tile, or no content if tiles are not
+ * pictures. Throws `tile-outside` for a place outside the grid.
  */
 function createOutsideResponder(clock: Clock, keyHeader: KeyHeader | null): TileResponder {
   const blank = createBlankTiles();

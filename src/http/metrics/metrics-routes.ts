@@ -24,7 +24,7 @@ import type { TileCountSeries } from './tile-counts.ts';
 export interface MetricsDeps {
   readonly tileCounts: { series(): Iterable<TileCountSeries> };
   readonly pipeline: Pick<TilePipeline, 'status'>;
-  /** Of all processes of the server. */
+  /** Counters of all processes of the server. */
   readonly counters: Pick<Counters, 'all'>;
   readonly tasks: Pick<TaskService, 'figures'>;
   readonly changes: Pick<ChangesService, 'list'>;

@@ -43,7 +43,7 @@ export function processUsage(): ProcessUsage {
   };
 }
 
-/** Of a process that has ended. */
+/** Usage of a process that has ended. */
 export function formerUsage({ cpuSeconds }: ProcessUsage): ProcessUsage {
   return { cpuSeconds, residentBytes: 0, heapBytes: 0, externalBytes: 0 };
 }
@@ -118,8 +118,8 @@ interface Page {
 }
 
 /**
- * A page of figures for Prometheus. Nothing is counted here: the rooms keep plain numbers, and each scrape copies them,
- * so that a request costs no more than an increment of its own.
+ * A page of figures for Prometheus. The rooms keep plain numbers, and each scrape copies them, so that a request
+ * costs no more than an increment.
  */
 export class MetricSheet {
   readonly #parts: ((familyOf: (metric: Metric<never>) => Counter | Gauge) => Promise<void>)[] = [];

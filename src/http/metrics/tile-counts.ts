@@ -7,7 +7,7 @@ import { CallerGone } from '../context.ts';
 export interface TileBatch extends Readonly<Record<CacheOutcome, number>> {
   readonly layer: string;
   readonly bytes: number;
-  /** Of all misses together. */
+  /** Total of all misses. */
   readonly missMilliseconds: number;
   readonly failures: ReadonlyMap<string, number>;
 }

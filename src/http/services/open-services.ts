@@ -12,7 +12,7 @@ import { createAreaLimit } from '../auth/area-limit.ts';
 import { createLayerScreen, isOpen, isOpenTo, mayView } from '../auth/layer-visibility.ts';
 import { refuseLesserRole } from '../auth/request-checks.ts';
 import type { Context, Target } from '../context.ts';
-import { createTileResponder, type TileResponder, type TileResponderDeps } from '../hits/tile-response.ts';
+import { createTileResponder, type TileResponder, type TileResponderDeps } from '../hits/hits.ts';
 import { HttpProblem } from '../problems.ts';
 import type { Response } from '../response.ts';
 import type { Handler } from '../route.ts';

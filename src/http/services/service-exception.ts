@@ -114,7 +114,7 @@ export function withExceptions(
   });
 }
 
-/** As an exception report of OGC 06-121r3; a disabled layer as in GeoWebCache. */
+/** Writes an exception report of OGC 06-121r3; a disabled layer is reported like in GeoWebCache. */
 export function withOwsExceptions(handler: Handler, log: Logger): Handler {
   const blamed = recovering(handler, (error) => {
     throw isTilewardenError(error, 'layer-disabled') ? badValue('LAYERS', error.message) : error;

@@ -1,8 +1,14 @@
 import { z } from 'zod';
-import { text } from '../../lib/schemas.ts';
+import { text, texts, whole } from '../../lib/schemas.ts';
 
 const folder = text.describe('The folder; relative to the configuration file');
+const bucket = text
+  .optional()
+  .describe('The name of one of adoptBuckets: the folder begins its keys; / when it is all of them');
 const name = text.optional().describe("The layer's name there; the layer's own when absent");
+const dimensions = texts
+  .default([])
+  .describe('Parameters that are dimensions there, by the names and in the order of its configuration');
 const gridSet = text.optional().describe("The grid set of its tiles; the layer's first when absent");
 const gridSets = z
   .record(text, text)
@@ -25,16 +31,31 @@ export const adoptOptions = z.discriminatedUnion('layout', [
   z.strictObject({
     layout: z.literal('geowebcache'),
     folder,
+    bucket,
     name,
     gridSets,
     paths: z
       .enum(['default', 'tms', 'slippy'])
       .default('default')
-      .describe('pathGeneratorType of its file blob store'),
+      .describe(
+        'pathGeneratorType of its file blob store; in a bucket default means the keys of its other stores',
+      ),
+  }),
+  z.strictObject({
+    layout: z.literal('geowebcache-mbtiles'),
+    folder,
+    name,
+    gridSets,
+    template: text
+      .default('{layer}/{grid}{format}{params}/{z}_{x}_{y}.sqlite')
+      .describe('templatePath of its MBTiles blob store'),
+    rows: whole(1, 1e9).default(250).describe('rowRangeCount of the store'),
+    columns: whole(1, 1e9).default(250).describe('columnRangeCount of the store'),
   }),
   z.strictObject({
     layout: z.literal('mapcache'),
     folder,
+    bucket,
     name,
     gridSets,
     gridSet: text.optional().describe("The only grid set to look for; all of the layer's when absent"),
@@ -42,8 +63,9 @@ export const adoptOptions = z.discriminatedUnion('layout', [
     template: text
       .optional()
       .describe(
-        'Instead of paths: {tileset}, {grid}, {z}, {x}, {y}, {inv_x}, {inv_y}, {ext} below the folder',
+        'Instead of paths: {tileset}, {grid}, {dim}, {dim:NAME}, {z}, {x}, {y}, {inv_x}, {inv_y}, {ext} below the folder',
       ),
+    dimensions,
     origin: rowsFrom('sw'),
   }),
   z.strictObject({
@@ -53,17 +75,20 @@ export const adoptOptions = z.discriminatedUnion('layout', [
     name,
     gridSets,
     gridSet,
+    dimensions,
     origin: rowsFrom('sw'),
   }),
   z.strictObject({
     layout: z.literal('mapproxy'),
     folder,
+    bucket,
     gridSet,
     paths: z
       .enum(['tc', 'mp', 'tms', 'reverse_tms', 'quadkey', 'arcgis'])
       .default('tc')
       .describe('directory_layout of its file cache'),
     zoomOffset,
+    dimensions,
     origin: rowsFrom('sw'),
   }),
   z.strictObject({ layout: z.literal('mapproxy-sqlite'), folder, gridSet, origin: rowsFrom('sw') }),
@@ -88,8 +113,8 @@ export const adoptOptions = z.discriminatedUnion('layout', [
     .refine(({ file, folder }) => (file === undefined) !== (folder === undefined), {
       message: 'needs either file or folder',
     }),
-  z.strictObject({ layout: z.literal('tms'), folder, gridSet }),
-  z.strictObject({ layout: z.literal('xyz'), folder, gridSet }),
+  z.strictObject({ layout: z.literal('tms'), folder, bucket, gridSet }),
+  z.strictObject({ layout: z.literal('xyz'), folder, bucket, gridSet }),
   z.strictObject({
     layout: z.literal('mbtiles'),
     file: text.describe('The .mbtiles file; relative to the configuration file'),
@@ -111,8 +136,11 @@ export type Adoption = AdoptOptions & {
   readonly within: readonly string[] | null;
 };
 
-/** The key that says where it is, and the path. */
-export function placeOfAdoption(options: AdoptOptions): readonly [key: 'file' | 'folder', path: string] {
-  const { file, folder } = { file: undefined, folder: undefined, ...options };
+/** The key that says where on this machine it is, and the path; null: in a bucket. */
+export function placeOfAdoption(
+  options: AdoptOptions,
+): readonly [key: 'file' | 'folder', path: string] | null {
+  const { file, folder, bucket } = { file: undefined, folder: undefined, bucket: undefined, ...options };
+  if (bucket !== undefined) return null;
   return file === undefined ? ['folder', folder ?? ''] : ['file', file];
 }

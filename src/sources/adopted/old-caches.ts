@@ -1,20 +1,19 @@
-import type { Clock } from '../../lib/clock.ts';
 import type { OldCache } from '../old-cache.ts';
 import type { TileSource } from '../tile-source.ts';
 import type { Adoption } from './adopt-options.ts';
 import { openCompactCache } from './open-compact-cache.ts';
 import { openSqliteCache } from './open-sqlite-cache.ts';
-import { type OldCacheOwner, openOldFolder } from './rooted-folder.ts';
+import { type OldCacheOwner, type OldCacheTools, openOldFolder } from './rooted-folder.ts';
 
 /** The source with all that its layer adopts in front of it. Closing it closes both. */
 export function withOldCaches(
   source: TileSource,
   adopt: readonly Adoption[],
   owner: OldCacheOwner,
-  clock: Clock,
+  tools: OldCacheTools,
 ): TileSource {
   if (adopt.length === 0) return source;
-  const oldCache = openOldCaches(adopt, owner, clock);
+  const oldCache = openOldCaches(adopt, owner, tools);
   return {
     ...source,
     oldCache,
@@ -25,8 +24,12 @@ export function withOldCaches(
 }
 
 /** They are searched in order. Nothing is read before the first request. */
-export function openOldCaches(adopt: readonly Adoption[], owner: OldCacheOwner, clock: Clock): OldCache {
-  const caches = adopt.map((adopted) => openAdopted(adopted, owner, clock));
+export function openOldCaches(
+  adopt: readonly Adoption[],
+  owner: OldCacheOwner,
+  tools: OldCacheTools,
+): OldCache {
+  const caches = adopt.map((adopted) => openAdopted(adopted, owner, tools));
   return {
     async read(request) {
       for (const cache of caches) {
@@ -41,7 +44,7 @@ export function openOldCaches(adopt: readonly Adoption[], owner: OldCacheOwner, 
   };
 }
 
-function openAdopted(adopted: Adoption, owner: OldCacheOwner, clock: Clock): OldCache {
+function openAdopted(adopted: Adoption, owner: OldCacheOwner, tools: OldCacheTools): OldCache {
   switch (adopted.layout) {
     case 'arcgis-compact':
       return openCompactCache(adopted, owner);
@@ -49,8 +52,9 @@ function openAdopted(adopted: Adoption, owner: OldCacheOwner, clock: Clock): Old
     case 'mapproxy-sqlite':
     case 'mapcache-sqlite':
     case 'geopackage':
-      return openSqliteCache(adopted, owner, clock);
+    case 'geowebcache-mbtiles':
+      return openSqliteCache(adopted, owner, tools.clock);
     default:
-      return openOldFolder(adopted, owner);
+      return openOldFolder(adopted, owner, tools);
   }
 }

@@ -11,6 +11,8 @@ interface Asked {
   readonly format?: string;
   readonly layer?: string;
   readonly parameters?: Readonly<Record<string, string>>;
+  /** Their defaults. */
+  readonly usual?: Readonly<Record<string, string>>;
 }
 
 /** Rows count from the top. */
@@ -20,7 +22,8 @@ function pathsOf(options: object, z: number, x: number, y: number, asked: Asked 
   const format = formatOf(asked.format ?? 'image/png');
   if (!gridSet || !format) throw new Error('no such grid set or format');
   const parameters = asked.parameters ? new Map(Object.entries(asked.parameters)) : null;
-  const wanted = { gridSet, format, parameters, tile: { z, x, y } };
+  const values = parameters ?? new Map(Object.entries(asked.usual ?? {}));
+  const wanted = { gridSet, format, parameters, values, tile: { z, x, y } };
   return oldTilePaths(adopted, wanted, asked.layer ?? 'topp:states', 'EPSG:900913');
 }
 
@@ -173,5 +176,39 @@ describe('other folders', () => {
     const gridSets = { 'EPSG:900913': '../../etc' };
     expect(pathsOf({ layout: 'geowebcache', gridSets, paths: 'tms' }, 0, 0, 0)).toEqual([]);
     expect(pathsOf({ layout: 'mapcache', gridSets }, 0, 0, 0)).toEqual([]);
+  });
+});
+
+describe('folders of dimensions', () => {
+  const usual = { TIME: '2020-08-25T00:00:00Z', DIM_LEVEL: '700' };
+
+  it.each([
+    [{ layout: 'mapproxy' }, 'time-2020-08-25T00:00:00Z/dim_level-700/02/000/000/003/000/000/001.png'],
+    [
+      { layout: 'mapproxy', paths: 'reverse_tms', origin: 'nw' },
+      'time-2020-08-25T00:00:00Z/dim_level-700/2/3/2.png',
+    ],
+    [
+      { layout: 'mapcache' },
+      'topp:states/EPSG:900913/2020-08-25T00:00:00Z/700/02/000/000/003/000/000/001.png',
+    ],
+    [
+      { layout: 'mapcache', template: '{dim}/{dim:TIME}/{z}-{x}-{y}.png' },
+      '#TIME#2020-08-25T00:00:00Z#dim_level#700/2020-08-25T00:00:00Z/2-3-1.png',
+    ],
+  ])('the tiles of values and of defaults have folders in %o', (options, path) => {
+    const given = { ...options, dimensions: ['dim_level', 'TIME'] };
+    expect(pathsOf(given, 2, 3, 2, { parameters: usual })).toEqual([path]);
+    expect(pathsOf(given, 2, 3, 2, { usual })).toEqual([path]);
+    expect(pathsOf(given, 2, 3, 2, { parameters: { ...usual, STYLES: 'night' } })).toEqual([]);
+  });
+
+  it('a dot or slash in a value of MapCache is a hash sign, and a slash leads to no other folder', () => {
+    const parameters = { TIME: 'a/../b' };
+    const dimensions = ['TIME'];
+    expect(pathsOf({ layout: 'mapcache', dimensions }, 0, 0, 0, { parameters })).toEqual([
+      'topp:states/EPSG:900913/a####b/00/000/000/000/000/000/000.png',
+    ]);
+    expect(pathsOf({ layout: 'mapproxy', dimensions }, 0, 0, 0, { parameters })).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { geoWebCacheIdOf } from '../../domain/parameter-filter.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { isCalled, type OldTileRequest, tileThere } from '../old-cache.ts';
 import { byQuadkey, digits, inHexadecimal, inThousands, type TilePath } from '../tile-paths.ts';
-import type { FolderAdoptOptions } from './adopt-options.ts';
+import type { AdoptOptions, FolderAdoptOptions } from './adopt-options.ts';
 
 /** The names of folders and file, from the adopted folder down. */
 
@@ -31,24 +31,28 @@ function pathsOf(
   const { layout } = options;
   const { tile, format, gridSet } = request;
   if (layout === 'geowebcache') return geoWebCachePaths(options, request, options.name ?? layer);
-  if (request.parameters) return [];
   const wanted = options.gridSet ?? (layout === 'mapcache' ? gridSet.name : firstGridSet);
+  const dimensions = dimensionsThere('dimensions' in options ? options.dimensions : [], request);
+  if (!dimensions) return [];
   const usual = { origin: layout === 'xyz' ? 'nw' : 'sw', zoomOffset: 0 } as const;
-  const there = tileThere(request, { ...usual, ...options, gridSet: wanted });
+  const there = tileThere({ ...request, parameters: null }, { ...usual, ...options, gridSet: wanted });
   if (!there) return [];
   if (layout === 'tms' || layout === 'xyz') return withExtensions(plainly(there), usualExtensions(format));
   if (layout === 'mapcache') {
     const folders = [options.name ?? layer, nameThere(options, gridSet)] as const;
     const extensions = mapCacheExtensions(format);
-    if (options.template !== undefined)
-      return extensions.map((ext) => byTemplate(options.template ?? '', folders, there, { ext, request }));
+    const { template } = options;
+    if (template !== undefined)
+      return extensions.map((ext) => byTemplate(template, folders, there, { ext, request, dimensions }));
     const path = options.paths === 'arcgis' ? inHexadecimal(there) : inThousands(there);
-    return withExtensions([...folders, ...path], extensions);
+    const values = dimensions.toReversed().map(([, value]) => value.replaceAll(/[/.]/g, '#'));
+    return withExtensions([...folders, ...values, ...path], extensions);
   }
   if (options.paths === 'quadkey' && !hasQuadkeys(gridSet, tile.z, there.z)) return [];
   // Also those that ArcGIS itself has written, with its own endings.
   const extensions = options.paths === 'arcgis' ? usualExtensions(format) : mapProxyExtensions(format);
-  return withExtensions(MAPPROXY_PATHS[options.paths](there), extensions);
+  const path = MAPPROXY_PATHS[options.paths](there);
+  return withExtensions([...mapProxyDimensions(dimensions), ...path], extensions);
 }
 
 const MAPPROXY_PATHS = {
@@ -60,19 +64,80 @@ const MAPPROXY_PATHS = {
   arcgis: inHexadecimal,
 } as const;
 
+type Dimensions = readonly (readonly [name: string, value: string])[];
+
+/** Null: the tile has a parameter that the other program did not have. */
+export function dimensionsThere(
+  names: readonly string[],
+  { parameters, values }: OldTileRequest,
+): Dimensions | null {
+  const known = names.map((name) => name.toUpperCase());
+  if (parameters && [...parameters.keys()].some((name) => !known.includes(name.toUpperCase()))) return null;
+  return names.map((name) => [name, values.get(name.toUpperCase()) ?? ''] as const);
+}
+
+/** Sorted, and those of its users behind the standard's. */
+function mapProxyDimensions(dimensions: Dimensions): TilePath {
+  const named = dimensions.map(([name, value]) => [name.toLowerCase(), value] as const);
+  const rank = (name: string) => (name.startsWith('dim_') ? '1' : '0') + name;
+  const sorted = named.toSorted(([a], [b]) => (rank(a) < rank(b) ? -1 : 1));
+  return sorted.map(([name, value]) => `${name}-${value}`);
+}
+
 /** MapCache's own words. A path that keeps one has a name that no file has. */
 function byTemplate(
   template: string,
   [tileset, grid]: readonly [string, string],
   { z, x, y }: TileIndex,
-  { ext, request }: { readonly ext: string; readonly request: OldTileRequest },
+  {
+    ext,
+    request,
+    dimensions,
+  }: { readonly ext: string; readonly request: OldTileRequest; readonly dimensions: Dimensions },
 ): TilePath {
   const { columns = 0, rows = 0 } = request.gridSet.levels[request.tile.z] ?? {};
-  const words = { tileset, grid, ext, z, x, y, inv_x: columns - 1 - x, inv_y: rows - 1 - y };
+  const values = dimensions.map(([name, value]) => [name, value.replaceAll('/', '#')] as const);
+  const dim = values.toReversed().map(([name, value]) => `#${name}#${value}`);
+  const single = values.map(([name, value]) => [`dim:${name}`, value]);
+  const words = {
+    ...Object.fromEntries(single),
+    dim: dim.join(''),
+    tileset,
+    grid,
+    ext,
+    z,
+    x,
+    y,
+    inv_x: columns - 1 - x,
+    inv_y: rows - 1 - y,
+  };
   const named: Readonly<Record<string, string | number>> = words;
   return template
     .split('/')
-    .map((part) => part.replaceAll(/\{(\w+)\}/g, (whole, word: string) => String(named[word] ?? whole)));
+    .map((part) => part.replaceAll(/\{([\w:]+)\}/g, (whole, word: string) => String(named[word] ?? whole)));
+}
+
+/** The file of an MBTiles blob store of GeoWebCache that has the tile, counted from below. */
+export function geoWebCacheFile(
+  options: Extract<AdoptOptions, { readonly layout: 'geowebcache-mbtiles' }>,
+  { gridSet, format, parameters, values }: OldTileRequest,
+  { z, x, y }: TileIndex,
+  layer: string,
+): string {
+  const { template, columns, rows } = options;
+  const words: Readonly<Record<string, string | number>> = {
+    layer: options.name ?? layer,
+    grid: nameThere(options, gridSet),
+    format: format.mediaType,
+    params: parameters ? geoWebCacheIdOf(parameters) : 'null',
+    z,
+    x: x - (x % columns),
+    y: y - (y % rows),
+  };
+  return template.replaceAll(/\{(\w+)\}/g, (_, word: string) => {
+    const value = words[word.toLowerCase()] ?? values.get(word.toUpperCase()) ?? 'null';
+    return String(value).replaceAll(/[\\/:]|\s+/g, '_');
+  });
 }
 
 /** The settings may use an alias of the grid set. */
@@ -85,7 +150,7 @@ export function nameThere(
 }
 
 /** GeoWebCache counts rows from the bottom of the grid. */
-function fromBelow({ gridSet, tile }: OldTileRequest): TileIndex {
+export function fromBelow({ gridSet, tile }: OldTileRequest): TileIndex {
   return { ...tile, y: (gridSet.levels[tile.z]?.rows ?? 0) - 1 - tile.y };
 }
 
@@ -99,6 +164,11 @@ function geoWebCachePaths(
   const suffix = parameters ? `_${geoWebCacheIdOf(parameters)}` : '';
   const below = fromBelow(request);
   const extensions = format.mediaType === 'image/png24' ? ['png24', 'png_24'] : [format.extensions[0]];
+  if (options.bucket !== undefined && options.paths === 'default') {
+    const folders = [options.name ?? layer, nameThere(options, gridSet)];
+    const id = parameters ? geoWebCacheIdOf(parameters) : 'default';
+    return extensions.map((kind) => [...folders, kind, id, ...keyEnd(below, format)]);
+  }
   if (options.paths !== 'default') {
     const counted = options.paths === 'tms' ? below : tile;
     return withExtensions(
@@ -108,6 +178,12 @@ function geoWebCachePaths(
   }
   const levelFolder = `${gridSetFolder}_${padded(tile.z, 2)}${suffix}`;
   return withExtensions([geoWebCacheFolder(layer), levelFolder, ...inHalves(below)], extensions);
+}
+
+/** In object stores the folder has the name of the format, and the object the kind of its file. */
+function keyEnd({ z, x, y }: TileIndex, { contentType, kind, extensions }: Format): TilePath {
+  const named = contentType === 'image/png' ? 'png' : extensions[0];
+  return [String(z), String(x), `${y}.${kind === 'opaque' ? 'mapbox-vectortile' : named}`];
 }
 
 /** GeoWebCache's folder name for a layer or grid set. */

@@ -64,7 +64,7 @@ function read(options: { x?: number; z?: number; zoomOffset?: number; gridSet?: 
   const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
   const format = formatOf('image/png');
   if (!gridSet || !format) throw new Error('no such grid set or format');
-  return cache.read({ gridSet, format, parameters: null, tile: { z, x, y: Y } });
+  return cache.read({ gridSet, format, parameters: null, values: new Map(), tile: { z, x, y: Y } });
 }
 
 describe('a compact cache', () => {

@@ -26,11 +26,12 @@ function read(z: number, x: number, y: number, options: { folder?: string; withi
   const cache = openOldFolder(
     { layout: 'xyz', folder: options.folder ?? join(folder, 'old'), gridSet: undefined, within },
     { layer: 'states', gridSet: 'EPSG:900913' },
+    { readObject: async () => null },
   );
   const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:900913');
   const format = formatOf('image/png');
   if (!gridSet || !format) throw new Error('no such grid set or format');
-  return cache.read({ gridSet, format, parameters: null, tile: { z, x, y } });
+  return cache.read({ gridSet, format, parameters: null, values: new Map(), tile: { z, x, y } });
 }
 
 describe('an adopted folder', () => {

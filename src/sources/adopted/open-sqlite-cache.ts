@@ -4,20 +4,20 @@ import type { GridSet } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
-import { type OldCache, type OldTile, tileThere } from '../old-cache.ts';
+import { type OldCache, type OldTile, type OldTileRequest, tileThere } from '../old-cache.ts';
 import { openSqliteFile, type SqliteDatabase, type SqliteFile } from '../sqlite-file.ts';
 import type { Adoption } from './adopt-options.ts';
 import { geoPackageMisfit } from './geopackage-misfit.ts';
-import { nameThere } from './old-tile-paths.ts';
+import { dimensionsThere, fromBelow, geoWebCacheFile, nameThere } from './old-tile-paths.ts';
 import { MAX_TILE_BYTES, type OldCacheOwner, openRootedFolder, refuseElsewhere } from './rooted-folder.ts';
 
 type SqliteOptions = Extract<
   Adoption,
-  { layout: 'mbtiles' | 'mapproxy-sqlite' | 'mapcache-sqlite' | 'geopackage' }
+  { layout: 'mbtiles' | 'mapproxy-sqlite' | 'mapcache-sqlite' | 'geopackage' | 'geowebcache-mbtiles' }
 >;
 
 /** Finds a tile by the numbers that the file has. Throws `store-failed` when its tiles are not those of the grid set. */
-type FindTile = (tile: TileIndex, gridSet: GridSet) => TileRow | undefined;
+type FindTile = (tile: TileIndex, request: OldTileRequest) => TileRow | undefined;
 
 interface TileRow {
   readonly tile: unknown;
@@ -25,25 +25,29 @@ interface TileRow {
   readonly time: unknown;
 }
 
-/** The file of a level; null: it has none. Throws `store-failed`. */
-type Locate = (level: number) => Promise<string | null>;
+/** The file with a tile; null: there is none. Throws `store-failed`. */
+type Locate = (tile: TileIndex, request: OldTileRequest) => Promise<string | null>;
 
+/** Files that are kept open. GeoWebCache has one for every 250 × 250 tiles. */
+const MAX_OPEN = 64;
 /** The names of files for one level. MapProxy 1 and later versions end theirs differently. */
 const LEVEL_FILES = { geopackage: ['{z}.gpkg'], 'mapproxy-sqlite': ['{z}.mbtile', '{z}.mbtiles'] };
 
 /** Tables of tiles in one file, or in a file for each level: MBTiles, GeoPackages, SQLite caches of MapProxy and MapCache. */
 export function openSqliteCache(options: SqliteOptions, owner: OldCacheOwner, clock: Clock): OldCache {
-  const counting = { ...options, gridSet: options.gridSet ?? owner.gridSet };
-  const locate = locator(options);
+  const tileIn = counterOf(options, owner);
+  const locate = locator(options, owner);
   const files = new Map<string, SqliteFile<FindTile>>();
   return {
     async read(request) {
-      const tile = tileThere(request, counting);
+      const tile = tileIn(request);
       if (!tile) return null;
-      const path = await locate(tile.z);
+      const path = await locate(tile, request);
       if (path === null) return null;
       const open = () => openSqliteFile(path, clock, (db) => prepareFind(db, options, owner));
-      return readTile(getOrCreate(files, path, open), tile, request.gridSet);
+      const file = getOrCreate(files, path, open);
+      keepOpen(files, path, file);
+      return readTile(file, tile, request);
     },
     async close() {
       for (const file of files.values()) file.close();
@@ -52,13 +56,34 @@ export function openSqliteCache(options: SqliteOptions, owner: OldCacheOwner, cl
   };
 }
 
-function locator(options: SqliteOptions): Locate {
+/** GeoWebCache has files for every grid set and parameters, the others of one. */
+function counterOf(options: SqliteOptions, owner: OldCacheOwner) {
+  if (options.layout === 'geowebcache-mbtiles') return fromBelow;
+  const counting = { ...options, gridSet: options.gridSet ?? owner.gridSet };
+  if (options.layout !== 'mapcache-sqlite') return (request: OldTileRequest) => tileThere(request, counting);
+  return (request: OldTileRequest) =>
+    dimensionsThere(options.dimensions, request) && tileThere({ ...request, parameters: null }, counting);
+}
+
+/** The one that was used longest ago is closed. */
+function keepOpen(files: Map<string, SqliteFile<FindTile>>, path: string, file: SqliteFile<FindTile>): void {
+  files.delete(path);
+  files.set(path, file);
+  const [oldest] = files;
+  if (!oldest || files.size <= MAX_OPEN) return;
+  oldest[1].close();
+  files.delete(oldest[0]);
+}
+
+function locator(options: SqliteOptions, { layer }: OldCacheOwner): Locate {
   const { layout, within } = options;
   const { file, folder } = { file: undefined, folder: undefined, ...options };
   if (folder === undefined || layout === 'mbtiles') return oneFile(file ?? '', within);
-  const names = layout === 'mapcache-sqlite' ? [options.database] : LEVEL_FILES[layout];
   const rooted = openRootedFolder({ folder, within });
-  return async (level) => {
+  if (layout === 'geowebcache-mbtiles')
+    return (tile, request) => rooted.locate(geoWebCacheFile(options, request, tile, layer));
+  const names = layout === 'mapcache-sqlite' ? [options.database] : LEVEL_FILES[layout];
+  return async ({ z: level }) => {
     for (const name of names) {
       const path = await rooted.locate(name.replaceAll('{z}', String(level)));
       if (path !== null) return path;
@@ -80,10 +105,10 @@ function oneFile(file: string, within: Adoption['within']): Locate {
   };
 }
 
-function readTile(file: SqliteFile<FindTile>, tile: TileIndex, gridSet: GridSet): OldTile | null {
+function readTile(file: SqliteFile<FindTile>, tile: TileIndex, request: OldTileRequest): OldTile | null {
   try {
     const { tables: find, changedAt } = file.current();
-    const row = find(tile, gridSet);
+    const row = find(tile, request);
     if (!Buffer.isBuffer(row?.tile) || row.tile.length === 0) return null;
     return { bytes: row.tile, changedAt: localTime(row.time) ?? changedAt };
   } catch (cause) {
@@ -100,7 +125,17 @@ function localTime(text: unknown): number | null {
 function prepareFind(db: SqliteDatabase, options: SqliteOptions, owner: OldCacheOwner): FindTile {
   if (options.layout === 'mapcache-sqlite') return prepareFindNamed(db, options, owner);
   if (options.layout === 'geopackage') return prepareFindFitting(db, options);
+  if (options.layout === 'geowebcache-mbtiles')
+    return prepareFindIn(db, 'tiles', hasTimes(db) ? CREATE_TIME : 'NULL');
   return prepareFindIn(db, 'tiles', options.layout === 'mapproxy-sqlite' ? 'last_modified' : 'NULL');
+}
+
+/** GeoWebCache keeps milliseconds since 1970, unless its store has `useCreateTime` off. */
+const CREATE_TIME = `(SELECT strftime('%Y-%m-%dT%H:%M:%SZ', create_time / 1000, 'unixepoch') FROM tiles_metadata AS m
+  WHERE (m.zoom_level, m.tile_column, m.tile_row) = (tiles.zoom_level, tiles.tile_column, tiles.tile_row))`;
+
+function hasTimes(db: SqliteDatabase): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'tiles_metadata'").get() !== undefined;
 }
 
 /** A huge tile is never read. */
@@ -118,11 +153,15 @@ function prepareFindNamed(
   options: Extract<SqliteOptions, { layout: 'mapcache-sqlite' }>,
   { layer }: OldCacheOwner,
 ): FindTile {
-  const find = db.prepare<[string, string, number, number, number], TileRow>(
+  const find = db.prepare<[string, string, string, number, number, number], TileRow>(
     `SELECT CASE WHEN length(data) BETWEEN 6 AND ${MAX_TILE_BYTES} THEN data END AS tile, ctime || 'Z' AS time
-       FROM tiles WHERE tileset = ? AND grid = ? AND dim = '' AND z = ? AND x = ? AND y = ?`,
+       FROM tiles WHERE tileset = ? AND grid = ? AND dim = ? AND z = ? AND x = ? AND y = ?`,
   );
-  return ({ z, x, y }, gridSet) => find.get(options.name ?? layer, nameThere(options, gridSet), z, x, y);
+  return ({ z, x, y }, request) => {
+    const values = (dimensionsThere(options.dimensions, request) ?? []).map(([, value]) => value);
+    const [name, grid] = [options.name ?? layer, nameThere(options, request.gridSet)];
+    return find.get(name, grid, values.toReversed().join('#'), z, x, y);
+  };
 }
 
 /** A GeoPackage whose matrices are not those of the grid set serves nothing. */
@@ -133,12 +172,13 @@ function prepareFindFitting(
   const table = onlyTable(db, name);
   const find = prepareFindIn(db, table, 'NULL');
   let fitting: GridSet | null = null;
-  return (tile, gridSet) => {
+  return (tile, request) => {
+    const { gridSet } = request;
     const misfit = gridSet === fitting ? null : geoPackageMisfit(db, table, gridSet, origin);
     if (misfit !== null)
       throw unfit(`The adopted GeoPackage does not fit grid set ${gridSet.name}: ${misfit}.`);
     fitting = gridSet;
-    return find(tile, gridSet);
+    return find(tile, request);
   };
 }
 

@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, open, read, readlinkSync, realpath, st
 import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { TilewardenError } from '../../domain/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { errorCode } from '../../lib/error-code.ts';
 import type { OldCache, OldTile } from '../old-cache.ts';
 import type { Adoption, FolderAdoptOptions } from './adopt-options.ts';
@@ -159,16 +160,33 @@ export interface OldCacheOwner {
   readonly gridSet: string;
 }
 
-/** The folder is opened with the first tile, and may be missing before. */
+export interface OldCacheTools {
+  readonly clock: Clock;
+  /** From a bucket of the settings; null: it has no such object. Throws `store-failed`. */
+  readonly readObject: (
+    bucket: string,
+    key: string,
+  ) => Promise<{ readonly bytes: Buffer; readonly modifiedAt: number } | null>;
+}
+
+/** A folder, or a bucket, with a file for each tile. It is opened with the first tile, and may be missing before. */
 export function openOldFolder(
   options: FolderAdoptOptions & Pick<Adoption, 'within'>,
   { layer, gridSet }: OldCacheOwner,
+  { readObject }: Pick<OldCacheTools, 'readObject'>,
 ): OldCache {
+  const { bucket } = options;
   const folder = openRootedFolder(options);
+  const keys = options.folder.split('/').filter((name) => name !== '');
+  const read = async (path: string): Promise<OldTile | null> => {
+    if (bucket === undefined) return folder.read(path, wholeTile);
+    const object = await readObject(bucket, [...keys, path].join('/'));
+    return object && object.bytes.length > 0 ? { bytes: object.bytes, changedAt: object.modifiedAt } : null;
+  };
   return {
     async read(request) {
       for (const path of oldTilePaths(options, request, layer, gridSet)) {
-        const tile = await folder.read(path, wholeTile);
+        const tile = await read(path);
         if (tile) return tile;
       }
       return null;

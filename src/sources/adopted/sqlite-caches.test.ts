@@ -12,6 +12,8 @@ import { exportTiles } from '../../export/export-tiles.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { createMemoryStore } from '../../storage/segments/memory-store.ts';
 import type { OldCache } from '../old-cache.ts';
+import { adoptOptions } from './adopt-options.ts';
+import { openOldCaches } from './old-caches.ts';
 import { openSqliteCache } from './open-sqlite-cache.ts';
 
 const LAYER = layerNamed('states');
@@ -25,12 +27,18 @@ beforeEach(() => {
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
 });
 
-function read(cache: OldCache, z: number, x: number, y: number) {
+function read(
+  cache: OldCache,
+  z: number,
+  x: number,
+  y: number,
+  parameters: ReadonlyMap<string, string> | null = null,
+) {
   whenOver(() => cache.close());
   const [{ gridSet }] = LAYER.gridSubsets;
   const format = formatOf('image/png');
   if (!format) throw new Error('no format');
-  return cache.read({ gridSet, format, parameters: null, tile: { z, x, y } });
+  return cache.read({ gridSet, format, parameters, values: parameters ?? new Map(), tile: { z, x, y } });
 }
 
 function change(file: string, sql: string): void {
@@ -260,7 +268,7 @@ describe('an adopted GeoPackage', () => {
 });
 
 describe("MapCache's cache of type sqlite3", () => {
-  const cacheIn = (database: string) =>
+  const cacheIn = (database: string, dimensions: string[] = []) =>
     openSqliteCache(
       {
         layout: 'mapcache-sqlite',
@@ -268,6 +276,7 @@ describe("MapCache's cache of type sqlite3", () => {
         database,
         gridSet: undefined,
         gridSets: { 'EPSG:900913': 'g' },
+        dimensions,
         origin: 'nw',
         name: undefined,
         within: null,
@@ -298,8 +307,70 @@ describe("MapCache's cache of type sqlite3", () => {
     },
   );
 
+  it('a MapCache SQLite tile of dimensions has their values, the last one first', async () => {
+    insert('all.db', `'states', 'g', 5, 2, 3, ${blob}, '700#2020-08-25'`);
+    const values = new Map([
+      ['TIME', '2020-08-25'],
+      ['LEVEL', '700'],
+    ]);
+    const cache = cacheIn('all.db', ['time', 'level']);
+    expect(await read(cache, 3, 5, 2, values)).toMatchObject({ bytes: TILE });
+    expect(await read(cache, 3, 5, 2, new Map([...values, ['LEVEL', '800']]))).toBeNull();
+    expect(await read(cacheIn('all.db', ['time']), 3, 5, 2, values)).toBeNull();
+  });
+
   it('a MapCache SQLite tile that is kept as a colour counts as missing', async () => {
     insert('all.db', "'states', 'g', 5, 2, 3, X'23FF0000FF', ''");
     expect(await read(cacheIn('all.db'), 3, 5, 2)).toBeNull();
+  });
+});
+
+describe("GeoWebCache's MBTiles blob store", () => {
+  const PARAMETERS = new Map([['STYLES', 'pophatch']]);
+  const ID = '7510004a12f49fdd49a2ba366e9c4594be7e4358';
+
+  function write(path: string, z: number, x: number, below: number, time: number | null): void {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    const db = new Database(join(folder, path));
+    db.exec(
+      'CREATE TABLE IF NOT EXISTS tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob)',
+    );
+    db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)').run(z, x, below, Buffer.from(path));
+    if (time !== null) {
+      db.exec(
+        'CREATE TABLE tiles_metadata (zoom_level integer, tile_column integer, tile_row integer, create_time integer)',
+      );
+      db.prepare('INSERT INTO tiles_metadata VALUES (?, ?, ?, ?)').run(z, x, below, time);
+    }
+    db.close();
+  }
+
+  const open = (more: object = {}) => {
+    const given = { layout: 'geowebcache-mbtiles', folder, name: 'topp:states', ...more };
+    return openOldCaches([{ ...adoptOptions.parse(given), within: null }], OWNER, {
+      clock: systemClock,
+      readObject: async () => null,
+    });
+  };
+
+  it('its tiles are found in the file of 250 × 250 tiles, by grid set and parameters, with their times', async () => {
+    const time = Date.UTC(2020, 1, 1, 12);
+    write('topp_states/EPSG_900913image_pngnull/10_250_500.sqlite', 10, 499, 600, time);
+    write(`topp_states/EPSG_900913image_png${ID}/10_250_500.sqlite`, 10, 499, 600, null);
+    const usual = await read(open(), 10, 499, 1023 - 600);
+    expect(usual?.bytes.toString()).toBe('topp_states/EPSG_900913image_pngnull/10_250_500.sqlite');
+    expect(usual?.changedAt).toBe(time);
+    const styled = await read(open(), 10, 499, 1023 - 600, PARAMETERS);
+    expect(styled?.bytes.toString()).toContain(ID);
+    expect(styled?.changedAt).toBeGreaterThan(time);
+    expect(await read(open(), 10, 500, 1023 - 600)).toBeNull();
+  });
+
+  it('its tiles are found by a template and ranges of its own, more files than are kept open', async () => {
+    const cache = open({ template: '{LAYER}-{styles}/{z}/{x}.{y}', rows: 1, columns: 2 });
+    for (let x = 0; x < 140; x += 2) write(`topp_states-null/9/${x}.7`, 9, x, 7, null);
+    for (let x = 0; x < 140; x += 2) {
+      expect((await read(cache, 9, x, 511 - 7))?.bytes.toString()).toBe(`topp_states-null/9/${x}.7`);
+    }
   });
 });

@@ -46,7 +46,7 @@ export const arcgisDriver = {
 /** A plain screen, as ArcGIS counts it. */
 const DPI = 96;
 const GOOGLE_MERCATOR = 900913;
-/** As the server writes them; parameters of a request come in upper case. */
+/** The server's spelling; parameters of a request come in upper case. */
 const NAMES = [
   ...['layers', 'layerDefs', 'time', 'layerTimeOptions', 'gdbVersion', 'historicMoment', 'dynamicLayers'],
   ...[
@@ -163,8 +163,12 @@ function crsOf(srs: number): string {
   return String(srs === GOOGLE_MERCATOR ? 3857 : srs);
 }
 
+/** Longer answers are no errors. */
+const MAX_ERROR = 64 * 1024;
+
 /** An error comes with status 200. */
-function checkJson(bytes: Buffer): void {
+export function checkJson(bytes: Buffer): void {
+  if (bytes.length > MAX_ERROR) return;
   const text = bytes.toString('utf8');
   try {
     const answer: unknown = JSON.parse(text);

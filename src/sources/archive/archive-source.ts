@@ -125,7 +125,7 @@ function createLocalFileParts(path: string): FileParts {
 
 async function readPart(file: FileHandle, offset: number, length: number) {
   const { ino, size, mtimeMs } = await file.stat();
-  // What an archive says of its own lengths is not believed before the file is known to be that long.
+  // Lengths in an archive are checked against the length of the file.
   const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
   let filled = 0;
   while (filled < bytes.length) {

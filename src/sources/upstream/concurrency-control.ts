@@ -25,8 +25,8 @@ const NOISE = 5;
 /** The limit of an overloaded host is multiplied by this. */
 const BACK_OFF = 0.5;
 /** Milliseconds between measurements of the host's speed under low load. */
-const LOOK_INTERVAL = 30_000;
-const LOOK_SHARE = 1 / 3;
+const PROBE_INTERVAL_MS = 30_000;
+const PROBE_SHARE = 1 / 3;
 
 /**
  * How many concurrent requests a host seems to bear: up slowly while answers take as long as at their best, down
@@ -37,7 +37,7 @@ export class ConcurrencyControl {
   readonly #options: ConcurrencyControlOptions;
   #limit: number;
   #changedAt: number;
-  #lookedAt: number;
+  #probedAt: number;
   /** The limit to restore after a measurement with few requests; null: none is running. */
   #before: number | null = null;
   #best: number | null = null;
@@ -48,7 +48,7 @@ export class ConcurrencyControl {
     this.#options = options;
     this.#limit = this.#start();
     this.#changedAt = options.clock.monotonic();
-    this.#lookedAt = this.#changedAt;
+    this.#probedAt = this.#changedAt;
   }
 
   get limit(): number {
@@ -86,7 +86,7 @@ export class ConcurrencyControl {
     const crowded = this.#window.some((sample) => sample.crowded);
     this.#window = [];
     if (this.#before !== null) {
-      this.#endLook(typical);
+      this.#endProbe(typical);
       return;
     }
     this.#best = this.#limit === 1 ? typical : Math.min(this.#best ?? typical, typical);
@@ -98,8 +98,8 @@ export class ConcurrencyControl {
       this.#slowDown(typical, best);
       return;
     }
-    if (this.#isTimeToLook(typical, best)) {
-      this.#beginLook();
+    if (this.#isTimeToProbe(typical, best)) {
+      this.#beginProbe();
       return;
     }
     if (crowded && typical <= best * STEADY + NOISE) this.#speedUp();
@@ -117,21 +117,21 @@ export class ConcurrencyControl {
     this.#set(this.#doubling ? this.#limit * 2 : this.#limit + 1);
   }
 
-  #isTimeToLook(typical: number, best: number): boolean {
-    const due = this.#options.clock.monotonic() - this.#lookedAt >= LOOK_INTERVAL;
+  #isTimeToProbe(typical: number, best: number): boolean {
+    const due = this.#options.clock.monotonic() - this.#probedAt >= PROBE_INTERVAL_MS;
     return due && this.#limit > 2 && typical > best + NOISE;
   }
 
-  #beginLook(): void {
+  #beginProbe(): void {
     this.#before = this.#limit;
-    this.#set(Math.floor(this.#limit * LOOK_SHARE));
+    this.#set(Math.floor(this.#limit * PROBE_SHARE));
   }
 
-  #endLook(typical: number): void {
+  #endProbe(typical: number): void {
     const before = this.#before ?? this.#limit;
     this.#before = null;
     this.#best = typical;
-    this.#lookedAt = this.#options.clock.monotonic();
+    this.#probedAt = this.#options.clock.monotonic();
     this.#set(before);
   }
 

@@ -30,7 +30,7 @@ interface HostLimiterOptions extends Env {
   /** How long an interactive request waits for a place. Tasks wait until they are stopped. */
   readonly maxInteractiveWaitMs: number;
   readonly budgets: Ledger;
-  /** Of the limits of all nodes together; without it they are this node's. */
+  /** Shares of the limits of all nodes; absent: the limits are this node's. */
   readonly shares?: HostShares;
   /** Tells other nodes that the host fails or sent Retry-After; null: that it answers again. */
   readonly reportOutage?: (host: string, outage: HostOutage | null) => void;
@@ -154,7 +154,7 @@ export class HostLimiter {
     return this.#breaker.failures || this.#breaker.failing ? 'failing' : 'healthy';
   }
 
-  /** Of a moment on the monotonic clock. */
+  /** Wall time of a moment on the monotonic clock. */
   #wallTime(moment: number): number {
     const { clock } = this.#options;
     return Math.round(clock.now() + moment - clock.monotonic());

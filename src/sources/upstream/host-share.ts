@@ -12,7 +12,7 @@ export interface HostShares {
 export interface ShareWish {
   readonly limit: number;
   readonly wanted: number;
-  /** Of these, the ones that people wait for: they come before all others. */
+  /** Requests among them with a waiting client: they come first. */
   readonly urgent: number;
   /** Places for a next request, if no other node wants them. */
   readonly spare: number;
@@ -33,7 +33,7 @@ interface HostShareOptions extends Env {
   /** Requests under way, and with those that wait. */
   readonly held: () => number;
   readonly wanted: () => number;
-  /** Of those wanted, the ones that people wait for. */
+  /** Wanted requests with a waiting client. */
   readonly urgent: () => number;
   readonly changed: () => void;
 }
@@ -61,7 +61,7 @@ export class HostShare {
   readonly #ending = new AbortController();
   /** Ends the pause before the next renewal. */
   #nudge = new AbortController();
-  /** Of the latest renewal. */
+  /** Wish of the latest renewal. */
   #wish = NOTHING;
   /** When it was last taken as it was at the moment. */
   #wishedAt = Number.NEGATIVE_INFINITY;

@@ -6,7 +6,7 @@ export interface OutboundProxies {
   /** For `http:` addresses. */
   readonly http: string | null;
   readonly https: string | null;
-  /** As in NO_PROXY: hosts, suffixes and subnets without the proxy; `*` for all. */
+  /** The format of NO_PROXY: hosts, suffixes and subnets without the proxy; `*` for all. */
   readonly except: string;
 }
 

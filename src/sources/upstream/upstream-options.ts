@@ -5,7 +5,7 @@ import { DAILY_HOURS } from '../../lib/daily-hours.ts';
 import { LocalTime } from '../../lib/local-time.ts';
 import { flag, whole } from '../../lib/schemas.ts';
 
-/** Of hosts that the settings do not name, and what they leave out of others. */
+/** Defaults for hosts without settings, and for absent settings of others. */
 export const USUAL = {
   concurrency: 8,
   ratePerSecond: null as number | null,
@@ -21,7 +21,7 @@ export const USUAL = {
   key: null as string | null,
 };
 
-/** As `upstreamOptions` reads them. */
+/** The result of `upstreamOptions`. */
 export type UpstreamOptions = Readonly<typeof USUAL>;
 export type UpstreamSettings = Readonly<Record<string, UpstreamOptions>>;
 

@@ -11,7 +11,7 @@ interface GazetteerEntry {
   readonly tint: number;
   /** The place of its name, in degrees of the plane. Computed on the first call, in a millisecond. */
   readonly place: () => Point;
-  /** Of its largest part, in degrees of the plane. */
+  /** Width of its largest part, in degrees of the plane. */
   readonly width: number;
   readonly area: number;
 }

@@ -15,7 +15,7 @@ const TILE_PLACEHOLDERS: ReadonlySet<string> = new Set([
   ...['z', 'x', 'y', '-y', 'quadkey', 's'],
   ...['tilecache', '-tilecache', 'arcgis', '-arcgis'],
 ]);
-/** Those that name a tile by themselves. */
+/** Placeholders that name a tile by themselves. */
 const WHOLE_PLACES = ['quadkey', 'tilecache', '-tilecache', 'arcgis', '-arcgis'];
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;

@@ -19,8 +19,8 @@ import {
   ObjectGuard,
   requestFailure,
 } from '../objects/object-guard.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import type { AzureStoreOptions } from './azure-store-options.ts';
+import type { DatedObject, ObjectStore } from '../objects/object-store.ts';
+import type { AzureBucketOptions } from './azure-store-options.ts';
 
 /** Objects that one request removes. */
 const BATCH = 256;
@@ -29,7 +29,7 @@ const PAGE = 1000;
 const RETRIES = { retryDelayInMs: 100, maxRetryDelayInMs: 1000 };
 
 /** Refuses a container that is missing, or that the credentials do not lead to. */
-export async function openAzureObjects(options: AzureStoreOptions, tools: GuardTools): Promise<ObjectStore> {
+export async function openAzureObjects(options: AzureBucketOptions, tools: GuardTools): Promise<ObjectStore> {
   const { container } = options;
   const guard = new ObjectGuard({ what: `container ${container}`, ...options }, tools);
   const agent = createObjectAgent(options);
@@ -48,7 +48,7 @@ export async function openAzureObjects(options: AzureStoreOptions, tools: GuardT
 }
 
 function serviceClient(
-  { account = '', key = '', connectionString, endpoint }: AzureStoreOptions,
+  { account = '', key = '', connectionString, endpoint }: AzureBucketOptions,
   options: StoragePipelineOptions,
 ): BlobServiceClient {
   const address = endpoint ?? `https://${account}.blob.core.windows.net`;
@@ -65,6 +65,23 @@ function serviceClient(
 }
 
 function createAzureObjects(client: ContainerClient, guard: ObjectGuard, close: () => void): ObjectStore {
+  function read(key: string, range?: readonly [first: number, last: number]): Promise<DatedObject | null> {
+    const [first, last] = range ?? [0];
+    const length = last === undefined ? undefined : last - first + 1;
+    const blob = client.getBlobClient(key);
+    const get = async (abortSignal: AbortSignal) => {
+      try {
+        const { readableStreamBody, lastModified } = await blob.download(first, length, { abortSignal });
+        const bytes = readableStreamBody ? await buffer(readableStreamBody) : Buffer.alloc(0);
+        return { bytes, modifiedAt: lastModified?.getTime() ?? 0 };
+      } catch (error) {
+        if (codeOf(error) === 'BlobNotFound') return null;
+        throw error;
+      }
+    };
+    return guard.send('get', get, (found) => found?.bytes.length ?? 0);
+  }
+
   return {
     counters: guard.counters,
     close,
@@ -100,21 +117,8 @@ function createAzureObjects(client: ContainerClient, guard: ObjectGuard, close: 
       });
       return { objects, next: continuationToken || null };
     },
-    get(key, range) {
-      const [first, last] = range ?? [0];
-      const length = last === undefined ? undefined : last - first + 1;
-      const blob = client.getBlobClient(key);
-      const get = async (abortSignal: AbortSignal) => {
-        try {
-          const { readableStreamBody } = await blob.download(first, length, { abortSignal });
-          return readableStreamBody ? await buffer(readableStreamBody) : Buffer.alloc(0);
-        } catch (error) {
-          if (codeOf(error) === 'BlobNotFound') return null;
-          throw error;
-        }
-      };
-      return guard.send('get', get, (found) => found?.length ?? 0);
-    },
+    get: async (key, range) => (await read(key, range))?.bytes ?? null,
+    read,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Making } from '../pack-object.ts';
 export const PACK_SIZE = 8;
 const SLOTS = PACK_SIZE ** 2;
 
-/** What the index says of a tile. */
+/** A tile in the index. */
 export interface IndexedTile extends BytePlace {
   /** Counts the tiles of a pack row by row. */
   readonly slot: number;

@@ -88,7 +88,7 @@ function openCopy(path: string): IndexFile {
   }
 }
 
-/** Of this process alone, until it is closed. */
+/** Private to this process, until it is closed. */
 export function createMemoryIndex(): IndexFile {
   const db = new Database(':memory:');
   db.exec(SCHEMA);

@@ -229,7 +229,7 @@ export class ShownPacks {
     this.#reader = reader;
   }
 
-  /** As of now; `x` and `y` count packs. */
+  /** The current state; `x` and `y` count packs. */
   find(set: TileSetKey, z: number, x: number, y: number): ShownPack | null {
     const version = this.#reader.version();
     const levels = this.#levels(set);

@@ -17,7 +17,7 @@ export interface MarkHere {
   readonly touches: ((x: number, y: number) => boolean) | null;
 }
 
-/** A hash that tells a zoom of a layer's grid set from nearly all others. */
+/** A hash that distinguishes a zoom of a layer's grid set from nearly all others. */
 export function levelOf(layer: string, gridSet: string, z: number): number {
   return crc32(`${z} ${JSON.stringify([layer, gridSet])}`) & 0x7fffffff;
 }
@@ -131,7 +131,7 @@ export function withEarlier(text: string | null, effect: MarkEffect): MarkEffect
   return { ...effect, at: Math.min(at, effect.at) };
 }
 
-/** As the R-tree has them. */
+/** The form of the R-tree. */
 export function edgesOf({ minX, minY, maxX, maxY }: TileRect) {
   const near = (value: number) => Math.min(value, FAR);
   return [near(minX), near(maxX), near(minY), near(maxY)] as const;

@@ -14,7 +14,7 @@ import { type Script, type Statement, statement } from './script.ts';
 export const MAX_CLOSED = 10_000;
 export const FOLDED = 1000;
 
-/** What differs between the databases. */
+/** Differences between the databases. */
 export interface MarkTables {
   /** Whether a mark is of this store. */
   readonly isOwn: Statement;

@@ -7,7 +7,7 @@ import { bandOfPage, touchedAt } from './pages.ts';
 
 const PACKS_IN_PAGE = PAGE_SIZE / PACK_SIZE;
 
-/** What becomes of the tiles of a pack; the same array: nothing, but a damaged row is removed. */
+/** Returns the new tiles of a pack; the same array: no change, but a damaged row is removed. */
 export type PackEdit = (tiles: readonly IndexedTile[]) => readonly IndexedTile[];
 
 export interface PackRow {
@@ -15,7 +15,7 @@ export interface PackRow {
   readonly detail: Buffer;
 }
 
-/** Of a change, which may have many packs. */
+/** Sums of a change, which may have many packs. */
 export interface ChangeSums {
   /** Bytes of tiles that each segment gained or lost. */
   readonly live: Map<number, number>;

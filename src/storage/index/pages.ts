@@ -11,7 +11,7 @@ const PLACE = ['tile_set', 'z', 'band', 'x', 'y'] as const;
 const ORDERS = { LRU: ['touched_at', 'used_at'], LFU: ['rank', 'touched_at'] } as const;
 type PageColumn = (typeof PLACE)[number] | (typeof ORDERS)['LRU' | 'LFU'][number] | 'id';
 
-/** What differs between the databases. */
+/** Differences between the databases. */
 export interface PageTables {
   /** Whether a tile set `s` is of this store. */
   readonly isOwn: Statement;

@@ -10,6 +10,8 @@ import { Semaphore } from '../../lib/semaphore.ts';
 
 export interface GuardTools extends Env {
   readonly random: Random;
+  /** The first request shows whether the bucket is there. */
+  readonly unchecked?: boolean;
 }
 
 interface GuardOptions {
@@ -50,6 +52,7 @@ class GaveWay extends Error {}
 /** What all object stores have in common: connections, deadlines, a breaker, counts, and failures as `store-failed`. */
 export class ObjectGuard {
   readonly #options: GuardOptions;
+  readonly #unchecked: boolean;
   readonly #breaker: Breaker;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -63,8 +66,9 @@ export class ObjectGuard {
   /** Reads of a window. */
   #reads = { since: 0, all: 0, bad: 0 };
 
-  constructor(options: GuardOptions, { clock, random, log }: GuardTools) {
+  constructor(options: GuardOptions, { clock, random, log, unchecked = false }: GuardTools) {
     this.#options = options;
+    this.#unchecked = unchecked;
     this.#slowAfter = options.timeoutSeconds * 1000 * SLOW_SHARE;
     this.#breaker = new Breaker(clock, random, { remembersMs: READ_WINDOW_MS, maxPauseMs: MAX_PAUSE });
     this.#clock = clock;
@@ -115,6 +119,7 @@ export class ObjectGuard {
     statusOf: (error: unknown) => number | null,
   ): Promise<void> {
     const { what } = this.#options;
+    if (this.#unchecked) return;
     try {
       await look(this.#limit(ATTEMPTS));
     } catch (cause) {

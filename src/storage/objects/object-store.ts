@@ -13,11 +13,19 @@ export interface ObjectPage {
   readonly next: string | null;
 }
 
+export interface DatedObject {
+  readonly bytes: Buffer;
+  /** Milliseconds since 1970. */
+  readonly modifiedAt: number;
+}
+
 /** A bucket or container. Failures are `store-failed`: a driver sends every request through an `ObjectGuard`. */
 export interface ObjectStore {
   put(key: string, bytes: Buffer): Promise<void>;
   /** Null: the object certainly does not exist; an absent bucket is a failure. `range`: only these bytes, both included. */
   get(key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null>;
+  /** As `get`, with the time. */
+  read(key: string): Promise<DatedObject | null>;
   /** At most 1,000; absent objects count as removed. */
   remove(keys: readonly string[]): Promise<void>;
   /** A page in the order of keys. */

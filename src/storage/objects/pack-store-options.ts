@@ -1,8 +1,15 @@
 import { z } from 'zod';
 import { sizeSchema, whole } from '../../lib/schemas.ts';
 
+/** Options of everything in an object store. */
+export const objectOptions = {
+  timeoutSeconds: z.number().min(0.1).max(300).default(5).describe('How long one request may take'),
+  connections: whole(1, 1024).default(50).describe('Concurrent requests to the store'),
+};
+
 /** Options of every store that keeps packs in an object store. */
 export const packStoreOptions = {
+  ...objectOptions,
   prefix: z
     .string()
     .max(256)
@@ -11,8 +18,6 @@ export const packStoreOptions = {
     })
     .default('')
     .describe('What the keys of all objects begin with'),
-  timeoutSeconds: z.number().min(0.1).max(300).default(5).describe('How long one request may take'),
-  connections: whole(1, 1024).default(50).describe('Concurrent requests to the store'),
   cache: z
     .strictObject({ size: sizeSchema })
     .optional()

@@ -38,16 +38,16 @@ interface Orphan extends ParsedKey {
   readonly identity: string;
 }
 
-/** As many as one request removes. */
+/** Limit of one request. */
 const BATCH = 1000;
 /** Rows of statistics removed by one statement. */
 const PAGES = 10_000;
-/** Milliseconds between looks, and that single objects wait for others to be removed with. */
-const LOOK_INTERVAL = 1000;
+/** Milliseconds between sweeps, and that single objects wait for others to be removed with. */
+const SWEEP_INTERVAL_MS = 1000;
 const LINGER = 60_000;
 /** Milliseconds between listings of the bucket: 1,000 objects each. */
 const AUDIT_INTERVAL = 10_000;
-/** Objects without a row that are remembered between two looks; more have their turn when these are gone. */
+/** Objects without a row that are remembered between two sweeps; more have their turn when these are gone. */
 const MAX_UNLISTED = 50_000;
 /** Milliseconds that dropped tile sets are remembered. */
 const REMEMBERED = 30 * 86_400_000;
@@ -56,7 +56,7 @@ const REMEMBERED = 30 * 86_400_000;
 export class PackSweeper {
   readonly #options: PackSweeperOptions;
   readonly #stopping = new AbortController();
-  readonly #looks: Repeater;
+  readonly #sweeps: Repeater;
   /** Single objects do not wait for others. */
   #isUrgent = false;
   #sweptAt: number;
@@ -74,21 +74,21 @@ export class PackSweeper {
     this.#sweptAt = options.clock.monotonic();
     this.#auditAt = options.clock.monotonic() + AUDIT_INTERVAL;
     const failure = 'unused objects could not be removed; retrying soon';
-    const looks = { ...options, pause: LOOK_INTERVAL, pauseFirst: true, failure } as const;
-    this.#looks = openRepeater(() => this.#look(), looks);
+    const sweeps = { ...options, pause: SWEEP_INTERVAL_MS, pauseFirst: true, failure } as const;
+    this.#sweeps = openRepeater(() => this.#sweep(), sweeps);
   }
 
   wake(): void {
     this.#isUrgent = true;
-    this.#looks.wake();
+    this.#sweeps.wake();
   }
 
   async close(): Promise<void> {
     this.#stopping.abort();
-    await this.#looks.close();
+    await this.#sweeps.close();
   }
 
-  async #look(): Promise<void> {
+  async #sweep(): Promise<void> {
     if (!this.#options.sweeps()) return;
     const isUrgent = this.#isUrgent;
     this.#isUrgent = false;

@@ -19,7 +19,7 @@ interface PackWriterOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
-/** What becomes of the tiles of a pack; the same array: nothing. */
+/** Returns the new tiles of a pack; the same array: no change. */
 export type PackEdit = (pack: PackRow, tiles: readonly IndexedTile[]) => readonly IndexedTile[];
 
 /** A pack whose object is written, and its tiles as the index is to name them. */
@@ -180,7 +180,7 @@ function newPack({ x, y, tiles }: PackObject, places: readonly BytePlace[]): New
   return { x, y, object: places[0]?.segment ?? 0, bytes: sumOf(named).bytes, tiles: named };
 }
 
-/** What an edit of these packs does to the index and to the objects. */
+/** Effects of an edit of these packs on the index and the objects. */
 function planChange(id: number, z: number, rows: readonly PackRow[], edit: PackEdit) {
   const packs: ChangedPack[] = [];
   const orphans: Orphan[] = [];

@@ -16,11 +16,11 @@ import {
   ObjectGuard,
   requestFailure,
 } from '../objects/object-guard.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import type { S3StoreOptions } from './s3-store-options.ts';
+import type { DatedObject, ObjectStore } from '../objects/object-store.ts';
+import type { S3BucketOptions } from './s3-store-options.ts';
 
 /** Refuses a bucket that is missing, or that the credentials do not lead to. */
-export async function openS3Objects(options: S3StoreOptions, tools: GuardTools): Promise<ObjectStore> {
+export async function openS3Objects(options: S3BucketOptions, tools: GuardTools): Promise<ObjectStore> {
   // The SDK warns on standard error of its future versions; ours is pinned and runs on Node.js 20.
   sdkState.warningEmitted = true;
   const guard = new ObjectGuard({ what: `bucket ${options.bucket}`, ...options }, tools);
@@ -36,7 +36,7 @@ export async function openS3Objects(options: S3StoreOptions, tools: GuardTools):
 }
 
 function clientOptions(
-  options: S3StoreOptions,
+  options: S3BucketOptions,
   requestHandler: S3Client['config']['requestHandler'],
 ): S3ClientConfig {
   const { endpoint, region, pathStyle, accessKeyId, secretAccessKey } = options;
@@ -56,6 +56,22 @@ function clientOptions(
 }
 
 function createS3Objects(client: S3Client, Bucket: string, guard: ObjectGuard): ObjectStore {
+  function read(Key: string, range?: readonly [first: number, last: number]): Promise<DatedObject | null> {
+    const part = range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` };
+    const command = new GetObjectCommand({ Bucket, ...part, Key });
+    const get = async (abortSignal: AbortSignal) => {
+      try {
+        const { Body, LastModified } = await client.send(command, { abortSignal });
+        const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
+        return { bytes, modifiedAt: LastModified?.getTime() ?? 0 };
+      } catch (error) {
+        if (isNoSuchKey(error)) return null;
+        throw error;
+      }
+    };
+    return guard.send('get', get, (found) => found?.bytes.length ?? 0);
+  }
+
   return {
     counters: guard.counters,
     async put(Key, bytes) {
@@ -63,20 +79,8 @@ function createS3Objects(client: S3Client, Bucket: string, guard: ObjectGuard): 
       const put = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
       await guard.send('put', put, () => bytes.length);
     },
-    get(Key, range) {
-      const part = range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` };
-      const command = new GetObjectCommand({ Bucket, ...part, Key });
-      const get = async (abortSignal: AbortSignal) => {
-        try {
-          const { Body } = await client.send(command, { abortSignal });
-          return Buffer.from((await Body?.transformToByteArray()) ?? []);
-        } catch (error) {
-          if (isNoSuchKey(error)) return null;
-          throw error;
-        }
-      };
-      return guard.send('get', get, (found) => found?.length ?? 0);
-    },
+    get: async (key, range) => (await read(key, range))?.bytes ?? null,
+    read,
     async remove(keys) {
       const Delete = { Objects: keys.map((Key) => ({ Key })), Quiet: true };
       const command = new DeleteObjectsCommand({ Bucket, Delete });
@@ -116,7 +120,7 @@ type RequestHandler = S3Client['config']['requestHandler'];
 type SdkRequest = Parameters<RequestHandler['handle']>[0];
 
 /** Sends the requests of the SDK by undici. `admit` receives the operation of each, as they are counted. */
-export function createS3Requests(options: S3StoreOptions, admit: ObjectGuard['admit']): RequestHandler {
+export function createS3Requests(options: S3BucketOptions, admit: ObjectGuard['admit']): RequestHandler {
   const agent = createObjectAgent(options);
   return {
     metadata: { handlerProtocol: 'http/1.1' },

@@ -59,7 +59,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
     return { tile, stored: { bytes, checksum: tile.checksum, createdAt, freshUntil, madeBy } };
   }
 
-  /** A segment may have been compacted between the look at its row and that at its bytes. */
+  /** A segment may have been compacted between the reads of its row and of its bytes. */
   async function readAgain(set: TileSetKey, tile: TileIndex): Promise<StoredTile | null> {
     const found = await read(() => readNow(set, tile));
     if (!found || found.stored) return found?.stored ?? null;

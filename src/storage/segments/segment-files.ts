@@ -162,7 +162,7 @@ export class SegmentReader {
 /** As `openIndexFile`, but creates none beside segments: their index is lost. */
 export function openSegmentIndex(root: string, options: IndexOptions): IndexFile {
   const isThere = () => existsSync(indexPath(root));
-  // Another process may create both between the first two looks.
+  // Another process may create both between the first two checks.
   if (!isThere() && greatestSegment(root) > 0 && !isThere()) throw noIndex();
   return openIndexFile(root, options);
 }

@@ -32,7 +32,7 @@ interface Compaction extends SegmentRow {
   scanned: number | null;
 }
 
-/** Milliseconds between looks for something to do. */
+/** Milliseconds between rounds. */
 const INTERVAL = 1000;
 /** Rows that one transaction removes, and bytes or packs that one step of a compaction goes through: some milliseconds. */
 const ROWS = 1000;
@@ -44,7 +44,7 @@ const ATTEMPTS = 20;
 const MAX_DEAD = 0.2;
 const MIN_DEAD_BYTES = 64 * 1024 ** 2;
 
-/** Milliseconds between two looks for files that no row names, and their age. */
+/** Milliseconds between two searches for files that no row names, and their age. */
 const ORPHAN_INTERVAL = 3_600_000;
 const ORPHAN_AGE = 86_400_000;
 
@@ -109,7 +109,7 @@ export class SegmentUpkeep {
   }
 
   /**
-   * Files that no row names, left by a crash. Each was one at the look before, an hour ago, and has not changed for a day. The
+   * Files that no row names, left by a crash. Each was one at the search before, an hour ago, and has not changed for a day. The
    * files are listed before the rows, because a row is there before its file. An index that has not given out the number of a
    * file is older than the file: it stays.
    */

@@ -14,7 +14,7 @@ const UPKEEP_PAUSE = 10_000;
 const writing = openSegmentWriting(workerData as WriterData);
 const channel = channelToParent(errorCopier);
 let upkeep = setTimeout(doUpkeep, 0);
-/** Those that have arrived together share a transaction. */
+/** Commands that arrive together share a transaction. */
 let puts: { readonly command: PutCommand; readonly reply: Deferred<StoreChange> }[] = [];
 
 function doUpkeep(): void {

@@ -30,7 +30,7 @@ const segmentStoreOptions = z
 
 type SegmentStoreOptions = z.infer<typeof segmentStoreOptions>;
 
-/** What stores of before 0.3 have in their folder. */
+/** Files in the folders of stores before 0.3. */
 const FORMER_FILES = ['layers', 'generations.sqlite', 'tickets.sqlite'];
 
 /** The type has kept its name: configurations contain it. */

@@ -75,12 +75,12 @@ describe('a schedule', () => {
     expect(schedules.nextRuns(schedule, 2)).toEqual([midnight + 22 * HOUR, midnight + 46 * HOUR]);
 
     clock.advance(22 * HOUR - 1);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     expect(await schedules.runs(schedule.id, 10)).toEqual([]);
 
     clock.advance(1);
-    await runner.lookAtAll();
-    await runner.lookAtAll();
+    await runner.advanceAll();
+    await runner.advanceAll();
     const [run, ...more] = await schedules.runs(schedule.id, 10);
     expect(more).toEqual([]);
     expect(run).toMatchObject({ dueAt: midnight + 22 * HOUR, state: 'started' });
@@ -89,7 +89,7 @@ describe('a schedule', () => {
       createdBy: 'schedule nightly',
     });
 
-    await runner.lookAtAll();
+    await runner.advanceAll();
     expect(await schedules.runs(schedule.id, 10)).toMatchObject([{ state: 'over' }]);
   });
 
@@ -101,10 +101,10 @@ describe('a schedule', () => {
       draft: { zoomStart: 0, zoomStop: 0, tileFailureRetryCount: 0 },
     });
     clock.advance(22 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     const [run] = await schedules.runs(schedule.id, 1);
     expect(await fixture.ended(run?.taskId ?? 0)).toMatchObject({ outcome: 'failed' });
-    await runner.lookAtAll();
+    await runner.advanceAll();
     expect(await schedules.runs(schedule.id, 1)).toMatchObject([
       { state: 'failed', detail: expect.stringMatching(/1 of 1 tiles? failed/) },
     ]);
@@ -117,7 +117,7 @@ describe('a schedule', () => {
     const taken = { layer: 'roads', zoomStop: 0, key: keyForRequest(`schedule-${schedule.id}-${dueAt}`, {}) };
     const { id } = await fixture.service.create(taken, author('mary'));
     clock.advance(22 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     const [run] = await schedules.runs(schedule.id, 10);
     expect(run).toMatchObject({ state: 'started' });
     expect(run?.taskId).not.toBe(id);
@@ -138,11 +138,11 @@ describe('a schedule', () => {
     };
     const { service: tasks, selections } = fixture;
     const runner = createScheduleRunner({ store: counting, tasks, selections, clock, log: silentLogger });
-    await runner.lookAtAll();
+    await runner.advanceAll();
     expect(asked).toEqual([]);
     clock.advance(22 * HOUR);
-    await runner.lookAtAll();
-    await runner.lookAtAll();
+    await runner.advanceAll();
+    await runner.advanceAll();
     expect(asked).toEqual([due.id, due.id]);
   });
 
@@ -150,8 +150,8 @@ describe('a schedule', () => {
     const { clock, runner, schedules } = await openSchedules();
     const schedule = await added(schedules);
     clock.advance(9 * DAY + HOUR);
-    await runner.lookAtAll();
-    await runner.lookAtAll();
+    await runner.advanceAll();
+    await runner.advanceAll();
     const runs = await schedules.runs(schedule.id, 10);
     expect(runs).toHaveLength(1);
     expect(runs[0]?.dueAt).toBe(clock.now() - 3 * HOUR);
@@ -169,8 +169,8 @@ describe('a schedule', () => {
       clock,
       log: silentLogger,
     });
-    await broken.lookAtAll();
-    await runner.lookAtAll();
+    await broken.advanceAll();
+    await runner.advanceAll();
     expect(await fixture.service.list({ limit: 10 })).toHaveLength(1);
     expect(await schedules.runs(schedule.id, 10)).toHaveLength(1);
   });
@@ -180,9 +180,9 @@ describe('a schedule', () => {
     hang(fixture);
     const schedule = await added(schedules);
     clock.advance(22 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     clock.advance(DAY);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     const [latest] = await schedules.runs(schedule.id, 10);
     expect(latest).toMatchObject({ state: 'skipped', taskId: null });
     expect(latest?.detail).toContain('not over yet');
@@ -194,16 +194,16 @@ describe('a schedule', () => {
     hang(fixture);
     const schedule = await added(schedules, { hours: '22:00-06:00' });
     clock.advance(22 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     const taskId = (await schedules.runs(schedule.id, 1))[0]?.taskId ?? 0;
 
     clock.advance(8 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     expect((await fixture.service.get(taskId))?.state).toBe('paused');
     expect(await schedules.runs(schedule.id, 1)).toMatchObject([{ state: 'held' }]);
 
     clock.advance(16 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     expect((await fixture.service.get(taskId))?.state).not.toBe('paused');
   });
 
@@ -212,9 +212,9 @@ describe('a schedule', () => {
     hang(fixture);
     const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'stop' });
     clock.advance(22 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     clock.advance(8 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     const [run] = await schedules.runs(schedule.id, 1);
     expect(run).toMatchObject({ state: 'over', detail: 'stopped when its hours were over' });
     expect(await fixture.service.get(run?.taskId ?? 0)).toMatchObject({
@@ -228,9 +228,9 @@ describe('a schedule', () => {
     hang(fixture);
     const schedule = await added(schedules, { hours: '22:00-06:00', overrun: 'finish' });
     clock.advance(22 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     clock.advance(8 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     const [run] = await schedules.runs(schedule.id, 1);
     expect(run).toMatchObject({ state: 'started' });
     expect((await fixture.service.get(run?.taskId ?? 0))?.state).toMatch(/pending|running/);
@@ -245,7 +245,7 @@ describe('a schedule', () => {
     await fixture.ended(seeded.id);
     const schedule = await added(schedules, { work: 'invalidate', draft: { zoomStart: 1, zoomStop: 2 } });
     clock.advance(22 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     expect(await schedules.runs(schedule.id, 1)).toMatchObject([
       { state: 'over', taskId: null, detail: '20 tiles marked as stale' },
     ]);
@@ -257,10 +257,10 @@ describe('a schedule', () => {
     const midnight = clock.now();
     expect(schedules.nextRuns(schedule, 1)).toEqual([midnight + 22 * HOUR]);
     clock.advance(12 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     expect(await schedules.runs(schedule.id, 1)).toEqual([]);
     clock.advance(10 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     expect(await schedules.runs(schedule.id, 1)).toMatchObject([{ dueAt: midnight + 12 * HOUR }]);
   });
 
@@ -273,7 +273,7 @@ describe('a schedule', () => {
       nextDue: schedule.nextDue,
     });
     clock.advance(22 * HOUR);
-    await runner.lookAtAll();
+    await runner.advanceAll();
     expect(await schedules.runs(schedule.id, 1)).toMatchObject([
       { state: 'failed', detail: 'There is no layer gone.' },
     ]);

@@ -15,13 +15,13 @@ import { createTimetable } from './timetable.ts';
 interface ScheduleServiceOptions extends Omit<ScheduleRunnerOptions, 'store'> {
   readonly database: Database;
   readonly tasks: TaskService;
-  /** Those of the configuration file. */
+  /** Schedules of the configuration file. */
   readonly declared: readonly ScheduleDeclaration[];
   readonly lead?: Lead;
 }
 
-/** Milliseconds. Cron expressions count minutes, so a look comes at each full one too. */
-const LOOK_INTERVAL = 5000;
+/** Milliseconds. Cron expressions count minutes, so a poll comes at each full one too. */
+const POLL_INTERVAL_MS = 5000;
 const MINUTE = 60_000;
 const CONFIGURATION = 'configuration';
 
@@ -33,10 +33,10 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
   const store = createScheduleStore(database);
   const runner = createScheduleRunner({ ...options, store });
   await takeOver(store, declared, clock);
-  const pause = () => Math.min(LOOK_INTERVAL, MINUTE - (clock.now() % MINUTE));
+  const pause = () => Math.min(POLL_INTERVAL_MS, MINUTE - (clock.now() % MINUTE));
   const failure = 'schedules could not be checked';
-  const looking = lead((signal) =>
-    repeat(() => runner.lookAtAll(), { clock, log, pause, failure, level: 'error' }, signal),
+  const polling = lead((signal) =>
+    repeat(() => runner.advanceAll(), { clock, log, pause, failure, level: 'error' }, signal),
   );
 
   async function check({ layer, work, draft, ...times }: ScheduleDeclaration): Promise<void> {
@@ -89,7 +89,7 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
     takeOver: (now: readonly ScheduleDeclaration[]) => takeOver(store, now, clock),
     /** Immediately, whatever its hours are. Null while the run before is not over. */
     runNow: (schedule: Schedule) => runner.startNow(schedule),
-    close: looking.close,
+    close: polling.close,
   };
 }
 
@@ -132,13 +132,13 @@ interface ScheduleRunnerOptions extends Env {
   readonly onFailed?: ((schedule: Schedule, run: ScheduleRun) => void) | undefined;
 }
 
-/** Runs schedules. Interrupted work is done once by the next look, not twice. */
+/** Runs schedules. Interrupted work is done once by the next poll, not twice. */
 export function createScheduleRunner(options: ScheduleRunnerOptions) {
   const { store, tasks, selections, onFailed, clock, log } = options;
 
-  async function lookAtAll(): Promise<void> {
-    for (const schedule of await store.toLookAt(clock.now())) {
-      await lookAt(schedule).catch((error: unknown) =>
+  async function advanceAll(): Promise<void> {
+    for (const schedule of await store.dueOrUnderWay(clock.now())) {
+      await advance(schedule).catch((error: unknown) =>
         log.error(
           { err: error, layer: schedule.layer, schedule: schedule.name },
           'a schedule could not be run',
@@ -155,7 +155,7 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     return run;
   }
 
-  async function lookAt(schedule: Schedule): Promise<void> {
+  async function advance(schedule: Schedule): Promise<void> {
     const unfinished = await follow(schedule);
     const now = clock.now();
     if (!schedule.enabled || schedule.nextDue === null || schedule.nextDue > now) return;
@@ -228,5 +228,5 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     return { dueAt, at: clock.now(), state, taskId: null, detail };
   }
 
-  return { lookAtAll, startNow };
+  return { advanceAll, startNow };
 }

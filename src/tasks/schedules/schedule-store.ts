@@ -25,8 +25,8 @@ export function createScheduleStore(database: Database) {
       return (await schedules.orderBy('layer').orderBy('name').execute()).map(scheduleOf);
     },
 
-    /** Those that are due at `now`, and those with a run whose task is not known to be over. */
-    async toLookAt(now: number): Promise<readonly Schedule[]> {
+    /** Schedules due at `now`, and schedules with a run whose task may not be over. */
+    async dueOrUnderWay(now: number): Promise<readonly Schedule[]> {
       const underWay = query
         .selectFrom('schedule_runs')
         .select('schedule_id')

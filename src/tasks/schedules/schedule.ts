@@ -47,7 +47,7 @@ export interface ScheduleRun {
 
 export interface Schedule extends ScheduleDeclaration {
   readonly id: number;
-  /** Those of the configuration file are changed there. */
+  /** Schedules of the configuration file can be changed only there. */
   readonly origin: 'configuration' | 'interface';
   readonly createdBy: string;
   readonly createdAt: number;

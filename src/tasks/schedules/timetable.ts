@@ -29,7 +29,7 @@ export function createTimetable({
   }
 
   return {
-    /** The first time after `time`; null when none comes any more. */
+    /** The first time after `time`; null: none. */
     dueAfter,
     /** The latest time up to `time`, counted from `first`, a time at which it is due. */
     latestDue(first: number, time: number): number {

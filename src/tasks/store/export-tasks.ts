@@ -6,7 +6,7 @@ import { endTask } from './finish-task.ts';
 import { requestOf, type TaskRow, taskOf } from './task-rows.ts';
 
 const MAX_EXPORTS = 20;
-/** Of one account that is no administrator. */
+/** Limit for an account other than an administrator's. */
 const MAX_OF_ONE = 10;
 
 /** Tasks whose files are all in use, and files of finished ones that can be downloaded; states: docs/decisions/0290. */

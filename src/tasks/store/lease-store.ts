@@ -11,7 +11,7 @@ import { takeLease } from './take-lease.ts';
 import { changeTasks, TASKS_CHANGED, updateTask, WORK } from './task-rows.ts';
 
 /** Tasks that turn out to have nothing left are ended on the way; more of them wait for the next call. */
-const MAX_LOOKS = 100;
+const MAX_ATTEMPTS = 100;
 
 interface LeaseStoreOptions {
   readonly database: Database;
@@ -28,7 +28,7 @@ export function createLeaseStore({ database, clock, random }: LeaseStoreOptions)
     );
   return {
     async take(wish: LeaseWish): Promise<Lease | null> {
-      for (let look = 0; look < MAX_LOOKS; look++) {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         const lease = await changeTasks(database, [], (query) => takeLease(query, wish, clock.now()));
         if (lease === 'again') continue;
         if (lease) await database.notify(TASKS_CHANGED);
@@ -61,9 +61,9 @@ async function adoptAll(query: Statements, now: number): Promise<void> {
 
 /** Milliseconds. A holder reports every second; one that has not for this long is taken to be gone. */
 const SILENCE = 15_000;
-const LOOK_INTERVAL = 2500;
-/** After a longer pause between looks (a stopped process, a database that was away) nothing is known about holders. */
-const MAX_PAUSE = 3 * LOOK_INTERVAL;
+const POLL_INTERVAL_MS = 2500;
+/** After a longer pause between polls (a stopped process, a database that was away) nothing is known about holders. */
+const MAX_PAUSE = 3 * POLL_INTERVAL_MS;
 
 interface Sight {
   readonly beat: number;
@@ -76,13 +76,13 @@ interface Sight {
  */
 export function openLeaseReaper(leases: LeaseStore, { clock, log }: Env): Repeater {
   let sights = new Map<number, Sight>();
-  let lastLook = clock.monotonic();
+  let lastPollAt = clock.monotonic();
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const beats = await leases.beats();
     const now = clock.monotonic();
-    const known = now - lastLook > MAX_PAUSE ? new Map<number, Sight>() : sights;
-    lastLook = now;
+    const known = now - lastPollAt > MAX_PAUSE ? new Map<number, Sight>() : sights;
+    lastPollAt = now;
     sights = new Map();
     for (const { token, beat } of beats) {
       const before = known.get(token);
@@ -94,5 +94,5 @@ export function openLeaseReaper(leases: LeaseStore, { clock, log }: Env): Repeat
     }
   }
 
-  return openRepeater(look, { clock, log, pause: LOOK_INTERVAL, failure: 'checking leases failed' });
+  return openRepeater(poll, { clock, log, pause: POLL_INTERVAL_MS, failure: 'checking leases failed' });
 }

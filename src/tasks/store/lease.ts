@@ -72,7 +72,7 @@ export interface HostAway {
 export interface ExportFigures {
   readonly tiles: number;
   readonly expected: number;
-  /** Of the whole file; null until there is one. */
+  /** Size of the whole file; null until it exists. */
   readonly bytes: number | null;
   /** Under which name it is kept; null until it is. */
   readonly file: string | null;

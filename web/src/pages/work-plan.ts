@@ -82,9 +82,9 @@ export function proposedZooms(
 ): Partial<Plan> {
   if (!zoomsProposed) return {};
   const { zoomStart, zoomStop } = set.gridSet;
-  const held = cached.filter(({ tiles }) => tiles > 0).map(({ z }) => z);
+  const zooms = cached.filter(({ tiles }) => tiles > 0).map(({ z }) => z);
   const [first, last] = worksOnCached(type)
-    ? [held[0] ?? zoomStart, held.at(-1) ?? zoomStop]
+    ? [zooms[0] ?? zoomStart, zooms.at(-1) ?? zoomStop]
     : firstZooms(set.gridSet);
   return { zoomStart: String(first), zoomStop: String(last) };
 }

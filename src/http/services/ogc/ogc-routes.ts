@@ -8,7 +8,7 @@ import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import { areOpen, isOpen, visibleLayers } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
-import type { TileResponder } from '../../hits/tile-response.ts';
+import type { TileResponder } from '../../hits/hits.ts';
 import { formatAccepted } from '../../negotiate.ts';
 import { createPageWriter } from '../../page.ts';
 import { HttpProblem } from '../../problems.ts';

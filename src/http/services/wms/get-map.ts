@@ -14,7 +14,7 @@ import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { areasOf, limited } from '../../auth/area-limit.ts';
 import { isOpen } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
-import { headerText, lifetimeHeaders, noteHeaders } from '../../hits/tile-headers.ts';
+import { headerText, lifetimeHeaders, noteHeaders } from '../../hits/hits.ts';
 import { validated } from '../../negotiate.ts';
 import { type Headers, pairs, type Response } from '../../response.ts';
 import { type Kvp, withBypass } from '../kvp.ts';
@@ -126,7 +126,7 @@ function isStored({ layers, format }: MapRequest): boolean {
   return layers[0].bound.layer.formats.includes(format);
 }
 
-/** As GeoWebCache: a map outside all layers is empty (WMS 1.3.0, 7.3.3.6). */
+/** Like in GeoWebCache a map outside all layers is empty (WMS 1.3.0, 7.3.3.6). */
 function isBlank({ format, layers }: MapRequest, { offered }: MatchedTile): boolean {
   return !offered && format.kind === 'raster' && layers[0].bound.layer.outside !== 'notFound';
 }

@@ -13,6 +13,7 @@ import type { ServiceDescription } from '../../../domain/service-description.ts'
 import { sameSrs } from '../../../domain/srs.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
 import { EMPTY, type Html as Markup, html as markup, tagged } from '../../page.ts';
+import { extendedCapabilities } from '../inspire.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   dimensionsOf,
@@ -55,6 +56,7 @@ export function createWmsCapabilitiesWriter(
     if (tileSets) yield '\n<VendorSpecificCapabilities>';
     for (const layer of tileSets ? layers : []) yield `\n${describeTileSets(layer).markup}`;
     if (tileSets) yield '\n</VendorSpecificCapabilities>';
+    if (version === '1.3.0') yield extendedCapabilities(about, 'wms').markup;
     yield '\n<Layer>\n<Title>Tilewarden</Title>\n';
     yield* describeTree(layers, groups, version);
     const name = version === '1.3.0' ? 'WMS_Capabilities' : 'WMT_MS_Capabilities';
@@ -116,12 +118,12 @@ function operation(name: string, formats: readonly string[]): Markup {
   return markup`<${tag}>${formats.map(format)}<DCPType><HTTP><Get>${address()}</Get></HTTP></DCPType></${tag}>`;
 }
 
-function format(name: string): Markup {
-  return tagged('Format', name);
+function address(): Markup {
+  return online(markup`${BASE}/service/wms?`);
 }
 
-function address(): Markup {
-  return markup`<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${BASE}/service/wms?"/>`;
+function format(name: string): Markup {
+  return tagged('Format', name);
 }
 
 /** The DTD extension of WMS-C. */
@@ -197,7 +199,7 @@ function metadataUrl({ url, type, format: media }: Layer['metadata'][number], ve
   return markup`<MetadataURL type="${name}">${format(media)}${online(url)}</MetadataURL>`;
 }
 
-function online(url: string): Markup {
+function online(url: string | Markup): Markup {
   return markup`<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${url}"/>`;
 }
 
@@ -269,7 +271,7 @@ function style(layer: Layer, name: string, isDefault: boolean): Markup {
 /** WMS 1.3.0, 7.2.4.6.5: only with its size. */
 function legendUrl(layer: Layer, legend: Legend): Markup {
   if (legend.width === null || legend.height === null) return EMPTY;
-  return markup`<LegendURL width="${legend.width}" height="${legend.height}"><Format>${legend.format}</Format><OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="${legendAddress(layer, legend)}"/></LegendURL>`;
+  return markup`<LegendURL width="${legend.width}" height="${legend.height}"><Format>${legend.format}</Format>${online(legendAddress(layer, legend))}</LegendURL>`;
 }
 
 function crsList(layer: Layer, version: WmsVersion): readonly Markup[] {

@@ -22,7 +22,10 @@ export function areaOf(layer: string, gridSet: string, z: number, rect: TileRect
   return `((${start + minX},${minY}),(${start + maxX},${maxY}))`;
 }
 
-/** The marks of a store in PostgreSQL. When `change` has raised one, every writer of the layer has ended or sees it. */
+/**
+ * The marks of a store in PostgreSQL: each hides or outdates the tiles of its places for readers until the tiles are removed.
+ * A place is a box in one plane, in which every level of a grid set has a strip of its own, so that one index finds it. When `change` has raised one, every writer of the layer has ended or sees it.
+ */
 export class MarkIndex {
   readonly #database: Database;
   readonly #store: string;

@@ -5,7 +5,7 @@ import type { QuotaSettings } from './quota-configuration.ts';
 import { scopesOf, writersLimit } from './quota-scopes.ts';
 import { readUsedBytes } from './usage-report.ts';
 
-export interface QuotaGateOptions extends Env {
+export interface QuotaGuardOptions extends Env {
   readonly settings: Pick<QuotaSettings, 'read'>;
   /** Those that quotas are about. */
   readonly stores: ReadonlyMap<string, Pick<Store, 'usage'>>;
@@ -35,8 +35,8 @@ const MAX_BYTES = 64 * 1024 ** 2;
  * Holds writers back when they are about to pass a quota faster than it can be enforced. Each process measures the usage of the
  * stores itself, the more often the less room there is. While no quota is in force, only the configuration is read.
  */
-export class QuotaGate {
-  readonly #options: QuotaGateOptions;
+export class QuotaGuard {
+  readonly #options: QuotaGuardOptions;
   readonly #stopping = new AbortController();
   #rooms: readonly Room[] = [];
   #measuredAt = Number.NEGATIVE_INFINITY;
@@ -47,7 +47,7 @@ export class QuotaGate {
   /** Bytes that were admitted and that a measurement may not see yet, by layer; null: all. */
   readonly #onTheWay = new Map<string | null, number>();
 
-  constructor(options: QuotaGateOptions) {
+  constructor(options: QuotaGuardOptions) {
     this.#options = options;
   }
 

@@ -6,7 +6,7 @@ import { silentLogger } from '../lib/logger.ts';
 import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import { type Store, sumOfChanges } from '../storage/store.ts';
 import { createQuotaSettings, DEFAULT_QUOTA_CONFIGURATION } from './quota-configuration.ts';
-import { QuotaGate } from './quota-gate.ts';
+import { QuotaGuard } from './quota-guard.ts';
 import { writersLimit } from './quota-scopes.ts';
 import { openQuotaService } from './quota-service.ts';
 
@@ -20,14 +20,14 @@ const MAX_WRITTEN = 60;
 
 let fixture: QuotaFixture;
 let memory: Store;
-const gates: QuotaGate[] = [];
+const guards: QuotaGuard[] = [];
 
 beforeEach(async () => {
   fixture = await openQuotaFixture();
   memory = createMemoryStore({ type: 'memory' });
 });
 afterEach(async () => {
-  for (const gate of gates.splice(0)) gate.close();
+  for (const guard of guards.splice(0)) guard.close();
   await fixture.close();
 });
 
@@ -54,7 +54,7 @@ interface Guarded {
 
 /** A store as another process opens it. */
 function guarded(store: Store, { settings, maxWaitMs = 0, withReserve = false }: Guarded): Store {
-  const gate = new QuotaGate({
+  const guard = new QuotaGuard({
     settings: settings ?? createQuotaSettings(fixture.database),
     stores: new Map([['default', store]]),
     clock: systemClock,
@@ -62,8 +62,8 @@ function guarded(store: Store, { settings, maxWaitMs = 0, withReserve = false }:
     maxWaitMs,
     withReserve,
   });
-  gates.push(gate);
-  return gate.guard(store);
+  guards.push(guard);
+  return guard.guard(store);
 }
 
 /** One tile of a mebibyte, in a page of its own. */
@@ -84,17 +84,17 @@ async function writtenBeforeRefusal(store: Store, layer?: string): Promise<numbe
   return MAX_WRITTEN;
 }
 
-describe('a writer at the gate', () => {
-  it('a writer at the gate goes through while no quota is in force', async () => {
+describe('a writer at the guard', () => {
+  it('a writer at the guard goes through while no quota is in force', async () => {
     expect(await writtenBeforeRefusal(guarded(memory, {}))).toBe(MAX_WRITTEN);
   });
 
-  it('a writer at the gate is refused at its limit above the quota, to the tile', async () => {
+  it('a writer at the guard is refused at its limit above the quota, to the tile', async () => {
     const settings = settingsOf({ mib: 5 });
     expect(await writtenBeforeRefusal(guarded(memory, { settings }))).toBe(5 + WRITERS);
   });
 
-  it('a writer at the gate counts what other processes wrote, and goes further if a client waits', async () => {
+  it('a writer at the guard counts what other processes wrote, and goes further if a client waits', async () => {
     const settings = settingsOf({ mib: 5 });
     for (let tile = 0; tile < 20; tile++) await write(memory, nextPage++);
     expect(await writtenBeforeRefusal(guarded(memory, { settings }))).toBe(5 + WRITERS - 20);
@@ -103,7 +103,7 @@ describe('a writer at the gate', () => {
     expect(await writtenBeforeRefusal(forClients)).toBe(RESERVED - WRITERS);
   });
 
-  it('a writer at the gate is held back by the quota of its own layer alone', async () => {
+  it('a writer at the guard is held back by the quota of its own layer alone', async () => {
     const store = guarded(memory, { settings: settingsOf({ layers: { small: 2 } }) });
     expect(await writtenBeforeRefusal(store, 'small')).toBe(2 + WRITERS);
     expect(await writtenBeforeRefusal(store, 'roads')).toBe(MAX_WRITTEN);
@@ -121,12 +121,12 @@ describe('a writer at the gate', () => {
     const all = Promise.allSettled(Array.from({ length: MAX_WRITTEN }, (_, page) => write(store, page)));
     const written = async () => sumOfChanges((await memory.usage()).levels).tiles;
     await expect.poll(written, { timeout: 60_000 }).toBeGreaterThanOrEqual(5 + WRITERS);
-    for (const gate of gates) gate.close();
+    for (const guard of guards) guard.close();
     await all;
     expect(await written()).toBeLessThanOrEqual(5 + WRITERS + 1);
   });
 
-  it('a writer at the gate waits, and goes on when there is room', async () => {
+  it('a writer at the guard waits, and goes on when there is room', async () => {
     const store = guarded(memory, { settings: settingsOf({ mib: 0 }), maxWaitMs: 60_000 });
     for (let tile = 0; tile < WRITERS; tile++) await write(store, tile);
     const waiting = write(store, 100);
@@ -135,15 +135,15 @@ describe('a writer at the gate', () => {
     expect(await memory.get(fixture.set('roads'), { z: 9, x: 1600, y: 0 })).not.toBeNull();
   });
 
-  it('a writer at the gate does not wait for ever when the gate is closed', async () => {
+  it('a writer at the guard does not wait for ever when the guard is closed', async () => {
     const store = guarded(memory, { settings: settingsOf({ mib: 0 }), maxWaitMs: 60_000 });
     for (let tile = 0; tile < WRITERS; tile++) await write(store, tile);
     const waiting = write(store, 100);
-    for (const gate of gates) gate.close();
+    for (const guard of guards) guard.close();
     await expect(waiting).rejects.toMatchObject({ code: 'store-full' });
   });
 
-  it('a writer at the gate goes by the last known room while the usage cannot be read', async () => {
+  it('a writer at the guard goes by the last known room while the usage cannot be read', async () => {
     const failing = { ...memory, usage: () => Promise.reject(new Error('away')) } as Store;
     expect(await writtenBeforeRefusal(guarded(failing, { settings: settingsOf({ mib: 0 }) }))).toBe(
       MAX_WRITTEN,
