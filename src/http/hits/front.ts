@@ -73,11 +73,13 @@ class FrontConnection implements FrontReply {
   readonly #socket: Socket;
   readonly #connection: Connection;
   readonly #deps: ConnectionDeps;
-  readonly #onData = (chunk: Buffer) => this.#receive(chunk);
-  readonly #onEnd = () => this.#halfClosed();
-  readonly #onTimeout = () => this.#giveUp();
-  readonly #onError = () => this.destroy();
-  readonly #onClose = () => this.#leave();
+  readonly #listeners = Object.entries({
+    data: (chunk: Buffer) => this.#receive(chunk),
+    end: () => this.#halfClosed(),
+    timeout: () => this.#giveUp(),
+    error: () => this.destroy(),
+    close: () => this.#leave(),
+  });
   /** Headers of the last request: many clients repeat them. */
   #block: HeaderBlock | null = null;
   /** The unanswered request. */
@@ -93,11 +95,7 @@ class FrontConnection implements FrontReply {
     this.#connection = connectionOf(socket);
     this.#deps = deps;
     socket.setTimeout(deps.limits.headersTimeout);
-    socket.on('data', this.#onData);
-    socket.on('end', this.#onEnd);
-    socket.on('timeout', this.#onTimeout);
-    socket.on('error', this.#onError);
-    socket.on('close', this.#onClose);
+    for (const [event, listener] of this.#listeners) socket.on(event, listener);
   }
 
   get req(): RequestHead {
@@ -174,11 +172,7 @@ class FrontConnection implements FrontReply {
     const socket = this.#socket;
     this.#request = null;
     this.#leave();
-    socket.off('data', this.#onData);
-    socket.off('end', this.#onEnd);
-    socket.off('timeout', this.#onTimeout);
-    socket.off('error', this.#onError);
-    socket.off('close', this.#onClose);
+    for (const [event, listener] of this.#listeners) socket.off(event, listener);
     socket.pause();
     socket.unshift(bytes);
     this.#deps.toNode(socket);
