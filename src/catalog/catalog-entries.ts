@@ -29,8 +29,6 @@ export interface CatalogEntry {
   /** Not null: the layer was removed, and these may still be there. */
   readonly leftovers: Leftovers | null;
   readonly changedBy: string;
-  /** Milliseconds since 1970. */
-  readonly changedAt: number;
 }
 
 interface EntryChange
@@ -185,9 +183,11 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
     version: row.version,
     leftovers: row.drops === null ? null : JSON.parse(row.drops),
     changedBy: row.changed_by,
-    changedAt: row.changed_at,
   };
 }
+
+/** INSPIRE is in the file only. */
+type GlobalService = Omit<ServiceDescription, 'inspire'>;
 
 /** GeoWebCache's `global` document. */
 interface ServiceDocument {
@@ -221,10 +221,11 @@ export async function openServiceSettings(
       return current;
     },
     /** Durable, and announced, when it returns. */
-    async change(change: Partial<ServiceDocument>, by: string): Promise<void> {
-      const document = { ...current, ...change };
+    async change(change: { readonly service?: GlobalService }, by: string): Promise<void> {
+      const { inspire: _, ...service } = { ...current.service, ...change.service };
+      const document = { service };
       await entries.put({ ...PLACE, document, changedBy: by });
-      current = document;
+      current = documentOf(document, usual);
       await announce();
     },
   };

@@ -49,8 +49,6 @@ interface SelectedPlace {
 }
 
 export interface StoredSet {
-  /** Name in the store. */
-  readonly name: string;
   readonly store: Store;
   readonly set: TileSetKey;
 }
@@ -61,9 +59,9 @@ export async function setsOf(
   selection: TileSelection = {},
 ): Promise<readonly StoredSet[]> {
   const sets: StoredSet[] = [];
-  for (const [name, store] of storesOf(bound)) {
+  for (const store of storesOf(bound).values()) {
     for (const set of await tileSetsIn(store, bound.layer.name)) {
-      if (selects(selection, set)) sets.push({ name, store, set });
+      if (selects(selection, set)) sets.push({ store, set });
     }
   }
   return sets;
