@@ -68,6 +68,7 @@ async function openNode(layers: readonly LayerDeclaration<unknown>[] = []) {
     records,
     waits,
     cleared,
+    entries,
     refresh: () => declared.refresh(),
     editor: createCatalogEditor({
       catalog,
@@ -282,4 +283,22 @@ describe('a layer that is drawn from another one', () => {
     await a.editor.put('layer', { name: 'roads', source: { type: 'layer', layer: 'top' } }, change);
     expect(() => a.set('top')).toThrow('nothing is kept');
   });
+});
+
+it('other work is done while thousands of declarations are read', async () => {
+  const node = await openNode();
+  const changes = Array.from({ length: 1200 }, (_, at) => {
+    const name = `layer-${at}`;
+    return { kind: 'layer', name, document: { name, source: at }, changedBy: 'follow:city' } as const;
+  });
+  await node.entries.addAll(changes);
+  let turns = 0;
+  let next = setImmediate(function count() {
+    turns++;
+    next = setImmediate(count);
+  });
+  await node.refresh();
+  clearImmediate(next);
+  expect(turns).toBeGreaterThanOrEqual(2);
+  expect(await node.editor.show('layer', 'layer-1199')).not.toBeNull();
 });

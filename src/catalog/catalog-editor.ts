@@ -90,8 +90,8 @@ export interface FollowedChange {
   readonly refused: (message: string) => void;
 }
 
-/** Layers of a transaction: other writers wait for it. */
-const FOLLOWED_AT_ONCE = 10;
+/** Layers of a transaction: other writers wait for it, and with SQLite the event loop. */
+const FOLLOWED_AT_ONCE = 5;
 
 export type CatalogEditor = ReturnType<typeof createCatalogEditor>;
 

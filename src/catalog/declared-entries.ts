@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGridSetRegistry, type GridSet } from '../domain/grid-set.ts';
 import type { Logger } from '../lib/logger.ts';
 import { isRecord } from '../lib/value-path.ts';
@@ -127,6 +128,8 @@ export class DeclaredEntries<Source> {
       for (const entry of entries) await this.#takeState(entry);
       this.#seen = entries.at(-1)?.version ?? this.#seen;
       if (entries.length < ROWS_AT_ONCE) return this.#seen !== before;
+      // With SQLite all pages would be one turn.
+      await nextTurn();
     }
   }
 

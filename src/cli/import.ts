@@ -78,6 +78,7 @@ function selectedParts(all: ImportedSettings, parts: readonly string[]): Importe
       layers: [],
       groups: [],
       service: undefined,
+      adoptBuckets: {},
       areas: [],
       gridSets: [],
       changes: [],
@@ -131,12 +132,13 @@ async function readFrom({ source, users = null, seeds = null, only = null }: Imp
 }
 
 function writeYaml(
-  { service, areas, gridSets, layers, groups, changes, quota, users }: ImportedSettings,
+  { service, adoptBuckets, areas, gridSets, layers, groups, changes, quota, users }: ImportedSettings,
   flags: FlagValues,
   terminal: Terminal,
 ): number {
   const yaml = writeSettingsFile({
     ...(service && { service }),
+    ...(Object.keys(adoptBuckets ?? {}).length > 0 && { adoptBuckets }),
     ...(areas.length > 0 && { areas }),
     ...(gridSets.length > 0 && { gridSets }),
     layers: layers.map(({ updateSources: _, ...layer }) => layer),
@@ -160,7 +162,7 @@ function writeYaml(
 async function apply(imported: ImportedSettings, flags: FlagValues, terminal: Terminal): Promise<number> {
   const client = serverClientFor(flags);
   const replace = flags.replace !== undefined;
-  for (const part of ['areas', 'groups', 'service'] as const)
+  for (const part of ['adoptBuckets', 'areas', 'groups', 'service'] as const)
     if (Object.keys(imported[part] ?? {}).length > 0)
       terminal.err(
         `The ${part} ${part === 'service' ? 'metadata ' : ''}are part of the configuration file: add them there, as printed without --apply.\n`,

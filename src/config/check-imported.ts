@@ -16,6 +16,7 @@ interface Named {
 }
 
 interface Documents<Document extends Named> {
+  readonly adoptBuckets?: Readonly<Record<string, object>>;
   readonly areas?: readonly Named[];
   readonly gridSets: readonly Document[];
   readonly layers: readonly Document[];
@@ -27,17 +28,21 @@ interface CheckedImport<Document extends Named> extends Documents<Document> {
   readonly refused: readonly { readonly subject: string; readonly message: string }[];
 }
 
+/** Stands for one whose credentials are in an environment that is not known. */
+const SOME_BUCKET = { type: 's3', bucket: 'some' };
+
 /** Separates the documents that a configuration file may contain from those with problems. */
 export function checkImported<Document extends Named>(given: Documents<Document>): CheckedImport<Document> {
-  const { areas = [] } = given;
+  const { areas = [], adoptBuckets = {} } = given;
+  const buckets = Object.fromEntries(Object.keys(adoptBuckets).map((name) => [name, SOME_BUCKET]));
   let { gridSets, layers } = given;
   const refused: { readonly subject: string; readonly message: string }[] = [];
   // Layers may lose their grid set with it.
   for (;;) {
-    const problems = problemsOf({ areas, gridSets, layers });
+    const problems = problemsOf({ adoptBuckets: buckets, areas, gridSets, layers });
     if (problems.length === 0) {
       const changes = layers.flatMap((layer) => feedsOf(layer, gridSets));
-      return { areas, gridSets, layers, changes, refused };
+      return { adoptBuckets, areas, gridSets, layers, changes, refused };
     }
     const bad = { gridSets: new Set<number>(), layers: new Set<number>() };
     for (const { path, key, message } of problems) {

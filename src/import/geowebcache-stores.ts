@@ -1,11 +1,18 @@
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { childOf, type XmlElement } from '../lib/xml/xml-element.ts';
-import type { ImportReport } from './import-report.ts';
+import type { AdoptBuckets, ImportReport } from './import-report.ts';
 import { TrackedTable } from './tracked-table.ts';
 import { tableOfXml } from './xml-table.ts';
 
-export interface FileStore {
-  readonly folder: string;
-  readonly paths: 'default' | 'tms' | 'slippy';
+export interface AdoptableStore {
+  /** Null: it is not known here whether a layer has tiles there. */
+  readonly folder: string | null;
+  /** Of a layer's `adopt`. */
+  readonly adopt: { readonly layout: string; readonly folder: string; readonly [key: string]: unknown };
+}
+
+interface FoundStore extends AdoptableStore {
+  readonly bucket?: object;
 }
 
 const NOT_READ = 'its tiles are not read here; layers keep theirs in the store default';
@@ -15,35 +22,99 @@ export function geoWebCacheStores(
   root: XmlElement,
   { folder, isThere }: { readonly folder: string; readonly isThere: (folder: string) => boolean },
   report: ImportReport,
-): ReadonlyMap<string, FileStore | null> {
-  const stores = new Map<string, FileStore | null>([['', { folder, paths: 'default' }]]);
+): { readonly stores: ReadonlyMap<string, AdoptableStore | null>; readonly buckets: AdoptBuckets } {
+  const stores = new Map<string, AdoptableStore | null>([['', inFolder(folder)]]);
+  const buckets: Record<string, object> = {};
   for (const element of childOf(root, 'blobStores')?.children ?? []) {
     const table = tableOfXml(element);
     const id = String(table.id ?? '');
     const about = report.about(`blob store ${id}`);
     const fields = new TrackedTable(table, about);
     fields.text('id');
-    const store = readStore(element.name, fields, folder);
+    const isEnabled = fields.flag('enabled') !== false;
+    const store = isEnabled ? (STORES[element.name]?.(fields, folder, bucketName(id)) ?? null) : null;
     stores.set(id, store);
     if (fields.flag('@default')) stores.set('', store);
     if (!store) {
-      about.leftOut(element.name, fields.flag('enabled') === false ? 'it is disabled' : NOT_READ);
+      about.leftOut(element.name, isEnabled ? NOT_READ : 'it is disabled');
       continue;
     }
-    const tiles = isThere(store.folder)
-      ? `layers adopt what is in ${store.folder}`
-      : `there is no folder ${store.folder} here, so layers adopt nothing from it`;
+    const { bucket, adopt } = store;
+    if (bucket) buckets[bucketName(id)] = bucket;
+    const found = bucket !== undefined || isThere(adopt.folder);
+    const place = bucket ? `its bucket (adoptBuckets.${bucketName(id)})` : adopt.folder;
+    const tiles = found
+      ? `layers adopt what is in ${place}`
+      : `there is no folder ${adopt.folder} here, so layers adopt nothing from it`;
     about.changed(element.name, `${tiles}, and keep their tiles in the store default`);
     fields.report({ fileSystemBlockSize: 'the bytes that tiles really take are counted' });
   }
-  return stores;
+  return { stores, buckets };
 }
 
-function readStore(kind: string, fields: TrackedTable, folder: string): FileStore | null {
-  if (kind !== 'FileBlobStore' || fields.flag('enabled') === false) return null;
-  const paths = fields.text('pathGeneratorType')?.toLowerCase();
-  return {
-    folder: fields.text('baseDirectory') ?? folder,
-    paths: paths === 'tms' || paths === 'slippy' ? paths : 'default',
-  };
+/** Names of buckets have fewer characters. */
+function bucketName(id: string): string {
+  return id.replaceAll(/[^\w-]/g, '_').slice(0, 64) || 'bucket';
+}
+
+function inFolder(folder: string, paths: 'default' | 'tms' | 'slippy' = 'default'): AdoptableStore {
+  return { folder, adopt: { layout: 'geowebcache', folder, ...(paths !== 'default' && { paths }) } };
+}
+
+function inBucket(fields: TrackedTable, bucket: string, options: object): FoundStore {
+  const folder = fields.text('prefix') || '/';
+  return { folder: null, adopt: { layout: 'geowebcache', bucket, folder }, bucket: omitUndefined(options) };
+}
+
+/** Null: it lacks what a reader needs. */
+type ReadStore = (fields: TrackedTable, folder: string, name: string) => FoundStore | null;
+
+const STORES: Readonly<Record<string, ReadStore>> = {
+  FileBlobStore(fields, folder) {
+    const paths = fields.text('pathGeneratorType')?.toLowerCase();
+    const known = paths === 'tms' || paths === 'slippy' ? paths : 'default';
+    return inFolder(fields.text('baseDirectory') ?? folder, known);
+  },
+  S3BlobStore(fields, _, name) {
+    const [bucket, endpoint] = [fields.text('bucket'), fields.text('endpoint')];
+    const [accessKeyId, secretAccessKey] = [
+      secretIn(fields, 'awsAccessKey'),
+      secretIn(fields, 'awsSecretKey'),
+    ];
+    const keys = accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : {};
+    const own = endpoint ? { endpoint: withScheme(endpoint), pathStyle: true } : {};
+    const region = fields.text('region') || undefined;
+    return bucket ? inBucket(fields, name, { type: 's3', bucket, region, ...own, ...keys }) : null;
+  },
+  AzureBlobStore(fields, _, name) {
+    const [container, account] = [fields.text('container'), secretIn(fields, 'accountName')];
+    const key = secretIn(fields, 'accountKey');
+    const endpoint = fields.text('serviceURL') || undefined;
+    const options = { type: 'azure', container, account, key, endpoint };
+    return container && account && key ? inBucket(fields, name, options) : null;
+  },
+  /** Google's interface for S3 takes HMAC keys, which GeoWebCache does not have. */
+  GoogleCloudStorageBlobStore(fields, _, name) {
+    const bucket = fields.text('bucket');
+    const keys = { accessKeyId: { env: 'GOOGLE_HMAC_ID' }, secretAccessKey: { env: 'GOOGLE_HMAC_SECRET' } };
+    const endpoint = 'https://storage.googleapis.com';
+    return bucket ? inBucket(fields, name, { type: 's3', bucket, endpoint, region: 'auto', ...keys }) : null;
+  },
+  MbtilesBlobStore(fields) {
+    const [folder, template] = [fields.text('rootDirectory'), fields.text('templatePath')];
+    const [rows, columns] = [fields.number('rowRangeCount'), fields.number('columnRangeCount')];
+    if (!folder) return null;
+    const adopt = { layout: 'geowebcache-mbtiles', folder, ...omitUndefined({ template, rows, columns }) };
+    return { folder: template === undefined ? folder : null, adopt };
+  },
+};
+
+function secretIn(fields: TrackedTable, key: string): string | { readonly env: string } | undefined {
+  const text = fields.text(key) || undefined;
+  const name = /^\$\{(\w+)\}$/.exec(text ?? '')?.[1];
+  return name === undefined ? text : { env: name };
+}
+
+function withScheme(endpoint: string): string {
+  return /^https?:\/\//i.test(endpoint) ? endpoint : `https://${endpoint}`;
 }

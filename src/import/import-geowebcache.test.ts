@@ -139,6 +139,49 @@ describe('geowebcache.xml', () => {
     expect(reported).toContain('changed: cache of layer a');
   });
 
+  it('geowebcache.xml has the tiles of its layers adopted, in the bucket or MBTiles of their blob store', () => {
+    const stores = `<blobStores>
+      <S3BlobStore><id>a cloud</id><bucket>tiles</bucket><prefix>gwc</prefix><endpoint>s3.example.org</endpoint>
+        <awsAccessKey>id</awsAccessKey><awsSecretKey>\${SECRET}</awsSecretKey></S3BlobStore>
+      <AzureBlobStore><id>blue</id><container>maps</container><accountName>me</accountName><accountKey>a2V5</accountKey></AzureBlobStore>
+      <GoogleCloudStorageBlobStore><id>g</id><bucket>maps</bucket><prefix>old</prefix></GoogleCloudStorageBlobStore>
+      <MbtilesBlobStore><id>files</id><rootDirectory>/mbtiles</rootDirectory><rowRangeCount>100</rowRangeCount></MbtilesBlobStore></blobStores>`;
+    const layers = ['a cloud', 'blue', 'g', 'files'].map((id, at) =>
+      layer(`l${at}`, `<blobStoreId>${id}</blobStoreId>`),
+    );
+    const {
+      adoptBuckets,
+      layers: imported,
+      reported,
+    } = read(`${stores}<layers>${layers.join('')}</layers>`, () => true);
+    expect(imported.map(({ adopt }) => adopt)).toEqual([
+      { layout: 'geowebcache', bucket: 'a_cloud', folder: 'gwc' },
+      { layout: 'geowebcache', bucket: 'blue', folder: '/' },
+      { layout: 'geowebcache', bucket: 'g', folder: 'old' },
+      { layout: 'geowebcache-mbtiles', folder: '/mbtiles', rows: 100 },
+    ]);
+    expect(adoptBuckets).toEqual({
+      a_cloud: {
+        type: 's3',
+        bucket: 'tiles',
+        endpoint: 'https://s3.example.org',
+        pathStyle: true,
+        accessKeyId: 'id',
+        secretAccessKey: { env: 'SECRET' },
+      },
+      blue: { type: 'azure', container: 'maps', account: 'me', key: 'a2V5' },
+      g: {
+        type: 's3',
+        bucket: 'maps',
+        endpoint: 'https://storage.googleapis.com',
+        region: 'auto',
+        accessKeyId: { env: 'GOOGLE_HMAC_ID' },
+        secretAccessKey: { env: 'GOOGLE_HMAC_SECRET' },
+      },
+    });
+    expect(reported).toContain('changed: S3BlobStore of blob store a cloud');
+  });
+
   it('geowebcache.xml has grid sets of its own beside the built-in ones', () => {
     const own = [
       gridSet('EPSG:4326', [0.703125, 0.3515625]),

@@ -15,7 +15,7 @@ import { subsetWithin } from './fitting-subset.ts';
 import { importFormatModifiers } from './format-modifiers.ts';
 import { ARCGIS_FIELDS, type ArcgisFiles, readArcgisLayer } from './geowebcache-arcgis.ts';
 import { type FindArchive, MBTILES_FIELDS, readMbtilesLayer } from './geowebcache-mbtiles.ts';
-import { type FileStore, geoWebCacheStores } from './geowebcache-stores.ts';
+import { type AdoptableStore, geoWebCacheStores } from './geowebcache-stores.ts';
 import {
   type Imported,
   type ImportedDocument,
@@ -99,7 +99,7 @@ export function importGeoWebCache(
     else about.leftOut(name, SAID_ELSEWHERE[name] ?? 'is not known here');
   }
   const gridSets = importGridSets(root, options.gridSets, report);
-  const stores = geoWebCacheStores(root, options, report);
+  const { stores, buckets } = geoWebCacheStores(root, options, report);
   const login = { username: textField(root, 'httpUsername'), password: textField(root, 'httpPassword') };
   const defaults = {
     source: omitUndefined({
@@ -113,7 +113,8 @@ export function importGeoWebCache(
     .flatMap(({ children }) => children)
     .flatMap((element) => importLayer(element, { gridSets, stores, defaults, options, report }) ?? []);
   const service = geoWebCacheService(root);
-  return { gridSets: gridSets.documents, layers: withoutTwins(layers, report), service, report };
+  const documents = { gridSets: gridSets.documents, layers: withoutTwins(layers, report) };
+  return { adoptBuckets: buckets, ...documents, service, report };
 }
 
 /** A grid set of the program with the same name and tiles is not declared again. */
@@ -144,7 +145,7 @@ function importGridSets(root: WireElement, known: readonly GridSet[], report: Im
 
 interface LayerContext {
   readonly gridSets: ReturnType<typeof importGridSets>;
-  readonly stores: ReadonlyMap<string, FileStore | null>;
+  readonly stores: ReadonlyMap<string, AdoptableStore | null>;
   readonly defaults: Defaults;
   readonly options: GeoWebCacheImport;
   readonly report: ImportReport;
@@ -289,14 +290,14 @@ function adoptionOf(
 ): object | null {
   const store = stores.get(storeId);
   if (store === undefined) about.leftOut('blobStoreId', `there is no blob store ${storeId}`);
-  if (!store || !options.hasTiles(store.folder, layer)) return null;
-  about.changed('cache', `its tiles are adopted from ${store.folder}`);
+  if (!store || (store.folder !== null && !options.hasTiles(store.folder, layer))) return null;
+  const { bucket, folder } = store.adopt;
+  const place = bucket === undefined ? folder : `${folder} in adoptBuckets.${bucket}`;
+  about.changed('cache', `its tiles are adopted from ${place}`);
   const adoption = (part: readonly KnownSubset[]) => {
     const others = part.filter(({ subset, there }) => subset.name !== there);
     return {
-      layout: 'geowebcache',
-      folder: store.folder,
-      ...(store.paths !== 'default' && { paths: store.paths }),
+      ...store.adopt,
       ...(others.length > 0 && {
         gridSets: Object.fromEntries(others.map(({ subset, there }) => [subset.name, there])),
       }),

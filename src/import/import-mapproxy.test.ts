@@ -153,6 +153,28 @@ describe('the caches of mapproxy.yaml', () => {
     expect(layer?.adopt).toMatchObject([{ [key]: place }]);
   });
 
+  it('MapProxy caches in S3 and Azure are adopted, in buckets of the cache or of the globals', () => {
+    const s3 = read({
+      cache:
+        'grids: [GLOBAL_WEBMERCATOR], cache: { type: s3, directory: /maps/osm, bucket_name: tiles, directory_layout: quadkey }',
+      more: "globals: { cache: { s3: { bucket_name: other, endpoint_url: 'http://s3.example.org' } } }",
+    });
+    expect(s3.layer?.adopt).toMatchObject([
+      { layout: 'mapproxy', bucket: 'tiles', folder: '/maps/osm', paths: 'quadkey', origin: 'nw' },
+    ]);
+    expect(s3.adoptBuckets).toEqual({
+      tiles: { type: 's3', bucket: 'tiles', endpoint: 'http://s3.example.org', pathStyle: true },
+    });
+    const azure = read({ cache: 'cache: { type: azureblob, container_name: tiles }' });
+    expect(azure.layer?.adopt).toMatchObject([
+      { bucket: 'tiles', folder: 'c/GLOBAL_MERCATOR', paths: 'tms' },
+    ]);
+    expect(azure.adoptBuckets).toMatchObject({
+      tiles: { connectionString: { env: 'AZURE_STORAGE_CONNECTION_STRING' } },
+    });
+    expect(read({ cache: 'cache: { type: s3 }' }).layer?.adopt).toBeUndefined();
+  });
+
   it('MapProxy caches with several grids in one MBTiles file are not adopted', () => {
     const { layer, reported } = read({
       cache: 'grids: [GLOBAL_WEBMERCATOR, GLOBAL_GEODETIC], cache: { type: mbtiles }',

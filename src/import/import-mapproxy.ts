@@ -49,6 +49,7 @@ export function importMapProxy(
   const readText = (file: string) => options.readText(options.resolve(options.folder, file));
   const schedules = seeds ? schedulesOf(seeds, reader.cacheLayers, readText, report) : new Map();
   return {
+    adoptBuckets: Object.fromEntries(reader.buckets),
     areas: reader.areas.documents,
     gridSets: reader.declared(),
     layers: layers.map((layer) => withSchedules(layer, schedules.get(layer.name))),

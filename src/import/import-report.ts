@@ -44,6 +44,8 @@ export interface ImportedGroup {
   readonly layers: readonly string[];
 }
 
+export type AdoptBuckets = Readonly<Record<string, object>>;
+
 export interface ImportedUser {
   readonly name: string;
   readonly role: 'admin' | 'viewer';
@@ -51,6 +53,8 @@ export interface ImportedUser {
 
 /** The result, in the configuration file's form. Not validated: the configuration's reader does that. */
 export interface Imported {
+  /** Buckets that layers adopt, by name. */
+  readonly adoptBuckets?: AdoptBuckets;
   readonly areas?: readonly ImportedDocument[];
   readonly gridSets: readonly ImportedDocument[];
   readonly layers: readonly ImportedDocument[];

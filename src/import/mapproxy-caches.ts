@@ -1,3 +1,4 @@
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { MapProxyGrid } from './mapproxy-grids.ts';
 import { secondsOf } from './mapproxy-tables.ts';
 import type { TrackedTable } from './tracked-table.ts';
@@ -13,6 +14,10 @@ export interface CachePlaces {
   /** Makes an absolute path of one that is relative to a folder. */
   readonly resolve: (folder: string, path: string) => string;
   readonly isThere: (path: string) => boolean;
+  /** `cache` of the globals. */
+  readonly globals: TrackedTable;
+  /** Those that caches are in, by name. */
+  readonly buckets: Map<string, object>;
 }
 
 interface Cache {
@@ -40,6 +45,8 @@ const READERS: Readonly<Record<string, (cache: Cache) => Adopted>> = {
   sqlite: levelFiles,
   geopackage: geopackages,
   compact: bundles,
+  s3: s3Objects,
+  azureblob: azureObjects,
 };
 const MIXED_FILE = 'one file has the tiles of several grids, which cannot be distinguished';
 
@@ -138,6 +145,43 @@ function bundles(cache: Cache): Adopted {
     layout: 'arcgis-compact',
     folder: directory === undefined ? gridFolder(cache, grid) : resolve(folder, directory),
   }));
+}
+
+/** Keys and profiles of the AWS SDK are found where it finds them itself. */
+function s3Objects(cache: Cache): Adopted {
+  const text = globalText(cache, 's3');
+  const [bucket, endpoint, region] = [text('bucket_name'), text('endpoint_url'), text('region_name')];
+  if (bucket === undefined) return 'it names no bucket';
+  const own = endpoint === undefined ? {} : { endpoint, pathStyle: true };
+  return objects(cache, bucket, omitUndefined({ type: 's3', bucket, region, ...own }));
+}
+
+function azureObjects(cache: Cache): Adopted {
+  const text = globalText(cache, 'azureblob');
+  const container = text('container_name');
+  if (container === undefined) return 'it names no container';
+  const connectionString = text('connection_string') ?? { env: 'AZURE_STORAGE_CONNECTION_STRING' };
+  return objects(cache, container, { type: 'azure', container, connectionString });
+}
+
+function globalText({ how, places }: Cache, type: string): (key: string) => string | undefined {
+  const all = places.globals.table(type);
+  return (key) => how.text(key) ?? all.text(key);
+}
+
+function objects({ name, how, grids, declared, places }: Cache, named: string, bucket: object): Adopted {
+  const paths = how.text('directory_layout') ?? 'tms';
+  const directory = how.text('directory');
+  const byGrid = directory === undefined || how.flag('include_grid_name') === true;
+  if (!PATHS.includes(paths)) return `the directory_layout ${paths} cannot be adopted`;
+  if (!byGrid && declared.length > 1)
+    return 'one directory has the tiles of several grids, which cannot be distinguished';
+  const known = named.replaceAll(/[^\w-]/g, '_');
+  places.buckets.set(known, bucket);
+  return grids.map((grid) => {
+    const folder = byGrid ? `${directory ?? name}/${grid.nameThere}` : directory;
+    return { layout: 'mapproxy', bucket: known, folder, paths, gridSet: grid.name, origin: grid.origin };
+  });
 }
 
 /** How its tiles are made and kept. */

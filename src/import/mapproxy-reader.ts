@@ -41,7 +41,7 @@ import {
 } from './mapproxy-tables.ts';
 import { type Table, TrackedTable } from './tracked-table.ts';
 
-export interface MapProxyFiles extends Omit<CachePlaces, 'base'> {
+export interface MapProxyFiles extends Omit<CachePlaces, 'base' | 'globals' | 'buckets'> {
   /** Null: there is no such file. */
   readonly readText: (path: string) => string | null;
 }
@@ -70,6 +70,8 @@ export class MapProxyReader {
   /** Of caches that layers are drawn from, and that are no layers there. */
   readonly innerLayers: ImportedDocument[] = [];
   readonly areas = new ImportedAreas();
+  /** Of the layers' adopted caches, by name. */
+  readonly buckets = new Map<string, object>();
   /** Layers of ours with the tiles of each cache. */
   readonly cacheLayers = new Map<string, CacheLayer[]>();
   /** EPSG codes of its WMS; null: it has none. */
@@ -395,6 +397,8 @@ export class MapProxyReader {
     const { folder, resolve } = this.#options;
     const base = resolve(folder, this.#globals.table('cache').text('base_dir') ?? DEFAULT_BASE);
     const used = { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache) };
-    return adoptedCaches(name, cache, used, { ...this.#options, base });
+    const { buckets } = this;
+    const globals = this.#globals.table('cache');
+    return adoptedCaches(name, cache, used, { ...this.#options, base, globals, buckets });
   }
 }
