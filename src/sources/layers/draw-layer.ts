@@ -32,7 +32,7 @@ export const BYTES_PER_TURN = 500_000;
 /** A level of the other layer may be so much coarser than the picture before the next finer one is taken. */
 const COARSER = 1.2;
 /** Pixels of the other layer's coarsest zoom to one of the picture: beyond that the layer is not drawn. */
-const MAX_PIXELS = 8 * COARSER;
+const MAX_PIXELS = 4 * COARSER;
 
 type ReadTile = (subset: GridSubset, tile: { z: number; x: number; y: number }) => Promise<Buffer>;
 
