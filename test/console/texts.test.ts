@@ -106,3 +106,8 @@ it('fill chooses the form of a plural by its count, and formats the count', () =
     '12,345 tiles of $& {count}',
   ]);
 });
+
+it('a French text never ends a line before a mark such as ; or :', () => {
+  const broken = [...localeOf('fr')].filter(([, text]) => / [;:?!»]|« /.test(text));
+  expect(broken).toEqual([]);
+});
