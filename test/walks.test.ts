@@ -9,9 +9,9 @@ import { whenOver } from './fixtures/when-over.ts';
 
 /** Files of the steps, and files that only answer a question on the way, by heading of `docs/architecture/walks.md`. */
 const walks = readWalks();
-/** They run on threads or only in servers of several processes, or are tables. */
+/** They run before the request, on threads or only in servers of several processes, or are tables. */
 const ELSEWHERE =
-  /^src\/(raster\/metatile-cutter|db\/process-feed|app\/parent|app\/open-worker|cli\/child-process|http\/gwc\/gwc-routes)\.ts$/;
+  /^src\/(http\/server|raster\/metatile-cutter|db\/process-feed|app\/parent|app\/open-worker|cli\/child-process|http\/gwc\/gwc-routes)\.ts$/;
 /** Tools and vocabulary that every file uses. */
 const VOCABULARY = /^src\/(lib|domain)\//;
 const REPETITIONS = 10;

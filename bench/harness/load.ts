@@ -130,7 +130,7 @@ export async function compete(
 /** After these memories are full and code is compiled, however slow the machine is. */
 const WARM_REQUESTS = 100_000;
 
-async function warmUp(contestant: Contestant, load: Load): Promise<void> {
+export async function warmUp(contestant: Contestant, load: Load): Promise<void> {
   for (let requests = 0; requests < WARM_REQUESTS; ) {
     requests += (await measureLoad(contestant, { ...load, seconds: 2 })).requests;
   }
@@ -142,13 +142,13 @@ async function systemCallsPerRequest(contestant: Contestant, load: Load): Promis
   if (strace === null) return null;
   const pids = contestant.pids().flatMap((pid) => ['-p', String(pid)]);
   const tracer = await started(spawn(strace, ['-c', '-f', ...pids], { stdio: ['ignore', 'ignore', 'pipe'] }));
+  const end = once(tracer, 'close');
   let summary = '';
   tracer.stderr.setEncoding('utf8').on('data', (text: string) => {
     summary += text;
   });
   await once(tracer.stderr, 'data');
   const { stdout } = await run('wrk', wrkArguments(contestant, { ...load, seconds: 2 }));
-  const end = once(tracer, 'close');
   tracer.kill('SIGINT');
   await end;
   // Columns of the last line: share, seconds, microseconds a call, calls, perhaps errors, "total".

@@ -83,9 +83,14 @@ export class ProcessWatch {
   stop(): ProcessUse {
     clearInterval(this.#timer);
     this.#look();
+    return { processorMs: this.processorMs(), peakBytes: this.#peakBytes };
+  }
+
+  /** On all processors, until now. */
+  processorMs(): number {
     const living = this.#watched().map((pid) => timesOf(pid).own - (this.#before.get(pid) ?? 0));
     const endedMs = timesOf(process.pid).children - this.#endedMs;
-    return { processorMs: living.reduce((sum, ms) => sum + ms, endedMs), peakBytes: this.#peakBytes };
+    return living.reduce((sum, ms) => sum + ms, endedMs);
   }
 
   #watched(): number[] {

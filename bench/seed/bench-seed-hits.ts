@@ -6,11 +6,18 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Contestant, type LoadResult, measureLoad, tileNames, writeTileList } from '../harness/load.ts';
+import {
+  type Contestant,
+  type LoadResult,
+  measureLoad,
+  tileNames,
+  warmUp,
+  writeTileList,
+} from '../harness/load.ts';
 import { readOptions } from '../harness/options.ts';
 import { startApache } from '../harness/peers.ts';
 import { openReplayUpstream } from '../harness/replay-upstream.ts';
-import { say, temporaryFolder } from '../harness/report.ts';
+import { say, sayMachine, temporaryFolder } from '../harness/report.ts';
 import { startTask, untilDone } from '../harness/request.ts';
 import { contestantOf, startServer, upstreamLimits, wmsLayer } from '../harness/server.ts';
 import { MAPCACHE, mapCacheArguments, mapCacheConfig } from './seeders.ts';
@@ -35,7 +42,8 @@ const upstream = await openReplayUpstream({ picture: 'drawn', zoom: SEEDED_ZOOM,
 const peers = [await startTilewarden(), await startMapCache()];
 const results = new Map<string, LoadResult[]>();
 try {
-  for (const { contestant } of peers) await measureLoad(contestant, { ...load, seconds: 1 });
+  sayMachine();
+  for (const { contestant } of peers) await warmUp(contestant, load);
   for (let round = 0; round < rounds; round++) {
     for (const { contestant } of peers)
       keep(`${contestant.name} at rest`, await measureLoad(contestant, load));

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { readOptions } from '../harness/options.ts';
 import type { PictureName } from '../harness/pictures.ts';
 import { openReplayUpstream } from '../harness/replay-upstream.ts';
-import { quantile, say, temporaryFolder } from '../harness/report.ts';
+import { quantile, say, sayMachine, temporaryFolder } from '../harness/report.ts';
 import { plotSpeeds } from './plot-speeds.ts';
 import { SEEDERS, type SeedResult } from './seeders.ts';
 
@@ -52,6 +52,7 @@ const seeders = SEEDERS.filter(({ name }) => options.seeders.includes(name));
 const folder = temporaryFolder();
 const upstream = await openReplayUpstream();
 try {
+  sayMachine();
   for (const comparison of comparisons()) keep(show(comparison, await compare(comparison)));
 } finally {
   await upstream.close();

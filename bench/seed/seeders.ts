@@ -32,7 +32,7 @@ interface Seeder {
 
 const THREADS = 2;
 export const MAPCACHE = '/usr/bin/mapcache_seed';
-const MAPPROXY = '/usr/bin/mapproxy-seed';
+export const MAPPROXY = '/usr/bin/mapproxy-seed';
 const QUALITY = 80;
 
 const tilewarden: Seeder = {
@@ -118,7 +118,7 @@ export const SEEDERS: readonly Seeder[] = [tilewarden, mapCache, mapProxy].filte
   ({ program }) => program === null || existsSync(program),
 );
 
-async function measure(program: string, args: readonly string[], tiles: string): Promise<SeedResult> {
+export async function measure(program: string, args: readonly string[], tiles: string): Promise<SeedResult> {
   const watch = new ProcessWatch();
   const start = performance.now();
   const child = await started(spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] }));

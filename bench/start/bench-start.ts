@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readOptions } from '../harness/options.ts';
 import { childrenOf, memoryOf, processorSeconds } from '../harness/processes.ts';
-import { say, temporaryFolder } from '../harness/report.ts';
+import { say, sayMachine, temporaryFolder } from '../harness/report.ts';
 import { startTask, untilDone } from '../harness/request.ts';
 import { startServer } from '../harness/server.ts';
 
@@ -13,6 +13,7 @@ const { rounds } = readOptions({ rounds: 5 });
 const milliseconds = (pid: number) => Math.round(processorSeconds([pid]) * 1000);
 const mebibytes = (pid: number) => Math.round(memoryOf(pid, 'Rss') / 1024 ** 2);
 
+sayMachine();
 say(
   '| server ready, ms | its CPU ms | its MiB | first task, ms | CPU ms of workers | MiB of a worker, idle |',
 );

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readOptions } from '../harness/options.ts';
-import { say, temporaryFolder } from '../harness/report.ts';
+import { say, sayMachine, temporaryFolder } from '../harness/report.ts';
 import { readUsage, request } from '../harness/request.ts';
 import { startServer } from '../harness/server.ts';
 import { fillPages, ZOOM } from './fill-pages.ts';
@@ -31,6 +31,7 @@ const AREA = {
 
 const data = join(temporaryFolder(), 'data');
 const side = await fillPages(join(data, 'stores', 'default'), LAYER, pages);
+sayMachine();
 say(`${layers} layers, ${schedules} schedules, ${pages} pages`);
 const options = { data, config: manyLayers(layers, schedules) + MAP_LAYER, metered: true };
 const server = await startServer(options);

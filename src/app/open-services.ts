@@ -65,7 +65,13 @@ export async function openServices(
   const outage = peers ? { outage: peers } : {};
   const opened = await openStores(settings, { ...parts, ...outage, sweeps: leads, readOnly: false }, open);
   const quotaSettings = createQuotaSettings(database);
-  const quotaGuard = new QuotaGuard({ settings: quotaSettings, stores: opened, clock, log, ...QUOTA_WAIT[role] });
+  const quotaGuard = new QuotaGuard({
+    settings: quotaSettings,
+    stores: opened,
+    clock,
+    log,
+    ...QUOTA_WAIT[role],
+  });
   const stores = new Map([...opened].map(([name, store]) => [name, quotaGuard.guard(store)]));
   const privateAdvice = createPrivateAdvice(settings, parts.file);
   const hosts = createHostRules(settings, privateAdvice);

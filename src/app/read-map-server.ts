@@ -67,6 +67,8 @@ function withLogin(layer: LayerDocument, { username, password }: FollowSettings)
 }
 
 const NOT_FOUND = 404;
+/** Bytes of a document of the REST interface: it is read in one turn. */
+export const MAX_REST = 512 * 1024;
 
 function restOf(
   base: string,
@@ -82,6 +84,8 @@ function restOf(
       const why = error.cause instanceof Error ? ` (${hideCredentials(error.cause.message)})` : '';
       throw new Error(`GeoServer's REST interface cannot be read at ${url.pathname}: ${error.message}${why}`);
     });
+    if (bytes.length > MAX_REST)
+      throw new Error(`${url.pathname} of GeoServer is longer than ${MAX_REST} bytes.`);
     return status === NOT_FOUND ? null : bytes.toString('utf8');
   }
   return {

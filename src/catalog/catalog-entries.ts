@@ -186,6 +186,9 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
   };
 }
 
+/** INSPIRE is in the file only. */
+type GlobalService = Omit<ServiceDescription, 'inspire'>;
+
 /** GeoWebCache's `global` document. */
 interface ServiceDocument {
   readonly service: ServiceDescription;
@@ -218,10 +221,11 @@ export async function openServiceSettings(
       return current;
     },
     /** Durable, and announced, when it returns. */
-    async change(change: Partial<ServiceDocument>, by: string): Promise<void> {
-      const document = { ...current, ...change };
+    async change(change: { readonly service?: GlobalService }, by: string): Promise<void> {
+      const { inspire: _, ...service } = { ...current.service, ...change.service };
+      const document = { service };
       await entries.put({ ...PLACE, document, changedBy: by });
-      current = document;
+      current = documentOf(document, usual);
       await announce();
     },
   };

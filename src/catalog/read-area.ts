@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createPace } from '../lib/yielding.ts';
 import { openSqliteFile, type SqliteDatabase } from '../sources/sqlite-file.ts';
 
-const POINTS_PER_TURN = 20_000;
+export const POINTS_PER_TURN = 20_000;
 const MAX_ROWS = 1_000_000;
 
 /** The shape of an area as its source has it now. Throws what the source does, and `config-invalid` for an unusable one. */

@@ -121,7 +121,7 @@ async function readFrom({ source, users = null, seeds = null, only = null }: Imp
   const { importFromAddress, importFromFile } = await import('../import/import-from.ts');
   if (!/^https?:\/\//i.test(source)) {
     if (only) throw misuse('--layer requires the address of a service.');
-    return importFromFile(source, users, seeds);
+    return importFromFile(source, users, seeds, readEnvironment());
   }
   if (seeds !== null) throw misuse('SEED.yaml goes only with a mapproxy.yaml.');
   const log = createLogger('error');

@@ -55,6 +55,7 @@ function serviceOf({ contact, ...given }: SettingsDocument['service']): ServiceD
     providerName: given.provider ?? null,
     providerSite: given.site ?? null,
     contact: omitUndefined(contact),
+    inspire: given.inspire ?? null,
   };
 }
 

@@ -9,23 +9,18 @@ import { changeFeedOptions } from '../changes/change-options.ts';
 import { type GridSetRegistry, MAX_LEVELS } from '../domain/grid-set.ts';
 import type { LayerGroups } from '../domain/layer.ts';
 import type { NamedArea } from '../domain/named-area.ts';
-import {
-  COMPATIBLE_PROGRAMS,
-  CONTACT_FIELDS,
-  type ContactField,
-  type ServiceDescription,
-} from '../domain/service-description.ts';
+import { COMPATIBLE_PROGRAMS, type ServiceDescription } from '../domain/service-description.ts';
 import { KEY_HEADERS } from '../domain/surrogate-keys.ts';
 import { scheduleBody } from '../http/api/schedules.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import { flag, sizeSchema, text, texts, whole } from '../lib/schemas.ts';
 import { SOURCE_DRIVERS, type SourceSchemas, type SourceSettings } from '../sources/drivers.ts';
-import { httpAddress } from '../sources/http-options.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { upstreamOptions } from '../sources/upstream/upstream-options.ts';
 import { BUCKET_OPTIONS, STORE_DRIVERS, type StoreSchemas } from '../storage/drivers.ts';
 import { SCHEDULED_WORK, type ScheduleDeclaration } from '../tasks/schedules/schedule.ts';
 import { followSchema, notifySchema, purgeSchema } from './change-schemas.ts';
+import { serviceSchema } from './service-schema.ts';
 
 // Each driver owns its options; here they become one choice by `type`.
 const storeSchema = z.discriminatedUnion(
@@ -258,25 +253,6 @@ const areaSchema = z
   .refine((given) => SHAPES.filter((key) => Object.hasOwn(given, key)).length === 1, {
     error: `needs exactly one of ${SHAPES.join(', ')}`,
   });
-
-const note = z.string().max(2000);
-const serviceSchema = z.strictObject({
-  title: note.min(1).optional(),
-  abstract: note.optional(),
-  keywords: texts.optional(),
-  fees: note.optional(),
-  constraints: note.optional().describe('Who may use it, and for what'),
-  provider: note.optional().describe('Name of the organisation'),
-  site: httpAddress.optional().describe('Address of the organisation'),
-  contact: z
-    .strictObject(
-      Object.fromEntries(CONTACT_FIELDS.map((name) => [name, note.optional()])) as Record<
-        ContactField,
-        z.ZodOptional<typeof note>
-      >,
-    )
-    .default({}),
-});
 
 /** The configuration file. Flags and environment variables override it; every absent key has a default. */
 export const settingsSchema = z.strictObject({

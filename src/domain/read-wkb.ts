@@ -30,6 +30,7 @@ export async function readWkb(bytes: Buffer, pace: Pace): Promise<WkbShape> {
     const little = view.getUint8(at) === 1;
     const code = view.getUint32(at + 1, little);
     at += 5;
+    await pace(1);
     if (code & 0x20000000) {
       srs = view.getUint32(at, little) || null;
       at += 4;
@@ -60,6 +61,7 @@ export async function readWkb(bytes: Buffer, pace: Pace): Promise<WkbShape> {
         at += size;
         if (points % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
       }
+      await pace((ring.length % POINTS_PER_STEP) + 1);
       rings.push(ring);
     }
     return rings;

@@ -13,14 +13,17 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
+/** What GeoWebCache knows of it. */
+type KnownService = Omit<ServiceDescription, 'inspire'>;
+
 interface GlobalChange {
   /** Whole, where the body has any of it. */
-  readonly service?: ServiceDescription;
+  readonly service?: KnownService;
   readonly warnings: readonly ReadWarning[];
 }
 
 export interface GlobalDocument {
-  readonly service: ServiceDescription;
+  readonly service: KnownService;
   readonly version: string;
   readonly identifier: string;
   readonly location: string;
@@ -92,7 +95,7 @@ export function readGlobal(
   return { ...(information && { service: readService(information) }), warnings: warnings.all };
 }
 
-export function readService(information: WireElement): ServiceDescription {
+export function readService(information: WireElement): KnownService {
   const provider = onlyChild(information, 'serviceProvider');
   const contact = provider && onlyChild(provider, 'serviceContact');
   const filledText = (parent: WireElement | null, name: string) =>

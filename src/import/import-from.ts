@@ -28,6 +28,7 @@ import { importMapCache } from './import-mapcache.ts';
 import { importMapProxy } from './import-mapproxy.ts';
 import { importQuota, importUsers } from './import-quota-and-users.ts';
 import { type Imported, ImportReport } from './import-report.ts';
+import type { Variables } from './mapproxy-variables.ts';
 
 /** The folder of GeoServer's tile layers, in its data folder. */
 const GEOSERVER_LAYERS = 'gwc-layers';
@@ -102,19 +103,20 @@ export async function fetchCapabilities(
 
 /**
  * A configuration file of another program, or its folder. `users`: its file of users, if elsewhere. `seeds`: MapProxy's
- * `seed.yaml`, if it is not in the folder.
+ * `seed.yaml`, if it is not in the folder. `environment`: variables of MapProxy.
  */
 export async function importFromFile(
   path: string,
   users: string | null,
-  seeds: string | null = null,
+  seeds: string | null,
+  environment: Variables,
 ): Promise<Imported> {
   const file = configurationAt(path);
   if (/\.ya?ml$/i.test(file)) {
     const beside = join(resolve(path), SEED_FILE);
     const tasks = seeds ?? (existsSync(beside) ? beside : null);
     const read = tasks === null ? null : readYaml(resolve(tasks));
-    return importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve }, read);
+    return importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve, environment }, read);
   }
   if (seeds !== null) throw invalid(`${seeds} goes only with a mapproxy.yaml before it.`);
   if (GEOSERVER_FOLDERS.includes(basename(file))) return importGeoServerFolder(dirname(file), users);

@@ -63,6 +63,7 @@ function read(global: string | null, changed: Partial<GeoServerFolder> = {}) {
     hasTiles: () => false,
     isThere: () => true,
     findArchive: () => null,
+    readXml: () => null,
     degrees,
   };
   const imported = importGeoWebCache(document, options, report);

@@ -190,6 +190,7 @@ describe('geowebcache.xml', () => {
         hasTiles: () => false,
         isThere: () => true,
         findArchive: () => null,
+        readXml: () => null,
       }),
     ).toThrow('The root must be gwcConfiguration, not layers.');
   });

@@ -41,6 +41,34 @@ const grid = (name: string, more: string, resolutions = '1000 500') =>
   `<grid name="${name}"><srs>EPSG:25832</srs><extent>280000 5076000 792000 5588000</extent>
    <resolutions>${resolutions}</resolutions><size>256 256</size>${more}</grid>`;
 
+describe('a tileset of mapcache.xml whose source is not a WMS', () => {
+  const more = `<source name="tif" type="gdal"><data>/old/world.tif</data></source>
+    <tileset name="only"><source>tif</source><cache>c</cache><grid>g</grid><format>PNG</format></tileset>`;
+
+  it('a MapCache tileset without a WMS shows the tiles of its cache, and no others', () => {
+    const { layers, reported } = read({ more });
+    expect(layers).toContainEqual(
+      expect.objectContaining({
+        name: 'only',
+        source: { type: 'layers', of: [] },
+        onMiss: 'not-found',
+        adopt: [expect.objectContaining({ layout: 'mapcache', folder: '/old' })],
+      }),
+    );
+    expect(reported).toContainEqual(
+      expect.stringMatching(/^changed: source of layer only: is not a WMS: tiles of the cache are shown/),
+    );
+  });
+
+  it('a MapCache tileset without a WMS and without tiles is left out', () => {
+    const { layers, reported } = read({ more, isThere: () => false });
+    expect(layers.map(({ name }) => name)).toEqual(['t']);
+    expect(reported).toContainEqual(
+      expect.stringMatching(/all of it of layer only: .* there are no tiles of it/),
+    );
+  });
+});
+
 describe('the caches of mapcache.xml', () => {
   const adopted = (cache: string, isThere?: (path: string) => boolean) =>
     read({ cache: `<cache name="c" ${cache}</cache>`, ...(isThere && { isThere }) }).layer?.adopt;

@@ -18,6 +18,7 @@ import {
 import { type CachedGrid, mapCacheAdoptions } from './mapcache-caches.ts';
 import { mapCacheDimensions } from './mapcache-dimensions.ts';
 import { mapCacheFormat } from './mapcache-formats.ts';
+import { EMPTY_SOURCE } from './mapproxy-parts.ts';
 import { type MatchedGrid, matchGrid } from './matching-grid.ts';
 import { numbersOf, only, type Reasons, TEXT, TrackedTable } from './tracked-table.ts';
 import { tableOfXml } from './xml-table.ts';
@@ -45,6 +46,10 @@ const REASONS: Reasons = {
   symlink_blank: 'tiles of one colour are always stored once',
   units: 'the CRS says it',
 };
+
+const KEPT_ONLY = { source: EMPTY_SOURCE, onMiss: 'not-found' };
+const WITHOUT_SOURCE =
+  'is not a WMS: tiles of the cache are shown, and others are 404; publish its data by a WMS, and write that into source';
 
 /** `mapcache.xml`. Throws `request-invalid` for another document. */
 export function importMapCache(root: XmlElement, options: MapCacheImport): Imported {
@@ -152,20 +157,26 @@ class MapCacheReader {
     const source = this.#named('source', tileset.text('source'), about);
     const format = this.#format(tileset.text('format'), about);
     if (!format) return refuse(`its format ${tileset.text('format')} is not served here`);
-    const wms = source && wmsSource(source, format);
-    if (!wms) return refuse('its source is not a WMS with an address and layers');
     const links = tileset.tables('grid').flatMap((link) => this.#link(link, about) ?? []);
     if (links.length === 0) return refuse('it has no grid that is known');
     if (links.some(({ isRuled }) => isRuled))
       return refuse('a ruleset hides parts of it: take it out of the grid to show them');
     const parameters = mapCacheDimensions(tileset);
     if (typeof parameters === 'string') return refuse(parameters);
+    const adopted =
+      parameters.length > 0
+        ? 'tiles by dimension cannot be adopted'
+        : this.#adoptions(name, tileset.text('cache'), links, about);
+    const drawn = (source && wmsSource(source, format)) ?? (typeof adopted === 'string' ? null : KEPT_ONLY);
+    if (!drawn)
+      return refuse(`its source is not a WMS with an address and layers, and of its cache, ${adopted}`);
+    if (drawn === KEPT_ONLY) about.changed('source', WITHOUT_SOURCE);
     const metadata = tileset.table('metadata');
     const document = {
       name: tileset.text('@name'),
       title: metadata.text('title') || undefined,
       description: metadata.text('abstract') || undefined,
-      ...wms,
+      ...drawn,
       formats: [format],
       gridSets: links.map(({ subset }) => subset),
       metatile: tileset.pair('metatile'),
@@ -173,14 +184,9 @@ class MapCacheReader {
       expireCache: tileset.number('auto_expire'),
       expireClients: tileset.number('expires'),
       fullWMS: this.#fullWms,
-      onMiss: tileset.flag('read-only') === true ? 'not-found' : undefined,
+      ...(tileset.flag('read-only') === true && { onMiss: 'not-found' }),
       parameters: parameters.length > 0 ? parameters : undefined,
-      adopt: reportAdopted(
-        about,
-        parameters.length > 0
-          ? 'tiles by dimension cannot be adopted'
-          : this.#adoptions(name, tileset.text('cache'), links, about),
-      ),
+      adopt: reportAdopted(about, adopted),
     };
     for (const one of [tileset, source]) one?.report(REASONS);
     return omitUndefined(document) as unknown as ImportedDocument;

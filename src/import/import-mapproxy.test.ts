@@ -342,7 +342,7 @@ sources: { s: { type: wms, req: { url: 'http://maps.example.org/wms', layers: 'x
     const { layers, report } = importMapProxy(load(yaml), options);
     expect(layers).toMatchObject([{ name: 'a', source: { layers: 'y,x' }, expireCache: -1, fullWMS: true }]);
     expect(report.entries).toContainEqual(
-      expect.objectContaining({ subject: 'layer b', what: 'its source s has no layers in req.layers' }),
+      expect.objectContaining({ subject: 'layer b', what: 'its source s has no layers z in req.layers' }),
     );
   });
 });

@@ -1,4 +1,5 @@
 import { invalid } from '../domain/errors.ts';
+import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
 import {
   type Imported,
@@ -7,10 +8,12 @@ import {
   type SubjectReport,
   withoutTwins,
 } from './import-report.ts';
+import { mapProxyInspire } from './mapproxy-inspire.ts';
 import { type MapProxyFiles, MapProxyReader } from './mapproxy-reader.ts';
 import { REASONS } from './mapproxy-reasons.ts';
 import { schedulesOf } from './mapproxy-seeds.ts';
 import { groupsIn, namedLayers, tableIn } from './mapproxy-tables.ts';
+import { type Variables, withValues } from './mapproxy-variables.ts';
 import { mapProxyService } from './service-metadata.ts';
 import { type Table, TrackedTable } from './tracked-table.ts';
 
@@ -19,7 +22,11 @@ const DESCRIBED = ['wms', 'wmts'];
 const SECTIONS = ['layers', 'caches', 'sources', 'grids', 'globals'];
 
 /** `mapproxy.yaml`, and `seed.yaml` where there is one. Throws `request-invalid` for another document. */
-export function importMapProxy(tree: unknown, options: MapProxyFiles, seeds: unknown = null): Imported {
+export function importMapProxy(
+  tree: unknown,
+  { environment = {}, ...options }: MapProxyFiles & { readonly environment?: Variables },
+  seeds: unknown = null,
+): Imported {
   if (!isRecord(tree) || !('layers' in tree) || !('caches' in tree || 'sources' in tree)) {
     throw invalid('This is not a MapProxy configuration with layers, and caches or sources.');
   }
@@ -32,7 +39,10 @@ export function importMapProxy(tree: unknown, options: MapProxyFiles, seeds: unk
     if (!SECTIONS.includes(section)) about.leftOut(section, REASONS[section] ?? 'is not known here');
     else if (section !== 'globals') about.taken(section);
   }
-  const reader = new MapProxyReader(tree, options, report);
+  const sources = withValues(tree.sources, environment, (name) =>
+    about.changed('sources', `$${name} is written by its value now`),
+  );
+  const reader = new MapProxyReader({ ...tree, sources }, options, report);
   const shown = namedLayers(tree.layers).flatMap((layer) => reader.layer(layer) ?? []);
   reader.finish();
   const layers = withoutTwins([...shown, ...reader.innerLayers], report);
@@ -50,12 +60,13 @@ export function importMapProxy(tree: unknown, options: MapProxyFiles, seeds: unk
 
 function serviceIn(tree: Table, about: SubjectReport): object | undefined {
   const services = tableIn(tree, 'services');
-  const name = DESCRIBED.find((one) => isRecord(tableIn(services, one).md));
-  if (name === undefined) return undefined;
-  const md = new TrackedTable(tableIn(tableIn(services, name), 'md'), about, `services.${name}.md`);
-  const service = mapProxyService(md);
-  md.report();
-  return service;
+  const name = DESCRIBED.find((one) => isRecord(tableIn(services, one).md)) ?? 'wms';
+  const tracked = (key: string, of: string) =>
+    new TrackedTable(tableIn(tableIn(services, of), key), about, `services.${of}.${key}`);
+  const [md, inspire] = [tracked('md', name), tracked('inspire_md', 'wms')];
+  const service = omitUndefined({ ...mapProxyService(md), inspire: mapProxyInspire(inspire) });
+  for (const table of [md, inspire]) table.report();
+  return Object.keys(service).length > 0 ? service : undefined;
 }
 
 function withSchedules(layer: ImportedDocument, schedules: readonly object[] | undefined): ImportedDocument {

@@ -48,6 +48,34 @@ sources:
     expect(layers[0]).not.toHaveProperty('expireCache');
   });
 
+  it('tile_sources of MapProxy that are the same maps in other grids are one layer', () => {
+    const { layers, reasons } = read(`
+layers: [{ name: a, title: A, tile_sources: [c, twin, other, lost] }]
+caches:
+  c: { grids: [GLOBAL_WEBMERCATOR], sources: [s] }
+  twin: { grids: [GLOBAL_GEODETIC, GLOBAL_WEBMERCATOR], sources: [s] }
+  other: { grids: [GLOBAL_GEODETIC], sources: [s], format: image/jpeg }
+  lost: { grids: [GLOBAL_GEODETIC], sources: [none] }
+sources: { s: ${wms('x')} }`);
+    expect(layers).toMatchObject([{ name: 'a', source: { layers: 'x' }, formats: ['image/png'] }]);
+    expect(layers[0]).toMatchObject({ gridSets: [{ name: 'EPSG:900913' }, 'GLOBAL_GEODETIC'] });
+    expect(reasons).toContain('other is made otherwise than c');
+    expect(reasons).toContain('lost cannot be used: its source none is not declared');
+  });
+
+  it('a MapProxy WMS without layers, and tiles of one address, are requested as there', () => {
+    const { layers } = read(`
+layers: [{ name: a, title: A, sources: [s] }, { name: b, title: B, sources: [c] }]
+caches: { c: { sources: [t] } }
+sources:
+  s: { type: wms, req: { url: 'http://maps.example.org/wms' } }
+  t: { type: tile, url: 'http://tiles.example.org/one.png' }`);
+    expect(layers).toMatchObject([
+      { name: 'a', source: { layers: '', vendorParameters: { LAYERS: '' } } },
+      { name: 'b', source: { url: 'http://tiles.example.org/one.png#{z}/{x}/{-y}' } },
+    ]);
+  });
+
   it('a MapProxy source with a coverage is drawn inside it only, over the others', () => {
     const { areas, layers } = read(`
 layers: [{ name: a, title: A, sources: [c] }]
@@ -156,14 +184,13 @@ sources: { s: ${wms('x')}, timed: ${wms('y', 'forward_req_params: [time]')} }`);
   });
 
   it.each([
-    ['{ name: a, title: A, tile_sources: [c, d] }', 'each with grids of its own'],
     ['{ name: a, title: A, sources: [round] }', 'its cache round is drawn from itself'],
     ['{ name: a, title: A, sources: [mixed] }', 'get different parameters'],
     ['{ name: a, title: A, sources: [s, seeded] }', 'only some of its sources are for seeding'],
   ])('the MapProxy layer %s is left out', (layer, why) => {
     const { layers, reasons } = read(`
 layers: [${layer}]
-caches: { c: { sources: [s] }, d: { sources: [s] }, round: { sources: [round, s] }, mixed: { sources: [s, timed] } }
+caches: { c: { sources: [s] }, round: { sources: [round, s] }, mixed: { sources: [s, timed] } }
 sources:
   s: ${wms('x')}
   timed: ${wms('x', 'forward_req_params: [time]')}

@@ -1,5 +1,6 @@
 import { isWithinScales, scaleAt } from '../domain/grid-set.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
+import { isRecord } from '../lib/value-path.ts';
 import type { Coverage } from './mapproxy-coverage.ts';
 import type { MapProxyGrid, OfferedGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, type Table, type TrackedTable } from './tracked-table.ts';
@@ -12,6 +13,11 @@ export interface PartOptions {
   readonly tolerance?: number;
   /** Scale denominators. */
   readonly scales?: readonly [number, number];
+}
+
+/** A cache as fields of a layer. */
+export interface CachedFields extends Pick<ImportedSource, 'forwarded' | 'grids'> {
+  readonly fields: Table;
 }
 
 export interface ImportedSource {
@@ -103,6 +109,41 @@ export function partOfLayer(layer: string, grids: readonly MapProxyGrid[]): Impo
     forwarded: [],
     layer: {},
     options: {},
+  };
+}
+
+/** Caches of the same maps as one, with the grids of all; `leaveOut`: for each of several that is not part of it. Or why there is none. */
+export function joinedCaches(
+  caches: readonly (readonly [name: string, cache: CachedFields | string])[],
+  leaveOut: (why: string) => void,
+): CachedFields | string {
+  const first = caches.find(([, cache]) => typeof cache !== 'string') ?? caches[0];
+  if (!first || typeof first[1] === 'string') return first?.[1] ?? 'it has no caches';
+  let joined = first[1];
+  const pictureOf = ({ fields: { gridSets: _, adopt: __, ...picture } }: CachedFields) =>
+    JSON.stringify(picture);
+  const picture = pictureOf(joined);
+  for (const [name, cache] of caches) {
+    if (typeof cache === 'string') leaveOut(`${name} cannot be used: ${cache}`);
+    else if (pictureOf(cache) !== picture) leaveOut(`${name} is made otherwise than ${first[0]}`);
+    else if (cache !== joined) joined = withGridsOf(joined, cache);
+  }
+  return joined;
+}
+
+function withGridsOf(joined: CachedFields, { grids, fields }: CachedFields): CachedFields {
+  const known = new Set(joined.grids.map(({ grid }) => grid.name));
+  const isNew = (name: unknown) => !known.has(String(isRecord(name) ? name.name : name));
+  const added = listOf(fields.gridSets).filter(isNew);
+  const adopt = [...listOf(joined.fields.adopt), ...listOf(fields.adopt)];
+  return {
+    ...joined,
+    grids: [...joined.grids, ...grids.filter(({ grid }) => isNew(grid.name))],
+    fields: {
+      ...joined.fields,
+      gridSets: [...listOf(joined.fields.gridSets), ...added],
+      ...(adopt.length > 0 && { adopt }),
+    },
   };
 }
 

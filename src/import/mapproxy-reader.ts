@@ -15,10 +15,12 @@ import { dimensionsOf } from './mapproxy-dimensions.ts';
 import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids, type OfferedGrid } from './mapproxy-grids.ts';
 import {
   asPart,
+  type CachedFields,
   composedOf,
   emptySource,
   type ImportedSource,
   type InnerLayer,
+  joinedCaches,
   partOfLayer,
   shownScalesIn,
 } from './mapproxy-parts.ts';
@@ -48,13 +50,8 @@ const DEFAULT_BASE = 'cache_data';
 /** Grids of layers that MapProxy draws without a cache, in any SRS. */
 const GRIDS_WITHOUT_CACHE = ['GLOBAL_MERCATOR', 'GLOBAL_GEODETIC'];
 const TAGGED = /^([^:]+):(.+)$/s;
-
 const UNCLIPPED = 'a layer that is clipped to its coverage adopts no tiles';
 type WantedSource = Pick<SourceContext, 'grids' | 'format' | 'requestFormat'>;
-
-interface CachedFields extends Pick<ImportedSource, 'forwarded' | 'grids'> {
-  readonly fields: object;
-}
 
 /** Reads layers with the caches, sources and grids that they name. */
 export class MapProxyReader {
@@ -127,7 +124,7 @@ export class MapProxyReader {
   /** The fields from the layer's caches and sources, or why it cannot be imported. */
   #shown(layer: TrackedTable, about: SubjectReport): object | string {
     const given = shownSources(layer);
-    if (given === null) return 'its tile_sources are several caches, each with grids of its own';
+    if (!given) return this.#ofCaches(layer, layer.texts('tile_sources'), about);
     const names = given.filter((name) => {
       const draws = Object.hasOwn(this.#caches, name) || drawsMaps(tableIn(this.#sources, name));
       if (!draws) about.leftOut('sources', `${name} draws no maps, and GetFeatureInfo asks one source only`);
@@ -135,18 +132,23 @@ export class MapProxyReader {
     });
     const [name, ...others] = names;
     if (name === undefined) return 'it has no source that draws maps';
-    if (others.length === 0 && Object.hasOwn(this.#caches, name)) return this.#ofCache(layer, name, about);
+    if (others.length === 0 && Object.hasOwn(this.#caches, name)) return this.#ofCaches(layer, [name], about);
     return this.#uncached(layer, names, about);
   }
 
-  #ofCache(layer: TrackedTable, name: string, about: SubjectReport): object | string {
-    const imported = this.#cached(name, about);
+  /** Several have the same maps in other grids. */
+  #ofCaches(layer: TrackedTable, names: readonly string[], about: SubjectReport): object | string {
+    const caches = names.map((name) => [name, this.#cached(name, about)] as const);
+    const imported = joinedCaches(caches, (why) => void about.leftOut('tile_sources', why));
     if (typeof imported === 'string') return imported;
     const parameters = dimensionsOf(layer, imported.forwarded);
     if (typeof parameters === 'string') return parameters;
     const wms = this.#wmsFields(layer, imported.grids);
     if (typeof wms === 'string') return wms;
-    this.#addCacheLayer(name, { layer: layer.text('name') ?? '', grids: imported.grids });
+    for (const [cache, given] of caches) {
+      const grids = imported.grids.filter((grid) => typeof given !== 'string' && given.grids.includes(grid));
+      this.#addCacheLayer(cache, { layer: layer.text('name') ?? '', grids });
+    }
     return { ...wms, ...imported.fields, ...(parameters.length > 0 && { parameters }) };
   }
 

@@ -99,11 +99,14 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
   const options = source.table('wms_opts');
   const address = parsedAddress(request.text('url') ?? '');
   if (!address) return 'has no address in req.url';
-  const vendorParameters = vendorParametersIn(request, context);
-  if (typeof vendorParameters === 'string') return vendorParameters;
-  const hasSld = Object.keys(vendorParameters ?? {}).some((name) => /^sld/i.test(name));
-  const layers = layersOf(request, context) ?? (hasSld ? '' : undefined);
-  if (layers === undefined) return 'has no layers in req.layers';
+  const given = vendorParametersIn(request, context);
+  if (typeof given === 'string') return given;
+  const hasSld = Object.keys(given ?? {}).some((name) => /^sld/i.test(name));
+  const namesNone = context.selected === null && !request.has('layers');
+  const layers = layersOf(request, context) ?? (namesNone ? '' : undefined);
+  if (layers === undefined) return `has no layers ${context.selected} in req.layers`;
+  // As there, the parameter is left out.
+  const vendorParameters = namesNone && !hasSld ? { ...given, LAYERS: '' } : given;
   const grids = gridsAskedFor(source, context);
   if (grids.length === 0)
     return 'has none of the SRS of its grids in supported_srs: maps are not reprojected';
@@ -286,9 +289,12 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
     /%\((\w+)\)[sd]/g,
     (whole, word: string) => places[word] ?? whole,
   );
+  const isSame = !template.includes('{');
+  if (isSame) source.change('url', 'is the same for every tile, which all show the same picture, as there');
   const unknown = /%\(\w+\)/.exec(template)?.[0];
   if (unknown !== undefined) return `has ${unknown} in its address, which has no counterpart`;
-  const address = parsedAddress(template);
+  // What is behind # is not sent.
+  const address = parsedAddress(isSame ? `${template}#{z}/{x}/{y}` : template);
   if (!address) return 'has no address in url';
   const name = source.text('grid') ?? DEFAULT_GRID;
   const grid = context.allGrids.of(name);

@@ -58,6 +58,48 @@ sources: { s: { type: wms, req: { url: 'http://maps.test/wms', layers: a } } }`,
   });
 });
 
+it('a MapProxy with INSPIRE metadata is an INSPIRE view service, linked or embedded', () => {
+  const read = (inspire: string) => {
+    const { value } = parseYamlFile(
+      'mapproxy.yaml',
+      `
+services: { wms: { inspire_md: { ${inspire} } } }
+layers: [{ name: a, title: A, sources: [s] }]
+sources: { s: { type: wms, req: { url: 'http://maps.test/wms', layers: a } } }`,
+    );
+    const files = { folder: '/', resolve: (_: string, file: string) => file };
+    const imported = importMapProxy(value, { ...files, isThere: () => false, readText: () => null });
+    return settingsSchema.parse({ service: imported.service }).service.inspire;
+  };
+  const link = '{ url: http://maps.test/csw, media_type: application/xml }';
+  const metadataUrl = { url: 'http://maps.test/csw', type: 'application/xml' };
+  expect(read(`type: linked, languages: { default: ger }, metadata_url: ${link}`)).toEqual({
+    metadataUrl,
+    language: 'ger',
+    languages: [{ code: 'ger' }],
+    metadata: null,
+  });
+  const embedded = `type: embedded, languages: { default: ger }, resource_locators: [${link}],
+    temporal_reference: { date_of_creation: 2015-05-01 }, metadata_date: 2015-07-23,
+    metadata_points_of_contact: [{ organisation_name: Acme, email: a@maps.test }],
+    conformities: [{ title: R, date_of_publication: 2010-12-08, uris: [OJ], resource_locators: [${link}], degree: notEvaluated }],
+    keywords: [{ title: GEMET, date_of_last_revision: 2008-06-01, keyword_value: Orthoimagery }]`;
+  expect(read(embedded)).toMatchObject({
+    metadataUrl: null,
+    metadata: {
+      resources: [metadataUrl],
+      dates: { created: '2015-05-01' },
+      metadataDate: '2015-07-23',
+      contacts: [{ organisation: 'Acme', email: 'a@maps.test' }],
+      conformities: [
+        { title: 'R', published: '2010-12-08', uris: ['OJ'], links: [metadataUrl], degree: 'notEvaluated' },
+      ],
+      mandatoryKeywords: ['infoMapAccessService'],
+      keywords: [{ title: 'GEMET', revised: '2008-06-01', value: 'Orthoimagery' }],
+    },
+  });
+});
+
 it('metadata of GeoWebCache’s service and layers are those of the file', () => {
   const root = readXml(
     `<gwcConfiguration>

@@ -48,7 +48,10 @@ describe('a YAML file', () => {
   it('a YAML file keeps the zeros of a telephone number, and reads other numbers', () => {
     const { value } = parseYamlFile('t.yaml', 'a: [0123, 00, -07, 0, -12, 0x1F, 0o17, 1.50, 0.5, 1e3]');
     expect(value).toEqual({ a: ['0123', '00', '-07', 0, -12, 31, 15, 1.5, 0.5, 1000] });
-    expect(parseYamlFile('t.yaml', writeSettingsFile({ a: '0123', b: 7 })).value).toEqual({ a: '0123', b: 7 });
+    expect(parseYamlFile('t.yaml', writeSettingsFile({ a: '0123', b: 7 })).value).toEqual({
+      a: '0123',
+      b: 7,
+    });
   });
 
   it('a YAML file that multiplies itself by aliases is refused', () => {

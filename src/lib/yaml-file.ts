@@ -19,11 +19,11 @@ const READ_SCHEMA = CORE_SCHEMA.extend({
 });
 
 function numberType(name: string, pattern: RegExp): Type {
-  const valueOf = (text: string) => (/^\.inf$/i.test(text) ? Number.POSITIVE_INFINITY : Number(text));
+  const magnitude = (text: string) => (/^\.inf$/i.test(text) ? Number.POSITIVE_INFINITY : Number(text));
   return new Type(`tag:yaml.org,2002:${name}`, {
     kind: 'scalar',
     resolve: (text: unknown) => typeof text === 'string' && pattern.test(text),
-    construct: (text: string) => valueOf(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1 : 1),
+    construct: (text: string) => magnitude(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1 : 1),
   });
 }
 

@@ -6,7 +6,7 @@ import { subsetToDrawFrom } from '../domain/grid-subset.ts';
 import { formatToDrawFrom } from '../domain/layer.ts';
 import { rectOfTile } from '../domain/tile-rect.ts';
 import type { Env } from '../lib/env.ts';
-import { decodeImage } from '../raster/decode-image.ts';
+import { decodeTile } from '../raster/decode-tile.ts';
 import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import type { ReadableLayer, TileSource } from '../sources/tile-source.ts';
 import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
@@ -43,13 +43,13 @@ export function createSourceOpener({ upstreams, areas, readLayer, clock, log }: 
         return lower ? readLayer(lower) : null;
       },
       areas: { get: shapeOf },
-      decode: decodePicture,
+      decode: decodeTile,
       clock,
       log,
     });
     const area = within === null ? null : shapeOf(within);
     return area
-      ? withinArea(opened, area, background === null ? null : rgbOf(background), decodePicture)
+      ? withinArea(opened, area, background === null ? null : rgbOf(background), decodeTile)
       : opened;
   };
 }
@@ -81,7 +81,7 @@ function readableLayer(
       }
       const { bytes, standIn, outcome, warning } = await pipeline.read(tiles, tile, signal);
       if (standIn) throw notCached(tiles, tile);
-      const pixels = await decodePicture(bytes, { width: gridSet.tileWidth, height: gridSet.tileHeight });
+      const pixels = await decodeTile(bytes, { width: gridSet.tileWidth, height: gridSet.tileHeight });
       return { pixels, stale: outcome === 'STALE' || warning !== undefined };
     },
     async info(request) {
@@ -93,13 +93,4 @@ function readableLayer(
       return await askFeatureInfo(resolveTileSet(bound, names), place);
     },
   };
-}
-
-/** Of exactly this size, to RGBA. */
-async function decodePicture(
-  bytes: Buffer,
-  { width, height }: { readonly width: number; readonly height: number },
-): Promise<Buffer> {
-  const { pixels } = await decodeImage(bytes, { maxPixels: width * height, size: { width, height } });
-  return pixels;
 }

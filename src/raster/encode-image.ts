@@ -49,11 +49,16 @@ export function isPng(mediaType: string): boolean {
   return mediaType === 'image/png' || mediaType === 'image/png8' || mediaType === 'image/png24';
 }
 
-/** All pictures share one memory, as this does not wait: a new one for each keeps the garbage collector busy. */
-function wholePng(image: RasterImage, part: ImagePart, encoding: Encoding): Buffer | null {
+/** One memory for all pictures of a thread that are used up without a wait: a new one for each keeps the garbage collector busy. */
+export function heldPixels(): Pixels {
   if (!held || held.bytes > MAX_HELD_BYTES) held = new Pixels();
-  held.load(image, part.width, part.height);
-  return encodePng(held, part, held.index(part), encoding);
+  return held;
+}
+
+function wholePng(image: RasterImage, part: ImagePart, encoding: Encoding): Buffer | null {
+  const pixels = heldPixels();
+  pixels.load(image, part.width, part.height);
+  return encodePng(pixels, part, pixels.index(part), encoding);
 }
 
 /** `colours`: of the part, which was indexed last. Null: there are too many for the format. */

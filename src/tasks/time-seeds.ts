@@ -78,7 +78,12 @@ export function createTimeSeeder({ catalog, layers, store, tasks, clock, log }: 
     return ids !== null;
   }
 
-  async function seedNewInstants(layer: Layer, name: string, times: TimeDimension, seed: TimeSeed): Promise<void> {
+  async function seedNewInstants(
+    layer: Layer,
+    name: string,
+    times: TimeDimension,
+    seed: TimeSeed,
+  ): Promise<void> {
     const id = JSON.stringify([layer.name, name]);
     const before = seedings.get(id);
     const current = new Map<string, Seeding>();
@@ -109,7 +114,9 @@ export function createTimeSeeder({ catalog, layers, store, tasks, clock, log }: 
     for (const layer of names.flatMap((name) => catalog.layer(name)?.layer ?? [])) {
       for (const { name, times } of layer.enabled ? layer.parameters : []) {
         if (times?.seed)
-          await seedNewInstants(layer, name, times, times.seed).catch((error: unknown) => failures.push(error));
+          await seedNewInstants(layer, name, times, times.seed).catch((error: unknown) =>
+            failures.push(error),
+          );
       }
     }
     if (failures.length > 0) throw failures[0];

@@ -17,7 +17,6 @@ interface Export {
 
 const TILES = 21;
 const ORDER = { layer: 'world', type: 'mbtiles', gridSet: 'EPSG:900913', zoomStop: 2 };
-type Callee = Pick<OpenServer, 'url' | 'authorization'>;
 let config: string;
 let server: OpenServer;
 
@@ -28,37 +27,37 @@ beforeAll(async () => {
 upstreams: { '${new URL(wms.url).host}': { allowPrivate: true } }
 layers: [{ name: world, source: ${source}, formats: [image/png, image/jpeg], gridSets: [EPSG:900913, EPSG:4326] }]`;
   server = await openServer({ config });
-  await seed(server, ORDER.zoomStop);
+  await seed(ORDER.zoomStop);
 });
 afterAll(() => server?.stop());
 
-function callAt({ url, authorization }: Callee, method: string, path: string, body?: object) {
-  const headers = { authorization, ...(body && { 'content-type': 'application/json' }) };
-  return fetch(`${url}/api/v1/${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-}
-
 function call(method: string, path: string, body?: object, authorization = server.authorization) {
-  return callAt({ ...server, authorization }, method, path, body);
+  const headers = { authorization, ...(body && { 'content-type': 'application/json' }) };
+  return fetch(`${server.url}/api/v1/${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  });
 }
 
 async function json<T>(...given: Parameters<typeof call>): Promise<T> {
   return (await (await call(...given)).json()) as T;
 }
 
-async function seed(at: Callee, zoomStop: number): Promise<void> {
+async function seed(zoomStop: number): Promise<void> {
   const draft = { layer: 'world', gridSet: 'EPSG:900913', zoomStop };
-  const { id } = (await (await callAt(at, 'POST', 'tasks', draft)).json()) as { id: number };
+  const { id } = await json<{ id: number }>('POST', 'tasks', draft);
   await eventually(
     'the seed is done',
-    async () => (await callAt(at, 'GET', `tasks/${id}`)).json() as Promise<{ state: string }>,
+    () => json<{ state: string }>('GET', `tasks/${id}`),
     ({ state }) => state === 'done',
   );
 }
 
-function ended(id: string, at: Callee = server): Promise<Export> {
+function ended(id: string): Promise<Export> {
   return eventually(
     'the export is over',
-    async () => (await callAt(at, 'GET', `exports/${id}`)).json() as Promise<Export>,
+    () => json<Export>('GET', `exports/${id}`),
     ({ state }) => state === 'done' || state === 'failed',
   );
 }
@@ -89,24 +88,6 @@ it('an export copies cached tiles into a file, shows its progress, and can be do
   expect((await call('DELETE', `exports/${id}`)).status).toBe(204);
   expect((await call('GET', `exports/${id}`)).status).toBe(404);
   expect(readdirSync(join(server.data, 'exports'))).toEqual([]);
-});
-
-it('an export of a server with several processes can be downloaded and deleted', async () => {
-  const processes = await startServer({ config, args: ['--processes', '2'] });
-  await seed(processes, 1);
-  const order = { ...ORDER, zoomStop: 1 };
-  const { id } = (await (await callAt(processes, 'POST', 'exports', order)).json()) as Export;
-  const { bytes } = await ended(id, processes);
-  const file = await callAt(processes, 'GET', `exports/${id}/file`);
-  expect(file.headers.get('content-length')).toBe(String(bytes));
-  const whole = await file.arrayBuffer();
-  expect(tilesIn(whole)).toBe(5);
-  const headers = { authorization: processes.authorization, range: 'bytes=1000-' };
-  const rest = await fetch(`${processes.url}/api/v1/exports/${id}/file`, { headers });
-  expect([rest.status, Buffer.from(await rest.arrayBuffer())]).toEqual([206, Buffer.from(whole, 1000)]);
-  expect((await callAt(processes, 'DELETE', `exports/${id}`)).status).toBe(204);
-  expect(readdirSync(join(processes.data, 'exports'))).toEqual([]);
-  await processes.stop();
 });
 
 const TRIANGLE = {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
 import { childrenOf, isAlive } from '../fixtures/processes.ts';
+import { untilStored } from '../fixtures/until-stored.ts';
 import { askWho, basicOf } from '../security/login-flood.ts';
 import { rawRequest } from '../security/raw-request.ts';
 import { expectCleanLog, type RunningServer, startServer, temporaryFolder } from './server.ts';
@@ -333,6 +334,30 @@ describe('a server with several processes', () => {
     for (let i = 0; i < 2 * PROCESSES; i++) {
       expect((await ask(server.url, path)).text.split('\r\n\r\n')[1]).not.toBe(old);
     }
+  });
+
+  it('an export of a server with several processes can be downloaded and deleted', async () => {
+    const order = JSON.stringify({ layer: 'map', type: 'mbtiles', zoomStart: 1, zoomStop: 1 });
+    for (const { x, y } of [0, 1].flatMap((x) => [0, 1].map((y) => ({ x, y })))) {
+      await ask(server.url, `/tiles/map/1/${x}/${y}.png`);
+    }
+    await untilStored(server);
+    const json = { 'content-type': 'application/json' };
+    const created = await admin(server, '/api/v1/exports', { method: 'POST', headers: json, body: order });
+    const { id } = (await created.json()) as { id: string };
+    const address = `/api/v1/exports/${id}`;
+    const done = await eventually(
+      'the export is over',
+      async () => (await admin(server, address)).json() as Promise<{ state: string; bytes: number }>,
+      ({ state }) => state === 'done' || state === 'failed',
+    );
+    expect(done).toMatchObject({ state: 'done', tiles: 4 });
+    const whole = await (await admin(server, `${address}/file`)).arrayBuffer();
+    expect(whole.byteLength).toBe(done.bytes);
+    const rest = await admin(server, `${address}/file`, { headers: { range: 'bytes=1000-' } });
+    expect([rest.status, Buffer.from(await rest.arrayBuffer())]).toEqual([206, Buffer.from(whole, 1000)]);
+    expect((await admin(server, address, { method: 'DELETE' })).status).toBe(204);
+    expect(readdirSync(join(server.data, 'exports'))).toEqual([]);
   });
 
   it('wrong passwords are throttled over all processes together', async () => {

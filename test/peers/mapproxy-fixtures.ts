@@ -46,7 +46,8 @@ function everywhere(
     .map(([name, box]) => ({ layers, crs: name, box, ...options }));
 }
 
-const OPAQUE = { transparent: false };
+// Without BGCOLOR a stored tile is sent as it is, transparent outside the extent.
+const OPAQUE = { transparent: false, more: '&bgcolor=0xffffff' };
 const ALL = ['EPSG:900913', 'EPSG:4326', 'EPSG:25832'];
 
 export const FIXTURES: Readonly<Record<string, Fixture>> = {
@@ -98,7 +99,7 @@ export const FIXTURES: Readonly<Record<string, Fixture>> = {
   },
   multi_cache_layers: {
     wave: 8,
-    maps: [...everywhere('cache', undefined, OPAQUE), ...everywhere('wms_only', ['EPSG:900913'])],
+    maps: [...everywhere('cache', undefined, OPAQUE), ...everywhere('wms_only', ['EPSG:900913'], OPAQUE)],
   },
   layergroups: {
     wave: 8,

@@ -3,6 +3,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isKnownToAll } from '../../src/access/user.ts';
+import { MAX_REST } from '../../src/app/read-map-server.ts';
+import { POINTS_PER_TURN } from '../../src/catalog/read-area.ts';
 import { createChangeApplier } from '../../src/changes/apply-changes.ts';
 import { readChange } from '../../src/changes/feeds/read-change.ts';
 import { readGeoRss } from '../../src/changes/feeds/read-georss.ts';
@@ -14,7 +16,9 @@ import { createDocumentReader } from '../../src/config/document-reader.ts';
 import { builtInGridSets } from '../../src/domain/built-in-grid-sets.ts';
 import { readInstant, readPeriod } from '../../src/domain/iso-time.ts';
 import { joinFeatureInfo, MAX_JOINED } from '../../src/domain/join-feature-info.ts';
+import { polygonsOfGeoJson, polygonsOfWkt } from '../../src/domain/named-area.ts';
 import { createParameterFilter, selectParameters } from '../../src/domain/parameter-filter.ts';
+import { readWkb } from '../../src/domain/read-wkb.ts';
 import { readTimeValues } from '../../src/domain/time-values.ts';
 import { readDocument } from '../../src/geowebcache/read-document.ts';
 import { openAccessLog } from '../../src/http/access-log.ts';
@@ -25,6 +29,7 @@ import { isLoopbackHost } from '../../src/http/auth/peer.ts';
 import { readSeedForm, readSeedRequest } from '../../src/http/gwc/seed-request.ts';
 import { DEFAULT_LIMITS } from '../../src/http/limits.ts';
 import { readKvp } from '../../src/http/services/kvp.ts';
+import { readGeoServerDrawings } from '../../src/import/geoserver-rest.ts';
 import { importCapabilities } from '../../src/import/import-capabilities.ts';
 import { importUsers } from '../../src/import/import-quota-and-users.ts';
 import { ImportReport } from '../../src/import/import-report.ts';
@@ -33,12 +38,19 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { hideCredentials } from '../../src/lib/hide-secrets.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { plainExcerpt } from '../../src/lib/plain-excerpt.ts';
+import { createPace } from '../../src/lib/yielding.ts';
+import { checkJson } from '../../src/sources/arcgis/arcgis-source.ts';
+import {
+  MAX_DOCUMENT,
+  readOgcDocument,
+  tileSetDocument,
+} from '../../src/sources/ogcapi-tiles/tile-set-documents.ts';
 import { freshnessOf } from '../../src/sources/upstream/read-response.ts';
 import { parseRetryAfter } from '../../src/sources/upstream/upstream-failure.ts';
 import { readWmtsLayer, srsOfCrs } from '../../src/sources/wmts-capabilities.ts';
 import { placeholdersOf } from '../../src/sources/xyz/xyz-source.ts';
 import { createTestApp, layerNamed } from '../fixtures/http-app.ts';
-import { inLength } from '../fixtures/length.ts';
+import { inLength, isLong, randomSeed } from '../fixtures/length.ts';
 
 export interface Scanner {
   readonly name: string;
@@ -58,11 +70,16 @@ const [KIB, JSON_TYPE] = [1024, { 'content-type': 'application/json' }];
 const PARTS =
   '" \\" \\ \' < <!-- --> <![CDATA[ <script <a > & &amp; &#x41; %3D % = key= keykey key token": http:// ' +
   'http://a@ :// // / .. ? ?a=b& # : ; , . - _ 0 9.9e [ ] { [{ ( ) * a é \u{1f600} \u0000 EPSG: bytes=0- W/"x" q=0.5 a=b; basic bearer';
+const SPACED = [' ', '\t', '\n', '\r\n', ' ,', '0 ', 'a b', '"a":'];
+/** Every third part in the short form, others in another run. */
+const TURN = randomSeed() % 3;
 const REPEATED = Object.fromEntries(
-  [...PARTS.split(' '), ' ', '\t', '\n', '\r\n', ' ,', '0 ', 'a b', '"a":'].map((part) => [
-    JSON.stringify(part),
-    (length: number) => part.repeat(Math.ceil(length / part.length)).slice(0, length),
-  ]),
+  [...PARTS.split(' '), ...SPACED]
+    .filter((_, at) => isLong || at % 3 === TURN)
+    .map((part) => [
+      JSON.stringify(part),
+      (length: number) => part.repeat(Math.ceil(length / part.length)).slice(0, length),
+    ]),
 );
 /** As many items as fit, each different. */
 const listed =
@@ -129,6 +146,32 @@ const GEOJSON = {
   points: listed((i) => `[${position(i)}]`, ',', ['{"type":"MultiPoint","coordinates":[', ']}']),
 };
 
+const OGC_LISTS = {
+  ...REPEATED,
+  ...Object.fromEntries(
+    ['links', 'tileMatrixSetLimits'].flatMap((name) =>
+      ['{}', '0', '[]', '{"href":"a","rel":"item"}'].map((item) => [
+        `${name} of ${item}`,
+        listed(() => item, ',', [`{"${name}":[`, ']}']),
+      ]),
+    ),
+  ),
+};
+/** In hexadecimal: multipolygons whose polygons have so many rings of so many points. */
+const polygonsInWkb = (rings: number, points: number) => (length: number) => {
+  const ring = `${hex(points)}${'0'.repeat(32 * points)}`;
+  const polygon = `0103000000${hex(rings)}${ring.repeat(rings)}`;
+  const count = Math.max(1, Math.floor(length / polygon.length));
+  return `0106000000${hex(count)}${polygon.repeat(count)}`;
+};
+const hex = (count: number) => Buffer.from(Uint32Array.of(count).buffer).toString('hex');
+const WKB = {
+  'small polygons': polygonsInWkb(1, 4),
+  'empty polygons': polygonsInWkb(0, 0),
+  'empty rings': polygonsInWkb(100_000, 0),
+  'long rings': polygonsInWkb(1, 10_000),
+};
+
 const TIMES: Scanner['texts'] = {
   ...REPEATED,
   years: (length) => '2026-01-01,'.repeat(length / 11),
@@ -153,7 +196,7 @@ export function createScanners(): readonly Scanner[] {
     name: string,
     length: number,
     scan: (bytes: Buffer) => unknown,
-    texts: Scanner['texts'],
+    texts: Scanner['texts'] = REPEATED,
   ): Scanner => ({ name, length, texts, scan: (_, given) => scan(given) });
   const body = (name: string, scan: (body: Buffer) => unknown, texts: Scanner['texts'] = BODIES) =>
     bytes(name, bodySize, scan, texts);
@@ -197,7 +240,10 @@ export function createScanners(): readonly Scanner[] {
     text('an error page', 32 * KIB, plainExcerpt),
     text('an error message', 32 * KIB, hideCredentials),
     text('the times of an answer', headerSize, (value) =>
-      freshnessOf({ 'cache-control': value, etag: value, age: value, 'last-modified': value }, 0),
+      freshnessOf(
+        { 'cache-control': value, etag: value, age: value, 'last-modified': value, warning: `99 ${value}` },
+        0,
+      ),
     ),
     text('a time to wait', headerSize, (value) => parseRetryAfter(value, 0)),
     text('a CRS of capabilities', headerSize, srsOfCrs),
@@ -216,6 +262,20 @@ export function createScanners(): readonly Scanner[] {
         FEEDS,
       ),
     ),
+    text('an area in WKT', bodySize, polygonsOfWkt, {
+      ...REPEATED,
+      'a polygon': listed(latLon, ',', ['POLYGON ((', '))']),
+    }),
+    body('an area in GeoJSON', (sent) => polygonsOfGeoJson(JSON.parse(sent.toString())), GEOJSON),
+    text(
+      'an area of a table',
+      4 * DOCUMENT,
+      (wkb) => readWkb(Buffer.from(wkb, 'hex'), createPace(POINTS_PER_TURN)),
+      WKB,
+    ),
+    bytes('a document of OGC API', MAX_DOCUMENT, (sent) => readOgcDocument(sent, tileSetDocument), OGC_LISTS),
+    bytes('feature information of ArcGIS', DOCUMENT, checkJson),
+    text('a style of GeoServer', MAX_REST, geoServerStyle),
     bytes('a GeoRSS feed', DOCUMENT, (feed) => readGeoRss(feed, 4326), FEEDS),
     bytes('capabilities for a layer', DOCUMENT, (xml) => readWmtsLayer(xml, 'a'), CAPABILITIES),
     bytes('capabilities to import', DOCUMENT, (xml) => importCapabilities(xml, IMPORT), CAPABILITIES),
@@ -224,6 +284,12 @@ export function createScanners(): readonly Scanner[] {
 
 const IMPORT = { address: new URL('http://maps.test/wms'), only: null, gridSets: builtInGridSets() };
 const NO_CATALOG = { declaration: () => null, layerNames: () => [], gridSets: new Map() };
+
+/** Of one layer, whose style has this text. */
+function geoServerStyle(text: string) {
+  const layer = { layer: { defaultStyle: { name: 'a' } } };
+  return readGeoServerDrawings(['a'], { json: async () => layer, text: async () => text });
+}
 
 /** From the event to the areas of tiles, in three grid sets. */
 function applierOfChanges() {

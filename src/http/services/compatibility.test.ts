@@ -56,6 +56,25 @@ describe("addresses of other programs' clients", () => {
     ['/tiles/1.0.0/one/3/5/2.jpeg?origin=nw', '/tiles/one/EPSG%3A900913/3/5/2.jpeg?origin=nw'],
     ['/tiles/osm/3/5/2.png', null],
     ['/kml/osm/EPSG900913/0/0/0.kml', '/service/kml/osm.kml'],
+    ['/kml/osm', '/service/kml/osm.kml'],
+    ['/kml/osm/1/0/1.kml', '/service/kml/osm.kml'],
+    ['/kml/osm/EPSG900913/1/0/1.png', '/tiles/osm/EPSG%3A900913/1/0/0.png'],
+    ['/kml/one/1/0/1.jpeg', '/tiles/one/EPSG%3A900913/1/0/0.jpeg'],
+    ['/wmts/myrest/osm/GLOBAL_MERCATOR/03/5/2.png', '/tiles/osm/EPSG%3A900913/3/5/2.png'],
+    ['/wmts/myrest/1.0.0/WMTSCapabilities.xml', '/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&'],
+    [
+      '/service?service=WMTS&request=GetTile&layer=osm&tilematrixset=GLOBAL_MERCATOR&tilematrix=03&tilecol=5&tilerow=2&format=png',
+      '/tiles/osm/EPSG%3A900913/3/5/2.png?service=WMTS&request=GetTile&layer=osm&tilematrixset=GLOBAL_MERCATOR&tilematrix=03&tilecol=5&tilerow=2&format=png',
+    ],
+    // Its format is that of no tile of the layer; the level has another name.
+    [
+      '/service?service=WMTS&request=GetFeatureInfo&layer=osm&tilematrixset=GLOBAL_MERCATOR&tilematrix=03&format=image/gif&i=1',
+      '/service/wmts?service=WMTS&request=GetFeatureInfo&layer=osm&i=1&TILEMATRIXSET=EPSG%3A900913&TILEMATRIX=EPSG%3A900913%3A3',
+    ],
+    [
+      '/service?service=WMTS&request=GetFeatureInfo&layer=none&tilematrixset=x',
+      '/service/wmts?service=WMTS&request=GetFeatureInfo&layer=none&tilematrixset=x',
+    ],
     ['/wmts/unknown/GLOBAL_MERCATOR/3/5/2.png', null],
     ['/wmts/%E0/GLOBAL_MERCATOR/3/5/2.png', null],
     ['/api/v1/layers', null],

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { formatOf } from '../../domain/format.ts';
+import { formatOf, formatOfExtension } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
 import type { CompatibleProgram } from '../../domain/service-description.ts';
@@ -15,6 +15,8 @@ type To = string | ((words: Words, query: string, layers: Layers) => string | nu
 type Row = readonly [pattern: string, to: To];
 
 const CAPABILITIES = '/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&';
+/** The document of the whole layer, whose links lead on from there. */
+const KML = '/service/kml/{layer}.kml';
 const WMTS: readonly Row[] = [
   ['/wmts', wmtsByQuery],
   ['/wmts/1.0.0/WMTSCapabilities.xml', CAPABILITIES],
@@ -28,6 +30,9 @@ const ROWS: Readonly<Record<CompatibleProgram, readonly Row[]>> = {
     ['/ows', byService],
     ...WMTS,
     ['/wmts/{layer}/{grid}/{z}/{x}/{y}.{ext}', tile('nw')],
+    // Its restful_template may begin with a name.
+    ['/wmts/{folder}/{layer}/{grid}/{z}/{x}/{y}.{ext}', tile('nw')],
+    ['/wmts/{folder}/1.0.0/WMTSCapabilities.xml', CAPABILITIES],
     ['/tms', '/service/tms'],
     ['/tms/1.0.0', '/service/tms/1.0.0'],
     ['/tms/1.0.0/{layer}', tileMap],
@@ -38,8 +43,12 @@ const ROWS: Readonly<Record<CompatibleProgram, readonly Row[]>> = {
     ['/tiles/1.0.0/{layer}/{z}/{x}/{y}.{ext}', tileByOrigin],
     ['/tiles/{layer}/{grid}/{z}/{x}/{y}.{ext}', tileByOrigin],
     ['/tiles/{layer}/{z}/{x}/{y}.{ext}', tileByOrigin],
-    ['/kml/{layer}/{grid}/0/0/0.kml', '/service/kml/{layer}.kml'],
-    ['/kml/{layer}/0/0/0.kml', '/service/kml/{layer}.kml'],
+    ['/kml/{layer}', KML],
+    ['/kml/{layer}/{grid}', KML],
+    ['/kml/{layer}/{grid}/{z}/{x}/{y}.kml', KML],
+    ['/kml/{layer}/{z}/{x}/{y}.kml', KML],
+    ['/kml/{layer}/{grid}/{z}/{x}/{y}.{ext}', tile('sw')],
+    ['/kml/{layer}/{z}/{x}/{y}.{ext}', tile('sw')],
   ],
   mapcache: ['', '/mapcache'].flatMap((folder): readonly Row[] =>
     [
@@ -147,10 +156,13 @@ function byService(words: Words, query: string, layers: Layers): string | null {
 
 /** Names of grids and zooms are theirs, so a tile is answered at the address that counts it. */
 function wmtsByQuery(_: Words, query: string, layers: Layers): string | null {
-  if (pairOf(query, 'request')?.toLowerCase() !== 'gettile') return withQuery('/service/wmts', query);
+  const request = pairOf(query, 'request')?.toLowerCase();
+  if (request === 'getfeatureinfo') return infoByQuery(query, layers);
+  if (request !== 'gettile') return withQuery('/service/wmts', query);
   const [grid, matrix] = [pairOf(query, 'tilematrixset'), pairOf(query, 'tilematrix') ?? ''];
   const [x, y] = [pairOf(query, 'tilecol'), pairOf(query, 'tilerow')];
-  const ext = formatOf(pairOf(query, 'format') ?? '')?.extensions[0];
+  const format = pairOf(query, 'format') ?? '';
+  const ext = (formatOf(format) ?? formatOfExtension(format))?.extensions[0];
   const z = matrix.slice(matrix.lastIndexOf(':') + 1);
   const layer = pairOf(query, 'layer');
   const words = {
@@ -163,6 +175,20 @@ function wmtsByQuery(_: Words, query: string, layers: Layers): string | null {
   };
   const isWhole = Object.values(words).every((word) => word) && [z, x, y].every((n = '') => NUMBER.test(n));
   return (isWhole && tile('nw')(words, query, layers)) || withQuery('/service/wmts', query);
+}
+
+const INFO_PLACE = ['format', 'tilematrixset', 'tilematrix'];
+
+/** In our names of grids and zooms. They answer in any format of the tile, of which none is requested. */
+function infoByQuery(query: string, layers: Layers): string {
+  const subsets = layers.layer(pairOf(query, 'layer') ?? '')?.layer.gridSubsets ?? [];
+  const gridSet = subsetNamed(subsets, encodeURIComponent(pairOf(query, 'tilematrixset') ?? ''))?.gridSet;
+  const matrix = pairOf(query, 'tilematrix') ?? '';
+  const level = gridSet?.levels[Number(matrix.slice(matrix.lastIndexOf(':') + 1))];
+  if (!gridSet || !level) return withQuery('/service/wmts', query);
+  const others = [...new URLSearchParams(query)].filter(([key]) => !INFO_PLACE.includes(key.toLowerCase()));
+  const place = { TILEMATRIXSET: gridSet.name, TILEMATRIX: level.name };
+  return `/service/wmts?${new URLSearchParams([...others, ...Object.entries(place)])}`;
 }
 
 function pairOf(query: string, name: string): string | undefined {

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Layer } from '../../domain/layer.ts';
-import type { ServiceDescription } from '../../domain/service-description.ts';
+import { inLanguage, type ServiceDescription } from '../../domain/service-description.ts';
 import { createKeyedSingleFlight } from '../../lib/keyed-single-flight.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
@@ -18,6 +18,7 @@ import type { Context } from '../context.ts';
 import { acceptsGzip, isNotModified, validated } from '../negotiate.ts';
 import type { Html as Markup } from '../page.ts';
 import type { Headers, Response, Streamer } from '../response.ts';
+import { readKvp } from './kvp.ts';
 
 export interface LayerDocument {
   readonly write: DocumentWriter;
@@ -47,6 +48,10 @@ const UNPACKED_CHUNK = 256 * 1024;
  * another object, so a document is current if it was written for the same layers in the same order.
  */
 export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceDescription) {
+  const serviceFor = ({ query }: Context) => {
+    const service = serviceNow();
+    return service.inspire ? inLanguage(service, readKvp(query)('LANGUAGE') ?? '') : service;
+  };
   const packed = new RecentMap<string, Buffer>(MAX_COMPRESSED_BYTES);
   const packing = createKeyedSingleFlight<Buffer>();
   const places = new Semaphore(1, { maxWaiting: MAX_WAITING_TO_COMPRESS });
@@ -112,11 +117,11 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
       async aboutAll(context) {
         const all = await roll();
         const shown = await visibleLayers(context, all);
-        const template = await (context.key ? templateWithKey : templateOf)(shown, serviceNow());
+        const template = await (context.key ? templateWithKey : templateOf)(shown, serviceFor(context));
         return await answer(context, document, template, shown, areOpen(all) && !context.key);
       },
       async about(context, layers) {
-        const template = await writeTemplate(document.write, layers, serviceNow());
+        const template = await writeTemplate(document.write, layers, serviceFor(context));
         return await answer(context, document, template, layers, layers.every(isOpen) && !context.key);
       },
     };

@@ -163,8 +163,12 @@ function crsOf(srs: number): string {
   return String(srs === GOOGLE_MERCATOR ? 3857 : srs);
 }
 
+/** Longer answers are no errors. */
+const MAX_ERROR = 64 * 1024;
+
 /** An error comes with status 200. */
-function checkJson(bytes: Buffer): void {
+export function checkJson(bytes: Buffer): void {
+  if (bytes.length > MAX_ERROR) return;
   const text = bytes.toString('utf8');
   try {
     const answer: unknown = JSON.parse(text);

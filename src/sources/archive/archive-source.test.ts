@@ -189,6 +189,16 @@ describe('the archive source', () => {
     expect(await source.fetch(at(0, 0, 0, { format: VECTOR }))).toMatchObject({ bytes });
   });
 
+  it('an archive source reads no metadata and no directory that unpack to many megabytes', async () => {
+    const file = pmtilesOf('pbf', features, { vector_layers: LAYERS, filler: 'a'.repeat(3 * 2 ** 20) });
+    server.file = file;
+    expect(await open({ url }).vectorLayers?.(signal)).toEqual([]);
+    const directory = gzipSync(Buffer.alloc(3 * 2 ** 20));
+    server.file = Buffer.concat([file.subarray(0, 127), directory]);
+    server.file.writeBigUInt64LE(BigInt(directory.length), 16);
+    await expect(open({ url }).fetch(at(0, 0, 0, { format: VECTOR }))).rejects.toThrow();
+  });
+
   it('an archive source accepts a server without ranges, while the file is small', async () => {
     server.file = pmtilesOf('png', pictures);
     server.behaviour = 'no-ranges';

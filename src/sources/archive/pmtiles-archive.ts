@@ -36,7 +36,9 @@ const GZIP = 2;
 const BROTLI = 3;
 const MAX_UNPACKED_BYTES = 32 * 1024 * 1024;
 const MAX_DIRECTORIES = 256;
-const MAX_METADATA_BYTES = 8 * 1024 * 1024;
+/** Unpacked: each is read in one turn. */
+const MAX_METADATA_BYTES = 2 * 1024 * 1024;
+const MAX_DIRECTORY_BYTES = 2 * 1024 * 1024;
 /** One read of the library is at most the header with the root, a directory or a tile. */
 const MAX_PART_BYTES = 32 * 1024 * 1024;
 
@@ -105,8 +107,9 @@ export function openPmtilesArchive(parts: FileParts): Archive {
         const { jsonMetadataOffset: offset, jsonMetadataLength: length } = header;
         if (length > MAX_METADATA_BYTES) return {};
         const { data } = await archive.source.getBytes(offset, length, access.signal, header.etag);
-        const text = Buffer.from(await unpack(data, header.internalCompression)).toString('utf8');
-        return JSON.parse(text) as Record<string, unknown>;
+        const json = await unpack(data, header.internalCompression);
+        if (json.byteLength > MAX_METADATA_BYTES) return {};
+        return JSON.parse(Buffer.from(json).toString('utf8')) as Record<string, unknown>;
       }),
     async close() {},
   };
@@ -114,7 +117,11 @@ export function openPmtilesArchive(parts: FileParts): Archive {
 
 async function createCache(): Promise<ResolvedValueCache> {
   const { ResolvedValueCache } = await loadLibrary();
-  return new ResolvedValueCache(MAX_DIRECTORIES, undefined, unpack);
+  return new ResolvedValueCache(MAX_DIRECTORIES, undefined, async (bytes, kind) => {
+    const directory = await unpack(bytes, kind);
+    if (directory.byteLength > MAX_DIRECTORY_BYTES) throw archiveDamaged('a directory is too large');
+    return directory;
+  });
 }
 
 async function checkedHeader(archive: PMTiles): Promise<Header> {

@@ -14,7 +14,7 @@ import { levelFor, PixelSampler } from '../../domain/pixel-sampler.ts';
 import { sizeOfRect, tilesOfRect } from '../../domain/tile-rect.ts';
 import { tilesToWarp, type WarpOptions, warpPixels } from '../../domain/warp-pixels.ts';
 import type { Semaphore } from '../../lib/semaphore.ts';
-import { type Pace, withConcurrency } from '../../lib/yielding.ts';
+import { createPace, type Pace, withConcurrency } from '../../lib/yielding.ts';
 import type { LayerTile, ReadableLayer, SourceRequest } from '../tile-source.ts';
 import { alignmentOf, copyTile } from './aligned-grid.ts';
 
@@ -27,6 +27,8 @@ interface LayerOptions {
 /** Resampled tiles of the other layer at a time: 36 MiB of pixels at 256 a side. */
 const MAX_TILES = 144;
 const TILES_AT_ONCE = 8;
+/** Bytes of pixels that are decoded or drawn over in one turn of the event loop: about a millisecond. */
+export const BYTES_PER_TURN = 500_000;
 /** A level of the other layer may be so much coarser than the picture before the next finer one is taken. */
 const COARSER = 1.2;
 /** Pixels of the other layer's coarsest zoom to one of the picture: beyond that the layer is not drawn. */
@@ -52,10 +54,12 @@ export async function drawLayer(
   if (!mapping)
     throw unfit(`It is not known how to get from ${request.gridSet.name} to ${subset.gridSet.name}.`);
   let stale = false;
+  const pace = createPace(BYTES_PER_TURN);
   const read: ReadTile = async (of, tile) => {
     request.signal.throwIfAborted();
     const found = await layer.tile(of, tile, request).catch(asSourceFailure);
     stale ||= found.stale;
+    await pace(found.pixels.length);
     return prepare(found.pixels);
   };
   const aligned = mapping === same ? alignmentOf(subset, request) : null;
@@ -195,26 +199,50 @@ export function withoutColour(picture: Buffer, { rgb: [red, green, blue], tolera
   return pixels;
 }
 
-/** Bytes: less than a millisecond of work. */
-const BAND = 4 * 65_536;
+/** Pixels: less than a millisecond of work. */
+const BAND = 65_536;
 
 /** Draws `over` on `onto`, which is changed; of the same size. */
 export async function drawOver(onto: Buffer, over: Buffer, opacity: number, pace: Pace): Promise<void> {
-  for (let first = 0; first < onto.length; first += BAND) {
-    drawBand(onto, over, opacity, first, Math.min(first + BAND, onto.length));
-    await pace(BAND);
+  const [below, above] = [pixelsOf(onto), pixelsOf(isAligned(over) ? over : Buffer.from(over))];
+  for (let first = 0; first < below.length; first += BAND) {
+    drawBand(below, above, opacity, first, Math.min(first + BAND, below.length));
+    await pace(4 * BAND);
   }
 }
 
-function drawBand(onto: Buffer, over: Buffer, opacity: number, first: number, end: number): void {
-  for (let i = first; i < end; i += 4) {
-    const alpha = (over[i + 3] ?? 0) * opacity;
-    if (alpha === 0) continue;
-    const below = ((onto[i + 3] ?? 0) * (255 - alpha)) / 255;
-    const sum = alpha + below;
-    onto[i] = Math.round(((over[i] ?? 0) * alpha + (onto[i] ?? 0) * below) / sum);
-    onto[i + 1] = Math.round(((over[i + 1] ?? 0) * alpha + (onto[i + 1] ?? 0) * below) / sum);
-    onto[i + 2] = Math.round(((over[i + 2] ?? 0) * alpha + (onto[i + 2] ?? 0) * below) / sum);
-    onto[i + 3] = Math.round(sum);
+/** Whether a pixel can be read as one number. */
+export function isAligned({ byteOffset }: Buffer): boolean {
+  return byteOffset % 4 === 0;
+}
+
+/** 0xAABBGGRR. */
+function pixelsOf({ buffer, byteOffset, length }: Buffer): Uint32Array {
+  return new Uint32Array(buffer, byteOffset, length / 4);
+}
+
+function drawBand(onto: Uint32Array, over: Uint32Array, opacity: number, first: number, end: number): void {
+  let [above, below, both] = [0, 0, 0];
+  for (let i = first; i < end; i++) {
+    const [upper, lower] = [over[i] ?? 0, onto[i] ?? 0];
+    // Maps have many equal neighbours.
+    if (upper !== above || lower !== below) {
+      both = mix(upper, lower, opacity);
+      above = upper;
+      below = lower;
+    }
+    onto[i] = both;
   }
+}
+
+function mix(over: number, onto: number, opacity: number): number {
+  const alpha = (over >>> 24) * opacity;
+  if (alpha === 0) return onto;
+  const below = ((onto >>> 24) * (255 - alpha)) / 255;
+  const sum = alpha + below;
+  const [share, rest] = [alpha / sum, below / sum];
+  const red = Math.round((over & 255) * share + (onto & 255) * rest);
+  const green = Math.round(((over >>> 8) & 255) * share + ((onto >>> 8) & 255) * rest);
+  const blue = Math.round(((over >>> 16) & 255) * share + ((onto >>> 16) & 255) * rest);
+  return red | (green << 8) | (blue << 16) | (Math.round(sum) << 24);
 }

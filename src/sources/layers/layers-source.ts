@@ -10,14 +10,12 @@ import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoRequest, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import { clipped, type DrawnPicture, type DrawPicture, pictureOf, rgbOf } from '../within/within-area.ts';
-import { drawLayer, drawOver, withoutColour } from './draw-layer.ts';
+import { BYTES_PER_TURN, drawLayer, drawOver, isAligned, withoutColour } from './draw-layer.ts';
 
 const MAX_PARTS = 32;
 const MAX_ZOOM = 30;
 /** Limit for the layers that are resampled for one source. */
 const MAX_PICTURES = 2;
-/** Bytes that are drawn over in one turn of the event loop: about a millisecond. */
-const BYTES_PER_TURN = 500_000;
 
 /** Options of a layer to draw from, in both types of source. */
 const layerOptions = {
@@ -245,7 +243,7 @@ async function compose(
 async function layOver(pictures: readonly (DrawnPicture & { readonly opacity: number })[]): Promise<Buffer> {
   const pace = createPace(BYTES_PER_TURN);
   const [lowest] = pictures;
-  const isWhole = lowest?.opacity === 1;
+  const isWhole = lowest?.opacity === 1 && isAligned(lowest.pixels);
   const canvas = isWhole ? lowest.pixels : Buffer.alloc(lowest?.pixels.length ?? 0);
   for (const { pixels, opacity } of pictures.slice(isWhole ? 1 : 0)) {
     await drawOver(canvas, pixels, opacity, pace);

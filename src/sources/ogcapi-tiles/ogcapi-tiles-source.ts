@@ -17,6 +17,7 @@ import {
   linkTo,
   matrixSetName,
   matrixSetOf,
+  readOgcDocument,
   type TileSetItem,
   templatesOf,
   tileMatrixSetDocument,
@@ -52,8 +53,6 @@ interface OfferedTileSet {
   readonly base: URL;
 }
 
-/** Larger documents are not for this purpose. */
-const MAX_DOCUMENT = 4 * 1024 * 1024;
 /** Tile sets of one CRS that are read; some servers list one for every scale of a country. */
 const MAX_TILE_SETS = 20;
 
@@ -72,8 +71,7 @@ function openOgcApiTilesSource(
     const headers = { accept: 'application/json' };
     const { bytes } = await server.get({ url, headers, priority: 'interactive', signal });
     try {
-      if (bytes.length > MAX_DOCUMENT) throw new Error('it is too long');
-      return schema.parse(JSON.parse(bytes.toString('utf8')));
+      return readOgcDocument(bytes, schema);
     } catch (cause) {
       throw unfit(`has a document at ${withoutSecrets(url)} that cannot be read`, cause);
     }

@@ -6,9 +6,24 @@ import { z } from 'zod';
 import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import type { MatrixSetLink, TileMatrixSet } from '../wmts-capabilities.ts';
 
+/** Larger documents are not for this purpose. */
+export const MAX_DOCUMENT = 512 * 1024;
+const MAX_ITEMS = 1000;
+
+/** Throws an `Error`. */
+export function readOgcDocument<Document>(bytes: Buffer, schema: z.ZodType<Document>): Document {
+  if (bytes.length > MAX_DOCUMENT) throw new Error('it is too long');
+  return schema.parse(JSON.parse(bytes.toString('utf8')));
+}
+
+/** Counted before its items are read: each that is wrong would be explained. */
+function listOf<Item extends z.ZodType>(item: Item) {
+  return z.array(z.unknown()).max(MAX_ITEMS).pipe(z.array(item));
+}
+
 const link = z.object({ href: z.string(), rel: z.string().default(''), type: z.string().optional() });
 type Link = z.output<typeof link>;
-const links = z.array(link).default([]);
+const links = listOf(link).default([]);
 /** A name, or an object with a URI. */
 const crs = z
   .union([z.string(), z.object({ uri: z.string() }).transform(({ uri }) => uri)])
@@ -27,7 +42,7 @@ const tileSetItem = z.object({
 });
 export type TileSetItem = z.output<typeof tileSetItem>;
 
-export const tileSetList = z.object({ tilesets: z.array(tileSetItem) });
+export const tileSetList = z.object({ tilesets: listOf(tileSetItem) });
 
 const limit = z.object({
   tileMatrix: z.string(),
@@ -38,13 +53,13 @@ const limit = z.object({
 });
 
 export const tileSetDocument = tileSetItem.extend({
-  tileMatrixSetLimits: z.array(limit).nullish(),
+  tileMatrixSetLimits: listOf(limit).nullish(),
 });
 type TileSetDocument = z.output<typeof tileSetDocument>;
 
 export const tileMatrixSetDocument = z.object({
   crs,
-  tileMatrices: z.array(
+  tileMatrices: listOf(
     z.object({
       id: z.string(),
       scaleDenominator: z.number().positive(),

@@ -19,7 +19,7 @@ export const wmsSourceOptions = z
       .transform((value) => (typeof value === 'string' ? [value] : value))
       .describe('Address of the service, query included; with several, the next is asked when one fails'),
     layers: list.describe(
-      'Layers to draw, first at the bottom; empty with SLD or SLD_BODY in vendorParameters',
+      'Layers to draw, first at the bottom; empty with SLD, SLD_BODY or an empty LAYERS in vendorParameters',
     ),
     styles: list
       .default('')
@@ -53,8 +53,8 @@ export const wmsSourceOptions = z
     ...httpOptions,
   })
   .superRefine(({ layers, vendorParameters }, context) => {
-    const hasSld = Object.keys(vendorParameters).some((name) => /^sld(?:_body)?$/i.test(name));
-    if (layers.trim() === '' && !hasSld)
+    const isNamed = Object.keys(vendorParameters).some((name) => /^(?:sld|sld_body|layers)$/i.test(name));
+    if (layers.trim() === '' && !isNamed)
       context.addIssue({ code: 'custom', message: 'must name a layer', path: ['layers'], input: layers });
   });
 

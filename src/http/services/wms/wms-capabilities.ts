@@ -13,6 +13,7 @@ import type { ServiceDescription } from '../../../domain/service-description.ts'
 import { sameSrs } from '../../../domain/srs.ts';
 import { MAX_MAP_SIDE } from '../../../pipeline/map-composer.ts';
 import { EMPTY, type Html as Markup, html as markup, tagged } from '../../page.ts';
+import { extendedCapabilities } from '../inspire.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   dimensionsOf,
@@ -55,6 +56,7 @@ export function createWmsCapabilitiesWriter(
     if (tileSets) yield '\n<VendorSpecificCapabilities>';
     for (const layer of tileSets ? layers : []) yield `\n${describeTileSets(layer).markup}`;
     if (tileSets) yield '\n</VendorSpecificCapabilities>';
+    if (version === '1.3.0') yield extendedCapabilities(about, 'wms').markup;
     yield '\n<Layer>\n<Title>Tilewarden</Title>\n';
     yield* describeTree(layers, groups, version);
     const name = version === '1.3.0' ? 'WMS_Capabilities' : 'WMT_MS_Capabilities';
@@ -113,7 +115,11 @@ ${infoFormats.length > 0 ? operation('GetFeatureInfo', infoFormats) : EMPTY}
 
 function operation(name: string, formats: readonly string[]): Markup {
   const tag: Markup = { markup: name };
-  return markup`<${tag}>${formats.map(format)}<DCPType><HTTP><Get>${online(markup`${BASE}/service/wms?`)}</Get></HTTP></DCPType></${tag}>`;
+  return markup`<${tag}>${formats.map(format)}<DCPType><HTTP><Get>${address()}</Get></HTTP></DCPType></${tag}>`;
+}
+
+function address(): Markup {
+  return online(markup`${BASE}/service/wms?`);
 }
 
 function format(name: string): Markup {

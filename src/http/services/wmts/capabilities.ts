@@ -5,6 +5,7 @@ import type { ServiceDescription } from '../../../domain/service-description.ts'
 import { remembered } from '../../../lib/get-or-create.ts';
 import { escapeXml } from '../../../lib/xml/write-xml.ts';
 import { EMPTY, type Html as Markup, html as markup, tagged } from '../../page.ts';
+import { extendedCapabilities } from '../inspire.ts';
 import { BASE, type DocumentWriter } from '../layer-documents.ts';
 import {
   type Dimension,
@@ -57,7 +58,7 @@ ${keywords(service)}<ows:ServiceType>OGC WMTS</ows:ServiceType>
 ${tagged('ows:Fees', service.fees)}${tagged('ows:AccessConstraints', service.accessConstraints)}</ows:ServiceIdentification>
 ${provider(service)}<ows:OperationsMetadata>
 ${['GetCapabilities', 'GetTile', 'GetFeatureInfo'].map(operation)}
-</ows:OperationsMetadata>`;
+${extendedCapabilities(service, 'wmts')}</ows:OperationsMetadata>`;
 }
 
 function keywords({ keywords: words }: { readonly keywords: readonly string[] }): Markup {
