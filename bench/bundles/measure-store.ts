@@ -2,9 +2,9 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TileIndex } from '../../src/domain/tile-key.ts';
-import { blockAt } from '../../src/domain/tile-rect.ts';
+import { blockAt, rectOfTile } from '../../src/domain/tile-rect.ts';
 import { readNow } from '../../src/storage/read-tiles.ts';
-import type { Raise, Store } from '../../src/storage/store.ts';
+import type { MarkChange, Raise, Store } from '../../src/storage/store.ts';
 import {
   createSyntheticTiles,
   hash,
@@ -17,6 +17,7 @@ import { type Figure, PAGE, thinTiles, ZOOM } from './thin-tiles.ts';
 
 const METATILE = 4;
 const HITS = 20_000;
+const MARKS = 10_000;
 const MAX_EVICTED = 300;
 
 const [checkout = '', root = '', denseSide, thinSide, phase] = process.argv.slice(2);
@@ -82,7 +83,32 @@ async function fill(): Promise<void> {
     y: hash(at, 2) % side,
   }));
   await measure('dense: hit in the store', HITS, (store) => readHits(store, 'dense', dense));
-  await measure('thin: hit in the store', HITS, (store) => readHits(store, 'thin', sparse));
+  const readThin = (store: Store) => readHits(store, 'thin', sparse);
+  await measure('thin: hit in the store', HITS, readThin);
+  await withMarks('thin', sparse, () => measure(`thin: hit, ${MARKS} open marks`, HITS, readThin));
+}
+
+/** Each at the place of a tile, which it does not mean because of its age. */
+async function withMarks(
+  layer: string,
+  tiles: readonly TileIndex[],
+  work: () => Promise<void>,
+): Promise<void> {
+  const { gridSet } = tileSet(layer);
+  const effect = { type: 'hide', at: 0, createdBefore: 0 } as const;
+  const raises = Array.from({ length: MARKS }, (_, at): Raise => {
+    const { z, x, y } = tiles[at % tiles.length] ?? { z: 0, x: 0, y: 0 };
+    return { layer, places: [{ gridSet, z, rect: rectOfTile({ x, y }) }], effect };
+  });
+  const change = async (change: MarkChange) => {
+    const store = await openTiles(root, checkout);
+    const numbers = await store.mark(change);
+    await store.close();
+    return numbers;
+  };
+  const numbers = await change({ type: 'raise', raises });
+  await work();
+  await change({ type: 'close', numbers });
 }
 
 async function raise(store: Store, layer: string, places: Raise['places']): Promise<number> {

@@ -39,9 +39,10 @@ const AT_PLACE = `FROM mark_places r JOIN marks m ON m.id = r.mark
   WHERE r.min_level = @level AND r.max_level = @level AND r.min_x <= @maxX AND r.max_x >= @minX AND r.min_y <= @maxY
     AND r.max_y >= @minY AND m.layer = @layer AND r.grid_set = @gridSet AND r.z = @z`;
 
+/** Marks of the whole layer have an empty key, by which they are found among thousands of others. */
 const MARKS_AT = `
   SELECT m.hides AS number, m.effect, r.min_x, r.max_x, r.min_y, r.max_y, r.parts ${AT_PLACE} AND m.open = 1
-  UNION ALL SELECT hides, effect, NULL, NULL, NULL, NULL, NULL FROM marks WHERE layer = @layer AND open = 1 AND places IS NULL`;
+  UNION ALL SELECT hides, effect, NULL, NULL, NULL, NULL, NULL FROM marks WHERE layer = @layer AND key = '' AND open = 1`;
 
 interface FoundPack {
   readonly set: number;
@@ -90,10 +91,12 @@ export class IndexReader {
       .prepare<object, number | null>(`
         SELECT max(number) FROM (
           SELECT m.number ${AT_PLACE}
-          UNION ALL SELECT number FROM marks WHERE layer = @layer AND places IS NULL)`)
+          UNION ALL SELECT number FROM marks WHERE layer = @layer AND key = '')`)
       .pluck();
     this.#generation = db
-      .prepare<[string], number | null>('SELECT max(number) FROM marks WHERE layer = ?')
+      .prepare<object, number>(`
+        SELECT max(ifnull((SELECT max(number) FROM marks WHERE layer = @layer AND open = 0), 0),
+          ifnull((SELECT max(number) FROM marks WHERE layer = @layer AND open = 1), 0))`)
       .pluck();
     this.#nextTicket = db
       .prepare<[], number>('UPDATE tickets SET last = last + 1 WHERE id = 1 RETURNING last')
@@ -112,7 +115,7 @@ export class IndexReader {
 
   /** The latest number of a mark. */
   generation(layer: string, place?: TilePlace): number {
-    const latest = this.#generation.get(JSON.stringify(layer)) ?? 0;
+    const latest = this.#generation.get({ layer: JSON.stringify(layer) }) ?? 0;
     if (!place || latest === 0) return latest;
     const { gridSet, z, rect } = place;
     return this.#generationAt.get(placeParameters(layer, gridSet, z, rect)) ?? 0;
