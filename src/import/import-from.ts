@@ -23,7 +23,7 @@ import {
   importCapabilities,
 } from './import-capabilities.ts';
 import { geoServerAsGeoWebCache, TILE_LAYER } from './import-geoserver.ts';
-import { importGeoWebCache } from './import-geowebcache.ts';
+import { type GeoWebCacheImport, importGeoWebCache } from './import-geowebcache.ts';
 import { importMapCache } from './import-mapcache.ts';
 import { importMapProxy } from './import-mapproxy.ts';
 import { importQuota, importUsers } from './import-quota-and-users.ts';
@@ -139,7 +139,7 @@ async function importGeoServerFolder(
   };
   const tileLayers = join(folder, GEOSERVER_LAYERS);
   const report = new ImportReport();
-  const { document, degrees } = geoServerAsGeoWebCache(
+  const { document, ...known } = geoServerAsGeoWebCache(
     {
       tileLayers: only ? [only] : existsSync(tileLayers) ? await readXmlFiles(filesIn(tileLayers)) : null,
       isPart: only !== null,
@@ -150,7 +150,7 @@ async function importGeoServerFolder(
     },
     report,
   );
-  return importGeoWebCacheFolder(document, join(folder, 'gwc'), users, report, degrees);
+  return importGeoWebCacheFolder(document, join(folder, 'gwc'), users, report, known);
 }
 
 /** XML files with an id, at most three folders below: workspace, store, layer. */
@@ -180,7 +180,7 @@ async function importGeoWebCacheFolder(
   folder: string,
   users: string | null,
   report = new ImportReport(),
-  degrees: ReadonlyMap<string, readonly number[]> = new Map(),
+  known: Pick<GeoWebCacheImport, 'degrees' | 'ids'> = {},
 ): Promise<Imported> {
   const gridSets = builtInGridSets();
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
@@ -199,7 +199,7 @@ async function importGeoWebCacheFolder(
     }
   };
   const options = {
-    ...{ folder, gridSets, hasTiles, isThere: existsSync, findArchive, degrees },
+    ...{ folder, gridSets, hasTiles, isThere: existsSync, findArchive, ...known },
     readXml: readScheme,
   };
   const imported = importGeoWebCache(root, options, report);
