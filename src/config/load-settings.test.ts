@@ -302,6 +302,16 @@ layers:
     expect(shown).toContain('postgres://tiles:********@127.0.0.1/db');
   });
 
+  it('keys of Azure accounts are masked, of stores and of buckets with old caches', () => {
+    const place = '{ type: azure, container: tiles, account: a, key: c2VjcmV0 }';
+    const text = 'connectionString: "AccountName=a;SharedAccessSignature=c2VjcmV0"';
+    const yaml = `stores: { default: ${place} }
+database: 'postgres://127.0.0.1/db'
+adoptBuckets: { old: ${place}, sas: { type: azure, container: tiles, ${text} } }
+`;
+    expect(describeSettings(load(yaml))).not.toContain('c2VjcmV0');
+  });
+
   it('secrets that cannot be found are problems, and no problem shows a secret', () => {
     expect(problemsOf(yaml)).toEqual([
       'tilewarden.yaml:9:17  layers[0].source.password refers to the environment variable WMS_PASSWORD, which is not set',
