@@ -15,7 +15,8 @@ import { AddressRefused } from '../sources/upstream/address-guard.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options.ts';
-import { arcgisDocument, TILING_SCHEME } from './geowebcache-arcgis.ts';
+import { readPackageScheme } from './arcgis-package.ts';
+import { arcgisDocument, PACKAGE, TILING_SCHEME } from './geowebcache-arcgis.ts';
 import {
   type CapabilitiesImport,
   capabilitiesAddress,
@@ -120,11 +121,24 @@ export async function importFromFile(
   }
   if (seeds !== null) throw invalid(`${seeds} goes only with a mapproxy.yaml before it.`);
   if (GEOSERVER_FOLDERS.includes(basename(file))) return importGeoServerFolder(dirname(file), users);
+  if (PACKAGE.test(file)) return importTilePackage(file);
   const root = await readXmlFile(file);
   if (root.name === TILING_SCHEME) return importGeoWebCacheFolder(arcgisDocument(file), dirname(file), users);
   if (root.name === TILE_LAYER) return importGeoServerFolder(dirname(dirname(file)), users, root);
   if (root.name === 'mapcache') return importMapCache(root, { isThere: existsSync });
   return importGeoWebCacheFolder(root, dirname(file), users);
+}
+
+async function importTilePackage(file: string): Promise<Imported> {
+  const { conf, bounds } = await readPackageScheme(file).catch(failAt(file));
+  return importGeoWebCache(arcgisDocument(file), {
+    folder: dirname(file),
+    gridSets: builtInGridSets(),
+    hasTiles: () => false,
+    isThere: existsSync,
+    findArchive: () => null,
+    readXml: (path) => (path === file ? conf : bounds),
+  });
 }
 
 /** `only`: one of its tile layers; null: all. */
