@@ -8,6 +8,7 @@ import { MISSED } from '../db/process-feed.ts';
 import { misconfigured } from '../domain/errors.ts';
 import type { Channel } from '../lib/channel.ts';
 import { type ClosingStack, opened } from '../lib/closing-stack.ts';
+import { warmCutter } from '../raster/warm-cutter.ts';
 import { withoutCaches } from '../storage/open-stores.ts';
 import { createExporter } from '../tasks/exporter.ts';
 import { createLeaseStore } from '../tasks/store/lease-store.ts';
@@ -88,6 +89,7 @@ async function openWorkProcess(settings: Settings, env: WorkEnv, open: ClosingSt
       threads: Math.max(1, Math.floor(maxThreads / workers)),
       workers,
       leases: createLeaseStore(parts),
+      warmUp: warmCutter,
       exporter: createExporter({ ...parts, ...services, data: settings.data, node: exportNode(settings) }),
       async tilesChanged(change) {
         feed?.post(TILES, { kind: 'tiles', ...change });

@@ -47,6 +47,8 @@ interface TaskRunnerOptions
   /** Workers that share the tasks, this one included. */
   readonly workers: number;
   readonly layer: (name: string) => BoundLayer | null;
+  /** Performed once, while there is no work; the signal aborts when there may be some, and at a stop. */
+  readonly warmUp?: (woken: AbortSignal) => Promise<void>;
 }
 
 /** Milliseconds between polls for work without a wake-up. */
@@ -68,6 +70,7 @@ class TaskRunner {
   readonly #ending = new AbortController();
   /** No thread is free: the end of a run will wake us. */
   #full = false;
+  #isWarm = false;
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
@@ -103,12 +106,17 @@ class TaskRunner {
   }
 
   async #poll(woken: AbortSignal): Promise<void> {
-    const { workers, clock } = this.#options;
+    const { workers, clock, warmUp } = this.#options;
     this.#full = false;
     this.#full = await this.#takeAll(false);
-    if (this.#full || workers === 1 || this.#stopping) return;
-    await clock.sleep(LEFTOVERS_AFTER, woken).catch(() => {});
-    this.#full = !woken.aborted && (await this.#takeAll(true));
+    if (this.#full || this.#stopping) return;
+    if (workers > 1) {
+      await clock.sleep(LEFTOVERS_AFTER, woken).catch(() => {});
+      this.#full = !woken.aborted && (await this.#takeAll(true));
+    }
+    if (this.#isWarm || this.#runs.size > 0) return;
+    await warmUp?.(woken);
+    this.#isWarm = !woken.aborted;
   }
 
   get #stopping(): boolean {
