@@ -153,47 +153,6 @@ describe('the caches of mapproxy.yaml', () => {
     expect(layer?.adopt).toMatchObject([{ [key]: place }]);
   });
 
-  it('MapProxy caches in S3 and Azure are adopted, in buckets of the cache or of the globals', () => {
-    const s3 = read({
-      cache:
-        'grids: [GLOBAL_WEBMERCATOR], cache: { type: s3, directory: /maps/osm, bucket_name: tiles, directory_layout: quadkey }',
-      more: "globals: { cache: { s3: { bucket_name: other, endpoint_url: 'http://s3.example.org' } } }",
-    });
-    expect(s3.layer?.adopt).toMatchObject([
-      { layout: 'mapproxy', bucket: 'tiles', folder: '/maps/osm', paths: 'quadkey', origin: 'nw' },
-    ]);
-    expect(s3.adoptBuckets).toEqual({
-      tiles: { type: 's3', bucket: 'tiles', endpoint: 'http://s3.example.org', pathStyle: true },
-    });
-    const azure = read({ cache: 'cache: { type: azureblob, container_name: tiles }' });
-    expect(azure.layer?.adopt).toMatchObject([
-      { bucket: 'tiles', folder: 'c/GLOBAL_MERCATOR', paths: 'tms' },
-    ]);
-    expect(azure.adoptBuckets).toMatchObject({
-      tiles: { connectionString: { env: 'AZURE_STORAGE_CONNECTION_STRING' } },
-    });
-    expect(read({ cache: 'cache: { type: s3 }' }).layer?.adopt).toBeUndefined();
-  });
-
-  it('buckets of one name at two endpoints have two names, and caches in one bucket share it', () => {
-    const s3 = (host: string) => `{ type: s3, bucket_name: tiles, endpoint_url: 'http://${host}' }`;
-    const cache = (name: string, host: string) => `${name}: { sources: [], cache: ${s3(host)} }`;
-    const yaml = `
-layers: [{ name: a, title: A, sources: [ca] }, { name: b, title: B, sources: [cb] }, { name: c, title: C, sources: [cc] }]
-caches: { ${cache('ca', 'one.test')}, ${cache('cb', 'two.test')}, ${cache('cc', 'one.test')} }`;
-    const options = { folder: '/mp', resolve, isThere: () => true, readText: () => null };
-    const { layers, adoptBuckets } = importMapProxy(load(yaml), options);
-    expect(adoptBuckets).toMatchObject({
-      tiles: { endpoint: 'http://one.test' },
-      'tiles-2': { endpoint: 'http://two.test' },
-    });
-    expect(layers).toMatchObject([
-      { adopt: [{ bucket: 'tiles' }] },
-      { adopt: [{ bucket: 'tiles-2' }] },
-      { adopt: [{ bucket: 'tiles' }] },
-    ]);
-  });
-
   it('MapProxy caches with several grids in one MBTiles file are not adopted', () => {
     const { layer, reported } = read({
       cache: 'grids: [GLOBAL_WEBMERCATOR, GLOBAL_GEODETIC], cache: { type: mbtiles }',

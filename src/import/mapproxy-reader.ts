@@ -28,10 +28,10 @@ import { REASONS } from './mapproxy-reasons.ts';
 import type { CacheLayer } from './mapproxy-seeds.ts';
 import { coverageIn, importMapProxySource, type SourceContext } from './mapproxy-sources.ts';
 import {
+  cacheEncoding,
+  cacheFormat,
   describingFields,
   drawsMaps,
-  encodingIn,
-  formatNamed,
   namedLayers,
   namesIn,
   shownSources,
@@ -158,7 +158,8 @@ export class MapProxyReader {
   /** A cache as fields of a layer. */
   #cached(name: string, about: SubjectReport, dimensions: readonly string[] = []): CachedFields | string {
     const cache = new TrackedTable(tableIn(this.#caches, name), about, 'cache');
-    const format = this.#formatIn(cache);
+    const image = this.#globals.table('image');
+    const format = cacheFormat(cache, image);
     if (!format) return `its format ${cache.text('format')} is not served here`;
     const imported = this.#cacheSource(cache, format, about);
     if (typeof imported === 'string') return imported;
@@ -176,7 +177,7 @@ export class MapProxyReader {
     const fields = {
       source: shown.source,
       gridSets,
-      formats: [imported.source.type === 'xyz' ? format : this.#encodingOf(cache, format)],
+      formats: [imported.source.type === 'xyz' ? format : cacheEncoding(format, cache, image)],
       ...cachingFields(cache, this.#globals),
       adopt,
       within: within ?? shown.within ?? undefined,
@@ -311,18 +312,6 @@ export class MapProxyReader {
     for (let count = 2; this.#names.has(name); count++) name = `${wanted} ${count}`;
     this.#names.add(name);
     return name;
-  }
-
-  /** Null: there is none of ours. A cache may name a format that `globals` describe. */
-  #formatIn(cache: TrackedTable): string | null {
-    const name = cache.text('format') ?? 'image/png';
-    return formatNamed(this.#globals.table('image').table('formats').table(name).text('format') ?? name);
-  }
-
-  #encodingOf(cache: TrackedTable, format: string): string | object {
-    const image = this.#globals.table('image');
-    const described = image.table('formats').table(cache.text('format') ?? 'image/png');
-    return encodingIn(format, [cache.table('image'), described], image);
   }
 
   #cacheSource(cache: TrackedTable, format: string, about: SubjectReport): ImportedSource | string {

@@ -22,6 +22,7 @@ const USUAL_WMS_CRS = ['EPSG:4326', 'EPSG:4258', 'EPSG:3857'];
 const WEB_MERCATOR = 3857;
 /** MapProxy's own, of JPEG. */
 const USUAL_QUALITY = 90;
+const USUAL_FORMAT = 'image/png';
 
 /** Some sources are for GetFeatureInfo only. */
 export function drawsMaps(source: Table): boolean {
@@ -93,8 +94,14 @@ function showsItself(layer: Table): boolean {
   return layer.sources !== undefined || layer.tile_sources !== undefined;
 }
 
-/** The format of ours; null: none. MapProxy writes PNG by every name that begins so. */
-export function formatNamed(name: string): string | null {
+/** The format of a cache; null: none of ours. It may name one that `image` of the globals describes. */
+export function cacheFormat(cache: TrackedTable, image: TrackedTable): string | null {
+  const name = cache.text('format') ?? USUAL_FORMAT;
+  return formatNamed(image.table('formats').table(name).text('format') ?? name);
+}
+
+/** MapProxy writes PNG by every name that begins so. */
+function formatNamed(name: string): string | null {
   if (name === 'mixed') return 'image/vnd.jpeg-png';
   const known = formatOf(mediaTypeOf(name)) ?? (name.startsWith('png') ? formatOf('image/png') : null);
   return known?.mediaType ?? null;
@@ -104,18 +111,15 @@ export function mediaTypeOf(format: string): string {
   return format.includes('/') ? format : `image/${format}`;
 }
 
-/** The encoding of tiles in a format of ours, from the tables that describe it there, the nearest first, and those of all. */
-export function encodingIn(
-  format: string,
-  tables: readonly TrackedTable[],
-  globals: TrackedTable,
-): string | object {
+/** The encoding of tiles in a format of ours: from the cache's own `image`, that of its format, or the globals'. */
+export function cacheEncoding(format: string, cache: TrackedTable, image: TrackedTable): string | object {
+  const tables = [cache.table('image'), image.table('formats').table(cache.text('format') ?? USUAL_FORMAT)];
   const options = encodingOptions(format);
   const read = (option: keyof Encoding, value: (table: TrackedTable) => number | undefined) =>
     options.includes(option) ? tables.map(value).find((one) => one !== undefined && one > 0) : undefined;
   const quality =
     read('quality', (table) => table.table('encoding_options').number('jpeg_quality')) ??
-    (/jpeg/.test(format) ? (globals.number('jpeg_quality') ?? USUAL_QUALITY) : undefined);
+    (/jpeg/.test(format) ? (image.number('jpeg_quality') ?? USUAL_QUALITY) : undefined);
   const colors = read('colors', (table) => table.number('colors'));
   if (quality === undefined && colors === undefined) return format;
   return omitUndefined({ type: format, quality, colors });
