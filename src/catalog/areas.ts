@@ -1,6 +1,6 @@
-import type { Bounds, Polygon } from '../domain/bounds.ts';
+import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { type AreaReading, boundsOfRings, type NamedArea } from '../domain/named-area.ts';
+import type { AreaReading, NamedArea } from '../domain/named-area.ts';
 import { countPoints } from '../domain/place-in-grid-set.ts';
 import type { Point } from '../domain/projection.ts';
 import { isRecord } from '../lib/value-path.ts';
@@ -15,6 +15,7 @@ export interface KeptArea {
   readonly rings: readonly (readonly number[])[];
   /** All of them: x and y in turn, doubles in base64. */
   readonly points: string;
+  readonly bounds: Bounds;
   readonly updatedAt: number;
   readonly error: string | null;
   /** Tiles here were clipped to the former shape, and are not marked yet; absent: all are. */
@@ -44,13 +45,13 @@ export function createAreas(declared: ReadonlyMap<string, NamedArea>) {
       return;
     }
     const { polygons, srs } = known.shape;
-    const { updatedAt, error } = known.kept;
+    const { bounds, updatedAt, error } = known.kept;
     if (polygons.length === 0) {
       current.set(area.name, { ...area, error });
       return;
     }
-    const counted = { points: countPoints(polygons), bounds: boundsOfRings(polygons) };
-    current.set(area.name, { ...area, srs, polygons, ...counted, updatedAt, error });
+    const points = countPoints(polygons);
+    current.set(area.name, { ...area, srs, polygons, points, bounds, updatedAt, error });
   }
 
   return {
@@ -63,6 +64,11 @@ export function createAreas(declared: ReadonlyMap<string, NamedArea>) {
         'source-unavailable',
         `The area ${area.name} could not be read yet: ${now.error ?? 'it is being read'}.`,
       );
+    },
+    /** Null: it was never read, or was declared otherwise. */
+    kept({ name, digest }: NamedArea): KeptArea | null {
+      const known = read.get(name)?.kept;
+      return known?.declared === digest ? known : null;
     },
     /** The configuration file was read again. */
     declare(next: ReadonlyMap<string, NamedArea>): void {
@@ -85,17 +91,26 @@ export function sameAreas(a: ReadonlyMap<string, NamedArea>, b: ReadonlyMap<stri
   return a.size === b.size && [...a].every(([name, { digest }]) => b.get(name)?.digest === digest);
 }
 
-export function packPolygons(polygons: readonly Polygon[]): Pick<KeptArea, 'rings' | 'points'> {
+type PackedPolygons = Pick<KeptArea, 'rings' | 'points' | 'bounds'>;
+
+export async function packPolygons(polygons: readonly Polygon[]): Promise<PackedPolygons> {
+  const pace = createPace(POINTS_PER_TURN);
   const rings = polygons.map((polygon) => polygon.map(({ length }) => length));
   const all = new Float64Array(2 * countPoints(polygons));
+  const boxes: Bounds[] = [];
   let at = 0;
   for (const ring of polygons.flat()) {
-    for (const [x, y] of ring) {
-      all[at++] = x;
-      all[at++] = y;
+    for (let from = 0; from < ring.length; from += POINTS_PER_STEP) {
+      const points = ring.slice(from, from + POINTS_PER_STEP);
+      for (const [x, y] of points) {
+        all[at++] = x;
+        all[at++] = y;
+      }
+      boxes.push(boundsOfPoints(points));
+      await pace(points.length);
     }
   }
-  return { rings, points: Buffer.from(all.buffer).toString('base64') };
+  return { rings, points: Buffer.from(all.buffer).toString('base64'), bounds: boundsAround(boxes) };
 }
 
 async function unpackPolygons({ rings, points }: Pick<KeptArea, 'rings' | 'points'>) {

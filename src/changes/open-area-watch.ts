@@ -10,7 +10,7 @@ import { type Areas, type KeptArea, packPolygons } from '../catalog/areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEntries } from '../catalog/catalog-entries.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
-import { readArea } from '../catalog/read-area.ts';
+import { POINTS_PER_TURN, readArea } from '../catalog/read-area.ts';
 import type { Lead } from '../db/database.ts';
 import {
   type Bounds,
@@ -24,11 +24,12 @@ import type { Point } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
 import { openRepeater } from '../lib/repeat.ts';
+import { createPace } from '../lib/yielding.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 
 interface AreaWatchOptions extends Env {
   readonly areas: Areas;
-  readonly entries: Pick<CatalogEntries, 'get' | 'put'>;
+  readonly entries: Pick<CatalogEntries, 'put'>;
   readonly catalog: Pick<Catalog, 'layerNames'> & {
     declaration(name: string): Pick<LayerDeclaration, 'areas'> | null;
   };
@@ -65,21 +66,21 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
   const stamps = new Map<string, number>();
 
   async function readShape(area: NamedArea): Promise<void> {
-    const { name, digest, source } = area;
-    const entry = (await entries.get('area', name))?.document as KeptArea | undefined;
-    const kept = entry?.declared === digest ? entry : null;
-    if (kept?.unmarked) await mark(area, kept);
+    const { name, digest, source, srs } = area;
+    const before = areas.kept(area);
+    if (before?.unmarked) await mark(area, before);
     if (!source) return;
+    const kept = areas.kept(area);
     try {
       const stamp = 'file' in source ? (await stat(source.file)).mtimeMs : null;
       if (kept && kept.error === null && stamp !== null && stamps.get(digest) === stamp) return;
-      await keep(area, kept, await readArea(source, area.srs, clock));
+      await keep(area, kept, await readArea(source, srs, clock));
       if (stamp !== null) stamps.set(digest, stamp);
     } catch (error) {
       const message = hideCredentials(error instanceof Error ? error.message : String(error));
       if (kept?.error === message) return;
       log.warn({ area: name, reason: message }, 'an area could not be read; its last known shape is used');
-      const empty = { declared: digest, srs: area.srs, rings: [], points: '', updatedAt: clock.now() };
+      const empty = { declared: digest, srs, ...(await packPolygons([])), updatedAt: clock.now() };
       await put(name, { ...(kept ?? empty), error: message });
     }
   }
@@ -89,7 +90,7 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
     kept: KeptArea | null,
     { srs, polygons }: Pick<NamedArea, 'srs' | 'polygons'>,
   ): Promise<void> {
-    const packed = packPolygons(polygons);
+    const packed = await packPolygons(polygons);
     const isSame =
       kept?.srs === srs && kept.points === packed.points && `${kept.rings}` === `${packed.rings}`;
     if (kept && isSame) {
@@ -98,7 +99,7 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
     }
     const next = { declared: area.digest, srs, ...packed, updatedAt: clock.now(), error: null };
     const hadShape = kept !== null && kept.points !== '';
-    const boxes = kept?.srs === srs ? changedBoxes(area.polygons, polygons) : null;
+    const boxes = kept?.srs === srs ? await changedBoxes(area.polygons, polygons) : null;
     const changed = { ...next, ...(hadShape && { unmarked: { srs, boxes } }) };
     await put(area.name, changed);
     log.info({ area: area.name }, 'the shape of an area has changed');
@@ -131,8 +132,11 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
 }
 
 /** Around all places that are in one of the shapes and not in the other. */
-function changedBoxes(before: readonly Polygon[], after: readonly Polygon[]): readonly Bounds[] {
-  const [old, fresh] = [ringsByDigest(before), ringsByDigest(after)];
+async function changedBoxes(
+  before: readonly Polygon[],
+  after: readonly Polygon[],
+): Promise<readonly Bounds[]> {
+  const [old, fresh] = [await ringsByDigest(before), await ringsByDigest(after)];
   const gone = [...old].filter(([digest]) => !fresh.has(digest)).map(([, ring]) => ring);
   const added = [...fresh].filter(([digest]) => !old.has(digest)).map(([, ring]) => ring);
   const isSamePlan = `${before.map(({ length }) => length)}` === `${after.map(({ length }) => length)}`;
@@ -143,13 +147,15 @@ function changedBoxes(before: readonly Polygon[], after: readonly Polygon[]): re
   return boxes.length > MAX_BOXES ? [boundsAround(boxes)] : boxes;
 }
 
-function ringsByDigest(polygons: readonly Polygon[]): ReadonlyMap<string, readonly Point[]> {
-  return new Map(
-    polygons.flat().map((ring) => {
-      const { points } = packPolygons([[ring]]);
-      return [createHash('sha1').update(points).digest('base64'), ring];
-    }),
-  );
+async function ringsByDigest(polygons: readonly Polygon[]): Promise<ReadonlyMap<string, readonly Point[]>> {
+  const pace = createPace(POINTS_PER_TURN);
+  const rings = new Map<string, readonly Point[]>();
+  for (const ring of polygons.flat()) {
+    const { points } = await packPolygons([[ring]]);
+    rings.set(createHash('sha1').update(points).digest('base64'), ring);
+    await pace(ring.length);
+  }
+  return rings;
 }
 
 /** The points of both rings from the last one that they share at the start to the first that they share at the end. */

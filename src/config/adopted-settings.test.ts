@@ -60,6 +60,7 @@ layers:
     ['{ layout: geopackage, file: a.gpkg }', { file: 'a.gpkg' }],
     ['{ layout: geopackage, folder: a }', { folder: 'a' }],
     ['{ layout: arcgis-compact, folder: a }', { folder: 'a' }],
+    ['{ layout: arcgis-compact, file: a.tpkx }', { file: 'a.tpkx' }],
     ['{ layout: mapproxy-sqlite, folder: a }', { folder: 'a' }],
   ])('an adopted cache is found relative to the file: %s', (adopt, place) => {
     const [adopted] = load(adopting(adopt)).settings.layers[0]?.adopt ?? [];
@@ -82,6 +83,7 @@ layers:
     ['{ layout: geopackage, gridSet: EPSG:900913 }', /adopt needs either file or folder/],
     ['{ layout: geopackage, file: a.gpkg, folder: a }', /adopt needs either file or folder/],
     ['{ layout: arcgis-compact, folder: a, zoomOffset: 1.5 }', /adopt.zoomOffset/],
+    ['{ layout: arcgis-compact, folder: a, file: a.tpkx }', /adopt needs either file or folder/],
     ['{ layout: tms, folder: a, paths: tc }', /adopt.paths is not a setting/],
     [
       '{ layout: tms, folder: a, gridSet: EPSG:4326 }',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isSecretKey } from './secrets.ts';
+import { isSecretPath } from './secrets.ts';
 import { settingsSchema } from './settings-schema.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
@@ -21,7 +21,7 @@ export function createSettingsSchema(): JsonSchema {
     io: 'input',
     override: ({ jsonSchema, path }) => {
       if (jsonSchema.type !== 'string' || path.at(-1) === 'propertyNames') return;
-      if (!path.some((step) => isSecretKey(String(step)))) return;
+      if (!isSecretPath(path)) return;
       const { description } = jsonSchema;
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
       Object.assign(jsonSchema, { anyOf: SECRET_FORMS, ...(description && { description }) });

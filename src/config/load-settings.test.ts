@@ -358,9 +358,9 @@ database: postgres://tilewarden@db/tiles?password=OPEN-SESAME
 layers:
   - name: a
     source: { type: wms, url: 'http://maps.test/wms?map=a&api_key=OPEN-SESAME', layers: a, vendorParameters: { authkey: OPEN-SESAME } }
-  - name: b
-    gridSets: [EPSG:900913]
-    source: { type: xyz, url: 'http://tiles.test/{z}/{x}/{y}.png?token=OPEN-SESAME' }
+  - { name: b, gridSets: [EPSG:900913], source: { type: xyz, url: 'http://tiles.test/{z}/{x}/{y}.png?token=OPEN-SESAME' } }
+stores: { default: { type: azure, container: tiles, account: a, key: OPEN-SESAME } }
+adoptBuckets: { old: { type: azure, container: tiles, connectionString: 'AccountKey=OPEN-SESAME' } }
 `;
 
   it.each(['postgres//u:OPEN-SESAME@db/tiles', 'postgres:/u:OPEN/SESAME@db', 'http://u:OPEN-SESAME@db'])(

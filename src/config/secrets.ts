@@ -14,9 +14,20 @@ export interface RevealedTree {
   readonly problems: readonly { readonly path: ValuePath; readonly message: string }[];
 }
 
+/** Where a `key` is a secret; under `upstreams` it is the name of a file. */
+const ACCOUNTS = ['stores', 'adoptBuckets'];
+
+/** Whether the value at this path is never shown. */
+export function isSecretPath(path: ValuePath): boolean {
+  return (
+    path.some((step) => isSecretKey(String(step))) ||
+    (path.at(-1) === 'key' && path.some((step) => ACCOUNTS.includes(String(step))))
+  );
+}
+
 /** Keys whose values are never shown, at any level. All headers count: one of them is the credential. */
-export function isSecretKey(key: string): boolean {
-  return /^(password|secret|clientSecret|token|headers|keys|authorization|accessKeyId|secretAccessKey|sessionToken)$/i.test(
+function isSecretKey(key: string): boolean {
+  return /^(password|secret|clientSecret|token|headers|keys|authorization|accessKeyId|secretAccessKey|sessionToken|connectionString)$/i.test(
     key,
   );
 }
@@ -88,7 +99,7 @@ export function maskSecrets(tree: unknown, secretPaths: ReadonlySet<string>): un
       return Object.fromEntries(
         Object.entries(value).map(([key, item]) => [
           key,
-          mask(item, [...path, key], hidden || isSecretKey(key) || isSecretOption(key, path)),
+          mask(item, [...path, key], hidden || isSecretPath([...path, key]) || isSecretOption(key, path)),
         ]),
       );
     }

@@ -42,10 +42,11 @@ export function joinMasks(masks: readonly AreaMask[]): AreaMask {
   return first.every((share) => share === FULL) ? 'everything' : first;
 }
 
-/** RGBA: hidden pixels become transparent. */
+/** RGBA: hidden pixels become transparent, and lose their colour: it could be read from the file. */
 export function applyMask(pixels: Buffer, mask: Uint8Array): void {
   for (let i = 0; i < mask.length; i++) {
     const share = mask[i] ?? 0;
+    for (let at = 4 * i; share === 0 && at < 4 * i + 3; at++) pixels[at] = 0;
     if (share < FULL) pixels[4 * i + 3] = Math.round(((pixels[4 * i + 3] ?? 0) * share) / FULL);
   }
 }

@@ -65,8 +65,10 @@ export function boundsAround(all: readonly Bounds[]): Bounds {
 export function boundsOfPoints(points: Iterable<readonly [number, number]>): Bounds {
   let [minX, minY, maxX, maxY] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [x, y] of points) {
-    [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x)];
-    [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y)];
+    minX = Math.min(minX, x);
+    minY = Math.min(minY, y);
+    maxX = Math.max(maxX, x);
+    maxY = Math.max(maxY, y);
   }
   return { minX, minY, maxX, maxY };
 }

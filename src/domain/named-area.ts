@@ -67,11 +67,11 @@ export function createReadArea(name: string, srs: number, source: AreaSource): N
   return { name, srs, polygons: [], bounds, points: 0, digest, source, updatedAt: null, error: null };
 }
 
-export function boundsOfRings(polygons: readonly Polygon[]): Bounds {
+function boundsOfRings(polygons: readonly Polygon[]): Bounds {
   return boundsAround(polygons.map((polygon) => boundsOfPoints(polygon[0] ?? [])));
 }
 
-/** Throws `config-invalid`. */
+/** Of finite coordinates. Throws `config-invalid`. */
 export function checkShape({ srs, polygons }: AreaReading): void {
   const projection = projectionOfSrs(srs);
   if (!projection) throw misconfigured(`The CRS EPSG:${srs} is not known here.`);
@@ -82,10 +82,10 @@ export function checkShape({ srs, polygons }: AreaReading): void {
   const step = Math.ceil(points / CONVERTED_POINTS);
   for (const ring of polygons.flat()) {
     if (ring.length < 3) throw misconfigured('A ring needs at least three points.');
-    const isWrong = ([x, y]: Point, index: number) =>
-      !Number.isFinite(x) || !Number.isFinite(y) || (index % step === 0 && !projection.toLonLat(x, y));
-    const wrong = ring.find(isWrong);
-    if (wrong) throw misconfigured(`The point ${wrong.join(' ')} is not in EPSG:${srs}.`);
+    for (let i = 0; i < ring.length; i += step) {
+      const [x, y] = ring[i] ?? [0, 0];
+      if (!projection.toLonLat(x, y)) throw misconfigured(`The point ${x} ${y} is not in EPSG:${srs}.`);
+    }
   }
 }
 
@@ -112,11 +112,13 @@ function polygonOf(rings: unknown): Polygon {
     if (!Array.isArray(ring)) throw invalid('A ring must be a list of points.');
     return ring.map((point): Point => {
       const [x, y] = Array.isArray(point) ? point : [];
-      if (typeof x !== 'number' || typeof y !== 'number') throw invalid('A point must be two numbers.');
+      if (!isNumber(x) || !isNumber(y)) throw invalid('A point must be two numbers.');
       return [x, y];
     });
   });
 }
+
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
 const WKT_TYPES = new Map([
   ['POLYGON', 'Polygon'],

@@ -67,7 +67,7 @@ export async function polygonsIn(
     for (const polygon of form) {
       const rings: (Ring | null)[] = [];
       for (const ring of polygon) {
-        const box = from.boundsToWgs84(boundsOfPoints(ring));
+        const box = () => from.boundsToWgs84(boundsOfPoints(ring));
         const inside = await clip(unbroken(await onEarth.follow(ring), box), window, pace);
         if (inside.length > 0) rings.push(await inGrid.follow(inside));
       }
@@ -153,11 +153,11 @@ function distance([x, y]: Point, [x1, y1]: Point, [x2, y2]: Point): number {
 }
 
 /** A ring that jumps across the antimeridian, or cannot be converted, becomes the box around it. */
-function unbroken(ring: Ring | null, box: Bounds | null): Ring {
+function unbroken(ring: Ring | null, box: () => Bounds | null): Ring {
   const jumps = ring?.some(([x], i) => Math.abs(x - (ring[(i + 1) % ring.length]?.[0] ?? x)) > HALF_CIRCLE);
   if (ring && !jumps) return ring;
   const world = { minX: -HALF_CIRCLE, minY: -MAX_LATITUDE, maxX: HALF_CIRCLE, maxY: MAX_LATITUDE };
-  return polygonOfBounds(box ?? world)[0] ?? [];
+  return polygonOfBounds(box() ?? world)[0] ?? [];
 }
 
 /** Sutherland and Hodgman: side by side of the window. */

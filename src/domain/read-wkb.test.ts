@@ -46,6 +46,11 @@ describe('geometries in WKB', () => {
     ['a point', Buffer.concat([polygon(1).subarray(0, 5), Buffer.alloc(16)]), 'type 1'],
     ['a polygon that is cut off', polygon(3).subarray(0, 40), 'cut off'],
     ['nothing', Buffer.alloc(0), 'cut off'],
+    [
+      'a point without a place',
+      Buffer.concat([polygon(3).subarray(0, 13), Buffer.alloc(64, 0xff)]),
+      'not finite',
+    ],
     ['a count beyond its bytes', Buffer.from('0106000000ffffffff', 'hex'), 'cut off'],
   ])('%s is refused', async (_, bytes, reason) => {
     await expect(readWkb(bytes, pace)).rejects.toThrow(reason);

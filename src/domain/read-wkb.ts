@@ -57,7 +57,9 @@ export async function readWkb(bytes: Buffer, pace: Pace): Promise<WkbShape> {
     for (let left = readCount(little); left > 0; left--) {
       const ring: Point[] = [];
       for (let points = readCount(little); points > 0; points--) {
-        ring.push([view.getFloat64(at, little), view.getFloat64(at + 8, little)]);
+        const [x, y] = [view.getFloat64(at, little), view.getFloat64(at + 8, little)];
+        if (!Number.isFinite(x + y)) throw invalid(`It has the point ${x} ${y}, which is not finite.`);
+        ring.push([x, y]);
         at += size;
         if (points % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
       }

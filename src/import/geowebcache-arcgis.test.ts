@@ -1,8 +1,14 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { storedZip } from '../../test/fixtures/arcgis-bundles.ts';
+import { whenOver } from '../../test/fixtures/when-over.ts';
 import { checkImported } from '../config/check-imported.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { readXml } from '../lib/xml/read-xml.ts';
 import { arcgisDocument } from './geowebcache-arcgis.ts';
+import { importFromFile } from './import-from.ts';
 import { importGeoWebCache } from './import-geowebcache.ts';
 
 interface Scheme {
@@ -132,5 +138,62 @@ describe('an arcgisLayer of geowebcache.xml', () => {
     const nameIn = (path: string) => arcgisDocument(path).children[0]?.children[0]?.children[0]?.text;
     expect(nameIn('/arcgis/city/Layers/conf.xml')).toBe('city');
     expect(nameIn('/arcgis/city/conf.xml')).toBe('city');
+  });
+});
+
+describe('an ArcGIS tile package', () => {
+  const importPackage = async (name: string, files: Readonly<Record<string, string>>) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tilewarden-package-'));
+    whenOver(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, name);
+    writeFileSync(file, storedZip(files));
+    const imported = await importFromFile(file, null, null, {});
+    expect(checkImported(imported).refused).toEqual([]);
+    return { ...imported, file };
+  };
+  const reference = { wkid: 102100, latestWkid: 3857 };
+  const lods = [0, 1, 2, 3, 4].map((level) => ({ level, resolution: 156543.03392800014 / 2 ** level }));
+  const origin = { x: -20037508.342787001, y: 20037508.342787001 };
+  const root = {
+    tileInfo: { rows: 256, cols: 256, dpi: 96, origin, spatialReference: reference, lods },
+    tileImageInfo: { format: 'PNG' },
+    storageInfo: { storageFormat: 'esriMapCacheStorageModeCompactV2' },
+    maxLOD: 2,
+    fullExtent: { xmin: 0, ymin: 0, xmax: 1e6, ymax: 1e6 },
+  };
+
+  it('a .tpkx is a layer with its name, in the grid of its root.json as far as its maxLOD', async () => {
+    const { layers, file } = await importPackage('Roads.tpkx', { 'root.json': JSON.stringify(root) });
+    expect(layers).toMatchObject([
+      {
+        name: 'Roads',
+        formats: ['image/png'],
+        gridSets: [{ name: 'EPSG:900913', extent: [0, 0, 1e6, 1e6], zoomStop: 2 }],
+        adopt: { layout: 'arcgis-compact', file, origin: 'nw' },
+      },
+    ]);
+  });
+
+  it('a .tpk is a layer in the grid of its conf.xml', async () => {
+    const { layers, gridSets, file } = await importPackage('City.tpk', {
+      'v101/Layers/conf.xml': conf({ ...UTM, storage: 'Compact' }),
+      'v101/Layers/conf.cdi': BOUNDS,
+    });
+    expect(gridSets).toMatchObject([{ name: 'EPSG:25832_City', resolutions: [100, 50, 10] }]);
+    expect(layers).toMatchObject([{ name: 'City', adopt: { layout: 'arcgis-compact', file } }]);
+  });
+
+  it.each([
+    [{ 'root.json': '{}' }, 'LevelIDs'],
+    [{ 'conf.xml': conf({ ...UTM, storage: 'Exploded' }), 'conf.cdi': BOUNDS }, 'unpack it'],
+    [{ 'item.json': '' }, 'x.tpkx is none'],
+  ])('a package that cannot be served is left out with the reason %#', async (files, why) => {
+    const { layers, report } = await importPackage('x.tpkx', files);
+    expect(layers).toEqual([]);
+    expect(report.entries.map(({ what }) => what).join()).toMatch(new RegExp(why));
+  });
+
+  it('a package whose root.json is not JSON is refused', async () => {
+    await expect(importPackage('x.tpkx', { 'root.json': '{' })).rejects.toThrow('is not a JSON object');
   });
 });

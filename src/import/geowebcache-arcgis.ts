@@ -1,4 +1,4 @@
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname, extname, resolve } from 'node:path';
 import { boundsOf, coordsOf } from '../domain/bounds.ts';
 import { invalid } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
@@ -39,6 +39,9 @@ interface ReadArcgisLayer extends ReadDocument {
   readonly gridSet: ImportedDocument | null;
 }
 
+/** A tile package, which has all files of a cache. */
+export const PACKAGE = /\.tpkx?$/i;
+
 const METRES_PER_INCH = 0.0254;
 const WEB_MERCATOR = 3857;
 /** Where `hexZoom` names the folders of the levels otherwise. */
@@ -58,12 +61,13 @@ export function readArcgisLayer(element: WireElement, files: ArcgisFiles): ReadA
   const name = textField(element, 'name');
   const scheme = resolve(files.folder, textField(element, 'tilingScheme') ?? '');
   const conf = files.readXml(scheme);
+  const isPackage = PACKAGE.test(scheme);
   if (name === undefined || conf?.name !== TILING_SCHEME)
     throw invalid(`it needs a name, and in tilingScheme the conf.xml of an ArcGIS cache; ${scheme} is none`);
   const bounds = files.readXml(resolve(dirname(scheme), 'conf.cdi'));
   if (!bounds) throw invalid(`there is no conf.cdi, with the bounds of the layer, beside ${scheme}`);
   const tiles = textField(element, 'tileCachePath') ?? resolve(dirname(scheme), '_alllayers');
-  const folder = resolve(files.folder, tiles);
+  const folder = isPackage ? scheme : resolve(files.folder, tiles);
   if (!files.isThere(folder)) throw invalid(`there is no folder ${folder} with its tiles`);
   const levels = levelsOf(conf);
   const first = levels[0]?.id ?? 0;
@@ -72,6 +76,8 @@ export function readArcgisLayer(element: WireElement, files: ArcgisFiles): ReadA
   const subset = grid.gridSet && clippedSubset(grid.gridSet, extent);
   if (!subset) throw invalid('the bounds in conf.cdi are not in its tiling scheme');
   const isCompact = /Compact/.test(textIn(inner(conf, 'CacheStorageInfo'), 'StorageFormat'));
+  if (isPackage && !isCompact)
+    throw invalid('its tiles are files of their own, not bundles: unpack it and import its conf.xml');
   const isCut = !isCompact && booleanField(element, 'hexZoom') === true;
   const last = Math.min(grid.zoomStop ?? levels.length - 1, isCut ? DECIMAL_LEVELS - first : levels.length);
   const meta = onlyChild(element, 'metaInformation');
@@ -85,7 +91,12 @@ export function readArcgisLayer(element: WireElement, files: ArcgisFiles): ReadA
     onMiss: 'not-found',
     formats: [formatIn(conf)],
     gridSets: [{ ...subset, ...(last < grid.gridSet.levels.length - 1 && { zoomStop: last }) }],
-    adopt: { ...place, folder, origin: 'nw', ...(first > 0 && { zoomOffset: -first }) },
+    adopt: {
+      ...place,
+      [isPackage ? 'file' : 'folder']: folder,
+      origin: 'nw',
+      ...(first > 0 && { zoomOffset: -first }),
+    },
   });
   const what = 'its tiles are adopted, and others are 404: for these, write the ArcGIS server into source';
   const hexadecimal = 'levels are read by decimal numbers: those above 9 are left out';
@@ -96,10 +107,11 @@ export function readArcgisLayer(element: WireElement, files: ArcgisFiles): ReadA
   return { document, gridSet: grid.document, warnings };
 }
 
-/** A `geowebcache.xml` with the cache of one `conf.xml`, under the name of its folder: that of the service, above `Layers`. */
+/** A `geowebcache.xml` with the cache of one package, or of one `conf.xml`, whose folder names it: the service, above `Layers`. */
 export function arcgisDocument(scheme: string): XmlElement {
   const folder = dirname(scheme);
-  const name = basename(/^layers$/i.test(basename(folder)) ? dirname(folder) : folder);
+  const service = /^layers$/i.test(basename(folder)) ? dirname(folder) : folder;
+  const name = PACKAGE.test(scheme) ? basename(scheme, extname(scheme)) : basename(service);
   const layer = node('arcgisLayer', [node('name', name), node('tilingScheme', scheme)]);
   return node('gwcConfiguration', [node('layers', [layer])]);
 }

@@ -1,5 +1,6 @@
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { childOf, type XmlElement } from '../lib/xml/xml-element.ts';
+import { nameBucket } from './bucket-names.ts';
 import type { AdoptBuckets, ImportReport } from './import-report.ts';
 import { TrackedTable } from './tracked-table.ts';
 import { tableOfXml } from './xml-table.ts';
@@ -24,7 +25,7 @@ export function geoWebCacheStores(
   report: ImportReport,
 ): { readonly stores: ReadonlyMap<string, AdoptableStore | null>; readonly buckets: AdoptBuckets } {
   const stores = new Map<string, AdoptableStore | null>([['', inFolder(folder)]]);
-  const buckets: Record<string, object> = {};
+  const buckets = new Map<string, object>();
   for (const element of childOf(root, 'blobStores')?.children ?? []) {
     const table = tableOfXml(element);
     const id = String(table.id ?? '');
@@ -32,42 +33,38 @@ export function geoWebCacheStores(
     const fields = new TrackedTable(table, about);
     fields.text('id');
     const isEnabled = fields.flag('enabled') !== false;
-    const store = isEnabled ? (STORES[element.name]?.(fields, folder, bucketName(id)) ?? null) : null;
-    stores.set(id, store);
-    if (fields.flag('@default')) stores.set('', store);
+    const store = isEnabled ? (STORES[element.name]?.(fields, folder) ?? null) : null;
+    const named = store?.bucket && nameBucket(buckets, id, store.bucket);
+    const adoptable = store && named ? { ...store, adopt: { ...store.adopt, bucket: named } } : store;
+    stores.set(id, adoptable);
+    if (fields.flag('@default')) stores.set('', adoptable);
     if (!store) {
       about.leftOut(element.name, isEnabled ? NOT_READ : 'it is disabled');
       continue;
     }
-    const { bucket, adopt } = store;
-    if (bucket) buckets[bucketName(id)] = bucket;
-    const found = bucket !== undefined || isThere(adopt.folder);
-    const place = bucket ? `its bucket (adoptBuckets.${bucketName(id)})` : adopt.folder;
+    const { adopt } = store;
+    const found = named !== undefined || isThere(adopt.folder);
+    const place = named ? `its bucket (adoptBuckets.${named})` : adopt.folder;
     const tiles = found
       ? `layers adopt what is in ${place}`
       : `there is no folder ${adopt.folder} here, so layers adopt nothing from it`;
     about.changed(element.name, `${tiles}, and keep their tiles in the store default`);
     fields.report({ fileSystemBlockSize: 'the bytes that tiles really take are counted' });
   }
-  return { stores, buckets };
-}
-
-/** Names of buckets have fewer characters. */
-function bucketName(id: string): string {
-  return id.replaceAll(/[^\w-]/g, '_').slice(0, 64) || 'bucket';
+  return { stores, buckets: Object.fromEntries(buckets) };
 }
 
 function inFolder(folder: string, paths: 'default' | 'tms' | 'slippy' = 'default'): AdoptableStore {
   return { folder, adopt: { layout: 'geowebcache', folder, ...(paths !== 'default' && { paths }) } };
 }
 
-function inBucket(fields: TrackedTable, bucket: string, options: object): FoundStore {
+function inBucket(fields: TrackedTable, options: object): FoundStore {
   const folder = fields.text('prefix') || '/';
-  return { folder: null, adopt: { layout: 'geowebcache', bucket, folder }, bucket: omitUndefined(options) };
+  return { folder: null, adopt: { layout: 'geowebcache', folder }, bucket: omitUndefined(options) };
 }
 
 /** Null: it lacks what a reader needs. */
-type ReadStore = (fields: TrackedTable, folder: string, name: string) => FoundStore | null;
+type ReadStore = (fields: TrackedTable, folder: string) => FoundStore | null;
 
 const STORES: Readonly<Record<string, ReadStore>> = {
   FileBlobStore(fields, folder) {
@@ -75,7 +72,7 @@ const STORES: Readonly<Record<string, ReadStore>> = {
     const known = paths === 'tms' || paths === 'slippy' ? paths : 'default';
     return inFolder(fields.text('baseDirectory') ?? folder, known);
   },
-  S3BlobStore(fields, _, name) {
+  S3BlobStore(fields) {
     const [bucket, endpoint] = [fields.text('bucket'), fields.text('endpoint')];
     const [accessKeyId, secretAccessKey] = [
       secretIn(fields, 'awsAccessKey'),
@@ -84,21 +81,21 @@ const STORES: Readonly<Record<string, ReadStore>> = {
     const keys = accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : {};
     const own = endpoint ? { endpoint: withScheme(endpoint), pathStyle: true } : {};
     const region = fields.text('region') || undefined;
-    return bucket ? inBucket(fields, name, { type: 's3', bucket, region, ...own, ...keys }) : null;
+    return bucket ? inBucket(fields, { type: 's3', bucket, region, ...own, ...keys }) : null;
   },
-  AzureBlobStore(fields, _, name) {
+  AzureBlobStore(fields) {
     const [container, account] = [fields.text('container'), secretIn(fields, 'accountName')];
     const key = secretIn(fields, 'accountKey');
     const endpoint = fields.text('serviceURL') || undefined;
     const options = { type: 'azure', container, account, key, endpoint };
-    return container && account && key ? inBucket(fields, name, options) : null;
+    return container && account && key ? inBucket(fields, options) : null;
   },
   /** Google's interface for S3 takes HMAC keys, which GeoWebCache does not have. */
-  GoogleCloudStorageBlobStore(fields, _, name) {
+  GoogleCloudStorageBlobStore(fields) {
     const bucket = fields.text('bucket');
     const keys = { accessKeyId: { env: 'GOOGLE_HMAC_ID' }, secretAccessKey: { env: 'GOOGLE_HMAC_SECRET' } };
     const endpoint = 'https://storage.googleapis.com';
-    return bucket ? inBucket(fields, name, { type: 's3', bucket, endpoint, region: 'auto', ...keys }) : null;
+    return bucket ? inBucket(fields, { type: 's3', bucket, endpoint, region: 'auto', ...keys }) : null;
   },
   MbtilesBlobStore(fields) {
     const [folder, template] = [fields.text('rootDirectory'), fields.text('templatePath')];

@@ -15,7 +15,8 @@ import { AddressRefused } from '../sources/upstream/address-guard.ts';
 import type { OutboundProxies } from '../sources/upstream/outbound-proxy.ts';
 import { openUpstreamClient, type UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options.ts';
-import { arcgisDocument, TILING_SCHEME } from './geowebcache-arcgis.ts';
+import { readPackageScheme } from './arcgis-package.ts';
+import { arcgisDocument, PACKAGE, TILING_SCHEME } from './geowebcache-arcgis.ts';
 import {
   type CapabilitiesImport,
   capabilitiesAddress,
@@ -23,7 +24,7 @@ import {
   importCapabilities,
 } from './import-capabilities.ts';
 import { geoServerAsGeoWebCache, TILE_LAYER } from './import-geoserver.ts';
-import { importGeoWebCache } from './import-geowebcache.ts';
+import { type GeoWebCacheImport, importGeoWebCache } from './import-geowebcache.ts';
 import { importMapCache } from './import-mapcache.ts';
 import { importMapProxy } from './import-mapproxy.ts';
 import { importQuota, importUsers } from './import-quota-and-users.ts';
@@ -120,11 +121,24 @@ export async function importFromFile(
   }
   if (seeds !== null) throw invalid(`${seeds} goes only with a mapproxy.yaml before it.`);
   if (GEOSERVER_FOLDERS.includes(basename(file))) return importGeoServerFolder(dirname(file), users);
+  if (PACKAGE.test(file)) return importTilePackage(file);
   const root = await readXmlFile(file);
   if (root.name === TILING_SCHEME) return importGeoWebCacheFolder(arcgisDocument(file), dirname(file), users);
   if (root.name === TILE_LAYER) return importGeoServerFolder(dirname(dirname(file)), users, root);
   if (root.name === 'mapcache') return importMapCache(root, { isThere: existsSync });
   return importGeoWebCacheFolder(root, dirname(file), users);
+}
+
+async function importTilePackage(file: string): Promise<Imported> {
+  const { conf, bounds } = await readPackageScheme(file).catch(failAt(file));
+  return importGeoWebCache(arcgisDocument(file), {
+    folder: dirname(file),
+    gridSets: builtInGridSets(),
+    hasTiles: () => false,
+    isThere: existsSync,
+    findArchive: () => null,
+    readXml: (path) => (path === file ? conf : bounds),
+  });
 }
 
 /** `only`: one of its tile layers; null: all. */
@@ -139,7 +153,7 @@ async function importGeoServerFolder(
   };
   const tileLayers = join(folder, GEOSERVER_LAYERS);
   const report = new ImportReport();
-  const { document, degrees } = geoServerAsGeoWebCache(
+  const { document, ...known } = geoServerAsGeoWebCache(
     {
       tileLayers: only ? [only] : existsSync(tileLayers) ? await readXmlFiles(filesIn(tileLayers)) : null,
       isPart: only !== null,
@@ -150,7 +164,7 @@ async function importGeoServerFolder(
     },
     report,
   );
-  return importGeoWebCacheFolder(document, join(folder, 'gwc'), users, report, degrees);
+  return importGeoWebCacheFolder(document, join(folder, 'gwc'), users, report, known);
 }
 
 /** XML files with an id, at most three folders below: workspace, store, layer. */
@@ -180,7 +194,7 @@ async function importGeoWebCacheFolder(
   folder: string,
   users: string | null,
   report = new ImportReport(),
-  degrees: ReadonlyMap<string, readonly number[]> = new Map(),
+  known: Pick<GeoWebCacheImport, 'degrees' | 'ids'> = {},
 ): Promise<Imported> {
   const gridSets = builtInGridSets();
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
@@ -199,7 +213,7 @@ async function importGeoWebCacheFolder(
     }
   };
   const options = {
-    ...{ folder, gridSets, hasTiles, isThere: existsSync, findArchive, degrees },
+    ...{ folder, gridSets, hasTiles, isThere: existsSync, findArchive, ...known },
     readXml: readScheme,
   };
   const imported = importGeoWebCache(root, options, report);

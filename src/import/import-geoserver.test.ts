@@ -56,7 +56,7 @@ function read(global: string | null, changed: Partial<GeoServerFolder> = {}) {
     global: global === null ? null : readXml(global),
     ...changed,
   };
-  const { document, degrees } = geoServerAsGeoWebCache(folder, report);
+  const { document, ...known } = geoServerAsGeoWebCache(folder, report);
   const options = {
     folder: '/data/gwc',
     gridSets: builtInGridSets(),
@@ -64,7 +64,7 @@ function read(global: string | null, changed: Partial<GeoServerFolder> = {}) {
     isThere: () => true,
     findArchive: () => null,
     readXml: () => null,
-    degrees,
+    ...known,
   };
   const imported = importGeoWebCache(document, options, report);
   expect(checkImported(imported).refused).toEqual([]);
@@ -173,6 +173,17 @@ describe('the tile layers of a GeoServer', () => {
       '<GeoServerGWCConfig><cacheLayersByDefault>false</cacheLayersByDefault></GeoServerGWCConfig>',
     );
     expect(read(null, { tileLayers: null, catalog, settings: none }).layers).toEqual([]);
+  });
+
+  it('the keys of a layer in a bucket begin with the id of its tile layer, whatever it is called', () => {
+    const bucket = '<S3BlobStore default="true"><id>b</id><bucket>tiles</bucket></S3BlobStore>';
+    const geowebcache = readXml(
+      GRID_SETS.replace('<gridSets>', `<blobStores>${bucket}</blobStores><gridSets>`),
+    );
+    const { layers } = read(null, { geowebcache, catalog: CATALOG.map((one) => readXml(one)) });
+    expect(layers).toMatchObject([
+      { name: 'topp:streets', adopt: { bucket: 'b', name: 'LayerInfoImpl--570ae188:124761b8d78:-7fba' } },
+    ]);
   });
 
   it('layers and grid sets of gwc/geowebcache.xml come with the tile layers', () => {

@@ -25,6 +25,8 @@ export interface GeoServerLayers {
   readonly document: XmlElement;
   /** Extents in degrees, by name: those of grid subsets without one of their own. */
   readonly degrees: ReadonlyMap<string, readonly number[]>;
+  /** Of the tile layers, by name: the keys of their tiles in buckets begin with them. */
+  readonly ids: ReadonlyMap<string, string>;
 }
 
 export const TILE_LAYER = 'GeoServerTileLayer';
@@ -70,12 +72,14 @@ export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportRe
   const wms = `${geoServerAddress(folder.global, report)}/wms`;
   const tileLayers = folder.tileLayers ?? usualTileLayers(catalog, settings);
   const degrees = new Map<string, readonly number[]>();
+  const tileLayerIds = new Map<string, string>();
   const layers = tileLayers.flatMap((layer) => {
     const published = catalog.find(textIn(layer, 'id'));
     const name = published?.name ?? textIn(layer, 'name');
     const about = report.about(`layer ${name}`);
     if (!published && !catalog.isEmpty) return about.leftOut(WHOLE, 'it is not in GeoServer’s catalog') ?? [];
     if (published?.degrees) degrees.set(name, published.degrees);
+    tileLayerIds.set(name, textIn(layer, 'id') || name);
     const old = textIn(layer, 'name');
     if (old !== name) about.changed('name', `was ${old} when its file was written`);
     return [wmsLayer(published ? withCatalog(layer, published) : layer, wms)];
@@ -89,7 +93,7 @@ export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportRe
   const own = folder.geowebcache?.children ?? [];
   const others = own.filter(({ name }) => name !== 'layers');
   const all = [...own.filter(({ name }) => name === 'layers').flatMap(({ children }) => children), ...layers];
-  return { document: node('gwcConfiguration', [...others, node('layers', all)]), degrees };
+  return { document: node('gwcConfiguration', [...others, node('layers', all)]), degrees, ids: tileLayerIds };
 }
 
 function wmsLayer(layer: XmlElement, url: string): XmlElement {

@@ -35,6 +35,8 @@ export interface GeoWebCacheImport extends ArcgisFiles {
   readonly findArchive: FindArchive;
   /** Extents in degrees, by layer: those of grid subsets without one of their own. */
   readonly degrees?: ReadonlyMap<string, readonly number[]>;
+  /** What keys in buckets begin with, by layer, where that is not its name. */
+  readonly ids?: ReadonlyMap<string, string>;
 }
 
 /** Defaults of the document for its layers. */
@@ -294,10 +296,12 @@ function adoptionOf(
   const { bucket, folder } = store.adopt;
   const place = bucket === undefined ? folder : `${folder} in adoptBuckets.${bucket}`;
   about.changed('cache', `its tiles are adopted from ${place}`);
+  const id = bucket === undefined ? undefined : options.ids?.get(layer);
   const adoption = (part: readonly KnownSubset[]) => {
     const others = part.filter(({ subset, there }) => subset.name !== there);
     return {
       ...store.adopt,
+      ...(id !== undefined && { name: id }),
       ...(others.length > 0 && {
         gridSets: Object.fromEntries(others.map(({ subset, there }) => [subset.name, there])),
       }),

@@ -304,10 +304,27 @@ describe('the dimensions of mapcache.xml', () => {
       '<dimension type="intervals" name="ELEVATION" default="0">0/2000/1000</dimension>',
       { name: 'ELEVATION', values: ['0', '1000', '2000'], default: '0' },
     ],
-  ])('the MapCache dimension %s is a parameter, and its tiles are not adopted', (dimension, parameter) => {
+  ])('the MapCache dimension %s is a parameter, and its folders are adopted', (dimension, parameter) => {
     const { layer } = withDimension(dimension);
-    expect(layer).toMatchObject({ parameters: [parameter] });
-    expect(layer).not.toHaveProperty('adopt');
+    const name = /name="(\w+)"/.exec(dimension)?.[1];
+    expect(layer).toMatchObject({ parameters: [parameter], adopt: [{ dimensions: [name] }] });
+  });
+
+  const TWO = '<dimension type="values" name="b" default="1">1,2</dimension>'.concat(
+    '<dimension type="values" name="a" default="x">x,y</dimension>',
+  );
+  it.each([
+    ['type="sqlite3"><dbfile>/old/t.db</dbfile>', ['b', 'a']],
+    ['type="disk" layout="template"><template>/old/{tileset}/{dim}/{z}/{x}/{y}.{ext}</template>', ['b', 'a']],
+    ['type="disk" layout="template"><template>/old/{dim:a}/{dim:b}/{z}/{x}/{y}.{ext}</template>', ['b', 'a']],
+    ['type="disk" layout="template"><template>/old/{dim:a}/{z}/{x}/{y}.{ext}</template>', null],
+    ['type="mbtiles"><dbfile>/old/t.mbtiles</dbfile>', null],
+  ])('a MapCache cache is adopted if it keeps the values of dimensions apart: %s', (cache, dimensions) => {
+    const { layer } = read({
+      tileset: `<grid>g</grid><dimensions>${TWO}</dimensions>`,
+      cache: `<cache name="c" ${cache}</cache>`,
+    });
+    expect(layer?.adopt).toEqual(dimensions ? [expect.objectContaining({ dimensions })] : undefined);
   });
 
   it.each([

@@ -163,10 +163,7 @@ class MapCacheReader {
       return refuse('a ruleset hides parts of it: take it out of the grid to show them');
     const parameters = mapCacheDimensions(tileset);
     if (typeof parameters === 'string') return refuse(parameters);
-    const adopted =
-      parameters.length > 0
-        ? 'tiles by dimension cannot be adopted'
-        : this.#adoptions(name, tileset.text('cache'), links, about);
+    const adopted = this.#adoptions(name, tileset, links, about);
     const drawn = (source && wmsSource(source, format)) ?? (typeof adopted === 'string' ? null : KEPT_ONLY);
     if (!drawn)
       return refuse(`its source is not a WMS with an address and layers, and of its cache, ${adopted}`);
@@ -218,14 +215,14 @@ class MapCacheReader {
 
   #adoptions(
     name: string,
-    cache: string | undefined,
+    tileset: TrackedTable,
     links: readonly { readonly grid: MapCacheGrid }[],
     about: SubjectReport,
   ): readonly object[] | string {
     const used: TrackedTable[] = [];
     const adopted = mapCacheAdoptions(
       name,
-      cache,
+      tileset.text('cache'),
       links.map(({ grid }) => grid),
       {
         isThere: this.#isThere,
@@ -234,6 +231,7 @@ class MapCacheReader {
           if (table) used.push(table);
           return table;
         },
+        dimensions: tileset.table('dimensions'),
         tilesets: () => this.#elements.get('tileset')?.values() ?? [],
       },
     );

@@ -175,6 +175,25 @@ describe('the caches of mapproxy.yaml', () => {
     expect(read({ cache: 'cache: { type: s3 }' }).layer?.adopt).toBeUndefined();
   });
 
+  it('buckets of one name at two endpoints have two names, and caches in one bucket share it', () => {
+    const s3 = (host: string) => `{ type: s3, bucket_name: tiles, endpoint_url: 'http://${host}' }`;
+    const cache = (name: string, host: string) => `${name}: { sources: [], cache: ${s3(host)} }`;
+    const yaml = `
+layers: [{ name: a, title: A, sources: [ca] }, { name: b, title: B, sources: [cb] }, { name: c, title: C, sources: [cc] }]
+caches: { ${cache('ca', 'one.test')}, ${cache('cb', 'two.test')}, ${cache('cc', 'one.test')} }`;
+    const options = { folder: '/mp', resolve, isThere: () => true, readText: () => null };
+    const { layers, adoptBuckets } = importMapProxy(load(yaml), options);
+    expect(adoptBuckets).toMatchObject({
+      tiles: { endpoint: 'http://one.test' },
+      'tiles-2': { endpoint: 'http://two.test' },
+    });
+    expect(layers).toMatchObject([
+      { adopt: [{ bucket: 'tiles' }] },
+      { adopt: [{ bucket: 'tiles-2' }] },
+      { adopt: [{ bucket: 'tiles' }] },
+    ]);
+  });
+
   it('MapProxy caches with several grids in one MBTiles file are not adopted', () => {
     const { layer, reported } = read({
       cache: 'grids: [GLOBAL_WEBMERCATOR, GLOBAL_GEODETIC], cache: { type: mbtiles }',
@@ -346,6 +365,9 @@ describe('the layers of mapproxy.yaml', () => {
       { name: 'ELEVATION', values: ['0', '1000'], default: '1000' },
     ]);
     expect(reported).toContainEqual(expect.stringMatching(/^left out: dimensions.run .*does not reach/));
+    expect(made?.adopt).toMatchObject([{ layout: 'mapproxy', dimensions: ['time', 'elevation'] }]);
+    const others = read({ source, layer, cache: 'cache: { type: s3, bucket_name: tiles }' });
+    expect(others.layer?.adopt).toBeUndefined();
   });
 
   it('an interval of times of a MapProxy layer is a parameter of times', () => {

@@ -12,6 +12,8 @@ export interface MapCachePlaces {
   readonly isThere: (path: string) => boolean;
   /** The cache of that name, tracked for the layer. */
   readonly cache: (name: string) => TrackedTable | undefined;
+  /** Of the tileset. */
+  readonly dimensions: TrackedTable;
   readonly tilesets: () => Iterable<XmlElement>;
 }
 
@@ -23,6 +25,8 @@ interface Tileset {
   readonly cache: TrackedTable;
   readonly grids: readonly CachedGrid[];
   readonly places: MapCachePlaces;
+  /** Names, in the order of its file. */
+  readonly dimensions: readonly string[];
   readonly depth: number;
 }
 
@@ -51,7 +55,13 @@ export function mapCacheAdoptions(
   const cache = cacheName === undefined || depth > MAX_DEPTH ? undefined : places.cache(cacheName);
   if (!cache) return 'it names no cache that is declared';
   const type = cache.text('@type') ?? '';
-  return READERS[type]?.({ name, cache, grids, places, depth }) ?? `caches of type ${type} cannot be adopted`;
+  const dimensions = places.dimensions
+    .tables('dimension')
+    .flatMap((dimension) => dimension.text('@name') ?? []);
+  return (
+    READERS[type]?.({ name, cache, grids, places, dimensions, depth }) ??
+    `caches of type ${type} cannot be adopted`
+  );
 }
 
 /** Those of a cache in several parts that can be adopted. */
@@ -63,13 +73,13 @@ function several({ name, cache, grids, places, depth }: Tileset): Adopted {
   return adopted.length > 0 ? adopted : all.filter((one) => typeof one === 'string').join('; ');
 }
 
-function folders({ name, cache, grids, places: { isThere } }: Tileset): Adopted {
+function folders({ name, cache, grids, dimensions, places: { isThere } }: Tileset): Adopted {
   const layout = cache.text('@layout') ?? 'tilecache';
-  const place = layout === 'template' ? templatePlace(cache) : basePlace(cache, layout);
+  const place = layout === 'template' ? templatePlace(cache, dimensions) : basePlace(cache, layout);
   if (typeof place === 'string') return place;
   const own = place.template === undefined ? `${trimmed(place.folder)}/${name}` : place.folder;
   if (!isThere(own)) return `there are no tiles of it in ${place.folder}`;
-  return grids.map((grid) => ({ layout: 'mapcache', ...place, ...named(grid), origin: grid.origin }));
+  return grids.map((grid) => ({ layout: 'mapcache', ...place, ...named(grid, dimensions) }));
 }
 
 interface FolderPlace {
@@ -85,16 +95,19 @@ function basePlace(cache: TrackedTable, layout: string): FolderPlace | string {
   return { folder, ...(layout === 'arcgis' && { paths: layout }) };
 }
 
-function templatePlace(cache: TrackedTable): FolderPlace | string {
+function templatePlace(cache: TrackedTable, dimensions: readonly string[]): FolderPlace | string {
   const text = cache.text('template') ?? '';
   const { folder, rest } = divided(text);
   if (!text.startsWith('/')) return 'its template is not an absolute path';
-  const strange = unknownWord(text, TEMPLATE_WORDS);
+  const words = dimensions.map((dimension) => `{dim:${dimension}}`);
+  const isApart = text.includes('{dim}') || words.every((word) => text.includes(word));
+  if (!isApart) return 'its template does not keep the values of dimensions apart';
+  const strange = unknownWord(text, [...TEMPLATE_WORDS, ...(words.length > 0 ? ['{dim}', ...words] : [])]);
   return strange === undefined ? { folder, template: rest } : `${strange} in its template cannot be adopted`;
 }
 
 /** A file, or one for each zoom, that may hold all tilesets. */
-function databases({ name, cache, grids, places: { isThere } }: Tileset): Adopted {
+function databases({ name, cache, grids, dimensions, places: { isThere } }: Tileset): Adopted {
   const text = cache.text('dbfile') ?? '';
   if (!text.startsWith('/')) return 'its dbfile is not an absolute path';
   if (cache.has('queries')) return 'it has queries of its own';
@@ -105,17 +118,18 @@ function databases({ name, cache, grids, places: { isThere } }: Tileset): Adopte
     const levels = Array.from({ length: MAX_ZOOM }, (_, z) => file.replaceAll('{z}', String(z)));
     if (!levels.some(isThere)) return [];
     const { folder, rest: database } = divided(file);
-    return [{ layout: 'mapcache-sqlite', folder, database, ...named(grid), origin: grid.origin }];
+    return [{ layout: 'mapcache-sqlite', folder, database, ...named(grid, dimensions) }];
   });
   return adopted.length > 0 ? adopted : `there is no file ${text}`;
 }
 
-function mbtilesFile({ cache, grids: [grid], places: { isThere, tilesets } }: Tileset): Adopted {
+function mbtilesFile({ cache, grids: [grid], dimensions, places: { isThere, tilesets } }: Tileset): Adopted {
   const file = cache.text('dbfile') ?? '';
   const users = [...tilesets()].filter((tileset) => textIn(tileset, 'cache') === cache.text('@name'));
   const sets = users.flatMap((tileset) => childrenOf(tileset, 'grid'));
   if (!file.startsWith('/') || file.includes('{')) return 'its dbfile is not the absolute path of one file';
   if (!grid || sets.length > 1) return 'one file has the tiles of several grids or tilesets';
+  if (dimensions.length > 0) return 'its file does not keep the values of dimensions apart';
   if (!isThere(file)) return `there is no file ${file}`;
   return [{ layout: 'mbtiles', file, gridSet: grid.name, origin: grid.origin }];
 }
@@ -124,8 +138,13 @@ function unknownWord(text: string, known: readonly string[]): string | undefined
   return text.match(/\{[^{}]*\}/g)?.find((word) => !known.includes(word));
 }
 
-function named({ name, nameThere }: CachedGrid): object {
-  return { gridSet: name, ...(name !== nameThere && { gridSets: { [name]: nameThere } }) };
+function named({ name, nameThere, origin }: CachedGrid, dimensions: readonly string[]): object {
+  return {
+    gridSet: name,
+    ...(name !== nameThere && { gridSets: { [name]: nameThere } }),
+    ...(dimensions.length > 0 && { dimensions }),
+    origin,
+  };
 }
 
 /** The folder above the first name with a word in it, or above the file. */

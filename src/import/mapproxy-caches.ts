@@ -1,4 +1,5 @@
 import { omitUndefined } from '../lib/omit-undefined.ts';
+import { nameBucket } from './bucket-names.ts';
 import type { MapProxyGrid } from './mapproxy-grids.ts';
 import { secondsOf } from './mapproxy-tables.ts';
 import type { TrackedTable } from './tracked-table.ts';
@@ -28,11 +29,14 @@ interface Cache {
   readonly grids: readonly MapProxyGrid[];
   /** All that it has tiles in, those that are not imported too; null: it cannot be read. */
   readonly declared: readonly (MapProxyGrid | null)[];
+  /** Those of the layer that reach its source. */
+  readonly dimensions: readonly string[];
   readonly places: CachePlaces;
 }
 
 type Adoption = Readonly<
-  Record<'layout', string> & Partial<Record<'file' | 'folder' | 'paths' | 'table', string>>
+  Record<'layout', string> &
+    Partial<Record<'file' | 'folder' | 'paths' | 'table', string>> & { dimensions?: readonly string[] }
 >;
 
 /** The adoptions of the layer, or why there are none. */
@@ -54,7 +58,7 @@ const MIXED_FILE = 'one file has the tiles of several grids, which cannot be dis
 export function adoptedCaches(
   name: string,
   cache: TrackedTable,
-  { grids, declared }: Pick<Cache, 'grids' | 'declared'>,
+  used: Pick<Cache, 'grids' | 'declared' | 'dimensions'>,
   places: CachePlaces,
 ): Adopted {
   const { folder, resolve } = places;
@@ -64,13 +68,15 @@ export function adoptedCaches(
   const base = own === undefined ? places.base : resolve(folder, own);
   const read = READERS[type];
   if (!read) return `caches of type ${type} cannot be adopted`;
-  const adopted = read({ name, how, base, grids, declared, places });
+  if (used.dimensions.length > 0 && type !== 'file')
+    return 'only caches of type file keep the values of dimensions apart';
+  const adopted = read({ name, how, base, ...used, places });
   if (typeof adopted === 'string' || adopted.length > 0) return adopted;
   return 'there are no tiles where it keeps them';
 }
 
 function folders(cache: Cache): Adopted {
-  const { name, how, base, declared, places } = cache;
+  const { name, how, base, declared, dimensions, places } = cache;
   const { folder, resolve } = places;
   const paths = how.text('directory_layout') ?? 'tc';
   const directory = how.text('directory');
@@ -82,7 +88,7 @@ function folders(cache: Cache): Adopted {
   return existing(cache, ({ nameThere, srsThere }) => {
     const own = byGrid ? `${name}/${nameThere}` : `${name}_${srsThere}`;
     const place = directory === undefined ? resolve(base, own) : resolve(folder, directory);
-    return { layout: 'mapproxy', folder: place, paths };
+    return { layout: 'mapproxy', folder: place, paths, ...(dimensions.length > 0 && { dimensions }) };
   });
 }
 
@@ -176,8 +182,7 @@ function objects({ name, how, grids, declared, places }: Cache, named: string, b
   if (!PATHS.includes(paths)) return `the directory_layout ${paths} cannot be adopted`;
   if (!byGrid && declared.length > 1)
     return 'one directory has the tiles of several grids, which cannot be distinguished';
-  const known = named.replaceAll(/[^\w-]/g, '_');
-  places.buckets.set(known, bucket);
+  const known = nameBucket(places.buckets, named, bucket);
   return grids.map((grid) => {
     const folder = byGrid ? `${directory ?? name}/${grid.nameThere}` : directory;
     return { layout: 'mapproxy', bucket: known, folder, paths, gridSet: grid.name, origin: grid.origin };

@@ -140,7 +140,8 @@ export class MapProxyReader {
 
   /** Several have the same maps in other grids. */
   #ofCaches(layer: TrackedTable, names: readonly string[], about: SubjectReport): object | string {
-    const caches = names.map((name) => [name, this.#cached(name, about)] as const);
+    const dimensions = layer.table('dimensions').keys();
+    const caches = names.map((name) => [name, this.#cached(name, about, dimensions)] as const);
     const imported = joinedCaches(caches, (why) => void about.leftOut('tile_sources', why));
     if (typeof imported === 'string') return imported;
     const parameters = dimensionsOf(layer, imported.forwarded);
@@ -155,7 +156,7 @@ export class MapProxyReader {
   }
 
   /** A cache as fields of a layer. */
-  #cached(name: string, about: SubjectReport): CachedFields | string {
+  #cached(name: string, about: SubjectReport, dimensions: readonly string[] = []): CachedFields | string {
     const cache = new TrackedTable(tableIn(this.#caches, name), about, 'cache');
     const format = this.#formatIn(cache);
     if (!format) return `its format ${cache.text('format')} is not served here`;
@@ -169,7 +170,7 @@ export class MapProxyReader {
     // Tiles across the edge of a box are whole there, as those across the edge of an extent are.
     const within = coverage && (coverage.clip || !coverage.isBox) ? this.areas.nameOf(coverage, name) : null;
     const isClipped = within !== null || (imported.within !== null && imported.layer.queryable === true);
-    const adopted = isClipped ? UNCLIPPED : this.#adopted(name, cache, imported);
+    const adopted = isClipped ? UNCLIPPED : this.#adopted(name, cache, imported, dimensions);
     const adopt = reportAdopted(about, adopted);
     const shown = imported.within !== null && (adopt || within !== null) ? asPart(imported) : imported;
     const fields = {
@@ -393,10 +394,16 @@ export class MapProxyReader {
     return names.map((name) => this.#grids.of(name));
   }
 
-  #adopted(name: string, cache: TrackedTable, { grids }: ImportedSource): readonly object[] | string {
+  #adopted(
+    name: string,
+    cache: TrackedTable,
+    { grids, forwarded }: ImportedSource,
+    named: readonly string[],
+  ): readonly object[] | string {
     const { folder, resolve } = this.#options;
     const base = resolve(folder, this.#globals.table('cache').text('base_dir') ?? DEFAULT_BASE);
-    const used = { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache) };
+    const dimensions = named.filter((dimension) => forwarded.includes(dimension.toUpperCase()));
+    const used = { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache), dimensions };
     const { buckets } = this;
     const globals = this.#globals.table('cache');
     return adoptedCaches(name, cache, used, { ...this.#options, base, globals, buckets });

@@ -4,9 +4,11 @@ import { createLayer } from '../catalog/create-layer.ts';
 import type { DocumentReader } from '../catalog/declared-entries.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import { invalid } from '../domain/errors.ts';
+import { isHidden } from '../domain/grid-subset.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 import type { SourceSettings } from '../sources/drivers.ts';
 import type { TileSource } from '../sources/tile-source.ts';
+import { createBlankTiles } from './blank-tiles.ts';
 import { resolveTileSet } from './resolve-tile-set.ts';
 import type { TilePipeline } from './tile-pipeline.ts';
 
@@ -23,6 +25,7 @@ const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 
 /** Tiles of undeclared layers. They are made in the usual way, but nothing of them is kept. */
 export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewOptions) {
+  const blank = createBlankTiles();
   const open = new Map<string, { readonly bound: BoundLayer; readonly source: TileSource }>();
 
   function boundTo(document: unknown): BoundLayer {
@@ -55,8 +58,11 @@ export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewO
     async tile(document: unknown, gridSet: string, tile: TileIndex, signal: AbortSignal) {
       const names = { gridSet, format: null, parameters: NO_PARAMETERS };
       const tiles = { ...resolveTileSet(boundTo(document), names), bypass: true as const };
+      const { subset, format } = tiles;
+      if (format.kind !== 'opaque' && isHidden(subset, tile.z))
+        return blank(format, subset.gridSet.tileWidth, subset.gridSet.tileHeight);
       const { bytes } = await pipeline.read(tiles, tile, signal);
-      return { bytes, contentType: tiles.format.contentType };
+      return { bytes, contentType: format.contentType };
     },
     async close() {
       await Promise.all([...open.keys()].map(close));

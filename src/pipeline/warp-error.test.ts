@@ -162,7 +162,7 @@ it(`maps in twenty other CRS are right to much less than half a pixel, over 180Â
     const error = await worstError(srs, picture, random);
     if (error === null) continue;
     compared++;
-    expect(error, `EPSG:${srs} ${JSON.stringify(picture)}`).toBeLessThan(0.15);
+    expect(error, `EPSG:${srs} ${JSON.stringify(picture)}`).toBeLessThan(0.25);
   }
   expect(compared).toBeGreaterThan(inLength(45, 7_500));
 });

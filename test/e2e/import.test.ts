@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
@@ -134,6 +135,14 @@ describe('POST /api/v1/import', () => {
     });
     expect([tile.status, tile.headers.get('content-type')]).toEqual([200, 'image/png']);
     expect((await tile.arrayBuffer()).byteLength).toBeGreaterThan(0);
+    const far = new URLSearchParams({ document: JSON.stringify({ ...document, maxScale: 100_000_000 }) });
+    const [hidden, shown] = await Promise.all(
+      ['1/0/0', '3/4/3'].map(async (place) => {
+        const answer = await fetch(`${server}/api/v1/preview/EPSG:900913/${place}?${far}`);
+        return sharp(Buffer.from(await answer.arrayBuffer())).stats();
+      }),
+    );
+    expect([hidden?.isOpaque, shown?.isOpaque]).toEqual([false, true]);
     expect((await get(`${server}/api/v1/usage`)).json).toMatchObject({ layers: [] });
     expect((await get(`${server}/api/v1/layers`)).json).toEqual({ layers: [] });
     expect((await get(`${server}/api/v1/preview/EPSG:900913/1/0/0?document=x`)).status).toBe(400);

@@ -193,11 +193,11 @@ async function storeOneMetatile(server: OpenTaskServer): Promise<void> {
   await server.untilStored();
   await truncate(server);
   expect(await usage(server)).toBe(0);
-  // After failures in the test before, the server leaves S3 alone for a moment.
+  // After failures in the test before, the server leaves S3 alone for a moment: what it passes on then may be stored.
   await eventually(
     'a tile is stored, not passed on',
     () => outcomeAt(server, HERE),
-    (outcome) => outcome === 'MISS',
+    (outcome) => outcome === 'MISS' || outcome === 'HIT',
   );
   await untilMetatileStored(server);
   // A request during its storing shares its flight, and that is a MISS too.

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ANNA, JSON_BODY, openAccountApp } from '../../../test/fixtures/account-app.ts';
 import { basic, GOOD_PASSWORD, refuseAuditEntries } from '../../../test/fixtures/accounts.ts';
+import { createDeferred } from '../../lib/deferred.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 
 const MARY = { name: 'mary', password: 'the sentence of mary', role: 'operator', layers: ['topp:*'] };
@@ -217,13 +217,19 @@ describe('a session over HTTP', () => {
 
 describe('a client that listens to events', () => {
   async function openListening() {
-    const tasks = { subscribe: async () => () => {} } as unknown as TaskService;
+    const begun = createDeferred<void>();
+    const subscribe = async () => {
+      begun.resolve();
+      return () => {};
+    };
+    const tasks = { subscribe } as unknown as TaskService;
     const parts = await openAccountApp({ deps: { tasks }, options: { limits: { streamCheckInterval: 10 } } });
     await parts.send('POST', '/api/v1/users', MARY);
-    /** Answers when the stream ends. */
-    const listen = (headers: Record<string, string>) => {
+    /** Of a stream that has begun: answers when it ends. */
+    const listen = async (headers: Record<string, string>) => {
       const ended = parts.get('/api/v1/events', headers);
-      return { ended, isOver: () => Promise.race([ended.then(() => true), delay(100).then(() => false)]) };
+      await Promise.race([begun.promise, ended]);
+      return { ended };
     };
     return { ...parts, listen };
   }
@@ -238,8 +244,7 @@ describe('a client that listens to events', () => {
     ],
   ])('a client that listens to events is cut off when its user %s', async (_what, happens) => {
     const { send, listen } = await openListening();
-    const stream = listen(asMary);
-    expect(await stream.isOver()).toBe(false);
+    const stream = await listen(asMary);
     await happens(send);
     expect((await stream.ended).status).toBe(200);
   });
@@ -248,8 +253,7 @@ describe('a client that listens to events', () => {
     const { send, listen } = await openListening();
     const made = await send('POST', '/api/v1/tokens', { name: 'cron', role: 'viewer' });
     const { id, token } = JSON.parse(made.text) as { id: number; token: string };
-    const stream = listen({ authorization: `Bearer ${token}` });
-    expect(await stream.isOver()).toBe(false);
+    const stream = await listen({ authorization: `Bearer ${token}` });
     await send('DELETE', `/api/v1/tokens/${id}`, undefined);
     expect((await stream.ended).status).toBe(200);
   });
@@ -257,8 +261,7 @@ describe('a client that listens to events', () => {
   it('a client that listens to events in a session is cut off when it ends', async () => {
     const { send, logIn, listen } = await openListening();
     const { session } = await logIn();
-    const stream = listen(session);
-    expect(await stream.isOver()).toBe(false);
+    const stream = await listen(session);
     await send('DELETE', '/api/v1/session', undefined, session);
     expect((await stream.ended).status).toBe(200);
   });

@@ -87,11 +87,11 @@ function refuseCrossSite(request: RequestHead, ownHosts: readonly string[]): voi
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined) {
     if (site === 'same-origin' || site === 'none') return;
-    throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
+    throw new HttpProblem('cross-site', 'Cross-site request blocked.');
   }
   const { origin } = request.headers;
   if (origin === undefined || ownHosts.includes(hostOfOrigin(origin) ?? '')) return;
-  throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
+  throw new HttpProblem('cross-site', 'Cross-site request blocked.');
 }
 
 /** `changes`: false for a POST that only reads, such as the forms of map services: other sites may send them. */

@@ -76,6 +76,13 @@ async function opacities(bytes: Buffer): Promise<readonly number[]> {
   return [width >> 2, (3 * width) >> 2].map((column) => pixels[4 * (row + column) + 3] ?? -1);
 }
 
+/** Hidden pixels whose colour can still be read from the file. */
+async function readableOutside(bytes: Buffer): Promise<number> {
+  const { pixels } = await decodeImage(bytes, { maxPixels: 1e6 });
+  const colours = Array.from(new Uint32Array(Uint8Array.from(pixels).buffer));
+  return colours.filter((colour) => colour >>> 24 === 0 && colour !== 0).length;
+}
+
 describe('reader keys that are limited to areas', () => {
   it('a map that is warped to another CRS is refused to a key that is limited to areas', async () => {
     const { get, app, reads } = await open();
@@ -93,6 +100,7 @@ describe('reader keys that are limited to areas', () => {
       for (const layer of ['world', 'ours']) {
         const edge = await get(address(layer, EDGE));
         expect([edge.statusCode, await opacities(edge.rawPayload)]).toEqual([200, [255, 0]]);
+        expect(await readableOutside(edge.rawPayload)).toBe(0);
         expect(edge.headers['cache-control']).toMatch(/^private/);
         expect(edge.headers.vary).toContain('X-Api-Key');
         expect(edge.headers['last-modified']).toBeUndefined();

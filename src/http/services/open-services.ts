@@ -131,5 +131,5 @@ function notStored({ status, headers, body }: Response): Response {
 function refuseOtherSites({ headers }: Context): void {
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site === 'same-origin' || site === 'none') return;
-  throw new HttpProblem('cross-site', 'Pages of other sites may not change anything here.');
+  throw new HttpProblem('cross-site', 'Cross-site request blocked.');
 }

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   catalogOf,
   createTestApp,
@@ -84,6 +84,89 @@ it('an instant that is not listed is refused, by WMS with its code', async () =>
     expect((await request('GET', `${WMTS}&layer=radar&${query}`)).status).toBe(400);
   }
   expect(asked).toEqual([]);
+});
+
+describe('WMS 1.3.0, annex D', () => {
+  const mapOf = (layer: string, time: string) =>
+    `${MAP}&VERSION=1.3.0&CRS=EPSG:4326&LAYERS=${layer}&TIME=${encodeURIComponent(time)}`;
+  const openWith = (values: string) => {
+    const asked: (string | undefined)[] = [];
+    const read: Read = async ({ selection }) => {
+      asked.push(selection.values.get('TIME'));
+      return tileResponse();
+    };
+    const catalog = catalogOf([timed('map', false, [values])]);
+    return { asked, ...createTestApp({ deps: { catalog, pipeline: { read } } }) };
+  };
+
+  it.each([
+    ['a year', '1999/2026/P1Y', '2001', '2001'],
+    ['the first and the last year of four digits', '0000,9999', '0000', '0000'],
+    ['a month', '1999-11/2026-03/P1M', '2001-02', '2001-02'],
+    ['a day', '2024-02-28/2024-03-01/P1D', '2024-02-29', '2024-02-29'],
+    ['an hour', '2026-01-01T00Z/2026-01-02T00Z/PT1H', '2026-01-01T07Z', '2026-01-01T07:00:00Z'],
+    [
+      'fractions of a second',
+      '2026-01-01T00:00:00.250Z',
+      '2026-01-01T00:00:00.25Z',
+      '2026-01-01T00:00:00.250Z',
+    ],
+    ['without Z', '2026-01-01T06:00:00Z', '2026-01-01T06:00:00', '2026-01-01T06:00:00Z'],
+    ['weeks', '2026-01-01/2026-03-01/P2W', '2026-01-29', '2026-01-29'],
+    ['minutes', '2026-01-01T00:00Z/2026-01-01T01:00Z/PT15M', '2026-01-01T00:45Z', '2026-01-01T00:45:00Z'],
+    [
+      'seconds',
+      '2026-01-01T00:00Z/2026-01-01T01:00Z/PT0.5S',
+      '2026-01-01T00:00:07.5Z',
+      '2026-01-01T00:00:07.500Z',
+    ],
+    [
+      'several units',
+      '2026-01-01T00:00Z/2026-12-31T00:00Z/P1M1DT6H',
+      '2026-02-02T06:00Z',
+      '2026-02-02T06:00:00Z',
+    ],
+    ['a list', '2026-01-01,2026-01-05, 2026-02', '2026-02', '2026-02'],
+    ['lists and intervals', '1980,2026-01-01/2026-01-09/P2D', '2026-01-05', '2026-01-05'],
+    ['an interval that is still open', '2026-06-01/current/P1D', '2026-06-15', '2026-06-15'],
+  ])('%s: %s lists %s', async (_form, values, time, instant) => {
+    const { request, asked } = openWith(values);
+    const answer = await request('GET', mapOf('map', time));
+    expect([answer.status, asked]).toEqual([200, [instant]]);
+  });
+
+  it.each([
+    ['a year before 0', '-0044-03-15'],
+    ['a year before Christ', 'B0044'],
+    ['a year of five digits', '12026-01-01'],
+    ['a year of five digits with its sign', '+12026-01-01'],
+    ['thousands of years', 'K0150'],
+    ['a month that there is not', '2026-13'],
+    ['a day that there is not', '2026-02-29'],
+    ['the basic format', '20260101T000000Z'],
+    ['a list of values', '2026-01-01,2026-01-02'],
+    ['an interval', '2026-01-01/2026-01-05'],
+    ['an interval with a period', '2026-01-01/2026-01-05/P1D'],
+    ['an interval without a start', '/2026-01-05'],
+    ['a value after the last one', '2026-06-16'],
+  ])('%s is refused with its code: %s', async (_what, time) => {
+    const { request, asked } = openWith('2026-01-01/now/P1D');
+    const answer = await request('GET', mapOf('map', time));
+    expect([answer.status, asked]).toEqual([400, []]);
+    expect(answer.text).toContain('code="InvalidDimensionValue"');
+    expect(answer.text).toContain('2026-01-01/2026-06-15/P1D');
+  });
+
+  it.each([
+    '-0044/2026/P1Y',
+    '2026/12026/P1Y',
+    '../2026/P1Y',
+    '2026/2027/P1S',
+    '2026-01-01//P1D',
+    '2026/2027/1/P1Y',
+  ])('a layer cannot list %s', (values) =>
+    expect(() => readTimeValues([values])).toThrow('must be a time such as'),
+  );
 });
 
 it('the nearest value is named in a header, also of composed maps', async () => {

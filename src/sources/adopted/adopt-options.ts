@@ -26,6 +26,10 @@ const rowsFrom = (usual: 'sw' | 'nw') =>
     .default(usual)
     .describe('Where its rows begin: at the bottom of the grid (sw) or at its top (nw)');
 
+const eitherPlace = (place: { file?: string | undefined; folder?: string | undefined }) =>
+  (place.file === undefined) !== (place.folder === undefined);
+const EITHER_PLACE = { message: 'needs either file or folder' };
+
 /** The cache of another program, whose tiles are served and copied but never changed. */
 export const adoptOptions = z.discriminatedUnion('layout', [
   z.strictObject({
@@ -92,13 +96,16 @@ export const adoptOptions = z.discriminatedUnion('layout', [
     origin: rowsFrom('sw'),
   }),
   z.strictObject({ layout: z.literal('mapproxy-sqlite'), folder, gridSet, origin: rowsFrom('sw') }),
-  z.strictObject({
-    layout: z.literal('arcgis-compact'),
-    folder,
-    gridSet,
-    origin: rowsFrom('nw'),
-    zoomOffset,
-  }),
+  z
+    .strictObject({
+      layout: z.literal('arcgis-compact'),
+      file: text.optional().describe('A .tpk or .tpkx package; relative to the configuration file'),
+      folder: folder.optional().describe('Instead of file: the folder with L00, L01, …'),
+      gridSet,
+      origin: rowsFrom('nw'),
+      zoomOffset,
+    })
+    .refine(eitherPlace, EITHER_PLACE),
   z
     .strictObject({
       layout: z.literal('geopackage'),
@@ -110,9 +117,7 @@ export const adoptOptions = z.discriminatedUnion('layout', [
       gridSet,
       origin: rowsFrom('nw'),
     })
-    .refine(({ file, folder }) => (file === undefined) !== (folder === undefined), {
-      message: 'needs either file or folder',
-    }),
+    .refine(eitherPlace, EITHER_PLACE),
   z.strictObject({ layout: z.literal('tms'), folder, bucket, gridSet }),
   z.strictObject({ layout: z.literal('xyz'), folder, bucket, gridSet }),
   z.strictObject({

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { BUNDLE, INDEX_END, TILE, version1, version2, X, Y } from '../../../test/fixtures/arcgis-bundles.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import { formatOf } from '../../domain/format.ts';
@@ -14,51 +15,23 @@ beforeEach(() => {
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
 });
 
-const TILE = Buffer.from('a tile');
-/** Column 130, row 257 from the top of zoom 9: the bundle from row 256 and column 128, in it row 1 and column 2. */
-const [X, Y] = [130, 257];
-const BUNDLE = 'L09/R0100C0080';
-const INDEX_END = 64 + 128 * 128 * 8;
-
 function write(path: string, bytes: Buffer): void {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), bytes);
 }
 
-/** With one tile behind the index, and what the index says of it. */
-function version2(offset = INDEX_END + 4, length = TILE.length): Buffer {
-  const head = Buffer.alloc(INDEX_END + 4);
-  for (const [at, value] of [
-    [0, 3],
-    [4, 128 * 128],
-    [12, 5],
-    [60, 128 * 128 * 8],
-  ] as const) {
-    head.writeUInt32LE(value, at);
-  }
-  const entry = 64 + (1 * 128 + 2) * 8;
-  head.writeUIntLE(offset, entry, 5);
-  head.writeUIntLE(length, entry + 5, 3);
-  head.writeUInt32LE(TILE.length, INDEX_END);
-  return Buffer.concat([head, TILE]);
-}
-
-function version1(offset = 60, length = TILE.length): readonly [bundle: Buffer, index: Buffer] {
-  const bundle = Buffer.alloc(64);
-  bundle.writeUInt32LE(3, 0);
-  bundle.writeUInt32LE(128 * 128, 4);
-  bundle.writeUInt32LE(length, 60);
-  const index = Buffer.alloc(16 + 128 * 128 * 5 + 16);
-  index.writeUInt32LE(3, 0);
-  index.writeUInt32LE(128 * 128, 8);
-  index.writeUIntLE(offset, 16 + (2 * 128 + 1) * 5, 5);
-  return [Buffer.concat([bundle, TILE]), index];
-}
-
 function read(options: { x?: number; z?: number; zoomOffset?: number; gridSet?: string } = {}) {
   const { x = X, z = 9, zoomOffset = 0, gridSet: wanted } = options;
   const cache = openCompactCache(
-    { layout: 'arcgis-compact', folder, gridSet: wanted, origin: 'nw', zoomOffset, within: null },
+    {
+      layout: 'arcgis-compact',
+      file: undefined,
+      folder,
+      gridSet: wanted,
+      origin: 'nw',
+      zoomOffset,
+      within: null,
+    },
     { layer: 'states', gridSet: 'EPSG:900913' },
   );
   const gridSet = builtInGridSets().find(({ name }) => name === 'EPSG:900913');

@@ -6,6 +6,7 @@ import type { TileIndex } from '../../domain/tile-key.ts';
 import { type OldCache, type OldTile, tileThere } from '../old-cache.ts';
 import type { Adoption } from './adopt-options.ts';
 import { MAX_TILE_BYTES, type OldCacheOwner, type OpenedFile, openRootedFolder } from './rooted-folder.ts';
+import { openTilePackage } from './tile-package.ts';
 
 const SIDE = 128;
 const RECORDS = SIDE * SIDE;
@@ -30,7 +31,9 @@ type CompactOptions = Extract<Adoption, { layout: 'arcgis-compact' }>;
 
 /** A tile whose index entry points outside the file is absent. */
 export function openCompactCache(options: CompactOptions, owner: OldCacheOwner): OldCache {
-  const folder = openRootedFolder(options);
+  const { file = '', folder: path, within } = options;
+  const folder =
+    path === undefined ? openTilePackage(file, within) : openRootedFolder({ folder: path, within });
   const counting = { ...options, gridSet: options.gridSet ?? owner.gridSet };
   return {
     async read(request) {

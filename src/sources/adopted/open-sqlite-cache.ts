@@ -1,4 +1,3 @@
-import { realpath } from 'node:fs/promises';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
@@ -9,7 +8,13 @@ import { openSqliteFile, type SqliteDatabase, type SqliteFile } from '../sqlite-
 import type { Adoption } from './adopt-options.ts';
 import { geoPackageMisfit } from './geopackage-misfit.ts';
 import { dimensionsThere, fromBelow, geoWebCacheFile, nameThere } from './old-tile-paths.ts';
-import { MAX_TILE_BYTES, type OldCacheOwner, openRootedFolder, refuseElsewhere } from './rooted-folder.ts';
+import {
+  locateFile,
+  MAX_TILE_BYTES,
+  type OldCacheOwner,
+  openRootedFolder,
+  unreadable,
+} from './rooted-folder.ts';
 
 type SqliteOptions = Extract<
   Adoption,
@@ -78,7 +83,7 @@ function keepOpen(files: Map<string, SqliteFile<FindTile>>, path: string, file: 
 function locator(options: SqliteOptions, { layer }: OldCacheOwner): Locate {
   const { layout, within } = options;
   const { file, folder } = { file: undefined, folder: undefined, ...options };
-  if (folder === undefined || layout === 'mbtiles') return oneFile(file ?? '', within);
+  if (folder === undefined || layout === 'mbtiles') return locateFile(file ?? '', within);
   const rooted = openRootedFolder({ folder, within });
   if (layout === 'geowebcache-mbtiles')
     return (tile, request) => rooted.locate(geoWebCacheFile(options, request, tile, layer));
@@ -89,19 +94,6 @@ function locator(options: SqliteOptions, { layer }: OldCacheOwner): Locate {
       if (path !== null) return path;
     }
     return null;
-  };
-}
-
-function oneFile(file: string, within: Adoption['within']): Locate {
-  let path: string | null = null;
-  async function find(): Promise<string> {
-    const real = await realpath(file);
-    await refuseElsewhere(real, within);
-    return real;
-  }
-  return async () => {
-    path ??= await find().catch((cause: unknown) => Promise.reject(unreadable(cause)));
-    return path;
   };
 }
 
@@ -198,8 +190,4 @@ function onlyTable(db: SqliteDatabase, name: string | undefined): string {
 
 function unfit(message: string): TilewardenError {
   return new TilewardenError('store-failed', message);
-}
-
-function unreadable(cause: unknown): TilewardenError {
-  return new TilewardenError('store-failed', 'An adopted file could not be read.', { cause });
 }

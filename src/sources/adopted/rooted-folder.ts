@@ -27,7 +27,7 @@ export interface OpenedFile {
 }
 
 /** A folder of another program. Files outside it, links followed, are not read. */
-interface RootedFolder {
+export interface RootedFolder {
   /** Null: there is no plain file, or `use` answers so. Throws `store-failed` when the folder cannot be read. */
   read<T>(path: string, use: (file: OpenedFile) => Promise<T | null>): Promise<T | null>;
   /** Where a plain file really is; null and failures as above. */
@@ -70,8 +70,27 @@ export function openRootedFolder({
   };
 }
 
+/** Where one file really is, found with the first call. Throws `store-failed`. */
+export function locateFile(file: string, within: Adoption['within']): () => Promise<string> {
+  let path: string | null = null;
+  return async () => {
+    try {
+      const real = path ?? (await realPathOf(file));
+      if (path === null) await refuseElsewhere(real, within);
+      path = real;
+      return real;
+    } catch (cause) {
+      throw unreadable(cause);
+    }
+  };
+}
+
+export function unreadable(cause: unknown): TilewardenError {
+  return new TilewardenError('store-failed', 'An adopted file could not be read.', { cause });
+}
+
 /** Throws if `real` is in none of the folders. */
-export async function refuseElsewhere(real: string, within: readonly string[] | null): Promise<void> {
+async function refuseElsewhere(real: string, within: readonly string[] | null): Promise<void> {
   if (within === null) return;
   for (const folder of within) {
     const allowed = await realPathOf(folder).catch(() => null);
@@ -88,7 +107,7 @@ function isBelow(path: string, folder: string): boolean {
  * Only calls that may wait for a disk leave the thread: path and status of an open file are known, and closing a read file
  * writes nothing.
  */
-async function withFile<T>(
+export async function withFile<T>(
   folder: string,
   path: string,
   use: (file: OpenedFile) => Promise<T | null>,

@@ -27,10 +27,12 @@ import { TILES_IN_A_TURN } from './pack-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
-// The index decides all of it. What an object store has to do is tested on each of them below.
-(isLong ? describeOnObjectStores : describeOnMemoryObjects)('the contract of packs', (_, stores) => {
-  behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(2, 60) });
-});
+(isLong ? describeOnObjectStores : describeOnMemoryObjects)(
+  'the contract of packs, which their index decides',
+  (_, stores) => {
+    behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(2, 60) });
+  },
+);
 
 describeOnObjectStore('a store of packs', (_, stores) => {
   it('a metatile is stored and replaced with one statement, and with two after another process', async () => {

@@ -45,7 +45,7 @@ function AreaTable({ areas }: { areas: Areas }) {
         area.name,
         <span key="name">
           <a href={addressOf('areas', area.name)}>{area.name}</a>
-          {area.error !== null && <span className="small bad"> {area.error}</span>}
+          {area.error !== null && <span className="field-error"> {area.error}</span>}
         </span>,
         area.srs,
         area.points === 0 ? WORDS.unread : preciseTimeText(area.updatedAt),

@@ -213,9 +213,10 @@ function isBlank({ source }: Declaration): boolean {
 }
 
 /** Everything that changes the picture; it is part of the address of each tile. */
-function previewed({ name, source, formats, gridSets, within, background }: Declaration): object {
+function previewed({ name, source, formats, gridSets, ...others }: Declaration): object {
+  const { within, background, minScale, maxScale } = others;
   const first = Array.isArray(formats) ? formats.slice(0, 1) : formats;
-  return { name, source, formats: first, gridSets, within, background };
+  return { name, source, formats: first, gridSets, within, background, minScale, maxScale };
 }
 
 /** HTTP status for a name in use. */
