@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { checkOrder, fewOrderCommands, orderCommands } from '../../../test/contracts/tile-store-order.ts';
 import { raise } from '../../../test/contracts/tile-store-tools.ts';
-import { inLength } from '../../../test/fixtures/length.ts';
+import { inLength, isLong } from '../../../test/fixtures/length.ts';
 import {
   describeOnMemoryObjects,
   describeOnObjectStore,
@@ -43,6 +44,10 @@ function followsTheOrder(stores: () => TestStores, histories: typeof orderComman
     ),
   );
 }
+
+(isLong ? describeOnObjectStores : describeOnMemoryObjects)('the contract of packs', (_, stores) => {
+  behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(2, 60) });
+});
 
 describeOnMemoryObjects('the index of packs', (_, stores) => {
   followsTheOrder(stores, orderCommands, inLength(6, 3000));

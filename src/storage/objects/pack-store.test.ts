@@ -1,12 +1,9 @@
 import { sql } from 'kysely';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { behavesAsTileStore } from '../../../test/contracts/tile-store.ts';
 import { collect, raise, tile, tilesIn } from '../../../test/contracts/tile-store-tools.ts';
 import { eventually } from '../../../test/fixtures/eventually.ts';
 import { openFaultProxy } from '../../../test/fixtures/fault-proxy.ts';
-import { inLength, isLong } from '../../../test/fixtures/length.ts';
 import {
-  describeOnMemoryObjects,
   describeOnObjectStore,
   describeOnObjectStores,
   metatile,
@@ -26,13 +23,6 @@ import { createMemoryStore } from '../segments/memory-store.ts';
 import { TILES_IN_A_TURN } from './pack-store.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
-
-(isLong ? describeOnObjectStores : describeOnMemoryObjects)(
-  'the contract of packs, which their index decides',
-  (_, stores) => {
-    behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(2, 60) });
-  },
-);
 
 describeOnObjectStore('a store of packs', (_, stores) => {
   it('a metatile is stored and replaced with one statement, and with two after another process', async () => {
