@@ -15,8 +15,8 @@ import { createScanners, type Scanner } from './scanners.ts';
  * the same turn takes up to twice as much: 50 are asked for in the long form, which runs alone.
  */
 const MAX_TURN = isLong ? 50 : 100;
-/** Twice the text may take so many times as long. */
-const MAX_GROWTH = 2.5;
+/** Twice the text may take so many times as long; four times where the cost is quadratic. Busy neighbours count here too. */
+const MAX_GROWTH = isLong ? 2.5 : 3;
 /** Milliseconds of processor time: less is not compared, as noise would decide. */
 const MIN_COMPARED = 20;
 const MAX_RUNS = 10;

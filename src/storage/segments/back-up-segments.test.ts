@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { started } from '../../../scripts/started.mjs';
 import {
   collect,
@@ -16,15 +16,10 @@ import {
 import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { openStoreIn } from '../../../test/fixtures/segment-store.ts';
+import { copySqlite } from '../../db/sqlite/copy-sqlite.ts';
 import { pagesIn } from '../read-tiles.ts';
 import type { Store } from '../store.ts';
 import { backUpSegments } from './back-up-segments.ts';
-
-const copying = vi.hoisted(() => ({ around: (copy: () => void) => copy() }));
-vi.mock(import('../../db/sqlite/copy-sqlite.ts'), async (original) => {
-  const { copySqlite } = await original();
-  return { copySqlite: (from: string, to: string) => copying.around(() => copySqlite(from, to)) };
-});
 
 const set = { layer: 'shared', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const script = new URL('../../../test/fixtures/segment-store-process.ts', import.meta.url);
@@ -42,8 +37,8 @@ async function using(root: string, work: (store: Store) => Promise<void>): Promi
   }
 }
 
-const backUp = (root: string, target: string) =>
-  backUpSegments({ root, target, signal: new AbortController().signal });
+const backUp = (root: string, target: string, copyIndex = copySqlite) =>
+  backUpSegments({ root, target, signal: new AbortController().signal }, copyIndex);
 
 it('every tile of a backup is whole, counted, and no older than the last truncation, while another process writes and compacts', async () => {
   const root = mkdtempSync(join(folder, 'root-'));
@@ -79,12 +74,10 @@ it('a backup has the tiles of segments that are compacted while its index is cop
   const root = mkdtempSync(join(folder, 'root-'));
   await using(root, async (store) => {
     await store.put(set, 8, [tile(1, 1, 'one')], 0);
-    copying.around = (copy) => {
-      copy();
+    await backUp(root, join(folder, 'held'), (from, to) => {
+      copySqlite(from, to);
       rmSync(join(root, 'segments', '1', '1.tiles'));
-      copying.around = (again) => again();
-    };
-    await backUp(root, join(folder, 'held'));
+    });
   });
   await using(join(folder, 'held'), async (copy) => {
     expect((await copy.get(set, { z: 8, x: 1, y: 1 }))?.bytes.toString()).toBe('one');
@@ -97,15 +90,11 @@ it('a backup begins again when a segment was created and compacted while its ind
   const [file, aside] = [join(root, 'segments', '1', '1.tiles'), join(folder, 'aside')];
   renameSync(file, aside);
   // As if the first copy named a segment that is gone, and the second one those that have its tiles now.
-  copying.around = (copy) => {
-    copy();
-    copying.around = (again) => {
-      renameSync(aside, file);
-      again();
-      copying.around = (last) => last();
-    };
-  };
-  await backUp(root, join(folder, 'again'));
+  let copies = 0;
+  await backUp(root, join(folder, 'again'), (from, to) => {
+    if (++copies === 2) renameSync(aside, file);
+    copySqlite(from, to);
+  });
   await using(join(folder, 'again'), async (copy) => {
     expect((await copy.get(set, { z: 8, x: 1, y: 1 }))?.bytes.toString()).toBe('one');
   });

@@ -25,7 +25,10 @@ const ATTEMPTS = 20;
  * Copies a store while processes write to it. The index is copied as of one moment; bytes are in their segments before a row
  * names them, and segments are held open from before that moment, so that every row of the copy names bytes that are there.
  */
-export async function backUpSegments({ root, target, signal }: BackupTools): Promise<BackupResult> {
+export async function backUpSegments(
+  { root, target, signal }: BackupTools,
+  copyIndex = copySqlite,
+): Promise<BackupResult> {
   mkdirSync(target, { recursive: true });
   let missing = new Set<number>();
   try {
@@ -33,7 +36,7 @@ export async function backUpSegments({ root, target, signal }: BackupTools): Pro
       const held = new SegmentReader(root, Number.POSITIVE_INFINITY);
       try {
         for (const file of segmentFiles(root)) held.has(file);
-        copySqlite(indexPath(root), indexPath(target));
+        copyIndex(indexPath(root), indexPath(target));
         const named = namedSegments(target);
         const absent = named.filter((file) => !held.has(file)).map(({ segment }) => segment);
         // One that was missing before has not been compacted in between: its bytes are lost in the store itself.
