@@ -73,7 +73,7 @@ describe('removals in segments', () => {
     for (const store of shared.stores) await store.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  obeysRemovals('in segments', () => shared, inLength(60, 3000));
+  obeysRemovals('in segments', () => shared, inLength(200, 3000));
   obeysRemovals('in segments that are restored', () => shared, inLength(12, 500), restoredCommands);
 });
 

@@ -54,15 +54,23 @@ export interface SegmentFile {
   readonly segment: number;
 }
 
-/** The segments on the disk, in the order of their numbers. */
+/** The segments on the disk, in the order of their numbers. Another process may drop a tile set with its folder at any moment. */
 export function segmentFiles(root: string): readonly SegmentFile[] {
   const folder = join(root, FOLDER);
-  const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
-  const found = names.flatMap((name) => {
-    const [, set, segment] = /^(\d+)[\\/](\d+)\.tiles$/.exec(name) ?? [];
-    return set && segment ? [{ set: Number(set), segment: Number(segment) }] : [];
-  });
+  const found = numbersIn(folder, /^(\d+)$/).flatMap((set) =>
+    numbersIn(setFolder(root, set), /^(\d+)\.tiles$/).map((segment) => ({ set, segment })),
+  );
   return found.sort((a, b) => a.segment - b.segment);
+}
+
+/** None: there is no such folder. */
+function numbersIn(folder: string, pattern: RegExp): readonly number[] {
+  try {
+    return readdirSync(folder).flatMap((name) => pattern.exec(name)?.slice(1).map(Number) ?? []);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
 }
 
 /** The greatest number of any segment on the disk; 0: there is none. */
