@@ -3,7 +3,7 @@ import { inLength } from '../fixtures/length.ts';
 import { type RawResponse, rawRequest } from './raw-request.ts';
 
 /** Different addresses that guesses come from. */
-const SOURCES = 100;
+const SOURCES = inLength(10, 100);
 /** Milliseconds after a refusal, so that guessers leave the processor to the server that they wait for. */
 const REFUSED_PAUSE = inLength(100, 0);
 
@@ -21,6 +21,8 @@ export function askWho(url: string, authorization: string, from?: string): Promi
 export interface LoginFlood {
   /** The number of guesses by status. */
   readonly statuses: ReadonlyMap<number | null, number>;
+  /** Whether a guess from each address was answered: none of them counts as calm for half a minute. */
+  hasTriedEverywhere(): boolean;
   /** Resolves when the last guess has its answer. */
   stop(): Promise<void>;
 }
@@ -28,6 +30,7 @@ export interface LoginFlood {
 /** Wrong passwords of `admin` from many addresses, with a constant number in flight. */
 export function openLoginFlood(url: string, atOnce: number): LoginFlood {
   const statuses = new Map<number | null, number>();
+  const tried = new Set<string>();
   let [guesses, stopped] = [0, false];
   const guesser = async () => {
     while (!stopped) {
@@ -35,12 +38,14 @@ export function openLoginFlood(url: string, atOnce: number): LoginFlood {
       const from = `127.0.1.${1 + (number % SOURCES)}`;
       const { status } = await askWho(url, basicOf(`guess ${number}`), from);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      tried.add(from);
       if (status === 429) await pause(REFUSED_PAUSE);
     }
   };
   const guessers = Array.from({ length: atOnce }, guesser);
   return {
     statuses,
+    hasTriedEverywhere: () => tried.size === SOURCES,
     async stop() {
       stopped = true;
       await Promise.all(guessers);
