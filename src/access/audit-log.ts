@@ -25,7 +25,7 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
   const lines = createAuditTable(database, clock, reserve);
   const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
   const prepared = lines.prepare();
-  /** Entries that wait while one is written go to the disk together. */
+  /** Entries that wait while one is written are flushed together. */
   const writes = inBatches(async (batch: readonly AuditLine[]) => {
     await prepared;
     await lines.append(batch);
@@ -113,8 +113,8 @@ export interface AuditEntry {
   /** Id of the request, as in the server's log. */
   readonly id: string | null;
   /**
-   * A change is written down twice: before anything is done (`begun`), and with its outcome before it is answered
-   * (`ended`). One that was begun and never ended was cut short by a crash.
+   * A change is logged twice: before anything is done (`begun`), and with its outcome before the response (`ended`). A
+   * `begun` without an `ended` was cut short by a crash.
    */
   readonly phase: 'begun' | 'ended';
   /** A user, `token:NAME`, or `console:NAME` for a user of the command line; null: anonymous. */

@@ -97,8 +97,8 @@ export class Authenticator {
   }
 
   /**
-   * Whether a header may be meant for this server, right or wrong, and must not reach another one. Only readable
-   * credentials are known to be for other servers.
+   * Whether a header may be meant for this server, valid or not, and must not reach another one. Unreadable credentials
+   * count as meant for this one.
    */
   async isOwn(authorization: string): Promise<boolean> {
     const credentials = readAuthorization(authorization);
@@ -115,7 +115,7 @@ export class Authenticator {
     const { cache, throttle, users } = this.#deps;
     const remembered = await this.#remembered(name, password, address);
     if (remembered) return this.#byMatch(remembered);
-    // Without a check in progress there is none to join: a guess that comes too early ends here.
+    // Without a check in progress there is none to join: a premature guess ends here.
     if (this.#checks.size === 0) throttle.check(address, name);
     const flight = `${address} ${cache.entryOf(name, password, '')}`;
     const stored = await this.#checks.run(flight, () => this.#check(name, password, address));
@@ -143,7 +143,7 @@ export class Authenticator {
     return user && cache.holds(cache.entryOf(name, password, user.password)) ? user : null;
   }
 
-  /** The stored text that the password matches. A guess that comes too early costs only a lookup in a map. */
+  /** The stored text that the password matches. A premature guess costs only a lookup in a map. */
   async #check(name: string, password: string, address: string): Promise<string | null> {
     const { cache, throttle, users, refused } = this.#deps;
     const attempt = await throttle.begin(address, name);
@@ -273,7 +273,7 @@ function readAuthorization(header: string): Authorization | null {
   return readBasic(rest);
 }
 
-/** RFC 7617, 2: base64 of the name, a colon and the password, in UTF-8 as our challenge asks. */
+/** RFC 7617, 2: base64 of the name, a colon and the password, in UTF-8 as our challenge demands. */
 function readBasic(encoded: string): Authorization | null {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return null;
   const bytes = Buffer.from(encoded, 'base64');
@@ -288,9 +288,9 @@ const LASTS_MS = 5 * 60_000;
 const MAX_ENTRIES = 1000;
 
 /**
- * Remembers which passwords have been checked: HTTP Basic sends them with every request, and checking one takes
- * half a second. Only a keyed hash is kept, of the name, the password and the stored text it matched; when the
- * stored text changes, in whatever process, the old entry is never found again.
+ * Remembers which passwords have been checked: HTTP Basic sends them with every request, and a check takes half a
+ * second. Only a keyed hash is kept, of the name, the password and the stored text it matched; when any process changes
+ * the stored text, the old entry is never found again.
  */
 export class CredentialCache {
   readonly #clock: Clock;

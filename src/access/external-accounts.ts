@@ -130,7 +130,7 @@ async function remember(query: Statements, identity: ExternalIdentity): Promise<
     .execute();
 }
 
-/** Accounts without session and token, last signed in before that time. */
+/** Removes accounts without session and token whose last sign-in was before that time. */
 async function removeUnused(query: Statements, before: number): Promise<void> {
   await query
     .deleteFrom('external_accounts')

@@ -25,8 +25,8 @@ export interface FirstAdministratorDeps {
 }
 
 /**
- * Makes the first administrator, if there is none yet. Resolves with the password when it was made up, so that
- * it can be shown once; null otherwise.
+ * Creates the first administrator, if there is none yet. Resolves with a generated password, so that it can be shown
+ * once; null otherwise.
  */
 export async function ensureAdministrator(
   { users, hasher, passwordFile, log }: FirstAdministratorDeps,

@@ -103,7 +103,7 @@ export class KeyMeter {
   }
 }
 
-/** Milliseconds to wait; null: a permit was takePermit. */
+/** Milliseconds to wait; null: a permit was taken. */
 function takePermit(budget: Budget): number | null | Promise<number | null> {
   const wait = budget.take();
   if (wait !== undefined) return wait;

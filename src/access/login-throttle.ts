@@ -10,7 +10,7 @@ export interface Attempt {
   succeeded(): void;
   /** The password was not checked. */
   withdrawn(): void;
-  /** Nor was it now: too many logins are in progress. Its source is not calm for a while. Returns the error with the time to retry. */
+  /** Too many logins are in progress to check the password. Its source is not `calm` for a while. Returns the error to throw. */
   crowdedOut(): TilewardenError;
 }
 
@@ -71,7 +71,7 @@ export class LoginThrottle {
     this.#scope = scope;
   }
 
-  /** Whether this account has been logged in to from there before. */
+  /** Whether this account has had a login from there. */
   trusts(address: string, account: string): boolean {
     return this.#known.get(pairOf(address, account)) !== null;
   }
@@ -105,7 +105,7 @@ export class LoginThrottle {
           return back && lasting(afterwards(back, names[i] ?? ''), now);
         }),
       }));
-      // On failure the try refills by itself.
+      // After a failure the try refills by itself.
       if (done instanceof Promise) done.catch(() => {});
     };
     return {
@@ -113,7 +113,7 @@ export class LoginThrottle {
       withdrawn: () => giveBack((tally) => tally),
       crowdedOut: () => {
         const isKnown = standing === 'known';
-        // For half a minute not every try is there; it leads to no pause, however often.
+        // For half a minute one try is missing; this never starts a pause, however often.
         giveBack((tally, name) =>
           name.startsWith('source ') ? { ...tally, used: Math.max(tally.used, 1) } : tally,
         );
@@ -225,6 +225,6 @@ export function sourceOf(address: string): string {
 
 function groupsOf(text: string): readonly string[] {
   if (text === '') return [];
-  // The dotted end of an address such as 64:ff9b::192.0.2.1 stands for two groups.
+  // The dotted end of an address such as 64:ff9b::192.0.2.1 is two groups.
   return text.split(':').flatMap((group) => (group.includes('.') ? [group, group] : [group]));
 }

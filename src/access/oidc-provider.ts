@@ -29,7 +29,7 @@ interface Discovered {
   readonly metadata: ReturnType<Configuration['serverMetadata']>;
 }
 
-/** Milliseconds. The issuer is not asked again for its configuration before this has passed, whether it answered or not. */
+/** Milliseconds between requests for the issuer's configuration, successful or not. */
 const ASK_AGAIN_MS = 2000;
 const KEYS_AGAIN_MS = 30_000;
 /** Keys are read again after this time: a withdrawn one is trusted no longer. */
@@ -61,7 +61,7 @@ export function createOidcProvider(
   /** Tokens that these keys have verified, by their hash. */
   let verified = new RecentMap<string, JWTPayload & { sub: string }>(MAX_REMEMBERED);
 
-  /** Rejects while the issuer is unavailable: a browser that is sent there would show its own error page. */
+  /** Rejects while the issuer is unavailable: a redirected browser would show an error page of its own. */
   function current(): Promise<Discovered> {
     if (latest && clock.monotonic() < askAgainAt) return latest;
     askAgainAt = Number.POSITIVE_INFINITY;
@@ -138,7 +138,7 @@ export function createOidcProvider(
     });
   }
 
-  /** Throws when they are too old to be trusted, or were never read. */
+  /** Throws when they are too old to be trusted, or were never loaded. */
   async function freshKeys(): Promise<JWTVerifyGetKey> {
     if (clock.monotonic() - keysReadAt > KEYS_FRESH_MS) await renewKeys();
     if (keys && clock.monotonic() - keysReadAt <= KEYS_LAST_MS) return keys;
@@ -252,7 +252,7 @@ export function createOidcProvider(
       return completed(claims, tokens.access_token);
     },
 
-    /** Where the browser signs out at the issuer; null: nowhere, or the issuer is away. */
+    /** The sign-out page of the issuer; null: none, or the issuer is unavailable. */
     async logoutUrl(returnTo: string): Promise<string | null> {
       const issuer = await current().catch(() => null);
       if (issuer?.metadata.end_session_endpoint === undefined) return null;

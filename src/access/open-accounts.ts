@@ -158,7 +158,7 @@ export function openAccounts(options: AccountsOptions) {
     eventThrottle: new LoginThrottle(clock),
     /** The file of a generated password, until it is changed. */
     passwordFile,
-    /** The password of the first administrator, if one was made up now; null otherwise. */
+    /** The password of the first administrator, if it was generated now; null otherwise. */
     ensureAdministrator: (given: string | null, exposure: Exposure = 'network'): Promise<string | null> =>
       ensureAdministrator({ users: stored, hasher, passwordFile, log }, given, exposure),
     async close(): Promise<void> {

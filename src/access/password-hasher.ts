@@ -18,7 +18,7 @@ interface DerivationJob {
 /** To the password thread; answered with the key. */
 export const DERIVE_KEY = messageKind<DerivationJob, Uint8Array>('derive-key');
 
-/** Length of the queue, by standing; others have to retry. A flood fills only the last places. */
+/** Length of the queue, by standing; further callers have to retry. A flood fills only the last places. */
 const PLACES: Readonly<Record<Standing, number>> = { known: 8, calm: 6, restless: 2 };
 const COME_BACK_SECONDS = 2;
 /** Less than the limit of idle connections in http/limits.ts: that one ends a connection without an answer. */
@@ -27,8 +27,8 @@ const MAX_WAIT_MS = 90_000;
 export type PasswordHasher = ReturnType<typeof openPasswordHasher>;
 
 /**
- * Derives keys on one thread of its own, one after the other. The pool of threads that Node keeps is shared with
- * reading files: four concurrent logins would hold up every tile.
+ * Derives keys on a thread of its own, one after another. Node's thread pool also reads files: four concurrent logins
+ * would delay every tile.
  */
 export function openPasswordHasher({ log, clock }: Env, cost = DEFAULT_COST) {
   const unmatchable = createUnmatchable(cost);
@@ -97,9 +97,9 @@ function tooMany(): TilewardenError {
   return new TilewardenError('attempts-throttled', message, { retryAfterSeconds: COME_BACK_SECONDS });
 }
 
-/** 64 MiB and a third to half a second on a machine of today. */
+/** 64 MiB and 0.3 to 0.5 s on current hardware. */
 export const DEFAULT_COST = { logN: 16, r: 8, p: 2 };
-/** Cost of one guess: 2^logN · r · 128 bytes of memory, p times over. */
+/** Memory of one guess: 2^logN · r · 128 bytes; time: p times as much. */
 export type ScryptCost = Readonly<typeof DEFAULT_COST>;
 
 interface StoredPassword {
@@ -115,7 +115,7 @@ const STORED = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{
 /** Takes long and blocks: for the password thread only. */
 export function deriveKey(password: string, salt: Uint8Array, { logN, r, p }: ScryptCost): Buffer {
   const N = 2 ** logN;
-  // RFC 7914, 2: N · r · 128 bytes, and a little beside it.
+  // RFC 7914, 2: N · r · 128 bytes, plus some overhead.
   const maxmem = N * r * 128 + p * r * 128 + 1024 * 1024;
   return scryptSync(password.normalize('NFC'), salt, KEY_BYTES, { N, r, p, maxmem });
 }
@@ -129,7 +129,7 @@ function formatStored({ cost, salt, key }: StoredPassword): string {
   return `$scrypt$ln=${cost.logN},r=${cost.r},p=${cost.p}$${plainBase64(salt)}$${plainBase64(key)}`;
 }
 
-/** Null for text that no version of ours has written, and for costs that would stall the thread. */
+/** Null for an unknown format, and for costs that would stall the thread. */
 export function parseStored(text: string): StoredPassword | null {
   const [, logN, r, p, salt = '', key = ''] = STORED.exec(text) ?? [];
   const cost = { logN: Number(logN), r: Number(r), p: Number(p) };

@@ -55,7 +55,7 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
   clock: Clock,
   table: Table,
 ) {
-  // The columns that are used here are in both, but for that of the account.
+  // Both tables have the columns that are used here, except for the account.
   const name = table as 'sessions';
   const account = (table === 'sessions' ? 'user_name' : 'account') as 'user_name';
   return {

@@ -21,7 +21,7 @@ export async function openDataFolder(data: string, log: Logger, open: ClosingSta
   );
 }
 
-/** Replaces an error of the system that a start has with its data folder by one line for the administrator. */
+/** Turns a system error about the data folder at a start into one line for the administrator. */
 export async function explainingDataFaults<Opened>(
   data: string,
   open: () => Promise<Opened>,

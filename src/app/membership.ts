@@ -28,7 +28,7 @@ const LEADER_FILE = 'leader.db';
 
 export type Membership = Awaited<ReturnType<typeof joinNodes>>;
 
-/** Takes this process among the nodes that share the database, or refuses to. */
+/** Registers this process as a node of the database, or refuses to. */
 export async function joinNodes(parts: ProcessParts, roles: readonly NodeRole[]) {
   const { settings, database, several, open, ...tools } = parts;
   // With several processes the parent holds it.

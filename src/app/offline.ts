@@ -1,4 +1,4 @@
-/** Commands that work on a data folder themselves, whether or not a server runs on it. */
+/** Commands that work on a data folder, whether or not a server is running on it. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { z } from 'zod';
 import { type Accounts, openAccounts } from '../access/open-accounts.ts';
@@ -32,7 +32,7 @@ import { openDataFolder } from './data-folder.ts';
 
 export { changesSql } from '../changes/feeds/changes-sql.ts';
 
-/** Stores and catalog for commands that need no source, also while a server runs on the data folder. */
+/** Stores and catalog for commands that need no source. */
 async function openCache(
   settings: Settings,
   tools: Env & { readonly readOnly: boolean },
@@ -88,7 +88,7 @@ function checkStoreName(name: string, { stores }: Settings): void {
     throw misconfigured(`The store ${name} is in the memory of a server; it cannot be copied.`);
 }
 
-/** Lists the tiles of a store again from its files or its object store. */
+/** Rebuilds the index of a store from its files or its object store. */
 export async function rebuildIndexOf(
   settings: Settings,
   name: string,
@@ -122,8 +122,8 @@ function noSuchIndex({ stores }: Settings, name: string): string {
 const FOLDER_MODE = 0o700;
 
 /**
- * Copies the database and the local stores of a data folder into a new one, while a server runs or not. The database comes
- * first: a removal that it records as done is then in the stores, too. There is no `target` before all of it is on the disk.
+ * Copies the database and the local stores of a data folder, while a server runs or not. The database comes first: the
+ * stores then reflect every removal that it records. `target` appears only when all of it is on the disk.
  */
 export async function backUp(settings: Settings, target: string, signal: AbortSignal): Promise<BackupResult> {
   const { data, database, stores } = settings;

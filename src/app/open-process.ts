@@ -25,7 +25,7 @@ export interface ProcessParts extends NodeEnv {
   readonly instance: string;
   /** Null: the server has no other process. */
   readonly feed: ProcessFeed | null;
-  /** Whether other processes of the server answer too. */
+  /** Whether other processes of the server answer requests too. */
   readonly several: boolean;
   readonly database: Database;
 }

@@ -53,7 +53,7 @@ type Role = keyof typeof QUOTA_WAIT;
 
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
-/** Everything that makes and stores tiles, with the limits that are shared with other processes and nodes. `work`: it answers no requests. */
+/** Everything that makes and stores tiles, and the limits shared with other processes and nodes. `work`: no requests. */
 export async function openServices(
   parts: ProcessParts,
   { leads, peers }: Pick<Membership, 'leads' | 'peers'>,
@@ -162,7 +162,7 @@ export function shareCounts({ share }: ServerFigures, { counters, activity, limi
   };
 }
 
-/** Where shares and claims are kept: of use only while processes run, so in SQLite they do not wait for the disk. */
+/** Storage of shares and claims: needed only while processes run, so in SQLite they do not wait for the disk. */
 async function openDivided(
   { settings, database, feed, clock, log, open }: ProcessParts,
   role: Role,

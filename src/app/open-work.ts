@@ -51,7 +51,7 @@ const SUCCESS = Array.from({ length: 99 }, (_, index) => 201 + index);
 
 export type Work = Awaited<ReturnType<typeof openWork>>;
 
-/** Work on tiles: removal, seeding, export and eviction by requests, tasks and schedules, and reports of it. */
+/** Work on tiles: removal, seeding, export and eviction by requests, tasks and schedules, and reports of this work. */
 export async function openWork(node: NodeParts, times: TimeStore) {
   const { settings, open, catalog, limiter, clock, log } = node;
   const stores = catalog.stores();
@@ -94,7 +94,7 @@ export async function openWork(node: NodeParts, times: TimeStore) {
     notifier,
     applyChanges: createChangeApplier({ catalog, removals, renew: selections.renew }).apply,
     refresh: createTileRefresh({ ...node, removals, flush }),
-    /** Resolves when all processes and nodes obey earlier changes, and what is to be purged is recorded. */
+    /** Resolves when all processes and nodes obey earlier changes, and the keys to purge are recorded. */
     flush,
   };
 }
@@ -164,7 +164,7 @@ function freeWhatTheGoneHeld({ feed, divided, log, ...node }: NodeParts): void {
       if (divided) await releaseShares(divided, owner);
       await leases.free({ owner }, crashed);
     } catch (err) {
-      log.warn({ err }, 'what a process had when it ended could not be released; it expires');
+      log.warn({ err }, 'could not release the leases and places of an ended process; they expire');
     }
   });
 }

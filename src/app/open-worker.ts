@@ -26,7 +26,7 @@ interface WorkEnv extends NodeEnv {
   readonly reload: () => Promise<Settings>;
 }
 
-/** Tiles are not answered from here. */
+/** A worker serves no tiles. */
 function withoutMemory(settings: Settings): Settings {
   return { ...settings, memoryTierBytes: 0, stores: withoutCaches(settings.stores) };
 }
@@ -60,7 +60,7 @@ export function openWorkApp(settings: Settings, env: WorkEnv, parent: Channel) {
 }
 
 async function openWorkProcess(settings: Settings, env: WorkEnv, open: ClosingStack) {
-  // It asks no other process. Lost reports are repeated; the server has read the tables.
+  // A worker sends no questions to other processes. Lost reports are repeated; the server has migrated the tables.
   const how = { onSilent() {}, several: false, synced: false, migrations: null };
   const parts = await openProcess(settings, env, how, open);
   const { instance, feed, database, clock, log } = parts;

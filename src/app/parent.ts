@@ -1,4 +1,4 @@
-/** A parent and the processes that it starts: that one is ready, that it is to stop, and what it asks of its parent. */
+/** Messages between a parent and the processes that it starts: ready, stop, and requests to the parent. */
 import type { ChildProcess } from 'node:child_process';
 import { keepsInMemory, taskSettings } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
@@ -43,10 +43,10 @@ interface StartReport {
 }
 
 const STARTED = messageKind<StartReport>('started');
-/** From the parent: ends what it is doing, then the process. */
+/** From the parent: the process finishes its work and ends. */
 const STOP_PROCESS = messageKind('stop-process');
 
-/** Milliseconds. On a machine with far too much to do a sound process may need seconds. */
+/** Milliseconds. On an overloaded machine a healthy process may need seconds. */
 const START_TIMEOUT_MS = 60_000;
 /** Milliseconds after which workers are started without work. */
 const WARM_AFTER_MS = 30_000;
@@ -92,7 +92,7 @@ async function started({ process: child, channel, gone }: Child, clock: Clock) {
   return start.initialPassword;
 }
 
-/** The processes of a server that perform tasks: from the first work on, or when the start is over, so that the first task finds them ready. */
+/** The processes of a server that perform tasks. They start with the first work, or soon after the server's start. */
 export async function openWorkers(
   settings: Settings,
   { clock, random, log, forkWorker: fork }: NodeEnv & Required<Pick<ServerEnv, 'forkWorker'>>,

@@ -60,7 +60,7 @@ function capabilitiesAddress({ url, type }: FollowSettings): string {
   return address.href;
 }
 
-/** The service that was read with an account is asked for pictures with it. */
+/** The account that read the service is also used to request pictures. */
 function withLogin(layer: LayerDocument, { username, password }: FollowSettings): LayerDocument {
   if (username === undefined || !isRecord(layer.source)) return layer;
   return { ...layer, source: { ...layer.source, username, password } };

@@ -29,7 +29,7 @@ const FILE_APPLIED = messageKind('file-applied');
 /** From a process: there are tasks. */
 const START_WORKERS = messageKind('start-workers');
 
-/** Milliseconds. On a machine with far too much to do a sound process may need seconds to react. */
+/** Milliseconds. On an overloaded machine a healthy process may need seconds to react. */
 const STOP_TIMEOUT_MS = 8500;
 
 export async function openServer(settings: Settings, env: ServerOptions): Promise<App> {
@@ -91,7 +91,7 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
     }
 
     open.use({ close: async () => void (await Promise.all([pool.close(), workers.close()])) });
-    // The first one creates what is missing.
+    // The first one creates missing files and tables.
     await pool.add();
     await Promise.all(Array.from({ length: count - 1 }, () => pool.add()));
     let reloading: Promise<unknown> = Promise.resolve();

@@ -6,7 +6,7 @@ import type { Point } from '../domain/projection.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { createPace } from '../lib/yielding.ts';
 
-/** A shape that was read, as the database keeps it: the last known one, in all processes and nodes. */
+/** A shape as the database keeps it: the last known one, in all processes and nodes. */
 export interface KeptArea {
   /** `digest` of the declaration that it was read for. */
   readonly declared: string;

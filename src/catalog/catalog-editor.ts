@@ -90,7 +90,7 @@ export interface FollowedChange {
   readonly refused: (message: string) => void;
 }
 
-/** Layers of a transaction: other writers wait for it, and with SQLite the event loop. */
+/** Layers per transaction: other writers wait for it, and with SQLite the event loop. */
 const FOLLOWED_AT_ONCE = 5;
 
 export type CatalogEditor = ReturnType<typeof createCatalogEditor>;
@@ -113,7 +113,7 @@ interface CatalogEditorOptions<Source> {
   readonly changed: (layers: readonly string[]) => Promise<void>;
   /** Other data of a layer that is removed in this transaction. */
   readonly belongings: (inside: EntryTransaction['query']) => Promise<Leftovers>;
-  /** It goes too. Done twice, or late, it harms no other layer of that name. */
+  /** Removes the remaining data. Repeated or late calls harm no other layer of that name. */
   readonly clear: (layer: string, leftovers: Leftovers, by: string) => Promise<void>;
 }
 
@@ -190,7 +190,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     await entries.cleared(entry);
   }
 
-  /** The change is complete without it: the leading node collects the rest. */
+  /** The change is complete without this: the leading node collects the rest. */
   async function collect(layer: string): Promise<void> {
     try {
       await records.collect(layer);
@@ -333,8 +333,8 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     },
 
     /**
-     * Many layers, some to a transaction; in every process when it returns. Tiles that a change makes doubtful have their
-     * usual fate.
+     * Changes many layers, a few per transaction; every process has applied them when it returns. Doubtful tiles have
+     * their usual fate.
      */
     async putFollowed(changes: readonly FollowedChange[], by: string): Promise<void> {
       const written: CatalogEntry[] = [];

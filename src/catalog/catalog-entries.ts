@@ -44,11 +44,11 @@ export interface EntryTransaction {
   get(kind: KeptKind, name: string): Promise<CatalogEntry | null>;
   /** Throws `entry-changed` if the current version is not the expected one. */
   put(change: EntryChange): Promise<CatalogEntry>;
-  /** A number that no other transaction of this or another database is given; it rises. */
+  /** A rising number that is unique among all transactions of this and other databases. */
   fresh(): Promise<number>;
 }
 
-/** A catalog of another database counts its versions too: its numbers differ below this. */
+/** Catalogs of several databases count their versions alike: a random part below this keeps the numbers apart. */
 const CHANCE = 2 ** 20;
 
 export type CatalogEntries = ReturnType<typeof createCatalogEntries>;

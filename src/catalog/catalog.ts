@@ -83,14 +83,14 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     }
   }
 
-  /** The layers that it is drawn from stay the same for as long as this one does: when one is bound again, so is the other. */
+  /** The layers that it is drawn from stay the same as long as this one: binding one again binds the other too. */
   function bind(declaration: LayerDeclaration<Source>): BoundLayer {
     const record = records.get(declaration.name) ?? null;
     const facets = facetsOf(declaration, gridSets);
     const from = layersBelow(declaration.source);
     const lower = new Map<string, BoundLayer>();
     for (const { layer: name } of from) {
-      // A file and a database may declare a circle between them.
+      // A file and a database may declare a cycle between them.
       const one = binding.has(name) ? null : layer(name);
       if (one) lower.set(name, one);
       getOrCreate(above, name, () => new Set<string>()).add(declaration.name);
@@ -161,7 +161,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
 
   return {
     layer,
-    /** In the order of declaration. Layers are made while one goes through them. */
+    /** In the order of declaration. Layers are created during the iteration. */
     layers: (): Iterable<Layer> => layers(),
     layerNames: (): Iterable<string> => declared.keys(),
     declaration: (name: string): LayerDeclaration<Source> | null => declared.get(name)?.() ?? null,
@@ -243,7 +243,7 @@ export interface BoundLayer {
   readonly stores?: ReadonlyMap<string, Store>;
   /** By the declaration of this layer; null: its tiles are not stored. */
   incarnation?(set: Pick<TileSetKey, 'gridSet' | 'parametersId'>): string | null;
-  /** The tile sets of other layers that tiles in this grid set are drawn from; null in place of one that is not there. */
+  /** The tile sets of other layers that tiles in this grid set are drawn from; null in place of a missing one. */
   readonly drawnFrom?: (gridSet: string) => readonly (TileSetNames | null)[];
   /** The declaration: the options of the source's driver, the store's name, the caches of other programs. */
   readonly declared?: Pick<LayerDeclaration, 'source' | 'store' | 'adopt'>;
@@ -251,7 +251,7 @@ export interface BoundLayer {
   source(): TileSource;
 }
 
-/** All that may hold tiles of the layer, by name: it may have been in another store and come back there. */
+/** All stores that may hold tiles of the layer, by name: it may have been in another one before. */
 export function storesOf({
   store,
   stores,

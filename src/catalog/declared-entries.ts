@@ -64,7 +64,7 @@ export class DeclaredEntries<Source> {
     return this.#fixedGridSets.some((gridSet) => gridSet.name === name || gridSet.aliases.includes(name));
   }
 
-  /** The layers that have feeds of their own, or times, found without reading the others. */
+  /** The layers that have feeds of their own, or times, without reading the other layers. */
   *withFeeds(): Generator<string> {
     const { catalog } = this.#options;
     for (const name of this.#fixedLayers) if (hasFeeds(catalog.declaration(name))) yield name;
@@ -73,7 +73,7 @@ export class DeclaredEntries<Source> {
     }
   }
 
-  /** The configuration file was read again. Answers the names of layers and grid sets that are not as they were. */
+  /** The configuration file was read again. Returns the names of layers and grid sets that have changed. */
   applyConfigFile(
     layers: readonly LayerDeclaration<Source>[],
     gridSets: readonly GridSet[],
@@ -96,7 +96,7 @@ export class DeclaredEntries<Source> {
     return [...changed, ...fresh.map(({ name }) => name), ...gone, ...clipped];
   }
 
-  /** Layers of the database whose areas are not as they were. */
+  /** Layers of the database whose areas have changed. */
   #clippedOtherwise(): readonly string[] {
     const { catalog } = this.#options;
     const others = [...this.#documents].filter(([name]) => !this.#fixedLayers.has(name));

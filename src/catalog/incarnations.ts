@@ -61,7 +61,7 @@ export interface TileRecord {
   readonly gridSets: Readonly<Record<string, readonly FacetEntry[]>>;
 }
 
-/** Nothing that was made before belongs to a layer with this record. */
+/** A layer with this record has no earlier tiles. */
 export const REMOVED: TileRecord = { source: [], defaults: [], gridSets: {} };
 
 /** Milliseconds for which a former declaration finds its tiles again. */
@@ -89,7 +89,7 @@ export function facetsOf(
 
 /** Name of tiles without a number. */
 const FIRST_NAME = '0';
-/** A digest that is not known: whatever is declared next has it. */
+/** An unknown digest, which matches the next declaration. */
 const ANY = '';
 
 interface Declared {

@@ -34,7 +34,7 @@ export async function openDeclarations<Source>(parts: DeclarationParts<Source>) 
   const service = await openServiceSettings(entries, parts.settings.service, parts.announce);
   return {
     records,
-    /** Layers that are not as they were when the server ended. */
+    /** Layers that have changed since the server ended. */
     redeclared,
     service,
     /** With those that are drawn from them. */
@@ -42,7 +42,7 @@ export async function openDeclarations<Source>(parts: DeclarationParts<Source>) 
       const all = layers.length > 0 ? [...layers, ...(await layersAbove(catalog, layers))] : [];
       for (const layer of all) events.emit({ type: 'outdated', layer, places: null, at: clock.now() });
     },
-    /** Takes up what another node, or another process of this server, has declared. */
+    /** Applies declarations of another node, or of another process of this server. */
     async refreshCatalog(from: 'node' | 'process' = 'node'): Promise<void> {
       if (!(await declared.refresh())) return;
       await service.refresh();

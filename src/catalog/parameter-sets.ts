@@ -133,7 +133,7 @@ function tooMany({ layer }: CountedSet, most: number): TilewardenError {
   );
 }
 
-/** Stored combinations by their other values; those of which the values are not known do not count. */
+/** Stored combinations by their other values; those with unknown values do not count. */
 async function withoutTimes(
   { query }: Pick<Database, 'query'>,
   stored: ReadonlySet<string>,

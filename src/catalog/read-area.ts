@@ -71,7 +71,7 @@ async function readQuery({
   const { connectSession, endSession } = await import('../db/postgres/session-client.ts');
   const session = await connectSession(url);
   try {
-    // Nothing that an administrator writes here is meant to change data.
+    // A declared query must not change data.
     await session.client.query('begin read only');
     const { rows } = await session.client.query<unknown[]>({ text: query, rowMode: 'array' });
     return { geometries: rows.flatMap(([value]) => geometryOf(value)), srs: null };

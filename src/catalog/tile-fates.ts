@@ -14,7 +14,7 @@ import {
   type TileRecord,
 } from './incarnations.ts';
 
-/** The fate of cached tiles: right as they are, kept aside for the former source, gone, or out of reach. */
+/** The fate of cached tiles: still right, kept for the former source, removed, or unreachable. */
 export type Fate = 'kept' | 'stale' | 'truncated' | 'orphaned';
 
 type JudgedCatalog = Pick<

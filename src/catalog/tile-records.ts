@@ -131,7 +131,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     });
   }
 
-  /** Tiles that no declaration reaches go. Whichever node does it, and however late, it removes nothing else. */
+  /** Removes tiles that no declaration reaches. Any node may do this at any time: nothing else is removed. */
   async function collect(layer: string): Promise<void> {
     const records = new Map<string, Promise<CatalogEntry | null>>();
     const recordOf = (name: string) => getOrCreate(records, name, () => entries.get('tiles', name));

@@ -1,7 +1,7 @@
 /**
  * Times that are known by the database, for all processes and nodes alike, beside the declarations:
  *
- *   times          of a layer: the lists that its sources have given last, whatever has become of the sources
+ *   times          of a layer: the latest lists of its sources, even if a source fails now
  *   seeded-times   of a layer: up to which time its instants have been seeded
  */
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ export type SeededTimes = ReadonlyMap<string, number>;
 /** The stored form. */
 type ListDocument = Readonly<Record<string, { readonly origin: string; readonly values: string }>>;
 
-/** The instants of one parameter; each call returns what is known then. */
+/** The instants of one parameter; each call returns the current knowledge. */
 export interface KnownTimes {
   /** Null: not known. */
   list(): TimeList | null;
@@ -52,7 +52,7 @@ export function readSeededTimes(document: unknown): SeededTimes {
 
 export type TimeStore = ReturnType<typeof createTimeStore>;
 
-/** `applied`: resolves when all processes and nodes have applied what is stored. */
+/** `applied`: resolves when all processes and nodes have applied the stored lists. */
 export function createTimeStore(entries: CatalogEntries, applied: () => Promise<void>) {
   /** Returns whether it has changed. */
   async function change(kind: 'times' | 'seeded-times', layer: string, name: string, value: unknown) {

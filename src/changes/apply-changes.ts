@@ -64,7 +64,7 @@ export function createChangeApplier({ catalog, removals, renew }: ApplierOptions
   }
 
   return {
-    /** All of them together. In force, for every reader and durably, when this resolves; a repeat does no harm. */
+    /** Applies all of them together. In force, for every reader and durably, when this resolves; a repeat does no harm. */
     async apply(feed: AppliedFeed, changes: readonly Change[]): Promise<void> {
       const ofLayers: LayerChange[] = [];
       for (const name of feed.layers) {

@@ -204,7 +204,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
         .execute();
     },
 
-    /** Something else than a change of tiles was applied. */
+    /** Counts an applied change that is not about tiles. */
     async counted(feed: string, count: number): Promise<void> {
       await database.change
         .updateTable('change_feeds')

@@ -1,7 +1,7 @@
 /**
- * Reads the shapes of areas that are in GeoPackages and PostGIS again and again, on the node that leads. A changed shape is first
- * recorded with the places that it changes, then used by all processes and nodes, then tiles in those places are marked:
- * whichever of these steps a crash prevents is done by the next poll.
+ * Polls the shapes of areas in GeoPackages and PostGIS, on the node that leads. A changed shape is first recorded with
+ * the places that it changes, then used by all processes and nodes, then tiles in those places are marked. A step that
+ * a crash prevents is done by the next poll.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -36,7 +36,7 @@ function giveWay(): void {
 }
 
 async function live(): Promise<void> {
-  // First of all: node:cluster drops what comes before there is a listener, and a process may have to stop before it has started.
+  // First: node:cluster drops messages without a listener, and a process may have to stop before it has started.
   const parent = connectParent(process);
   // It does not outlive its server, which may have died while this process was loading.
   process.once('disconnect', () => process.exit(1));

@@ -58,7 +58,7 @@ function childFile(): string {
 }
 
 function handOver(child: ChildProcess, start: ProcessStart): ChildProcess {
-  // One that has died before it read them is replaced where its exit is waited for.
+  // A process that has died before it read them is replaced by the code that awaits its exit.
   child.stdin?.on('error', () => {});
   child.stdin?.end(JSON.stringify(start));
   return child;

@@ -1,4 +1,4 @@
-/** `import --compare`: asks an old server and this one for the same addresses, as a proof that a move is complete. */
+/** `import --compare`: sends the same requests to an old server and to this one, as a proof that a move is complete. */
 import { createHash } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { readClientSettings } from '../config/client-settings.ts';

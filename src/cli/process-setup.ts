@@ -34,7 +34,7 @@ export function exitOnTheUnforeseen(log: Logger): void {
   });
 }
 
-/** Turns Ctrl-C into a signal for as long as it is open; a second one ends the process on the spot. */
+/** Turns Ctrl-C into a signal for as long as it is open; a second one ends the process immediately. */
 export function openInterruption(): { readonly signal: AbortSignal; close(): void } {
   const controller = new AbortController();
   const interrupt = () => {

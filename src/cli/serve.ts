@@ -111,7 +111,7 @@ const SAME_SIGNAL_MS = 500;
 /** After this a stop no longer waits. Supervisors commonly allow ten seconds. */
 const STOP_DEADLINE_MS = 9500;
 
-/** Resolves at the first SIGTERM or SIGINT. A second one ends the process on the spot. */
+/** Resolves at the first SIGTERM or SIGINT. A second one ends the process immediately. */
 function waitForStop(log: Logger): Promise<void> {
   return new Promise((resolve) => {
     let stoppingSince: number | null = null;

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 
 /** Up to where other nodes have applied the changes of the database. A process that is no node of its own records nothing. */
 export function createAppliedChanges(database: Database, instance: string, clock: Pick<Clock, 'monotonic'>) {
-  /** Since when the row of each other node is as it was, by the monotonic clock: those of machines differ, and jump. */
+  /** When each other node's row was last seen to change, by the monotonic clock: clocks of machines differ, and jump. */
   let sights = new Map<string, { readonly heardAt: number; readonly since: number }>();
   return {
     async changesApplied(): Promise<void> {},

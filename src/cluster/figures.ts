@@ -11,7 +11,7 @@ const INTERVAL = 5000;
 
 export type ServerFigures = ReturnType<typeof openServerFigures>;
 
-/** Figures that are shown as sums over the processes of a server, whichever of them is asked. */
+/** Figures that are shown as sums over the processes of a server, whichever process is queried. */
 export function openServerFigures(feed: ProcessFeed | null, env: Env, open: ClosingStack) {
   const own = new Map<string, () => unknown>();
   let others: readonly { readonly live: boolean; readonly body: Readonly<Record<string, unknown>> }[] = [];
@@ -40,7 +40,7 @@ export function openServerFigures(feed: ProcessFeed | null, env: Env, open: Clos
   }
 
   return {
-    /** Returns a function for the figures of all processes, its own first. `former`: what remains of those that have ended. */
+    /** Returns a function for the figures of all processes, its own first. `former`: what still counts after a process ended. */
     share<Figure>(
       name: string,
       read: () => Figure,
@@ -56,13 +56,13 @@ export function openServerFigures(feed: ProcessFeed | null, env: Env, open: Clos
         return [read(), ...shown.filter((figure) => figure !== null)];
       };
     },
-    /** Resolves when `others` are as they were after the call. */
+    /** Resolves when `others` are at least as recent as the call. */
     async refresh(): Promise<void> {
       try {
         if (feed?.hasOthers()) await feed.ask(FIGURES);
       } catch (err) {
-        // On a full disk, say: then they are as they were a moment ago.
-        env.log.debug({ err }, 'the figures of other processes could not be asked for');
+        // For example on a full disk: the figures of a moment ago are shown.
+        env.log.debug({ err }, 'could not query the figures of other processes');
       }
       read();
     },

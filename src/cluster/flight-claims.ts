@@ -2,9 +2,9 @@ import type { Database } from '../db/database.ts';
 import { orAborted } from '../lib/deferred.ts';
 import type { Env } from '../lib/env.ts';
 
-/** Milliseconds after which a node that makes a metatile is taken to be gone. */
+/** Milliseconds after which a node that makes a metatile counts as gone. */
 const LEASE = 30_000;
-/** Milliseconds. Without an answer by then the metatile is made without a claim: a client waits for it. */
+/** Milliseconds. After this the metatile is made without a claim: a client waits for it. */
 const CLAIM_TIMEOUT_MS = 5000;
 /** Milliseconds between attempts while another node makes it. */
 const PAUSE = 150;
@@ -22,7 +22,7 @@ export function createFlightClaims(database: Database, instance: string, { clock
   return {
     take(metatile: string): Promise<(() => void) | null> {
       const taking = take(metatile);
-      // A claim that comes too late would keep others waiting.
+      // A late claim would keep others waiting.
       const letGo = () =>
         void taking.then(
           (free) => free?.(),

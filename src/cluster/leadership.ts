@@ -5,7 +5,7 @@ import { createTerms, type Leadership, type TermOptions } from './terms.ts';
 
 /** Milliseconds after which PostgreSQL ends an idle session: a node that was stopped leads no longer. */
 const LEASE = 15_000;
-/** Milliseconds between signs of life, and between attempts of the others. */
+/** Milliseconds between heartbeats, and between attempts of the other nodes. */
 const BEAT = 4000;
 const ATTEMPT = 2000;
 const TRY = "select pg_try_advisory_lock(hashtext('tilewarden:leader')) as held";
@@ -23,7 +23,7 @@ export function openLeadership({ location, ...options }: DatabaseOptions & TermO
       await session.client.query(`set idle_session_timeout = ${LEASE}`);
       for (let beatAt = clock.monotonic(); !session.lost.aborted && !stop.aborted; ) {
         await beat(session);
-        // A node that was stopped for longer than the lease has lost it, whatever its connection reports.
+        // A node that was stopped for longer than the lease has lost it, even if its connection reports otherwise.
         const now = clock.monotonic();
         if (now - beatAt > LEASE) return;
         beatAt = now;

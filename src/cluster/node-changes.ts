@@ -23,7 +23,7 @@ const WAITED_FOR = CURRENT_FOR + 1000;
 const INTERVAL = 2000;
 /** A database that takes longer for one answer counts as unreachable. */
 const TIMEOUT_MS = 3000;
-/** A node that did not run for this long cannot tell a failing database from its own absence. */
+/** A node that was stopped for this long cannot distinguish a failing database from its own absence. */
 const STOPPED_MS = 2000;
 const BEAT_MS = 500;
 const POLL = 100;
@@ -47,7 +47,7 @@ export type NodeChanges = ReturnType<typeof createNodeChanges>;
 export function createNodeChanges(options: NodeChangesOptions) {
   const { database, registry, channels, staleMs, clock, log } = options;
   const refreshers: (() => Promise<void>)[] = [];
-  /** Another node waits for this one to receive a change. */
+  /** Another node waits until this one has received a change. */
   let called = true;
   let polling: Promise<void> | null = null;
   let away = false;
@@ -57,12 +57,12 @@ export function createNodeChanges(options: NodeChangesOptions) {
   /** By the monotonic clock. */
   let resumedAt = Number.NEGATIVE_INFINITY;
 
-  /** Milliseconds, by the clock that shows more: either may have stood still. */
+  /** Milliseconds, by the clock that shows more: either may have stopped. */
   function msSince({ monotonic, now }: Moment): number {
     return Math.max(clock.monotonic() - monotonic, clock.now() - now);
   }
 
-  /** Called on every timer and by every reader in doubt, so that whichever runs first after a stop notices it. */
+  /** Called on every timer and by every reader in doubt, so that the first to run after a stop notices it. */
   function beat(): void {
     if (msSince(lastBeat) > STOPPED_MS) resumedAt = clock.monotonic();
     lastBeat = moment(clock);
@@ -113,7 +113,7 @@ export function createNodeChanges(options: NodeChangesOptions) {
   let isFollowing = false;
 
   return {
-    /** `refresh` applies what was durably removed, replaced or declared before it is called; in the order of registration. */
+    /** `refresh` applies earlier durable removals, replacements and declarations; in the order of registration. */
     onChange(refresh: () => Promise<void>): void {
       refreshers.push(refresh);
     },
@@ -151,7 +151,7 @@ export function createNodeChanges(options: NodeChangesOptions) {
       if (msSince(lastPoll) < CURRENT_FOR) return true;
       return away && !wasStoppedAfter(lastPoll) && msSince(lastPoll) < staleMs;
     },
-    /** Resolves when every node has applied what was durable before the call, or serves no copies until it has queried again. */
+    /** Resolves when every node has applied earlier durable changes, or serves no copies until its next query. */
     async waitForAllNodes(): Promise<void> {
       const since = await changeNumber(database.change);
       const deadline = clock.monotonic() + WAITED_FOR;

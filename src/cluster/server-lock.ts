@@ -8,7 +8,7 @@ interface ServerLockOptions extends DatabaseOptions {
   readonly shared: boolean;
 }
 
-/** Milliseconds. A server that was killed may still be taken for alive for a moment. */
+/** Milliseconds. A killed server may count as alive for a moment. */
 const LOCK_TIMEOUT_MS = 5000;
 const PAUSE = 250;
 const KEY = "hashtext('tilewarden:local-stores')";

@@ -28,7 +28,7 @@ interface CheckedImport<Document extends Named> extends Documents<Document> {
   readonly refused: readonly { readonly subject: string; readonly message: string }[];
 }
 
-/** Stands for one whose credentials are in an environment that is not known. */
+/** In place of one whose credentials are in an unknown environment. */
 const SOME_BUCKET = { type: 's3', bucket: 'some' };
 
 /** Separates the documents that a configuration file may contain from those with problems. */

@@ -14,7 +14,7 @@ import type { SettingsDocument } from './settings-schema.ts';
 
 type Declared = LayerDeclaration<SourceSettings>;
 
-/** Layers that may be drawn from one another: each costs the one above it several tiles. */
+/** Layers that may be drawn from one another: each costs the next one several tiles. */
 const MAX_LAYERS_DEEP = 4;
 const MAX_LAYERS_BELOW = 32;
 

@@ -31,7 +31,7 @@ export interface Database {
    * locks the rows that it needs.
    */
   transaction<Result>(lock: string | null, work: (query: Statements) => Promise<Result>): Promise<Result>;
-  /** Milliseconds since 1970 by the one clock that everybody on the database has: PostgreSQL's, or this machine's. */
+  /** Milliseconds since 1970 by the clock that all users of the database share: PostgreSQL's, or this machine's. */
   now(): Promise<number>;
   /** Calls every listener of this channel: in SQLite in the processes with the same `feed`. */
   notify(channel: string): Promise<void>;
@@ -44,8 +44,8 @@ export interface DatabaseOptions extends Env {
   /** A `postgres://` address, or the path of an SQLite file. */
   readonly location: string;
   /**
-   * False for a process whose changes can be made again, as a worker's reports: in SQLite they outlive its end and the
-   * server's, and a power cut once any other process has committed; they do not wait for the disk.
+   * False for a process whose changes can be repeated, such as a worker's reports: in SQLite they do not wait for the
+   * disk. They survive the end of the process and of the server; a power cut only after a commit of another process.
    */
   readonly synced?: boolean;
   /** With SQLite: carries notifications to the other processes of the server. */
@@ -53,8 +53,8 @@ export interface DatabaseOptions extends Env {
   /** With SQLite: whether other processes answer requests too. */
   readonly shared?: boolean;
   /**
-   * By name, carried out in the order of their names; those of this version when left out. Null: none, and the tables
-   * are taken as they are, as by a process of a node that was running when a later version changed them.
+   * By name, applied in the order of their names; by default those of this version. Null: none, and the tables are used
+   * as they are, as in a process of a node that was running when a later version changed them.
    */
   readonly migrations?: Readonly<Record<string, Migration>> | null;
 }
@@ -70,9 +70,8 @@ export class DatabaseError extends UnavailableError {
 }
 
 /**
- * Does what one node does for all: `work` runs while this node is the one, with a signal that aborts as soon as it is
- * no longer the one, and again when it becomes the one. A node that was stopped notices late, so what the work does twice must do no
- * harm.
+ * Work of the leading node: `work` runs whenever this node leads, with a signal that aborts when it ceases to lead. A
+ * stopped node notices that late, so repeated work must do no harm.
  */
 export type Lead = (work: (signal: AbortSignal) => Promise<void>) => { close(): Promise<void> };
 

@@ -36,7 +36,7 @@ export async function migrate(
   }
 }
 
-/** The library's own loads the order of a language, which takes a tenth of a start. */
+/** The library's own loads the sort order of a language, which takes a tenth of a start. */
 function nameComparator(one: string, other: string): number {
   return Number(one > other) - Number(one < other);
 }

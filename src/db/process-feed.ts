@@ -5,7 +5,7 @@
  * | --- | --- |
  * | posts a notice, and acknowledges its change when the notice is committed | read notices before they show a copy: nothing older is shown |
  * | asks with a notice | have handled it, and all earlier ones, when the question resolves |
- * | dies | its parent removes it, and says so; no other process waits for it |
+ * | dies | its parent removes it, and posts that; no other process waits for it |
  *
  * Notices are numbered, read in order, and not lost while a process is open. The file is new at each start of the server.
  */
@@ -54,7 +54,7 @@ const RETRY_MS = 20;
 const WRITE_TIMEOUT_MS = 10_000;
 /** Notifications of the file system may be missing. */
 const POLL_MS = 50;
-/** A process that has not handled a notice by then hangs; then how long its end is waited for. */
+/** A process that has not handled a notice by then counts as hanging; then how long its end is awaited. */
 const SILENT_MS = 10_000;
 const END_MS = 5000;
 const KEPT_NOTICES = 20_000;
@@ -82,7 +82,7 @@ export async function createProcessFeed(data: string) {
   const database = connect(path);
   database.exec(TABLES);
   return {
-    /** The process has ended. */
+    /** Removes a process that has ended. */
     gone(pid: number, crashed: boolean): void {
       database.transaction(() => {
         const ended = database.prepare('delete from processes where pid = ? returning instance').pluck();
@@ -107,7 +107,7 @@ export async function createProcessFeed(data: string) {
 function connect(path: string): BetterSqlite3.Database {
   const database = new BetterSqlite3(path, { timeout: BUSY_TIMEOUT_MS });
   database.pragma('journal_mode = wal');
-  // Only needed while processes run: a power cut may lose it.
+  // Needed only while processes run: a power cut may lose it.
   database.pragma('synchronous = off');
   return database;
 }

@@ -6,7 +6,7 @@ import type { MapPicture } from './bounds.ts';
 export type AreaMask = 'nothing' | 'everything' | Uint8Array;
 
 const FULL = 255;
-/** In pixels: a chain whose box is smaller counts as a line, and what is beside the line as a point. */
+/** In pixels: a chain whose box is smaller counts as a line, and the area beside the line as a point. */
 const UNSEEN = 0.25;
 /** In pixels; a smaller crossing of an edge is rounding. */
 const ROUNDING = 1e-3;
@@ -147,7 +147,7 @@ function addDot({ width, height, values }: Sums, x: number, y: number, area: num
   values[at + 1] = (values[at + 1] ?? 0) - area;
 }
 
-/** Cuts an edge to the rows of the picture; what is beside it counts as its left or right side. */
+/** Cuts an edge to the rows of the picture; the parts beside it count as its left or right side. */
 function addEdge(sums: Sums, fromX: number, fromY: number, toX: number, toY: number): void {
   if (fromY === toY) return;
   if (fromY > toY) addDownwards(sums, toX, toY, fromX, fromY, 1);

@@ -28,7 +28,7 @@ export type ErrorCode =
   | 'source-bad-answer'
   | 'store-failed'
   | 'store-full'
-  /** The fetched tile belongs to a generation that a truncation has ended. */
+  /** A mark of the place has a later number than the ticket of the fetched tile. */
   | 'generation-stale'
   /** The result belongs to a lease that another worker has taken over. */
   | 'lease-lost'
@@ -135,7 +135,7 @@ export function reasonOf(error: unknown): string {
   return isTilewardenError(error) ? (error.reason ?? error.code) : 'unexpected';
 }
 
-/** For a rejection: the fetched tile belongs to a generation that a truncation has ended. */
+/** For a rejection: false if a mark has a later number than the ticket of the fetched tile. */
 export function falseIfOutdated(error: unknown): false {
   if (isTilewardenError(error, 'generation-stale')) return false;
   throw error;

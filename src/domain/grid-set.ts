@@ -52,7 +52,7 @@ type Optional =
 export interface GridSetOptions
   extends Pick<GridSet, 'name' | 'srs' | 'extent'>,
     Partial<Pick<GridSet, Optional>> {
-  /** Exactly one of `resolutions`, `scaleDenominators` and `levels` says what the ladder is. */
+  /** Exactly one of `resolutions`, `scaleDenominators` and `levels` defines the ladder. */
   readonly resolutions?: readonly number[];
   readonly scaleDenominators?: readonly number[];
   /** A number of levels, each halving the resolution; level 0 covers the extent with as few tiles as it can. */

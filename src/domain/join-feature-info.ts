@@ -36,7 +36,7 @@ function joinText(texts: readonly string[]): string {
   return texts.map((text) => (text === '' || text.endsWith('\n') ? text : `${text}\n`)).join('');
 }
 
-/** The bodies one after the other, in the first document. */
+/** The content of all bodies, in the first document. */
 function joinHtml([first = '<html><body></body></html>', ...others]: readonly string[]): string {
   const bodies = others.map(bodyOf).join('\n');
   if (bodies === '') return first;
@@ -51,7 +51,7 @@ function bodyOf(text: string): string {
   return text.search(BODY) < 0 || end < begin ? text : text.slice(begin + 1, end);
 }
 
-/** One collection of the features; a list of the documents when one of them is none. */
+/** One collection of all features; a list of the documents when one of them is not a collection. */
 function joinJson(texts: readonly string[]): string {
   const documents = texts.map(parsed);
   const features = documents.map(featuresIn);

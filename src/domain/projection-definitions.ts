@@ -1,6 +1,6 @@
 /**
- * PROJ definitions of grids that people ask for by number. Shifts between datums are the seven-parameter ones:
- * right to some metres, which is what the boxes in documents and the laying of one picture over another need.
+ * PROJ definitions of common CRS by code. Shifts between datums are the seven-parameter ones: right to some metres,
+ * which is enough for the boxes in documents and for drawing one picture over another.
  */
 const BESSEL_SWISS = '+ellps=bessel +towgs84=674.374,15.056,405.346';
 const BESSEL_GERMAN = '+ellps=bessel +towgs84=598.1,73.7,418.2,0.202,0.045,-2.455,6.7';

@@ -112,7 +112,7 @@ export function boundsFromWgs84(projection: Projection, { minX, minY, maxX, maxY
 /** The circumference of the earth: some projections have a pole at infinity. */
 const FARTHEST = 2 * Math.PI * EARTH_RADIUS;
 
-/** Far away a projection has places that mean others. */
+/** Far away a projection has places that mean other ones. */
 function isFaithful(projection: Projection, place: Point, latitude: number): boolean {
   if (isCylindrical(projection)) return true;
   if (Math.max(Math.abs(place[0]), Math.abs(place[1])) > FARTHEST) return false;

@@ -99,6 +99,6 @@ export const CONTACT_FIELDS = [
   ...(['phoneNumber', 'faxNumber', 'addressEmail'] as const),
 ];
 
-/** Programs whose tile addresses can be answered besides ours. */
+/** Other programs whose tile addresses can be served too. */
 export const COMPATIBLE_PROGRAMS = ['mapproxy', 'mapcache', 'geoserver'] as const;
 export type CompatibleProgram = (typeof COMPATIBLE_PROGRAMS)[number];

@@ -7,7 +7,7 @@ export interface TileSetKey {
   readonly format: string;
   /** SHA-1 of the parameters; null when all of them are defaults. */
   readonly parametersId: string | null;
-  /** Tells tiles of one declaration of the layer from those of another: see `catalog/incarnations.ts`. Absent: the first. */
+  /** Distinguishes tiles of different declarations of the layer: see `catalog/incarnations.ts`. Absent: the first. */
   readonly incarnation?: string;
 }
 

@@ -32,8 +32,8 @@ export interface HostClosing {
 }
 
 /**
- * `healthy`: its last request went well, or none was sent. `failing`: its last request failed. `probing`: it failed,
- * and a request is testing whether it is back. `paused`: no requests are sent for another reason.
+ * `healthy`: its last request succeeded, or none was sent. `failing`: its last request failed. `probing`: it failed,
+ * and a request is testing it. `paused`: no requests are sent for another reason.
  */
 export type HostState = 'healthy' | 'probing' | 'paused' | 'failing';
 

@@ -81,21 +81,21 @@ export interface ArchiveContent {
 }
 
 /**
- * An unfinished file of tiles, under a name of its own until `finish`. Opening the same file again continues an
+ * An unfinished file of tiles, under a temporary name until `finish`. Opening the same file again continues an
  * interrupted export.
  */
 export interface ArchiveWriter {
   has(tile: TileIndex): boolean;
   /**
-   * Batch by batch in the order of `PageList`; a batch that an earlier attempt has written in part comes whole again. A process
-   * that dies may lose what it has written last; what is there is whole.
+   * Batch by batch in the order of `PageList`; a batch that an earlier attempt has written in part comes again as a
+   * whole. A crash may lose the latest batches, never a part of one.
    */
   put(tiles: readonly ExportedTile[]): void;
-  /** Takes the tiles of a page out again. True: also all that came behind it, so that they must be put again. */
+  /** Removes the tiles of a page. True: also everything after it, so that it must be put again. */
   forget(z: number, rect: TileRect): boolean;
   /** Tiles that are in the file. */
   count(): number;
-  /** The file is whole and has its name. Answers its size in bytes. `described` are layers as in TileJSON, not checked. */
+  /** Completes the file and renames it. Returns its size in bytes. `described` are layers as in TileJSON, not checked. */
   finish(described: readonly unknown[]): Promise<number>;
   /** Keeps the written part for another attempt. */
   close(): void;

@@ -75,8 +75,8 @@ export interface ExportOptions {
 }
 
 /**
- * Copies what is cached into a file; nothing is fetched. Pages with tiles that were truncated or reported as changed while it
- * ran are copied again. An interrupted export goes on when it is started again, unless there were such tiles since it began.
+ * Copies cached tiles into a file; nothing is fetched. Pages with tiles that are truncated or reported as changed in
+ * the meantime are copied again. An interrupted export continues later, unless there were such tiles.
  */
 export async function exportTiles(options: ExportOptions): Promise<ExportResult> {
   const { content, target } = options;
@@ -110,7 +110,7 @@ async function exportPages(options: ExportOptions, pages: PageList, open: OpenWr
       signal.throwIfAborted();
       await options.admit?.();
       const known = batch.filter((tile) => writer.has(tile)).length;
-      // All or nothing: a writer that keeps an order takes up a batch from its beginning.
+      // All or nothing: a writer that keeps an order needs a batch from its beginning.
       if (known < batch.length) writer.put(await readAll(store, set, batch, content.format));
       tiles += batch.length;
       present += known;
@@ -133,7 +133,7 @@ function nothingCached(): TilewardenError {
 /** Rounds of copying again: each is shorter than the one before, unless changes never end. */
 const MAX_ROUNDS = 4;
 
-/** The file is as the cache was when the last round began, or later. */
+/** The file then shows the cache as of the start of the last round, or later. */
 async function copyChanged(
   { store, set, content, signal, admit }: ExportOptions,
   pages: PageList,
@@ -164,7 +164,7 @@ async function copyChanged(
   }
 }
 
-/** Whether tiles of a page were truncated or reported as changed after a generation: levels and blocks are checked first. */
+/** Whether tiles of a page were truncated or reported as changed after a generation: checks levels and blocks first. */
 function createChangeCheck(store: Store, set: TileSetKey, after: number) {
   const known = new RecentMap<string, boolean>(MAX_PAGES);
   async function isLater(z: number, rect: TileRect): Promise<boolean> {
@@ -198,7 +198,7 @@ type Selection = (tile: TileIndex) => readonly TileRect[];
 const isIn = (rects: readonly TileRect[], x: number, y: number) =>
   rects.some((rect) => rectContains(rect, x, y));
 
-/** Pages that are remembered: tiles of a row, or of a bundle, are in many. */
+/** Pages that are remembered: the tiles of a row are in many. */
 const MAX_PAGES = 4096;
 
 function createSelection(rects: ReadonlyMap<number, TileRect>, area: ExportArea | null): Selection {

@@ -10,12 +10,12 @@ import {
 import { openStaging, type Purpose, publishStaging } from './staging.ts';
 import { createLayerNotes, describedLayers } from './vector-layers.ts';
 
-/** Each time, all pages of the hashes are written again. */
+/** Bytes between saves: each save writes all pages of the hashes again. */
 const SAVED_BYTES = 32 * 2 ** 20;
 
 /**
- * MBTiles 1.3, equal tiles once: `tiles` is a view, as the specification allows. Tiles are appended under numbers; a table by
- * their hashes would be written to all over with each of them.
+ * MBTiles 1.3, equal tiles once: `tiles` is a view, as the specification allows. Tiles are appended under numbers: a
+ * table by hash would be written in random places.
  */
 export function openMbtilesWriter(target: string, content: ArchiveContent, purpose: Purpose): ArchiveWriter {
   const staging = openStaging(target, purpose, (db) => prepare(db, content));
@@ -101,7 +101,7 @@ function prepare(db: Database.Database, content: ArchiveContent): void {
   for (const [name, value] of Object.entries(archiveMetadata(content))) tell.run(name, String(value));
 }
 
-/** MBTiles 1.3: for vector tiles the row `json` must be there. */
+/** MBTiles 1.3: vector tiles require the row `json`. */
 function tellLayers(db: Database.Database, layers: readonly object[]): void {
   db.exec("DELETE FROM metadata WHERE name = 'json'");
   db.prepare("INSERT INTO metadata VALUES ('json', ?)").run(JSON.stringify({ vector_layers: layers }));

@@ -58,15 +58,15 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   ftruncateSync(data, TILES_AT + end);
 
   /**
-   * Removes the tiles from this id on, which were written behind a tile that was missing then, or is no longer right. Their
-   * bytes are behind all bytes that other tiles use.
+   * Removes the tiles from this id on: they were written after a tile that was missing then, or is no longer right.
+   * Their bytes are after all bytes that other tiles use.
    */
   function rewind(tileId: number): void {
     db.transaction(() => {
       db.prepare('DELETE FROM places WHERE tile_id >= ?').run(tileId);
       db.exec('DELETE FROM contents WHERE offset >= (SELECT coalesce(max(offset + length), 0) FROM places)');
     })();
-    // On the disk before their bytes are written over.
+    // Must be on the disk before their bytes are overwritten.
     db.pragma('wal_checkpoint(TRUNCATE)');
     end = endOfTiles.get() ?? 0;
     lastId = lastPlace.get() ?? -1;

@@ -68,7 +68,7 @@ export function openStaging(
   );
 }
 
-/** Gives the file its name, without anything of ours in it. */
+/** Renames the finished file, after removing our own tables. */
 export function publishStaging({ db, path }: Staging, target: string): number {
   db.exec(`DROP TABLE export_purpose; DROP TABLE IF EXISTS ${LAYERS_TABLE}`);
   db.pragma('journal_mode = DELETE');
@@ -87,7 +87,7 @@ function isNew(db: Database.Database): boolean {
   return known === undefined;
 }
 
-/** Files of a machine that shares its stores with no other. */
+/** Files of a machine that does not share its stores. */
 export function createFolderFiles(folder: string): StoreFiles {
   return {
     put: (name, path) => rename(path, join(folder, name)),

@@ -41,7 +41,7 @@ export async function packVectorTile(
   bytes: Buffer,
 ): Promise<{ readonly bytes: Buffer; readonly layers: readonly TileLayer[] }> {
   if (!isGzip(bytes)) return { bytes: await zip(bytes), layers: layersIn(bytes) };
-  // One that cannot be unpacked is copied as it is and names no layers.
+  // Tiles that cannot be unpacked are copied unchanged and name no layers.
   const unpacked = await unzip(bytes, { maxOutputLength: MAX_TILE_BYTES }).catch(() => null);
   return { bytes, layers: unpacked ? layersIn(unpacked) : [] };
 }

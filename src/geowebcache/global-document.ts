@@ -13,11 +13,11 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
-/** What GeoWebCache knows of it. */
+/** The part that GeoWebCache has. */
 type KnownService = Omit<ServiceDescription, 'inspire'>;
 
 interface GlobalChange {
-  /** Whole, where the body has any of it. */
+  /** Complete, if the body has any part of it. */
   readonly service?: KnownService;
   readonly warnings: readonly ReadWarning[];
 }
@@ -53,7 +53,7 @@ const SHAPE: Shape = {
   identifier: null,
   location: null,
 };
-/** GeoWebCache's settings as it has them by default: shown, and not to be changed. */
+/** GeoWebCache's settings with its defaults: shown, and not to be changed. */
 const DEFAULTS: Readonly<Record<string, string | number | boolean>> = {
   runtimeStatsEnabled: true,
   wmtsCiteCompliant: false,

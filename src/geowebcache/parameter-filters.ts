@@ -57,7 +57,7 @@ export function readParameterFilters(
   return all.length === 0 ? undefined : all;
 }
 
-/** GeoServer's own: it takes the styles that GeoServer has, which some versions list. Otherwise the source says what it does not have. */
+/** GeoServer's own: accepts its styles, which some versions list. Otherwise the source rejects unknown ones. */
 function styleFilter(
   style: WireElement,
   others: readonly Filter[],

@@ -26,9 +26,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads JSON as RFC 8259 has it, and also what widely copied samples need: single quotes, bare keys, a comma
- * before a closing bracket, one closing brace too many; and texts that have lost their quotes to a shell. Numbers stay the text they came as. The answer is the
- * document's value as an element without a name. Throws `request-invalid` with the place.
+ * Reads JSON as RFC 8259 has it, and also the forms of widely copied samples: single quotes, bare keys, a comma before
+ * a closing bracket, one surplus closing brace; and texts that have lost their quotes to a shell. Numbers stay text.
+ * Returns the document's value as an element without a name. Throws `request-invalid` with the place.
  */
 export function readJson(text: string): WireElement {
   return new JsonReader(text).read();

@@ -4,7 +4,7 @@ export interface ReadWarning {
   /** The element and those around it, below the root, e.g. `['requestFilters', 'wmsRasterFilter']`. */
   readonly path: readonly string[];
   readonly what: string;
-  /** Nothing of it is in the declaration. */
+  /** The declaration has nothing of it. */
   readonly ignored: boolean;
 }
 

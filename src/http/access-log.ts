@@ -133,7 +133,7 @@ function escaped(text: string): string {
   return line;
 }
 
-/** Each byte as it is written. */
+/** The written form of each byte. */
 const BYTES = Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte);
   return /[\x20-\x7e]/.test(character) && !/["\\]/.test(character)

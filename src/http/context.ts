@@ -62,7 +62,7 @@ export class Context {
    * Who may read the response. `varies`: it depends on the caller. `caller`: only this one, and never pages of other sites.
    */
   audience: 'all' | 'varies' | 'caller' = 'all';
-  /** The response has addresses that follow headers of the request. */
+  /** The response has addresses that depend on headers of the request. */
   followsAddress = false;
   /** `performance.now()`; only with an access log. */
   begunAt = 0;
@@ -86,7 +86,7 @@ export class Context {
     this.#deps = deps;
   }
 
-  /** The same caller, with another target. */
+  /** A copy for the same caller with another target. */
   towards(target: Target): Context {
     const other = new Context(this.#request, target, this.#number, this.#deps);
     other.caller = this.caller;

@@ -4,7 +4,7 @@ import type { Context } from './context.ts';
 import { HttpProblem } from './problems.ts';
 import type { Headers, Response } from './response.ts';
 
-/** RFC 9110, 13.2.2: If-None-Match decides alone when it is there; dates are compared in whole seconds. */
+/** RFC 9110, 13.2.2: If-None-Match takes precedence over the date; dates are compared in whole seconds. */
 export function isNotModified(headers: IncomingHttpHeaders, etag: string, modifiedAt: number): boolean {
   const tags = headers['if-none-match'];
   if (tags !== undefined) return matchesTag(tags, etag);

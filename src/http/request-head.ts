@@ -35,7 +35,7 @@ const TARGET = /^\/[\w.~!$&'()*+,;=:@%/?-]*$/;
 /** One space before the value, none behind it, visible ASCII within. */
 const HEADER = /^([A-Za-z-]+): ([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)$/;
 
-/** The target of a text that is one `GET … HTTP/1.1` and ends with an empty line; null for everything else. `lineEnd`: of its first line. */
+/** The target of a text that is one `GET … HTTP/1.1` and ends with an empty line; null otherwise. `lineEnd`: of its first line. */
 export function readTarget(text: string, lineEnd: number): string | null {
   if (!text.startsWith(METHOD) || !text.endsWith(HEAD_END)) return null;
   const end = lineEnd - VERSION.length;
@@ -44,7 +44,7 @@ export function readTarget(text: string, lineEnd: number): string | null {
   return TARGET.test(target) ? target : null;
 }
 
-/** `text` from the first header to the empty line. Null: not ours to read. */
+/** `text` from the first header to the empty line. Null: left to `node:http`. */
 export function readHeaders(text: string): HeaderBlock | null {
   const headers: IncomingHttpHeaders = {};
   const rawHeaders: string[] = [];

@@ -36,7 +36,7 @@ export interface Route {
   readonly path: string;
   readonly role: RouteRole;
   readonly handler: Handler;
-  /** Replaces `handler` while the database is unreachable and no caller can be authenticated. */
+  /** Replaces `handler` while the database is unreachable, so that no caller can be authenticated. */
   readonly whileAway?: Handler;
   /** `anyone`: pages of other sites may read the response; otherwise only our own. */
   readonly sharing?: 'anyone';

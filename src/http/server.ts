@@ -35,7 +35,7 @@ export interface HttpServerOptions {
   readonly trustedProxies: readonly string[];
   /** The server's address for clients; null: the one that each request names. */
   readonly publicUrl?: string | null;
-  /** Null: plain http. */
+  /** Null: plain HTTP. */
   readonly tls: TlsFiles | null;
   readonly limits?: Partial<HttpLimits>;
   /** As in `ServiceDeps`. */

@@ -1,6 +1,6 @@
 /**
- * What layers and layer groups of a GeoServer are drawn from, by its REST interface: the layer, its resource (feature type
- * or coverage) and its styles. Each becomes a digest, so "open and save" changes nothing.
+ * The inputs of GeoServer's layers and layer groups, by its REST interface: the layer, its resource (feature type or
+ * coverage) and its styles. Each becomes a digest, so "open and save" changes nothing.
  */
 import { createHash } from 'node:crypto';
 import { getOrCreate } from '../lib/get-or-create.ts';
@@ -22,7 +22,7 @@ interface LayerParts {
   readonly drawing: Drawing;
 }
 
-/** Groups in groups; deeper ones are a circle. */
+/** Groups in groups; deeper ones are a cycle. */
 const MAX_DEPTH = 10;
 const LANES = 8;
 /** They change no picture, or change by themselves. */
@@ -128,7 +128,7 @@ function styleName(style: unknown): string | null {
   return typeof workspace !== 'string' || name.includes(':') ? name : `${workspace}:${name}`;
 }
 
-/** GeoServer writes a list of one as that one. */
+/** GeoServer writes a list of one item as that item. */
 function listIn(container: unknown, name: string): readonly unknown[] {
   const items = field(container, name) ?? [];
   return Array.isArray(items) ? items : [items];
@@ -138,7 +138,7 @@ function field(value: unknown, name: string): unknown {
   return isRecord(value) ? value[name] : undefined;
 }
 
-/** In one order of the keys, without what is not drawn. */
+/** With sorted keys, without fields that are not drawn. */
 function plainFields(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainFields);
   if (!isRecord(value)) return value;

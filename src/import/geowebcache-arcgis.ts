@@ -44,7 +44,7 @@ export const PACKAGE = /\.tpkx?$/i;
 
 const METRES_PER_INCH = 0.0254;
 const WEB_MERCATOR = 3857;
-/** Where `hexZoom` names the folders of the levels otherwise. */
+/** From the level after this one on, `hexZoom` names folders differently. */
 const DECIMAL_LEVELS = 9;
 const FORMATS: Readonly<Record<string, string>> = {
   jpeg: 'image/jpeg',

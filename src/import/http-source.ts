@@ -8,7 +8,7 @@ export interface Address {
   readonly password: string;
 }
 
-/** Other programs have credentials in the address, ours are beside it. Null: it is not an address. */
+/** Other programs put credentials into the address, we do not. Null: not an address. */
 export function parsedAddress(given: string): Address | null {
   if (!URL.canParse(given)) return null;
   const url = new URL(given);

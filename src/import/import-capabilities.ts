@@ -40,7 +40,7 @@ export function capabilitiesAddress(text: string): URL {
 export interface ImportedService extends Imported {
   /** Names of all layers of the service. */
   readonly names: readonly string[];
-  /** Its own number of its configuration; null: none. */
+  /** The service's own number of its configuration; null: none. */
   readonly sequence: string | null;
   readonly missing: readonly MissingGridSet[];
   /** Layers that need one of them. */
@@ -116,7 +116,7 @@ async function importWmts(
   return { ...documents, ...about, missing: [], withoutGridSet: [], report };
 }
 
-/** OGC 06-121r3, 7.3.4: a server that counts its changes raises it with each. */
+/** OGC 06-121r3, 7.3.4: a server that numbers its configuration raises the number with each change. */
 function sequenceOf({ attributes }: XmlElement): string | null {
   return attributes.get('updateSequence') || null;
 }

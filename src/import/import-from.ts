@@ -33,7 +33,7 @@ import type { Variables } from './mapproxy-variables.ts';
 
 /** The folder of GeoServer's tile layers, in its data folder. */
 const GEOSERVER_LAYERS = 'gwc-layers';
-/** Any of them shows a data folder of GeoServer. */
+/** Any of them identifies a data folder of GeoServer. */
 const GEOSERVER_FOLDERS = [GEOSERVER_LAYERS, 'workspaces', 'gwc-gs.xml'];
 const CONFIGURATION_FILES = [
   ...['geowebcache.xml', 'mapproxy.yaml', 'mapcache.xml', 'conf.xml', 'Conf.xml'],
@@ -41,7 +41,7 @@ const CONFIGURATION_FILES = [
 ];
 const CATALOG_FOLDERS = ['workspaces', 'layergroups', 'styles'];
 const CATALOG_FILE = /[\\/](layer|featuretype|coverage|wmslayer|wmtslayer|namespace|workspace)\.xml$/;
-/** Limit of configurations that name another; more are a circle. */
+/** Limit of configurations that name another; more are a cycle. */
 const MAX_BASES = 10;
 const QUOTA_FILE = 'geowebcache-diskquota.xml';
 /** In a folder with `mapproxy.yaml`. */
@@ -54,7 +54,7 @@ const FILES = {
   readText: (file: string) => (existsSync(file) ? readBytes(file).toString('utf8') : null),
 };
 
-/** The operator's own machine asks: any host will do. */
+/** Requests come from the operator's own machine: any host is allowed. */
 export async function importFromAddress(
   address: string,
   only: readonly string[] | null,

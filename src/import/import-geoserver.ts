@@ -102,7 +102,7 @@ function wmsLayer(layer: XmlElement, url: string): XmlElement {
   return { ...layer, name: 'wmsLayer', children: [...own, ...source] };
 }
 
-/** The catalog says how a layer is called and which styles it has, whatever its file said when it was written. */
+/** The catalog has the current name and styles of a layer; the layer's own file may be outdated. */
 function withCatalog(layer: XmlElement, published: PublishedLayer): XmlElement {
   const { name, title, description, enabled, advertised } = published;
   const kept = layer.children.filter(

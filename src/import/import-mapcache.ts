@@ -240,7 +240,7 @@ class MapCacheReader {
   }
 }
 
-/** The source of a layer, and what it says of GetFeatureInfo; null: the source cannot be used. */
+/** The source of a layer, and its support of GetFeatureInfo; null: the source cannot be used. */
 function wmsSource(source: TrackedTable, format: string): object | null {
   const http = source.table('http');
   const address = parsedAddress(http.text('url') ?? '');

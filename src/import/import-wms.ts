@@ -90,7 +90,7 @@ function subsetsOf(
   return found;
 }
 
-/** A server that has web mercator only under another number is queried by that. */
+/** A server that has web mercator only under another number is queried by that number. */
 function srsNames({ gridSets, mercatorName }: ChosenGridSets): Record<string, string> | undefined {
   const gridSet = gridSets.find(({ srs }) => isMercator(`EPSG:${srs}`));
   return gridSet && mercatorName !== null ? { [gridSet.srs]: mercatorName } : undefined;
@@ -125,7 +125,7 @@ function legendsOf(layer: WmsLayer, about: SubjectReport): readonly object[] {
     if (!legend || legend.width < 1 || legend.height < 1) return [];
     about.taken('Style.LegendURL');
     const { url, ...picture } = legend;
-    // Without an address the source is asked, at the address that was read.
+    // Without an address the source draws the legend, at the address that was read.
     const isOfSource = /[?&]request=GetLegendGraphic/i.test(url);
     return [{ style: name, ...picture, ...(!isOfSource && { url }) }];
   });
@@ -135,7 +135,7 @@ interface ChosenGridSets {
   readonly gridSets: readonly GridSet[];
   /** CRS without a grid set. */
   readonly strange: readonly string[];
-  /** As the server calls web mercator, if not by its usual number. */
+  /** The server's name of web mercator, unless it is the usual one. */
   readonly mercatorName: string | null;
 }
 
@@ -190,7 +190,7 @@ function boxAround(one: readonly number[] | null, other: readonly number[] | nul
 }
 
 const MERCATOR = 3857;
-/** Servers that name more offer whatever their library knows, not what the layer is for. */
+/** Servers that name more list everything their library knows, not the purpose of the layer. */
 const MEANT = 20;
 
 /** For lists of CRS: thousands of layers share one, which has thousands of names. */

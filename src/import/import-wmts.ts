@@ -34,7 +34,7 @@ export class FittingGridSets {
   #find(set: TileMatrixSet): Fit | null {
     for (const gridSet of this.#known) {
       const zooms = zoomsIn(set, gridSet);
-      // Of one that has all of theirs nothing is lost.
+      // A grid set with all of their matrices loses nothing.
       if (zooms && zooms.count === set.matrices.length) return { gridSet, ...zooms };
     }
     return null;

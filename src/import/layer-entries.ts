@@ -136,7 +136,7 @@ function endAfter(at: number, length: number): number {
   return at === -1 ? 0 : at + length;
 }
 
-/** Layers inherit from those around them, and all depend on what is beside the layers. */
+/** Layers inherit from those around them, and all depend on the elements beside the layers. */
 async function withKeys(
   text: string,
   found: readonly { start: number; end: number; parent: number | null }[],

@@ -38,7 +38,7 @@ const READERS: Readonly<Record<string, (tileset: Tileset) => Adopted>> = {
   fallback: several,
   composite: several,
 };
-/** Caches that name others; more are a circle. */
+/** Caches that name others; more are a cycle. */
 const MAX_DEPTH = 5;
 const MAX_ZOOM = 30;
 const DATABASE_WORDS = ['{tileset}', '{grid}', '{z}'];

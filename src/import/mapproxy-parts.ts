@@ -147,7 +147,7 @@ function withGridsOf(joined: CachedFields, { grids, fields }: CachedFields): Cac
   };
 }
 
-/** For sources that are never asked. */
+/** For sources that are never queried. */
 export const EMPTY_SOURCE: ImportedSource['source'] = { type: 'layers', of: [] };
 
 /** Shows nothing but adopted tiles. */

@@ -187,7 +187,7 @@ export class MapProxyReader {
     return { fields, forwarded: imported.forwarded, grids: imported.grids };
   }
 
-  /** Sources and caches that MapProxy asks for every map, the first at the bottom. */
+  /** Sources and caches that MapProxy queries for every map, the first at the bottom. */
   #uncached(layer: TrackedTable, names: readonly string[], about: SubjectReport): object | string {
     const caches = names.filter((name) => Object.hasOwn(this.#caches, name));
     if (caches.length > 0 && layer.has('dimensions')) return 'its dimensions would reach all of its caches';

@@ -17,9 +17,9 @@ export interface SourceContext {
   readonly http: TrackedTable;
   readonly allGrids: MapProxyGrids;
   readonly grids: readonly MapProxyGrid[];
-  /** Of the cache: in what the source is asked, e.g. `png`; undefined: as tiles are stored. */
+  /** The format of requests to the source, e.g. `png`; undefined: that of the tiles. */
   readonly requestFormat: string | undefined;
-  /** In what tiles are stored, e.g. `image/png`. */
+  /** The format of stored tiles, e.g. `image/png`. */
   readonly format: string;
   /** Layers of a WMS that the name of a tagged source selects, e.g. `roads,rails`; null: those of the source. */
   readonly selected: string | null;
@@ -105,7 +105,7 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
   const namesNone = context.selected === null && !request.has('layers');
   const layers = layersOf(request, context) ?? (namesNone ? '' : undefined);
   if (layers === undefined) return `has no layers ${context.selected} in req.layers`;
-  // As there, the parameter is left out.
+  // As in MapProxy, the parameter is left out.
   const vendorParameters = namesNone && !hasSld ? { ...given, LAYERS: '' } : given;
   const grids = gridsAskedFor(source, context);
   if (grids.length === 0)
@@ -230,7 +230,7 @@ function requestFormatOf(given: string | undefined, { format, changeFormat }: So
   return format;
 }
 
-/** MapProxy never asks such a source for a client. */
+/** MapProxy never queries such a source for a client. */
 function offline(source: TrackedTable): Table {
   if (source.flag('seed_only') !== true) return {};
   source.change('seed_only', 'is onMiss: not-found; MapProxy sends an empty picture instead of 404');

@@ -1,6 +1,6 @@
 import type { WireElement } from '../geowebcache/wire-element.ts';
 
-/** An element of a document whose reader is watched. */
+/** An element of a document whose reads are recorded. */
 export interface RecordedElement {
   readonly element: WireElement;
   /** Paths of the elements with a value, below this one, that nothing has read; e.g. `wmsUrl.text`. */

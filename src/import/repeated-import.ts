@@ -19,7 +19,7 @@ export interface RepeatedImportOptions extends CapabilitiesImport {
   readonly complete: (layer: ImportedDocument) => ImportedDocument;
 }
 
-/** Imports capabilities of one service time and again: layers whose entries have not changed are not read. */
+/** Imports capabilities of one service repeatedly: layers whose entries have not changed are not read again. */
 export function createRepeatedImport() {
   let known: ReadonlyMap<string, KnownLayer> = new Map();
   let formerGridSets = '';
@@ -84,7 +84,7 @@ async function importSome(
   };
 }
 
-/** Those of one name as a new one: only the first of several counts. Whether there are any. */
+/** Forgets layers with the name of a new one: only the first of several counts. Returns whether there were any. */
 function forgetTwins(
   former: Map<string, KnownLayer>,
   keys: readonly string[],

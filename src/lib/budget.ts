@@ -1,5 +1,5 @@
 /**
- * Budgets: so many permits for a period, or so many that refill with time. A ledger counts what is used, in this process
+ * Budgets: so many permits for a period, or so many that refill with time. A ledger counts uses, in this process
  * or in the database for all that share it; a `Budget` is the hand of one process, which draws permits in blocks.
  *
  * | what | refills | refused by | counted in | after a restart |
@@ -18,7 +18,7 @@ export interface Tally {
   readonly at: number;
   readonly pauses: number;
   readonly pausedUntil: number;
-  /** After that it is the same as none. */
+  /** After this the tally counts as empty. */
   readonly endsAt: number;
 }
 
@@ -46,7 +46,7 @@ export interface Grant {
   readonly granted: number;
   /** How many are left for others. */
   readonly left: number;
-  /** Milliseconds until one is there; 0: unknown, or now. */
+  /** Milliseconds until one is available; 0: unknown, or now. */
   readonly waitMs: number;
 }
 
@@ -114,7 +114,7 @@ interface BudgetOptions {
   /** Names the tally: a day, for instance. Permits of a former period are worth nothing. */
   readonly period: () => string;
   readonly terms: Terms;
-  /** A block is this part of what is left, but one permit at least. */
+  /** A block is this part of the rest, but one permit at least. */
   readonly blocks: number;
   readonly maxBlock: number;
   /** Milliseconds after which drawn permits are lost: used later they would exceed a rate. */
@@ -143,13 +143,13 @@ export class Budget {
     this.#left = options.terms.limit;
   }
 
-  /** Of all processes, as far as it is known here. */
+  /** Uses by all processes, as far as this process knows. */
   get used(): number {
     this.#turn();
     return this.#options.terms.limit - this.#left - this.#inHand;
   }
 
-  /** Null: one was taken. A number: there are none for so many milliseconds. Undefined: call `fill` first. */
+  /** Takes a permit: null. A number: no permit for that many milliseconds. Undefined: call `fill` first. */
   take(): number | null | undefined {
     this.#turn();
     const { clock, permitsLastMs } = this.#options;
@@ -161,7 +161,7 @@ export class Budget {
     return null;
   }
 
-  /** Milliseconds for which there is known to be none; null: there may be one. */
+  /** Milliseconds without a permit, as far as known; null: there may be one. */
   refusal(): number | null {
     this.#turn();
     const now = this.#options.clock.monotonic();
@@ -187,7 +187,7 @@ export class Budget {
     return this.#drawing;
   }
 
-  /** Whether nothing was taken for so long, and nothing is being drawn. */
+  /** Whether nothing was taken for that long, and nothing is being drawn. */
   isIdle(ms: number): boolean {
     const { clock } = this.#options;
     return !this.#drawing && clock.monotonic() - Math.max(this.#usedAt, this.#drawnAt) >= ms;
@@ -226,7 +226,7 @@ export class Budget {
     const now = clock.monotonic();
     this.#inHand = granted + (now - this.#drawnAt < permitsLastMs ? this.#inHand : 0);
     this.#drawnAt = now;
-    // All of a bucket is soon there again.
+    // A bucket refills within seconds.
     if (terms.refillMs === null) this.#left = left;
     this.#waitUntil = now + waitMs;
     const again = terms.refillMs === null ? askAgainMs : Math.min(Math.max(waitMs, 1), askAgainMs);

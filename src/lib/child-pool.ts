@@ -35,7 +35,7 @@ interface ChildPoolOptions extends Env {
 /** Milliseconds before a child is replaced; they double each time that one ends early. */
 const FIRST_PAUSE = 200;
 const MAX_PAUSE = 10_000;
-/** Milliseconds. A child that has lived this long has not died of its start. */
+/** Milliseconds. A child that has lived this long did not die of its start. */
 const SOUND_LIFE = 30_000;
 
 /** Keeps child processes alive: each that ends is replaced. */
@@ -53,17 +53,17 @@ export class ChildPool {
     return [...this.#children];
   }
 
-  /** Nothing, if it is no child of this pool. */
+  /** Does nothing unless it is a child of this pool. */
   kill(pid: number): void {
     this.children.find((child) => child.process.pid === pid)?.process.kill('SIGKILL');
   }
 
-  /** Forks one child more. Resolves when it is ready; throws when it cannot start. */
+  /** Forks another child. Resolves when it is ready; throws when it cannot start. */
   async add(): Promise<void> {
     void this.#tend(await this.#start());
   }
 
-  /** Forks one child more, and tries again until it starts. */
+  /** Forks another child, and retries until it starts. */
   keep(): void {
     if (this.#ending.signal.aborted) return;
     void this.#tryStart().then((child) => this.#tend(child));
@@ -115,7 +115,7 @@ export class ChildPool {
       child.once('exit', () => resolve());
       child.on('error', (err) => {
         log.warn({ err, pid: child.pid }, `${what} could not be reached`);
-        // It was never started, so there is no exit.
+        // It never started, so there is no exit.
         if (child.pid === undefined) resolve();
       });
     });

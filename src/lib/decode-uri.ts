@@ -1,4 +1,4 @@
-/** Resolves `%41` and the like; `otherwise` when the encoding is broken. */
+/** Decodes `%41` and the like; returns `otherwise` for an invalid encoding. */
 export function decodeUriPart<Otherwise>(text: string, otherwise: Otherwise): string | Otherwise {
   try {
     return decodeURIComponent(text);

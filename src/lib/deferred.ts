@@ -6,7 +6,7 @@ export interface Deferred<T> {
   reject(error: unknown): void;
 }
 
-/** A failure that is no longer awaited is no unhandled rejection. */
+/** A failure without a listener must not count as an unhandled rejection. */
 export function createDeferred<T>(): Deferred<T> {
   let resolve: (value: T) => void = () => {};
   let reject: (error: unknown) => void = () => {};

@@ -14,5 +14,5 @@ export function isNoRoom(error: unknown): boolean {
   return hasCode(error, ...NO_ROOM);
 }
 
-/** Something that this process needs does not answer now, and may later. The message may be shown to any caller. */
+/** A dependency of this process does not respond now, and may later. The message may be shown to any caller. */
 export class UnavailableError extends Error {}

@@ -10,7 +10,7 @@ export function getOrCreate<Key, Value>(
   return value;
 }
 
-/** Finds a fact about an object once, as long as the object is in use. */
+/** Computes a fact about an object once, for as long as the object is in use. */
 export function remembered<Key extends object, Fact>(find: (key: Key) => Fact): (key: Key) => Fact {
   const known = new WeakMap<Key, Fact>();
   return (key) => getOrCreate(known, key, () => find(key));

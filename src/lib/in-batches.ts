@@ -6,8 +6,8 @@ interface Waiting<Item, Response> extends Deferred<Response> {
 }
 
 /**
- * What is added in one turn, or while a batch is under way, goes together. One that spoils a batch fails alone. `work`
- * returns a response for each item.
+ * Items that are added in one turn, or during a batch, form the next batch. An item that makes a batch fail then fails
+ * alone. `work` returns a response for each item.
  */
 export function inBatches<Item, Response>(work: (items: readonly Item[]) => Promise<readonly Response[]>) {
   let waiting: Waiting<Item, Response>[] = [];

@@ -18,7 +18,7 @@ interface ThreadOptions {
   readonly onStart?: (channel: Channel) => void;
 }
 
-/** Starts with the first question, and restarts with the next one after it died. Keeps the process alive only while it works. */
+/** Starts with the first question; after a crash with the next one. Keeps the process alive only while it works. */
 export function openThread({ start, errors, log, died, onStart }: ThreadOptions) {
   let running: { readonly thread: Worker; readonly channel: Channel } | null = null;
   let questions = 0;

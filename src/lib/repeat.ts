@@ -3,9 +3,9 @@ import type { Env } from './env.ts';
 interface RepeatOptions extends Env {
   /** Milliseconds between the end of one turn and the next. */
   readonly pause: number | (() => number);
-  /** Logged when a turn fails, and not because of the end; at level `debug` for a minute afterwards, unless one has worked again. */
+  /** Logged when a turn fails before the end; at level `debug` for a minute afterwards, unless a turn has succeeded. */
   readonly failure: string;
-  /** Of the log; `warn` when absent. */
+  /** Level of the log; `warn` when absent. */
   readonly level?: 'debug' | 'error';
   /** The first turn comes after a pause too. */
   readonly pauseFirst?: true;
@@ -14,7 +14,7 @@ interface RepeatOptions extends Env {
 /** A full disk or a database that is away fails every turn. */
 const QUIET_MS = 60_000;
 
-/** Does `work` again and again until the signal aborts. */
+/** Repeats `work` until the signal aborts. */
 export async function repeat(
   work: () => unknown,
   { clock, log, pause, failure, level, pauseFirst }: RepeatOptions,
@@ -39,7 +39,7 @@ export async function repeat(
 export type Repeater = ReturnType<typeof openRepeater>;
 
 interface RepeaterOptions extends RepeatOptions {
-  /** Subscribes to news that end a pause; returns a function that unsubscribes. */
+  /** Subscribes to a reason to end a pause; returns a function that unsubscribes. */
   readonly listen?: (wake: () => void) => () => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tools for text from outside: one pass, so that the time grows with the length of the text, whatever it contains. Regular
- * expressions over such text are for single marks and anchored forms; `npm run check` finds those that would take longer.
+ * Tools for untrusted text: one pass, so that the time is linear in the length, for any content. Regular expressions
+ * over such text are for single marks and anchored forms; `npm run check` finds slower ones.
  */
 
 /** Without the characters at its end that match, e.g. `/[?&]/`. */

@@ -21,7 +21,7 @@ function parseSize(text: string): number | null {
   return Number.isSafeInteger(bytes) ? bytes : null;
 }
 
-/** Bytes, of what the schema has let pass. */
+/** Bytes of a size that the schema has accepted. */
 export function sizeOf(size: number | string): number {
   return typeof size === 'number' ? size : (parseSize(size) ?? 0);
 }

@@ -10,7 +10,7 @@ export class Semaphore {
   readonly #limit: number;
   #inUse = 0;
 
-  /** `maxWaiting`: how many may wait before `full` says so. */
+  /** `maxWaiting`: how many may wait before `full` is true. */
   constructor(limit: number, { maxWaiting = Number.POSITIVE_INFINITY } = {}) {
     if (!Number.isInteger(limit) || limit < 1) {
       throw new RangeError(`A semaphore's limit must be a whole number from 1, not ${limit}.`);
@@ -86,10 +86,7 @@ export class Semaphore {
   }
 }
 
-/**
- * Lets one caller pass in each turn of the event loop, in the order of their coming, so that whatever is ready besides
- * is served between two of them.
- */
+/** Lets one caller pass in each turn of the event loop, in order of arrival, so that other work is served between two of them. */
 export class Turnstile {
   #waiting: (() => void)[] = [];
   /** Those before it have passed. */

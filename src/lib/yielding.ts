@@ -27,7 +27,7 @@ export async function withConcurrency<Item>(
       await nextTurn();
     }
   };
-  // When one fails the others are not to go on.
+  // After a failure the others must stop.
   await Promise.all(Array.from({ length: lanes }, lane)).finally(() => {
     isOver = true;
   });

@@ -35,7 +35,7 @@ export function sourceRequestOf(
   };
 }
 
-/** The gate: anything but exactly the requested picture is `source-bad-answer`, and goes no further. */
+/** The gate: anything but exactly the requested picture is `source-bad-answer`. */
 export async function acceptResponse(
   plan: FlightPlan,
   answer: Picture,
@@ -59,7 +59,7 @@ function pictureOf(answer: Picture): CutJob['picture'] {
   return { kind: 'pixels', pixels, width, height };
 }
 
-/** One colour: nothing. */
+/** A tile without bytes is of one colour. */
 async function acceptOpaque(answer: Picture): Promise<readonly CutTile[]> {
   if (answer.kind === 'pixels') throw refuseImage('wrong-type');
   const bytes =
@@ -71,7 +71,7 @@ async function acceptOpaque(answer: Picture): Promise<readonly CutTile[]> {
 const unzip = promisify(gunzip);
 
 const MARKUP_TYPE = /^text\/|html|xml|json|^image\//;
-/** Unpacked; far more than any tile that a map can draw. */
+/** Bytes of an unpacked tile; far more than any tile that a map can draw. */
 const MAX_TILE_BYTES = 32 * 1024 * 1024;
 const EXCERPT_BYTES = 2000;
 /** Mapbox Vector Tile 2.1, 4.1: a tile is a list of layers; further fields begin at 16. */
@@ -80,8 +80,8 @@ const FIRST_EXTENSION_FIELD = 16;
 const NAME_FIELD = 1;
 
 /**
- * The gate for vector tiles, packed with gzip or not: complete, and a list of named layers as the format says. The
- * bytes stay as they came. Throws `source-bad-answer`.
+ * The gate for vector tiles, packed with gzip or not: complete, and a list of named layers as the format requires. The
+ * bytes are not changed. Throws `source-bad-answer`.
  */
 export async function acceptVectorTile(bytes: Buffer, mediaType: string | null): Promise<Buffer> {
   if (bytes.length === 0) throw refuseImage('empty');

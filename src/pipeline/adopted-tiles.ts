@@ -30,7 +30,7 @@ interface Batch {
   readonly copies: Map<string, Copy>;
 }
 
-/** A place that no truncation has touched: truncated places are never looked up again. */
+/** A place without a truncation: truncated places are never looked up again. */
 const UNTOUCHED = 0;
 /** Milliseconds for which served tiles are collected, to be stored together. */
 const COPY_DELAY = 200;
@@ -40,8 +40,8 @@ const MAX_WAITING = 16 * 1024 ** 2;
 const MAX_SIZE_FACTOR = 4;
 
 /**
- * The only place that asks `TileSource.oldCache`. Its tiles are older than all others: where a truncation has been,
- * none is looked up, and they are stored under the first ticket. Memory holds them when the store does.
+ * The only caller of `TileSource.oldCache`. Adopted tiles are older than all others: they are not looked up where a
+ * truncation has been, and they are stored under the first ticket. Memory holds them when the store does.
  */
 export class AdoptedTiles {
   readonly #options: AdoptedTilesOptions;
@@ -144,7 +144,7 @@ export class AdoptedTiles {
     }
   }
 
-  /** They are of one zoom. Throws `generation-stale` when a truncation came first. */
+  /** Stores tiles of one zoom. Throws `generation-stale` after a truncation. */
   async #store({ bound, set, selection }: ResolvedTileSet, copies: readonly Copy[]): Promise<void> {
     const rect = rectAround(copies);
     const [first] = copies;
@@ -161,7 +161,7 @@ export class AdoptedTiles {
   }
 }
 
-/** The gate for files of other programs: of the kind that the name says, whole, and every pixel decodes. */
+/** The gate for files of other programs: of the type that the name implies, complete, and every pixel decodes. */
 async function isTile(bytes: Buffer, { format, subset: { gridSet } }: ResolvedTileSet): Promise<boolean> {
   try {
     if (format.kind === 'opaque') return (await acceptVectorTile(bytes, null)) === bytes;

@@ -52,8 +52,8 @@ export function infoPlace<Request extends Pick<InfoRequest, 'bounds' | 'width' |
 }
 
 /**
- * Queries the layer's source at a pixel. Nothing of it is kept. Throws `request-invalid` when the layer is not
- * to be asked or the map too large, and `source-…` when the source fails or answers in another form.
+ * Queries the layer's source at a pixel. Nothing is cached. Throws `request-invalid` when the layer cannot be queried
+ * or the map is too large, and `source-…` when the source fails or responds in another form.
  */
 export async function askFeatureInfo(
   { bound, subset, format, selection }: ResolvedTileSet,

@@ -16,7 +16,7 @@ export interface FlightPlan {
   readonly number: number;
   readonly tiles: ResolvedTileSet;
   readonly metatile: Metatile;
-  /** Taken before anything is fetched; null when the store gave none, and then nothing is stored. */
+  /** Taken before the fetch; null when the store gave none, and then nothing is stored. */
   readonly ticket: number | null;
   readonly priority: 'interactive' | 'task';
   readonly madeBy: TileMaker;
@@ -41,13 +41,13 @@ export class Flight {
   readonly plan: FlightPlan;
   /** Called when all waiting readers have left before the first tile was handed out. */
   onAbandoned: () => void = () => {};
-  /** Set when newer tiles than these exist or may exist: no caller joins any longer, and its tiles are not kept. */
+  /** Set when newer tiles than these exist or may exist: no caller joins any longer, and its tiles are not cached. */
   outdated = false;
   /** Drawn without a part that failed. */
   incomplete = false;
-  /** Another node has changed tiles of it: its tiles are not kept in memory; the store decides which are newer. */
+  /** Another node has changed tiles of it: its tiles are not cached in memory; the store decides which are newer. */
   overtaken = false;
-  /** Milliseconds since 1970 until which its tiles may be taken for right; null: as long as others. */
+  /** Milliseconds since 1970 until which its tiles count as right; null: the usual time. */
   freshUntil: number | null = null;
   validator: string | null = null;
   /** As in `SourceResult`. */
@@ -77,7 +77,7 @@ export class Flight {
     this.#controller.abort(reason);
   }
 
-  /** Whether the source has answered: from then on only our own work is waited for. */
+  /** Whether the source has responded: the rest is our own work. */
   get fetched(): boolean {
     return this.#fetched;
   }
@@ -87,7 +87,7 @@ export class Flight {
     for (const listener of this.#onFetched) listener();
   }
 
-  /** Called synchronously when the source has answered already; never when it does not. */
+  /** Called synchronously when the source has responded already; never when it does not. */
   whenFetched(listener: () => void): void {
     if (this.#fetched) listener();
     else this.#onFetched.push(listener);

@@ -29,14 +29,14 @@ interface FlightsOptions {
   readonly claims?: FlightClaims | undefined;
 }
 
-/** Lets one node at a time make a metatile for waiting clients. Without it work is done twice, and nothing is wrong. */
+/** Lets one node at a time make a metatile for waiting clients. Without it work is done twice, and the result is the same. */
 export interface FlightClaims {
   /** A function that gives it back; null: another node is making it. */
   take(metatile: string): Promise<(() => void) | null>;
   pause(signal: AbortSignal): Promise<void>;
 }
 
-/** A node that takes longer to make a metatile is not waited for. */
+/** Limit of attempts: a node that takes longer to make a metatile is not waited for. */
 const MAX_CLAIMS = 60;
 
 export type KnownChange = Exclude<TileChange, { kind: 'everything' }>;
@@ -66,7 +66,7 @@ export class Flights {
     return this.#started;
   }
 
-  /** A flight to join: its ticket is later than this generation, and it was started after the first `after` ones. */
+  /** A flight to join: its ticket is later than this generation, and it started after the first `after` flights. */
   find(set: TileSetKey, metatile: Metatile, generation: number | null, after = 0): Flight | null {
     const flight = this.#open.get(set.layer)?.get(flightKey(set, metatile));
     if (!flight || flight.plan.number <= after) return null;
@@ -130,14 +130,14 @@ export class Flights {
     }
   }
 
-  /** Null: it is there. Pieces of tasks are leased, so that no two nodes make the same. */
+  /** Null: the tiles exist. Pieces of tasks are leased, so that no two nodes make the same. */
   async #claim(flight: Flight, isThere: () => Promise<boolean>): Promise<(() => void) | null> {
     const { tiles, metatile, priority, ticket } = flight.plan;
     const claims = priority === 'task' || ticket === null ? null : this.#options.claims;
     for (let attempt = 0; claims && attempt < MAX_CLAIMS; attempt++) {
       if (attempt > 0) await claims.pause(flight.signal);
       const release = await claims.take(flightKey(tiles.set, metatile)).catch(() => () => {});
-      // Looked for after the claim: a node that has made it in the meantime has stored it before it gave its claim back.
+      // After the claim: a node that has made the metatile in the meantime stored it before it gave its claim back.
       const found = await isThere().catch((error: unknown) => {
         release?.();
         throw error;
@@ -151,7 +151,7 @@ export class Flights {
 
   #fail(flight: Flight, error: unknown): void {
     const { tiles, metatile } = flight.plan;
-    // Nothing is wrong with a source that refuses a caller.
+    // A source that refuses one caller works.
     if (isOfOneCaller(flight) && refusesCaller(error)) return void flight.end({ error });
     this.#options.counters.count('flights_failed_total', { layer: tiles.set.layer, reason: reasonOf(error) });
     this.#options.onFailure(tiles.set.layer, error);
@@ -161,7 +161,7 @@ export class Flights {
         reason: reasonOf(error),
       });
     }
-    // A host that is left alone was not asked: there is nothing to remember, and nothing new to tell.
+    // A paused host was not queried: the failure is not new, and is not remembered.
     if (isSourceFailure(error) && !hostClosedIn(error)) {
       const { layer } = tiles.set;
       this.#options.failures.sourceFailed(layer);
@@ -234,7 +234,7 @@ function stopping(): TilewardenError {
 interface NegativeMemoryOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Milliseconds, spread by a fifth so that what failed together is not asked again together. */
+  /** Milliseconds, spread by a fifth so that joint failures are not retried together. */
   readonly ttlMs: number;
 }
 
@@ -251,7 +251,7 @@ const MAX_LAYERS = 4096;
 /** Milliseconds after a failure in which a source may be overloaded. */
 const OVERLOAD_MS = 30_000;
 
-/** Failures that are answered again for a moment instead of asking the source again, and when sources failed last. */
+/** Failures that are repeated for a moment instead of another query, and the time of each source's last failure. */
 export class NegativeMemory {
   readonly #options: NegativeMemoryOptions;
   readonly #failures = new Map<string, Failure>();
@@ -290,7 +290,7 @@ export class NegativeMemory {
     for (const [key, failure] of this.#failures) if (failure.layer === layer) this.#failures.delete(key);
   }
 
-  /** The oldest come first, and nearly so by their end too: what stays behind is bounded all the same. */
+  /** The oldest are first, which nearly means the first to end; the rest is bounded too. */
   #dropOld(): void {
     const now = this.#options.clock.monotonic();
     for (const [key, failure] of this.#failures) {

@@ -44,7 +44,7 @@ export function mayServeWhileRenewing(layer: Layer, z: number, tile: TileTimes, 
   return staleFor(layer, z, tile, now) < layer.staleWhileRevalidateSeconds * 1000;
 }
 
-/** Whether a tile that is no longer fresh is a better answer than none. */
+/** Whether a tile that is no longer fresh is better than an error. */
 export function mayServeAfterFailure(layer: Layer, z: number, tile: TileTimes, now: number): boolean {
   return staleFor(layer, z, tile, now) < layer.staleIfErrorSeconds * 1000;
 }
@@ -54,7 +54,7 @@ export function mayServeWithoutSource(layer: Layer, z: number, tile: TileTimes, 
   return mayServeWhileRenewing(layer, z, tile, now) || mayServeAfterFailure(layer, z, tile, now);
 }
 
-/** Whether a change is known that the picture lacks. */
+/** Whether the picture lacks a known change. */
 function isOutdated({ freshUntil: marked }: TileTimes): boolean {
   return marked !== null && marked < 0;
 }

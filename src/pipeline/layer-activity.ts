@@ -42,8 +42,8 @@ interface LayerRecord {
 }
 
 /**
- * When each layer's tiles last changed, and how often and why making them failed in the last day. A few hundred bytes
- * for a layer that had any of it, nothing for the others. A restart forgets it, so each state has the time since when it counts.
+ * When each layer's tiles last changed, and the failures of the last day with their reasons. A few hundred bytes for a
+ * layer with any of it, nothing for the others. A restart forgets it, so each state has the time since when it counts.
  */
 export class LayerActivity {
   readonly #clock: Pick<Clock, 'now'>;
@@ -57,7 +57,7 @@ export class LayerActivity {
     events.subscribe((event) => this.#onEvent(event));
   }
 
-  /** Callers that have gone, a truncation in between and a paused host are no failures of the layer. */
+  /** Callers that left, a truncation in the meantime and a paused host are no failures of the layer. */
   failed(layer: string, error: unknown): void {
     if (!isFailure(error)) return;
     const isKnown = isTilewardenError(error);

@@ -29,7 +29,7 @@ export interface MapRequest {
   readonly background: Colour | null;
   /** As in `AreaMask`: the part that is shown; all when absent. */
   readonly mask?: Uint8Array;
-  /** Ends the work, also while it waits for its turn. */
+  /** Ends the work, also while it is waiting for its turn. */
   readonly signal: AbortSignal;
 }
 
@@ -57,7 +57,7 @@ const WHITE: Colour = [255, 255, 255];
 /** Pixels that all layers of a map have together: four layers of the largest map. */
 const MAX_DRAWN_PIXELS = 4 * MAX_MAP_PIXELS;
 const ONE_TILE = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
-/** From the request to the picture, waiting in line included; as long as a source may take. */
+/** From the request to the picture, including the wait; as long as a source may take. */
 const MAP_DEADLINE_MS = 60_000;
 
 /** Makes pictures of any place and size from tiles. `draw` works on the pixels, on a thread of its own in a server. */
@@ -72,8 +72,8 @@ export function createMapComposer(
 
   return {
     /**
-     * Throws `request-invalid` for what is too large, `source-busy`, `source-timeout` after `MAP_DEADLINE_MS`, and what
-     * reading a tile throws.
+     * Throws `request-invalid` for too large a map, `source-busy`, `source-timeout` after `MAP_DEADLINE_MS`, and errors of
+     * reading a tile.
      */
     async compose(request: MapRequest): Promise<ComposedMap> {
       const { width, height } = request;

@@ -43,8 +43,8 @@ export interface Load {
 }
 
 /**
- * Tiles in memory before the store, the least recently used leaving first when their bytes pass the bound.
- * It never outlives what it copies: dropping tiles also voids reads of the store that began before.
+ * Tiles in memory before the store; the least recently used are removed when their bytes exceed the limit. A copy never
+ * outlives its original: dropping tiles also voids earlier reads of the store.
  */
 export class MemoryTier {
   readonly #maxBytes: number;
@@ -97,7 +97,7 @@ export class MemoryTier {
     return answer;
   }
 
-  /** Call before reading the store, and always `endLoad` with the result. */
+  /** Call before reading the store; always call `endLoad` with the result. */
   beginLoad(set: TileSetKey, tile: TileIndex): Load {
     const bucket = this.#bucketFor(set);
     const load: Load = { tile, bucket, valid: true, disturbed: false };
@@ -105,10 +105,7 @@ export class MemoryTier {
     return load;
   }
 
-  /**
-   * Keeps what was found, unless the tile was dropped or replaced during the read of the store. What was found beside
-   * it only if nothing was.
-   */
+  /** Keeps the tile, unless it was dropped or replaced during the read of the store. Keeps the tiles beside it only if none was. */
   endLoad(load: Load, found: StoredTile | null, beside: readonly FoundBeside[] = []): void {
     const { bucket, tile } = load;
     bucket.loads.delete(load);
@@ -214,7 +211,7 @@ export class MemoryTier {
   }
 }
 
-/** A small view would keep all of the memory that it is a part of. */
+/** A small view would keep all of its memory alive. */
 function ownBytes(bytes: Buffer): Buffer {
   if (bytes.buffer.byteLength <= bytes.length + ENTRY_OVERHEAD_BYTES) return bytes;
   const own = Buffer.allocUnsafeSlow(bytes.length);

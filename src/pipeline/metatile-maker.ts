@@ -50,14 +50,14 @@ interface Fetched<Response = SourceResult> {
 
 type Unchanged = Extract<SourceResult, { kind: 'unchanged' }>;
 
-/** Milliseconds: tiles of clients that wait longer for a place in their store are kept in memory only. */
+/** Milliseconds: tiles of clients that wait longer for a place in their store are cached in memory only. */
 const MAX_STORE_WAIT_MS = 3000;
 
 /**
- * Makes metatiles: asks their source, checks and cuts the answer, hands out the tiles and stores them. Three bounds keep memory
- * flat: fetches of one source (held until the tiles are stored, so that a fast source waits for slow work here and a dead one
- * holds up only itself), metatiles that are being cut, and those that are being stored in one store. Requests of clients go
- * first at each, and none waits long for a store that is silent.
+ * Makes metatiles: queries their source, checks and cuts the response, hands out the tiles and stores them. Three
+ * limits bound the memory: fetches of one source (a place is held until the tiles are stored, so that a fast source
+ * waits for slow work here and a dead one delays only itself), metatiles being cut, and metatiles being stored in one
+ * store. Requests of clients go first at each, and none waits long for a silent store.
  */
 export class MetatileMaker {
   readonly #options: MetatileMakerOptions;
@@ -77,7 +77,7 @@ export class MetatileMaker {
     return this.#failingStores.has(store);
   }
 
-  /** Returns when the tiles are stored. Rejects with the flight's failure; ending the flight is the caller's business. */
+  /** Returns when the tiles are stored. Rejects with the flight's failure; the caller ends the flight. */
   async make(flight: Flight): Promise<'landed' | 'confirmed'> {
     const source = flight.plan.tiles.bound.source();
     const arrived = this.#limitTime(flight);
@@ -110,7 +110,7 @@ export class MetatileMaker {
       flight.abort(new TilewardenError('source-timeout', message, { reason: 'deadline' }));
     };
     clock.sleep(flightDeadlineMs, arrived.signal).then(giveUp, () => {});
-    // With a reason none is made.
+    // An explicit reason saves the cost of a DOMException.
     return () => arrived.abort('arrived');
   }
 
@@ -143,7 +143,7 @@ export class MetatileMaker {
     }
   }
 
-  /** A store that cannot say it is no reason not to ask the source. */
+  /** Without a validator the source is queried unconditionally. */
   async #validatorOf({ plan }: Flight): Promise<string | null> {
     const { tiles, metatile, ticket } = plan;
     if (ticket === null) return null;
@@ -163,11 +163,11 @@ export class MetatileMaker {
     return true;
   }
 
-  /** Tiles that the store does not accept now wait here, without holding up other flights. */
+  /** Tiles that the store does not accept now wait here, without delaying other flights. */
   async #bringIn(flight: Flight, { answer, createdAt }: Fetched<Picture>): Promise<void> {
     this.#note(flight, answer, createdAt);
     await this.#cuts.during(() => this.#cut(flight, answer, createdAt), flight.signal, rankOf(flight));
-    // Answers go out before the tiles are stored.
+    // Responses are sent before the tiles are stored.
     await nextTurn();
     for (;;) {
       try {
@@ -268,7 +268,7 @@ export class MetatileMaker {
     this.#options.events.emit({ type: 'stored', set, parameters: selection.values, z, rect, ...change, at });
   }
 
-  /** Throws `store-failed` when the others before it take too long: clients wait behind this flight for a fetch. */
+  /** Throws `store-failed` when earlier flights take too long: clients wait for this one. */
   async #placeIn(store: Store, flight: Flight): Promise<() => void> {
     const { clock, maxLandings } = this.#options;
     const writes = getOrCreate(this.#writes, store, () => new Semaphore(maxLandings));
@@ -312,12 +312,12 @@ function isBlank([first, ...others]: readonly CutTile[]): boolean {
   return colour !== null && others.every((tile) => tile.colour === colour);
 }
 
-/** Bytes of a server came with 200. */
+/** A picture with bytes came with status 200. */
 function statusOf(answer: Picture): number | null {
   return answer.kind === 'encoded' ? 200 : null;
 }
 
-/** As callers of any role may see it. */
+/** As callers with a role may see it. */
 function sourceAddress({ plan, signal }: Flight, source: TileSource): string | null {
   const address = source.addressOf?.(sourceRequestOf(plan, null, signal));
   return address === undefined ? null : String(hideKeys(address));

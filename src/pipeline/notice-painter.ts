@@ -5,8 +5,8 @@ import { drawText, type TextPicture } from '../raster/encode-map.ts';
 import { checkMapSize, inTurn } from './map-composer.ts';
 
 /**
- * Draws a notice in place of a map. Throws `request-invalid` for a size that no map may have, and `source-busy`.
- * A caller that aborts leaves alone: the others go on waiting for the same picture.
+ * Draws a notice in place of a map. Throws `request-invalid` for a size that no map may have, and `source-busy`. An
+ * abort concerns its caller only: the others still wait for the same picture.
  */
 export type NoticePainter = (notice: TextPicture, signal: AbortSignal) => Promise<Buffer>;
 

@@ -49,7 +49,7 @@ import {
 import { busy, WaitingReads } from './waiting-reads.ts';
 
 interface TilePipelineOptions extends Env {
-  /** Closing it is the caller's business. */
+  /** Closed by the caller. */
   readonly cutter: TileCutter;
   readonly events: TileEvents;
   readonly random: Random;
@@ -61,7 +61,7 @@ interface TilePipelineOptions extends Env {
   readonly parameterSets?: Pick<ParameterSets, 'admit' | 'require'>;
 }
 
-/** A tile that is not in memory, and who waits for it. */
+/** A tile that is not in memory, and its reader. */
 interface Wanted {
   readonly tiles: ResolvedTileSet;
   readonly tile: TileIndex;
@@ -71,7 +71,7 @@ interface Wanted {
 /** Undefined: the store could not be read, and may have it. */
 type Lookup = StoredTile | null | undefined;
 
-/** A flight that turns back sends its readers to the store again; more often than this the store is inconsistent. */
+/** A flight that turns back sends its readers to the store again; more of that means an inconsistent store. */
 const MAX_LOOKUPS = 4;
 const UNREADABLE = 'The tile store cannot be read.';
 const NEVER = new AbortController().signal;
@@ -280,7 +280,7 @@ class Pipeline implements TilePipeline {
     return found === null ? this.#adopted.find(tiles, tile) : found;
   }
 
-  /** The client has its answer; the next one gets the result. */
+  /** The client has its response; the next client gets the result. */
   #renewBehind({ tiles, tile }: Wanted): void {
     if (this.#renewals >= this.#settings.maxRenewals) return;
     this.#renewals++;
@@ -316,7 +316,7 @@ class Pipeline implements TilePipeline {
       const outcome = flight.hasMade(tile) ? 'HIT' : 'MISS';
       const made = await flight.tile(tile, signal);
       if (made && flight.warning !== null) return { ...answerWith(made, 'BYPASS'), warning: flight.warning };
-      // The picture may be from before a change: neither clients nor CDNs may keep it.
+      // The picture may be from before a change: neither clients nor CDNs may cache it.
       if (made && flight.incomplete) return { ...answerWith(made, 'STALE'), incomplete: true };
       if (made && flight.outdated) return answerWith(made, 'STALE');
       return made && answerWith(made, this.#canStore(flight) ? outcome : 'BYPASS');
@@ -329,7 +329,7 @@ class Pipeline implements TilePipeline {
     mayStore = true,
   ): Promise<Flight> {
     const kept = isKept(tiles, tile.z);
-    // Tiles that are not kept are fetched one at a time: the others would be discarded.
+    // Tiles that are not cached are fetched one at a time: the others would be discarded.
     const metatile = metatileWith(tiles, tile, kept ? undefined : SINGLE_TILE);
     const ticket = kept && mayStore ? await this.#ticketFor(tiles, metatile) : null;
     signal?.throwIfAborted();

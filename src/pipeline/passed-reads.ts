@@ -5,8 +5,8 @@ import { checkTile, metatileWith, SINGLE_TILE } from './resolve-tile-set.ts';
 import type { CachedTile, OwnCredentials, ResolvedTileSet } from './tile-pipeline.ts';
 
 /**
- * Reads tiles of layers with `passCredentials`: each as the source shows it to this very caller. No memory, store, adopted
- * cache, earlier failure or other caller's flight is used, and nothing is kept.
+ * Reads tiles of layers with `passCredentials`: each as the source shows it to this caller. No memory, store, adopted
+ * cache, earlier failure or flight of another caller is used, and nothing is cached.
  */
 export class PassedReads {
   readonly #flights: Pick<Flights, 'start'>;

@@ -19,17 +19,17 @@ interface PreviewOptions {
   readonly pipeline: Pick<TilePipeline, 'read'>;
 }
 
-/** Sources that stay open: those of the maps on screen. */
+/** Sources that stay open, for the maps on screen. */
 const MAX_OPEN = 8;
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 
-/** Tiles of undeclared layers. They are made in the usual way, but nothing of them is kept. */
+/** Tiles of undeclared layers. They are made in the usual way, but none is cached. */
 export function openPreviews({ catalog, reader, openSource, pipeline }: PreviewOptions) {
   const blank = createBlankTiles();
   const open = new Map<string, { readonly bound: BoundLayer; readonly source: TileSource }>();
 
   function boundTo(document: unknown): BoundLayer {
-    // Fetches under way are joined by the layer's name: another document needs another one.
+    // Concurrent fetches are joined by the layer's name: another document needs another name.
     const name = `preview ${createHash('sha1').update(JSON.stringify(document)).digest('hex')}`;
     const known = open.get(name);
     if (known) return known.bound;

@@ -21,7 +21,7 @@ export function createRenewer(
   clock: Clock,
   parameterSets?: Pick<ParameterSets, 'admit' | 'require'>,
 ): TilePipeline['renew'] {
-  /** Null: the tiles may not be kept, or another worker made them. */
+  /** Null: the tiles may not be cached, or another worker made them. */
   async function tryOnce(
     request: RenewRequest,
     after: number,
@@ -57,7 +57,7 @@ export function createRenewer(
     return flights.start(plan, async () => false);
   }
 
-  /** Takes those of an adopted cache for present; resolves to their bytes. */
+  /** Counts those of an adopted cache as present; resolves to their bytes. */
   async function copyAdopted(
     { tiles, metatile, within, mode }: RenewRequest,
     present: Set<string>,
@@ -77,7 +77,7 @@ export function createRenewer(
     return new Set(present.map(tileText));
   }
 
-  /** Tiles outdated by a truncation in the meantime are fetched again under the new generation. */
+  /** Tiles outdated by a truncation in the meantime are fetched again with a later ticket. */
   return async (request) => {
     const within = intersectRects(request.within, request.metatile.rect);
     if (!within) return NOTHING_DONE;
@@ -99,7 +99,7 @@ async function hasMore({ tiles, metatile, within }: RenewRequest, fresh: number)
   return there.length > fresh;
 }
 
-/** The bytes count for the one who started the flight, so that they count once. */
+/** The bytes count only for the caller that started the flight. */
 function resultOf(
   flight: Flight,
   within: TileRect,

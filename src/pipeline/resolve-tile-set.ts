@@ -24,7 +24,7 @@ export const SINGLE_TILE: MetatileSize = { columns: 1, rows: 1 };
 
 type PlainTileSets = Map<GridSubset, Map<Format, ResolvedTileSet>>;
 
-/** Tile sets with default parameters are made once for each layer: most requests ask for them. */
+/** Tile sets with default parameters are created once per layer: most requests are for them. */
 const plainTileSets = new WeakMap<BoundLayer, PlainTileSets>();
 
 /** Throws `grid-set-unknown`, `format-unknown` or `parameter-refused`; the message names the allowed values. */
@@ -36,7 +36,7 @@ export function resolveTileSet(bound: BoundLayer, names: TileSetNames): Resolved
   return plain ? plainTileSet(bound, subset, format) : makeTileSet(bound, subset, format, names.parameters);
 }
 
-/** Its default tile set is another one tomorrow. */
+/** Its default tile set may change with time. */
 function isTimed({ parameters }: BoundLayer['layer']): boolean {
   return parameters.some(({ times }) => times !== undefined);
 }

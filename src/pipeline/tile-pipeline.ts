@@ -7,7 +7,7 @@ import type { TileIndex, TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
 import type { StoredTile, TileChange, TilePlace } from '../storage/store.ts';
 
-/** A tile set with the live things that make and keep its tiles. */
+/** A tile set with its source and store. */
 export interface ResolvedTileSet {
   readonly bound: BoundLayer;
   readonly subset: GridSubset;
@@ -16,7 +16,7 @@ export interface ResolvedTileSet {
   readonly set: TileSetKey;
   /** The source is always queried, and nothing is kept. */
   readonly bypass?: true;
-  /** The caller's header, as it came, for layers that pass it on; absent: no caller is asking. */
+  /** The caller's header, unchanged, for layers that pass it on; absent: no caller is waiting. */
   readonly authorization?: string | null;
 }
 
@@ -24,7 +24,7 @@ export type CacheOutcome = 'HIT' | 'MISS' | 'STALE' | 'BYPASS';
 
 export interface CachedTile extends Omit<StoredTile, 'madeBy'> {
   readonly outcome: CacheOutcome;
-  /** Stretched from tiles of a lower zoom: never kept, and by clients only for seconds. */
+  /** Stretched from tiles of a lower zoom: never cached here, and by clients only for seconds. */
   readonly standIn?: true;
   /** Drawn without a part that failed. */
   readonly incomplete?: true;
@@ -37,25 +37,25 @@ export type RenewMode = 'missing' | 'all' | 'stale';
 export interface RenewRequest {
   readonly tiles: ResolvedTileSet;
   readonly metatile: Metatile;
-  /** The requested tiles; the others of the metatile are stored too but not counted. */
+  /** The requested tiles; the others of the metatile are stored too, but not counted. */
   readonly within: TileRect;
   /**
-   * `missing` leaves what is present and fresh as it is; `all` replaces it; `stale` replaces what is present and no
-   * longer fresh, and takes what is not there for present.
+   * `missing` leaves present and fresh tiles unchanged; `all` replaces them; `stale` replaces those that are present
+   * and no longer fresh, and counts missing ones as present.
    */
   readonly mode: RenewMode;
   /** The task that wants it; none for a client's request. */
   readonly task?: number;
-  /** Token of the lease that it is made under; a shared store keeps nothing of it when the lease is lost. */
+  /** Token of its lease; a shared store stores nothing when the lease is lost. */
   readonly lease?: number;
   readonly signal: AbortSignal;
   /** Called for each request that leaves for the source's server, also when it fails. */
   readonly sent?: () => void;
-  /** Awaited before the source is queried, if it has to be. */
+  /** Awaited before a request to the source. */
   readonly turn?: () => Promise<void>;
   /** Called when the source has answered, before its answer is cut and stored. */
   readonly answered?: () => void;
-  /** Called when the store refuses new tiles: whether to store them again, without fetching them again. */
+  /** Called when the store refuses new tiles: whether to store them again, without another fetch. */
   readonly storeAgain?: (error: unknown) => Promise<boolean>;
 }
 
@@ -80,7 +80,7 @@ export interface PipelineStatus {
 export interface CopyGuard {
   /** Synchronously, for every hit. */
   isCurrent(): boolean;
-  /** Asks first. */
+  /** Queries the database if needed. */
   mayShow(): Promise<boolean>;
   /** The content of the store is unknown now. */
   isAway(): boolean;
@@ -91,12 +91,13 @@ export interface CopyGuard {
 /** Whether an `Authorization` header is for this server itself, and so for no other. */
 export type OwnCredentials = (authorization: string) => Promise<boolean>;
 
-/** How a tile is made: read the store, join a flight, read again, fetch the metatile, check, cut, store, answer. */
+/** Steps: read the store, join a flight, read again, fetch the metatile, check, cut, store, respond. */
 export interface TilePipeline {
   /**
-   * Throws `tile-outside`; `tile-not-cached` where the layer does not ask its source for clients; `source-…` when the source fails and no older tile is there; `source-busy` when too
-   * many wait already. A caller that aborts leaves alone: the others go on waiting for the same metatile.
-   * A tile in memory, or in a store that answers synchronously, comes without a promise; failures come as rejections.
+   * Throws `tile-outside`; `tile-not-cached` where clients do not reach the source; `source-…` when the source fails
+   * without an older tile; `source-busy` when too many are waiting. An abort concerns its caller only: others still
+   * wait for the metatile. A tile in memory, or in a synchronous store, comes without a promise; failures come as
+   * rejections.
    */
   read(tiles: ResolvedTileSet, tile: TileIndex, signal?: AbortSignal): CachedTile | Promise<CachedTile>;
   /**
@@ -105,8 +106,8 @@ export interface TilePipeline {
    */
   renew(request: RenewRequest): Promise<RenewResult>;
   /**
-   * Another process has replaced or removed these tiles: drops what the memory tier holds of them, and a flight
-   * that is under way keeps nothing of what it brings. Later reads start again.
+   * Another process has replaced or removed these tiles: the memory tier drops them, and flights that are under way
+   * cache nothing. Later reads start again.
    */
   forget(set: TileSetKey, z: number, rect: TileRect): void;
   forgetLayer(layer: string): void;
@@ -115,13 +116,13 @@ export interface TilePipeline {
    */
   forgetPlaces(layer: string, places: readonly TilePlace[] | undefined): void;
   /**
-   * Another process or node has changed tiles in the store: memory drops them, and holds nothing that flights under way
-   * bring. `outdate`: the exact places are known, and those flights are outdated as by `forget`.
+   * Another process or node has changed tiles in the store: memory drops them, and caches no tiles of flights under
+   * way. `outdate`: the exact places are known, and those flights are outdated as by `forget`.
    */
   changedElsewhere(change: TileChange, how?: 'overtake' | 'outdate'): void;
-  /** From now on tiles in memory are shown only if this says so. */
+  /** From now on tiles in memory are shown only while the guard allows it. */
   guardCopies(guard: CopyGuard): void;
-  /** From now on headers are passed on that this does not call our own; before, none are. */
+  /** From now on headers are passed on, except those that `isOwn` calls our own; before, none is. */
   guardCredentials(isOwn: OwnCredentials): void;
   status(): PipelineStatus;
   /** Aborts fetches, and waits for tiles of sent responses to be stored. */
@@ -131,21 +132,21 @@ export interface TilePipeline {
 export const DEFAULT_PIPELINE_SETTINGS = {
   /** Bytes of tiles held in memory before the store; 0 holds none. */
   memoryTierBytes: 64 * 1024 * 1024,
-  /** How many reads may wait for sources, half of them for one; further ones are refused with `source-busy`. */
+  /** Limit of reads that wait for sources, half of them for one; further ones are refused with `source-busy`. */
   maxWaitingReads: 2000,
   /** Concurrent metatiles of one source: fetched, cut or stored. */
   maxFetchesPerSource: 32,
   /** Concurrent metatiles being cut, and in each store being stored after the answer. */
   maxLandings: 8,
-  /** Metatiles being renewed behind answers that were given already. */
+  /** Metatiles being renewed after their responses were sent. */
   maxRenewals: 64,
-  /** How long a failure is answered again without asking the source again. Milliseconds. */
+  /** How long a failure is repeated without querying the source again. Milliseconds. */
   negativeTtlMs: 500,
-  /** How long a blank metatile is kept that comes soon after a failure of its source. Milliseconds. */
+  /** How long a blank metatile is cached that comes soon after a failure of its source. Milliseconds. */
   doubtfulBlankMs: 120_000,
-  /** How long a source may take, waiting in line included. Milliseconds. */
+  /** How long a source may take, including the wait. Milliseconds. */
   flightDeadlineMs: 60_000,
-  /** The same warning about the store is not repeated within it. Milliseconds. */
+  /** A warning about the store is not repeated within this time. Milliseconds. */
   warnIntervalMs: 60_000,
 };
 

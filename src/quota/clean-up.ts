@@ -32,7 +32,7 @@ interface CleanUpPlan {
   readonly begunAt: number;
 }
 
-/** Milliseconds after which a clean-up comes back, so that waiting writers learn of the room there is. */
+/** Milliseconds after which a clean-up returns, so that waiting writers can use the free space. */
 const TURN = 250;
 /** Milliseconds for which a page counts as in use. */
 const IN_USE = 1000;

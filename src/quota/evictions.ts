@@ -27,7 +27,7 @@ export async function loadEvictions(database: Database) {
   }
   await refresh();
   return {
-    /** Takes up what other nodes have removed. */
+    /** Applies the evictions of other nodes. */
     refresh,
     async add(evicted: ReadonlyMap<string, Evicted>, at: number): Promise<void> {
       const added = new Map([...evicted, [ALL, sumOf(evicted)]]);

@@ -16,7 +16,7 @@ type CleanUpUnit = keyof typeof CLEAN_UP_UNITS;
 export const EXPIRATION_POLICIES = ['LRU', 'LFU'] as const;
 export type ExpirationPolicy = (typeof EXPIRATION_POLICIES)[number];
 
-/** A size as it was given: 100 GiB stays 100 GiB. */
+/** A size as it was entered: 100 GiB stays 100 GiB. */
 export interface Quota {
   readonly value: number;
   readonly units: StorageUnit;
@@ -61,7 +61,7 @@ export const DEFAULT_QUOTA_CONFIGURATION: QuotaConfiguration = {
 /** Half of what a double counts exactly: sums of sizes stay exact. */
 const MAX_BYTES = Number.MAX_SAFE_INTEGER / 2;
 
-/** Section 4.5 of the specification, rule 1: what the change does not have keeps its value. */
+/** Section 4.5 of the specification, rule 1: absent fields keep their value. */
 export function changedConfiguration(
   configuration: QuotaConfiguration,
   change: QuotaChange,
@@ -98,8 +98,8 @@ export function createQuotaSettings(database: Database) {
     read: (): Promise<QuotaConfiguration> => readFrom(database.query),
 
     /**
-     * All of it or nothing; durable when it resolves, with what is in effect from now on. `check` sees what is about to be
-     * changed, and may throw: then nothing is.
+     * All of it or nothing; durable when it resolves, with the configuration that is now in effect. `check` receives
+     * the change, and may throw: then nothing changes.
      */
     async change(
       change: QuotaChange,
@@ -116,7 +116,7 @@ export function createQuotaSettings(database: Database) {
       return changed;
     },
 
-    /** Calls back after every change made through this database; returns what ends it. */
+    /** Calls back after every change through this database; returns a function that unsubscribes. */
     subscribe: (listener: () => void): (() => void) => database.listen(CHANNEL, listener),
   };
 }

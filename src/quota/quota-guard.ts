@@ -26,14 +26,14 @@ interface Room {
 const MEASURE_INTERVAL = 250;
 /** Milliseconds between measurements while a write waits. */
 const WAIT_INTERVAL = 25;
-/** What a process may add before it measures again: a share of the room, within these bounds. Others do the same meanwhile. */
+/** Bytes that a process may add before it measures again: a share of the room, within these bounds. Others do the same. */
 const SHARE = 1 / 64;
 const MIN_BYTES = 1024 ** 2;
 const MAX_BYTES = 64 * 1024 ** 2;
 
 /**
- * Holds writers back when they are about to pass a quota faster than it can be enforced. Each process measures the usage of the
- * stores itself, the more often the less room there is. While no quota is in force, only the configuration is read.
+ * Delays writers that are about to exceed a quota faster than it can be enforced. Each process measures the usage of
+ * the stores itself, more often the less room there is. While no quota is in force, only the configuration is read.
  */
 export class QuotaGuard {
   readonly #options: QuotaGuardOptions;
@@ -69,7 +69,7 @@ export class QuotaGuard {
     };
   }
 
-  /** Those who wait are refused. */
+  /** Refuses waiting writers. */
   close(): void {
     this.#stopping.abort();
   }
@@ -92,7 +92,7 @@ export class QuotaGuard {
     }
   }
 
-  /** All who wait measure together. */
+  /** All waiting writers share a measurement. */
   async #wait(): Promise<void> {
     this.#waiting ??= this.#waitNow().finally(() => {
       this.#waiting = null;

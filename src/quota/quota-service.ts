@@ -63,7 +63,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     if (event.type === 'served') uses.count(event.set, event.tile, event.at, event.times);
   });
   let saved: Promise<void> = Promise.resolve();
-  /** Of two calls the second one also waits for what the first has taken. */
+  /** A second call also waits for the uses that the first one has taken. */
   const save = () => {
     saved = saved.catch(() => undefined).then(() => saveUses(uses, stores));
     return saved;

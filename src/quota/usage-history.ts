@@ -64,7 +64,7 @@ export function daysUntilFull({ bytes, growthPerDay, quota, disks }: FillingStor
   return Math.round((room / growthPerDay) * 10) / 10;
 }
 
-/** Bytes until less is free than must be. */
+/** Bytes until less is free than required. */
 function roomOn({ freeBytes, freePercent, minFreePercent, storing }: StoreRoom): number {
   return storing ? Math.floor(freeBytes * (1 - minFreePercent / freePercent)) : 0;
 }

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { TilewardenError } from '../domain/errors.ts';
 
 /**
- * What the decoder lets pass: a PNG without its end, with a wrong checksum or with more frames, a GIF without its
+ * Faults that the decoder accepts: a PNG without its end, with a wrong checksum or with more frames, a GIF without its
  * trailer, a lossy WebP whose second half is filled with zeros.
  */
 export function checkStructure(bytes: Buffer, mediaType: ImageMediaType): void {
@@ -52,7 +52,7 @@ export function recogniseImage(bytes: Buffer): ImageMediaType | null {
   return null;
 }
 
-/** Why an answer that came as an image may not enter the cache; for counting. */
+/** Why an image may not enter the cache; for counting. */
 type RefusalReason =
   | 'empty'
   | 'service-exception'

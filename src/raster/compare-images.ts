@@ -14,7 +14,7 @@ const MAX_PIXELS = 4096 * 4096;
 /** 0xAABBGGRR. */
 const RED = 0xff0000ff;
 
-/** Null: they have different sizes. Throws `source-bad-answer` for what is no picture. */
+/** Null: they have different sizes. Throws `source-bad-answer` for invalid pictures. */
 export async function compareImages(
   one: Buffer,
   other: Buffer,

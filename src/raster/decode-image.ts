@@ -63,7 +63,7 @@ type ImageLibrary = typeof sharp;
 /** Loaded when first needed: cutting ordinary PNG does not need its 30 MB and a tenth of a second. */
 export async function imageLibrary(): Promise<ImageLibrary> {
   const { default: library } = await import('sharp');
-  // It remembers operations in case they come again; ours never do.
+  // The library caches operations for repeats; ours are never repeated.
   library.cache(false);
   return library;
 }

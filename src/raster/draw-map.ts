@@ -56,7 +56,7 @@ export type DrawMap = (drawing: MapDrawing, read: ReadTiles, signal: AbortSignal
 
 /** Rows of tiles, of all maps together: one core stays free to serve hits. */
 const DECODES_AT_ONCE = 1;
-/** Rows of source pixels that are worked on at a time. Between two bands a caller who has gone is noticed. */
+/** Rows of source pixels that are processed together. Aborts are noticed between two bands. */
 const SOURCE_ROWS_PER_BAND = 128;
 const BYTES_PER_PIXEL = 4;
 

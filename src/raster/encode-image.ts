@@ -19,7 +19,7 @@ export const JPEG_QUALITY = 80;
 /** Of a palette. */
 const MAX_COLOURS = 256;
 
-/** Bytes for pixels that are held from one picture to the next; more is given back. */
+/** Bytes of pixels that are held from one picture to the next; larger memory is freed. */
 export const MAX_HELD_BYTES = 64 * 1024 * 1024;
 let held: Pixels | null = null;
 
@@ -49,7 +49,7 @@ export function isPng(mediaType: string): boolean {
   return mediaType === 'image/png' || mediaType === 'image/png8' || mediaType === 'image/png24';
 }
 
-/** One memory for all pictures of a thread that are used up without a wait: a new one for each keeps the garbage collector busy. */
+/** One memory for all pictures of a thread that are used without a wait: new memory for each keeps the garbage collector busy. */
 export function heldPixels(): Pixels {
   if (!held || held.bytes > MAX_HELD_BYTES) held = new Pixels();
   return held;

@@ -24,15 +24,15 @@ import { encodeImage, encodePng, isPng, JPEG_QUALITY, MAX_HELD_BYTES, writePart 
 import { isOpaque, singleColour, transparentColour, visible } from './single-colour.ts';
 import type { CutJob, CutTile, CutterCounts, TileCutter } from './tile-cutter.ts';
 
-/** Characters of a server's own words that are kept for the log. */
+/** Characters of a server's error text that are kept for the log. */
 const EXCERPT_LENGTH = 500;
 const SNIFFED_BYTES = 1024;
 /** An image with this many times the requested pixels is an attack or a mistake of another kind than a wrong size. */
 const OVERSIZED_FACTOR = 4;
 
 /**
- * The first half of the gate between a server's answer and the cache: what it is, by its first bytes. Anything but an
- * image of the type it was called is `source-bad-answer` with a reason; the server's own words are in `cause` and `upstream` only.
+ * The first half of the gate between a server and the cache: the format by the first bytes. Anything but an image of
+ * the declared type is `source-bad-answer` with a reason; the server's own words are in `cause` and `upstream` only.
  */
 export function checkType(bytes: Buffer, declaredMediaType: string | null): ImageMediaType {
   if (bytes.length === 0) throw refuseImage('empty');
@@ -69,13 +69,13 @@ function kindOfText(start: string): 'html' | 'service-exception' | 'not-an-image
 }
 
 const PIXEL_BYTES = 4;
-/** Bytes of tiles that are kept in case the same answer or the same pixels come again. */
+/** Bytes of tiles that are kept for repeats of the same response or the same pixels. */
 const KEPT_ANSWERS = 2 * 1024 * 1024;
 const KEPT_TILES = 2 * 1024 * 1024;
-/** What an entry takes besides its bytes, about. */
+/** Approximate cost of an entry besides its bytes. */
 const ENTRY_BYTES = 500;
 const KEPT_COLOURS = 512;
-/** To encode JPEG and WebP again would cost a second loss; PNG is what its server made of it, palette and all. */
+/** Another encoding of JPEG or WebP would be a second loss; PNG stays as its server made it, palette included. */
 const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/avif', 'image/png'];
 
 type EncodedPicture = Extract<CutJob['picture'], { kind: 'encoded' }>;
@@ -167,7 +167,7 @@ export class MetatileCutter implements TileCutter {
       const image = await decodeImage(bytes, limitsFor(width, height));
       this.#room().load(image, grid.tileWidth, grid.tileHeight);
     }
-    // Nothing else runs between the loading and the end of the encoding: there is one memory for all.
+    // No other work runs between the loading and the end of the encoding: all pictures share one memory.
     if (asItCame) return [tileAsItCame(bytes, this.#pixels.samples)];
     return await this.#encodeTiles(grid, format, this.#pixels);
   }

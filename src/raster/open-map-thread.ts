@@ -6,8 +6,8 @@ import type { DrawMap, ReadTiles } from './draw-map.ts';
 import { DRAW_MAP, LEAVE_MAP, packTiles, READ_TILES } from './thread-messages.ts';
 
 /**
- * Draws on a thread of its own, for processes whose event loop answers people: a large map is some hundred megabytes
- * of pixels that are copied and collected there. It starts with the first map.
+ * Draws on a thread of its own, for processes whose event loop serves clients: a large map is some hundred megabytes of
+ * pixels to copy and collect. It starts with the first map.
  */
 export function openMapThread(log: Logger): { readonly draw: DrawMap; close(): Promise<void> } {
   const readers = new Map<number, ReadTiles>();

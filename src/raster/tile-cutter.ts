@@ -5,7 +5,7 @@ export type Picture =
   | { readonly kind: 'encoded'; readonly bytes: Buffer; readonly mediaType: string | null }
   /** RGBA. */
   | { readonly kind: 'pixels'; readonly pixels: Buffer; readonly width: number; readonly height: number }
-  /** There is nothing to see. */
+  /** The picture is empty. */
   | { readonly kind: 'nothing' };
 
 export interface CutJob {
@@ -22,7 +22,7 @@ export interface CutTile {
   readonly checksum: number;
 }
 
-/** How often each was done; tests check that nothing is done twice. */
+/** Counts of each kind of work; tests check that nothing is done twice. */
 export interface CutterCounts {
   decodes: number;
   /** JPEG that was cut without making pixels of it. */
@@ -32,10 +32,7 @@ export interface CutterCounts {
   knownTiles: number;
 }
 
-/**
- * Makes tiles of a metatile. It is the gate as well: anything but exactly the requested picture is
- * `source-bad-answer`.
- */
+/** Makes tiles of a metatile. It is also the gate: anything but exactly the requested picture is `source-bad-answer`. */
 export interface TileCutter {
   /** Row by row. */
   cut(job: CutJob): Promise<readonly CutTile[]>;

@@ -87,7 +87,7 @@ async function cleanStores(
     return (await unfinished).has(`${name} ${number}`);
   }
 
-  /** One that fails keeps no other from being cleaned up. */
+  /** A failing layer does not prevent the clean-up of others. */
   async function clean(
     name: string,
     store: Store,

@@ -19,7 +19,7 @@ const BANDS_PER_PART = 8;
 /** Of boxes; each takes some microseconds. */
 const RECTS_PER_TURN = 40;
 
-/** Of a selection; where it names no grid sets, also of those that the layer had lately. */
+/** The places of a selection; without named grid sets, also those of grid sets that the layer had lately. */
 export async function removalOf(
   layer: Layer,
   record: TileRecord | null,

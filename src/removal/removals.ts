@@ -40,7 +40,7 @@ interface RemovalsOptions {
   readonly obeyedByAll: () => Promise<void>;
   /** For declarations of layers above that are not in use now, and may come back. */
   readonly outdateFormer: (layers: readonly string[]) => Promise<void>;
-  /** There is something to clean up, perhaps by another node. */
+  /** There is something to clean up, perhaps for another node. */
   readonly raised: () => void;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -55,7 +55,7 @@ export function createRemovals(options: RemovalsOptions) {
 
   /**
    * Sets are dropped before the mark has its number, so that nothing is dropped that was requested after it, however long
-   * this process is stopped in between. The mark removes what is stored in the meantime.
+   * this process is stopped in between. The mark removes tiles that are stored in the meantime.
    */
   async function dropWhole(store: Store, removal: Removal): Promise<void> {
     const { layer, places, type, createdBefore, formats, parametersId } = removal;
@@ -162,7 +162,7 @@ export function createRemovals(options: RemovalsOptions) {
   };
 }
 
-/** Of which all tiles are meant; null: of all grid sets. */
+/** The grid sets whose tiles are all meant; null: all grid sets. */
 function wholeGridSets(places: Removal['places']): ReadonlySet<string> | null {
   if (!places) return null;
   const levels = new Map<string, Set<number>>();

@@ -41,7 +41,7 @@ export interface SelectedTiles extends StoreChange {
   readonly set: TileSetKey;
 }
 
-/** Where tiles of a zoom are meant: those of the cover in `rect`, all of `rect` without one. */
+/** The meant tiles of a zoom: those of the cover in `rect`, or all of `rect` without a cover. */
 interface SelectedPlace {
   readonly z: number;
   readonly rect: TileRect;
@@ -74,7 +74,7 @@ export function selects(selection: TileSelection, set: TileSetKey): boolean {
   return parametersId === undefined || parametersId === set.parametersId;
 }
 
-/** A grid set or format that the layer neither has nor has tiles of: it is misspelt, and would select nothing. */
+/** An unknown grid set or format without tiles is a typing error that would select nothing. */
 export async function refuseUnknownNames(
   layer: Layer,
   { gridSets = [], formats = [] }: TileSelection,

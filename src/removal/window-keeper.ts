@@ -21,7 +21,7 @@ interface WindowKeeperOptions extends Env {
   readonly lead: Lead;
 }
 
-/** Milliseconds: what leaves a window is gone within a minute. */
+/** Milliseconds: tiles that leave a window are removed within a minute. */
 const KEEP_INTERVAL = 20_000;
 const SETS_PER_TURN = 500;
 

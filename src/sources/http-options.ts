@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The connection is ours: these headers would change the target of a request or the framing of a response. */
+/** These headers belong to our connection: they would change the target of a request or the framing of a response. */
 const OWN_HEADERS = new Set([
   ...['accept-encoding', 'connection', 'content-length', 'expect', 'host', 'if-range', 'keep-alive'],
   ...['range', 'transfer-encoding', 'upgrade', 'user-agent'],
@@ -43,7 +43,7 @@ export const httpOptions = {
 
 export type HttpOptions = z.output<z.ZodObject<typeof httpOptions>>;
 
-/** The address with these query values; names are case-insensitive, the last one counts. */
+/** The address with these query values; names are case-insensitive, the last of several counts. */
 export function withQuery(base: string, values: Iterable<readonly [name: string, value: string]>): URL {
   const url = new URL(base);
   const query = new Map<string, [string, string]>();
@@ -67,7 +67,7 @@ function headersOf({ username, password, headers }: HttpOptions): Readonly<Recor
   return { ...headers, authorization: `Basic ${credentials}` };
 }
 
-/** All digits that it takes to read the same number back, without an exponent: 1e-7 as 0.0000001. */
+/** All digits that are needed to read the same number back, without an exponent: 1e-7 as 0.0000001. */
 export function plainNumber(value: number): string {
   const text = String(value === 0 ? 0 : value);
   const [mantissa = '', exponent] = text.split('e');

@@ -10,13 +10,13 @@ import { NOT_MODIFIED } from './upstream/read-response.ts';
 import type { SourceUpstream, UpstreamRequest } from './upstream/upstream-client.ts';
 
 interface MapServerOptions extends HttpOptions {
-  /** Statuses that mean that there is no tile. */
+  /** Statuses that mean "no tile". */
   readonly absent?: readonly number[];
 }
 
 const TEXT = /^text\/|xml$|json$/;
 
-/** `origin`: credentials and headers belong to it, not to a host that a document names; null: to every address. */
+/** `origin`: credentials and headers are for it, not for a host that a document names; null: for every address. */
 export function openMapServer(
   options: MapServerOptions,
   upstream: SourceUpstream,
@@ -35,12 +35,12 @@ export function openMapServer(
     during: life.during,
     close: async (): Promise<void> => life.end(),
 
-    /** A document, or information that is not kept. */
+    /** A document, or information that is not cached. */
     get({ headers = {}, ...request }: UpstreamRequest) {
       return upstream.get({ ...request, headers: { ...headers, ...headersFor(request.url) }, timeoutMs });
     },
 
-    /** Refuses a picture of another type than `expected`; null: of any. Other content is reported by the gate. */
+    /** Refuses a picture of another type than `expected`; null: accepts any. Other content is reported by the gate. */
     async picture(
       request: SourceRequest,
       signal: AbortSignal,
@@ -52,14 +52,14 @@ export function openMapServer(
         ...target,
         ...{ priority, validator, sent, signal, timeoutMs, alsoAccept: absent },
         headers: headersFor(target.url, request),
-        // Vector tiles are kept packed; for the gate a picture that is packed is no picture.
+        // Vector tiles are stored packed; the gate refuses packed pictures.
         packed: format.kind === 'opaque',
       });
       if (absent.includes(status)) return { kind: 'nothing' };
       const { freshSeconds, validator: tag, warning } = freshness;
       if (status === NOT_MODIFIED) return { kind: 'unchanged', freshSeconds };
       if (expected !== null) checkMediaType(mediaType, expected);
-      // An exception in place of a picture is shown in excerpts.
+      // An exception in place of a picture is quoted in errors.
       const isText = TEXT.test(mediaType ?? '');
       const shown = isText ? Buffer.from(hideValues(bytes.toString('latin1'), secrets()), 'latin1') : bytes;
       return { kind: 'encoded', bytes: shown, mediaType, freshSeconds, validator: tag, warning };
@@ -90,7 +90,7 @@ export function withoutSecrets(url: URL): string {
   return shown.toString();
 }
 
-/** It is read again behind a request that comes so long after it was read. */
+/** A request this long after the last read renews it in the background. */
 const RENEW_AFTER_MS = 60 * 60 * 1000;
 
 /**

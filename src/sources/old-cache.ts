@@ -3,7 +3,7 @@ import type { GridSet } from '../domain/grid-set.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
 
 export interface OldTile {
-  /** As they are stored: unchecked. */
+  /** As stored: unchecked. */
   readonly bytes: Buffer;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
@@ -21,7 +21,7 @@ export interface OldTileRequest {
 
 /** A cache of another program for a layer. It is only read, and never listed. */
 export interface OldCache {
-  /** Null: it has no tile there. Throws `store-failed` if that is unknown. */
+  /** Null: no tile. Throws `store-failed` if that is unknown. */
   read(request: OldTileRequest): Promise<OldTile | null>;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface Counting {
   readonly zoomOffset?: number;
 }
 
-/** The tile as the other program counts it; null: it cannot have it. */
+/** The tile in the other program's numbers; null: it cannot have it. */
 export function tileThere(
   { gridSet, tile, parameters }: OldTileRequest,
   counting: Counting,

@@ -10,11 +10,11 @@ import type { SourceUpstream } from './upstream/upstream-client.ts';
 export interface SourceDriver<Options = unknown> {
   readonly type: string;
   readonly options: Zod.ZodType<Options>;
-  /** Options that every account may see: none with a secret. Of `url` the query and the user are left out. */
+  /** Options that every account may see, so none with a secret. `url` is shown without query and user. */
   readonly shown: readonly OptionName<Options>[];
   /** Options that change no picture: secrets, and limits of a connection. Tiles depend on all others. */
   readonly connection: readonly OptionName<Options>[];
-  /** `ready-made`: it has single tiles, in the size that they have. `resampled`: from those of another layer. */
+  /** `ready-made`: it has single tiles, in their own size. `resampled`: from those of another layer. */
   readonly pictures: 'drawn' | 'resampled' | 'ready-made';
   /** Whether it can send the caller's `Authorization` to its server. */
   readonly passesCredentials: boolean;
@@ -23,7 +23,7 @@ export interface SourceDriver<Options = unknown> {
   readonly listsDimensions?: true;
   /** Left out: it has tiles in every grid set. */
   offers?(options: Options, gridSet: GridSet): boolean;
-  /** The path of the option that names a file of this machine; null: none does. Left out: there is no such option. */
+  /** The path of the option that names a file of this machine; null: none does. Absent: there is no such option. */
   fileOption?(options: Options): ValuePath | null;
   /** Its parts, the first at the bottom. Absent: it has none. */
   parts?(options: Options): readonly SourcePart[];
@@ -42,7 +42,7 @@ export interface SourcePart {
 /** Option names of each driver, if `Options` belong to several. */
 type OptionName<Options> = Options extends unknown ? keyof Options & string : never;
 
-/** Its shape of now. Throws `source-unavailable` if it was never read. */
+/** Its current shape. Throws `source-unavailable` if it was never read. */
 export type CurrentArea = () => ChangedPlace;
 
 export interface SourceTools extends Env {

@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { TilewardenError } from '../domain/errors.ts';
 
-/** The time between the opening and the closing of what answers requests. */
+/** The time between opening and closing an object that serves requests. */
 export function createSourceLife(ended = 'The map source is closed.') {
   const closing = new AbortController();
   return {
-    /** Does the work under a signal that aborts with the caller's, or when the source is closed. */
+    /** Runs `work` under a signal that aborts with the caller's, or when the source is closed. */
     async during<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
       const stop = linkAbort(signal, closing.signal);
       try {
@@ -22,13 +22,13 @@ export function createSourceLife(ended = 'The map source is closed.') {
 }
 
 /**
- * Aborts as soon as one of the signals does, with its reason. Unlike AbortSignal.any it leaves nothing behind
- * on a signal that lives as long as the server.
+ * Aborts as soon as one of the signals does, with its reason. Unlike AbortSignal.any it leaves nothing behind on a
+ * signal that lives as long as the server.
  */
 export function linkAbort(...signals: readonly AbortSignal[]) {
   const controller = new AbortController();
   const links = signals.map((signal) => ({ signal, stop: () => controller.abort(signal.reason) }));
-  // All requests under way listen to one signal; Node.js warns at eleven.
+  // All concurrent requests listen to one signal; Node.js warns at eleven.
   setMaxListeners(0, ...signals);
   for (const { signal, stop } of links) {
     if (signal.aborted) stop();

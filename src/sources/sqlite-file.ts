@@ -12,7 +12,7 @@ export type SqliteDatabase = Database.Database;
 interface OpenFile<Tables> {
   readonly db: SqliteDatabase;
   readonly tables: Tables;
-  /** Another one when the file has been replaced or written to. */
+  /** Changes when the file is replaced or written to. */
   readonly stamp: string;
   /** Time of the file, in milliseconds since 1970. */
   readonly changedAt: number;
@@ -21,7 +21,7 @@ interface OpenFile<Tables> {
 
 export type SqliteFile<Tables> = ReturnType<typeof openSqliteFile<Tables>>;
 
-/** An SQLite file of another program. `prepare` reads its tables. It is opened when first needed, and again after a change. */
+/** An SQLite file of another program. `prepare` reads its tables. It is opened on first use, and again after a change. */
 export function openSqliteFile<Tables>(path: string, clock: Clock, prepare: (db: SqliteDatabase) => Tables) {
   let open: OpenFile<Tables> | null = null;
 
@@ -31,7 +31,7 @@ export function openSqliteFile<Tables>(path: string, clock: Clock, prepare: (db:
   }
 
   return {
-    /** Throws what the file system, the library and `prepare` do. */
+    /** Throws errors of the file system, the library and `prepare`. */
     current(): Pick<OpenFile<Tables>, 'tables' | 'changedAt'> {
       const now = clock.monotonic();
       if (open && now - open.checkedAt < RECHECK_MS) return open;
@@ -58,7 +58,7 @@ function stampOf(path: string): { readonly stamp: string; readonly changedAt: nu
 function openReadOnly<Tables>(path: string, prepare: (db: SqliteDatabase) => Tables) {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: LOCK_TIMEOUT_MS });
   try {
-    // Views and triggers of a file that we did not write may call nothing.
+    // Views and triggers of a foreign file must not call functions.
     db.pragma('trusted_schema = OFF');
     return { db, tables: prepare(db) };
   } catch (error) {

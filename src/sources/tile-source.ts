@@ -39,11 +39,11 @@ export type SourceResult =
       /** The freshness that the server promises; null or absent: none. */
       readonly freshSeconds?: number | null;
       readonly validator?: string | null;
-      /** The server drew another value of a dimension than it was asked for: it is shown with this header, and not kept. */
+      /** The server drew another value of a dimension than requested: shown with this header, and not stored. */
       readonly warning?: string | null;
     }
   | {
-      /** Only to a request with a validator: the existing tiles are current. */
+      /** Only for a request with a validator: the existing tiles are current. */
       readonly kind: 'unchanged';
       readonly freshSeconds: number | null;
     }
@@ -53,15 +53,15 @@ export type SourceResult =
       readonly pixels: Buffer;
       readonly width: number;
       readonly height: number;
-      /** Drawn from tiles that are no longer fresh: it is shown as stale, and not kept. */
+      /** Drawn from tiles that are no longer fresh: shown as stale, and not stored. */
       readonly stale?: boolean;
-      /** Drawn without a part, which failed so; stale, and shown only where there is no older picture. */
+      /** Drawn without a part, because of this failure; stale, and shown only without an older picture. */
       readonly failure?: unknown;
       readonly freshSeconds?: number | null;
       readonly warning?: string | null;
     }
   | {
-      /** An empty tile is the right one: transparent, or without features. */
+      /** An empty tile is right: transparent, or without features. */
       readonly kind: 'nothing';
     };
 
@@ -73,7 +73,7 @@ export interface InfoRequest
   /** Column and row of the pixel, from the top left. */
   readonly i: number;
   readonly j: number;
-  /** Media type to be answered in. */
+  /** The media type of the response. */
   readonly infoFormat: string;
   readonly featureCount: number;
 }
@@ -88,34 +88,34 @@ export interface LegendRequest {
   /** Empty: the default one. */
   readonly style: string;
   readonly format: string;
-  /** Null: as the server likes. */
+  /** Null: chosen by the server. */
   readonly width: number | null;
   readonly height: number | null;
-  /** A scale denominator, as it came. */
+  /** A scale denominator, unchanged. */
   readonly scale: string | null;
   readonly signal: AbortSignal;
 }
 
 /**
- * Where a layer's pictures come from. Opening a source touches no network: a dead upstream never stops a start.
- * Failures are `source-unavailable`, `source-timeout`, `source-busy` or `source-bad-answer`; an aborted signal
- * rejects with its reason. Retrying is the caller's business.
+ * Where a layer's pictures come from. Opening a source uses no network: a dead upstream never stops a start. Failures
+ * are `source-unavailable`, `source-timeout`, `source-busy` or `source-bad-answer`; an aborted signal rejects with its
+ * reason. Callers retry.
  */
 export interface TileSource {
   /** The largest metatile the source can answer in one request; null when it can draw any block. */
   readonly maxMetatile: { readonly columns: number; readonly rows: number } | null;
-  /** Whether a request's validator saves it anything. */
+  /** Whether a validator saves it any work. */
   readonly confirms?: boolean;
   fetch(request: SourceRequest): Promise<SourceResult>;
   /** Read before the source, for single tiles that the store does not have. Absent: the layer adopts nothing. */
   readonly oldCache?: Pick<OldCache, 'read'>;
   /** Absent if the source has no feature information. Fails as `fetch` does. */
   featureInfo?(request: InfoRequest): Promise<InfoResponse>;
-  /** A source that has no legends has no such method. Fails as `fetch` does. */
+  /** Absent for a source without legends. Fails as `fetch` does. */
   legend?(request: LegendRequest): Promise<InfoResponse>;
   /** The first address that `fetch` would request, without secrets. Absent if the source has no address. */
   addressOf?(request: SourceRequest): string;
-  /** The values of a dimension, as the server's capabilities list them. Absent if the source has none. */
+  /** The values of a dimension in the server's capabilities. Absent if the source has none. */
   dimensionValues?(dimension: string, signal: AbortSignal): Promise<readonly string[]>;
   /** `vector_layers` of TileJSON, if the source has them. */
   vectorLayers?(signal: AbortSignal): Promise<readonly unknown[]>;
@@ -128,10 +128,10 @@ export interface LayerTile {
   readonly stale: boolean;
 }
 
-/** Another layer of this server, as far as a source may read it. */
+/** Another layer of this server, for a source. */
 export interface ReadableLayer {
   readonly subsets: readonly GridSubset[];
-  /** A tile that the subset covers, from the cache or made for it. Fails as a source does. */
+  /** A tile inside the subset, from the cache or made for this. Fails as a source does. */
   tile(
     subset: GridSubset,
     tile: TileIndex,

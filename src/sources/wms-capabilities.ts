@@ -40,7 +40,7 @@ const NOTHING: Inherited = {
 
 export type WmsCapabilities = ReturnType<typeof wmsCapabilitiesOf>;
 
-/** OGC 06-042 and OGC 01-068r3. Throws an `Error` that says what is missing. */
+/** OGC 06-042 and OGC 01-068r3. Throws an `Error` that names the missing part. */
 export function wmsCapabilitiesOf(root: XmlElement) {
   const capability = childOf(root, 'Capability');
   const request = capability && childOf(capability, 'Request');
@@ -57,7 +57,7 @@ export function wmsCapabilitiesOf(root: XmlElement) {
   };
 }
 
-/** The values of a dimension, of the first of these layers that has it. Throws an `Error` that says what is missing. */
+/** The values of a dimension, of the first of these layers that has it. Throws an `Error` that names the missing part. */
 export async function readWmsDimension(
   bytes: Buffer,
   names: readonly string[],
@@ -95,7 +95,7 @@ function* namedLayers(element: XmlElement, above: Inherited): Generator<WmsLayer
   for (const inner of childrenOf(element, 'Layer')) yield* namedLayers(inner, own);
 }
 
-/** OGC 06-042, 7.2.4.8: which properties are added, and which replaced. */
+/** OGC 06-042, 7.2.4.8: properties that are added, and that are replaced. */
 function inheritedBy(element: XmlElement, above: Inherited): Inherited {
   const attribution = childOf(element, 'Attribution');
   return {
@@ -119,7 +119,7 @@ function byName<Named extends { readonly name: string }>(all: readonly Named[]):
 
 const setsOfCrs = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** The same list where nothing is added: some servers have thousands, for thousands of layers. */
+/** The same list if nothing is added: some servers have thousands, for thousands of layers. */
 function crsWith(above: readonly string[], own: readonly string[]): readonly string[] {
   if (own.length === 0) return above;
   const known = setsOfCrs.get(above) ?? new Set(above);

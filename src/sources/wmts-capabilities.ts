@@ -19,7 +19,7 @@ import { collectYielding } from '../lib/yielding.ts';
 export interface TileMatrix {
   readonly id: string;
   readonly scaleDenominator: number;
-  /** In the order in which the document has them. */
+  /** In the order of the document. */
   readonly topLeftCorner: readonly [number, number];
   readonly tileWidth: number;
   readonly tileHeight: number;
@@ -46,7 +46,7 @@ export interface WmtsLayer {
   readonly style: string;
   /** The default among them. */
   readonly styles: readonly string[];
-  /** West, south, east, north in degrees; null: it does not say. */
+  /** West, south, east, north in degrees; null: unknown. */
   readonly degrees: readonly number[] | null;
   readonly formats: readonly string[];
   /** By identifier, with their defaults. */
@@ -70,12 +70,12 @@ export const CAPABILITIES_LIMITS = {
   attributes: 64,
 };
 
-/** Other layers whose names are kept, for a message that says what there is. */
+/** Limit of names of other layers, which are listed in a message. */
 const MAX_OTHER_LAYERS = 100;
 
 /**
- * One layer with the tile matrix sets that it links to, and the names of some others. Read in turns of the event loop.
- * Throws `XmlError`, or an `Error` that says what is missing.
+ * One layer with its tile matrix sets, and the names of some other layers. Yields to the event loop. Throws `XmlError`,
+ * or an `Error` that names the missing part.
  */
 export async function readWmtsLayer(bytes: Buffer, layer: string): Promise<WmtsCapabilities> {
   return wmtsCapabilitiesOf(await readLongXml(bytes, CAPABILITIES_LIMITS, onlyLayer(layer)));
@@ -118,7 +118,7 @@ function nameOnly(element: XmlElement): XmlElement {
   return { ...element, children: childrenOf(element, 'Identifier') };
 }
 
-/** For callers that have parsed the XML already; in turns of the event loop. Throws an `Error` that says what is missing. */
+/** For callers that have parsed the XML; yields to the event loop. Throws an `Error` that names the missing part. */
 export async function wmtsCapabilitiesOf(root: XmlElement): Promise<WmtsCapabilities> {
   if (root.name !== 'Capabilities') throw new Error(`a ${root.name} came, not WMTS capabilities`);
   const contents = childOf(root, 'Contents');
@@ -217,7 +217,7 @@ function readLimits(link: XmlElement): ReadonlyMap<string, TileRect> {
   );
 }
 
-/** The first address of GetTile that is not for requests by path only. */
+/** The first address of GetTile that is not only for requests by path. */
 function readQueryAddress(root: XmlElement): string | null {
   const operations = childOf(root, 'OperationsMetadata');
   const getTile =
@@ -236,7 +236,7 @@ interface MatchedTile {
   readonly matrix: string;
   readonly column: number;
   readonly row: number;
-  /** False: the server says itself that it has no such tile. */
+  /** False: by its own limits the server has no such tile. */
   readonly offered: boolean;
 }
 
@@ -283,7 +283,7 @@ interface FoundTile {
 
 function matchInSet(set: TileMatrixSet, gridSet: GridSet, tile: TileIndex): FoundTile | null {
   for (const matrix of set.matrices) {
-    // OGC 07-057r7, 6.1: in the order of the CRS's axes; servers do not agree on what that is.
+    // OGC 07-057r7, 6.1: in the order of the CRS's axes; servers disagree on that order.
     const [first, second] = matrix.topLeftCorner;
     const yFirst = gridSet.yCoordinateFirst && !/CRS:?84$/i.test(set.crs);
     const [left, top] = yFirst ? [second, first] : [first, second];

@@ -16,19 +16,19 @@ export interface CopyOptions {
 export interface CopyResult {
   readonly tiles: number;
   readonly bytes: number;
-  /** How many of them an earlier run has copied. */
+  /** Tiles that an earlier run has copied. */
   readonly present: number;
 }
 
-/** A page is copied again when a truncation, or another writer, was in the way. */
+/** A page is copied again after a truncation or another write during the copy. */
 const MAX_ATTEMPTS = 5;
-/** Milliseconds. A tile that was written a moment ago was made less than this before. */
+/** Milliseconds. A tile that was written just now was made less than this before. */
 const MAX_MAKING = 600_000;
 
 /**
- * Makes `to` hold what `from` holds, page by page: what is missing or older is copied and read back. Nothing is removed
- * from `to`: truncations reach every store by themselves. Both may be in use in the meantime. Pages that are the same in
- * both are left alone, so that a copy that was interrupted goes on where it was.
+ * Makes `to` contain the tiles of `from`, page by page: missing or older ones are copied and read back. Nothing is
+ * removed from `to`: truncations reach every store by themselves. Both may be in use. Pages that are the same in both
+ * are skipped, so that an interrupted copy continues where it was.
  */
 export async function copyTiles({ from, to, layer, signal, onProgress }: CopyOptions): Promise<CopyResult> {
   const total = { tiles: 0, bytes: 0, present: 0 };
@@ -54,7 +54,7 @@ function rectOf({ pageX, pageY }: PageUsage): TileRect {
   return blockAt(pageX, pageY, PAGE_SIZE);
 }
 
-/** As many tiles and bytes, and as many that are as recent as the last write: copies keep their age. */
+/** Equal numbers of tiles and bytes, and of tiles as recent as the last write: copies keep their age. */
 async function isCopied(from: Store, to: Store, page: PageUsage): Promise<boolean> {
   const { set, z, tiles, bytes, writtenAt } = page;
   const there = await countStored(to, set, z, rectOf(page));
@@ -68,7 +68,7 @@ async function copyPage(from: Store, to: Store, page: PageUsage, signal: AbortSi
   const { set, z } = page;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     signal.throwIfAborted();
-    // Noted before anything is read, so that tiles truncated in between are not written.
+    // Read first, so that tiles truncated in the meantime are not written.
     const generation = await to.marks(set.layer, { gridSet: set.gridSet, z, rect: rectOf(page) });
     const tiles = await writesOf(from, page);
     const stored = await to.put(set, z, tiles, generation).catch(falseIfOutdated);
@@ -87,7 +87,7 @@ async function writesOf(store: Store, { set, z, pageX, pageY }: PageUsage): Prom
   });
 }
 
-/** Whether each tile is there, or one that is newer. */
+/** Whether each tile is present, or a newer one. */
 async function isSame(store: Store, page: PageUsage, tiles: readonly TileWrite[]): Promise<boolean> {
   const found = new Map((await writesOf(store, page)).map((tile) => [`${tile.x} ${tile.y}`, tile]));
   return tiles.every(({ x, y, bytes, createdAt }) => {

@@ -11,7 +11,7 @@ import { segmentsDriver } from './segments/segments-driver.ts';
 import type { Store } from './store.ts';
 import type { StoreDriver, StoreTools } from './store-driver.ts';
 
-/** Every kind of store there is; no other file names one. */
+/** Every kind of store; no other file names one. */
 export const STORE_DRIVERS = [segmentsDriver, memoryDriver, s3Driver, azureDriver] as const;
 
 /** The schemas of the options, in the order of the drivers. */
@@ -53,7 +53,7 @@ export async function openStore(
       return segmentsDriver.open(segmentsDriver.options.parse({ type: 'bundle' }), all);
     },
   };
-  // Nothing is ever in it, so that every tile is read by the process that has the database.
+  // This store stays empty, so that every tile is read by the process with the database.
   if (driver.place === 'shared' && !tools.database) return memoryDriver.open({ type: 'memory' });
   return driver.open(settings, all);
 }

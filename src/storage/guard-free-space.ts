@@ -22,13 +22,13 @@ interface FreeSpaceOptions extends Env {
   readonly measure?: (root: string) => Promise<DiskRoom>;
 }
 
-/** Milliseconds between checks of the disk, and before a disk that refused a write is tried again. */
+/** Milliseconds between checks of the disk, and before a retry on a disk that refused a write. */
 const CHECK_INTERVAL_MS = 1000;
 const REFUSED_PAUSE = 2000;
 
 /**
- * The same store, which takes no tiles while its disk is nearly full: `store-full`. Reading and removing go on, and
- * storing does too as soon as there is room again.
+ * The same store, which accepts no tiles while its disk is nearly full: `store-full`. Reads and removals continue;
+ * writes do as soon as there is room again.
  */
 export function guardFreeSpace(store: Store, options: FreeSpaceOptions): Store {
   const { root, minFreePercent, clock, log, measure = statfs } = options;

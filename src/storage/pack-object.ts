@@ -28,7 +28,7 @@ export interface ObjectTile extends TileHead {
   readonly bytes: Buffer;
 }
 
-/** An object as it is written and read: the tiles of one block, and all that it takes to list them in an index again. */
+/** An object as it is written and read: the tiles of one block, and everything that an index needs to list them again. */
 export interface PackObject extends PackPlace {
   readonly set: TileSetKey;
   readonly tiles: readonly ObjectTile[];
@@ -55,7 +55,7 @@ interface Head extends Omit<PackObject, 'tiles'> {
   ])[];
 }
 
-/** Packs of 0.2 have another number and shape: they are no packs here. */
+/** Packs of 0.2 have another number and form: they do not count as packs. */
 const MAGIC = Buffer.from('TWPACK2\n');
 /** Magic, length of the head, checksum of the head. */
 const FIXED = MAGIC.length + 8;
@@ -77,7 +77,7 @@ export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   return Buffer.concat([fixed, text]);
 }
 
-/** Content of an object without the bytes of its tiles. `start` is its beginning; null: it is no pack, or there is more to it. */
+/** Content of an object without the bytes of its tiles. `start` is its beginning; null: not a pack, or longer than `start`. */
 export function readPackHead(start: Buffer): PackHead | null {
   const head = readHead(start);
   if (!head) return null;
@@ -88,7 +88,7 @@ export function readPackHead(start: Buffer): PackHead | null {
   return { ...about, tiles: listed };
 }
 
-/** Where the bytes of the tiles begin; null: it is no pack. */
+/** Where the bytes of the tiles begin; null: not a pack. */
 export function headLength(start: Buffer): number | null {
   if (start.length < FIXED || !start.subarray(0, MAGIC.length).equals(MAGIC)) return null;
   return FIXED + start.readUInt32BE(MAGIC.length);

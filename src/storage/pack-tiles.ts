@@ -6,7 +6,7 @@ import { shareMakings } from './index/tile-edits.ts';
 import type { PackHead, PackObject } from './pack-object.ts';
 import { outdatedSince, type TileWrite } from './store.ts';
 
-/** Longer validators are not kept. */
+/** Longer validators are not stored. */
 const MAX_VALIDATOR = 1000;
 
 /** A tile of a put; its bytes are in `PackedTiles.bytes`, after those of the tile before it. */
@@ -25,7 +25,7 @@ interface TilesOfSet extends PackedTiles {
   readonly ticket: number;
 }
 
-/** One buffer of its own for all tiles, so that it can be handed to another thread without a further copy. */
+/** One new buffer for all tiles, so that it can be transferred to another thread without a further copy. */
 export function packTiles(tiles: readonly TileWrite[]): PackedTiles {
   const slots = tiles.map(
     ({ x, y, createdAt, freshUntil = null, validator = null, madeBy = null, bytes }) => ({
@@ -47,7 +47,7 @@ export function packTiles(tiles: readonly TileWrite[]): PackedTiles {
   return { slots, bytes };
 }
 
-/** The tiles of a put by packs. Of two tiles for one place the last is kept. */
+/** The tiles of a put by packs. The last of two tiles for one place counts. */
 export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonly PackObject[] {
   const packs = new Map<
     string,
@@ -69,7 +69,7 @@ export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonl
   return Array.from(packs.values(), ({ tiles, ...pack }) => ({ ...pack, tiles: [...tiles.values()] }));
 }
 
-/** The places of tiles of these lengths, one behind the other. */
+/** The places of tiles of these lengths, one after another. */
 export function placesFrom(segment: number, start: number, lengths: readonly number[]): readonly BytePlace[] {
   let offset = start;
   return lengths.map((length) => {
@@ -90,7 +90,7 @@ export function placedTiles(
 }
 
 /**
- * The same in an index that is made again. Which of them were removed was in the index that is lost: all are outdated, and without a
+ * The same for a rebuilt index. Removals were recorded in the lost index only: all tiles are outdated and lose their
  * validator, so that they are made again and not confirmed. `start` is where their bytes begin.
  */
 export function relistedTiles(

@@ -6,8 +6,8 @@ import type { Random } from '../lib/random.ts';
 import type { Outage, Store } from './store.ts';
 
 /**
- * All that the other rooms know of a kind of store. `drivers.ts` lists them. A driver's value does not load
- * what opens the store: processes that use another store do without.
+ * The description of a kind of store for other rooms. `drivers.ts` lists them. A driver's value does not load the code
+ * that opens the store: processes with another store do not need it.
  */
 export interface StoreDriver<Options = unknown> {
   readonly type: string;
@@ -47,7 +47,7 @@ export interface StoreTools extends Env {
   /** A folder of this machine that is the store's own. */
   readonly root: string;
   readonly random: Random;
-  /** Null: this process has none, and gets the tiles of shared stores from another one. */
+  /** Null: this process has none, and gets tiles of shared stores from another one. */
   readonly database: Database | null;
   readonly readOnly: boolean;
   /** Whether this process removes unused objects from shared stores; one of all nodes is enough. */
@@ -67,7 +67,7 @@ export interface RebuildTools extends Env {
   readonly root: string;
   readonly database: Database;
   readonly random: Random;
-  /** Whether an index that is not empty is added to: an earlier attempt was interrupted. */
+  /** Whether an index that is not empty is extended: an earlier attempt was interrupted. */
   readonly resume: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: { readonly files: number; readonly expected: number }) => void;
@@ -78,6 +78,6 @@ export interface RebuildResult {
   readonly tiles: number;
   /** Files or objects without packs, or of tile sets that were dropped and filled again. */
   readonly leftOut: number;
-  /** That are listed again. */
+  /** Those that are listed again. */
   readonly sets: readonly TileSetKey[];
 }

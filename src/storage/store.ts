@@ -4,7 +4,7 @@ import type { PackedRects, TileRect } from '../domain/tile-rect.ts';
 import type { Count } from '../lib/counters.ts';
 
 /**
- * Stores tiles and keeps their order: an index that says what is there, and bytes. A tile is shown if the index names it and
+ * Stores tiles and keeps their order: an index of the tiles, and their bytes. A tile is shown if the index names it and
  * its checksum fits; see docs/right-tiles.md. Every change is one transaction of the index, so sums are exact, and each
  * reader, in any process, sees tiles and marks of one moment.
  *
@@ -16,7 +16,7 @@ import type { Count } from '../lib/counters.ts';
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
  */
 export interface Store extends StoreFacets {
-  /** Synchronous where it reads from this machine. `beside` receives other tiles that were read along with it, before this returns. */
+  /** Synchronous where it reads from this machine. `beside` receives other tiles that were read with it, before this returns. */
   get(set: TileSetKey, tile: TileIndex, beside?: BesideTile): StoredTile | null | Promise<StoredTile | null>;
   /**
    * All tiles or none, of one zoom of one tile set. A tile with a later ticket stays. `lease` is the token of the lease that
@@ -32,8 +32,8 @@ export interface Store extends StoreFacets {
   /** The tiles in `rect`, without their bytes, some hundred together; in any order. */
   list(set: TileSetKey, z: number, rect?: TileRect): AsyncIterable<readonly TileEntry[]>;
   /**
-   * Stops between slices when the signal aborts, with its reason. Returns how many tiles were meant, and the bytes of removed
-   * ones.
+   * Stops between slices when the signal aborts, with its reason. Returns how many tiles were meant, and the bytes of
+   * removed ones.
    */
   edit(
     set: TileSetKey,
@@ -42,7 +42,7 @@ export interface Store extends StoreFacets {
     edit: StoreEdit,
     signal?: AbortSignal,
   ): Promise<StoreChange>;
-  /** One of the layer's tile sets, or all: gone for every reader, durably, when this returns. Their space is freed behind it. */
+  /** One of the layer's tile sets, or all: hidden, durably, when this returns. Their space is freed in the background. */
   drop(layer: string, set: TileSetKey | null): Promise<void>;
   /** For a writer of this place; without one the generation is the latest of any place of the layer. */
   ticket(layer: string, place?: TilePlace): Promise<Ticket>;
@@ -61,14 +61,14 @@ export interface Store extends StoreFacets {
   close(): Promise<void>;
 }
 
-/** Each is read in some ten microseconds. */
+/** Each is read in about ten microseconds. */
 export const MARKS_AT_ONCE = 256;
 
 export type BesideTile = (tile: TileIndex, stored: StoredTile) => void;
 
 export type StoreEdit =
   | TileEdit
-  /** These pages were requested; `rect` surrounds them. Adds to what is known, and counts those with tiles. Some hundred at most. */
+  /** These pages were requested; `rect` surrounds them. Adds to their uses, and counts those with tiles. Some hundred at most. */
   | { readonly type: 'use'; readonly pages: readonly UsedPage[] };
 
 export interface UsedPage {
@@ -114,7 +114,7 @@ export interface PageFilter {
   readonly rect?: TileRect;
 }
 
-/** In the order in which pages go: by `touchedAt` and then `usedAt`, or by `rank` and then `touchedAt`. */
+/** In the order of eviction: by `touchedAt` and then `usedAt`, or by `rank` and then `touchedAt`. */
 export interface EvictionOrder {
   readonly first: 'LRU' | 'LFU';
   /** Left out: those of all layers. */
@@ -135,18 +135,18 @@ export interface StoreFacets {
   /** `get` reads from this machine, in microseconds and without a promise. */
   readonly isLocal?: boolean;
   /**
-   * Only drivers whose tiles other machines change have it. What was truncated, replaced, removed or marked stale since
-   * an earlier call gave the cursor `since`, by whatever process, this one included; null: from now on. Nothing is left
-   * out however late it became visible; what becomes visible during a call may be reported twice. A tile that was stored
-   * where there was none is not reported. Truncations are announced on the channel `TILE_NEWS` when they are visible; nothing
-   * else is, so a process that has copies calls again before they expire.
+   * Only for drivers whose tiles other machines change. Returns what any process, this one included, has truncated,
+   * replaced, removed or marked stale since an earlier call gave the cursor `since`; null: from now on. Nothing is
+   * omitted, however late it became visible; changes that become visible during a call may be reported twice. A tile
+   * that was stored in an empty place is not reported. Only truncations are announced on the channel `TILE_NEWS` when
+   * they are visible, so a process with copies calls again before they expire.
    */
   changesSince?(
     since: string | null,
   ): Promise<{ readonly changes: readonly TileChange[]; readonly cursor: string }>;
-  /** Only drivers that keep tiles on another server have it: requests since the last call, by `operation`. */
+  /** Only for drivers with tiles on another server: requests since the last call, by `operation`. */
   takeRequests?(): readonly Count[];
-  /** Only drivers have it whose stores several machines share. */
+  /** Only for drivers whose stores several machines share. */
   readonly files?: StoreFiles;
   /** Absent for drivers without a disk; null while it is unknown. */
   room?(): Promise<StoreRoom | null>;
@@ -216,11 +216,11 @@ export interface SweepingStatistics {
 export interface Outage {
   /** The latest query failed. */
   isAway(): boolean;
-  /** Whether copies may be shown without asking it. */
+  /** Whether copies may be shown without a query. */
   mayShow(): Promise<boolean>;
 }
 
-/** How a store's disk is off. */
+/** Free space of a store's disk. */
 export interface StoreRoom {
   readonly folder: string;
   readonly freeBytes: number;
@@ -228,17 +228,17 @@ export interface StoreRoom {
   readonly freePercent: number;
   /** Below this nothing is stored. */
   readonly minFreePercent: number;
-  /** False: tiles are served but not stored, because the disk is nearly full or refused one a moment ago. */
+  /** False: tiles are served but not stored, because the disk is nearly full or refused one just now. */
   readonly storing: boolean;
 }
 
 /** Whole files by name, beside the tiles. */
 export interface StoreFiles {
-  /** Takes over a file of this machine; no reader sees a part of it. */
+  /** Stores a file of this machine; no reader sees a part of it. */
   put(name: string, path: string, signal: AbortSignal): Promise<void>;
-  /** From the first byte to the last one named; null: there is no such file. */
+  /** From the first byte to the last, both included; null: no such file. */
   read(name: string, start: number, end: number): Promise<Readable | null>;
-  /** At least some of all, and of the unfinished ones. */
+  /** At least some of all names, and of those of unfinished files. */
   names(): Promise<readonly string[]>;
   remove(names: readonly string[]): Promise<void>;
 }
@@ -255,8 +255,8 @@ export interface TileEntry extends TileIndex, Pick<StoredTile, 'createdAt'> {
 }
 
 /**
- * What a raised generation means to readers until the tiles that it concerns have been removed or marked. `hide`: they
- * are not there. `outdate`: they count as marked stale.
+ * The meaning of a raised generation for readers, until the tiles that it concerns have been removed or marked. `hide`:
+ * they are absent. `outdate`: they count as marked stale.
  */
 export interface MarkEffect extends Pick<TileLimits, 'createdBefore'> {
   readonly type: 'hide' | 'outdate';

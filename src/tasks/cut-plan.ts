@@ -18,7 +18,7 @@ export interface UsedPage extends PagePlace {
 
 /** Small tasks are cut finer, so that every thread gets several pieces. */
 const PIECES_PER_THREAD = 8;
-/** The end is cut into single steps, so that no thread is left alone with several while the others have nothing to do. */
+/** The end is cut into single steps, so that no thread works alone on several while the others are idle. */
 const LAST_STEPS_PER_THREAD = 4;
 /** A truncation of one zoom is cut into at most this many stripes: between two it can be stopped and reports progress. */
 const TRUNCATE_STRIPES = 32;
@@ -80,7 +80,7 @@ export function cutExportPlan(
 }
 
 /**
- * Of a plan only these pages, in their order, and each followed by the pages below it at the next zoom if `withChildren`.
+ * Only these pages of a plan, in their order, each followed by the pages below it at the next zoom if `withChildren`.
  * Each is rounded to whole steps and becomes a piece of its own.
  */
 export function onlyPages(plan: TaskPlan, pages: readonly PagePlace[], withChildren = false): TaskPlan {

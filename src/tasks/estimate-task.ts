@@ -157,7 +157,7 @@ interface Mean {
   readonly isSure: boolean;
 }
 
-/** The size of all tiles, and a range of what is added to the stored ones. Null: nothing is stored to go by. */
+/** The size of all tiles, and a range for the part that is added to the stored ones. Null: no stored tiles to estimate from. */
 export async function expectedSizes(
   store: Store,
   sets: readonly TileSetKey[],

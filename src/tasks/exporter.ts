@@ -89,7 +89,7 @@ export function createExporter({ data, node, database, catalog, log }: ExporterO
       writerFor(join(folder, `export.${type}`), exportPart(tiles, request, null).content);
     },
 
-    /** Copies cached tiles into a file that is kept for downloads, and goes on with what an earlier attempt has left. */
+    /** Copies cached tiles into a file that is kept for downloads; continues an interrupted attempt. */
     async perform(work: ExportWork): Promise<void> {
       const { lease, signal } = work;
       if (!lease.request.archive) throw new Error(`Task ${lease.taskId} names no archive.`);
@@ -111,14 +111,14 @@ export function createExporter({ data, node, database, catalog, log }: ExporterO
   };
 }
 
-/** Has the figures of a file that is whole and not handed over yet. */
+/** Contains the figures of a complete file that is not handed over yet. */
 function doneMark(target: string): string {
   return `${target}.done`;
 }
 
 type WholeFile = Omit<ExportFigures, 'file'>;
 
-/** The one that an earlier attempt has finished, unless its tiles may have been truncated since. */
+/** The file of an earlier attempt, unless its tiles may have been truncated since. */
 async function wholeFile(
   target: string,
   { lease, tiles, cover, signal, onProgress }: ExportWork,
@@ -199,12 +199,12 @@ export interface ExportWork {
   readonly onProgress: (figures: ExportFigures) => void;
 }
 
-/** A store that fails, or the database that lists its tiles. */
+/** Whether a store failed, or the database that lists its tiles. */
 export function isStoreAway(error: unknown): error is Error {
   return error instanceof UnavailableError || isTilewardenError(error, 'store-failed');
 }
 
-/** Scripts keep the ids: the same order has had the same one since exports exist. */
+/** Scripts keep the ids: the same order must always have the same id. */
 export function exportIdOf(request: TaskRequest, order: ArchiveOrder): string {
   const { layer, gridSet, format, zoomStart, zoomStop, bounds } = request;
   const { type, parameters, ...area } = order;

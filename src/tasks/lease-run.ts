@@ -31,14 +31,14 @@ export interface LeaseRunOptions extends Env {
   /** Null: this worker has no tasks of type `export`. */
   readonly exporter: Exporter | null;
   readonly tilesChanged: TilesChanged;
-  /** By the layer as it is declared now. Throws when the tiles of the lease are no longer to be had. */
+  /** By the current declaration of the layer. Throws when the tiles of the lease are no longer available. */
   readonly tilesOf: (lease: Lease) => ResolvedTileSet;
   /** Whether this worker has no thread left for other tasks. */
   readonly crowded: () => boolean;
   readonly resting: () => readonly number[];
   /** The lease is handed back because its host or store is unavailable. */
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
-  /** A task cannot go on: its layer is gone or no longer has the tile set, or an export has failed. */
+  /** A task cannot continue: its layer is removed or no longer has the tile set, or an export has failed. */
   readonly failTask: (id: number, reason: string) => Promise<void>;
   /** One for all leases of the worker: without a database, or on a full disk, each of them fails twice a second. */
   readonly warn: RateLimitedWarning;
@@ -199,7 +199,7 @@ export class LeaseRun {
     }
   }
 
-  /** Tiles made for a declaration that has been replaced do not belong to the new one. */
+  /** Tiles made for a former declaration do not belong to the new one. */
   async #performAsDeclared(step: StepPlace, context: Omit<StepContext, 'tiles'>) {
     for (;;) {
       const tiles = this.#options.tilesOf(this.lease);
@@ -260,7 +260,7 @@ export class LeaseRun {
   }
 
   async #tellOfChanges({ changed }: TallySnapshot): Promise<void> {
-    // No process has copies of what a truncation removes: its mark hides the tiles.
+    // No process caches tiles that a truncation removes: its mark hides them.
     if (this.lease.request.type === 'truncate') return;
     for (const [z, rect] of changed) await this.#options.tilesChanged({ set: this.#tiles.set, z, rect });
   }
@@ -288,7 +288,7 @@ export class LeaseRun {
     };
   }
 
-  /** A database that is away for a moment costs no work; one that stays away costs the lease. */
+  /** A short outage of the database costs no work; a long one costs the lease. */
   async #send(report: Report): Promise<ReportResponse> {
     const { clock, leases, warn } = this.#options;
     const deadline = clock.monotonic() + DATABASE_TIMEOUT_MS;

@@ -24,8 +24,8 @@ interface MassTruncationOptions {
 export type MassTruncation = ReturnType<typeof createMassTruncation>;
 
 /**
- * Empties whole layers or tile sets. When a promise resolves, no reader sees what was removed and
- * nothing fetched before is stored any more; the space is freed behind it. Unknown layers are `layer-unknown`.
+ * Empties whole layers or tile sets. When a promise resolves, no reader sees the removed tiles and no tile that was
+ * fetched earlier is stored; the space is freed in the background. Unknown layers are `layer-unknown`.
  */
 export function createMassTruncation({
   catalog,
@@ -88,7 +88,7 @@ export function createMassTruncation({
   };
 }
 
-/** Values that the filters refuse today name a partition of yesterday. */
+/** Values that the filters refuse now still name an older partition. */
 function partitionOf(layer: Layer, parameters: ReadonlyMap<string, string>): string | null {
   try {
     return selectParameters(layer.parameters, parameters).id;

@@ -85,7 +85,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
     if (task.outcome === 'ok' || task.outcome === 'stopped') void endMarks(task);
   });
   if ((await store.active(null)).length > 0) start();
-  // However many areas are being counted, one of them goes on in a turn of the event loop.
+  // Only one of the concurrent counts of areas runs in a turn of the event loop.
   const counting = new Turnstile();
   const plan = (draft: TaskDraft) =>
     planTask(draft, {
@@ -100,7 +100,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   const room = (author: TaskAuthor, count: number) =>
     store.refuseUnlessRoom(author, count, settings.maxUnfinished);
 
-  /** Changes nothing; `raise` has to be called before the task is recorded. */
+  /** Changes nothing; call `raise` before the task is recorded. */
   async function newTask(draft: TaskDraft, author: TaskAuthor) {
     const planned = await plan(draft);
     const { request, plan: cut, tilesTotal, tiles } = planned;
@@ -138,14 +138,14 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       for (const [index, { id }] of tasks.entries()) await closeUnlessKept(newTasks[index], id);
       return tasks;
     } catch (error) {
-      // Unless they were refused, the tasks may be recorded: an answer of the database can be lost.
+      // Unless they were refused, the tasks may be recorded: the database's response can be lost.
       const refused = isTilewardenError(error) ? newTasks : [];
       for (const { plan: unused } of refused) await removals.close(unused.raised ?? {});
       throw error;
     }
   }
 
-  /** Where a task that was made with the same key in the meantime is in its place. */
+  /** Closes the marks of a task if an earlier task with the same key is returned instead. */
   async function closeUnlessKept(task: NewTask | undefined, id: number): Promise<void> {
     if (!task?.key || task.request.type !== 'truncate') return;
     const recorded = await store.plan(id);
@@ -160,7 +160,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   ): Promise<Pick<TaskPlan, 'raised'>> {
     const { layer, type, gridSet, area, bounds, zoomStart, zoomStop } = request;
     const bound = catalog.layer(layer);
-    // Tiles of an adopted cache in the place of a reseed do not come back when the new tiles are evicted.
+    // Tiles of an adopted cache must not come back when the new tiles of a reseed are evicted.
     if (type === 'reseed' && bound?.declared?.adopt.length)
       await removals.fence(layer, placesOfPlan(plan, gridSet));
     if (type !== 'truncate') return {};
@@ -278,7 +278,7 @@ function onlyOne(tasks: readonly Task[]): Task {
   return task;
 }
 
-/** A report may be recorded between two statements: then the figures do not add up, and are read again. */
+/** A report may be recorded between two statements: the figures are then inconsistent, and read again. */
 async function progressByZoom(
   store: TaskStore,
   { id, request }: Task,

@@ -20,7 +20,7 @@ import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
 export interface StepContext extends ExportWork {
   readonly pipeline: TilePipeline;
   readonly clock: Clock;
-  /** The step waits on the spot. */
+  /** The step waits, and keeps its place. */
   readonly waits: (wait: TaskWait) => void;
   readonly exporter: Exporter | null;
   readonly sent: () => void;
@@ -50,10 +50,7 @@ const USUAL_PAUSE = 1;
 const MAX_PAUSE = 5;
 const FULL_DISK_PAUSE = 5;
 
-/**
- * Does all of a step's tiles or throws; a `HostClosed` when the step is to be done later. Null when the area has
- * none of them.
- */
+/** Makes all tiles of a step or throws; a `HostClosed` when the step is to be done later. Null when the area has none of them. */
 export async function performStep(step: StepPlace, context: StepContext): Promise<Counts | null> {
   const { request } = context.lease;
   const exports = request.type === 'export';
@@ -103,8 +100,8 @@ function maxRetries(error: unknown, { lease, tiles }: StepContext): number {
 }
 
 /**
- * A truncation has overtaken the fetch, the upstream is away or asked us to come back later, the disk is full for now,
- * or the store fails.
+ * A truncation is later than the fetch, the upstream is unavailable or sent `Retry-After`, the disk is full for now, or
+ * the store fails.
  */
 async function worthWaiting(error: unknown, attempt: number, context: StepContext): Promise<boolean> {
   const { clock, signal } = context;
@@ -148,7 +145,7 @@ async function renewTiles(
   if (sum.made + sum.present < expected) {
     throw new TilewardenError('tile-outside', 'The layer no longer offers these tiles.');
   }
-  // Where an area covers only part of a metatile, the tiles beside it are made too but not counted.
+  // Where an area covers only part of a metatile, the other tiles are made too but not counted.
   const made = Math.min(sum.made, expected);
   return {
     processed: BigInt(expected),
@@ -195,7 +192,7 @@ async function renewMetatile(
   }
 }
 
-/** By the layer as it is now: its metatiles may have changed since the task was cut into steps. */
+/** By the current layer: its metatiles may have changed since the task was cut into steps. */
 function* metatilesIn(tiles: ResolvedTileSet, z: number, rect: TileRect) {
   const size = metatileSizeOf(tiles);
   const lastRow = Math.floor(rect.maxY / size.rows);
@@ -219,7 +216,7 @@ export function addResults(a: RenewResult, b: RenewResult): RenewResult {
   };
 }
 
-/** Also of former declarations: one that comes back would show their tiles again. */
+/** Includes former declarations: if one comes back, its tiles would be shown again. */
 export async function setsToEmpty(
   store: Store,
   { set: { layer, gridSet } }: ResolvedTileSet,
@@ -234,7 +231,7 @@ export function partitionOf({ format, parametersId }: TaskRequest) {
   return format === EVERY_FORMAT ? {} : { formats: [format], parametersId };
 }
 
-/** Tiles stored after the truncation was accepted stay, however late this runs. */
+/** Tiles stored after the truncation was accepted stay, even if this runs late. */
 async function removeFrom(
   name: string,
   store: Store,

@@ -30,7 +30,7 @@ export type PlannedTask = Awaited<ReturnType<typeof planTask>>;
 interface PlanOptions {
   readonly layer: (name: string) => BoundLayer | null;
   readonly maxThreadCount: number;
-  /** Counting an area goes on by it; a unit is an edge. */
+  /** The pace of counting an area; a unit is an edge. */
   readonly pace: Pace;
   readonly usedPages?: UsedPages;
 }

@@ -60,7 +60,7 @@ async function countUses(
 }
 
 /**
- * Seeds over what is stale, for each tile set that the layer can still make: one of all of it, and before it one of the
+ * Seeds over stale tiles, for each tile set that the layer can still make: one of all of it, and before it one of the
  * most requested pages, which the first then finds fresh.
  */
 function renewalsOf(

@@ -35,9 +35,9 @@ interface Invalidated {
 export type SelectionWork = ReturnType<typeof createSelectionWork>;
 
 /**
- * The two verbs for a selection of a layer's tiles: `truncate` removes them, `invalidate` has them renewed. In force for
- * every reader when a promise resolves, and nothing fetched before is stored any more; see `removals.ts`. Unknown layers are `layer-unknown`,
- * unknown grid sets and formats `request-invalid`.
+ * The two verbs for a selection of a layer's tiles: `truncate` removes them, `invalidate` has them renewed. In force
+ * for every reader when a promise resolves, and no tile that was fetched earlier is stored; see `removals.ts`. Unknown
+ * layers are `layer-unknown`, unknown grid sets and formats `request-invalid`.
  */
 export function createSelectionWork(options: SelectionWorkOptions) {
   const { catalog, removals, tasks } = options;

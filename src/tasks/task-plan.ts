@@ -217,7 +217,7 @@ export interface TaskPosition {
   readonly waiting: readonly { readonly z: number; readonly tiles: bigint }[];
 }
 
-/** Counts rectangles, whatever the number of tiles and pieces: those before the cursor, less what is not done of them. */
+/** Counts rectangles, whatever the number of tiles and pieces: those before the cursor, minus the unfinished ones. */
 export async function zoomProgress(
   plan: TaskPlan,
   cover: AreaCover | null,

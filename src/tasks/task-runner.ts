@@ -15,12 +15,12 @@ import { EVERY_FORMAT, type TaskRequest } from './task.ts';
 
 /** Milliseconds. However long a host is paused, its state is read again now and then: it may change. */
 const MAX_REST = 60_000;
-/** Where people may end the pause: they resume the host, try it, or see it work long before a task would have tried. */
+/** The same for pauses that people may end: they resume the host, or try it, long before a task would. */
 const MAX_REST_OPEN_END = 5000;
 const OPEN_END: readonly HostClosing['reason'][] = ['failing', 'retry-after', 'paused'];
 const MIN_REST = 1000;
 
-/** Tasks that a worker leaves alone for a while, so that its threads are free for others. */
+/** Tasks that a worker skips for a while, so that its threads are free for others. */
 function createRestingTasks(clock: Clock) {
   /** On the monotonic clock. */
   const ends = new Map<number, number>();
@@ -156,7 +156,7 @@ class TaskRunner {
     if (this.#stopping) run.handBack();
   }
 
-  /** Null: its tiles are no longer to be had, and the task has failed. */
+  /** Null: its tiles are no longer available, and the task has failed. */
   async #runOf(lease: Lease): Promise<LeaseRun | null> {
     const options = {
       ...this.#options,
@@ -186,7 +186,7 @@ class TaskRunner {
   }
 }
 
-/** The tile set that the task was accepted for, or why it is no longer to be had. */
+/** The tile set that the task was accepted for, or why it is no longer available. */
 function requestTileSet(request: TaskRequest, layer: TaskRunnerOptions['layer']): ResolvedTileSet {
   const bound = layer(request.layer);
   if (!bound) throw new TilewardenError('layer-unknown', `Layer ${request.layer} does not exist any more.`);

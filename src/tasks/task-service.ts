@@ -72,8 +72,8 @@ interface TaskFigures {
 }
 
 /**
- * A change of a task. Ids rise, over restarts too. A listener that was away asks for what came after the last
- * id it saw, and gets each task that has changed since, once, as it is now.
+ * A change of a task. Ids rise, over restarts too. A listener that was disconnected passes the last id it saw, and gets
+ * each task that has changed since, once, in its current state.
  */
 export interface TaskEvent {
   readonly id: number;

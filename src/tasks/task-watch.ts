@@ -9,7 +9,7 @@ import type { TaskStore } from './store/task-store.ts';
 import { isFinal, type Task, type TaskWait } from './task.ts';
 import type { TaskEvent } from './task-service.ts';
 
-/** Milliseconds. Workers poll every minute, and report the wait again while it lasts. */
+/** Milliseconds for which a reported wait counts. Workers poll every minute, and report the wait again while it lasts. */
 const BELIEVED_FOR = 70_000;
 
 export function waitText(wait: TaskWait): string {
@@ -150,7 +150,7 @@ interface Pace {
 
 /** Milliseconds after which an observation has lost two thirds of its weight. */
 const MEMORY = 30_000;
-/** Observations closer together than this say more about reporting than about work. */
+/** Observations closer together than this measure the reports rather than the work. */
 const MIN_INTERVAL_MS = 200;
 /** Milliseconds without a tile after which its end cannot be estimated. */
 const STANDSTILL = 30_000;

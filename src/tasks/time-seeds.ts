@@ -100,7 +100,7 @@ export function createTimeSeeder({ catalog, layers, store, tasks, clock, log }: 
       if (!isWaiting) seeded = at;
     }
     const last = times.last()?.at ?? null;
-    // A list that has gone back goes on from there.
+    // After a step back the list continues from there.
     if (seeded === null && last !== null && until !== null && until > last) seeded = last;
     if (seeded !== null) await store.setSeeded(layer.name, name, seeded);
   }

@@ -115,10 +115,10 @@ function CurrentPage() {
     const before = shown.current;
     shown.current = `${name}/${item}`;
     if (before === '' || before === shown.current) return;
-    // A field that is still there keeps the focus: another layer was chosen in it.
+    // A field that still exists keeps the focus: another layer was chosen in it.
     if (document.getElementById('content')?.contains(document.activeElement?.closest('input') ?? null))
       return;
-    // As after the load of a page: its top is seen, and the next Tab goes into it.
+    // As after the load of a page: scrolled to the top, and the next Tab enters the page.
     scrollTo(0, 0);
     document.getElementById('content')?.focus({ preventScroll: true });
   }, [name, item]);

@@ -185,7 +185,7 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
         const row = inside.updateTable('deliveries').where('number', '=', number);
         await row.set(values).execute();
         if (next_at <= until) return;
-        // Unless it has got younger keys.
+        // Unless it has newer keys.
         const over = { state: 'failed', payload: NO_PAYLOAD };
         await row.set(over).where('revision', '=', revision).execute();
       });

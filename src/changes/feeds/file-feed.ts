@@ -1,6 +1,6 @@
 /**
- * A file that layers are drawn from: a project, an archive, a style. When its content is another one, the layers change.
- * The digest of the content that was applied last is recorded; a file that is seen for the first time changes nothing.
+ * A file that layers are drawn from: a project, an archive, a style. When its content changes, the layers change. The
+ * digest of the content that was applied last is recorded; a file that is seen for the first time changes nothing.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
@@ -13,14 +13,14 @@ import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 /** Milliseconds for which the file must not change: a program may be writing it. */
 const QUIET = 2000;
 const POLL_INTERVAL = 1000;
-/** Milliseconds; records not confirmed for a month are forgotten. */
+/** Milliseconds; records are forgotten after a month without confirmation. */
 const DAY = 86_400_000;
 
 export function createFileFeed(
   { path, name }: FeedSettingsOf<'file'>,
   { intake, store, clock }: PolledFeedTools,
 ): PolledFeed {
-  /** The file's stamp, and since when it is so. */
+  /** The stamp of the file, and since when it has this stamp. */
   let sighting: { readonly stamp: string; readonly since: number } | null = null;
   /** The stamp whose content is recorded, and when that was confirmed. */
   let known: { readonly stamp: string; readonly at: number } | null = null;

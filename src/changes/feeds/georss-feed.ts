@@ -18,7 +18,7 @@ export type FetchDocument = (
   signal: AbortSignal,
 ) => Promise<FetchedDocument | null>;
 
-/** A document is read again after a day, though it has not changed: entries that were not seen for long are forgotten. */
+/** A document is read again after a day, even if unchanged: entries that were not seen for long are forgotten. */
 const READ_AGAIN_MS = 86_400_000;
 /** Entries that are applied together. */
 const MAX_ENTRIES = 1000;

@@ -20,7 +20,7 @@ interface Sighting {
   readonly stamp: string;
   /** Time of `Clock.monotonic`. */
   readonly since: number;
-  /** It was applied as it is, and could not be moved. */
+  /** It was applied in this state, and could not be moved. */
   readonly applied: boolean;
 }
 
@@ -135,7 +135,7 @@ function stampOf({ size, mtimeMs, ino }: Stats): string {
 
 async function refuseReadOnly(folder: string, target: string): Promise<void> {
   try {
-    // Not recursively: a folder that is away, perhaps a disk that is not mounted, must not be made again.
+    // Not recursively: a missing folder, perhaps on a disk that is not mounted, must not be created again.
     await mkdir(target).catch(ignoreExisting);
     await access(folder, constants.W_OK);
     // With the dot only a folder is accepted.

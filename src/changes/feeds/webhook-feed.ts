@@ -24,7 +24,7 @@ interface Waiting extends WebhookEvent {
 const MAX_WAITING = 5000;
 /** Events that are applied together. */
 const MAX_BATCH = 500;
-/** Milliseconds from the begin of a batch to the next one while events keep coming: fewer and larger ones cost readers less. */
+/** Milliseconds from the start of a batch to the next one while events keep coming: fewer and larger ones cost readers less. */
 const MERGE_MS = 400;
 
 export type WebhookFeed = ReturnType<typeof createWebhookFeed>;
@@ -59,7 +59,7 @@ export function createWebhookFeed(
         pending: waiting.length,
       });
       await intake.works();
-      // Each is an answer to send: all in one turn would hold up hits for as long as that takes.
+      // Each resolves a response: sending all of them in one turn would delay hits.
       for (const [i, { resolve }] of batch.entries()) {
         resolve(ids[i] ?? 0);
         await nextTurn();
@@ -122,8 +122,8 @@ const STANDARD_SECRET = /^whsec_([A-Za-z0-9+/]{32,}={0,2})$/;
 const NO_SECRET = randomBytes(32);
 
 /**
- * Whether an event is signed with the feed's secret: `X-Hub-Signature-256`, of the body alone, or the three headers of Standard
- * Webhooks, which sign id and time too, so that a captured event cannot be sent again. `secret` null: there is no such feed.
+ * Whether an event is signed with the feed's secret (null: no such feed): `X-Hub-Signature-256`, of the body alone, or
+ * the three headers of Standard Webhooks, which sign id and time too, so that a captured event cannot be sent again.
  */
 export function isSigned(secret: string | null, body: Buffer, header: SignedHeaders, now: number): boolean {
   const key = secretBytes(secret);

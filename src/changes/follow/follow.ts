@@ -29,7 +29,7 @@ export interface LayerDocument {
   readonly [field: string]: unknown;
 }
 
-/** A map server as it is now. */
+/** The current state of a map server. */
 export interface ServiceState {
   /** All layers of the server, unsupported ones included. */
   readonly names: ReadonlySet<string>;
@@ -63,7 +63,7 @@ export type PassAction = (typeof PASS_ACTIONS)[number];
 export interface PassEntry {
   readonly layer: string;
   readonly action: PassAction;
-  /** Changed fields, or a reason; null: the action says it. */
+  /** Changed fields, or a reason; null: the action is explanation enough. */
   readonly detail: string | null;
 }
 
@@ -84,6 +84,6 @@ export interface FollowStatus {
   readonly lastError: string | null;
   /** Layers that it keeps in step. */
   readonly layers: number;
-  /** Layers that are new, missed or gone, and that nothing was done about. */
+  /** Layers that are new, missed or gone, without an action so far. */
   readonly pending: number;
 }

@@ -36,23 +36,23 @@ export interface DispatcherOptions {
   readonly accessOf: ContextDeps['accessOf'];
   readonly log: Logger;
   readonly limits: HttpLimits;
-  /** Tells the request ids of this run from those of the last one. */
+  /** Distinguishes the request ids of this run from those of earlier runs. */
   readonly idPrefix: string;
   /** With several processes or nodes: resolves when the others have reported their counts, or obey all changes. */
   readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
-  /** The database does not answer: no request waits for it. */
+  /** The database is unreachable: no request waits for it. */
   readonly isAway?: () => boolean;
-  /** Without it keys for readers mean nothing. */
+  /** Without it there are no reader keys. */
   readonly keys?: KeyAuth;
   readonly accessLog?: Pick<AccessLog, 'add'>;
 }
 
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
-/** How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer. */
+/** How long the rest of a refused body is read and discarded, so that its sender can read the response. */
 const LINGER_MS = 1000;
 
-/** Takes each request past the checks to its handler, and the answer to the caller. */
+/** Passes each request through the checks to its handler, and the response to the client. */
 export function createDispatcher(options: DispatcherOptions) {
   const { router, access, audit, trusts, log, limits, flush, accessLog } = options;
   const stopping = new AbortController();
@@ -62,7 +62,7 @@ export function createDispatcher(options: DispatcherOptions) {
   let lastKeepAliveRequestAt = 0;
   let requests = 0;
   const keyCheck = options.keys ? createKeyCheck(options.keys, trusts) : null;
-  /** Many changes that arrive together do not hold up tiles. */
+  /** Many changes that arrive together do not delay tiles. */
   const changes = new Turnstile();
   const adminPlaces = new CallerPlaces(limits.adminRequests, limits.adminRequestsOfOne);
 
@@ -80,12 +80,12 @@ export function createDispatcher(options: DispatcherOptions) {
     listener,
     outbox,
     answerFront,
-    /** Ends the answers that would go on for ever; those that follow close their connections. */
+    /** Ends endless responses; later ones close their connections. */
     stop(): void {
       stopped = true;
       stopping.abort();
     },
-    /** When the last request came on a connection that had been kept since before the stop, as `performance.now()` says it. */
+    /** `performance.now()` of the last request on a connection that was open before the stop. */
     lastKeepAliveRequestAt: () => lastKeepAliveRequestAt,
   };
 
@@ -98,7 +98,7 @@ export function createDispatcher(options: DispatcherOptions) {
     }
   }
 
-  /** Thrown on, the error would end the server. */
+  /** An error that is thrown here would end the server. */
   function abandon(reply: Reply, error: unknown): void {
     log.error({ err: error }, 'a request could not be answered');
     reply.destroy();
@@ -118,7 +118,7 @@ export function createDispatcher(options: DispatcherOptions) {
     return context;
   }
 
-  /** Answers a request for a tile. False: it is for `node:http`, as are all requests after a stop: their connections close. */
+  /** Responds to a request for a tile. False: it is for `node:http`, as are all requests after a stop: their connections close. */
   function answerFront(reply: FrontReply): boolean {
     try {
       const { match, key } = targetOf(reply.req);
@@ -175,13 +175,13 @@ export function createDispatcher(options: DispatcherOptions) {
     return key && keyCheck ? keyCheck.admit(key, request, connection) : null;
   }
 
-  /** Whatever the handler has made of it. */
+  /** A wrong key is refused, even if the handler succeeded. */
   async function refuseKey(key: PresentedKey, reply: Reply, context: Context, match: Match): Promise<void> {
     context.key = null;
     answerProblem(reply, await keyCheck?.refuse(key, reply.req), context, match);
   }
 
-  /** For tiles: no promise unless the handler makes one. */
+  /** For tiles: no promise unless the handler returns one. */
   function answerAtOnce(reply: Reply, context: Context, match: Match): void {
     try {
       refuseMalformed(reply.req, context);
@@ -245,7 +245,7 @@ export function createDispatcher(options: DispatcherOptions) {
     refuseUnsafe(request, options, match.route?.sharing !== 'anyone');
   }
 
-  /** A body may be held back until its caller has been removed, or has lost a role: the right to act is that of its end. */
+  /** A body may be held back until its caller was removed, or lost a role: the rights are those at its end. */
   async function readWhole(request: IncomingMessage, context: Context): Promise<void> {
     context.body = await readBody(request, limits.bodySize);
     if (!(await context.callerStillHolds())) throw context.credentialsNeeded();
@@ -341,8 +341,8 @@ function isReading({ method }: IncomingMessage): boolean {
 }
 
 /**
- * A socket that is closed while bytes of the caller lie unread resets the connection, and the caller loses
- * the answer with it. So they are read for a while; a client that goes on sending is cut off.
+ * A socket that is closed with unread bytes of the client resets the connection, and the client loses the response. So
+ * they are read for a while; a client that continues to send is disconnected.
  */
 function lingerOver(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
@@ -353,15 +353,15 @@ function lingerOver(request: IncomingMessage): void {
 }
 
 interface StreamWatch {
-  /** Whether the caller may go on listening. */
+  /** Whether the caller may continue to listen. */
   readonly holds: () => Promise<boolean>;
   readonly intervalMs: number;
   readonly log: Logger;
 }
 
 /**
- * An answer without an end outlives what was true when it began. The signal aborts soon after its caller was removed,
- * changed or logged out; and when that cannot be found out.
+ * An endless response outlives the rights at its start. The signal aborts soon after its caller was removed, changed or
+ * signed out, and when that is unknown.
  */
 function watchStream(response: ServerResponse, { holds, intervalMs, log }: StreamWatch): AbortSignal {
   const ended = new AbortController();

@@ -12,7 +12,7 @@ const MAX_HEAD_BYTES = 4096;
 interface FrontOptions {
   readonly limits: HttpLimits;
   readonly outbox: Outbox;
-  /** Answers the request now or later. False: it is not for the front. */
+  /** Responds now or later. False: the request is not for the front. */
   answer(reply: FrontReply): boolean;
 }
 
@@ -85,7 +85,7 @@ class FrontConnection implements FrontReply {
   /** The unanswered request. */
   #request: RequestHead | null = null;
   #content: PreparedResponse | Buffer | null = null;
-  /** Bytes that came before the answer. */
+  /** Bytes that came before the response. */
   #early: Buffer | null = null;
   #ended = false;
   #halfClosedTimer: NodeJS.Timeout | null = null;
@@ -141,7 +141,7 @@ class FrontConnection implements FrontReply {
       this.#socket.pause();
       return;
     }
-    // A client that does not read is for `node:http`, which then stops reading from it.
+    // A client that does not read is left to `node:http`, which then stops reading from it.
     const request = this.#socket.writableLength === 0 ? this.#read(chunk) : null;
     this.#request = request;
     if (request && this.#deps.answer(this)) this.#accept();

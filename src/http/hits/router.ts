@@ -5,14 +5,14 @@ import { HttpProblem } from '../problems.ts';
 import { slashAdded } from '../response.ts';
 import { checkRoutes, METHODS, type Route, type RouteRole } from '../route.ts';
 
-/** Our address for one of another program, both without a prefix; null: it is none of theirs. */
+/** Our address for one of another program, both without a prefix; null: not one of theirs. */
 export type Rewrite = (path: string, query: string) => string | null;
 
 export interface Match extends Target {
   readonly kind: 'found' | 'method-not-allowed' | 'unknown' | 'malformed';
   /** The role without which even a 404 is withheld. */
   readonly role: RouteRole;
-  /** Where only the method is wrong, another one of the same path. */
+  /** Where only the method is wrong, a route of the same path. */
   readonly route: Route | null;
   readonly allow: string;
 }
@@ -51,8 +51,8 @@ interface SegmentPattern {
 }
 
 /**
- * Finds routes by path. Paths are taken apart before they are decoded, and each segment is decoded once:
- * that is what lets a layer's name hold a slash, a dot or a percent sign.
+ * Finds routes by path. Paths are split before they are decoded, and each segment is decoded once, so that a layer's
+ * name may have a slash, a dot or a percent sign.
  */
 export function createRouter(
   routes: readonly Route[],
@@ -78,7 +78,7 @@ export function createRouter(
     },
   };
 
-  /** Ours for an address of another program, which a change of a layer may change. */
+  /** Our address for one of another program; a change of a layer may change it. */
   function rewritten(target: string): string {
     if (!rewrite) return target;
     const { path, query } = splitTarget(target);

@@ -13,7 +13,7 @@ import {
   type Response,
 } from '../response.ts';
 
-/** For answers that pages of other sites may read: tiles, their descriptions, and what goes wrong with them. */
+/** For responses that pages of other sites may read: tiles, their descriptions, and errors of both. */
 export const SHARED_HEADERS = pairs({
   'X-Content-Type-Options': 'nosniff',
   'Access-Control-Allow-Origin': '*',
@@ -29,15 +29,15 @@ const OWN_HEADERS = pairs({
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
 });
 
-/** RFC 6797: a client that came by https once uses nothing else for a year. */
+/** RFC 6797: a client that came by https uses nothing else for a year. */
 const BY_TLS: Headers = ['Strict-Transport-Security', 'max-age=31536000'];
 
 /** RFC 9110, 12.5.5: a response for one caller is not for the next, not even in the same browser. */
 const BY_CALLER = 'Authorization, Cookie';
-/** A cache may keep a response whose addresses follow these headers for requests with the same ones only. */
+/** A cache may use a response whose addresses follow these headers only for requests with the same ones. */
 const BY_ADDRESS = 'Host, X-Forwarded-Host, X-Forwarded-Proto, X-Forwarded-Prefix';
 
-/** Given unless the answer says otherwise. */
+/** Sent unless the response has its own. */
 const OWN_DEFAULTS: readonly (readonly [string, string])[] = [
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
@@ -49,7 +49,7 @@ export interface FrontReply {
   readonly destroyed: boolean;
   readonly headersSent: boolean;
   destroy(): void;
-  /** The whole response, head included. */
+  /** Sends the whole response, head included. */
   send(content: PreparedResponse | Buffer): void;
 }
 
@@ -95,7 +95,7 @@ export function createSender(
   }
 }
 
-/** Whether the headers that it has are all that this caller gets. */
+/** Whether its own headers are all that this caller gets. */
 function isComplete(
   answer: Response,
   { audience, followsAddress, headers }: Context,
@@ -120,7 +120,7 @@ function wholeBytes(answer: Response, context: Context, sharing: 'anyone' | unde
   return bytes === null ? head : Buffer.concat([head, bytes]);
 }
 
-/** RFC 9110, 8.6: neither a 204 nor, in our case, a 304 says how long a body it does not have would be. */
+/** RFC 9110, 8.6: a 204 must not have the length of a body that it lacks; nor has a 304 of ours. */
 function addLength(headers: string[], status: number, bytes: Buffer | null): void {
   if (status !== 304 && status !== 204) headers.push('Content-Length', String(bytes?.length ?? 0));
 }
@@ -140,7 +140,7 @@ function vary(headers: string[], { audience, followsAddress }: Context): void {
   if (followsAddress) addVary(headers, BY_ADDRESS);
 }
 
-/** In the last line of that name: nginx before 1.23 obeys no other. */
+/** Into the last line of that name: nginx before 1.23 obeys no other. */
 function addVary(headers: string[], names: string): void {
   const at = headers.lastIndexOf('Vary') + 1;
   if (at === 0) headers.push('Vary', names);
@@ -163,14 +163,14 @@ function hasHeader(headers: Headers, name: string): boolean {
   return false;
 }
 
-/** So many wait at most: the first does not wait for all that follow. */
+/** At most so many wait, so that the first is not delayed by all that follow. */
 const MAX_WAITING = 32;
 
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
- * Answers of one turn of the event loop are written in one go at its end. A proxy or client on the same machine is
- * then woken once for all of them, not for each: waking it costs more than making an answer does.
+ * Responses of one turn of the event loop are written together at its end. A proxy or client on the same machine is
+ * then woken once, not for each: waking it costs more than making a response.
  */
 export function createOutbox() {
   let waiting: { writeOut(): void }[] = [];
@@ -193,7 +193,7 @@ export function createOutbox() {
 /** Larger responses are written in two pieces: copying them costs more than a second piece. */
 const SPACE_BYTES = 32 * 1024;
 
-/** Head and body are put together in one buffer for all connections; a response that the system does not take completely keeps it. */
+/** Head and body share one buffer for all connections; a response that the system does not accept completely keeps it. */
 export function createWholeWriter(): (socket: Socket, answer: PreparedResponse) => void {
   let space = Buffer.allocUnsafeSlow(SPACE_BYTES);
   return (socket, answer) => {

@@ -11,7 +11,7 @@ import type { CachedTile, CacheOutcome, ResolvedTileSet } from '../../pipeline/t
 import { type Headers, joinHeaders, type PreparedResponse, pairs, type Response } from '../response.ts';
 import { SHARED_HEADERS } from './send.ts';
 
-/** In GeoWebCache's words, which know no stale tiles. */
+/** In GeoWebCache's words, without stale tiles. */
 const CACHE_RESULT: Readonly<Record<CacheOutcome, string>> = {
   HIT: 'HIT',
   STALE: 'HIT',
@@ -33,7 +33,7 @@ export class TileResponse implements PreparedResponse {
   readonly #answer: CachedTile;
   readonly #lines: HeaderLines;
   readonly #common: CommonHeaders;
-  /** Its own headers as they are sent, and the end of the head. */
+  /** Its own headers, serialized, and the end of the head. */
   #text: string | null = null;
 
   constructor(tiles: ResolvedTileSet, tile: TileIndex, answer: CachedTile, lines: HeaderLines) {
@@ -43,7 +43,7 @@ export class TileResponse implements PreparedResponse {
     this.#lines = lines;
     this.#common = lines.common(tiles, tile.z, answer);
     this.body = answer.bytes;
-    // The same bytes have the same validator, whichever server or run made them.
+    // The same bytes have the same validator, in every server and run.
     this.etag = `"${answer.checksum.toString(16)}-${answer.bytes.length.toString(36)}"`;
   }
 
@@ -102,7 +102,7 @@ export class TileResponse implements PreparedResponse {
 }
 
 /**
- * A tile in memory is answered many times with the same reply, which it carries: entries of a WeakMap cost the garbage
+ * A tile in memory is served many times with the same reply, which it carries: entries of a WeakMap cost the garbage
  * collector more than making the reply does.
  */
 export function createTileResponses(
@@ -126,13 +126,13 @@ interface CommonHeaders {
   /** A 304 has them too. */
   readonly freshness: Headers;
   readonly place: Headers;
-  /** All of them, as they are sent. */
+  /** All of them, serialized. */
   readonly lines: Buffer;
-  /** The bounds of a tile, as a header has them. */
+  /** The bounds of a tile, as a header. */
   readonly bounds: (x: number, y: number) => string;
 }
 
-/** Headers as they are sent. What many tiles have in common is written once. */
+/** Serialized headers. The common part of many tiles is written once. */
 class HeaderLines {
   readonly #clock: Clock;
   readonly #keyHeader: KeyHeader | null;
@@ -229,7 +229,7 @@ export function keyHeaders(
   return header === null ? [] : [header, joinKeys(keysOfTile(set, subset.gridSet, tile), header)];
 }
 
-/** For a tile outside the layer's extent: nothing is cached there, so it is no hit. */
+/** For a tile outside the layer's extent: nothing is cached there, so it is not a hit. */
 export function blankHeaders(tiles: ResolvedTileSet, z: number, now: number): Headers {
   const own = pairs({
     'X-Cache': 'BYPASS',
@@ -244,13 +244,13 @@ interface Lifetime {
   readonly seconds: number;
   readonly outcome: CacheOutcome | null;
   readonly isPublic: boolean;
-  /** For one caller alone. */
+  /** For this caller alone. */
   readonly isPassed?: boolean;
   /** As in `CachedTile`. */
   readonly standIn?: boolean;
 }
 
-/** The tile itself may be cached any moment. */
+/** The tile itself may be cached at any moment. */
 const STAND_IN_SECONDS = 10;
 
 function lifetimeOf(
@@ -280,19 +280,19 @@ function cacheControl(lifetime: Lifetime): Headers {
   const seconds = lasting(lifetime);
   const words = seconds === null ? [] : [`max-age=${seconds}`, 'must-revalidate'];
   if (seconds === null && lifetime.seconds === NOT_KEPT) words.push('no-cache');
-  // RFC 9111, 5.2.2.7: what one caller may see no proxy on the way gives to another.
+  // RFC 9111, 5.2.2.7: proxies must not give one caller's tile to another.
   if (!lifetime.isPublic) words.unshift('private');
   const vary = lifetime.isPublic ? [] : ['Vary', 'X-Api-Key'];
   return words.length > 0 ? ['Cache-Control', words.join(', '), ...vary] : [];
 }
 
-/** For those of HTTP/1.0. */
+/** For HTTP/1.0 clients. */
 function expires(lifetime: Lifetime, now: number): Headers {
   const seconds = lasting(lifetime);
   return seconds === null ? [] : ['Expires', httpDate(now + seconds * 1000)];
 }
 
-/** RFC 9110, 5.5: headers hold visible ASCII. Anything else is written as in an address. */
+/** RFC 9110, 5.5: headers have visible ASCII only. Other characters are percent-encoded. */
 export function headerText(name: string): string {
   return name.replaceAll(/[^\x20-\x7e]+/gu, (text) =>
     Buffer.from(text).toString('hex').toUpperCase().replaceAll(/../g, '%$&'),

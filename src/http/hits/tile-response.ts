@@ -21,8 +21,8 @@ import { type Response, withHeaders } from '../response.ts';
 import { blankHeaders, createTileResponses, headerText, keyHeaders } from './tile-headers.ts';
 
 /**
- * Throws `tile-outside`, unless the layer has transparent tiles there, and the pipeline's errors. The caller is known
- * to see the layer.
+ * Throws `tile-outside`, unless the layer has transparent tiles there, and the pipeline's errors. The caller must be
+ * allowed to see the layer.
  */
 export type TileResponder = (
   context: Context,
@@ -97,7 +97,7 @@ export function createTileResponder(deps: TileResponderDeps): TileResponder {
     return { ...tile, bytes, checksum: Number.parseInt(digest.slice(0, 8), 16) };
   }
 
-  /** For this caller alone; one that the source refuses is refused in the same way. */
+  /** For this caller alone; a refusal of the source is passed on. */
   async function answerPassed(
     context: Context,
     tiles: ResolvedTileSet,
@@ -183,11 +183,11 @@ function isOnGrid({ subset }: ResolvedTileSet, { z, x, y }: TileIndex): boolean 
 
 const unzip = promisify(gunzip);
 
-/** A vector tile is stored as its source packed it. It is sent packed to clients that accept that, and unpacked to others. */
+/** A vector tile is stored as its source packed it. It is sent packed to clients that accept it, and unpacked to others. */
 export async function vectorResponse(acceptEncoding: string | string[] | undefined, answer: CachedTile) {
   if (!isGzip(answer.bytes)) return { answer, headers: [] };
   const vary = ['Vary', 'Accept-Encoding'];
   if (acceptsGzip(acceptEncoding)) return { answer, headers: ['Content-Encoding', 'gzip', ...vary] };
-  // Other bytes are another representation: their length, and with it the validator, is another one.
+  // Other bytes are another representation, with another length and validator.
   return { answer: { ...answer, bytes: await unzip(answer.bytes) }, headers: vary };
 }

@@ -15,7 +15,7 @@ type To = string | ((words: Words, query: string, layers: Layers) => string | nu
 type Row = readonly [pattern: string, to: To];
 
 const CAPABILITIES = '/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&';
-/** The document of the whole layer, whose links lead on from there. */
+/** The document of the whole layer, whose links lead to the rest. */
 const KML = '/service/kml/{layer}.kml';
 const WMTS: readonly Row[] = [
   ['/wmts', wmtsByQuery],
@@ -196,7 +196,7 @@ function pairOf(query: string, name: string): string | undefined {
   return undefined;
 }
 
-/** With the origin of the query; without one our own addresses count from the top, and theirs by a grid that is not known here. */
+/** By the origin in the query; without one our own rows count from the top, and theirs by a grid that is unknown here. */
 function tileByOrigin(words: Words, query: string, layers: Layers): string | null {
   const origin = pairOf(query, 'origin');
   return origin === 'sw' || origin === 'nw' ? tile(origin)(words, query, layers) : null;

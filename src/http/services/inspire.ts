@@ -15,7 +15,7 @@ const SCHEMAS = {
   wmts: ['inspire_vs_ows11/1.0', 'inspire_vs_ows11/1.0/inspire_vs_ows_11.xsd'],
 } as const;
 
-/** Empty where the service is none. */
+/** Empty unless it is an INSPIRE service. */
 export function extendedCapabilities({ inspire }: ServiceDescription, kind: keyof typeof SCHEMAS): Markup {
   if (!inspire) return EMPTY;
   const [namespace, schema] = SCHEMAS[kind].map((path) => `http://inspire.ec.europa.eu/schemas/${path}`);
@@ -65,7 +65,7 @@ function dates({ created, revised, published }: InspireDates): readonly Markup[]
 
 type Citation = InspireMetadata['conformities'][number] | InspireMetadata['keywords'][number];
 
-/** It has one date. */
+/** A citation has one date. */
 function citation(name: string, { title, uris, links, created, revised, published }: Citation): Markup {
   const [first] = [{ published }, { created }, { revised }].filter((one) => Object.values(one)[0]);
   return inside(name, [

@@ -154,7 +154,7 @@ function createTemplateShelf(
   };
 }
 
-/** Differs where layers list other times than before. */
+/** Changes when layers list other times. */
 function timesOf(layers: readonly Layer[]): string {
   let text = '';
   for (const { parameters } of layers) {
@@ -234,7 +234,7 @@ async function writeTemplate(write: DocumentWriter, layers: readonly Layer[], se
 
 type AddressedDocument = ReturnType<typeof addressed>;
 
-/** The document for clients that use this address, with or without a key in every address. */
+/** The document for clients of this address, with or without a key in every address. */
 function addressed(template: DocumentTemplate, base: string, pair: string | null) {
   const address = escapeXml(base);
   const { digest, addresses, pieces } = template;

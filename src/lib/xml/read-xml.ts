@@ -24,8 +24,8 @@ interface OpenElement {
 }
 
 /**
- * Reads a document into a tree. A document type is an error, whatever it says: no entity is ever defined,
- * so none can be expanded or fetched. Throws `XmlError`.
+ * Reads a document into a tree. Every document type is an error: no entity is ever defined, so none can be expanded or
+ * fetched. Throws `XmlError`.
  */
 export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElement {
   checkLength(Buffer.byteLength(text), limits);
@@ -177,6 +177,6 @@ function markedEncoding(bytes: Buffer): string | null {
 
 function declaredEncoding(bytes: Buffer): string | null {
   const declared = DECLARED.exec(bytes.subarray(0, 200).toString('latin1'))?.[1]?.toLowerCase() ?? null;
-  // A document that can be read byte by byte up to here is not UTF-16, whatever it says.
+  // A document that can be read byte by byte up to here is not UTF-16, even if it declares so.
   return declared?.startsWith('utf-16') ? 'utf-8' : declared;
 }

@@ -66,7 +66,7 @@ const MAPPROXY_PATHS = {
 
 type Dimensions = readonly (readonly [name: string, value: string])[];
 
-/** Null: the tile has a parameter that the other program did not have. */
+/** Null: the tile has a parameter that is unknown to the other program. */
 export function dimensionsThere(
   names: readonly string[],
   { parameters, values }: OldTileRequest,
@@ -76,7 +76,7 @@ export function dimensionsThere(
   return names.map((name) => [name, values.get(name.toUpperCase()) ?? ''] as const);
 }
 
-/** Sorted, and those of its users behind the standard's. */
+/** Sorted, with custom ones after those of the standard. */
 function mapProxyDimensions(dimensions: Dimensions): TilePath {
   const named = dimensions.map(([name, value]) => [name.toLowerCase(), value] as const);
   const rank = (name: string) => (name.startsWith('dim_') ? '1' : '0') + name;
@@ -84,7 +84,7 @@ function mapProxyDimensions(dimensions: Dimensions): TilePath {
   return sorted.map(([name, value]) => `${name}-${value}`);
 }
 
-/** MapCache's own words. A path that keeps one has a name that no file has. */
+/** MapCache's own words. No file has a name with an unreplaced word. */
 function byTemplate(
   template: string,
   [tileset, grid]: readonly [string, string],
@@ -180,7 +180,7 @@ function geoWebCachePaths(
   return withExtensions([geoWebCacheFolder(layer), levelFolder, ...inHalves(below)], extensions);
 }
 
-/** In object stores the folder has the name of the format, and the object the kind of its file. */
+/** In object stores the folder has the name of the format, and the object the extension of its file type. */
 function keyEnd({ z, x, y }: TileIndex, { contentType, kind, extensions }: Format): TilePath {
   const named = contentType === 'image/png' ? 'png' : extensions[0];
   return [String(z), String(x), `${y}.${kind === 'opaque' ? 'mapbox-vectortile' : named}`];
@@ -199,7 +199,7 @@ function inHalves({ z, x, y }: TileIndex): TilePath {
   return [folder, `${padded(x, 2 * digits)}_${padded(y, 2 * digits)}`];
 }
 
-/** GeoWebCache's own count of digits: a power of ten, and a number just above a large one, get one zero more. */
+/** GeoWebCache's own count of digits: a power of ten, and a number just above a large one, get one more zero. */
 function padded(number: number, width: number): string {
   const length = number > 11 ? Math.ceil(Math.log10(number) - 0.001) : String(number).length;
   return '0'.repeat(Math.max(0, width - length)) + number;

@@ -21,7 +21,7 @@ type SqliteOptions = Extract<
   { layout: 'mbtiles' | 'mapproxy-sqlite' | 'mapcache-sqlite' | 'geopackage' | 'geowebcache-mbtiles' }
 >;
 
-/** Finds a tile by the numbers that the file has. Throws `store-failed` when its tiles are not those of the grid set. */
+/** Finds a tile by the numbers of the file. Throws `store-failed` unless its tiles are those of the grid set. */
 type FindTile = (tile: TileIndex, request: OldTileRequest) => TileRow | undefined;
 
 interface TileRow {
@@ -33,7 +33,7 @@ interface TileRow {
 /** The file with a tile; null: there is none. Throws `store-failed`. */
 type Locate = (tile: TileIndex, request: OldTileRequest) => Promise<string | null>;
 
-/** Files that are kept open. GeoWebCache has one for every 250 × 250 tiles. */
+/** Limit of open files. GeoWebCache has one for every 250 × 250 tiles. */
 const MAX_OPEN = 64;
 /** The names of files for one level. MapProxy 1 and later versions end theirs differently. */
 const LEVEL_FILES = { geopackage: ['{z}.gpkg'], 'mapproxy-sqlite': ['{z}.mbtile', '{z}.mbtiles'] };
@@ -70,7 +70,7 @@ function counterOf(options: SqliteOptions, owner: OldCacheOwner) {
     dimensionsThere(options.dimensions, request) && tileThere({ ...request, parameters: null }, counting);
 }
 
-/** The one that was used longest ago is closed. */
+/** Closes the one that was used longest ago. */
 function keepOpen(files: Map<string, SqliteFile<FindTile>>, path: string, file: SqliteFile<FindTile>): void {
   files.delete(path);
   files.set(path, file);
@@ -108,7 +108,7 @@ function readTile(file: SqliteFile<FindTile>, tile: TileIndex, request: OldTileR
   }
 }
 
-/** `2026-03-01 14:00:00` in the time zone of the machine that wrote it, which is taken for this one's. */
+/** `2026-03-01 14:00:00` in the time zone of the machine that wrote it, which is assumed to be this one's. */
 function localTime(text: unknown): number | null {
   const time = Date.parse(String(text).replace(' ', 'T'));
   return Number.isNaN(time) ? null : time;

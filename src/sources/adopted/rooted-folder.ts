@@ -13,7 +13,7 @@ const realPathOf = promisify(realpath.native);
 const openFile = promisify(open);
 const statusOf = promisify(stat);
 
-/** A pipe without a writer must not block; nor is a link followed that was made after the check. */
+/** A pipe without a writer must not block; a link that is created after the check must not be followed. */
 const PLAINLY = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 /** Errors for a missing file, or for something other than a file. */
 const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'EISDIR']);
@@ -28,13 +28,13 @@ export interface OpenedFile {
 
 /** A folder of another program. Files outside it, links followed, are not read. */
 export interface RootedFolder {
-  /** Null: there is no plain file, or `use` answers so. Throws `store-failed` when the folder cannot be read. */
+  /** Null: no plain file, or `use` returns null. Throws `store-failed` when the folder cannot be read. */
   read<T>(path: string, use: (file: OpenedFile) => Promise<T | null>): Promise<T | null>;
-  /** Where a plain file really is; null and failures as above. */
+  /** The real path of a plain file; null and failures as above. */
   locate(path: string): Promise<string | null>;
 }
 
-/** The folder is opened with the first file, and may be missing before. */
+/** The folder is opened with the first file, and may be missing until then. */
 export function openRootedFolder({
   folder,
   within,
@@ -70,7 +70,7 @@ export function openRootedFolder({
   };
 }
 
-/** Where one file really is, found with the first call. Throws `store-failed`. */
+/** The real path of one file, found by the first call. Throws `store-failed`. */
 export function locateFile(file: string, within: Adoption['within']): () => Promise<string> {
   let path: string | null = null;
   return async () => {
@@ -104,8 +104,8 @@ function isBelow(path: string, folder: string): boolean {
 }
 
 /**
- * Only calls that may wait for a disk leave the thread: path and status of an open file are known, and closing a read file
- * writes nothing.
+ * Only calls that may wait for a disk leave the thread: path and status of an open file are known, and closing a read
+ * file writes nothing.
  */
 export async function withFile<T>(
   folder: string,
@@ -188,7 +188,7 @@ export interface OldCacheTools {
   ) => Promise<{ readonly bytes: Buffer; readonly modifiedAt: number } | null>;
 }
 
-/** A folder, or a bucket, with a file for each tile. It is opened with the first tile, and may be missing before. */
+/** A folder, or a bucket, with a file for each tile. It is opened with the first tile, and may be missing until then. */
 export function openOldFolder(
   options: FolderAdoptOptions & Pick<Adoption, 'within'>,
   { layer, gridSet }: OldCacheOwner,

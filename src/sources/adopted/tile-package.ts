@@ -13,8 +13,8 @@ const DESCRIBING = ['root.json', 'conf.xml', 'conf.cdi'];
 const MAX_FILE_BYTES = 16 * 1024 ** 2;
 
 /**
- * The bundles of an ArcGIS tile package (`.tpk`, `.tpkx`), by their paths below the folder of the levels. The directory is
- * read once, and again when the file has changed.
+ * The bundles of an ArcGIS tile package (`.tpk`, `.tpkx`), by their paths below the folder of the levels. The directory
+ * is read once, and again after a change of the file.
  */
 export function openTilePackage(file: string, within: Adoption['within']): Pick<RootedFolder, 'read'> {
   const locate = locateFile(file, within);

@@ -25,7 +25,7 @@ const [ENTRY, HEADER] = [0x02014b50, 0x04034b50];
 const BYTES = { end: 22, locator: 20, wideEnd: 56, entry: 46, header: 30 };
 /** A comment may follow the end. */
 const MAX_COMMENT_BYTES = 0xffff;
-/** The extra field with what does not fit into four bytes; these then hold `WIDE`. */
+/** The extra field for values that do not fit into four bytes, which are `WIDE` then. */
 const WIDE_FIELD = 1;
 const WIDE = 0xffffffff;
 const ENCRYPTED = 1;
@@ -122,7 +122,7 @@ function wideAt(bytes: Buffer, at: number): number {
   return Number(bytes.readBigUInt64LE(at));
 }
 
-/** Nothing that the file says of a place is trusted before it is compared with its size. */
+/** The file's own offsets are trusted only after a comparison with its size. */
 async function partOf(zip: OpenedFile, offset: number, length: number): Promise<Buffer> {
   const bytes = offset < 0 || offset + length > zip.size ? null : await zip.part(offset, length);
   if (!bytes) throw damaged();

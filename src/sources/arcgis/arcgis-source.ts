@@ -43,10 +43,10 @@ export const arcgisDriver = {
   open: openArcgisSource,
 } as const satisfies SourceDriver<ArcgisSourceOptions>;
 
-/** A plain screen, as ArcGIS counts it. */
+/** A plain screen, by ArcGIS's count. */
 const DPI = 96;
 const GOOGLE_MERCATOR = 900913;
-/** The server's spelling; parameters of a request come in upper case. */
+/** The server's spelling; parameters of a request are in upper case. */
 const NAMES = [
   ...['layers', 'layerDefs', 'time', 'layerTimeOptions', 'gdbVersion', 'historicMoment', 'dynamicLayers'],
   ...[
@@ -59,7 +59,7 @@ const NAMES = [
     'adjustAspectRatio',
   ],
 ];
-/** Pixels around the one that is asked for. */
+/** Pixels around the requested one. */
 const TOLERANCE = 3;
 const INFO_FORMATS = new Map([
   ['text/html', 'html'],
@@ -153,7 +153,7 @@ function ownNames(parameters: ReadonlyMap<string, string>): Readonly<Record<stri
   return Object.fromEntries(Array.from(parameters, ([name, value]) => [ownName(name), value]));
 }
 
-/** As `identify` writes them; it cannot leave layers out. */
+/** In the form of `identify`, which cannot leave layers out. */
 function queried(layers: string | undefined): string {
   const [, ids] = /^(?:show|include):(.*)$/.exec(layers ?? '') ?? [];
   return ids === undefined ? 'visible' : `visible:${ids}`;
@@ -163,7 +163,7 @@ function crsOf(srs: number): string {
   return String(srs === GOOGLE_MERCATOR ? 3857 : srs);
 }
 
-/** Longer answers are no errors. */
+/** Longer responses are not errors. */
 const MAX_ERROR = 64 * 1024;
 
 /** An error comes with status 200. */
@@ -174,7 +174,7 @@ export function checkJson(bytes: Buffer): void {
     const answer: unknown = JSON.parse(text);
     if (typeof answer === 'object' && answer !== null && !('error' in answer)) return;
   } catch {
-    // No JSON at all.
+    // Not JSON.
   }
   throw new TilewardenError('source-bad-answer', 'The map source did not answer GetFeatureInfo.', {
     reason: 'service-exception',

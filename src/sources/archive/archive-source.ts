@@ -86,7 +86,7 @@ function openArchive(options: ArchiveSourceOptions, { upstream, clock }: Archive
   return openPmtilesArchive(createLocalFileParts(path ?? ''));
 }
 
-/** Pictures are turned into one another; features and pictures are not. */
+/** Pictures can be converted into one another; features and pictures cannot. */
 function checkKind(mediaType: string | null, { format }: SourceRequest): void {
   if (mediaType === null || (mediaType === VECTOR_TILE) === (format.kind === 'opaque')) return;
   throw new TilewardenError(
@@ -105,10 +105,10 @@ function notOffered({ gridSets }: ArchiveSourceOptions, gridSet: GridSet): Tilew
   );
 }
 
-/** A pipe in its place holds nothing up. */
+/** A pipe in place of the file must not block. */
 const NOT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** Parts of a file of this machine. It is opened for each read, so that a replaced file is seen immediately. */
+/** Parts of a file of this machine. It is opened for each read, so that a replaced file takes effect immediately. */
 function createLocalFileParts(path: string): FileParts {
   return {
     async read(offset, length, { signal }) {
@@ -151,7 +151,7 @@ function createRemoteFileParts(url: string, options: HttpOptions, upstream: Sour
         signal,
         alsoAccept: [PARTIAL_CONTENT],
       });
-      // RFC 9110, 14.2: a server may ignore ranges and send all of it.
+      // RFC 9110, 14.2: a server may ignore ranges and send the whole file.
       const part = status === PARTIAL_CONTENT ? bytes : bytes.subarray(offset, offset + length);
       return { bytes: part, version: strongTag(etag) };
     },

@@ -10,7 +10,7 @@ interface ArchivedTile {
 
 /** Tiles in one file. Rows count from the top. Failures are `source-unavailable` or `source-bad-answer`. */
 export interface Archive {
-  /** Null: it has none there. */
+  /** Null: no tile. */
   tile(z: number, x: number, y: number, access: ArchiveAccess): Promise<ArchivedTile | null>;
   /** Its metadata, e.g. `vector_layers`; plain JSON, not validated. */
   metadata(access: ArchiveAccess): Promise<Readonly<Record<string, unknown>>>;
@@ -24,7 +24,7 @@ export interface ArchiveAccess {
 
 export const VECTOR_TILE = 'application/vnd.mapbox-vector-tile';
 
-/** The archive is not there, or is no archive. `detail` is for the log. */
+/** The archive is missing or not an archive. `detail` is for the log. */
 export function archiveUnavailable(detail: unknown): TilewardenError {
   return new TilewardenError('source-unavailable', 'The tile archive cannot be read.', {
     reason: 'archive',
@@ -80,7 +80,7 @@ export function openMbtiles(path: string, clock: Clock): Archive {
   };
 }
 
-/** The format of its tiles, e.g. `image/png`; null: it cannot be read, or has another one. */
+/** The format of its tiles, e.g. `image/png`; null: unreadable or unsupported. */
 export function mbtilesFormat(path: string, clock: Clock): string | null {
   const file = openSqliteFile(path, clock, prepare);
   try {

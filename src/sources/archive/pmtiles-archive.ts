@@ -45,7 +45,7 @@ const MAX_PART_BYTES = 32 * 1024 * 1024;
 const inflate = promisify(gunzip);
 const inflateBrotli = promisify(brotliDecompress);
 
-/** Few processes have such an archive, and it takes a tenth of the time in which they load. */
+/** Few processes have such an archive, and the library takes a tenth of their load time. */
 const loadLibrary = () => import('pmtiles');
 
 /** The file has been replaced between two reads. */
@@ -55,7 +55,7 @@ class Replaced extends Error {}
 export function openPmtilesArchive(parts: FileParts): Archive {
   let directories: Promise<ResolvedValueCache> | null = null;
 
-  /** The library's calls are bound to one request's signal and priority, and share what they have learned. */
+  /** The library's calls belong to one request's signal and priority, and share the directories that were read. */
   async function view(access: ArchiveAccess): Promise<PMTiles> {
     const source = {
       getKey: () => 'archive',
@@ -73,7 +73,7 @@ export function openPmtilesArchive(parts: FileParts): Archive {
         return { data: arrayOf(bytes), ...(version !== null && { etag: version }) };
       },
     };
-    // A packed vector tile is kept and served as it is; images are never packed twice.
+    // A packed vector tile is stored and served unchanged; images are never packed twice.
     const keepPacked = async (bytes: ArrayBuffer, kind: number) =>
       kind === GZIP ? bytes : await unpack(bytes, kind);
     const { PMTiles } = await loadLibrary();

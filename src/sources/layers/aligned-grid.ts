@@ -4,7 +4,7 @@ import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 
-/** In pixels: pictures that are moved by less are the same. */
+/** In pixels: a smaller shift is ignored. */
 const TOLERANCE = 1e-3;
 
 /** A level of a grid whose pixels are those of a picture in the same CRS. */

@@ -29,7 +29,7 @@ const MAX_TILES = 144;
 const TILES_AT_ONCE = 8;
 /** Bytes of pixels that are decoded or drawn over in one turn of the event loop: about a millisecond. */
 export const BYTES_PER_TURN = 500_000;
-/** A level of the other layer may be so much coarser than the picture before the next finer one is taken. */
+/** A level of the other layer may be this much coarser than the picture before the next finer one is used. */
 const COARSER = 1.2;
 /** Pixels of the other layer's coarsest zoom to one of the picture: beyond that the layer is not drawn. */
 const MAX_PIXELS = 4 * COARSER;
@@ -37,8 +37,8 @@ const MAX_PIXELS = 4 * COARSER;
 type ReadTile = (subset: GridSubset, tile: { z: number; x: number; y: number }) => Promise<Buffer>;
 
 /**
- * The picture of a layer of this server, in any grid set whose CRS is known: copied where a level has the same pixels, else
- * resampled. Null if the picture does not touch the layer. `prepare`: applied to each tile.
+ * The picture of a layer of this server, in any grid set whose CRS is known: copied from a level with the same pixels,
+ * else resampled. Null outside the layer. `prepare`: applied to each tile.
  */
 export async function drawLayer(
   options: LayerOptions,
@@ -117,7 +117,7 @@ async function resample(
   return pixels;
 }
 
-/** Left and right, or top and bottom; null if nothing is drawn in either. */
+/** Left and right, or top and bottom; null if both are empty. */
 async function drawHalves(
   { bounds, width, height }: MapPicture,
   draw: (half: MapPicture) => Promise<Buffer | null>,
@@ -142,7 +142,7 @@ async function drawHalves(
   return pixels;
 }
 
-/** Null if the other layer shows nothing in the picture, or begins at a much finer zoom. */
+/** Null if the other layer is empty in the picture, or begins at a much finer zoom. */
 async function planPicture(
   subset: GridSubset,
   mapping: PlaceMapping,
@@ -178,7 +178,7 @@ function unfit(message: string): TilewardenError {
   return new TilewardenError('source-unavailable', message, { reason: 'layer' });
 }
 
-/** Pictures on top of each other: RGBA, not premultiplied. Colours count for as much as one can see of them. */
+/** Pictures on top of each other: RGBA, not premultiplied. Colours are weighted by their opacity. */
 
 interface ClearColour {
   readonly rgb: readonly [number, number, number];
@@ -202,7 +202,7 @@ export function withoutColour(picture: Buffer, { rgb: [red, green, blue], tolera
 /** Pixels: less than a millisecond of work. */
 const BAND = 65_536;
 
-/** Draws `over` on `onto`, which is changed; of the same size. */
+/** Draws `over` on `onto`, which is changed; both have one size. */
 export async function drawOver(onto: Buffer, over: Buffer, opacity: number, pace: Pace): Promise<void> {
   const [below, above] = [pixelsOf(onto), pixelsOf(isAligned(over) ? over : Buffer.from(over))];
   for (let first = 0; first < below.length; first += BAND) {

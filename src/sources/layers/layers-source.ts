@@ -41,7 +41,7 @@ interface PartSource {
   readonly type: string;
 }
 
-/** A part of a picture: a layer of this server, or a source that is not cached by itself. */
+/** A part of a picture: a layer of this server, or a source without a cache of its own. */
 interface Part<Source> {
   readonly layer?: string | undefined;
   readonly source?: Source | undefined;
@@ -207,8 +207,8 @@ interface Failed {
 }
 
 /**
- * A task fails with a part that fails; for a client the others are drawn, and nothing of that is kept. Where no other part
- * shows anything the source fails.
+ * A failing part fails a task; for a client the others are drawn, and the result is not stored. If no other part shows
+ * anything the source fails.
  */
 async function compose(
   parts: readonly { readonly part: Pick<Part<unknown>, 'opacity'>; readonly draw: DrawPicture }[],
@@ -270,7 +270,7 @@ export const layerDriver = {
     }),
 } as const satisfies SourceDriver<LayerSourceOptions>;
 
-/** `partSchema`, `driverOf`: the sources that a part may have. */
+/** `partSchema`, `driverOf`: the possible sources of a part. */
 export function createLayersDriver<Source extends PartSource>(
   partSchema: z.ZodType<Source>,
   driverOf: (source: Source) => SourceDriver<Source>,

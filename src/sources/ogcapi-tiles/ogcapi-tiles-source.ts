@@ -49,11 +49,11 @@ type Kind = 'map' | 'vector';
 interface OfferedTileSet {
   readonly link: MatrixSetLink;
   readonly templates: ReadonlyMap<string, string>;
-  /** Relative addresses begin here. */
+  /** The base of relative addresses. */
   readonly base: URL;
 }
 
-/** Tile sets of one CRS that are read; some servers list one for every scale of a country. */
+/** Limit of tile sets of one CRS that are read; some servers list one for every scale of a country. */
 const MAX_TILE_SETS = 20;
 
 /** Requests single ready-made tiles from a server of OGC API – Tiles, as its documents describe them. */
@@ -197,7 +197,7 @@ function misfit(links: readonly MatrixSetLink[], gridSet: GridSet, zoom: number)
   return `has no tile set that fits grid set ${gridSet.name} at zoom ${zoom}, with the same CRS, resolution, origin and tile size; it has ${offered}`;
 }
 
-/** The tiles' own format if the server has it, else PNG, else its first. */
+/** The tiles' own format if the server has it, else PNG, else the server's first. */
 function chooseTemplate(
   templates: ReadonlyMap<string, string>,
   { contentType }: Format,

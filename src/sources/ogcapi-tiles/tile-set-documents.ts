@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import type { MatrixSetLink, TileMatrixSet } from '../wmts-capabilities.ts';
 
-/** Larger documents are not for this purpose. */
+/** Larger documents are refused. */
 export const MAX_DOCUMENT = 512 * 1024;
 const MAX_ITEMS = 1000;
 
@@ -16,7 +16,7 @@ export function readOgcDocument<Document>(bytes: Buffer, schema: z.ZodType<Docum
   return schema.parse(JSON.parse(bytes.toString('utf8')));
 }
 
-/** Counted before its items are read: each that is wrong would be explained. */
+/** Counted before its items are read: each invalid one would be explained. */
 function listOf<Item extends z.ZodType>(item: Item) {
   return z.array(z.unknown()).max(MAX_ITEMS).pipe(z.array(item));
 }
@@ -109,7 +109,7 @@ export function matrixSetOf(
   return { id, crs: own ?? given ?? '', matrices };
 }
 
-/** OGC 20-057, 8.2: a server need not describe a tile matrix set that is registered. Null: it is not known here. */
+/** OGC 20-057, 8.2: a server need not describe a registered tile matrix set. Null: not known here. */
 export function wellKnownMatrixSet(name: string): TileMatrixSet | null {
   const gridSet = builtInGridSets().find((known) => known.name === name || known.aliases.includes(name));
   if (!gridSet) return null;

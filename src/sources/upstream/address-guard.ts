@@ -7,7 +7,7 @@ import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstre
 
 /**
  * Never a map server: this host by another name, link-local with the clouds' metadata services, multicast, reserved;
- * and the IPv6 forms in which a translator or tunnel would carry a link-local IPv4 address, or any at all unseen.
+ * and the IPv6 forms in which a translator or tunnel would carry a link-local IPv4 address, or any address unseen.
  */
 const NEVER = [
   ...['0.0.0.0/8', '169.254.0.0/16', '192.0.0.192/32', '100.100.100.200/32', '168.63.129.16/32'],
@@ -66,13 +66,13 @@ export function createAddressGuard(options: {
     );
   };
   return {
-    /** Why a literal address may not be spoken to; null when it may. Names are judged when they are resolved. */
+    /** Why a literal address is refused; null: it is allowed. Names are judged when they are resolved. */
     refuses(hostname: string): AddressRefused | null {
       // RFC 6761, 6.3: these names are this machine, whatever a resolver says.
       const literal = /(^|\.)localhost$/i.test(hostname) ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
       return isIP(literal) === 0 ? null : refusalOf(hostname, [literal]);
     },
-    /** The same of a name, where a proxy resolves it once more. One that only the proxy can resolve must be allowed. */
+    /** The same for a name that a proxy resolves once more. One that only the proxy can resolve must be allowed. */
     async judge(hostname: string): Promise<AddressRefused | null> {
       if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0) return null;
       const addresses = await lookup(hostname, { all: true }).catch(() => []);
@@ -129,7 +129,7 @@ export function blockListOf(subnets: readonly string[]): BlockList {
 
 const ADDRESS = /^https?:\/\//i;
 
-/** Every `host:port` in the settings of sources, whatever the option is called. */
+/** Every `host:port` in the settings of sources, in any option. */
 export function hostsNamedIn(settings: unknown): ReadonlySet<string> {
   return new Set(
     addressesIn(settings, [''])
@@ -150,8 +150,8 @@ function addressesIn(value: unknown, subdomains: readonly string[]): readonly st
 }
 
 /**
- * For sources that come over the network: an address that every request would be refused for is refused when it is
- * declared. Names are judged when they are resolved. `advice` says how to allow a host.
+ * For sources that come over the network: an address whose requests would all be refused is refused when it is
+ * declared. Names are judged when they are resolved. `advice`: how to allow a host.
  */
 function refusePrivate(
   source: unknown,
@@ -187,7 +187,7 @@ export function createHostRules(settings: HostSettings, advice: (host: string) =
       upstreams = next.upstreams;
       configured = hostsOf(next);
     },
-    /** Throws for a source in a private network that no administrator of the machine has named. */
+    /** Throws for a source in a private network that the administrator of the machine has not named. */
     admit: (source: unknown): void =>
       refusePrivate(source, (host) => has(host) || upstreamOptionsFor(upstreams, host).allowPrivate, advice),
   };

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 
 interface ConcurrencyControlOptions {
   readonly max: number;
-  /** False: always the whole of it. */
+  /** False: always the whole limit. */
   readonly adaptive: boolean;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
@@ -17,10 +17,10 @@ interface LatencySample {
 
 const START = 4;
 const SMALLEST_WINDOW = 8;
-/** Responses may take this much longer than at best before the limit falls. */
+/** Responses may take this much longer than the fastest ones before the limit falls. */
 const SLOW = 1.5;
 const STEADY = 1.25;
-/** Milliseconds that are noise, however short the latency. */
+/** Milliseconds that count as noise, for any latency. */
 const NOISE = 5;
 /** The limit of an overloaded host is multiplied by this. */
 const BACK_OFF = 0.5;
@@ -29,9 +29,9 @@ const PROBE_INTERVAL_MS = 30_000;
 const PROBE_SHARE = 1 / 3;
 
 /**
- * How many concurrent requests a host seems to bear: up slowly while answers take as long as at their best, down
- * when they take longer or the host says it is too much. The best is measured with few requests under way, at the
- * start and again from time to time, since maps change and so do the machines that draw them.
+ * Estimates how many concurrent requests a host handles well: slowly up while responses are nearly as fast as ever,
+ * down when they are slower or the host reports overload. The fastest response is measured with few concurrent
+ * requests, at the start and from time to time, since maps and machines change.
  */
 export class ConcurrencyControl {
   readonly #options: ConcurrencyControlOptions;
@@ -69,7 +69,7 @@ export class ConcurrencyControl {
     this.#set(Math.floor(this.#limit * BACK_OFF));
   }
 
-  /** The host was away: it may be another one now. */
+  /** The host was unavailable: it may be another one now. */
   restart(): void {
     this.#best = null;
     this.#doubling = true;

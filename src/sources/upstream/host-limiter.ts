@@ -32,7 +32,7 @@ interface HostLimiterOptions extends Env {
   readonly budgets: Ledger;
   /** Shares of the limits of all nodes; absent: the limits are this node's. */
   readonly shares?: HostShares;
-  /** Tells other nodes that the host fails or sent Retry-After; null: that it answers again. */
+  /** Reports to other nodes that the host fails or sent Retry-After; null: that it responds again. */
   readonly reportOutage?: (host: string, outage: HostOutage | null) => void;
   readonly random: Random;
 }
@@ -49,8 +49,8 @@ interface Ticket {
 const PRIORITIES = ['interactive', 'task'] as const;
 
 /**
- * Admits requests to one host: so many concurrently, so many a second, so many a day, at the hours that suit it,
- * and none while it fails or has asked to be called later. People go before tasks, always.
+ * Admits requests to one host: limited by concurrency, per second, per day and to certain hours, and none while it
+ * fails or has sent `Retry-After`. Clients always go before tasks.
  */
 export class HostLimiter {
   readonly #options: HostLimiterOptions;
@@ -174,7 +174,7 @@ export class HostLimiter {
     this.#serve();
   }
 
-  /** One request is sent as a probe, however long the breaker would have waited. */
+  /** Sends one request as a probe without waiting for the breaker. */
   tryNow(): void {
     this.#breaker.endPause();
     this.#serve();

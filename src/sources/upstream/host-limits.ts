@@ -15,7 +15,7 @@ export function quietOf({ quietHours, timeZone }: UpstreamOptions): DailyHours {
   return new DailyHours(quietHours, new LocalTime(timeZone));
 }
 
-/** Requests that began in the former window count on. */
+/** Requests that began in the former window still count. */
 export function rateOf({ ratePerSecond }: UpstreamOptions, former: RateWindow | null): RateWindow | null {
   if (ratePerSecond === null) return null;
   former?.setRate(ratePerSecond);
@@ -27,11 +27,11 @@ interface BudgetParts {
   readonly ledger: Ledger;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly log: Logger;
-  /** Called when there may be something to take again. */
+  /** Called when there may be permits again. */
   readonly refilled: () => void;
 }
 
-/** A crash loses no more than a hundredth of a budget. */
+/** A crash loses at most a hundredth of a budget. */
 const BLOCKS = { blocks: 100, maxBlock: 100 };
 /** Nothing begins in the last seconds of a day: it might reach the host on the next one. */
 const LAST_SECONDS = 5;
@@ -79,7 +79,7 @@ function openDailyBudget(
     refilled();
   }
 
-  /** Milliseconds since 1970; null: there is something left, or it is not known yet. */
+  /** Milliseconds since 1970; null: there are permits, or it is not known yet. */
   function closedUntil(): number | null {
     const now = clock.now();
     const { minute, second } = time.at(now);
@@ -94,14 +94,14 @@ function openDailyBudget(
       return { day: period(), used: budget.used, limit };
     },
     closedUntil,
-    /** False: nothing is in hand; more is being fetched, and `refilled` is called then. */
+    /** False: no permit in hand; more are being fetched, and `refilled` is called then. */
     take(): boolean {
       if (closedUntil() !== null) return false;
       if (budget.take() === null) return true;
       filling ??= fill();
       return false;
     },
-    /** Gives back what is in hand. */
+    /** Gives back the permits in hand. */
     async close(): Promise<void> {
       closed = true;
       await filling;

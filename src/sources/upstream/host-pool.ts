@@ -21,11 +21,11 @@ interface HostLimits {
 
 export interface HostPool {
   readonly dispatcher: Dispatcher;
-  /** Throws where the host's address is not allowed and no connection of ours would notice. */
+  /** Throws if the host's address is not allowed and our own connections would not notice. */
   admit(): Promise<void>;
 }
 
-/** Milliseconds for which an address that was allowed stays so. */
+/** Milliseconds for which an allowed address stays allowed. */
 const ADMITTED_MS = 60_000;
 
 /** Connections to one origin. Throws where its literal address is not allowed; names are judged when they are resolved. */

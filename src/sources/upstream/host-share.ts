@@ -1,11 +1,11 @@
 import type { Env } from '../../lib/env.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 
-/** Divides a number of places among the nodes that want some, so that their sum is never above the limit. */
+/** Divides a number of places among nodes, so that their sum never exceeds the limit. */
 export interface HostShares {
   /** Requests `wanted` places; returns how many this node may use now. It keeps those `held` until their requests end. */
   renew(name: string, wish: ShareWish): Promise<Share>;
-  /** Places may have become free, or are wanted by others. It may be lost. */
+  /** Places may have become free, or other nodes may want some. A notification may be lost. */
   listen(changed: () => void): () => void;
 }
 
@@ -48,7 +48,7 @@ const VALID_FOR = 10_000;
 const TIMEOUT_MS = 2000;
 /** An unused share is kept for a moment, for the next request. */
 const KEPT_FOR = 3000;
-/** The longest second of others, see `RateWindow`. */
+/** The longest second of other nodes, see `RateWindow`. */
 const SECOND_OF_OTHERS = 1500;
 /** Without the database, one request per host at a time. */
 const PLACES_WITHOUT_DATABASE = 1;
@@ -63,7 +63,7 @@ export class HostShare {
   #nudge = new AbortController();
   /** Wish of the latest renewal. */
   #wish = NOTHING;
-  /** When it was last taken as it was at the moment. */
+  /** When it was last equal to the current need. */
   #wishedAt = Number.NEGATIVE_INFINITY;
   #alone = false;
   #places = 0;
@@ -120,7 +120,7 @@ export class HostShare {
     await this.#giveBack();
   }
 
-  /** Whether another renewal now may bring more places: what was wanted was there, or people wait. */
+  /** Whether another renewal now may bring more places: the last wish was granted, or clients are waiting. */
   #wantsMore(): boolean {
     const { wanted, urgent, held } = this.#options;
     if (held() < this.places) return false;
@@ -151,9 +151,7 @@ export class HostShare {
     this.#options.changed();
   }
 
-  /**
-   * Requests come and go: what was wanted is wanted for a second. But no other node waits for a place that a person had.
-   */
+  /** Requests come and go: a need lasts for a second. But no other node waits for a place that a client had. */
   #wishNow(): ShareWish {
     const { limits, held, wanted, urgent, clock } = this.#options;
     const { concurrency: limit, ratePerSecond } = limits();
@@ -164,7 +162,7 @@ export class HostShare {
     const need = people + Math.max(wanted() - urgent(), before.wanted - before.urgent);
     return {
       limit,
-      // The rate is divided as the places are: one who needs any would be slowed down by a small part of them.
+      // The rate is divided like the places: a node that needs any would be slowed down by a small part of them.
       wanted: ratePerSecond !== null && need > 0 ? limit : Math.min(limit, need),
       urgent: Math.min(limit, people),
       spare: 1,
@@ -172,7 +170,7 @@ export class HostShare {
     };
   }
 
-  /** A database that does not answer is ignored: a client waits for a tile. */
+  /** A silent database is ignored: a client is waiting for a tile. */
   async #inTime(renewal: Promise<Share>): Promise<Share> {
     const done = new AbortController();
     const late = this.#options.clock.sleep(TIMEOUT_MS, done.signal).then((): never => {

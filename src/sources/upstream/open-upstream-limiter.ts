@@ -13,16 +13,16 @@ import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts
 /** Hosts that operators have paused; durable, for all servers that share a database. */
 interface HostPauseReader {
   read(): Promise<ReadonlyMap<string, HostPause>>;
-  /** There may be something new. It may be lost. */
+  /** There may be new pauses. A notification may be lost. */
   listen(onChange: () => void): () => void;
 }
 
 export interface HostOutageStore {
-  /** Null: the host answers again. */
+  /** Null: the host responds again. */
   report(host: string, outage: HostOutage | null): Promise<void>;
-  /** Reports of other nodes, by host. A host that has recovered is missing. */
+  /** Reports of other nodes, by host. Recovered hosts are missing. */
   read(): Promise<ReadonlyMap<string, HostOutage>>;
-  /** There may be something new. It may be lost. */
+  /** There may be new reports. A notification may be lost. */
   listen(onChange: () => void): () => void;
 }
 
@@ -44,7 +44,7 @@ export interface UpstreamLimiterOptions extends Env {
 const READ_INTERVAL_MS = 1000;
 const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
 
-/** The limiter of the server: its own requests and those of its workers all pass here. */
+/** The limiter of the server: all its own requests and those of its workers pass here. */
 export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
   const hosts = new Map<string, HostLimiter>();
   let { upstreams } = options;
@@ -72,7 +72,7 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
   }
 
   let pausesRead = Promise.resolve();
-  /** One at a time: an earlier list never replaces a later one. */
+  /** One read at a time: an earlier list never replaces a later one. */
   function readPauses(): Promise<void> {
     const reading = pausesRead.then(async () => {
       const paused = (await options.pauses?.read()) ?? new Map<string, HostPause>();

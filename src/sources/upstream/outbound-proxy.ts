@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { blockListOf, isIn } from './address-guard.ts';
 
-/** Proxies for requests to other servers; credentials are in the clear. Null: such requests go there directly. */
+/** Proxies for requests to other servers; credentials are in the clear. Null: no proxy. */
 export interface OutboundProxies {
   /** For `http:` addresses. */
   readonly http: string | null;
@@ -34,7 +34,7 @@ function isExcept(entry: string, host: string, port: string): boolean {
   return (onlyPort ?? port) === port && (host === suffix || host.endsWith(`.${suffix}`));
 }
 
-/** Only literal addresses are compared: a name would have to be resolved, which is the proxy's part. */
+/** Only literal addresses are compared: names are resolved by the proxy. */
 function isInSubnet(entry: string, host: string): boolean {
   const [address = '', prefix = ''] = entry.split('/');
   const [family, version] = [isIP(address), isIP(host)];
@@ -43,7 +43,7 @@ function isInSubnet(entry: string, host: string): boolean {
   return isIn(blockListOf([entry]), host);
 }
 
-/** Where they are, without user and password. */
+/** Their addresses without user and password. */
 export function shownProxies({ http, https }: OutboundProxies) {
   return { http: http && new URL(http).origin, https: https && new URL(https).origin };
 }

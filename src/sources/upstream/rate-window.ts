@@ -1,10 +1,10 @@
 /** A request may begin this much before its turn: timers are not exact. */
 const TOLERANCE_MS = 25;
-/** A request without a response has reached the server by then. */
+/** A request without a response has reached the server after this time. */
 const MAX_WAY_MS = 500;
 
 export interface RateTicket {
-  /** The server has answered, or the request was given up: it reached the server before now, or never will. */
+  /** The server has responded, or the request was given up: it reached the server before now, or never will. */
   end(now: number): void;
 }
 
@@ -14,17 +14,16 @@ interface Begun {
 }
 
 /**
- * Says when requests may begin: no more in any second, as the server counts them, than allowed. When a request
- * reaches the server is not known, only that it is not before it began and not after its answer came. So its
- * place in the second is given away again one second after its answer, at the latest one second after the
- * longest way. They also begin evenly, since a burst is hard on a server. Below one a second the window is
- * longer: 0.1 means one in ten seconds.
+ * Decides when requests may begin: at most the allowed number in any second, as the server counts them. When a request
+ * reaches the server is unknown, only that it is after its start and before its response. So its place in the second is
+ * free again one second after its response, at the latest one second after the longest way. Requests also begin evenly,
+ * since a burst is hard on a server. Below one a second the window is longer: 0.1 means one in ten seconds.
  */
 export class RateWindow {
   #windowMs = 0;
   #intervalMs = 0;
   #places = 0;
-  /** On their way, the oldest first. */
+  /** Requests on their way, the oldest first. */
   readonly #begun = new Set<Begun>();
   /** When places become free again, in order; those before `#head` have been used. */
   #free: number[] = [];
@@ -42,7 +41,7 @@ export class RateWindow {
     this.#places = Math.max(1, Math.floor(ratePerSecond));
   }
 
-  /** Milliseconds until one more may begin, as far as is known; 0: now. */
+  /** Milliseconds until another request may begin, as far as known; 0: now. */
   delayAt(now: number): number {
     this.#expire(now);
     return Math.max(0, this.#placeAt(now) - now, this.#evenly - TOLERANCE_MS - now);

@@ -3,7 +3,7 @@ import { decodeUriPart } from '../../lib/decode-uri.ts';
 import { hideKeys, hideValues } from '../../lib/hide-secrets.ts';
 import { failureOfBody, failureOfStatus, parseRetryAfter, refuseResponse } from './upstream-failure.ts';
 
-/** Characters of an error answer that are read. */
+/** Characters of an error response that are read. */
 const START_LENGTH = 2000;
 
 type Body = Dispatcher.ResponseData['body'];
@@ -12,18 +12,18 @@ interface ReadLimits {
   readonly maxBytes: number;
   readonly host: string;
   readonly now: number;
-  /** Statuses that are answers. */
+  /** Statuses that count as success. */
   readonly accepted: readonly number[];
-  /** Values that were sent, which an error page may repeat; no client and no log shows them. */
+  /** Sent values that an error page may repeat; hidden from clients and logs. */
   readonly secrets: () => readonly string[];
-  /** Encodings of the body that are left to the caller. */
+  /** Encodings of the body that the caller decodes. */
   readonly encodings: readonly string[];
 }
 
-/** The whole body of an answer with an accepted status; anything else is thrown and its socket closed. */
+/** The whole body of a response with an accepted status; others are thrown and their socket is closed. */
 export async function readResponse(response: Dispatcher.ResponseData, limits: ReadLimits): Promise<Buffer> {
   const { statusCode, headers, body } = response;
-  // An abandoned body fails once more, after its reader has gone.
+  // An abandoned body fails once more, after its reader has left.
   body.on('error', () => undefined);
   try {
     if (!limits.accepted.includes(statusCode)) {
@@ -54,7 +54,7 @@ async function readBody(body: Body, declaredLength: number, { maxBytes, host }: 
   if (declaredLength > maxBytes) throw tooLong();
   const chunks: Buffer[] = [];
   let length = 0;
-  // Listening takes a third of the time that iterating does.
+  // Listeners take a third of the time of an iteration.
   await new Promise<void>((resolve, reject) => {
     body.on('data', (chunk: Buffer) => {
       length += chunk.length;
@@ -85,9 +85,9 @@ async function readStart(body: Body): Promise<string> {
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface Freshness {
-  /** Null: the headers do not say. */
+  /** Null: unknown. */
   readonly freshSeconds: number | null;
-  /** An entity tag, or `@` with a date; null when it gives neither. */
+  /** An entity tag, or `@` with a date; null: neither. */
   readonly validator: string | null;
   /** As in `SourceResult`. */
   readonly warning: string | null;
@@ -99,7 +99,7 @@ const MAX_VALIDATOR = 200;
 /** Seconds; longer lifetimes are capped. */
 const MAX_FRESH = 366 * 86_400;
 const DATE_MARK = '@';
-/** GeoServer's word for a default or nearest value of a dimension; what cannot be in a header of ours is left out. */
+/** GeoServer's warning of a default or nearest value of a dimension; characters that a header must not have are left out. */
 const OTHER_VALUE = /^99[\x20-\x7e]{0,300}/;
 
 export function freshnessOf(headers: Headers, now: number): Freshness {

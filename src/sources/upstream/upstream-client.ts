@@ -29,28 +29,28 @@ export interface UpstreamRequest {
   readonly signal: AbortSignal;
   /** Called each time the request is sent. */
   readonly sent?: (() => void) | undefined;
-  /** For the first byte and for the whole answer; the client's own limits when left out. */
+  /** For the first byte and for the whole response; default: the client's own limits. */
   readonly timeoutMs?: number | undefined;
-  /** Sent by POST as the form that it is. */
+  /** Sent by POST, as a form. */
   readonly form?: URLSearchParams;
-  /** GET without a body when left out. */
+  /** Default: GET without a body. */
   readonly method?: string;
   readonly body?: string | null;
   /** The validator of a known version: the response may then be 304, without a body. */
   readonly validator?: string | null;
-  /** Statuses that are answers too, besides 200, e.g. 206 or 404. */
+  /** Further accepted statuses besides 200, e.g. 206 or 404. */
   readonly alsoAccept?: readonly number[];
-  /** The body may come packed with gzip, and is left so. */
+  /** The body may be packed with gzip, and stays so. */
   readonly packed?: boolean;
 }
 
 export interface UpstreamResponse extends Freshness {
-  /** 200, or one of those that the request accepts too. */
+  /** 200, or another status that the request accepts. */
   readonly status: number;
   readonly bytes: Buffer;
   /** The server's media type without parameters, lower case; null: none. */
   readonly mediaType: string | null;
-  /** Secret values that were sent, which a text may repeat. */
+  /** Secret values that were sent, which the response may repeat. */
   readonly secrets: () => readonly string[];
   /** The server's validator of this version; null: none. */
   readonly etag: string | null;
@@ -61,12 +61,12 @@ export interface UpstreamClientOptions extends Env {
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
   /**
-   * By `host:port`: what the operator's own configuration names may be in a private network. What comes over HTTP,
-   * a layer, an imported document or what an upstream points to, may not.
+   * By `host:port`: hosts that the operator's own configuration names may be in a private network. Hosts from HTTP, a
+   * layer, an imported document or an upstream may not.
    */
   readonly configuredHosts?: HostSet;
   readonly proxies?: OutboundProxies;
-  /** Says when a request may begin, for all processes of the server; one of its own when left out. */
+  /** Decides when a request may begin, for all processes of the server; by default a limiter of this client. */
   readonly limiter?: UpstreamLimiter;
   readonly limits?: Partial<UpstreamLimits>;
 }
@@ -97,13 +97,13 @@ export interface SourceUpstream {
 type HostSet = Pick<ReadonlySet<string>, 'has'>;
 
 /**
- * The only HTTP client for upstreams, so that a host's limits apply to all sources. Returns only a complete, uncompressed
- * 200, or a status the request accepts; fails as `TileSource` says, without retrying.
+ * The only HTTP client for upstreams, so that a host's limits apply to all sources. Returns only a complete,
+ * uncompressed 200, or a status the request accepts; fails as documented at `TileSource`, without retrying.
  */
 export function openUpstreamClient(options: UpstreamClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const hosts = new Map<string, Host>();
-  /** Pools that finish their requests and take no more. */
+  /** Pools that finish their requests and accept no more. */
   const retired = new Set<HostPool>();
   const limiter = options.limiter ?? openLimiterFor(options);
   const life = createSourceLife('The server is stopping.');
@@ -123,7 +123,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     return host;
   }
 
-  /** A host that only a document of an upstream names is reached in public networks only, and not in our name. */
+  /** A host that only a document of an upstream names is reached in public networks only, without our credentials. */
   function optionsOf(url: URL, name: string, isOwn: boolean): HostOptions {
     const { concurrency, ca, certificate, key, ...settings } = upstreamOptionsFor(options.upstreams, name);
     const proxy = proxyFor(options.proxies ?? NO_PROXIES, url);
@@ -211,7 +211,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
 
   return {
     get: (request: UpstreamRequest) => get(request, null),
-    /** The client for a source that declares these hosts: `allowPrivate` and client certificates hold for no other. */
+    /** The client for a source that declares these hosts: `allowPrivate` and client certificates apply to no other. */
     ownedBy: (own: HostSet): SourceUpstream => ({ get: (request) => get(request, own) }),
     async close(): Promise<void> {
       life.end();
@@ -251,11 +251,11 @@ export function endOf(failure: unknown, ms: number): RequestEnd {
 function kindOf({ code, reason, upstream }: TilewardenError): RequestEnd['kind'] {
   if (reason === 'address-refused' || code === 'source-bad-answer') return 'refused';
   if (TOO_MUCH.includes(upstream?.status ?? 0)) return 'overloaded';
-  // The pipeline has waited long enough; the host has not answered.
+  // The pipeline has waited long enough; the host has not responded.
   return 'failed';
 }
 
-/** There are as many reasons as statuses, at most. */
+/** At most as many reasons as statuses. */
 function failureKind({ code, reason, upstream }: TilewardenError): string {
   if (upstream?.status) return `status-${upstream.status}`;
   return code === 'source-timeout' ? 'timeout' : (reason ?? code);

@@ -7,7 +7,7 @@ import { AddressRefused } from './address-guard.ts';
 /** Why a response was refused before it was decoded; for metrics. */
 type UpstreamRefusal = 'status' | 'encoded-body' | 'too-long' | 'truncated';
 
-/** Characters of an error answer that are kept for the log. */
+/** Characters of an error response that are kept for the log. */
 const EXCERPT_LENGTH = 500;
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
@@ -36,7 +36,7 @@ export function unavailable(cause: unknown, isProxied = false): TilewardenError 
   return new TilewardenError('source-unavailable', message, { cause, reason });
 }
 
-/** 5xx: it cannot serve now; 429: it asks to be called later; anything else but 200: the answer is of no use. */
+/** 5xx: it cannot serve now; 429: retry later; others but 200: the response is useless. */
 export function failureOfStatus(
   status: number,
   host: string,

@@ -2,14 +2,13 @@ export type UpstreamPriority = 'interactive' | 'task';
 
 export interface RequestEnd {
   /**
-   * `answered`: the host did what it was asked. `overloaded`: it said that it is too much. `failed`: it could not
-   * be reached, did not answer in time or said that it cannot. `refused`: it answered, but with nothing of use.
-   * `left`: its caller stopped waiting.
+   * `answered`: a useful response. `overloaded`: the host reported overload. `failed`: it was unreachable, too slow or
+   * reported a failure. `refused`: a useless response. `left`: the caller stopped waiting.
    */
   readonly kind: 'answered' | 'overloaded' | 'failed' | 'refused' | 'left';
-  /** For counting; one of a short list, null when all went well. */
+  /** For counting; one of a short list, null: success. */
   readonly reason: string | null;
-  /** From sending the request to the end of its answer. */
+  /** From sending the request to the end of its response. */
   readonly ms: number;
   readonly retryAfterMs: number | null;
 }
@@ -21,8 +20,8 @@ export interface Permit {
 
 /**
  * Lets requests to hosts begin, over all sources and all processes of the server. Rejects with `source-busy` or
- * `source-unavailable`, and with the signal's reason; where it is known until when a host is left alone, the
- * cause is a `HostClosed`.
+ * `source-unavailable`, and with the signal's reason; if the end of a host's pause is known, the cause is a
+ * `HostClosed`.
  */
 export interface UpstreamLimiter {
   /** `host` is `name:port`. */

@@ -15,7 +15,7 @@ export const USUAL = {
   quietFor: 'tasks' as 'tasks' | 'all',
   timeZone: 'UTC',
   allowPrivate: false,
-  /** PEM, as the two below. */
+  /** PEM, like the next two. */
   ca: null as string | null,
   certificate: null as string | null,
   key: null as string | null,
@@ -32,7 +32,7 @@ export function upstreamOptionsFor(upstreams: UpstreamSettings, host: string): U
   return known.get(host) ?? known.get(name) ?? USUAL;
 }
 
-/** `maps.example.org:443`, also where the URL leaves the port out. */
+/** `maps.example.org:443`, also if the URL has no port. */
 export function hostAndPort(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`;
 }

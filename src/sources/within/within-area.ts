@@ -3,7 +3,7 @@ import { maskWithin } from '../../domain/placed-area.ts';
 import type { CurrentArea, SourceTools } from '../source-driver.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 
-/** A picture of a source; null: there is nothing to see. */
+/** A picture of a source; null: empty. */
 export type DrawnPicture = Pick<
   Extract<SourceResult, { kind: 'pixels' }>,
   'pixels' | 'stale' | 'failure' | 'freshSeconds' | 'warning'
@@ -24,7 +24,7 @@ export async function pictureOf(
   return { pixels: await decode(answer.bytes, request), freshSeconds, warning };
 }
 
-/** Nothing is drawn for a picture that is wholly outside. */
+/** No picture is drawn that is completely outside. */
 export function clipped(draw: DrawPicture, area: CurrentArea): DrawPicture {
   return async (request) => {
     const mask = await maskWithin([area()], request.gridSet, request);

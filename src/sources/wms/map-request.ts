@@ -66,7 +66,7 @@ const GOOGLE_MERCATOR = 900913;
 
 type MapRequest = Pick<SourceRequest, 'gridSet' | 'bounds' | 'width' | 'height' | 'format' | 'parameters'>;
 
-/** The GetMap address. Our own parameters override those of the request, those the options, those the URL's. */
+/** The GetMap address. Our own parameters override those of the request, those override the options, and those the URL's. */
 export function mapRequestUrl(base: string, options: WmsSourceOptions, request: MapRequest): URL {
   return requestUrl(base, options, request, ownParameters(options, request));
 }
@@ -84,7 +84,7 @@ export function infoRequestUrl(base: string, options: WmsSourceOptions, request:
   ]);
 }
 
-/** The GetLegendGraphic address, OGC 05-078r4, 12. Of several layers the first one's. */
+/** The GetLegendGraphic address, OGC 05-078r4, 12. The first of several layers. */
 export function legendRequestUrl(base: string, options: WmsSourceOptions, request: LegendRequest): URL {
   const own = {
     ...options.vendorParameters,
@@ -147,9 +147,9 @@ function declaredParameters(options: WmsSourceOptions, request: MapRequest): rea
 }
 
 /**
- * Without a word of theirs servers draw lines and letters as many pixels large as ever, which is half the size on a
- * dense screen. GeoServer reads the first, MapServer the second, QGIS Server the third; each with the number that
- * it takes for a plain screen times the ratio. Servers ignore the parameters of others.
+ * Without these, servers draw lines and letters with the usual number of pixels, which is half the size on a dense
+ * screen. GeoServer reads the first, MapServer the second, QGIS Server the third; each with its own number for a plain
+ * screen times the ratio. Servers ignore the parameters of others.
  */
 function densityParameters({ gridSet: { pixelRatio } }: MapRequest): readonly [string, string][] {
   if (pixelRatio === 1) return [];
@@ -185,7 +185,7 @@ function crsOf(options: WmsSourceOptions, { gridSet }: MapRequest): string {
   return `EPSG:${gridSet.srs}`;
 }
 
-/** WMS 1.3.0, 6.7.2: in the order of the CRS's axes. In 1.1.1 x comes first whatever the CRS says. */
+/** WMS 1.3.0, 6.7.2: in the order of the CRS's axes. In 1.1.1 x always comes first. */
 function printBounds({ minX, minY, maxX, maxY }: Bounds, yFirst: boolean): string {
   const numbers = yFirst ? [minY, minX, maxY, maxX] : [minX, minY, maxX, maxY];
   return numbers.map(plainNumber).join(',');

@@ -84,7 +84,7 @@ export function openWmsSource(
   };
 }
 
-/** Another address may do better. */
+/** Whether another address may work. */
 function isHostToBlame(error: unknown): boolean {
   const closed = hostClosedIn(error)?.closing.reason;
   if (closed === 'failing' || closed === 'paused') return true;

@@ -43,7 +43,7 @@ export const wmtsSourceOptions = z.strictObject({
 
 type WmtsSourceOptions = z.output<typeof wmtsSourceOptions>;
 
-/** Requests single ready-made tiles of a WMTS, as its capabilities describe them. */
+/** Requests single ready-made tiles of a WMTS, by its capabilities. */
 export function openWmtsSource(
   options: WmtsSourceOptions,
   { upstream, clock }: Pick<SourceTools, 'upstream' | 'clock'>,
@@ -113,7 +113,7 @@ function chooseFormat(options: WmtsSourceOptions, layer: WmtsLayer, own: string)
   return [own, 'image/png'].find((wanted) => formats.includes(wanted)) ?? formats[0] ?? own;
 }
 
-/** A parameter, else the declared value, else the server's default; dimensions without a value are left out. */
+/** A parameter, else the declared value, else the server's default; dimensions without a value are omitted. */
 function chooseDimensions(
   { dimensions: declared }: WmtsSourceOptions,
   { dimensions }: WmtsLayer,
@@ -129,7 +129,7 @@ function chooseDimensions(
   return new Map(values.filter(([, value]) => value !== ''));
 }
 
-/** By query at the declared address, or where a document says; by path as it says. */
+/** By query at the declared address, or at that of the document; by path as in the document. */
 function tileUrl(options: WmtsSourceOptions, known: WmtsCapabilities, choice: TileChoice): URL {
   const queryBase = isDocument(options.url) ? known.queryAddress : options.url;
   const ways = {
@@ -157,7 +157,7 @@ async function readCapabilities(bytes: Buffer, layer: string): Promise<WmtsCapab
   }
 }
 
-/** Requests by query go to the declared address, whatever host the capabilities name. */
+/** Requests by query go to the declared address, even if the capabilities name another host. */
 function queryUrl(base: string, choice: TileChoice): URL {
   const { matrixSet, matrix, row, column } = choice.tile;
   const url = withQuery(base, [

@@ -11,7 +11,7 @@ import type { MapView } from './map-view.ts';
 
 interface DrawingPoolOptions {
   readonly threads: number;
-  /** How many jobs may wait; more are refused as `source-busy`. */
+  /** Limit of waiting jobs; further ones are refused as `source-busy`. */
   readonly maxWaiting: number;
   /** A thread that takes longer for one job is ended. */
   readonly timeoutMs: number;
@@ -32,7 +32,7 @@ export interface DrawingJob {
 /** To a drawing thread; answered with the pixels. */
 export const DRAW = messageKind<DrawingJob, { readonly bytes: Uint8Array<ArrayBuffer> }>('draw');
 
-/** A few threads that draw; each starts when it is first needed and is replaced when it breaks. */
+/** A few threads that draw; each starts on first use and is replaced after a crash. */
 export function openDrawingPool({ threads, maxWaiting, timeoutMs, startThread, log }: DrawingPoolOptions) {
   const places = new Semaphore(threads, { maxWaiting });
   const died = 'a drawing thread died; the next picture starts another';
@@ -78,7 +78,7 @@ export function openDrawingPool({ threads, maxWaiting, timeoutMs, startThread, l
       return orAborted(drawOn(thread, job).finally(release), signal);
     },
 
-    /** Waiting orders are rejected as the places before them come free. */
+    /** Waiting orders are rejected as places become free. */
     async close(): Promise<void> {
       closed = true;
       await Promise.all(all.map((thread) => thread.close()));

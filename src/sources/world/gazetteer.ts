@@ -102,7 +102,7 @@ function coarseOutline(ring: MapShape): Outline {
   return places.map((place) => ({ x: ring.x[place] ?? 0, y: ring.y[place] ?? 0 }));
 }
 
-/** Distance to the outline, negative outside of it; any that is not more than `least` when it cannot be more. */
+/** Distance to the outline, negative outside of it; if it is at most `least`, any number up to `least`. */
 function roomAt(outline: Outline, x: number, y: number, least: number): number {
   let inside = false;
   let nearest = Infinity;

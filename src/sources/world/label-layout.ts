@@ -25,11 +25,11 @@ const SMALLEST = 10;
 const LARGEST = 19;
 /** A name may be this much wider than its land. */
 const OVERHANG = 1.25;
-/** Below this many degrees per pixel the smallest islands have room for their names too. */
+/** Below this many degrees per pixel even the smallest islands have room for their names. */
 const EVERY_NAME_BELOW = 0.012;
 const APART = 4;
 
-/** Names by the size of their countries, each where no earlier one is: the same for every picture of a zoom. */
+/** Names by the size of their countries, each where no earlier one is: the same in every picture of a zoom. */
 export function layOutLabels(gazetteer: Gazetteer, scale: LabelScale): PlacedLabel[] {
   const { projection, resolutionX, resolutionY, measure } = scale;
   const placed: PlacedLabel[] = [];

@@ -15,7 +15,7 @@ const MEDIUM_DOWN_TO = 0.06;
 const TINTS = 6;
 const MAX_LAYOUTS = 64;
 
-/** The data that views have needed so far: each is read once and kept. */
+/** Data of the views so far: each file is read once and kept. */
 class WorldLibrary {
   readonly #measure: MeasureText;
   readonly #atlases = new Map<string, WorldAtlas>();
@@ -63,7 +63,7 @@ const NAMES_BELOW_RESOLUTION = 0.6;
 const WIDE_STROKES_BELOW_RESOLUTION = 0.2;
 const DEGREES_BELOW_RESOLUTION = 0.03;
 
-/** Draws pieces of the world map. Keeps its data and its canvas; belongs to one thread. */
+/** Draws pieces of the world map. Caches its data and its canvas; belongs to one thread. */
 export class MapPainter {
   readonly #library: WorldLibrary;
   #canvas: Canvas | null = null;
@@ -103,7 +103,7 @@ export class MapPainter {
     return new Uint8Array(canvas.data());
   }
 
-  /** A canvas holds memory that the garbage collector does not see, so one is used again and again. */
+  /** A canvas has memory that the garbage collector does not see, so one canvas is reused. */
   #canvasFor(view: MapView): Canvas {
     const [width, height] = [view.width * view.pixelRatio, view.height * view.pixelRatio];
     if (this.#canvas?.width === width && this.#canvas.height === height) return this.#canvas;

@@ -8,7 +8,7 @@ import { type MapProjection, projectLatitude } from './map-view.ts';
 export interface MapShape {
   readonly x: Float64Array;
   readonly y: Float64Array;
-  /** It already goes around the world more than once: it must not be repeated every 360 degrees. */
+  /** It goes around the world more than once, so it must not be repeated every 360 degrees. */
   readonly unrolled: boolean;
   readonly minX: number;
   readonly minY: number;
@@ -38,7 +38,7 @@ function createLines(projection: MapProjection, track: Track): MapShape[] {
     .map((line) => shapeOf(projection, unwrapped(line)));
 }
 
-/** A ring around a pole is laid out three times over and closed at the pole, so that no seam comes into view. */
+/** A ring around a pole is laid out three times and closed at the pole, so that no seam is visible. */
 function polarRing(ring: Track, turn: number): Track {
   const start = Math.round((-180 - longitude(ring[0])) / 360) * 360;
   const laps = [-turn, 0, turn].flatMap((lap) =>
@@ -119,7 +119,7 @@ type Named = { readonly name: string };
 type Countries = Omit<GeometryCollection, 'geometries'> & { geometries: (Area & { properties: Named })[] };
 type Area = Polygon<Named> | MultiPolygon<Named>;
 
-/** Takes a few milliseconds for `110m` to a second for `10m`, and blocks the thread. */
+/** Takes from a few milliseconds for `110m` to a second for `10m`, and blocks the thread. */
 export function loadWorldAtlas(detail: AtlasDetail, projection: MapProjection): WorldAtlas {
   const path = createRequire(import.meta.url).resolve(`world-atlas/countries-${detail}.json`);
   const topology = JSON.parse(readFileSync(path, 'utf8')) as Topology<{ countries: Countries }>;

@@ -10,7 +10,7 @@ export interface MapView {
   readonly top: number;
   readonly width: number;
   readonly height: number;
-  /** How many pixels of the picture, each way, one pixel here is drawn with. */
+  /** Pixels of the picture, each way, per pixel here. */
   readonly pixelRatio: number;
 }
 

@@ -13,7 +13,7 @@ import { createMapView, type MapProjection, projectionOf } from './map-view.ts';
 const DEFAULT_THREADS = 1;
 const MAX_THREADS = 16;
 
-/** The built-in map. Each thread keeps its own copy of the data it has needed. */
+/** The built-in map. Each thread has its own copy of the data that it needs. */
 const worldSourceOptions = z.strictObject({
   type: z.literal('world'),
   threads: whole(1, MAX_THREADS).default(DEFAULT_THREADS),
@@ -22,7 +22,7 @@ const worldSourceOptions = z.strictObject({
 type WorldSourceOptions = z.output<typeof worldSourceOptions>;
 
 const MAX_WAITING = 256;
-/** Notices a thread that hangs; on a busy machine a task process draws slowly, behind everybody else. */
+/** Detects a hanging thread; on a busy machine a task process draws slowly, after all others. */
 const DRAWING_TIMEOUT_MS = 120_000;
 /** A metatile of this many pixels holds 64 MiB. */
 const MAX_PIXELS = 4096 * 4096;

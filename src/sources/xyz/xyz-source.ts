@@ -15,7 +15,7 @@ const TILE_PLACEHOLDERS: ReadonlySet<string> = new Set([
   ...['z', 'x', 'y', '-y', 'quadkey', 's'],
   ...['tilecache', '-tilecache', 'arcgis', '-arcgis'],
 ]);
-/** Placeholders that name a tile by themselves. */
+/** Placeholders that identify a tile by themselves. */
 const WHOLE_PLACES = ['quadkey', 'tilecache', '-tilecache', 'arcgis', '-arcgis'];
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
@@ -175,7 +175,7 @@ export function openXyzSource(
   };
 }
 
-/** Whether the server has tiles in the grid set, as far as it was declared. */
+/** Whether the server has tiles in the grid set, as far as declared. */
 function xyzOffers(options: XyzSourceOptions, gridSet: GridSet): boolean {
   if (!options.gridSets) return isWebMercator(gridSet);
   return [gridSet.name, ...gridSet.aliases].some((name) => Object.hasOwn(options.gridSets ?? {}, name));
@@ -207,7 +207,7 @@ function tileOf({ metatile: { z, rect } }: SourceRequest): { z: number; x: numbe
   return { z, x: rect.minX, y: rect.minY };
 }
 
-/** A media type; null when anything may come. */
+/** A media type; null: any. */
 function expectedType(options: XyzSourceOptions, { gridSet, format }: SourceRequest): string | null {
   if (options.format === 'any') return null;
   if (options.format) return formatOf(options.format)?.contentType ?? null;

@@ -25,10 +25,10 @@ import type { AzureBucketOptions } from './azure-store-options.ts';
 /** Objects that one request removes. */
 const BATCH = 256;
 const PAGE = 1000;
-/** Milliseconds before the second try, and at most between two. */
+/** Milliseconds before the second attempt, and the longest pause between two. */
 const RETRIES = { retryDelayInMs: 100, maxRetryDelayInMs: 1000 };
 
-/** Refuses a container that is missing, or that the credentials do not lead to. */
+/** Refuses a container that is missing, or that the credentials do not give access to. */
 export async function openAzureObjects(options: AzureBucketOptions, tools: GuardTools): Promise<ObjectStore> {
   const { container } = options;
   const guard = new ObjectGuard({ what: `container ${container}`, ...options }, tools);

@@ -7,7 +7,7 @@ import { isNoRoom } from '../../lib/error-code.ts';
 const BUSY_TIMEOUT_MS = 15_000;
 const BUSY_PAUSE = 1;
 
-/** Another connection holds what this one needs, for the moment. */
+/** Another connection holds a lock that this one needs. */
 export function isBusy(error: unknown): boolean {
   return sqliteCode(error).startsWith('SQLITE_BUSY');
 }
@@ -16,7 +16,7 @@ export function isRefusedByTrigger(error: unknown): boolean {
   return sqliteCode(error) === 'SQLITE_CONSTRAINT_TRIGGER';
 }
 
-/** The file is not, or no longer, an index. */
+/** The file is not an index, or no longer. */
 export function isDamage(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT');
@@ -61,7 +61,7 @@ const NEVER = new Int32Array(new SharedArrayBuffer(4));
 /** Milliseconds. SQLite's own pauses grow to a hundred, while a transaction of another process takes less than one. */
 const LOCK_PAUSE = 0.3;
 
-/** The same for a thread that may block. `work` is begun again. */
+/** The same for a thread that may block. `work` is called again. */
 export function blockingly<T>(work: () => T): T {
   const until = performance.now() + BUSY_TIMEOUT_MS;
   for (;;) {

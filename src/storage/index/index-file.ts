@@ -73,7 +73,7 @@ function isReadOnly(folder: string): boolean {
   }
 }
 
-/** SQLite writes beside a file with a log even when it only reads. The copy is gone when it is closed. */
+/** SQLite writes beside a file with a log even for reads. The copy is removed when it is closed. */
 function openCopy(path: string): IndexFile {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-index-'));
   try {
@@ -114,7 +114,7 @@ function checkVersion(db: IndexFile, path: string): void {
   );
 }
 
-/** Whole from the first moment another process can see it. Of several processes that create it one succeeds. */
+/** Complete from the first moment another process can see it. Only one of several processes that create it succeeds. */
 function createIndexFile(root: string, path: string): void {
   const making = join(root, `making-${randomUUID()}.sqlite`);
   mkdirSync(root, { recursive: true });
@@ -148,8 +148,8 @@ export function removeIndex(path: string): void {
 }
 
 /**
- * Replaces the index of a store by one that nothing has open, and keeps the former one as `damaged-index.sqlite`. The former
- * one goes before its log does: a stop in between leaves no index, never one without its last commits.
+ * Replaces the index of a store by one that nothing has open, and keeps the former one as `damaged-index.sqlite`. The
+ * former one is moved before its log: a stop in between leaves no index, never one without its last commits.
  */
 export function replaceIndex(root: string, made: string): void {
   const path = indexPath(root);

@@ -7,7 +7,7 @@ import type { IndexFile } from './index-file.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
 import { PACKS_IN_BAND } from './schema.ts';
 
-/** A pack as it is shown at one moment; `x` and `y` count packs. */
+/** A pack at one moment; `x` and `y` count packs. */
 export interface ShownPack {
   readonly set: number;
   readonly x: number;
@@ -39,7 +39,7 @@ const AT_PLACE = `FROM mark_places r JOIN marks m ON m.id = r.mark
   WHERE r.min_level = @level AND r.max_level = @level AND r.min_x <= @maxX AND r.max_x >= @minX AND r.min_y <= @maxY
     AND r.max_y >= @minY AND m.layer = @layer AND r.grid_set = @gridSet AND r.z = @z`;
 
-/** Marks of the whole layer have an empty key, by which they are found among thousands of others. */
+/** Marks of the whole layer have an empty key, which finds them among thousands of others. */
 const MARKS_AT = `
   SELECT m.hides AS number, m.effect, r.min_x, r.max_x, r.min_y, r.max_y, r.parts ${AT_PLACE} AND m.open = 1
   UNION ALL SELECT hides, effect, NULL, NULL, NULL, NULL, NULL FROM marks WHERE layer = @layer AND key = '' AND open = 1`;
@@ -54,7 +54,7 @@ interface FoundPack {
 /** A row of `MARKS_AT`. */
 export type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
 
-/** Reads one index. Every method is one statement, or as many as it says. */
+/** Reads one index. Every method is one statement, unless its comment differs. */
 export class IndexReader {
   readonly #db: IndexFile;
   readonly #version;
@@ -131,7 +131,7 @@ export class IndexReader {
     return this.#setRow.get(identityOf(set)) ?? null;
   }
 
-  /** The pack in this place with the marks of the same moment; null: there is none, or its row is damaged. */
+  /** The pack in this place with the marks of the same moment; null: none, or its row is damaged. */
   pack(set: TileSetKey, z: number, x: number, y: number): ShownPack | null {
     const found = this.#find(set, z, x, y);
     if (!found?.detail || found.marked === 0) return shown(found, z, x, y, []);
@@ -151,7 +151,7 @@ export class IndexReader {
     return marksHere(rows.map(markRow), set, rect);
   }
 
-  /** The next packs that touch `rect`, and where to go on; null: that were all. */
+  /** The next packs that touch `rect`, and where to continue; null: no more. */
   packsWithin(set: number, z: number, rect: TileRect, after: PackCursor, limit: number) {
     const [minX, maxX, minY, maxY] = [rect.minX, rect.maxX, rect.minY, rect.maxY].map(packOf) as Edges;
     const rows: PackRow[] = [];
@@ -221,7 +221,7 @@ const MAX_KEPT = 8192;
 /** More than the packs along a side of any zoom that has tiles; the place is compared where products are not exact. */
 const SIDE = 2 ** 27;
 
-/** Packs that were read lately, with the marks of their places. Each is used only while the index has not changed since it was read. */
+/** Recently read packs, with the marks of their places. Each is used only while the index is unchanged. */
 export class ShownPacks {
   readonly #reader: IndexReader;
   readonly #bySet = new Map<string, Levels>();

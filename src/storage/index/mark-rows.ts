@@ -22,7 +22,7 @@ export function levelOf(layer: string, gridSet: string, z: number): number {
   return crc32(`${z} ${JSON.stringify([layer, gridSet])}`) & 0x7fffffff;
 }
 
-/** A making as it counts for readers of the tile; null: a mark hides it. */
+/** A making as readers of the tile see it; null: a mark hides it. */
 export function shownBy(marks: readonly MarkHere[], making: Making, x: number, y: number): Making | null {
   let since = Number.POSITIVE_INFINITY;
   for (const { number, effect, touches } of marks) {

@@ -10,7 +10,7 @@ import { edgesOf, isSameEffect, levelOf, readPlaces, withEarlier, writePlaces } 
 import { MAX_PLACES } from './schema.ts';
 import { type Script, type Statement, statement } from './script.ts';
 
-/** Closed marks that a layer keeps apart, and how many become one when there are more; see `fold`. */
+/** Closed marks that a layer keeps separate, and how many are joined when there are more; see `fold`. */
 export const MAX_CLOSED = 10_000;
 export const FOLDED = 1000;
 
@@ -117,7 +117,7 @@ function* fold(tables: MarkTables, layer: string): MarkScript<void> {
   yield* insert(tables, name, floor, null, null, '');
 }
 
-/** It goes on refusing late writers. */
+/** It still refuses late writers. */
 function* close({ lock }: MarkTables, number: number): MarkScript<void> {
   const raised = statement`select mark from raises where number = ${number}`;
   const [mark] = yield statement`select id from marks where id = (${raised}) ${lock}`;

@@ -21,11 +21,11 @@ export interface ChangeSums {
   readonly live: Map<number, number>;
   /** Milliseconds since 1970 if tiles were put; null: others were changed. */
   readonly writtenAt: number | null;
-  /** Milliseconds since 1970; 0: nothing that a reader could notice. */
+  /** Milliseconds since 1970; 0: invisible to readers. */
   readonly changedAt: number;
 }
 
-/** Changes rows of packs and, with them, the sums of pages, tile sets and segments. All of it within a transaction of the caller. */
+/** Changes rows of packs and, with them, the sums of pages, tile sets and segments. Always within a transaction of the caller. */
 export function preparePackChanges(db: IndexFile) {
   const find = db.prepare<[number, number, number, number, number], PackRow>(
     'SELECT id, detail FROM packs WHERE tile_set = ? AND z = ? AND band = ? AND x = ? AND y = ?',

@@ -21,7 +21,7 @@ export interface PageTables {
   readonly withSet: Statement;
   /** Joins pages `p` that are selected for a tile set to `s`. */
   readonly withPages: (selected: Statement) => Statement;
-  /** Tell pages apart that are in the same place of the order of eviction. */
+  /** Distinguish pages in the same place of the order of eviction. */
   readonly ties: readonly PageColumn[];
 }
 
@@ -34,7 +34,7 @@ type PageCursor = readonly number[] | null;
 
 interface PageSlice {
   readonly pages: readonly PageUsage[];
-  /** Where to go on; null: that were all. */
+  /** Where to continue; null: no more. */
   readonly next: PageCursor;
 }
 
@@ -87,8 +87,8 @@ function selectWithin(
 }
 
 /**
- * The pages of each tile set are in order; those with the earliest pages are merged. So pages of other layers and stores, and of
- * tile sets that were dropped, are not passed over one by one.
+ * The pages of each tile set are in order; those with the earliest pages are merged. So pages of other layers and
+ * stores, and of dropped tile sets, need not be read one by one.
  */
 function selectFirst(
   { isOwn, withPages }: PageTables,

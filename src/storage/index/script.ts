@@ -1,6 +1,6 @@
 import type { IndexFile } from './index-file.ts';
 
-/** A statement, or a part of one, in the words that SQLite and PostgreSQL have in common. */
+/** A statement, or a part of one, in the common language of SQLite and PostgreSQL. */
 export interface Statement {
   /** With a `?` for each value. */
   readonly text: string;
@@ -8,8 +8,8 @@ export interface Statement {
 }
 
 /**
- * Work on an index that is the same in both databases: it yields statements and receives their rows. SQLite runs it in one go,
- * PostgreSQL answers each statement in time.
+ * Work on an index that is the same in both databases: it yields statements and receives their rows. SQLite runs it
+ * synchronously, PostgreSQL one statement at a time.
  */
 export type Script<Row, Result> = Generator<Statement, Result, readonly Row[]>;
 

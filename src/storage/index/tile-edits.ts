@@ -4,8 +4,8 @@ import { outdatedSince, type StoreChange, type TileEdit } from '../store.ts';
 import { type IndexedTile, tileInPack } from './directory.ts';
 
 /**
- * With the tiles that were put, except where one with a later ticket is. Of records that are listed again the order is not
- * known: of two with the same ticket the one that was made later is kept.
+ * With the tiles of a put, except where one has a later ticket. The order of records that are listed again is unknown:
+ * of two with the same ticket the one that was made later is kept.
  */
 export function merged(
   before: readonly IndexedTile[],
@@ -64,7 +64,7 @@ function edited(making: Making, edit: Exclude<TileEdit, { readonly type: 'remove
   return { ...making, createdAt, freshUntil, madeBy, ticket };
 }
 
-/** The same object for the same values, which tiles that were made together have in a row. */
+/** The same object for the same values, which tiles made together have in a row. */
 export function shareMakings(): (making: Making) => Making {
   let last: Making | null = null;
   return (making) => {

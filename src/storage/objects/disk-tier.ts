@@ -8,7 +8,7 @@ import type { IndexedTile } from '../index/directory.ts';
 import type { PageUsage, Store, StoredTile, TileChange } from '../store.ts';
 
 export interface DiskTierOptions extends Env {
-  /** Keeps the copies, and nothing else. Closing it is the caller's business. */
+  /** The copies. Closed by the caller. */
   readonly copies: Store;
   /** Bytes. */
   readonly size: number;
@@ -30,13 +30,13 @@ export interface TileCopy {
 const UPKEEP_INTERVAL = 5000;
 /** The share of the size that remains after an eviction. */
 const LEFT = 0.9;
-/** Packs waiting to be copied; further ones are dropped. */
+/** Limit of packs that wait to be copied; further ones are dropped. */
 const MAX_WAITING = 64;
 
 /**
- * Copies of packed tiles on this machine's disk. Each is kept with the object it came from: a copy counts only if the
- * index names the same object, so it is never older than what is stored. While the index is unreachable, only copies
- * count that were made since this process began and that no change has touched.
+ * Copies of packed tiles on this machine's disk. Each is stored with the object it came from: a copy counts only if the
+ * index names the same object, so it is never older than the store. While the index is unreachable, only copies count
+ * that were made since this process began and that no change has touched.
  */
 export class DiskTier {
   readonly #options: DiskTierOptions;
@@ -44,7 +44,7 @@ export class DiskTier {
   readonly #used = new Map<string, Pick<PageUsage, 'set' | 'z' | 'pageX' | 'pageY'>>();
   readonly #voids = new CopyVoids();
   readonly #upkeep: Repeater;
-  /** Tells the copies of this process from those of earlier ones. */
+  /** Distinguishes the copies of this process from those of earlier ones. */
   readonly #life = randomBytes(6).toString('hex');
   #waiting = 0;
   #copying: Promise<unknown> = Promise.resolve();
@@ -56,7 +56,7 @@ export class DiskTier {
     this.#upkeep = openRepeater((signal) => this.#keepSize(signal), { ...options, ...pause });
   }
 
-  /** Null: it is not there, or of another object. */
+  /** Null: missing, or from another object. */
   async get(set: TileSetKey, z: number, tile: ShownTile): Promise<StoredTile | null> {
     const copy = await this.#read(set, z, tile.x, tile.y);
     return copy?.madeBy === tile.segment && copy.checksum === tile.checksum ? copy : null;
@@ -64,7 +64,7 @@ export class DiskTier {
 
   /** While the index is unreachable. */
   async getUnasked(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
-    // Before the copy: one that replaces it in the meantime is newer.
+    // Before the copy: a copy that replaces it in the meantime is newer.
     const [life, moment] = (await this.#validatorOf(set, z, x, y))?.split(' ') ?? [];
     if (life !== this.#life || !this.#voids.isUntouched(set, z, x, y, Number(moment))) return null;
     const copy = await this.#read(set, z, x, y);
@@ -76,7 +76,7 @@ export class DiskTier {
     return this.#voids.now;
   }
 
-  /** Behind the answer; a copy that could not be made is made the next time. */
+  /** After the response; a failed copy is repeated the next time. */
   keep(set: TileSetKey, z: number, copies: readonly TileCopy[], moment: number): void {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting++;
@@ -122,7 +122,7 @@ export class DiskTier {
     return null;
   }
 
-  /** Whole pages go, the least recently used first. */
+  /** Removes whole pages, the least recently used first. */
   async #keepSize(signal: AbortSignal): Promise<void> {
     const { copies, size, clock } = this.#options;
     const used = [...this.#used.values()];
@@ -149,7 +149,7 @@ export class DiskTier {
   }
 }
 
-/** Pages tracked change by change; if there are more, all copies made before are invalid. */
+/** Limit of pages that are tracked one by one; above it, all earlier copies are invalid. */
 const MAX_PAGES = 50_000;
 
 /** Changes made elsewhere since copies were stored. Moments are numbers that rise with each change. */
@@ -183,7 +183,7 @@ class CopyVoids {
   }
 }
 
-/** News of tiles are of whole pages. */
+/** Changes of tiles are of whole pages. */
 function pageKey(set: TileSetKey, z: number, x: number, y: number): string {
   return `${tileSetId(set)} ${z} ${pageOf(x)} ${pageOf(y)}`;
 }

@@ -16,10 +16,10 @@ export interface ObjectPlace extends PackPlace {
   readonly object: number;
 }
 
-/** Bytes of an object's number. Another object at the same place has the same one once in four thousand million times; checksums differ. */
+/** Bytes of an object's number. Two objects at one place have the same number once in four billion times; checksums differ. */
 const NUMBER_BYTES = 4;
 
-/** The tiles that are put together into a pack are one object, which is never changed. */
+/** The tiles that are put into a pack together are one object, which is never changed. */
 export class ObjectBytes {
   readonly #bucket: ObjectStore;
   readonly #prefix: string;
@@ -29,7 +29,7 @@ export class ObjectBytes {
     this.#prefix = prefix;
   }
 
-  /** The places of a record's tiles, in their order. */
+  /** Stores the tiles of a record; returns their places, in the same order. */
   async put(id: number, record: PackObject): Promise<readonly BytePlace[]> {
     const segment = randomBytes(NUMBER_BYTES).readUInt32BE();
     const head = writePackHead(record);
@@ -42,7 +42,7 @@ export class ObjectBytes {
     return placesFrom(segment, head.length, lengths);
   }
 
-  /** All tiles of the object that are whole. Null: it is not there, it is damaged, or it belongs to another place. */
+  /** All tiles of the object with a right checksum. Null: it is missing, damaged, or from another place. */
   async get(numbered: NumberedSet, place: ObjectPlace): Promise<PackObject | null> {
     const bytes = await this.#bucket.get(this.key(numbered, place));
     const read = bytes && readPackObject(bytes);
@@ -50,7 +50,7 @@ export class ObjectBytes {
     return isHere && tileSetId(read.set) === tileSetId(numbered.set) ? read : null;
   }
 
-  /** No row names them any more. At most 1,000. */
+  /** No row names them any longer. At most 1,000. */
   free(keys: readonly string[]): Promise<void> {
     return this.#bucket.remove(keys);
   }
@@ -66,7 +66,7 @@ export interface ParsedKey extends ObjectPlace {
   readonly id: number;
 }
 
-/** Null: no pack is called so. */
+/** Null: not the key of a pack. */
 export function parseKey(prefix: string, key: string): ParsedKey | null {
   const match = /^[^/]+\/[^/]+\/(\d+)\/(\d+)\/(\d+)_(\d+)_([0-9a-f]{8})$/.exec(
     key.startsWith(prefix) ? key.slice(prefix.length) : '',
@@ -76,7 +76,7 @@ export function parseKey(prefix: string, key: string): ParsedKey | null {
   return { id, z, x, y, object: Number.parseInt(match[5] ?? '', 16) };
 }
 
-/** Enough for a person to recognise a name by; the hash after it makes it unique. */
+/** Enough for a person to recognise a name; the hash after it makes it unique. */
 const READABLE_CHARACTERS = 40;
 /** Hexadecimal digits: 80 bits. */
 const HASH_DIGITS = 20;
@@ -88,7 +88,7 @@ export function readableSetName({ gridSet, format, parametersId, incarnation = '
   return readableName(`${gridSet} ${format}`, all);
 }
 
-/** `topp:states` → `topp-states-…`: nothing of a name but its letters and digits gets into a path. */
+/** `topp:states` → `topp-states-…`: only letters and digits of a name get into a path. */
 export function readableName(readable: string, identity: readonly (string | null)[]): string {
   const slug = readable
     .toLowerCase()

@@ -3,14 +3,14 @@ import { Readable } from 'node:stream';
 import type { StoreFiles } from '../store.ts';
 import { type ObjectStore, objectsUnder } from './object-store.ts';
 
-/** Layers have a hash in the names of theirs. */
+/** Layers have a hash in the names of their folders. */
 const FOLDER = 'exports/';
-/** Bytes of an object, and held in memory: a reader may take hours, a request may not. */
+/** Bytes of an object, and of memory: a reader may take hours, a request may not. */
 const PIECE = 5 * 2 ** 20;
 /** Objects that are removed together. */
 const BATCH = 1000;
 
-/** Files in pieces, an object each, beside those of the tiles. A file without its first piece, which is put last, is not there. */
+/** Files in pieces, an object each, beside those of the tiles. The first piece is put last; a file without it does not exist. */
 export function createObjectFiles(bucket: ObjectStore, prefix: string): StoreFiles {
   const folder = `${prefix}${FOLDER}`;
   const keyOf = (name: string, piece: number) => `${folder}${name}/${piece}`;

@@ -10,7 +10,7 @@ import { Semaphore } from '../../lib/semaphore.ts';
 
 export interface GuardTools extends Env {
   readonly random: Random;
-  /** The first request shows whether the bucket is there. */
+  /** The first request checks whether the bucket exists. */
   readonly unchecked?: boolean;
 }
 
@@ -21,14 +21,14 @@ interface GuardOptions {
   readonly timeoutSeconds: number;
 }
 
-/** Tries of one request, with pauses between them that the client spreads. */
+/** Attempts of one request; the client spreads the pauses between them. */
 export const ATTEMPTS = 3;
-/** A client waits for a read. */
+/** The place of reads in the queue: clients wait for them. */
 const READ_FIRST = 1;
-/** Share of its limit after which a read counts as slow: it gives up its connection if another request waits for one. */
+/** Share of its limit after which a read counts as slow: it gives up its connection if another request needs one. */
 const SLOW_SHARE = 0.2;
 const READ_WINDOW_MS = 10_000;
-/** Failed or slow reads of a window are too many when they are this many, and this share of all. */
+/** Limits of failed or slow reads in a window: this many, and this share of all. */
 const [MIN_BAD, BAD_SHARE] = [10, 0.5];
 /** Milliseconds. */
 const MAX_PAUSE = 10_000;
@@ -49,7 +49,7 @@ interface RequestState {
 /** A slow read was given up. */
 class GaveWay extends Error {}
 
-/** What all object stores have in common: connections, deadlines, a breaker, counts, and failures as `store-failed`. */
+/** The common part of all object stores: connections, deadlines, a breaker, counts, and failures as `store-failed`. */
 export class ObjectGuard {
   readonly #options: GuardOptions;
   readonly #unchecked: boolean;
@@ -77,8 +77,8 @@ export class ObjectGuard {
   }
 
   /**
-   * Called before each try, with the signal that `send` gave. During a pause the clients do not repeat requests that were
-   * sent before it: a store that answers one of them would look well while all others are still refused.
+   * Called before each attempt, with the signal of `send`. During a pause the clients do not repeat earlier requests: a
+   * store that answers one of them would look healthy while it still refuses all others.
    */
   admit(operation: string, signal: AbortSignal | null): void {
     const request = signal && this.#requests.get(signal);
@@ -113,7 +113,7 @@ export class ObjectGuard {
     }
   }
 
-  /** Refuses a bucket that is missing or forbidden. One that cannot be reached may be back before a tile is read. */
+  /** Refuses a bucket that is missing or forbidden. An unreachable one may be back before a tile is read. */
   async check(
     look: (signal: AbortSignal) => Promise<unknown>,
     statusOf: (error: unknown) => number | null,
@@ -162,7 +162,7 @@ export class ObjectGuard {
     this.#report(cause);
   }
 
-  /** Counts a read. An object store may be too slow to be of use, though its answers are right. */
+  /** Counts a read. An object store may be too slow to be useful, though its responses are right. */
   #isFailing(isBad: boolean): boolean {
     if (this.#clock.monotonic() - this.#reads.since > READ_WINDOW_MS) this.#clearReads();
     const { all, bad } = this.#reads;
@@ -197,7 +197,7 @@ export class ObjectGuard {
     this.#reported = open;
     const about = { store: this.#options.what };
     if (!open) {
-      this.#log.info(about, 'the object store answers again');
+      this.#log.info(about, 'the object store responds again');
       return;
     }
     const text =
@@ -226,7 +226,7 @@ function failed(how: string, cause?: unknown): TilewardenError {
 
 /**
  * The HTTP client of object stores. The SDKs' own is Node's, which shares code with Node's HTTP server: a process that
- * has used both answers every tile a tenth slower, because that code is then compiled for either.
+ * has used both serves every tile a tenth slower, because that code is then compiled for both.
  */
 export function createObjectAgent(options: {
   readonly connections: number;
@@ -241,7 +241,7 @@ export function createObjectAgent(options: {
   });
 }
 
-/** In the words by which the SDKs know whether to try again. */
+/** In the words by which the SDKs decide on a retry. */
 export function requestFailure(cause: unknown, aborted: boolean): Error {
   const message = cause instanceof Error ? cause.message : String(cause);
   return Object.assign(

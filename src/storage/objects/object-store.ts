@@ -9,7 +9,7 @@ export interface ListedObject {
 
 export interface ObjectPage {
   readonly objects: readonly ListedObject[];
-  /** Leads to the objects behind these; null: there are none. */
+  /** The cursor of the next page; null: no more objects. */
   readonly next: string | null;
 }
 
@@ -22,11 +22,11 @@ export interface DatedObject {
 /** A bucket or container. Failures are `store-failed`: a driver sends every request through an `ObjectGuard`. */
 export interface ObjectStore {
   put(key: string, bytes: Buffer): Promise<void>;
-  /** Null: the object certainly does not exist; an absent bucket is a failure. `range`: only these bytes, both included. */
+  /** Null: the object certainly does not exist; a missing bucket is a failure. `range`: only these bytes, both included. */
   get(key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null>;
   /** As `get`, with the time. */
   read(key: string): Promise<DatedObject | null>;
-  /** At most 1,000; absent objects count as removed. */
+  /** At most 1,000; missing objects count as removed. */
   remove(keys: readonly string[]): Promise<void>;
   /** A page in the order of keys. */
   list(prefix: string, next: string | null): Promise<ObjectPage>;

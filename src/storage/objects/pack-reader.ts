@@ -19,7 +19,7 @@ interface PackReaderOptions {
   /** Copies on this machine; null: none. */
   readonly tier: DiskTier | null;
   readonly outage: Outage;
-  /** Takes a tile out of the index whose bytes are not there. Throws when the object store is not the one it should be. */
+  /** Removes a tile without bytes from the index. Throws when the object store is the wrong one. */
   readonly discard: (set: TileSetKey, tile: TileIndex, object: number) => Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export class PackReader {
 
   async read(set: TileSetKey, tile: TileIndex, beside: BesideTile): Promise<StoredTile | null> {
     const { outage } = this.#options;
-    // No request waits for a database that is known to be away.
+    // No request waits for a database that is known to be unreachable.
     if (outage.isAway()) return this.#copyOf(set, tile);
     const first = await this.#find(set, tile).catch(async (error: unknown) => {
       const unasked = await this.#copyOf(set, tile);
@@ -54,7 +54,7 @@ export class PackReader {
     if (!first || 'bytes' in first) return first;
     const stored = await this.#fetch(set, tile, first, beside);
     if (stored) return stored;
-    // A missing object was replaced and removed since the index was read.
+    // A missing object was replaced and removed after the index was read.
     const second = await this.#find(set, tile);
     if (!second) return null;
     const again = await this.#fetch(set, tile, second, beside);
@@ -125,7 +125,7 @@ function copiesOf(tiles: readonly ShownTile[], { tiles: inside }: PackObject) {
   });
 }
 
-/** Times come from the index, the bytes from the object, if they are those that the index names. */
+/** Times come from the index, the bytes from the object, if the index names them. */
 function storedTile(
   { length, checksum, making }: ShownTile,
   inside: Pick<ObjectTile, 'bytes' | 'checksum'> | undefined,

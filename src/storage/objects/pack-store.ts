@@ -57,11 +57,11 @@ export async function openPackStore(
   const pages = new PageIndex(database, name);
   const writer = new PackWriter({ index, bytes, clock });
   const sentinel = createSentinel({ bucket, prefix, database, name, index });
-  // An object store that does not answer now is no reason not to start.
+  // The server starts even if an object store does not respond.
   const wrong = await sentinel.problem().catch(() => null);
   if (wrong) throw new TilewardenError('config-invalid', wrong);
   const doubt = createDoubts({ clock, log });
-  /** An object is missing or damaged: its tile is made again. The object itself is not touched. */
+  /** An object is missing or damaged: its tile is made again. The object itself is unchanged. */
   const discard = async (set: TileSetKey, tile: TileIndex, object: number) => {
     const problem = await sentinel.problem();
     if (problem) throw new TilewardenError('store-failed', problem);
@@ -102,7 +102,7 @@ export async function openPackStore(
     }
   }
 
-  /** Of one slice. Returns how many tiles were meant, and the bytes of removed ones. */
+  /** Edits one slice. Returns how many tiles were meant, and the bytes of removed ones. */
   async function editSlice(
     { set: id, rows }: PackSlice,
     set: TileSetKey,
@@ -172,7 +172,7 @@ export async function openPackStore(
   };
 }
 
-/** The index of packs needs what SQLite does not have. */
+/** The index of packs needs features that SQLite does not have. */
 export function postgresOf(
   { type }: { readonly type: string },
   { name, database }: Pick<StoreTools, 'name' | 'database'>,

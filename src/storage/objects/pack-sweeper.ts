@@ -19,7 +19,7 @@ interface PackSweeperOptions extends Env {
   readonly requestsPerSecond: number;
   readonly sweeps: () => boolean;
   readonly index: Pick<PackIndex, 'restore'>;
-  /** Whether the objects were this database's from the first on; see `sentinel.ts`. */
+  /** Whether this database has listed the objects from the first on; see `sentinel.ts`. */
   readonly listsAll: () => Promise<boolean>;
 }
 
@@ -47,7 +47,7 @@ const SWEEP_INTERVAL_MS = 1000;
 const LINGER = 60_000;
 /** Milliseconds between listings of the bucket: 1,000 objects each. */
 const AUDIT_INTERVAL = 10_000;
-/** Objects without a row that are remembered between two sweeps; more have their turn when these are gone. */
+/** Limit of objects without a row that are remembered between two sweeps; further ones follow later. */
 const MAX_UNLISTED = 50_000;
 /** Milliseconds that dropped tile sets are remembered. */
 const REMEMBERED = 30 * 86_400_000;
@@ -111,7 +111,7 @@ export class PackSweeper {
     for (const { id } of (await sets.execute(database.query)).rows) await this.#forgetPages(id);
   }
 
-  /** A database that was restored elsewhere counts its transactions again: entries ahead of it would never become old. */
+  /** A database that was restored elsewhere counts its transactions again: entries with later numbers would never become old. */
   async #forgetFuture(): Promise<void> {
     const { change } = this.#options.database;
     const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
@@ -144,14 +144,14 @@ export class PackSweeper {
         and (z, band, x, y) <= (${z}::smallint, ${band}::int, ${x}::int, ${y}::int)`.execute(database.change);
     }
     if (this.#stopping.signal.aborted) return;
-    // First, so that pages which a crash leaves are found.
+    // First, so that pages that a crash leaves are found.
     await sql`update tile_sets set swept = true where id = ${set.id}`.execute(database.change);
     await this.#forgetPages(set.id);
   }
 
   async #forgetPages(set: number): Promise<void> {
     const { change } = this.#options.database;
-    // First: pages that a crash leaves show that there is something left to do.
+    // First: pages that a crash leaves show that there is work left.
     await sql`delete from usage where tile_set = ${set}`.execute(change);
     for (let gone = PAGES; gone === PAGES && !this.#stopping.signal.aborted; ) {
       const deleted = await sql`delete from pages where ctid in (
@@ -200,7 +200,7 @@ export class PackSweeper {
     }
   }
 
-  /** Goes through all objects again and again, for those that a crash has left without a row. */
+  /** Lists all objects repeatedly, for those that a crash has left without a row. */
   async #audit(): Promise<void> {
     const { clock, bucket, prefix, database, name } = this.#options;
     if (clock.monotonic() < this.#auditAt) return;
@@ -220,9 +220,9 @@ export class PackSweeper {
   }
 
   /**
-   * A database that was restored from a backup does not know tile sets that were made since. They are listed as
-   * dropped, if the objects themselves and the sentinel say that they are of this store, and go a day later. A database that was made
-   * after the objects leaves them alone: it may be about to list them again.
+   * A database that was restored from a backup does not know newer tile sets. They are listed as dropped, if the
+   * objects themselves and the sentinel prove that they belong to this store, and are removed a day later. A database
+   * that is newer than the objects leaves them alone: it may be about to list them again.
    */
   async #listUnknown(objects: readonly ListedObject[]): Promise<void> {
     const { bucket, index, clock, log, listsAll } = this.#options;
@@ -262,7 +262,7 @@ function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
 /** Milliseconds; longer than any write. */
 export const MAX_WRITE = 3_600_000;
 
-/** Milliseconds that an object which no row names is left where it is, in case the rows are wrong. */
+/** Milliseconds for which an object without a row is kept, in case the rows are wrong. */
 const QUARANTINE = 86_400_000;
 
 /** Keys of objects that no row names. Keys that are not ours, and objects of tile sets that the database does not know, stay. */
@@ -299,8 +299,8 @@ async function unknownSets(
 }
 
 /**
- * For each place the objects that its row names; nothing for tile sets that are not this store's, or were dropped at
- * `droppedBefore` or later, and for rows that cannot be read.
+ * The named objects of each place; none for tile sets that are not this store's, or were dropped at `droppedBefore` or
+ * later, and for unreadable rows.
  */
 async function objectsNamed(
   database: Database,

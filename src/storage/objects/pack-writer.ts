@@ -22,22 +22,22 @@ interface PackWriterOptions {
 /** Returns the new tiles of a pack; the same array: no change. */
 export type PackEdit = (pack: PackRow, tiles: readonly IndexedTile[]) => readonly IndexedTile[];
 
-/** A pack whose object is written, and its tiles as the index is to name them. */
+/** A pack with a written object, and its tiles for the index. */
 interface NewPack extends Orphan {
   readonly tiles: readonly IndexedTile[];
 }
 
 export interface EditConditions extends Conditions {
-  /** Objects that no row names afterwards are not listed for removal: whether they are there is in doubt. */
+  /** Objects that no row names afterwards are not listed for removal: whether they exist is uncertain. */
   readonly leavesObjects?: true;
 }
 
 export const UNCONDITIONAL: EditConditions = { writtenAt: null, changedAt: 0, lease: null, fence: null };
 /** Tile sets whose number is remembered. */
 const MAX_SETS = 10_000;
-/** Bytes of rows that are remembered as this process has written them: the next metatile is often in the same pack. */
+/** Bytes of rows that this process has written and remembers: the next metatile is often in the same pack. */
 const MAX_ROWS = 8 * 2 ** 20;
-/** A write that is overtaken so often at the same place gives up. */
+/** Limit of attempts of a write that other writers overtake. */
 const MAX_ATTEMPTS = 1000;
 
 /** Changes the index, and writes objects before the index names them. */
@@ -130,7 +130,7 @@ export class PackWriter {
       else named.delete(pack.object);
       return after;
     };
-    // A statement whose answer is lost may have taken effect: then nothing is listed for removal. The audit finds objects
+    // A statement without a response may have taken effect: then nothing is listed for removal. The audit finds objects
     // that no row names.
     let isKnown = false;
     try {
@@ -157,7 +157,7 @@ export class PackWriter {
     if (unused.length > 0) await this.#options.index.abandon(id, z, unused).catch(() => {});
   }
 
-  /** All of them, or those that were written are listed for removal. */
+  /** Writes all of them; after a failure the written ones are listed for removal. */
   async #write(id: number, records: readonly PackObject[]): Promise<readonly NewPack[]> {
     const { bytes, clock } = this.#options;
     const begun = clock.monotonic();
@@ -192,7 +192,7 @@ function planChange(id: number, z: number, rows: readonly PackRow[], edit: PackE
     const after = edit(row, before);
     if (after === before) continue;
     const next = after.length === 0 ? null : Directory.write(after, position);
-    // A pack that has no row, and gets none.
+    // A pack without a row, before and after.
     if (!seen && !next) continue;
     const kept = new Set(after);
     packs.push({ x, y, seen, next, ...sumOf(after), renewed: !before.every((tile) => kept.has(tile)) });

@@ -16,8 +16,9 @@ import { type PackEdit, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { sentinelKey } from './sentinel.ts';
 
 /**
- * Rebuilds the index in PostgreSQL from the bucket, after the loss of the database. Of several objects at one place the
- * latest tiles count. Tiles that were truncated or evicted but not yet removed from the bucket come back; all count as outdated.
+ * Rebuilds the index in PostgreSQL from the bucket, after the loss of the database. The latest tiles of several objects
+ * at one place count. Tiles that were truncated or evicted but not yet removed from the bucket come back; all count as
+ * outdated.
  */
 export async function rebuildIndex(
   options: PackStoreOptions & { readonly type: string },
@@ -110,7 +111,7 @@ async function listPacks(
   return { ...counts, sets: [...sets.keys()].map(tileSetOf) };
 }
 
-/** Null: it is no pack. */
+/** Null: not a pack. */
 async function readTiles(bucket: ObjectStore, key: string, { object: segment }: ParsedKey, now: number) {
   const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
   const isCut = start?.length === HEAD_BYTES && !readPackHead(start);

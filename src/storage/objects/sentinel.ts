@@ -21,7 +21,7 @@ export function sentinelKey(prefix: string): string {
   return `${prefix}tilewarden-store.json`;
 }
 
-/** An object that proves that what answers is the bucket, and the prefix, whose objects the database lists. */
+/** An object that proves that the bucket and the prefix are those whose objects the database lists. */
 export function createSentinel({ bucket, prefix, database, name, index }: SentinelOptions) {
   const key = sentinelKey(prefix);
   const counter = `store:${name}`;
@@ -33,7 +33,7 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
     return (await askIndex(() => query.execute(database.query))).rows[0]?.value ?? null;
   }
 
-  /** The number of the first process that gives one. */
+  /** The number of the first process that sets one. */
   async function give(id: number, which = counter): Promise<number> {
     const insert = sql`insert into counters (name, value) values (${which}, ${id}) on conflict do nothing`;
     await askIndex(() => insert.execute(database.change));
@@ -65,7 +65,7 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
 
   /** The problem; null: none. Creates a missing sentinel. Throws if the object store does not respond. */
   async function problem(): Promise<string | null> {
-    // In this order: another node that gives the number at the same time records it before it writes the object.
+    // In this order: another node that sets the number concurrently records it before it writes the object.
     const there = await found();
     const expected = await known();
     if (expected !== null && expected === there) return null;
@@ -80,12 +80,12 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
   }
 }
 
-/** Milliseconds, and discards within them beyond which the object store is taken to be failing. */
+/** Milliseconds, and discards within them above which the object store counts as failing. */
 const [DOUBT_PERIOD, MAX_DOUBTS] = [60_000, 5];
 
 /**
- * Counts tiles that are given up as missing, and throws `store-failed` above the limit: an object store that loses many at
- * a time is failing.
+ * Counts tiles that are given up as missing, and throws `store-failed` above the limit: an object store that loses many
+ * in a short time is failing.
  */
 export function createDoubts({ clock, log }: Env): () => void {
   let since = Number.NEGATIVE_INFINITY;

@@ -19,9 +19,9 @@ import {
 import type { DatedObject, ObjectStore } from '../objects/object-store.ts';
 import type { S3BucketOptions } from './s3-store-options.ts';
 
-/** Refuses a bucket that is missing, or that the credentials do not lead to. */
+/** Refuses a bucket that is missing, or that the credentials do not give access to. */
 export async function openS3Objects(options: S3BucketOptions, tools: GuardTools): Promise<ObjectStore> {
-  // The SDK warns on standard error of its future versions; ours is pinned and runs on Node.js 20.
+  // The SDK warns of its future versions on standard error; ours is pinned and runs on Node.js 20.
   sdkState.warningEmitted = true;
   const guard = new ObjectGuard({ what: `bucket ${options.bucket}`, ...options }, tools);
   const client = new S3Client(clientOptions(options, createS3Requests(options, guard.admit.bind(guard))));

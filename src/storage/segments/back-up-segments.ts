@@ -18,12 +18,13 @@ interface NamedSegment extends SegmentFile {
 }
 
 const CHUNK_BYTES = 1024 ** 2;
-/** Segments are compacted while the index is copied; more often than this is no coincidence. */
+/** Segments are compacted while the index is copied; more attempts than this indicate a bug. */
 const ATTEMPTS = 20;
 
 /**
- * Copies a store while processes write to it. The index is copied as of one moment; bytes are in their segments before a row
- * names them, and segments are held open from before that moment, so that every row of the copy names bytes that are there.
+ * Copies a store while processes write to it. The index is copied as of one moment; bytes are in their segments before
+ * a row names them, and segments are held open from before that moment, so that every row of the copy names existing
+ * bytes.
  */
 export async function backUpSegments(
   { root, target, signal }: BackupTools,
@@ -39,7 +40,7 @@ export async function backUpSegments(
         copyIndex(indexPath(root), indexPath(target));
         const named = namedSegments(target);
         const absent = named.filter((file) => !held.has(file)).map(({ segment }) => segment);
-        // One that was missing before has not been compacted in between: its bytes are lost in the store itself.
+        // A segment that was missing before was not compacted in between: its bytes are lost in the store itself.
         if (absent.every((segment) => missing.has(segment)))
           return await copyAll(named, held, target, signal);
         missing = new Set(absent);

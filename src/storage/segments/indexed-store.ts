@@ -29,10 +29,10 @@ import type { EditCommand, EditResult } from './segment-writing.ts';
 interface IndexedStoreParts extends Env {
   readonly db: IndexFile;
   readonly reader: IndexReader;
-  /** Null: they are not there, or not all of them. */
+  /** Null: some or all of them are missing. */
   readonly readBytes: (set: number, place: BytePlace) => Buffer | null;
   readonly run: RunCommand;
-  /** Commands are about to follow. */
+  /** Called when commands are about to follow. */
   readonly start: () => unknown;
 }
 
@@ -46,7 +46,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
   const runScript = prepareScripts(db);
   const read = <T>(work: () => T): Promise<T> => patiently(work, clock);
 
-  /** Null: the index names none, or a mark hides it. */
+  /** Null: not in the index, or hidden by a mark. */
   function readNow(set: TileSetKey, { z, x, y }: TileIndex): FoundTile | null {
     const pack = packs.find(set, z, packOf(x), packOf(y));
     const tile = pack?.directory.find(slotOf(x, y));
@@ -71,7 +71,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
     return null;
   }
 
-  /** In a transaction, so that tiles and marks are those of one moment. */
+  /** In a transaction, so that tiles and marks are of one moment. */
   const slice = (set: TileSetKey, z: number, rect: TileRect, after: PackCursor) =>
     db.transaction(() => {
       const id = reader.setRow(set);
@@ -144,6 +144,6 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
 
 interface FoundTile {
   readonly tile: IndexedTile;
-  /** Null: its bytes are not what the index says. */
+  /** Null: its bytes differ from the index. */
   readonly stored: StoredTile | null;
 }

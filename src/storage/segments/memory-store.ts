@@ -91,7 +91,7 @@ class MemoryBytes implements WritableBytes {
     for (const segment of segments) this.#tiles.delete(segment);
   }
 
-  /** Forgets tiles that no row names. */
+  /** Removes tiles that no row names. */
   sweep(): void {
     this.free(0, this.#removeDead.all());
   }

@@ -15,9 +15,9 @@ import { openSegmentIndex, type SegmentFile, SegmentReader, segmentFiles } from 
 type Tools = Pick<RebuildTools, 'name' | 'root' | 'clock' | 'signal' | 'onProgress'>;
 
 /**
- * Makes the index of a store again from its segments, while no process has the store open. It is put in place when it is whole;
- * an interrupted attempt begins again. Of several tiles of a place the latest counts. Tiles that were removed, and whose bytes
- * are still there, come back; all count as outdated.
+ * Rebuilds the index of a store from its segments, while no process has the store open. It is put in place when it is
+ * complete; an interrupted attempt begins again. The latest of several tiles of a place counts. Removed tiles whose
+ * bytes still exist come back; all count as outdated.
  */
 export async function rebuildSegmentIndex(tools: Tools): Promise<RebuildResult> {
   const { root, name } = tools;
@@ -81,7 +81,7 @@ async function listFiles(
   }
 }
 
-/** Of the tile sets with a readable record. */
+/** Identities of the tile sets with a readable record. */
 function identitiesOf(reader: SegmentReader, files: readonly SegmentFile[]): ReadonlyMap<number, string> {
   const identities = new Map<number, string>();
   for (const file of files) {
@@ -91,7 +91,7 @@ function identitiesOf(reader: SegmentReader, files: readonly SegmentFile[]): Rea
   return identities;
 }
 
-/** Up to the first damaged one: a failed write leaves no other record behind it. */
+/** Up to the first damaged one: a failed write leaves no other record after it. */
 function* recordsIn(reader: SegmentReader, { set, segment }: SegmentFile): Generator<PackRecord> {
   const read = (offset: number, length: number) => reader.readSome(set, segment, offset, length);
   for (let offset = 0; ; ) {
@@ -135,7 +135,7 @@ function prepareListing(db: IndexFile, reader: SegmentReader, now: number) {
   });
 }
 
-/** Numbers of tickets, tile sets and files that were given out are not given out again. */
+/** Numbers of tickets, tile sets and files are not used twice. */
 function finish(db: IndexFile, files: readonly SegmentFile[], sets: readonly (readonly [string, number])[]) {
   const insertSet = db.prepare<[number, string, string]>(
     'INSERT INTO tile_sets (id, layer, identity) VALUES (?, ?, ?)',

@@ -18,7 +18,7 @@ import {
 const MAX_OPEN = 64;
 const MAX_READ = 16;
 const ATTEMPTS = 20;
-/** Milliseconds without a write after which any process may regard a segment as complete. */
+/** Milliseconds without a write after which any process may consider a segment complete. */
 export const WRITER_GONE_AFTER = 600_000;
 
 interface Growth extends OpenSegment {
@@ -40,7 +40,7 @@ export class SegmentBytes implements WritableBytes {
   readonly #noting;
   readonly #reader: SegmentReader;
 
-  /** `writer` names this thread, and no other thread or process at any time. */
+  /** `writer` identifies this thread among all threads and processes at any time. */
   constructor(db: IndexFile, root: string, writer: string, clock: () => number, maxBytes = SEGMENT_BYTES) {
     this.#db = db;
     this.#root = root;
@@ -76,7 +76,7 @@ export class SegmentBytes implements WritableBytes {
     for (const segment of segments) rmSync(segmentPath(this.#root, set, segment), { force: true });
   }
 
-  /** How large the segments are. False: another process regards one of them as complete. */
+  /** Records the size of the segments. False: another process considers one of them complete. */
   note(): boolean {
     for (const segment of this.#changed) {
       const { size, filled } = segment;
@@ -115,13 +115,13 @@ export class SegmentBytes implements WritableBytes {
     if (segment) fsyncSync(segment.descriptor);
   }
 
-  /** The tile set is no longer in use: its segment is closed. */
+  /** The tile set is no longer in use: closes its segment. */
   leave(set: number): void {
     const segment = this.#open.get(set);
     if (segment) this.#leave(segment);
   }
 
-  /** The number of the segment that is appended to. */
+  /** The number of the segment that is being appended to. */
   segmentOf(set: number): number | null {
     return this.#open.get(set)?.segment ?? null;
   }
@@ -140,7 +140,7 @@ export class SegmentBytes implements WritableBytes {
     closeSync(segment.descriptor);
   }
 
-  /** One that is full is closed when its last tiles are named. */
+  /** A full segment is closed when its last tiles are named. */
   #segmentFor(set: number, bytes: number): Growth {
     const known = this.#open.get(set);
     const isFull = known && known.size > 0 && known.size + bytes > this.#maxBytes;
@@ -175,7 +175,7 @@ export class SegmentBytes implements WritableBytes {
       } finally {
         if (number !== null && !created) blockingly(() => remove.run(number));
       }
-      // The index is older than the files beside it, or another process was given the same number.
+      // The index is older than the files beside it, or another process has received the same number.
       next = greatestSegment(this.#root) + 1;
     }
     throw new Error('Other processes create segments with the same numbers.');

@@ -38,7 +38,7 @@ export interface OpenSegment {
   size: number;
 }
 
-/** Null: there is a file of this number already, of an index that was replaced by an older one. */
+/** Null: there is already a file of this number, of an index that was replaced by an older one. */
 export function createSegment(root: string, set: number, segment: number): OpenSegment | null {
   mkdirSync(setFolder(root, set), { recursive: true });
   try {
@@ -63,7 +63,7 @@ export function segmentFiles(root: string): readonly SegmentFile[] {
   return found.sort((a, b) => a.segment - b.segment);
 }
 
-/** None: there is no such folder. */
+/** Empty if there is no such folder. */
 function numbersIn(folder: string, pattern: RegExp): readonly number[] {
   try {
     return readdirSync(folder).flatMap((name) => pattern.exec(name)?.slice(1).map(Number) ?? []);
@@ -79,8 +79,8 @@ export function greatestSegment(root: string): number {
 }
 
 /**
- * Appends all of it, or throws; the next call writes over what a failed one has written, so that only the last record of a
- * segment can be a part. Returns where it begins.
+ * Appends all of it, or throws; the next call overwrites the rest of a failed one, so that only the last record of a
+ * segment can be incomplete. Returns where it begins.
  */
 export function append(segment: OpenSegment, parts: readonly Uint8Array[]): number {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
@@ -131,7 +131,7 @@ export class SegmentReader {
     return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
   }
 
-  /** Gives removed files back to the file system, too. */
+  /** Also gives removed files back to the file system. */
   closeIdle(before: number): void {
     for (const [segment, { descriptor, usedAt }] of this.#open) {
       if (usedAt >= before) continue;
@@ -176,10 +176,10 @@ export function openSegmentIndex(root: string, options: IndexOptions): IndexFile
 }
 
 const RESERVE_BYTES = 2 * 1024 ** 2;
-/** Bytes that it leaves free. */
+/** Bytes that stay free. */
 const REST = 128 * 1024;
 
-/** Room that was taken while there was some, so that tiles can be removed and marks be raised on a full disk. */
+/** Reserved space, so that tiles can be removed and marks be raised on a full disk. */
 export class Reserve {
   readonly #path: string;
   readonly #making: string;
@@ -199,7 +199,7 @@ export class Reserve {
       writeFileSync(this.#making, Buffer.alloc(bytes, 1));
       renameSync(this.#making, this.#path);
     } catch {
-      // A disk that may only be read, or has no room after all.
+      // A read-only disk, or no room after all.
       rmSync(this.#making, { force: true });
     }
   }

@@ -16,7 +16,7 @@ interface OpenOptions {
 }
 
 interface SegmentStoreTools extends Env {
-  /** Absolute; made when it is not there. */
+  /** Absolute; created if missing. */
   readonly root: string;
 }
 
@@ -24,7 +24,7 @@ interface SegmentStoreTools extends Env {
 const IDLE_AFTER = 30_000;
 const TIDY_INTERVAL = 5000;
 
-/** Several stores, in one process or in many, may be open on the same root. */
+/** Several stores, in one or more processes, may be open on the same root. */
 export async function openSegmentStore(
   { maxOpenSegments, sweepBytesPerSecond, segmentBytes }: OpenOptions,
   { root, clock, log }: SegmentStoreTools,

@@ -24,7 +24,7 @@ interface SegmentRow {
   readonly size: number;
 }
 
-/** A segment whose tiles are moved to others, and how far that has come. */
+/** A segment whose tiles are moved to others, and the progress of that. */
 interface Compaction extends SegmentRow {
   readonly identity: string;
   offset: number;
@@ -38,7 +38,7 @@ const INTERVAL = 1000;
 const ROWS = 1000;
 const STEP_BYTES = 4 * 1024 ** 2;
 const STEP_PACKS = 500;
-/** Writers of other processes are in the way; more often than this is no coincidence. */
+/** Writers of other processes interfere; more attempts than this indicate a bug. */
 const ATTEMPTS = 20;
 /** Segments are compacted where more than half is dead, and above this share of the store where most is. */
 const MAX_DEAD = 0.2;
@@ -48,11 +48,11 @@ const MIN_DEAD_BYTES = 64 * 1024 ** 2;
 const ORPHAN_INTERVAL = 3_600_000;
 const ORPHAN_AGE = 86_400_000;
 
-/** Gives the space of dropped tile sets and of removed tiles back, in small steps between the commands of the writer. */
+/** Frees the space of dropped tile sets and of removed tiles, in small steps between the commands of the writer. */
 export class SegmentUpkeep {
   readonly #options: UpkeepOptions;
   #compaction: Compaction | null = null;
-  /** Milliseconds since 1970 from which there may be something to do. */
+  /** Milliseconds since 1970 from which there may be work. */
   #dueAt = 0;
   #orphansDueAt = 0;
   #orphans: ReadonlySet<number> = new Set();
@@ -73,7 +73,7 @@ export class SegmentUpkeep {
     this.#compaction ??= this.#claim();
     if (!this.#compaction) {
       this.#removeOrphans();
-      // By then segments of processes that died count as complete.
+      // By then segments of dead processes count as complete.
       this.#dueAt = Date.now() + WRITER_GONE_AFTER;
       return INTERVAL;
     }
@@ -81,7 +81,7 @@ export class SegmentUpkeep {
     return 0;
   }
 
-  /** One file, or some rows, of a dropped tile set; null: there is none. */
+  /** One file, or some rows, of a dropped tile set; null: none. */
   #sweep(): number | null {
     const { db, root, bytes, sweepBytesPerSecond } = this.#options;
     const set = db
@@ -109,9 +109,9 @@ export class SegmentUpkeep {
   }
 
   /**
-   * Files that no row names, left by a crash. Each was one at the search before, an hour ago, and has not changed for a day. The
-   * files are listed before the rows, because a row is there before its file. An index that has not given out the number of a
-   * file is older than the file: it stays.
+   * Removes files that no row names, left by a crash. Each had no row at the search before, an hour ago, and has not
+   * changed for a day. The files are listed before the rows, because a row is written before its file. An index that
+   * has not used the number of a file is older than the file: it stays.
    */
   #removeOrphans(): void {
     const { db, root, bytes } = this.#options;
@@ -133,7 +133,7 @@ export class SegmentUpkeep {
     this.#orphans = new Set(old.map(({ segment }) => segment));
   }
 
-  /** The segment that gives most back, if that is worth copying the rest; no other process touches it then. */
+  /** The segment that frees most space, if that is worth copying the rest; no other process touches it then. */
   #claim(): Compaction | null {
     const { db, writer } = this.#options;
     const { filled, dead } = db
@@ -166,7 +166,7 @@ export class SegmentUpkeep {
   #compact(compaction: Compaction): void {
     const { db, bytes } = this.#options;
     const isOver = compaction.scanned === null ? this.#followRecords(compaction) : this.#scan(compaction);
-    // Tiles that a power cut would have left alone are on the disk before their former place is removed.
+    // Tiles that a power cut must not lose are on the disk before their former place is removed.
     bytes.sync(compaction.tile_set);
     if (!isOver) return;
     this.#compaction = null;
@@ -174,7 +174,7 @@ export class SegmentUpkeep {
     bytes.free(compaction.tile_set, [compaction.id]);
   }
 
-  /** Whether all packs were gone through. */
+  /** Whether all packs were processed. */
   #followRecords(compaction: Compaction): boolean {
     const { bytes } = this.#options;
     const end = compaction.offset + STEP_BYTES;
@@ -206,13 +206,13 @@ export class SegmentUpkeep {
     return rows.length < STEP_PACKS;
   }
 
-  /** Copies the tiles of a pack that are still named in the segment, and names the copies. */
+  /** Copies the tiles of a pack whose bytes are still in the segment, and names the copies. */
   #move(compaction: Compaction, position: PackPosition): void {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) if (this.#tryToMove(compaction, position)) return;
     throw new Error('Segments are regarded as complete as often as they are written to.');
   }
 
-  /** False: the segment of the copies was taken away by another process. */
+  /** False: another process has taken the segment of the copies. */
   #tryToMove({ id, identity }: Compaction, position: PackPosition): boolean {
     const { db, bytes, changes } = this.#options;
     const row = changes.rowOf(position);

@@ -60,7 +60,7 @@ channel.handle(COMMAND, ({ method, parameters }) => {
   } catch (error) {
     throw storeFailure(error);
   } finally {
-    // Space is given back as soon as no command waits.
+    // Space is freed when no command waits.
     if (method === 'drop') upkeep = setTimeout(doUpkeep, 0);
   }
 });

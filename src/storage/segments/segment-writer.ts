@@ -12,28 +12,28 @@ import type { PutCommand, SegmentWriting, WriterData } from './segment-writing.t
 /** The commands of the thread. */
 type Method = Exclude<keyof SegmentWriting, 'upkeep' | 'putTogether'>;
 
-/** Runs a command where tiles are written. */
+/** Runs a command in the writing thread, or in this one. */
 export type RunCommand = <M extends Method>(
   method: M,
   parameters: Parameters<SegmentWriting[M]>,
 ) => Promise<ReturnType<SegmentWriting[M]>>;
 
-/** Its bytes are handed over without a copy. */
+/** Its bytes are transferred without a copy. */
 export const PUT = messageKind<PutCommand, StoreChange>('put');
 export const COMMAND = messageKind<
   { readonly method: Method; readonly parameters: readonly unknown[] },
   unknown
 >('command');
-/** Space could not be given back. As `errorCopier` writes it. */
+/** Space could not be freed. In the form of `errorCopier`. */
 export const TROUBLE = messageKind<unknown>('trouble');
 
 /** Commands queued at the thread. Few, so that a truncation does not wait behind a long queue of tiles. */
 const MAX_IN_FLIGHT = 16;
-/** Commands of a truncation go before tiles that wait for their turn. */
+/** Commands of a truncation go before waiting tiles. */
 const URGENT = 1;
 const URGENT_METHODS: ReadonlySet<Method> = new Set(['mark', 'drop']);
 
-/** The one thread of a store that writes. It is started when first needed, and again after it died. */
+/** The only thread of a store that writes. It starts on first use, and again after a crash. */
 export class SegmentWriter {
   readonly #thread;
   readonly #log: Logger;
@@ -57,7 +57,7 @@ export class SegmentWriter {
     });
   }
 
-  /** Starting takes longer than a command does: callers that expect commands start it ahead of them. */
+  /** A start takes longer than a command: callers that expect commands start it first. */
   start(): void {
     this.#isStarted = true;
     this.#thread.start();
@@ -73,7 +73,7 @@ export class SegmentWriter {
     return this.#turns.during(runNow, undefined, URGENT_METHODS.has(method) ? URGENT : 0);
   };
 
-  /** Waits for the commands that were handed over before. */
+  /** Waits for earlier commands. */
   async close(): Promise<void> {
     this.#closed = true;
     if (!this.#isStarted) return;

@@ -20,18 +20,18 @@ import { SegmentUpkeep } from './segment-upkeep.ts';
 
 /** Packs that one transaction edits: some milliseconds. */
 const PACKS_IN_A_SLICE = 256;
-/** Tile sets are dropped, and segments regarded as complete, while they are written to; more often than this is no coincidence. */
+/** Tile sets may be dropped, and segments considered complete, during a write; more attempts than this indicate a bug. */
 const ATTEMPTS = 20;
 
 export interface WritingParts {
   readonly bytes: WritableBytes;
-  /** `wake`: there may be something to do. `step` does some of it, and returns the milliseconds until the next. */
+  /** `wake`: there may be work. `step` does some of it, and returns the milliseconds until the next. */
   readonly upkeep: { wake(): void; step(): number };
-  /** Room for changes that a full disk must not prevent. */
+  /** Space for changes that a full disk must not prevent. */
   readonly reserve: { use<T>(work: () => T): T; refill(): void };
 }
 
-/** Bytes that were put, and the rows that are to name them. */
+/** Bytes that were put, and the rows that will name them. */
 interface PreparedPut {
   readonly command: PutCommand;
   readonly rect: TileRect;
@@ -45,7 +45,7 @@ interface PreparedPut {
 
 export type PutResult = StoreChange | TilewardenError;
 
-/** The writing half of a store, one command after another. In segments it runs in its own thread. */
+/** The writing half of a store, one command after another. A store of segments runs it in a thread of its own. */
 export class SegmentWriting {
   readonly #db: IndexFile;
   readonly #running;
@@ -90,7 +90,7 @@ export class SegmentWriting {
     throw new Error('Tile sets are dropped as often as they are written to.');
   }
 
-  /** The next slice of an edit, and where to go on. */
+  /** The next slice of an edit, and where to continue. */
   edit({ set, z, rect, edit, after, at }: EditCommand): EditResult {
     return this.#reserve.use(() =>
       this.#transaction(() => {
@@ -121,7 +121,7 @@ export class SegmentWriting {
     );
   }
 
-  /** A tile whose bytes are damaged, unless it was replaced since. */
+  /** Removes a tile with damaged bytes, unless it was replaced since. */
   discard(set: TileSetKey, z: number, x: number, y: number, place: BytePlace): StoreChange {
     return this.#transaction(() => {
       const id = this.#reader.setRow(set);
@@ -160,7 +160,7 @@ export class SegmentWriting {
     return this.#reserve.use(() => (change.type === 'close' ? work() : durably(this.#db, work)));
   }
 
-  /** One step of what is done in the background. Returns the milliseconds until the next. */
+  /** One step of background work. Returns the milliseconds until the next. */
   upkeep(): number {
     this.#reserve.refill();
     return blockingly(() => this.#upkeep.step());
@@ -209,7 +209,7 @@ export class SegmentWriting {
     return false;
   }
 
-  /** Creates it if it is not in use. */
+  /** Creates the tile set if it is not in use. */
   #setFor(set: TileSetKey): number {
     const known = this.#reader.setRow(set);
     if (known !== null) return known;
@@ -257,7 +257,7 @@ export interface EditCommand {
 }
 
 export interface EditResult extends StoreChange {
-  /** Where to go on; null: all of it is done. */
+  /** Where to continue; null: done. */
   readonly next: PackCursor | null;
 }
 

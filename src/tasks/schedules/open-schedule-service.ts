@@ -214,7 +214,7 @@ export function createScheduleRunner(options: ScheduleRunnerOptions) {
     }
   }
 
-  /** Done twice it does no harm. */
+  /** A repeat does no harm. */
   async function invalidate(draft: TaskDraft, dueAt: number): Promise<ScheduleRun> {
     const tiles = await selections.invalidateDraft(draft);
     return runWithoutTask(dueAt, 'over', `${tiles} tiles marked as stale`);

@@ -40,7 +40,7 @@ function outcomeOf({ failed, tiles_total }: Counted, reason: string | null): Tas
 
 type Counted = Pick<TaskRow, 'failed' | 'tiles_processed' | 'tiles_total' | 'error_samples'>;
 
-/** Wrong counts are a mistake of ours, and no reason for a task never to end. */
+/** Wrong counts are a bug, and no reason for a task never to end. */
 function failureOf(task: Counted): string | null {
   const wrong = `nothing is left to do, yet ${task.tiles_processed} of ${task.tiles_total} tiles were counted`;
   if (BigInt(task.failed) === 0n) return task.tiles_processed === task.tiles_total ? null : wrong;

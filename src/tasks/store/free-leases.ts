@@ -62,7 +62,7 @@ async function freeAfterCrash(query: Statements, lease: Schema['task_leases'], n
   await failures.abortOverLimit();
 }
 
-/** Lets the piece go on behind the step at which workers die, which is answered. */
+/** Lets the piece continue after the step at which workers die; returns that step. */
 async function passOver(query: Statements, task: TaskRow, lease: Schema['task_leases']) {
   const plan = planOf(task);
   const piece = pieceAt(plan, lease.piece);

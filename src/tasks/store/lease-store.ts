@@ -59,10 +59,10 @@ async function adoptAll(query: Statements, now: number): Promise<void> {
   }
 }
 
-/** Milliseconds. A holder reports every second; one that has not for this long is taken to be gone. */
+/** Milliseconds. A holder reports every second; a silent one counts as gone. */
 const SILENCE = 15_000;
 const POLL_INTERVAL_MS = 2500;
-/** After a longer pause between polls (a stopped process, a database that was away) nothing is known about holders. */
+/** A longer pause between polls (a stopped process, an unreachable database) reveals nothing about holders. */
 const MAX_PAUSE = 3 * POLL_INTERVAL_MS;
 
 interface Sight {

@@ -59,7 +59,7 @@ export interface StepFailure extends FailureReason {
   readonly tiles: bigint;
 }
 
-/** A host that a step could not ask because it fails again and again. */
+/** A host that fails repeatedly, so that a step sent no request. */
 export interface HostAway {
   readonly host: string;
   /** How it fails, e.g. `connection`. */
@@ -74,7 +74,7 @@ export interface ExportFigures {
   readonly expected: number;
   /** Size of the whole file; null until it exists. */
   readonly bytes: number | null;
-  /** Under which name it is kept; null until it is. */
+  /** The file's name in its store; null until it is stored. */
   readonly file: string | null;
 }
 
@@ -103,8 +103,8 @@ export interface Report {
 }
 
 /**
- * `go-on`: as you were. `hand-back`: recorded; now finish what is in flight and hand back, another task's turn
- * has come. `over`: the lease had ended, nothing of the report was recorded; stop immediately.
+ * `go-on`: continue. `hand-back`: recorded; finish the steps in flight and hand back, another task's turn has come.
+ * `over`: the lease had ended, nothing of the report was recorded; stop immediately.
  */
 export type ReportResponse = 'go-on' | 'hand-back' | 'over';
 
@@ -115,6 +115,6 @@ export interface LeaseWish {
   readonly workers: number;
   /** Tasks not to take: their host or store is unavailable. */
   readonly resting?: readonly number[];
-  /** Also the share of other nodes, which have had time to take it. */
+  /** Includes the share of other nodes, which have had time to take it. */
   readonly leftovers?: boolean;
 }

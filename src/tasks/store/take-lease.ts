@@ -7,7 +7,7 @@ import type { Lease, LeaseWish } from './lease.ts';
 import { failedStepOf, lockTasks, planOf, requestOf, type TaskRow, updateTask } from './task-rows.ts';
 
 const RETRY_BATCH = 32;
-/** Milliseconds. A wait longer than any we give comes from a clock that has been set back, and is over. */
+/** Milliseconds. A longer wait than any we set comes from a clock that has been set back, and counts as over. */
 const MAX_RETRY_WAIT = 3_600_000 * 2;
 
 /** The next work by fair turn; null when nothing can be done now, `again` when something else may be. */
@@ -32,7 +32,7 @@ async function lockNext(query: Statements, wish: LeaseWish, now: number): Promis
   return first?.id ?? null;
 }
 
-/** Leaves out the tasks of which the worker holds its share already. */
+/** Leaves out tasks of which the worker already holds its share. */
 function nextFor({ owner, workers, leftovers, resting }: LeaseWish, query: Statements, now: number) {
   const next = nextInTurn(query, now, owner, resting).limit(1);
   if (leftovers) return next;
@@ -47,8 +47,8 @@ function nextFor({ owner, workers, leftovers, resting }: LeaseWish, query: State
 }
 
 /**
- * Tasks that have work which can be done now and threads left to do it, whose turn it is first. A node, whose name
- * precedes the slash in its workers' names, performs one export at a time.
+ * Tasks with work that can be done now and free threads, in the order of their turns. A node, whose name precedes the
+ * slash in its workers' names, performs one export at a time.
  */
 export function nextInTurn(
   query: Statements,

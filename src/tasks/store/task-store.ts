@@ -73,7 +73,7 @@ export function createTaskStore(database: Database) {
 
   return {
     /**
-     * The tasks, in place of each the one that its author made before with the same key. Throws `too-many-tasks` or
+     * The tasks, each replaced by an earlier one that its author made with the same key. Throws `too-many-tasks` or
      * `key-reused`, and then has made none.
      */
     createAll,
@@ -327,7 +327,7 @@ async function countUnfinished(query: Statements, author: TaskAuthor | null): Pr
   return Number(row.count);
 }
 
-/** A newcomer starts level with those that are there: neither ahead of them for hours nor behind them. */
+/** A new task starts level with the others: neither ahead of them for hours nor behind them. */
 async function fairTimeNow(query: Statements): Promise<number> {
   const row = await query
     .selectFrom('tasks')

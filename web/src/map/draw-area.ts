@@ -77,7 +77,7 @@ const STYLES = [
   new Style({ stroke: new Stroke({ color: '#a3480b', width: 3 }) }),
 ];
 
-/** The area of a task on a map: drawn there, or shown as it was typed. */
+/** The area of a task on a map: drawn there, or shown as typed. */
 export class AreaDrawing {
   readonly #map: ConsoleMap;
   readonly #source = new VectorSource<Feature>();
@@ -96,7 +96,7 @@ export class AreaDrawing {
     if (this.#interaction) this.#map.map.addInteraction(this.#interaction);
   }
 
-  /** With a resolution the map moves to where it is, and no closer than that. */
+  /** With a resolution the map moves to the area, and no closer than that. */
   show(area: Area, minResolution: number | null = null): void {
     this.#source.clear();
     this.#source.addFeatures(this.#featuresOf(area));
@@ -141,7 +141,7 @@ export class AreaDrawing {
     const reader = new GeoJSON();
     const projection = this.#map.map.getView().getProjection();
     if (area.crs === 'grid-set') return reader.readFeatures(area.shape);
-    // A projection that the browser does not know cannot be drawn in.
+    // No drawing in a projection that is unknown to the browser.
     if (!knownProjection(projection.getCode())) return [];
     return reader.readFeatures(area.shape, { dataProjection: 'EPSG:4326', featureProjection: projection });
   }

@@ -4,7 +4,7 @@ import type { ApiBody } from '../api/client.ts';
 export type Shape = Exclude<NonNullable<ApiBody<'POST /api/v1/tasks'>['area']>, string>;
 export type Corners = NonNullable<ApiBody<'POST /api/v1/tasks'>['bounds']>;
 
-/** Degrees around boxes, so that points and lines are seen. */
+/** Degrees around boxes, so that points and lines are visible. */
 const MARGIN = 0.001;
 
 export function rectangleOf(corners: Corners): Shape {

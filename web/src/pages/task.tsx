@@ -198,7 +198,7 @@ function cornersIn({ coordinates }: NonNullable<Task['area']>): number {
   return coordinates.flat().reduce((total, ring) => total + ring.length - 1, 0);
 }
 
-/** Measured while this page is open; an average before. */
+/** Measured while this page is open; an average of the time before. */
 function Rate({ task }: { task: Task }) {
   const [rates, setRates] = useState<readonly (readonly [time: number, rate: number])[]>([]);
   const running = task.state === 'running';

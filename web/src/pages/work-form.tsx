@@ -80,7 +80,7 @@ export function WorkForm(props: WorkProps) {
   const action = useAction();
   const [question, setQuestion] = useState<ReactNode>(null);
   const coverage = useProposedZooms(plan, setPlan);
-  // Tiles of half a parameter value would be made and kept.
+  // A partly typed parameter value must not make tiles.
   const [isTyping, setTyping] = useState(false);
   const [drawn, setDrawn] = useState(plan.set);
   useEffect(() => {

@@ -140,7 +140,7 @@ export function AreaNames(props: { value: string; onText: (text: string) => void
   return <TextField label={TEXTS.keys.areas} help={TEXTS.keys.areasHelp} error={fault} {...props} />;
 }
 
-/** A field to choose a layer, which stays while another one is loaded, and under it what is made of the layer; the first when none is wanted. */
+/** A field to choose a layer, which stays while another one is loaded, and the content for the layer below it; the first layer by default. */
 export function ChosenLayer(props: {
   wanted: string | null;
   onChange: (name: string) => void;

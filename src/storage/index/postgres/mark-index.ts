@@ -23,8 +23,9 @@ export function areaOf(layer: string, gridSet: string, z: number, rect: TileRect
 }
 
 /**
- * The marks of a store in PostgreSQL: each hides or outdates the tiles of its places for readers until the tiles are removed.
- * A place is a box in one plane, in which every level of a grid set has a strip of its own, so that one index finds it. When `change` has raised one, every writer of the layer has ended or sees it.
+ * The marks of a store in PostgreSQL: each hides or outdates the tiles of its places for readers until the tiles are
+ * removed. A place is a box in one plane, in which every level of a grid set has its own strip, so that one index finds
+ * it. When `change` has raised one, every writer of the layer has ended or sees it.
  */
 export class MarkIndex {
   readonly #database: Database;
@@ -105,7 +106,7 @@ function tablesOf(store: string): MarkTables {
 
 function insertPlaces(mark: number, layer: string, places: readonly TilePlace[]): Statement {
   const edges = places.map(({ rect }) => edgesOf(rect));
-  // Boxes as text: in an array of boxes PostgreSQL separates elements otherwise than in all others.
+  // Boxes as text: PostgreSQL has another separator in an array of boxes than in other arrays.
   return statement`insert into mark_places (mark, grid_set, z, area, min_x, max_x, min_y, max_y, parts)
     select ${mark}::bigint, grid_set, z, area::box, min_x, max_x, min_y, max_y, parts from unnest(
       ${places.map(({ gridSet }) => JSON.stringify(gridSet))}::text[],

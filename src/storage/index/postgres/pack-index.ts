@@ -24,7 +24,7 @@ export interface PackSlice {
   readonly set: number | null;
   /** With the open marks over each of them, of the same moment. */
   readonly rows: readonly (PackRow & { readonly marks: readonly MarkHere[] })[];
-  /** Where to go on; null: those were all. */
+  /** Where to continue; null: no more. */
   readonly next: PackCursor | null;
 }
 
@@ -40,7 +40,7 @@ interface FoundRow {
 export interface ChangedPack {
   readonly x: number;
   readonly y: number;
-  /** The row as the caller knows it; null: there is none. */
+  /** The row that the caller knows; null: none. */
   readonly seen: Buffer | null;
   /** Null: it is removed. */
   readonly next: Buffer | null;
@@ -61,10 +61,10 @@ export interface Orphan {
 export interface Conditions {
   /** Milliseconds since 1970 if tiles were put. */
   readonly writtenAt: number | null;
-  /** Milliseconds since 1970; 0: nothing that a reader could notice. */
+  /** Milliseconds since 1970; 0: invisible to readers. */
   readonly changedAt: number;
   readonly lease: number | null;
-  /** Nothing is done if a mark in `rect` has a later number. */
+  /** The change is refused if a mark in `rect` has a later number. */
   readonly fence: { readonly ticket: number; readonly rect: TileRect } | null;
 }
 
@@ -116,8 +116,8 @@ export class PackIndex {
   }
 
   /**
-   * As `create`, with the number that the keys of its objects have; later ones are greater. With `droppedAt` as one
-   * that was dropped and swept then.
+   * As `create`, with the number in the keys of its objects; later numbers are greater. With `droppedAt` as one that
+   * was dropped and swept then.
    */
   async restore(id: number, set: TileSetKey, droppedAt: number | null = null): Promise<void> {
     const insert = sql`insert into tile_sets (id, store, layer, identity, dropped_at, swept) overriding system value
@@ -132,7 +132,7 @@ export class PackIndex {
     return this.#raise('tile_tickets', number);
   }
 
-  /** `alter` locks the sequence: what others take or raise in the meantime would be set back. */
+  /** `alter` locks the sequence: concurrent changes would otherwise be set back. */
   async #raise(sequence: string, number: number): Promise<void> {
     const lock = sql`alter sequence ${sql.id(sequence)} cache 1`;
     const raise = sql`select setval(${sequence}, ${number}::bigint) from ${sql.id(sequence)} where last_value <= ${number}`;
@@ -170,7 +170,7 @@ export class PackIndex {
     return { set: rows[0]?.id ?? null, rows: found, next };
   }
 
-  /** `offset 0` makes PostgreSQL look for places first, whatever it believes about the number of marks. */
+  /** `offset 0` makes PostgreSQL search by place first, regardless of its estimates of the number of marks. */
   #sliceStatement(
     { layer, gridSet, ...names }: TileSetKey,
     z: number,

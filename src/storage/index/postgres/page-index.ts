@@ -105,7 +105,7 @@ interface ChangedMark {
 
 type RenewedPage = { readonly identity: string; readonly z: number; readonly x: number; readonly y: number };
 
-/** Pages reported one by one; if there are more, their layers are reported. */
+/** Limit of pages that are reported one by one; above it, their layers are reported. */
 const MAX_PAGES = 2000;
 
 function marksSince(store: string, since: string) {
