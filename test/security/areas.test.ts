@@ -66,7 +66,11 @@ it('an area that cannot be read shows nobody but operators where it is', async (
   const paths = ['areas', 'layers', 'layers/licensed', 'layers/timed', 'tasks', 'changes', 'upstreams'];
   for (const path of paths) {
     const answer = await call(`/api/v1/${path}`, vera);
-    expect([path, answer.status, (HIDDEN.exec(await answer.text()) ?? [])[0]]).toEqual([path, 200, undefined]);
+    expect([path, answer.status, (HIDDEN.exec(await answer.text()) ?? [])[0]]).toEqual([
+      path,
+      200,
+      undefined,
+    ]);
   }
   expect(JSON.stringify(await areasFor(server.authorization))).toMatch(/127\.0\.0\.1:9.*hidden-folder/);
 });

@@ -44,8 +44,8 @@ export function listAreas({ caller }: Call, { areas, about }: ApiDeps) {
 const UNREADABLE = 'The area cannot be read. Operators see the reason.';
 
 /** A viewer that is limited to areas knows no others. */
-function maySee({ areas = null }: Pick<Caller, 'areas'>, area: string): boolean {
-  return areas === null || areas.includes(area);
+function maySee({ areas }: Caller, area: string): boolean {
+  return areas?.includes(area) ?? true;
 }
 
 export async function showArea({ caller, params }: Call<{ params: 'name' }>, { areas }: ApiDeps) {
