@@ -57,7 +57,7 @@ async function areasFor(authorization: string) {
   return ((await answer.json()) as { areas: readonly { name: string; error: string | null }[] }).areas;
 }
 
-it('an area that cannot be read shows nobody but operators where it is', async () => {
+it('an area that cannot be read shows only operators where it is', async () => {
   for (const name of ['licensed', 'parcelled']) {
     const tile = await call(`/tiles/${name}/0/0/0.png`, null);
     expect([tile.status, await tile.text()]).toEqual([502, expect.stringContaining('could not be read')]);

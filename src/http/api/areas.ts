@@ -36,12 +36,10 @@ export function listAreas({ caller }: Call, { areas, about }: ApiDeps) {
       srs: `EPSG:${srs}`,
       points,
       updatedAt: readAt === null ? updatedAt : isoTime(readAt),
-      error: error !== null && caller.role === 'viewer' ? UNREADABLE : error,
+      error: error !== null && caller.role === 'viewer' ? 'Operators see the reason.' : error,
     })),
   };
 }
-
-const UNREADABLE = 'The area cannot be read. Operators see the reason.';
 
 /** A viewer that is limited to areas knows no others. */
 function maySee({ areas }: Caller, area: string): boolean {
