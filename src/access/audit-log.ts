@@ -5,7 +5,7 @@ import type { Env } from '../lib/env.ts';
 import { inBatches } from '../lib/in-batches.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { writeJson } from '../lib/write-json.ts';
-import { type AuditLine, createAuditTable } from './audit-table.ts';
+import { type AuditLine, auditRow, createAuditTable } from './audit-table.ts';
 import type { Via } from './caller.ts';
 
 export interface AuditLogOptions extends Env {
@@ -31,10 +31,7 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
     await lines.append(batch);
     return batch;
   });
-  const put = ({ administrative = false, ...draft }: AuditDraft) => {
-    const entry = auditEntry(draft, clock.now());
-    return writes.add({ line: lineOf(entry), account: entry.account, administrative });
-  };
+  const put = (draft: AuditDraft) => writes.add(auditLine(draft, clock.now()));
 
   function withinLimit(): boolean {
     const now = clock.monotonic();
@@ -62,15 +59,8 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
 
     /** In the transaction of the change: either both are stored, or neither. */
     async recordWith(query: Statements, draft: AuditDraft): Promise<void> {
-      const { administrative = false, ...fields } = draft;
       const at = clock.now();
-      const entry = auditEntry(fields, at);
-      const row = {
-        at,
-        line: lineOf(entry),
-        account: entry.account ?? '',
-        administrative: Number(administrative),
-      };
+      const row = auditRow(auditLine(draft, at), at);
       await query.insertInto('audit_entries').values(row).execute();
     },
 
@@ -99,6 +89,11 @@ export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptio
       await writes.idle();
     },
   };
+}
+
+function auditLine({ administrative = false, ...draft }: AuditDraft, now: number): AuditLine {
+  const entry = auditEntry(draft, now);
+  return { line: lineOf(entry), account: entry.account, administrative };
 }
 
 function lineOf(entry: AuditEntry): string {

@@ -32,9 +32,7 @@ export function createAuditTable(database: Database, clock: Clock, reserve: stri
 
   async function insert(lines: readonly AuditLine[]): Promise<void> {
     const at = clock.now();
-    const rows = lines.map(({ line, account, administrative }) => {
-      return { at, line, account: account ?? '', administrative: Number(administrative) };
-    });
+    const rows = lines.map((line) => auditRow(line, at));
     await database.transaction(null, (query) => query.insertInto('audit_entries').values(rows).execute());
     written += rows.length;
     for (const row of rows) writers[row.administrative ? 'administrative' : 'other'].add(row.account);
@@ -105,6 +103,10 @@ export function createAuditTable(database: Database, clock: Clock, reserve: stri
       }
     },
   };
+}
+
+export function auditRow({ line, account, administrative }: AuditLine, at: number) {
+  return { at, line, account: account ?? '', administrative: Number(administrative) };
 }
 
 /** `administrative`: 0 or 1. `account` null: of all accounts. */

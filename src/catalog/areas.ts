@@ -60,10 +60,8 @@ export function createAreas(declared: ReadonlyMap<string, NamedArea>) {
     shapeOf(area: NamedArea): NamedArea {
       const now = area.source ? (current.get(area.name) ?? area) : area;
       if (now.polygons.length > 0) return now;
-      throw new TilewardenError(
-        'source-unavailable',
-        `The area ${area.name} could not be read yet: ${now.error ?? 'it is being read'}.`,
-      );
+      // The reason may name a server or a folder, and any client may read this.
+      throw new TilewardenError('source-unavailable', `The area ${area.name} could not be read yet.`);
     },
     /** Null: it was never read, or was declared otherwise. */
     kept({ name, digest }: NamedArea): KeptArea | null {

@@ -46,7 +46,8 @@ const PLAIN_NAMES = new Set(
 );
 /** Long, and no word: what keys in paths look like. */
 const OPAQUE = /^(?=.*\d)[\w~-]{16,}$|^[\w~-]{32,}$/;
-const NAMED_OPTIONS = new Set(['vendorParameters', 'dimensions']);
+/** `postgres` has an address with an account, and a query with names of tables. */
+const NAMED_OPTIONS = new Set(['vendorParameters', 'dimensions', 'postgres']);
 
 /**
  * A document as readers other than administrators see it. Which names a map server gives its credentials cannot be known

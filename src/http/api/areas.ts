@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
 import { coordsOf } from '../../domain/bounds.ts';
 import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import { invalid, shortened, TilewardenError } from '../../domain/errors.ts';
@@ -19,29 +20,36 @@ export const areaListResponse = z.object({
       srs: z.string(),
       points: count,
       updatedAt: time.describe('When it was read'),
-      error: z.string().nullable(),
+      error: z.string().nullable().describe('For viewers without names of servers and files'),
     }),
   ),
 });
 export const areaResponse = areaShown.describe('RFC 7946: in degrees, simplified to at most 10,000 points');
 
-export function listAreas(_: Call, { areas, about }: ApiDeps) {
+export function listAreas({ caller }: Call, { areas, about }: ApiDeps) {
   const updatedAt = isoTime(about.startedAt);
+  const shown = [...areas.values()].filter(({ name }) => maySee(caller, name));
   return {
-    areas: Array.from(areas.values(), ({ name, srs, points, bounds: box, updatedAt: readAt, error }) => ({
+    areas: shown.map(({ name, srs, points, bounds: box, updatedAt: readAt, error }) => ({
       name,
       bounds: coordsOf(box),
       srs: `EPSG:${srs}`,
       points,
       updatedAt: readAt === null ? updatedAt : isoTime(readAt),
-      error,
+      error: error !== null && caller.role === 'viewer' ? 'Operators see the reason.' : error,
     })),
   };
 }
 
-export async function showArea({ params }: Call<{ params: 'name' }>, { areas }: ApiDeps) {
+/** A viewer that is limited to areas knows no others. */
+function maySee({ areas }: Caller, area: string): boolean {
+  return areas?.includes(area) ?? true;
+}
+
+export async function showArea({ caller, params }: Call<{ params: 'name' }>, { areas }: ApiDeps) {
   const area = areas.get(params.name);
-  if (!area) throw new TilewardenError('entry-unknown', `There is no area ${shortened(params.name)}.`);
+  if (!area || !maySee(caller, params.name))
+    throw new TilewardenError('entry-unknown', `There is no area ${shortened(params.name)}.`);
   return shapeIn(area, degrees());
 }
 
