@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { type ApiBody, type ApiResponse, part, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { useApi } from '../api/use-resource.ts';
+import { useAction, useApi } from '../api/use-resource.ts';
 import { fill, listOf, timeText } from '../format.ts';
 import {
   ActionNotices,

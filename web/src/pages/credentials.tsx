@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
+import { useAction } from '../api/use-resource.ts';
 import { fill, listOf, timeText } from '../format.ts';
 import { Button, Copy, Empty, Form, ProblemNotice, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';

@@ -1,11 +1,10 @@
 import { type ComponentProps, type FormEvent, Fragment, type ReactNode, useId, useState } from 'react';
 import type { Problem } from '../api/client.ts';
-import type { Action } from '../api/use-action.ts';
-import type { Resource } from '../api/use-resource.ts';
+import type { Action, Resource } from '../api/use-resource.ts';
 import { docsAddress } from '../docs-address.ts';
 import { fill } from '../format.ts';
 import { useRoute } from '../route.ts';
-import { TEXTS } from '../texts.ts';
+import { chooseLanguage, LANGUAGE, LANGUAGES, TEXTS } from '../texts.ts';
 
 export function Card(props: { title?: string; aside?: ReactNode; className?: string; children: ReactNode }) {
   return (
@@ -89,6 +88,16 @@ export function Facts(props: { of: readonly Fact[]; kind?: string }) {
 
 export function Empty({ children }: { children: ReactNode }) {
   return <div className="empty">{children}</div>;
+}
+
+/** A cell with a second line. */
+export function Named({ name, kind }: { name: ReactNode; kind: string }) {
+  return (
+    <span>
+      {name}
+      <span className="small quiet block">{kind}</span>
+    </span>
+  );
 }
 
 /** The result of `onClick` is not awaited. */
@@ -201,16 +210,85 @@ export function Suggestions({ id, values }: { id: string; values: readonly strin
   );
 }
 
-export function Check(props: { label: string; checked: boolean; onChange: (checked: boolean) => void }) {
+interface CheckProps {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}
+
+/** In a row of a list: its label is read out only. */
+export function Mark({ label, checked, onChange }: CheckProps) {
+  return (
+    <input
+      type="checkbox"
+      aria-label={label}
+      checked={checked}
+      onChange={({ target }) => onChange(target.checked)}
+    />
+  );
+}
+
+export function Check({ label, checked, onChange }: CheckProps) {
   return (
     <label className="check">
-      <input
-        type="checkbox"
-        checked={props.checked}
-        onChange={({ target }) => props.onChange(target.checked)}
-      />
-      {props.label}
+      <input type="checkbox" checked={checked} onChange={({ target }) => onChange(target.checked)} />
+      {label}
     </label>
+  );
+}
+
+/** A slider, whose label shows its value. */
+export function Slider(props: {
+  label: string;
+  shown: string;
+  max: number;
+  step?: number;
+  value: number;
+  onChange: (value: number) => void;
+}) {
+  const { label, shown, onChange, ...range } = props;
+  return (
+    <Field label={`${label} · ${shown}`}>
+      <input
+        type="range"
+        min={0}
+        {...range}
+        aria-valuetext={shown}
+        onChange={({ target }) => onChange(Number(target.value))}
+      />
+    </Field>
+  );
+}
+
+/** West, south, east and north, or the same in a CRS. */
+export function BoundsFields(props: {
+  legend: string;
+  labels: readonly string[];
+  typed: readonly string[];
+  error: string | null;
+  help?: string;
+  placeholders?: readonly string[];
+  onTyped: (typed: string[]) => void;
+}) {
+  const { labels, typed, error, help, placeholders, onTyped } = props;
+  return (
+    <fieldset>
+      <legend className="visually-hidden">{props.legend}</legend>
+      <div className="form-grid pairs">
+        {labels.map((label, place) => (
+          <Input
+            key={label}
+            label={label}
+            inputMode="decimal"
+            placeholder={placeholders?.[place]}
+            value={typed[place] ?? ''}
+            aria-invalid={error !== null}
+            onText={(text) => onTyped(typed.with(place, text))}
+          />
+        ))}
+      </div>
+      <span className={error === null ? 'small quiet' : 'small field-error'}>{error ?? help}</span>
+    </fieldset>
   );
 }
 
@@ -387,4 +465,8 @@ export function Table(props: {
       </table>
     </section>
   );
+}
+
+export function LanguageChoice() {
+  return <Choice label={TEXTS.language} value={LANGUAGE} options={LANGUAGES} onChange={chooseLanguage} />;
 }
