@@ -5,7 +5,8 @@ import { coordinateText, countText, fill, resolutionText } from '../format.ts';
 import { boundsIn } from '../map/draw-area.ts';
 import { BARE_MAP, GridDrawing } from '../map/grid-drawing.ts';
 import { MapBox, useBaseMap } from '../map/map-box.tsx';
-import { BoundsFields, Button, Card, Choice, Copy, ProblemNotice, TextField } from '../parts/basics.tsx';
+import { Button, Card, Choice, Copy, ProblemNotice, TextField } from '../parts/basics.tsx';
+import { BoundsFields } from '../parts/ranges.tsx';
 import { LOCALE, TEXTS } from '../texts.ts';
 
 type Proposals = ApiResponse<'GET /api/v1/gridset-proposals'>;

@@ -12,11 +12,10 @@ import {
   LinkButton,
   Loaded,
   PageHead,
-  Suggestions,
   TextField,
   tied,
 } from '../parts/basics.tsx';
-import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
+import { ChosenLayer, type LayerFault, Suggestions } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { queryOf, type TaskRequest } from '../task-filter.ts';

@@ -1,8 +1,9 @@
 import { type PointerEvent, useRef, useState } from 'react';
 import { useApi } from '../api/use-resource.ts';
 import { fill, percentText } from '../format.ts';
-import { Button, Choice, Slider, TextField } from '../parts/basics.tsx';
+import { Button, Choice, TextField } from '../parts/basics.tsx';
 import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
+import { Slider } from '../parts/ranges.tsx';
 import { TEXTS } from '../texts.ts';
 import type { Faults } from './work-plan.ts';
 

@@ -13,7 +13,8 @@ import {
 } from '../map/draw-area.ts';
 import { MapBox, useBaseMap } from '../map/map-box.tsx';
 import type { TileSet } from '../map/tile-set.ts';
-import { BoundsFields, Button, Choice, Field } from '../parts/basics.tsx';
+import { Button, Choice, Field } from '../parts/basics.tsx';
+import { BoundsFields } from '../parts/ranges.tsx';
 import { TEXTS } from '../texts.ts';
 
 const WORDS = TEXTS.seed;

@@ -4,7 +4,7 @@ import type { Action, Resource } from '../api/use-resource.ts';
 import { docsAddress } from '../docs-address.ts';
 import { fill } from '../format.ts';
 import { useRoute } from '../route.ts';
-import { chooseLanguage, LANGUAGE, LANGUAGES, TEXTS } from '../texts.ts';
+import { TEXTS } from '../texts.ts';
 
 export function Card(props: { title?: string; aside?: ReactNode; className?: string; children: ReactNode }) {
   return (
@@ -182,11 +182,6 @@ export function Password({ fresh = false, ...input }: InputProps & { fresh?: boo
   return <TextField type="password" autoComplete={autoComplete} required {...rule} {...input} />;
 }
 
-/** The rest of the day is included. */
-export function Expiry(props: { label: string; value: string; onText: (day: string) => void }) {
-  return <Input type="date" min={new Date().toLocaleDateString('sv')} {...props} />;
-}
-
 /** Submitted by its page. */
 export function Form({
   onSubmit,
@@ -197,17 +192,6 @@ export function Form({
     onSubmit();
   };
   return <form {...form} onSubmit={submit} />;
-}
-
-/** `id` is the `list` of an input. */
-export function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
-  return (
-    <datalist id={id}>
-      {values.map((value) => (
-        <option key={value} value={value} />
-      ))}
-    </datalist>
-  );
 }
 
 interface CheckProps {
@@ -234,61 +218,6 @@ export function Check({ label, checked, onChange }: CheckProps) {
       <input type="checkbox" checked={checked} onChange={({ target }) => onChange(target.checked)} />
       {label}
     </label>
-  );
-}
-
-/** A slider, whose label shows its value. */
-export function Slider(props: {
-  label: string;
-  shown: string;
-  max: number;
-  step?: number;
-  value: number;
-  onChange: (value: number) => void;
-}) {
-  const { label, shown, onChange, ...range } = props;
-  return (
-    <Field label={`${label} · ${shown}`}>
-      <input
-        type="range"
-        min={0}
-        {...range}
-        aria-valuetext={shown}
-        onChange={({ target }) => onChange(Number(target.value))}
-      />
-    </Field>
-  );
-}
-
-/** West, south, east and north, or the same in a CRS. */
-export function BoundsFields(props: {
-  legend: string;
-  labels: readonly string[];
-  typed: readonly string[];
-  error: string | null;
-  help?: string;
-  placeholders?: readonly string[];
-  onTyped: (typed: string[]) => void;
-}) {
-  const { labels, typed, error, help, placeholders, onTyped } = props;
-  return (
-    <fieldset>
-      <legend className="visually-hidden">{props.legend}</legend>
-      <div className="form-grid pairs">
-        {labels.map((label, place) => (
-          <Input
-            key={label}
-            label={label}
-            inputMode="decimal"
-            placeholder={placeholders?.[place]}
-            value={typed[place] ?? ''}
-            aria-invalid={error !== null}
-            onText={(text) => onTyped(typed.with(place, text))}
-          />
-        ))}
-      </div>
-      <span className={error === null ? 'small quiet' : 'small field-error'}>{error ?? help}</span>
-    </fieldset>
   );
 }
 
@@ -465,8 +394,4 @@ export function Table(props: {
       </table>
     </section>
   );
-}
-
-export function LanguageChoice() {
-  return <Choice label={TEXTS.language} value={LANGUAGE} options={LANGUAGES} onChange={chooseLanguage} />;
 }
