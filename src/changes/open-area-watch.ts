@@ -5,7 +5,6 @@
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
 import { type Areas, type KeptArea, packPolygons } from '../catalog/areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEntries } from '../catalog/catalog-entries.ts';
@@ -22,10 +21,12 @@ import {
 import type { NamedArea } from '../domain/named-area.ts';
 import type { Point } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
+import { errorCode } from '../lib/error-code.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import { createPace } from '../lib/yielding.ts';
 import type { ChangeApplier } from './apply-changes.ts';
+import { readStats } from './feeds/file-feed.ts';
 
 interface AreaWatchOptions extends Env {
   readonly areas: Areas;
@@ -72,12 +73,12 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
     if (!source) return;
     const kept = areas.kept(area);
     try {
-      const stamp = 'file' in source ? (await stat(source.file)).mtimeMs : null;
+      const stamp = 'file' in source ? (await readStats(source.file)).mtimeMs : null;
       if (kept && kept.error === null && stamp !== null && stamps.get(digest) === stamp) return;
       await keep(area, kept, await readArea(source, srs, clock));
       if (stamp !== null) stamps.set(digest, stamp);
     } catch (error) {
-      const message = hideCredentials(error instanceof Error ? error.message : String(error));
+      const message = hideCredentials(reasonOf(error));
       if (kept?.error === message) return;
       log.warn({ area: name, reason: message }, 'an area could not be read; its last known shape is used');
       const empty = { declared: digest, srs, ...(await packPolygons([])), updatedAt: clock.now() };
@@ -129,6 +130,13 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
       await readShape(area);
     }
   };
+}
+
+/** The codes of the operating system begin with an E: a file has been read by then, so it is the database. */
+function reasonOf(error: unknown): string {
+  const code = errorCode(error);
+  if (code?.startsWith('E')) return `The database cannot be reached (${code}).`;
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Around all places that are in one of the shapes and not in the other. */

@@ -1,8 +1,9 @@
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { type ConsolePage, openConsole } from './console-browser.ts';
+import { type ConsolePage, openConsole, WINDOW } from './console-browser.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const CONFIG = `
@@ -12,6 +13,26 @@ layers:
   - { name: world, title: The world, source: { type: world }, gridSets: [EPSG:900913], fullWMS: true }
   - { name: outlines, source: { type: world }, gridSets: [EPSG:900913] }
 `;
+
+/** One finger: down on the first, up on the second. */
+async function dragByTouch(page: Page, from: Locator, to: Locator): Promise<void> {
+  const devices = await page.context().newCDPSession(page);
+  await devices.send('Emulation.setTouchEmulationEnabled', { enabled: true });
+  const [start, end] = [await from.boundingBox(), await to.boundingBox()];
+  if (!start || !end) throw new Error('a grip is not shown');
+  const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', share: number) => {
+    const point = { x: start.x + 4, y: start.y + 4 + (end.y - start.y) * share };
+    return devices.send('Input.dispatchTouchEvent', {
+      type,
+      touchPoints: type === 'touchEnd' ? [] : [point],
+    });
+  };
+  await touch('touchStart', 0);
+  for (const share of [0.2, 0.5, 0.8, 1]) await touch('touchMove', share);
+  await touch('touchEnd', 1);
+  await devices.send('Emulation.setTouchEmulationEnabled', { enabled: false });
+  await devices.detach();
+}
 
 describe('adding a layer in the console', needs('chromium'), () => {
   let server: OpenServer;
@@ -152,6 +173,14 @@ describe('adding a layer in the console', needs('chromium'), () => {
     expect(await parts()).toEqual([{ layer: 'world' }, outlines]);
     await upper.locator('.grip').dragTo(page.getByRole('listitem', { name: 'world' }).locator('.grip'));
     expect(await parts()).toEqual([outlines, { layer: 'world' }]);
+    // And by a finger, which brings it back and down again.
+    const grip = (name: string) => page.getByRole('listitem', { name }).locator('.grip');
+    await page.setViewportSize({ ...WINDOW, height: 3000 });
+    for (const name of ['world', 'outlines']) {
+      await dragByTouch(page, grip('outlines'), grip('world'));
+      await eventually(`${name} is at the bottom`, async () => (await parts())[0].layer === name);
+    }
+    await page.setViewportSize(WINDOW);
     await page.getByRole('button', { name: 'Move up: outlines' }).focus();
     await page.keyboard.press('Enter');
     await eventually('it is on top again', async () => (await parts())[1].layer === 'outlines');

@@ -10,6 +10,17 @@ import { type OpenServer, openServer } from './server-in-process.ts';
 
 const SQUARE = '{"type":"Polygon","coordinates":[[[0,0],[40,0],[40,40],[0,40],[0,0]]]}';
 
+/** In the browser: pixels of the map in the colour of an area's outline. */
+const OUTLINE_PIXELS = `(() => {
+  let found = 0;
+  for (const canvas of document.querySelectorAll('#console .map canvas')) {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    for (let at = 0; at < data.length; at += 4)
+      if ([163, 72, 11].every((value, part) => Math.abs(value - data[at + part]) < 12)) found += 1;
+  }
+  return found;
+})()`;
+
 interface Task {
   readonly id: number;
   readonly format: string;
@@ -22,8 +33,10 @@ describe('areas in the console', needs('chromium'), () => {
   let open: ConsolePage;
   beforeAll(async () => {
     // On a busy machine the built-in map takes long to draw.
-    const config = 'areas: [{ name: square, bounds: [0, 0, 40, 40] }]\n';
-    server = await openServer({ config, expectedLog: /source of layer world failed/ });
+    const lost = '{ name: lost, file: lost.gpkg, table: parcels }';
+    const away = `{ name: away, postgres: { url: 'postgres://gis:x@127.0.0.1:9/gis', query: select geom from licence } }`;
+    const config = `areas: [{ name: square, bounds: [0, 0, 40, 40] }, ${lost}, ${away}]\n`;
+    server = await openServer({ config, expectedLog: /source of layer world failed|could not be read/ });
     open = await openConsole(await sharedBrowser(), server.url);
     await open.signIn();
   });
@@ -61,6 +74,14 @@ describe('areas in the console', needs('chromium'), () => {
     });
   });
 
+  it('the page of a task draws the outline of its area on the map', async () => {
+    const { page } = open;
+    const { tasks } = await get<{ tasks: Task[] }>('tasks');
+    await open.go(`tasks/${tasks[0]?.id}`, 'Seed world');
+    const outline = () => page.evaluate<number>(OUTLINE_PIXELS);
+    await eventually('the outline is drawn', outline, (pixels) => pixels > 200);
+  });
+
   it('the map of the seed form keeps its place while the estimate arrives', async () => {
     const { page } = open;
     const release = await holdRequests(page, 'POST', '**/api/v1/tasks');
@@ -90,6 +111,8 @@ describe('areas in the console', needs('chromium'), () => {
   it('the console lists areas, draws one on the map, and limits a key to it', async () => {
     const { page } = open;
     await open.go('areas', 'Areas');
+    await page.getByText('lost.gpkg: there is no such file').waitFor();
+    await page.getByText('The database cannot be reached (ECONNREFUSED).').waitFor();
     await page.getByRole('link', { name: 'square' }).click();
     await page.getByRole('heading', { name: 'square' }).waitFor();
     await page.locator('canvas').first().waitFor();

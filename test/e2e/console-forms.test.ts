@@ -18,9 +18,12 @@ import {
   holdRequests,
   openConsole,
   openOwnSession,
+  WINDOW,
 } from './console-browser.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
+/** Pixels that one line of text has at most. */
+const LINE_HEIGHT = 24;
 const GRID = { formats: ['image/png'], gridSets: [{ name: 'EPSG:900913', zoomStop: 17 }] };
 const SQUARE = [
   [0, 0],
@@ -100,9 +103,9 @@ describe('forms and tabs of the console', needs('chromium'), () => {
   }
 
   /** As the list of tasks shows it. */
-  async function letTasksWait(wait: object): Promise<void> {
+  async function letTasksWait(wait: object, others: object = {}): Promise<void> {
     const waitingFor = { until: '2100-01-01T00:00:00Z', ...wait };
-    const waits = { state: 'running', outcome: null, endedAt: null, waitingFor };
+    const waits = { state: 'running', outcome: null, endedAt: null, waitingFor, ...others };
     await page.route('**/api/v1/tasks?*', async (route) => {
       const response = await route.fetch();
       const list = (await response.json()) as { tasks: object[] };
@@ -302,6 +305,23 @@ describe('forms and tabs of the console', needs('chromium'), () => {
       .getByText(/HTTP 503 \(127\.0\.0\.1:\d+\)\. Next try at/)
       .first()
       .waitFor();
+    await page.unroute('**/api/v1/tasks?*');
+  });
+
+  it('numbers of tasks with six digits stay on one line, wide and narrow', async () => {
+    await letTasksWait({ host: null, reason: 'store-full', text: 'The disk is full.' }, { id: 123_456 });
+    await open.go('tasks', 'Tasks');
+    await page.reload();
+    for (const width of [1500, 1100, 390]) {
+      await page.setViewportSize({ width, height: 700 });
+      const number = page.getByRole('link', { name: '#123456' }).first();
+      const what = page.locator('.task-line', { has: number }).locator('.cut').first();
+      const [own, next] = [await number.boundingBox(), await what.boundingBox()];
+      expect([width, (own?.height ?? 99) < LINE_HEIGHT]).toEqual([width, true]);
+      const end = (own?.x ?? 0) + (own?.width ?? 0);
+      expect([width, end <= (next?.x ?? 0)]).toEqual([width, true]);
+    }
+    await page.setViewportSize(WINDOW);
     await page.unroute('**/api/v1/tasks?*');
   });
 

@@ -68,6 +68,14 @@ describe('the console of a German browser', needs('chromium'), () => {
     );
   });
 
+  it('addresses for clients are explained in German', async () => {
+    await page.goto(`${server.url}/#/layers/world`);
+    const addresses = page.getByRole('region', { name: 'Adressen für Clients' });
+    await addresses.getByText('Kacheln', { exact: true }).waitFor();
+    await addresses.getByText(/^Für jeden Client, .* In QGIS: Browser › XYZ Tiles/).waitFor();
+    expect(await addresses.textContent()).not.toMatch(/\b(rows|address of|picture of|clients of)\b/);
+  });
+
   it('cron descriptions and numbers follow the language and region of the browser', async () => {
     await page.goto(`${server.url}/#/schedules/new`);
     await page.getByText('Um 22:00').waitFor();

@@ -92,6 +92,30 @@ describe('daily work in the console', needs('chromium'), () => {
     expect(titles.indexOf('Addresses for clients')).toBeLessThan(titles.indexOf('Tile sets'));
   });
 
+  it('the map of a layer that is cached as a whole does not open at a few tiles of a deep zoom', async () => {
+    await api('layers', 'POST', { ...parcels(), name: 'whole', parameters: [] });
+    await perform({ layer: 'whole', zoomStop: 4 });
+    expect((await fetch(`${server.url}/tiles/whole/12/2148/1360.png`)).status).toBe(200);
+    await open.go('layers/whole', 'whole');
+    await page.locator('.legend strong', { hasText: /^Zoom [2-5]$/ }).waitFor();
+    await page.getByRole('button', { name: '12', exact: true }).waitFor();
+    expect(await page.locator('.legend strong').textContent()).toMatch(/^Zoom [2-5]$/);
+  });
+
+  it('the question of a truncation names an unfinished seed of the layer', async () => {
+    const { host } = new URL(wms.url);
+    await api(`upstreams/${host}/pause`, 'POST');
+    const reseed = { layer: 'parcels', type: 'reseed', zoomStop: 1 };
+    const { id } = await api<{ id: number }>('tasks', 'POST', reseed);
+    await open.go('layers/parcels', 'parcels');
+    await button('Truncate layer…').click();
+    const text = '1 seed of this layer is unfinished: it continues and creates tiles again.';
+    await page.getByRole('dialog').getByText(text).waitFor();
+    await page.keyboard.press('Escape');
+    await api(`tasks/${id}/cancel`, 'POST');
+    await api(`upstreams/${host}/resume`, 'POST');
+  });
+
   it('a truncation shows the tiles it has deleted', async () => {
     await perform({ layer: 'parcels', zoomStart: 1, zoomStop: 12, type: 'truncate', every: true });
     await open.go('tasks', 'Tasks');
@@ -99,6 +123,9 @@ describe('daily work in the console', needs('chromium'), () => {
     const row = list.getByRole('listitem').filter({ hasText: 'Truncate' }).first();
     await row.getByText(/tiles deleted$/).waitFor();
     expect(await row.textContent()).not.toContain('million');
+    await row.getByRole('link', { name: /^#/ }).click();
+    await page.getByText(/^\d+ tiles in .+: [\d.,]+ tiles\/s\.$/).waitFor();
+    expect(await page.locator('#content').textContent()).not.toContain('million');
   });
 
   it('the chart of traffic shows failed requests', async () => {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { Problem, SESSION_PATH, send } from './api/client.ts';
-import { useAction } from './api/use-action.ts';
+import { useAction } from './api/use-resource.ts';
 import { docsAddress } from './docs-address.ts';
 import { Button, Form, Input, Password, ProblemNotice } from './parts/basics.tsx';
 import { Logo } from './parts/icons.tsx';

@@ -50,7 +50,8 @@ export function createFileFeed(
   };
 }
 
-async function readStats(path: string): Promise<Stats> {
+/** Throws in plain words. */
+export async function readStats(path: string): Promise<Stats> {
   const stats = await stat(path).catch((error: unknown) => {
     const why =
       errorCode(error) === 'ENOENT' ? 'there is no such file' : `it cannot be read (${errorCode(error)})`;

@@ -105,7 +105,9 @@ export const layerResponse = z.object({
 
 export const clientListResponse = z.object({
   base: z.string().describe('The address of the server in the texts'),
-  clients: z.array(z.object({ id: z.string(), client: z.string(), how: z.string(), text: z.string() })),
+  clients: z.array(
+    z.object({ id: z.string(), client: z.string(), hint: z.string(), how: z.string(), text: z.string() }),
+  ),
 });
 
 export async function listLayers({ context }: Call, deps: ApiDeps) {

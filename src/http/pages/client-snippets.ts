@@ -9,12 +9,37 @@ export interface Snippet {
   /** Its id on the page, e.g. `leaflet`. */
   readonly id: string;
   readonly client: string;
-  /** Instructions, in one sentence. */
+  readonly hint: Hint;
+  /** Instructions, in one sentence: the text of the hint. */
   readonly how: string;
   readonly text: string;
 }
 
-const OF_PAGE = 'For a page that has an element with the id map.';
+export type Hint = keyof typeof HINTS;
+
+const ROWS_FROM_TOP = 'For any client that takes z, x and y, rows counted from the top.';
+const LAYER_ADDRESS = 'The address of the layer.';
+const DEGREES_QUAD = 'WorldCRS84Quad';
+/** The console has them in other languages. */
+const HINTS = {
+  xyz: ROWS_FROM_TOP,
+  xyzInQgis: `${ROWS_FROM_TOP} In QGIS: Browser › XYZ Tiles › New Connection…`,
+  vectorInQgis: `${ROWS_FROM_TOP} In QGIS: Browser › Vector Tiles › New Connection…`,
+  qgis: 'Layer › Add Layer › Add WMS/WMTS Layer… › New, and this as the URL.',
+  page: 'For a page that has an element with the id map.',
+  leaflet: 'For a page that loads Leaflet and has an element with the id map.',
+  tilejson: 'For clients that read TileJSON, e.g. as the url of a MapLibre source.',
+  gdal: 'Writes a picture of the whole layer.',
+  arcgis: 'Add › WMTS layer (in Pro: Insert › Connections › New WMTS Server), and this as the URL.',
+  arcgisScript: 'A layer for any map of yours.',
+  // GDAL 3.6 reads only tile matrix sets in degrees, by their registered names.
+  ogcInGdal: `${LAYER_ADDRESS} GDAL takes it with OGCAPI: in front and -oo TILEMATRIXSET=${DEGREES_QUAD}.`,
+  ogc: `${LAYER_ADDRESS} For GDAL use WMTS: GDAL 3.6 needs the grid set ${DEGREES_QUAD}, which this layer does not have.`,
+  wms: 'For clients of WMS 1.1.1 and 1.3.0: maps of any box.',
+  wmsOfTiles: 'For clients of WMS 1.1.1 and 1.3.0: boxes of single tiles.',
+  tms: 'Rows are counted from the bottom.',
+  curl: 'Saves one tile to a file.',
+} as const;
 
 /** The address with the key of the reader, if there is one. */
 export type Keyed = (address: string) => string;
@@ -36,71 +61,49 @@ export function snippetsFor(
   const url = at('{z}/{x}/{y}');
   const dense = layer.retinaSubsets.length > 0 ? '{r}' : '';
   const dataset = datasetOf(shown, capabilities, url);
-  const clients: Readonly<Record<string, readonly [client: string, how: string, text: string] | false>> = {
-    xyz: [
-      'Tiles',
-      `For any client that takes z, x and y, rows counted from the top.${mercator ? ` In QGIS: Browser › ${picture ? 'XYZ' : 'Vector'} Tiles › New Connection…` : ''}`,
-      url,
-    ],
-    qgis: picture && [
-      'QGIS',
-      'Layer › Add Layer › Add WMS/WMTS Layer… › New, and this as the URL.',
-      capabilities,
-    ],
-    openlayers: picture && ['OpenLayers', OF_PAGE, openLayers(shown.subset, url, layer.attribution)],
-    leaflet: picture &&
-      mercator && [
-        'Leaflet',
-        'For a page that loads Leaflet and has an element with the id map.',
-        leaflet(shown, at(`{z}/{x}/{y}${dense}`)),
-      ],
-    maplibre: mercator && ['MapLibre', OF_PAGE, mapLibre(shown, url)],
-    tilejson: mercator && [
-      'TileJSON',
-      'For clients that read TileJSON, e.g. as the url of a MapLibre source.',
-      keyed(`${base}/tiles/${name}.json`),
-    ],
+  const clients: Readonly<Record<string, readonly [client: string, hint: Hint, text: string] | false>> = {
+    xyz: ['Tiles', mercator ? (picture ? 'xyzInQgis' : 'vectorInQgis') : 'xyz', url],
+    qgis: picture && ['QGIS', 'qgis', capabilities],
+    openlayers: picture && ['OpenLayers', 'page', openLayers(shown.subset, url, layer.attribution)],
+    leaflet: picture && mercator && ['Leaflet', 'leaflet', leaflet(shown, at(`{z}/{x}/{y}${dense}`))],
+    maplibre: mercator && ['MapLibre', 'page', mapLibre(shown, url)],
+    tilejson: mercator && ['TileJSON', 'tilejson', keyed(`${base}/tiles/${name}.json`)],
     gdal: picture &&
       dataset !== null && [
         'GDAL',
-        'Writes a picture of the whole layer.',
+        'gdal',
         `gdal_translate -of PNG -outsize 800 0 \\\n  ${shellWord(dataset)} map.png`,
       ],
     arcgis: picture && [
       'ArcGIS Pro and ArcGIS Online',
-      'Add › WMTS layer (in Pro: Insert › Connections › New WMTS Server), and this as the URL.',
+      'arcgis',
       keyed(`${base}/service/wmts/rest/WMTSCapabilities.xml`),
     ],
     'arcgis-js': picture &&
       mercator && [
         'ArcGIS Maps SDK for JavaScript',
-        'A layer for any map of yours.',
+        'arcgisScript',
         `new WebTileLayer({ urlTemplate: ${scriptString(at('{level}/{col}/{row}'))}, copyright: ${scriptString(layer.attribution)} })`,
       ],
     'ogc-api': ['OGC API – Tiles', ogcHint(layer), keyed(`${base}/ogc/collections/${name}`)],
     wms: picture && [
       'WMS',
-      `For clients of WMS 1.1.1 and 1.3.0: ${layer.fullWms ? 'maps of any box' : 'boxes of single tiles'}.`,
+      layer.fullWms ? 'wms' : 'wmsOfTiles',
       keyed(`${base}/service/wms?SERVICE=WMS&REQUEST=GetCapabilities${layer.fullWms ? '' : '&TILED=true'}`),
     ],
-    tms: ['TMS', 'Rows are counted from the bottom.', keyed(`${base}/service/tms/1.0.0`)],
-    curl: ['curl: a tile', 'Saves one tile to a file.', curlOfTile(shown, at, isOpen)],
+    tms: ['TMS', 'tms', keyed(`${base}/service/tms/1.0.0`)],
+    curl: ['curl: a tile', 'curl', curlOfTile(shown, at, isOpen)],
   };
   return Object.entries(clients).flatMap(([id, entry]) => {
     if (!entry) return [];
-    const [client, how, text] = entry;
-    return [{ id, client, how, text }];
+    const [client, hint, text] = entry;
+    return [{ id, client, hint, how: HINTS[hint], text }];
   });
 }
 
-const DEGREES_QUAD = 'WorldCRS84Quad';
-
-/** GDAL 3.6 reads only tile matrix sets in degrees, by their registered names. */
-function ogcHint({ gridSubsets }: Layer): string {
-  const address = 'The address of the layer.';
-  return gridSubsets.some(({ gridSet }) => [gridSet.name, ...gridSet.aliases].includes(DEGREES_QUAD))
-    ? `${address} GDAL takes it with OGCAPI: in front and -oo TILEMATRIXSET=${DEGREES_QUAD}.`
-    : `${address} For GDAL use WMTS: GDAL 3.6 needs the grid set ${DEGREES_QUAD}, which this layer does not have.`;
+function ogcHint({ gridSubsets }: Layer): Hint {
+  const names = gridSubsets.flatMap(({ gridSet }) => [gridSet.name, ...gridSet.aliases]);
+  return names.includes(DEGREES_QUAD) ? 'ogcInGdal' : 'ogc';
 }
 
 /** `place` is `z/x/y`, or a placeholder for it. */

@@ -92,3 +92,42 @@ export const SESSION_PATH = 'api/v1/session';
 /** Events of the window. */
 export const SESSION_ENDED = 'tilewarden-session-ended';
 export const SESSION_BEGUN = 'tilewarden-session-begun';
+
+/** With the address as this browser knows the server. */
+export function curl(method: string, path: string, body?: unknown): string {
+  const address = new URL(path, location.href.split('#')[0]).href;
+  const call = `curl -u NAME:PASSWORD ${method === 'GET' ? '' : `-X ${method} `}${quoted(address)}`;
+  if (body === undefined) return call;
+  if (body instanceof URLSearchParams) return `${call} -d ${quoted(body.toString())}`;
+  return [
+    `${call} \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d ${quoted(JSON.stringify(body))}`,
+  ].join('\n');
+}
+
+/** One word for a POSIX shell. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+export const RELOAD_FORM = new URLSearchParams({ reload_configuration: '1' });
+/** The server's first sentence, for GeoWebCache's clients. */
+const THEIRS = /^TileLayerConfiguration reloaded\. Read \d+ layers from configuration resources\.\s*/;
+
+/** GeoWebCache's address responds with a page; returns its text. */
+export async function reloadConfiguration(): Promise<string> {
+  try {
+    const text = textIn(await (await reach('rest/reload', { method: 'POST', body: RELOAD_FORM })).text());
+    return `${TEXTS.layers.reloaded} ${text.replace(THEIRS, '')}`;
+  } catch (error) {
+    const { message, status, requestId } = problemFrom(error);
+    throw new Problem(textIn(message), status, requestId);
+  }
+}
+
+function textIn(page: string): string {
+  const { body } = new DOMParser().parseFromString(page, 'text/html');
+  const lines = [...body.querySelectorAll('p, li')].map((line) => line.textContent?.trim());
+  return lines.length > 0 ? lines.join(' ') : (body.textContent?.trim() ?? '');
+}

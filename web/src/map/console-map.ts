@@ -83,12 +83,10 @@ export class ConsoleMap {
     this.#set = set;
     this.#grid = grid;
     this.#projection = projection;
-    const source = sourceOf({
-      projection,
-      tileGrid: grid,
-      wrapX: this.#options.wrapX,
-      addressOf: (z, x, y) => tileAddress(set, z, x, y),
-      onTileFailed: (address) => this.#events.onTileFailed?.(address),
+    const source = this.#sourceOf(set, projection, grid);
+    source.on('tileloaderror', ({ tile }) => {
+      const [z = 0, x = 0, y = 0] = tile.getTileCoord();
+      this.#events.onTileFailed?.(tileAddress(set, z, x, y));
     });
     this.#tiles.setSource(set.format.startsWith('image/') ? source : null);
     if (!sameGrid) {
@@ -109,16 +107,12 @@ export class ConsoleMap {
 
   /** A map below the layer; null removes it. */
   showBase(set: TileSet<OfferedLayer> | null): void {
-    const source =
-      set &&
-      sourceOf({
-        projection: projectionOf(set.gridSet),
-        tileGrid: gridOf(set.gridSet),
-        wrapX: this.#options.wrapX,
-        addressOf: (z, x, y) => tileAddress(set, z, x, y),
-        onTileFailed: () => undefined,
-      });
-    this.#base.setSource(source);
+    this.#base.setSource(set && this.#sourceOf(set, projectionOf(set.gridSet), gridOf(set.gridSet)));
+  }
+
+  #sourceOf(set: TileSet<OfferedLayer>, projection: Projection, tileGrid: TileGrid): TileImage {
+    const tileUrlFunction = ([z = 0, x = 0, y = 0]: number[]) => tileAddress(set, z, x, y);
+    return new TileImage({ projection, tileGrid, wrapX: this.#options.wrapX, tileUrlFunction });
   }
 
   /** An image of cells over the map; null removes it. */
@@ -199,17 +193,4 @@ function viewOf({ resolutions, zoomStart, zoomStop }: GridSetInfo, projection: P
     constrainResolution: true,
     showFullExtent: true,
   });
-}
-
-function sourceOf(options: {
-  readonly projection: Projection;
-  readonly tileGrid: TileGrid;
-  readonly wrapX: boolean;
-  readonly addressOf: (z: number, x: number, y: number) => string;
-  readonly onTileFailed: (address: string) => void;
-}): TileImage {
-  const addressAt = ([z = 0, x = 0, y = 0]: number[]) => options.addressOf(z, x, y);
-  const source = new TileImage({ ...options, tileUrlFunction: addressAt });
-  source.on('tileloaderror', ({ tile }) => options.onTileFailed(addressAt(tile.getTileCoord())));
-  return source;
 }

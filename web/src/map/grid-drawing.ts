@@ -1,6 +1,6 @@
 import Feature from 'ol/Feature.js';
 import LineString from 'ol/geom/LineString.js';
-import Polygon from 'ol/geom/Polygon.js';
+import Polygon, { fromExtent } from 'ol/geom/Polygon.js';
 import VectorLayer from 'ol/layer/Vector.js';
 import { fromLonLat } from 'ol/proj.js';
 import VectorSource from 'ol/source/Vector.js';
@@ -11,7 +11,7 @@ import type { ConsoleMap } from './console-map.ts';
 import type { OfferedLayer, TileSet } from './tile-set.ts';
 
 /** Degrees, longitude first. */
-type Lines = readonly (readonly (readonly [number, number])[])[];
+type Lines = readonly (readonly (readonly number[])[])[];
 
 const HALF_WORLD = 20037508.34;
 const LAST_ZOOM = 20;
@@ -60,16 +60,8 @@ export class GridDrawing {
   /** West, south, east, north of the data; null: not known. */
   showData(degrees: readonly number[] | null): void {
     this.#data.clear();
-    if (!degrees) return;
-    const [west = 0, south = 0, east = 0, north = 0] = degrees;
-    const ring = placed([
-      [west, south],
-      [east, south],
-      [east, north],
-      [west, north],
-      [west, south],
-    ]);
-    this.#data.addFeature(new Feature(new Polygon([ring])));
+    const [ring] = degrees ? fromExtent([...degrees]).getCoordinates() : [];
+    if (ring) this.#data.addFeature(new Feature(new Polygon([placed(ring)])));
   }
 
   /** The map moves to the tiles, or to the outline where there are none. */
@@ -89,7 +81,7 @@ export class GridDrawing {
 }
 
 function placed(line: Lines[number]): number[][] {
-  return line.map(([longitude, latitude]) =>
+  return line.map(([longitude = 0, latitude = 0]) =>
     fromLonLat([longitude, Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, latitude))]),
   );
 }

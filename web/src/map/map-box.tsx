@@ -1,7 +1,14 @@
 import 'ol/ol.css';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { useApi, useResource } from '../api/use-resource.ts';
 import { ConsoleMap, type ConsoleMapEvents, type MapOptions } from './console-map.ts';
-import type { OfferedLayer, TileSet } from './tile-set.ts';
+import {
+  type GridSetInfo,
+  type LayerInfo,
+  type OfferedLayer,
+  type TileSet,
+  tileSetFrom,
+} from './tile-set.ts';
 
 /** `onReady` gets the map once. */
 export function MapBox(props: {
@@ -56,4 +63,19 @@ export function MapBox(props: {
       {props.children}
     </div>
   );
+}
+
+/** The built-in map is a layer of this name, unless a configuration replaces it. */
+const NAME = 'world';
+
+/** In the CRS of a grid set, to be drawn below a layer; null: there is none. */
+export function useBaseMap(above: GridSetInfo | null): TileSet | null {
+  const listed = useApi('/api/v1/layers').data?.layers;
+  const isThere = listed?.some(({ name, enabled }) => name === NAME && enabled) ?? false;
+  const world = useResource<LayerInfo>(isThere ? `api/v1/layers/${NAME}` : null).data;
+  return useMemo(() => {
+    const gridSet = world?.gridSets.find((one) => one.srs === above?.srs);
+    if (world?.source.type !== 'world' || !gridSet) return null;
+    return tileSetFrom(world, new URLSearchParams({ gridSet: gridSet.name }));
+  }, [world, above?.srs]);
 }

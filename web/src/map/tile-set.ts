@@ -40,6 +40,13 @@ export function tileSetFrom<Layer extends OfferedLayer>(
   return { layer, gridSet, format: layer.formats[place] ?? '', parameters: Object.fromEntries(parameters) };
 }
 
+/** With another value of a parameter. */
+export function withParameter<Set extends TileSet<OfferedLayer>>(set: Set, name: string, value: string): Set {
+  const { [name]: _, ...others } = set.parameters;
+  const usual = set.layer.parameters.find((one) => one.name === name)?.default;
+  return { ...set, parameters: value === usual ? others : { ...others, [name]: value } };
+}
+
 /** The same as part of a page's address. */
 export function wishesOf({ gridSet, format, parameters }: TileSet): Record<string, string> {
   return { gridSet: gridSet.name, format, ...parameterWishes(parameters) };

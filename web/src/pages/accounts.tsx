@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { type ApiBody, type ApiResponse, part, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { useApi } from '../api/use-resource.ts';
+import { useAction, useApi } from '../api/use-resource.ts';
 import { fill, listOf, timeText } from '../format.ts';
 import {
   ActionNotices,
@@ -9,7 +8,6 @@ import {
   Card,
   Choice,
   Empty,
-  Expiry,
   Form,
   Input,
   type InputProps,
@@ -29,6 +27,7 @@ import {
   type AddProps,
   areaNames,
   Credentials,
+  Expiry,
   endOfDay,
   layerNames,
   listOrNull,

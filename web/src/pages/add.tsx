@@ -1,8 +1,14 @@
 import { useEffect, useMemo, useState } from 'react';
-import { type ApiResponse, type Problem, part, problemFrom, send } from '../api/client.ts';
-import { reloadConfiguration } from '../api/reload-configuration.ts';
-import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import {
+  type ApiResponse,
+  curl,
+  type Problem,
+  part,
+  problemFrom,
+  reloadConfiguration,
+  send,
+} from '../api/client.ts';
+import { useAction, useResource } from '../api/use-resource.ts';
 import { fill } from '../format.ts';
 import type { LayerInfo } from '../map/tile-set.ts';
 import {
@@ -15,18 +21,18 @@ import {
   Form,
   Input,
   Loaded,
+  Mark,
   PageHead,
   ProblemNotice,
   Table,
   TextField,
 } from '../parts/basics.tsx';
-import { curl } from '../parts/curl.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { DeclarationEditor, saveLayer } from './declaration-editor.tsx';
 import type { Declaration } from './declaration-fields.tsx';
-import { MissingGridSets } from './missing-grid-sets.tsx';
+import { MissingGridSets } from './grid-set-form.tsx';
 
 type Capabilities = ApiResponse<'POST /api/v1/import'>;
 
@@ -230,11 +236,10 @@ function Choices(props: {
         >
           {({ layer, on, isOpen }) => (
             <div className="service-line">
-              <input
-                type="checkbox"
-                aria-label={fill(WORDS.choose, { name: layer.name })}
+              <Mark
+                label={fill(WORDS.choose, { name: layer.name })}
                 checked={on}
-                onChange={({ target }) => mark([layer.name], target.checked)}
+                onChange={(checked) => mark([layer.name], checked)}
               />
               <Button kind="plain service-layer" aria-pressed={isOpen} onClick={() => props.onChoose(layer)}>
                 <strong className="name">{String(layer.title ?? layer.name)}</strong>
@@ -316,7 +321,7 @@ function Report({ capabilities }: { capabilities: Capabilities }) {
   }
   if (groups.size === 0) return null;
   const subjectText = ([first = '', ...others]: readonly string[]) =>
-    others.length === 0 ? first : `${first} ${fill(TEXTS.upstreams.moreLayers, { more: others.length })}`;
+    others.length === 0 ? first : `${first} ${fill(TEXTS.upstreams.moreLayers, { count: others.length })}`;
   return (
     <details>
       <summary>{fill(WORDS.report, { count: groups.size })}</summary>

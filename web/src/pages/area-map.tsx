@@ -3,7 +3,7 @@ import { part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
 import { type Area, AreaDrawing } from '../map/draw-area.ts';
-import { MapBox } from '../map/map-box.tsx';
+import { MapBox, useBaseMap } from '../map/map-box.tsx';
 import { type LayerInfo, tileSetFrom } from '../map/tile-set.ts';
 import { Loaded } from '../parts/basics.tsx';
 
@@ -26,6 +26,7 @@ export default function AreaMap(props: AreaMapProps) {
 function Shown({ info, wishes = {}, area, maxZoom, label }: AreaMapProps & { readonly info: LayerInfo }) {
   const query = new URLSearchParams(wishes).toString();
   const set = useMemo(() => tileSetFrom(info, new URLSearchParams(query)), [info, query]);
+  const base = useBaseMap(set?.gridSet ?? null);
   const drawing = useRef<AreaDrawing>(null);
   useEffect(() => drawing.current?.show(area));
   if (!set) return null;
@@ -34,5 +35,5 @@ function Shown({ info, wishes = {}, area, maxZoom, label }: AreaMapProps & { rea
     drawing.current = first;
     map.map.once('change:view', () => first.show(area, set.gridSet.resolutions[maxZoom] ?? 0));
   };
-  return <MapBox set={set} label={label} onReady={draw} />;
+  return <MapBox set={set} base={base} label={label} onReady={draw} />;
 }

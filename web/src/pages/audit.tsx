@@ -1,7 +1,6 @@
 import { useDeferredValue, useState } from 'react';
-import { type ApiResponse, part, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { type ApiResponse, curl, part, send } from '../api/client.ts';
+import { useAction, useResource } from '../api/use-resource.ts';
 import { fill, preciseTimeText } from '../format.ts';
 import {
   ActionNotices,
@@ -14,7 +13,6 @@ import {
   Table,
   tied,
 } from '../parts/basics.tsx';
-import { curl } from '../parts/curl.ts';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { LANGUAGE, TEXTS } from '../texts.ts';

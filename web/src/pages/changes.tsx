@@ -1,16 +1,15 @@
 import { lazy, Suspense, useState } from 'react';
 import { type ApiResponse, fetchJson, part, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { useApi, useResource } from '../api/use-resource.ts';
+import { useAction, useApi, useResource } from '../api/use-resource.ts';
 import { coordinateText, countText, fill, preciseTimeText, withLocalTimes } from '../format.ts';
 import type { Area } from '../map/draw-area.ts';
 import { boxesOf } from '../map/shapes.ts';
-import { ActionNotices, Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { ActionNotices, Button, Card, Loaded, Named, PageHead, Table } from '../parts/basics.tsx';
 import { LayerLinks } from '../parts/task-parts.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { FOLLOW, Followed, Named, PassesPage, State } from './follow.tsx';
+import { FOLLOW, Followed, PassesPage, State } from './follow.tsx';
 
 type Feeds = ApiResponse<'GET /api/v1/changes'>;
 type Deliveries = ApiResponse<'GET /api/v1/deliveries'>;

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react';
 import { send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
+import { useAction } from '../api/use-resource.ts';
 import { fill, listOf, timeText } from '../format.ts';
-import { Button, Copy, Empty, Form, ProblemNotice, Table } from '../parts/basics.tsx';
+import { Button, Copy, Empty, Form, Input, ProblemNotice, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { TEXTS } from '../texts.ts';
 
@@ -135,4 +135,9 @@ export function listOrNull(typed: string): string[] | null {
 /** The end of a day of this browser's calendar, as the server takes it. */
 export function endOfDay(day: string): string | null {
   return day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
+}
+
+/** The rest of the day is included. */
+export function Expiry(props: { label: string; value: string; onText: (day: string) => void }) {
+  return <Input type="date" min={new Date().toLocaleDateString('sv')} {...props} />;
 }

@@ -1,7 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { type ApiResponse, fetchJson, isRefusal, part, problemFrom } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { useResource, useRested } from '../api/use-resource.ts';
+import { type ApiResponse, curl, fetchJson, isRefusal, part, problemFrom } from '../api/client.ts';
+import { useAction, useResource, useRested } from '../api/use-resource.ts';
 import { bytesText, countText, fill } from '../format.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
@@ -16,7 +15,6 @@ import {
   ProblemNotice,
   TextField,
 } from '../parts/basics.tsx';
-import { curl } from '../parts/curl.ts';
 import { addressOf, goTo } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 import { type Declaration, DeclarationFields } from './declaration-fields.tsx';

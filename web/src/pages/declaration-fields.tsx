@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import { useResource } from '../api/use-resource.ts';
 import { fill } from '../format.ts';
-import { Button, Check, Choice, type InputProps, Suggestions, TextField } from '../parts/basics.tsx';
-import { unknownName } from '../parts/layer-field.tsx';
+import { Button, Check, Choice, type InputProps, TextField } from '../parts/basics.tsx';
+import { Suggestions, unknownName } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
 import { GridSetForm } from './grid-set-form.tsx';
 import { AreaChoice, faultIn, LayerParts, numberIn, SourceFields } from './source-fields.tsx';

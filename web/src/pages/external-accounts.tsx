@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { type ApiResponse, send } from '../api/client.ts';
-import { type Action, useAction } from '../api/use-action.ts';
-import { useApi } from '../api/use-resource.ts';
+import { type Action, useAction, useApi } from '../api/use-resource.ts';
 import { fill, timeText } from '../format.ts';
 import { ActionNotices, Card, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';

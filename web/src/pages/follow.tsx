@@ -1,9 +1,8 @@
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { type ApiResponse, part, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { useAction, useResource } from '../api/use-resource.ts';
 import { countText, fill, preciseTimeText, withLocalTimes } from '../format.ts';
-import { ActionNotices, Button, Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
+import { ActionNotices, Button, Card, Loaded, Named, PageHead, Table } from '../parts/basics.tsx';
 import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -132,14 +131,5 @@ export function State({ of }: { of: { state: keyof typeof FEED_STATES; lastError
       {FEED_STATES[of.state]}
       {of.lastError !== null && <span className="small quiet block">{withLocalTimes(of.lastError)}</span>}
     </>
-  );
-}
-
-export function Named({ name, kind }: { name: ReactNode; kind: string }) {
-  return (
-    <span>
-      {name}
-      <span className="small quiet block">{kind}</span>
-    </span>
   );
 }

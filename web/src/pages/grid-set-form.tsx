@@ -1,14 +1,12 @@
 import { useEffect, useState } from 'react';
-import { type ApiResponse, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { type ApiResponse, curl, send } from '../api/client.ts';
+import { useAction, useResource } from '../api/use-resource.ts';
 import { coordinateText, countText, fill, resolutionText } from '../format.ts';
-import { useBaseMap } from '../map/base-map.ts';
 import { boundsIn } from '../map/draw-area.ts';
 import { BARE_MAP, GridDrawing } from '../map/grid-drawing.ts';
-import { MapBox } from '../map/map-box.tsx';
-import { Button, Choice, Copy, Input, ProblemNotice, TextField } from '../parts/basics.tsx';
-import { curl } from '../parts/curl.ts';
+import { MapBox, useBaseMap } from '../map/map-box.tsx';
+import { Button, Card, Choice, Copy, ProblemNotice, TextField } from '../parts/basics.tsx';
+import { BoundsFields } from '../parts/ranges.tsx';
 import { LOCALE, TEXTS } from '../texts.ts';
 
 type Proposals = ApiResponse<'GET /api/v1/gridset-proposals'>;
@@ -162,24 +160,14 @@ function ExtentFields(props: {
         options={{ degrees: WORDS.degrees, crs: props.crs }}
         onChange={props.onUnits}
       />
-      <fieldset>
-        <legend className="visually-hidden">{WORDS.extent}</legend>
-        <div className="form-grid pairs">
-          {TEXTS.seed.bounds[units === 'degrees' ? 'degrees' : 'grid-set'].map((label, place) => (
-            <Input
-              key={label}
-              label={label}
-              inputMode="decimal"
-              value={typed[place] ?? ''}
-              aria-invalid={error !== null}
-              onText={(text) => props.onTyped(typed.with(place, text))}
-            />
-          ))}
-        </div>
-        <span className={error === null ? 'small quiet' : 'small field-error'}>
-          {error ?? WORDS.wholeHelp}
-        </span>
-      </fieldset>
+      <BoundsFields
+        legend={WORDS.extent}
+        labels={TEXTS.seed.bounds[units === 'degrees' ? 'degrees' : 'grid-set']}
+        typed={typed}
+        error={error}
+        help={WORDS.wholeHelp}
+        onTyped={props.onTyped}
+      />
     </>
   );
 }
@@ -274,5 +262,82 @@ function firstZoomOf({ extent, resolutions, tileSize }: Ladder): number {
   return Math.max(
     0,
     resolutions.findIndex((resolution) => side / resolution > FEWEST_ALONG - 1),
+  );
+}
+
+type Capabilities = ApiResponse<'POST /api/v1/import'>;
+type Missing = Capabilities['missing'][number];
+
+/** Others are hidden at first. */
+const MAX_SHOWN = 4;
+const MAX_LAYERS = 200;
+
+/** The CRS of a service that have no grid set: each is a button that declares one. */
+export function MissingGridSets(props: { capabilities: Capabilities; onDeclared: () => unknown }) {
+  const { missing, withoutGridSet } = props.capabilities;
+  const [chosen, setChosen] = useState<Missing | null>(null);
+  if (missing.length === 0) return null;
+  const needed = missing.filter(({ srs }) => withoutGridSet.some(({ crs }) => crs.includes(`EPSG:${srs}`)));
+  const sorted = [...needed, ...missing.filter((one) => !needed.includes(one))];
+  const buttons = (some: readonly Missing[]) => (
+    <div className="row">
+      {some.map((one) => (
+        <Button
+          key={one.srs}
+          kind={withoutGridSet.length > 0 && one === sorted[0] ? 'primary' : ''}
+          aria-pressed={one === chosen}
+          onClick={() => setChosen(one === chosen ? null : one)}
+        >
+          {buttonText(one)}
+        </Button>
+      ))}
+    </div>
+  );
+  return (
+    <section className="stack" aria-label={WORDS.missing}>
+      <h3>{WORDS.missing}</h3>
+      <Waiting layers={withoutGridSet} />
+      <p className="small quiet">{WORDS.missingHelp}</p>
+      {buttons(sorted.slice(0, MAX_SHOWN))}
+      {sorted.length > MAX_SHOWN && (
+        <details>
+          <summary>{fill(WORDS.missingMore, { count: sorted.length - MAX_SHOWN })}</summary>
+          {buttons(sorted.slice(MAX_SHOWN))}
+        </details>
+      )}
+      {chosen && (
+        <Card title={WORDS.addTitle}>
+          <GridSetForm
+            key={chosen.srs}
+            wanted={{ srs: String(chosen.srs), degrees: chosen.degrees }}
+            onSaved={props.onDeclared}
+          />
+        </Card>
+      )}
+    </section>
+  );
+}
+
+function buttonText({ srs, layers }: Missing): string {
+  return `EPSG:${srs} · ${fill(WORDS.ofLayers, { count: layers })}…`;
+}
+
+function Waiting({ layers }: { layers: Capabilities['withoutGridSet'] }) {
+  if (layers.length === 0) return null;
+  return (
+    <details open={layers.length <= MAX_SHOWN}>
+      <summary>{fill(WORDS.needed, { count: layers.length })}</summary>
+      <ul className="lines small">
+        {layers.slice(0, MAX_LAYERS).map(({ name, title, crs }) => (
+          <li key={name}>
+            <strong>{title || name}</strong>{' '}
+            <span className="quiet">
+              {name} · {crs.slice(0, MAX_SHOWN).join(', ')}
+              {crs.length > MAX_SHOWN && '…'}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }

@@ -1,10 +1,9 @@
-import { type ApiResponse, part, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { useApi, useResource } from '../api/use-resource.ts';
+import { type ApiResponse, curl, part, send } from '../api/client.ts';
+import { useAction, useApi, useResource } from '../api/use-resource.ts';
 import { coordinateText, countText, fill, resolutionText } from '../format.ts';
 import { ActionNotices, Card, Facts, LinkButton, Loaded, PageHead, Table } from '../parts/basics.tsx';
-import { curl } from '../parts/curl.ts';
 import { ConfirmButton } from '../parts/dialog.tsx';
+import { LayerLinks } from '../parts/task-parts.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
@@ -91,7 +90,7 @@ function row({ name, description, srs, levels, extent, layers, layerCount, origi
     <span key="extent" className="small">
       {extentText(extent)}
     </span>,
-    <Users key="layers" layers={layers} count={layerCount} />,
+    <LayerLinks key="layers" names={layers} count={layerCount} most={MAX_NAMED} none={WORDS.unused} />,
     WORDS.origins[origin],
   ] as const;
 }
@@ -110,21 +109,6 @@ function BuiltIn({ names }: { names: readonly string[] }) {
         ))}
       </div>
     </details>
-  );
-}
-
-function Users({ layers, count }: { layers: readonly string[]; count: number }) {
-  if (count === 0) return <span className="quiet">{WORDS.unused}</span>;
-  return (
-    <span className="small">
-      {layers.slice(0, MAX_NAMED).map((name, place) => (
-        <span key={name}>
-          {place > 0 && ', '}
-          <a href={addressOf('layers', name)}>{name}</a>
-        </span>
-      ))}
-      {count > MAX_NAMED && ` ${fill(TEXTS.upstreams.moreLayers, { more: count - MAX_NAMED })}`}
-    </span>
   );
 }
 

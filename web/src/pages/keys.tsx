@@ -1,7 +1,7 @@
 import type { ApiResponse } from '../api/client.ts';
 import { useApi } from '../api/use-resource.ts';
 import { countText, fill, listOf, rateText } from '../format.ts';
-import { Card, Expiry, Input, Loaded, PageHead, TextField, tied } from '../parts/basics.tsx';
+import { Card, Input, Loaded, PageHead, TextField, tied } from '../parts/basics.tsx';
 import { AreaNames, LayerPatterns } from '../parts/layer-field.tsx';
 import { TEXTS } from '../texts.ts';
 import {
@@ -9,6 +9,7 @@ import {
   type AddProps,
   areaNames,
   Credentials,
+  Expiry,
   endOfDay,
   layerNames,
   listOrNull,

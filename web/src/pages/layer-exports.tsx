@@ -1,10 +1,8 @@
 import { useEffect, useState } from 'react';
-import { type ApiResponse, part, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { type ApiResponse, curl, part, quoted, send } from '../api/client.ts';
+import { useAction, useResource } from '../api/use-resource.ts';
 import { agoText, bytesText, fill, valuesText, zoomsText } from '../format.ts';
 import { Bar, Button, Card, FoldedCopy, LinkButton, Loaded, ProblemNotice } from '../parts/basics.tsx';
-import { curl, quoted } from '../parts/curl.ts';
 import { addressOf } from '../route.ts';
 import { TEXTS } from '../texts.ts';
 

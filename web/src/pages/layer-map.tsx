@@ -2,11 +2,11 @@ import { useEffect, useRef, useState } from 'react';
 import { type ApiResponse, get, part } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { countText, fill, percentText } from '../format.ts';
-import { useBaseMap } from '../map/base-map.ts';
 import type { ConsoleMap, MapView, TilePlace } from '../map/console-map.ts';
-import { MapBox } from '../map/map-box.tsx';
-import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
-import { Bar, Button, Card, Choice, Field, Loaded } from '../parts/basics.tsx';
+import { MapBox, useBaseMap } from '../map/map-box.tsx';
+import { type TileSet, tileSetQuery, withParameter } from '../map/tile-set.ts';
+import { Bar, Button, Card, Choice, Loaded } from '../parts/basics.tsx';
+import { Slider } from '../parts/ranges.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { TEXTS } from '../texts.ts';
 import { TileDetails } from './tile-details.tsx';
@@ -90,7 +90,7 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
   );
 }
 
-/** Part of the extent that cached tiles may have for the map to open there. */
+/** Of the extent: what the map opens at. Of the cached tiles: fewer at a zoom are strays. */
 const SMALL_PART = 1 / 16;
 
 /** A layer whose extent is much larger than its map, e.g. because none is declared, opens where tiles are cached. */
@@ -99,7 +99,8 @@ function useOpening(map: ConsoleMap | null, set: TileSet, address: string, zooms
   useEffect(() => {
     if (!map || !zooms || opened.current === map) return;
     opened.current = map;
-    const deepest = zooms.zooms.findLast(({ tiles }) => tiles > 0)?.z;
+    const all = zooms.zooms.reduce((total, { tiles }) => total + tiles, 0);
+    const deepest = zooms.zooms.findLast(({ tiles }) => tiles > all * SMALL_PART)?.z;
     if (deepest === undefined) return;
     const { extent } = set.gridSet;
     const query = `${tileSetQuery(set)}&shows=share&bounds=${extent.join(',')}`;
@@ -309,10 +310,10 @@ function cellColour(shows: NonNullable<Coverage['shows']>, value: number): strin
 function TimeSlider(props: { set: TileSet; onChange: (set: TileSet) => void }) {
   const address = `api/v1/layers/${part(props.set.layer.name)}/times?count=${SHOWN_TIMES}`;
   const { data } = useResource<Times>(address, TIMES_SECONDS);
-  return data && data.times.length > 1 ? <Slider {...props} of={data} /> : null;
+  return data && data.times.length > 1 ? <TimeChoice {...props} of={data} /> : null;
 }
 
-function Slider(props: { set: TileSet; onChange: (set: TileSet) => void; of: Times }) {
+function TimeChoice(props: { set: TileSet; onChange: (set: TileSet) => void; of: Times }) {
   const { set, onChange, of } = props;
   const { parameter, times } = of;
   const usual = set.layer.parameters.find(({ name }) => name === parameter)?.default ?? '';
@@ -322,23 +323,19 @@ function Slider(props: { set: TileSet; onChange: (set: TileSet) => void; of: Tim
   useEffect(() => {
     if (moved === null) return;
     const timer = setTimeout(() => {
-      const { [parameter]: _, ...others } = set.parameters;
-      onChange({ ...set, parameters: moved === usual ? others : { ...others, [parameter]: moved } });
+      onChange(withParameter(set, parameter, moved));
       setMoved(null);
     }, REST_MS);
     return () => clearTimeout(timer);
-  }, [moved, set, onChange, parameter, usual]);
+  }, [moved, set, onChange, parameter]);
   const place = times.indexOf(shown);
   return (
-    <Field label={`${WORDS.time} · ${shown}`}>
-      <input
-        type="range"
-        min={0}
-        max={times.length - 1}
-        value={place < 0 ? times.length - 1 : place}
-        aria-valuetext={shown}
-        onChange={({ target }) => setMoved(times[Number(target.value)] ?? null)}
-      />
-    </Field>
+    <Slider
+      label={WORDS.time}
+      shown={shown}
+      max={times.length - 1}
+      value={place < 0 ? times.length - 1 : place}
+      onChange={(chosen) => setMoved(times[chosen] ?? null)}
+    />
   );
 }

@@ -111,7 +111,6 @@ function isMeant(action: ActionName, { enabled }: ChosenLayer): boolean {
 }
 
 async function perform(action: ActionName, name: string, zooms: Zooms): Promise<ReactNode> {
-  const path = `api/v1/layers/${part(name)}`;
   if (action === 'seed') {
     const { id } = await send<{ id: number }>('POST', 'api/v1/tasks', {
       layer: name,
@@ -122,14 +121,19 @@ async function perform(action: ActionName, name: string, zooms: Zooms): Promise<
   }
   if (action === 'truncate') {
     type Truncated = ApiResponse<'POST /api/v1/layers/{layer}/truncate'>;
-    const { tiles } = await send<Truncated>('POST', `${path}/truncate`, {});
+    const { tiles } = await send<Truncated>('POST', `api/v1/layers/${part(name)}/truncate`, {});
     return fill(TEXTS.layer.emptied, { count: tiles });
   }
+  await enableLayer(name, action === 'enable');
+  return action === 'enable' ? WORDS.enabled : TEXTS.schedules.off;
+}
+
+/** Declares the layer again, enabled or not. */
+export async function enableLayer(name: string, enabled: boolean): Promise<void> {
+  const path = `api/v1/layers/${part(name)}`;
   const { data, version } = await fetchJson<ApiResponse<'GET /api/v1/layers/{layer}'>>('GET', path);
   if (data.origin === 'file') throw new Error(WORDS.inFile);
-  const enabled = action === 'enable';
   await send('PUT', path, { ...(data.document as object), enabled }, { version });
-  return enabled ? WORDS.enabled : TEXTS.schedules.off;
 }
 
 function Results({ results }: { results: readonly Result[] }) {

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
-import { type ApiResponse, fetchJson, get, part, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { type Resource, useApi, useResource } from '../api/use-resource.ts';
+import type { Hint } from '../../../src/http/pages/client-snippets.ts';
+import { type ApiResponse, curl, get, part, send } from '../api/client.ts';
+import { type Resource, useAction, useApi, useResource } from '../api/use-resource.ts';
 import {
   agoText,
   bytesText,
@@ -30,7 +30,6 @@ import {
   ProblemNotice,
   Table,
 } from '../parts/basics.tsx';
-import { curl } from '../parts/curl.ts';
 import { ConfirmButton, paragraphs } from '../parts/dialog.tsx';
 import { type Seeds, seedsAddress, seedsText } from '../parts/task-parts.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
@@ -38,6 +37,7 @@ import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 import { LayerExports } from './layer-exports.tsx';
 import { LayerMap } from './layer-map.tsx';
+import { enableLayer } from './layer-selection.tsx';
 import { firstZooms } from './work-plan.ts';
 
 type Usage = ApiResponse<'GET /api/v1/usage'>;
@@ -262,11 +262,7 @@ function DeclarationActions({ layer, onChanged }: { layer: LayerInfo; onChanged:
   const { enabled } = layer;
   const path = `api/v1/layers/${part(layer.name)}`;
   const toggled = (document: unknown) => ({ ...(document as object), enabled: !enabled });
-  const toggle = async () => {
-    const { data, version } = await fetchJson<LayerInfo>('GET', path);
-    await send('PUT', path, toggled(data.document), { version });
-    onChanged();
-  };
+  const toggle = () => enableLayer(layer.name, !enabled).then(onChanged);
   const copy = <LinkButton href={addressOf('add', '', { copy: layer.name })}>{WORDS.copy}</LinkButton>;
   if (layer.origin === 'file') return copy;
   return (
@@ -320,10 +316,10 @@ function Addresses({ set }: { set: TileSet }) {
       {set.layer.access !== 'public' && <p className="notice">{WORDS.closedLayer}</p>}
       <Loaded resource={known}>
         {(data) =>
-          data.clients.map(({ id, client, how, text }, place) => (
+          data.clients.map(({ id, client, hint, text }, place) => (
             <details key={id} open={place === 0}>
-              <summary>{client}</summary>
-              <p className="small quiet">{how}</p>
+              <summary>{WORDS.clientNames[id as keyof typeof WORDS.clientNames] ?? client}</summary>
+              <p className="small quiet">{WORDS.clientHints[hint as Hint]}</p>
               <Copy label={client} text={text.replaceAll(data.base, base)} />
             </details>
           ))

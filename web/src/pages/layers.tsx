@@ -1,8 +1,6 @@
 import { lazy, useDeferredValue, useMemo, useState } from 'react';
-import { type ApiResponse, part } from '../api/client.ts';
-import { RELOAD_FORM, reloadConfiguration } from '../api/reload-configuration.ts';
-import { useAction } from '../api/use-action.ts';
-import { useApi } from '../api/use-resource.ts';
+import { type ApiResponse, curl, part, RELOAD_FORM, reloadConfiguration } from '../api/client.ts';
+import { useAction, useApi } from '../api/use-resource.ts';
 import { agoText, bytesText, countText, failureText, fill, sinceText, timeText } from '../format.ts';
 import {
   ActionNotices,
@@ -13,9 +11,9 @@ import {
   Input,
   LinkButton,
   Loaded,
+  Mark,
   PageHead,
 } from '../parts/basics.tsx';
-import { curl } from '../parts/curl.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, changeQuery, useRoute } from '../route.ts';
 import { may, mayWorkOn, useCaller } from '../session.tsx';
@@ -147,11 +145,10 @@ function Found({ rows, onChanged }: { rows: readonly LayerRow[]; onChanged: () =
         {({ row, on }) => (
           <div className="chosen-line">
             {on !== null && (
-              <input
-                type="checkbox"
-                aria-label={fill(WORDS.several.choose, { name: row.layer.name })}
+              <Mark
+                label={fill(WORDS.several.choose, { name: row.layer.name })}
                 checked={on}
-                onChange={({ target }) => choose(row.layer.name, target.checked)}
+                onChange={(checked) => choose(row.layer.name, checked)}
               />
             )}
             <LayerLine row={row} />

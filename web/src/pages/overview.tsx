@@ -20,7 +20,7 @@ import { addressOf } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { conditionsOf, FAILED_LATELY, isOver, searchOf, withTaskChanges } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
-import { failuresOf, HealthBadge } from './upstream-parts.tsx';
+import { failuresOf, HealthBadge } from './upstreams.tsx';
 
 type Tasks = ApiResponse<'GET /api/v1/tasks'>;
 type Usage = ApiResponse<'GET /api/v1/usage'>;
@@ -163,16 +163,13 @@ function Largest({ usage }: { usage: Usage }) {
 }
 
 function Traffic({ series }: { series: Series }) {
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const [hits, misses, failed] = [sum(series.hits), sum(series.misses), sum(series.failed)];
   const others = sum(series.stale) + sum(series.bypassed);
   const requests = hits + misses + others + failed;
   if (requests === 0) return <Empty>{WORDS.noTraffic}</Empty>;
   const perMiss = misses === 0 ? null : sum(series.missMilliseconds) / misses;
-  const { misses: missed, stale, bypassed, failed: faults } = series;
-  const all = series.hits.map((value, place) =>
-    [missed, stale, bypassed, faults].reduce((total, more) => total + (more[place] ?? 0), value),
-  );
+  const kinds = [series.misses, series.stale, series.bypassed, series.failed];
+  const all = series.hits.map((value, place) => value + sum(kinds.map((counts) => counts[place] ?? 0)));
   const requestsPlot = grouped(all);
   const minutes = (groupSize(all.length) * series.stepSeconds) / 60;
   const times = requestsPlot.map((_, place) => Date.parse(series.from) + place * minutes * 60_000);
@@ -182,16 +179,7 @@ function Traffic({ series }: { series: Series }) {
         <Figure label={WORDS.hitRate} value={percentText(hits / requests)} />
         <Figure label={WORDS.requests} value={countText(requests)} />
         <Figure label={WORDS.sent} value={bytesText(sum(series.bytes))} />
-        <Figure
-          label={WORDS.missTime}
-          value={
-            perMiss === null
-              ? '–'
-              : perMiss < 1000
-                ? `${countText(perMiss)} ms`
-                : durationText(perMiss / 1000)
-          }
-        />
+        <Figure label={WORDS.missTime} value={perMiss === null ? '–' : shortTimeText(perMiss)} />
         <Figure label={WORDS.failed} value={countText(failed)} />
       </div>
       <Plot
@@ -206,6 +194,14 @@ function Traffic({ series }: { series: Series }) {
       />
     </div>
   );
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function shortTimeText(ms: number): string {
+  return ms < 1000 ? `${countText(ms)} ms` : durationText(ms / 1000);
 }
 
 /** The worst first. */
@@ -239,9 +235,7 @@ function groupSize(count: number): number {
 function grouped(values: readonly number[]): readonly number[] {
   const size = groupSize(values.length);
   const groups = Math.ceil(values.length / size);
-  return Array.from({ length: groups }, (_, place) =>
-    values.slice(place * size, (place + 1) * size).reduce((total, value) => total + value, 0),
-  );
+  return Array.from({ length: groups }, (_, place) => sum(values.slice(place * size, (place + 1) * size)));
 }
 
 function Figure({ label, value }: { label: string; value: string }) {
@@ -348,8 +342,7 @@ function warnIf(condition: boolean, ...warning: Warning): readonly Warning[] {
 
 /** Share of the requests of the last hour. */
 function failedShare(series: Series): number {
-  const lately = (values: readonly number[]) =>
-    values.slice(-MINUTES).reduce((total, value) => total + value, 0);
+  const lately = (values: readonly number[]) => sum(values.slice(-MINUTES));
   const failed = lately(series.failed);
   return failed / Math.max(1, failed + lately(series.hits) + lately(series.misses));
 }

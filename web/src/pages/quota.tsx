@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'react';
 import { type ApiResponse, fetchJson, Problem, problemFrom } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { type Resource, useApi, useResource } from '../api/use-resource.ts';
+import { type Resource, useAction, useApi, useResource } from '../api/use-resource.ts';
 import { bytesText, fill, parametersText } from '../format.ts';
 import {
   ActionNotices,

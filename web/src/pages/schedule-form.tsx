@@ -12,23 +12,15 @@ import {
   LinkButton,
   Loaded,
   PageHead,
-  Suggestions,
   TextField,
   tied,
 } from '../parts/basics.tsx';
-import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
+import { ChosenLayer, type LayerFault, Suggestions } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
-import { queryOf, type TaskRequest } from '../task-request.ts';
+import { queryOf, type TaskRequest } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
-import {
-  SCHEDULED_WORK,
-  type Schedule,
-  scheduleBody,
-  type When,
-  whenFaults,
-  whenOf,
-} from './schedule-draft.ts';
+import { SCHEDULED_WORK, type Schedule, scheduleBody, type When, whenFaults, whenOf } from './schedule.tsx';
 import { WorkForm } from './work-form.tsx';
 import { type Faults, faultsFrom, type Plan, planFrom } from './work-plan.ts';
 

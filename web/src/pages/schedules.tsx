@@ -2,19 +2,16 @@ import { lazy } from 'react';
 import { useApi } from '../api/use-resource.ts';
 import { cronText } from '../cron-text.ts';
 import { timeText } from '../format.ts';
-import { LinkButton, Loaded, PageHead } from '../parts/basics.tsx';
-import { VirtualList } from '../parts/virtual-list.tsx';
+import { Card, LinkButton, Loaded, Named, PageHead, Table } from '../parts/basics.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { inTimeText, RunBadge, SchedulePage } from './schedule.tsx';
-import type { Schedule } from './schedule-draft.ts';
+import { inTimeText, RunBadge, type Schedule, SchedulePage } from './schedule.tsx';
 
 /** Loaded on demand: it has a map. */
 const ScheduleForm = lazy(() => import('./schedule-form.tsx'));
 
 const WORDS = TEXTS.schedules;
-const ROW_HEIGHT = 66;
 const REFRESH_SECONDS = 30;
 const NEW = 'new';
 
@@ -40,51 +37,46 @@ function ScheduleList() {
       <PageHead title={TEXTS.nav.schedules} actions={mayAdd ? add : undefined} />
       <Loaded resource={resource} empty={({ schedules }) => schedules.length === 0 && WORDS.empty}>
         {({ schedules }) => (
-          <VirtualList items={schedules} rowHeight={ROW_HEIGHT} label={WORDS.list} keyOf={({ id }) => id}>
-            {(schedule) => <ScheduleLine schedule={schedule} />}
-          </VirtualList>
+          <Card>
+            <Table
+              label={WORDS.list}
+              head={[TEXTS.name, WORDS.when, WORDS.next, WORDS.lastRun]}
+              rows={schedules.map((schedule) => [
+                schedule.id,
+                <Named
+                  key="name"
+                  name={<a href={addressOf('schedules', String(schedule.id))}>{schedule.name}</a>}
+                  kind={`${TEXTS.tasks.types[schedule.type]} ${schedule.layer}`}
+                />,
+                <WhenText key="when" schedule={schedule} />,
+                <NextRun key="next" schedule={schedule} />,
+                <LastRun key="last" schedule={schedule} />,
+              ])}
+            />
+          </Card>
         )}
       </Loaded>
     </>
   );
 }
 
-function ScheduleLine({ schedule }: { schedule: Schedule }) {
-  const { id, name, layer, type, lastRun, timeZone } = schedule;
+function LastRun({ schedule: { lastRun, timeZone } }: { schedule: Schedule }) {
+  if (lastRun === null) return <span className="small quiet">{WORDS.neverRan}</span>;
   return (
-    <div className="schedule-line">
-      <span className="cut" title={name}>
-        <a href={addressOf('schedules', String(id))}>
-          <strong>{name}</strong>
-        </a>
-        <span className="cut small quiet block" title={layer}>
-          {TEXTS.tasks.types[type]} {layer}
-        </span>
-      </span>
-      <span>
-        <WhenText schedule={schedule} />
-      </span>
-      <span className="small">
-        <NextRun schedule={schedule} />
-      </span>
-      <span className="small">
-        {lastRun === null ? <span className="quiet">{WORDS.neverRan}</span> : <RunBadge run={lastRun} />}
-        {lastRun && <span className="quiet block">{timeText(lastRun.at, timeZone)}</span>}
-      </span>
-    </div>
+    <span>
+      <RunBadge run={lastRun} />
+      <span className="small quiet block">{timeText(lastRun.at, timeZone)}</span>
+    </span>
   );
 }
 
 /** "At 22:00, every day" and, beneath, where and within which hours. */
 function WhenText({ schedule: { cron, timeZone, hours } }: { schedule: Schedule }) {
   return (
-    <>
-      {cronText(cron) ?? <code>{cron}</code>}
-      <span className="small quiet block">
-        {timeZone}
-        {hours !== null && ` · ${hours.replace('-', ' – ')}`}
-      </span>
-    </>
+    <Named
+      name={cronText(cron) ?? <code>{cron}</code>}
+      kind={[timeZone, ...(hours === null ? [] : [hours.replace('-', ' – ')])].join(' · ')}
+    />
   );
 }
 
@@ -92,10 +84,5 @@ function NextRun({ schedule: { enabled, nextRuns, timeZone } }: { schedule: Sche
   const [next] = nextRuns;
   if (!enabled) return <span className="badge">{WORDS.off}</span>;
   if (next === undefined) return <span className="quiet">{TEXTS.none}</span>;
-  return (
-    <>
-      {inTimeText(next)}
-      <span className="quiet block">{timeText(next, timeZone)}</span>
-    </>
-  );
+  return <Named name={inTimeText(next)} kind={timeText(next, timeZone)} />;
 }

@@ -4,7 +4,7 @@ import { Empty, LinkButton, PageHead } from '../parts/basics.tsx';
 import { ChosenLayer, type LayerFault } from '../parts/layer-field.tsx';
 import { addressOf, goTo, useRoute } from '../route.ts';
 import { mayWorkOn, useCaller } from '../session.tsx';
-import { AREA_WORK, queryOf, type TaskRequest } from '../task-request.ts';
+import { AREA_WORK, queryOf, type TaskRequest } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { type Started, WorkForm } from './work-form.tsx';
 import { callsFor, isTask, type Plan, planFrom } from './work-plan.ts';

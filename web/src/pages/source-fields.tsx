@@ -1,8 +1,9 @@
 import { type PointerEvent, useRef, useState } from 'react';
 import { useApi } from '../api/use-resource.ts';
 import { fill, percentText } from '../format.ts';
-import { Button, Choice, Field, TextField } from '../parts/basics.tsx';
+import { Button, Choice, TextField } from '../parts/basics.tsx';
 import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
+import { Slider } from '../parts/ranges.tsx';
 import { TEXTS } from '../texts.ts';
 import type { Faults } from './work-plan.ts';
 
@@ -196,17 +197,14 @@ function PartFields(props: { part: Part; path: string; faults: Faults; onChange:
   const isLimited = range !== undefined || part.within !== undefined || transparentColor !== '';
   return (
     <div className="stack">
-      <Field label={`${PART_WORDS.opacity} · ${percentText(opacity)}`}>
-        <input
-          type="range"
-          min={0}
-          max={1}
-          step={0.05}
-          value={opacity}
-          aria-valuetext={percentText(opacity)}
-          onChange={({ target }) => onChange({ opacity: Number(target.value) })}
-        />
-      </Field>
+      <Slider
+        label={PART_WORDS.opacity}
+        shown={percentText(opacity)}
+        max={1}
+        step={0.05}
+        value={opacity}
+        onChange={(value) => onChange({ opacity: value })}
+      />
       {source && (
         <SourceFields
           source={source}

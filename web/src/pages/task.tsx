@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
-import type { ApiResponse } from '../api/client.ts';
+import { type ApiResponse, curl } from '../api/client.ts';
 import { type Task, useTaskChanges } from '../api/task-feed.ts';
 import { useResource } from '../api/use-resource.ts';
 import {
@@ -15,7 +15,6 @@ import {
 } from '../format.ts';
 import { parameterWishes } from '../map/tile-set.ts';
 import { Bar, Card, Copy, Empty, Facts, Loaded, PageHead, Table } from '../parts/basics.tsx';
-import { curl } from '../parts/curl.ts';
 import { Plot } from '../parts/plots.tsx';
 import {
   formatText,
@@ -29,8 +28,7 @@ import {
   useHostFailures,
 } from '../parts/task-parts.tsx';
 import { mayWorkOn, useCaller } from '../session.tsx';
-import { isOver } from '../task-filter.ts';
-import { requestOfTask } from '../task-request.ts';
+import { isOver, requestOfTask } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { LayerExports } from './layer-exports.tsx';
 
@@ -106,7 +104,7 @@ function TaskDetails({ task, zooms }: { task: Task; zooms: Zooms | null }) {
       </Card>
       {zooms !== null && zooms.length > 1 && (
         <Card title={WORDS.byZoom}>
-          <ZoomBars zooms={zooms} />
+          <ZoomBars zooms={zooms} isCounted={task.type !== 'truncate'} />
         </Card>
       )}
       {(task.counters.failed > 0 || task.errors.length > 0) && (
@@ -134,7 +132,8 @@ function TaskDetails({ task, zooms }: { task: Task; zooms: Zooms | null }) {
   );
 }
 
-function ZoomBars({ zooms }: { zooms: Zooms }) {
+/** A truncation goes through places, and may find no tiles there. */
+function ZoomBars({ zooms, isCounted }: { zooms: Zooms; isCounted: boolean }) {
   return (
     <Table
       label={WORDS.byZoom}
@@ -148,7 +147,7 @@ function ZoomBars({ zooms }: { zooms: Zooms }) {
           label={`z ${z}`}
           kind={processed === tiles ? 'done' : ''}
         />,
-        fill(TEXTS.outOf, { some: countText(processed), all: countText(tiles) }),
+        isCounted && fill(TEXTS.outOf, { some: countText(processed), all: countText(tiles) }),
       ])}
     />
   );
@@ -222,12 +221,13 @@ function Rate({ task }: { task: Task }) {
   );
 }
 
-function averageText({ startedAt, endedAt, tilesProcessed }: Task): string | null {
+function averageText({ type, startedAt, endedAt, tilesProcessed, counters }: Task): string | null {
   if (startedAt === null || endedAt === null) return null;
   const seconds = Math.max(1, (Date.parse(endedAt) - Date.parse(startedAt)) / 1000);
+  const count = type === 'truncate' ? counters.removed : tilesProcessed;
   return fill(WORDS.averageRate, {
-    tiles: fill(TEXTS.overview.tiles, { count: tilesProcessed }),
+    tiles: fill(TEXTS.overview.tiles, { count }),
     time: durationText(seconds),
-    rate: tileRateText(tilesProcessed / seconds),
+    rate: tileRateText(count / seconds),
   });
 }

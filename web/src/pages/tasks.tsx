@@ -1,8 +1,7 @@
 import { useEffect, useMemo, useState } from 'react';
 import { type ApiResponse, get, send } from '../api/client.ts';
 import { type Task, useFeedState, useTaskChanges } from '../api/task-feed.ts';
-import { type Action, useAction } from '../api/use-action.ts';
-import { useResource } from '../api/use-resource.ts';
+import { type Action, useAction, useResource } from '../api/use-resource.ts';
 import { fill } from '../format.ts';
 import { ActionNotices, Button, Choice, Loaded, PageHead, ProblemNotice, tied } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
@@ -18,11 +17,11 @@ import {
   filterOf,
   fits,
   isOver,
+  requestOfTask,
   searchOf,
   type TaskFilter,
   withTaskChanges,
 } from '../task-filter.ts';
-import { requestOfTask } from '../task-request.ts';
 import { LOCALE, TEXTS } from '../texts.ts';
 import { TaskPage } from './task.tsx';
 

@@ -1,6 +1,6 @@
 import { type ApiResponse, Problem, part, reach, send } from '../api/client.ts';
 import { type Task, taskFeed } from '../api/task-feed.ts';
-import { useAction } from '../api/use-action.ts';
+import { useAction } from '../api/use-resource.ts';
 import { bytesText, failureText, fill, zoomsText } from '../format.ts';
 import { insideOf, type TileSet, tileContentAddress, wishesOf } from '../map/tile-set.ts';
 import { ActionNotices, Button, LinkButton } from '../parts/basics.tsx';

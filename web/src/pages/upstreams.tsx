@@ -1,14 +1,11 @@
-import { part, send } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { useApi } from '../api/use-resource.ts';
+import { type ApiResponse, curl, part, send } from '../api/client.ts';
+import { useAction, useApi } from '../api/use-resource.ts';
 import { agoText, countText, fill, momentText, rateText, timeText } from '../format.ts';
 import { ActionNotices, Bar, Button, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
-import { curl } from '../parts/curl.ts';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { LayerLinks } from '../parts/task-parts.tsx';
 import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
-import { HealthBadge, kindText, type Upstream } from './upstream-parts.tsx';
 
 const WORDS = TEXTS.upstreams;
 const REFRESH_SECONDS = 10;
@@ -145,4 +142,29 @@ function isTriable({ waitingReason, state }: Upstream): boolean {
 function triedText({ state, lastFailure }: Upstream): string {
   if (state === 'healthy') return WORDS.answered;
   return lastFailure ? fill(WORDS.stillFailing, { how: lastFailure.text }) : WORDS.notTried;
+}
+
+export type Upstream = ApiResponse<'GET /api/v1/upstreams'>['upstreams'][number];
+
+const BADGES: Readonly<Record<Upstream['state'], string>> = {
+  healthy: 'done',
+  probing: 'paused',
+  paused: 'paused',
+  failing: 'failed',
+};
+
+export function kindText(kind: string): string {
+  return kind.replace(/^status-/, 'HTTP ');
+}
+
+export function HealthBadge({ host: { state } }: { host: Upstream }) {
+  return (
+    <span>
+      <span className={`badge ${BADGES[state]}`}>{WORDS.health[state]}</span>
+    </span>
+  );
+}
+
+export function failuresOf({ errors }: Upstream): number {
+  return Object.values(errors).reduce((total, count) => total + count, 0);
 }

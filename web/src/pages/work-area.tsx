@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'react';
 import { coordinateText, fill } from '../format.ts';
-import { useBaseMap } from '../map/base-map.ts';
 import type { ConsoleMap } from '../map/console-map.ts';
 import {
   type Area,
@@ -12,9 +11,10 @@ import {
   shapeIn,
   WHOLE,
 } from '../map/draw-area.ts';
-import { MapBox } from '../map/map-box.tsx';
+import { MapBox, useBaseMap } from '../map/map-box.tsx';
 import type { TileSet } from '../map/tile-set.ts';
-import { Button, Choice, Field, Input } from '../parts/basics.tsx';
+import { Button, Choice, Field } from '../parts/basics.tsx';
+import { BoundsFields } from '../parts/ranges.tsx';
 import { TEXTS } from '../texts.ts';
 
 const WORDS = TEXTS.seed;
@@ -94,12 +94,10 @@ export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonl
   const units = degrees ? 'degrees' : 'grid-set';
   const { srs } = set.gridSet;
   const other = areaInUnits(area, srs, !degrees);
-  const change = (place: number, text: string) => {
-    const changed: Area = { kind: 'bounds', typed: typed.with(place, text), degrees };
-    onChange(isWhole(changed) && !degrees ? WHOLE : changed);
+  const change = (changed: readonly string[]) => {
+    const bounds: Area = { kind: 'bounds', typed: changed, degrees };
+    onChange(isWhole(bounds) && !degrees ? WHOLE : bounds);
   };
-  const extent = degrees ? WORLD : set.gridSet.extent;
-  const shown = area.kind === 'text' ? null : fault;
   return (
     <>
       <Choice
@@ -110,23 +108,14 @@ export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonl
         )}
         onChange={() => other && onChange(other)}
       />
-      <fieldset>
-        <legend className="visually-hidden">{WORDS.area}</legend>
-        <div className="form-grid pairs">
-          {WORDS.bounds[units].map((name, place) => (
-            <Input
-              key={name}
-              label={name}
-              inputMode="decimal"
-              placeholder={coordinateText(extent[place] ?? 0)}
-              value={typed[place] ?? ''}
-              aria-invalid={shown !== null}
-              onText={(text) => change(place, text)}
-            />
-          ))}
-        </div>
-        {shown !== null && <p className="small field-error">{shown}</p>}
-      </fieldset>
+      <BoundsFields
+        legend={WORDS.area}
+        labels={WORDS.bounds[units]}
+        typed={typed}
+        error={area.kind === 'text' ? null : fault}
+        placeholders={(degrees ? WORLD : set.gridSet.extent).map(coordinateText)}
+        onTyped={change}
+      />
       <GeoJsonField text={area.kind === 'text' ? area.text : ''} onChange={onChange} />
     </>
   );

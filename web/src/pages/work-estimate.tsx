@@ -2,7 +2,7 @@ import { type ApiResponse, part } from '../api/client.ts';
 import { type Resource, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, durationText, fill, percentText } from '../format.ts';
 import { Facts, ProblemNotice, Table } from '../parts/basics.tsx';
-import type { TaskRequest } from '../task-request.ts';
+import type { TaskRequest } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { selectionOf } from './work-plan.ts';
 

@@ -6,20 +6,18 @@ import {
   useEffect,
   useState,
 } from 'react';
-import { type ApiResponse, fetchJson, part } from '../api/client.ts';
-import { useAction } from '../api/use-action.ts';
-import { type Resource, useResource } from '../api/use-resource.ts';
+import { type ApiResponse, curl, fetchJson, part } from '../api/client.ts';
+import { type Resource, useAction, useResource } from '../api/use-resource.ts';
 import { bytesText, countText, fill } from '../format.ts';
 import { WHOLE } from '../map/draw-area.ts';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
 import { ActionNotices, Button, Card, Check, Choice, Copy, Form, TextField, tied } from '../parts/basics.tsx';
-import { curl } from '../parts/curl.ts';
 import { Confirm, paragraphs } from '../parts/dialog.tsx';
 import type { LayerFault } from '../parts/layer-field.tsx';
 import { type Seeds, seedsAddress, seedsText } from '../parts/task-parts.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
 import { mayWorkOn, useCaller } from '../session.tsx';
-import type { TaskRequest, Work } from '../task-request.ts';
+import type { TaskRequest, Work } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { AreaFields, AreaMap } from './work-area.tsx';
 import { CachedCount, Estimate, estimateWarnings, useCached, useEstimate } from './work-estimate.tsx';
@@ -219,17 +217,25 @@ function PlanFields(props: {
       zoomStop: clamped(plan.zoomStop),
     });
   };
-  const zoom = (name: 'zoomStart' | 'zoomStop') => (
-    <TextField
-      type="number"
-      min={zoomStart}
-      max={zoomStop}
-      label={WORDS.zooms[name]}
-      error={faults[name] ?? null}
-      value={plan[name]}
-      onText={(text) => onChange({ [name]: text, zoomsProposed: false })}
-    />
-  );
+  const number = (
+    name: 'zoomStart' | 'zoomStop' | 'threadCount' | 'percent',
+    label: string,
+    min: number,
+    max?: number,
+  ) => {
+    const chosen = name in WORDS.zooms && { zoomsProposed: false };
+    return (
+      <TextField
+        type="number"
+        min={min}
+        max={max}
+        label={label}
+        error={faults[name] ?? null}
+        value={plan[name]}
+        onText={(text) => onChange({ [name]: text, ...chosen })}
+      />
+    );
+  };
   return (
     <Card title={TEXTS.tasks.request}>
       <div className="stack">
@@ -250,29 +256,12 @@ function PlanFields(props: {
           )}
         </div>
         <div className="form-grid tops">
-          {zoom('zoomStart')}
-          {zoom('zoomStop')}
-          {isTask(plan.type) && (
-            <TextField
-              type="number"
-              min={1}
-              label={TEXTS.tasks.threads}
-              error={faults.threads ?? null}
-              {...fields.text('threadCount')}
-            />
-          )}
+          {number('zoomStart', WORDS.zooms.zoomStart, zoomStart, zoomStop)}
+          {number('zoomStop', WORDS.zooms.zoomStop, zoomStart, zoomStop)}
+          {isTask(plan.type) && number('threadCount', TEXTS.tasks.threads, 1)}
         </div>
         {isMaking(plan.type) && <Check label={WORDS.byUse} {...fields.check('byUse')} />}
-        {isMaking(plan.type) && plan.byUse && (
-          <TextField
-            type="number"
-            min={1}
-            max={100}
-            label={WORDS.percent}
-            error={faults.percent ?? null}
-            {...fields.text('percent')}
-          />
-        )}
+        {isMaking(plan.type) && plan.byUse && number('percent', WORDS.percent, 1, 100)}
         {!onlyOne && combinations > 1 && combinations <= MAX_COMBINATIONS && (
           <Check label={fill(WORDS.every, { count: combinations })} {...fields.check('every')} />
         )}

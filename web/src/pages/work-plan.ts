@@ -4,7 +4,7 @@ import { fill, numberField, typedNumber } from '../format.ts';
 import { type Area, boundsIn, coordinateTexts, isWhole, shapeIn, WHOLE } from '../map/draw-area.ts';
 import { rectangleOf } from '../map/shapes.ts';
 import { type GridSetInfo, type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
-import { AREA_WORK, TASK_TYPES, type TaskRequest, type Work } from '../task-request.ts';
+import { AREA_WORK, TASK_TYPES, type TaskRequest, type Work } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 
 export interface Plan {
@@ -64,7 +64,7 @@ export function readPlan({ set, type, area, ...typed }: Plan): ReadPlan {
         to: gridSet.zoomStop,
       }),
     }),
-    ...(!threadCount && { threads: WORDS.badThreads }),
+    ...(!threadCount && { threadCount: WORDS.badThreads }),
     ...(byUse && share === null && { percent: WORDS.badPercent }),
     ...(!place && { bounds: area.kind === 'text' ? WORDS.badGeoJson : WORDS.badBounds }),
   };

@@ -1,7 +1,6 @@
 import { type ComponentProps, type FormEvent, Fragment, type ReactNode, useId, useState } from 'react';
 import type { Problem } from '../api/client.ts';
-import type { Action } from '../api/use-action.ts';
-import type { Resource } from '../api/use-resource.ts';
+import type { Action, Resource } from '../api/use-resource.ts';
 import { docsAddress } from '../docs-address.ts';
 import { fill } from '../format.ts';
 import { useRoute } from '../route.ts';
@@ -91,6 +90,16 @@ export function Empty({ children }: { children: ReactNode }) {
   return <div className="empty">{children}</div>;
 }
 
+/** A cell with a second line. */
+export function Named({ name, kind }: { name: ReactNode; kind: string }) {
+  return (
+    <span>
+      {name}
+      <span className="small quiet block">{kind}</span>
+    </span>
+  );
+}
+
 /** The result of `onClick` is not awaited. */
 export function Button({
   kind = '',
@@ -173,11 +182,6 @@ export function Password({ fresh = false, ...input }: InputProps & { fresh?: boo
   return <TextField type="password" autoComplete={autoComplete} required {...rule} {...input} />;
 }
 
-/** The rest of the day is included. */
-export function Expiry(props: { label: string; value: string; onText: (day: string) => void }) {
-  return <Input type="date" min={new Date().toLocaleDateString('sv')} {...props} />;
-}
-
 /** Submitted by its page. */
 export function Form({
   onSubmit,
@@ -190,26 +194,29 @@ export function Form({
   return <form {...form} onSubmit={submit} />;
 }
 
-/** `id` is the `list` of an input. */
-export function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
+interface CheckProps {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}
+
+/** In a row of a list: its label is read out only. */
+export function Mark({ label, checked, onChange }: CheckProps) {
   return (
-    <datalist id={id}>
-      {values.map((value) => (
-        <option key={value} value={value} />
-      ))}
-    </datalist>
+    <input
+      type="checkbox"
+      aria-label={label}
+      checked={checked}
+      onChange={({ target }) => onChange(target.checked)}
+    />
   );
 }
 
-export function Check(props: { label: string; checked: boolean; onChange: (checked: boolean) => void }) {
+export function Check({ label, checked, onChange }: CheckProps) {
   return (
     <label className="check">
-      <input
-        type="checkbox"
-        checked={props.checked}
-        onChange={({ target }) => props.onChange(target.checked)}
-      />
-      {props.label}
+      <input type="checkbox" checked={checked} onChange={({ target }) => onChange(target.checked)} />
+      {label}
     </label>
   );
 }

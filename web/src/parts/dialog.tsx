@@ -1,5 +1,5 @@
 import { type FocusEvent, type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
-import type { Action } from '../api/use-action.ts';
+import type { Action } from '../api/use-resource.ts';
 import { fill } from '../format.ts';
 import { TEXTS } from '../texts.ts';
 import { Button, FoldedCopy, Input } from './basics.tsx';

@@ -180,3 +180,14 @@ function OneLayer(props: { name: string; draw: (layer: LayerInfo) => ReactNode }
   const layer = useResource<LayerInfo>(`api/v1/layers/${part(props.name)}`);
   return <Loaded resource={layer}>{props.draw}</Loaded>;
 }
+
+/** `id` is the `list` of an input. */
+export function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
+  return (
+    <datalist id={id}>
+      {values.map((value) => (
+        <option key={value} value={value} />
+      ))}
+    </datalist>
+  );
+}

@@ -1,7 +1,6 @@
 import { type ApiResponse, send } from '../api/client.ts';
 import type { Task } from '../api/task-feed.ts';
-import { useAction } from '../api/use-action.ts';
-import { useApi, useResource } from '../api/use-resource.ts';
+import { useAction, useApi, useResource } from '../api/use-resource.ts';
 import {
   coordinateText,
   countText,
@@ -16,10 +15,9 @@ import {
 } from '../format.ts';
 import { addressOf, goTo } from '../route.ts';
 import { mayWorkOn, useCaller } from '../session.tsx';
-import { canRetry, isOver } from '../task-filter.ts';
-import { queryOf, requestOfTask } from '../task-request.ts';
+import { canRetry, isOver, queryOf, requestOfTask } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
-import { ActionNotices, Bar, Button, LinkButton } from './basics.tsx';
+import { ActionNotices, Bar, Button, LinkButton, Mark } from './basics.tsx';
 import { ConfirmButton } from './dialog.tsx';
 
 const WORDS = TEXTS.tasks;
@@ -98,11 +96,10 @@ export function TaskLine(props: {
     <div className={`task-line ${onChoose ? 'with-buttons' : ''}`}>
       <span className="row tight">
         {onChoose && (
-          <input
-            type="checkbox"
-            aria-label={fill(WORDS.choose, { id: task.id })}
+          <Mark
+            label={fill(WORDS.choose, { id: task.id })}
             checked={chosen}
-            onChange={({ target }) => onChoose(task.id, target.checked)}
+            onChange={(on) => onChoose(task.id, on)}
           />
         )}
         <a className="whole-row" href={addressOf('tasks', String(task.id))}>
@@ -120,11 +117,11 @@ export function TaskLine(props: {
         <TaskBar task={task} />
       </div>
       <span className="small quiet left-column">
-        <span className="two-lines" title={pace(task, failures)}>
+        <span className="three-lines" title={pace(task, failures)}>
           {pace(task, failures)}
         </span>
       </span>
-      <span className="small quiet two-lines who-column">
+      <span className="small quiet three-lines who-column">
         {timeText(task.createdAt)} {fill(WORDS.by, { name: task.createdBy })}
       </span>
       {onChoose && <TaskButtons task={task} inRow />}
@@ -235,14 +232,21 @@ export function layerLink(name: string) {
 const MAX_LINKS = 20;
 const FAILURE_SECONDS = 10;
 
-export function LayerLinks({ names }: { names: readonly string[] }) {
-  if (names.length === 0) return TEXTS.none;
+/** `names` may be the first of `count`. */
+export function LayerLinks(props: {
+  names: readonly string[];
+  count?: number;
+  most?: number;
+  none?: string;
+}) {
+  const { names, count = names.length, most = MAX_LINKS, none = TEXTS.none } = props;
+  if (count === 0) return none;
   return (
     <span className="row tight">
-      {names.slice(0, MAX_LINKS).map((name) => (
+      {names.slice(0, most).map((name) => (
         <span key={name}>{layerLink(name)}</span>
       ))}
-      {names.length > MAX_LINKS && fill(TEXTS.upstreams.moreLayers, { more: names.length - MAX_LINKS })}
+      {count > most && fill(TEXTS.upstreams.moreLayers, { count: count - most })}
     </span>
   );
 }

@@ -1,5 +1,5 @@
 import type { KeyboardEvent } from 'react';
-import type { OfferedLayer, TileSet } from '../map/tile-set.ts';
+import { type OfferedLayer, type TileSet, withParameter } from '../map/tile-set.ts';
 import { TEXTS } from '../texts.ts';
 import { Choice, Input, TextField } from './basics.tsx';
 
@@ -54,10 +54,7 @@ function Parameter<Layer extends OfferedLayer>(
   const { set, onChange, fault } = props;
   const { name, default: usual, values } = props.parameter;
   const value = set.parameters[name] ?? usual;
-  const choose = (chosen: string) => {
-    const { [name]: _, ...others } = set.parameters;
-    onChange({ ...set, parameters: chosen === usual ? others : { ...others, [name]: chosen } });
-  };
+  const choose = (chosen: string) => onChange(withParameter(set, name, chosen));
   if (values) {
     const offered = values.includes(usual) ? values : [usual, ...values];
     const options = offered.map((one) => [one, one || TEXTS.serving.emptyValue] as const);
