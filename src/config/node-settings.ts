@@ -48,13 +48,13 @@ export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
 }
 
 /** `auto`: more processes than this answer hardly more, and each has its own memory tier. */
-const MOST_PROCESSES = 4;
+const MAX_PROCESSES = 4;
 
 /** Number of server processes. Their memory is separate. */
 export function processCount(settings: Settings): number {
   if (keepsInMemory(settings)) return 1;
   const { processes } = settings.server;
-  return typeof processes === 'number' ? processes : Math.min(MOST_PROCESSES, availableParallelism());
+  return typeof processes === 'number' ? processes : Math.min(MAX_PROCESSES, availableParallelism());
 }
 
 export function taskSettings({ tasks }: Settings): TaskSettings {
