@@ -120,12 +120,12 @@ export function hostClosedIn(error: unknown): HostClosed | null {
 }
 
 /** Statuses from a proxy whose map server is down. */
-const NOBODY_THERE = [502, 503, 504];
+const SERVER_DOWN = [502, 503, 504];
 
 /** The host is unreachable: any other request would have failed too. */
 export function isHostAway(error: unknown): boolean {
   if (!isTilewardenError(error, 'source-unavailable')) return false;
-  return error.reason === 'connection' || NOBODY_THERE.includes(error.upstream?.status ?? 0);
+  return error.reason === 'connection' || SERVER_DOWN.includes(error.upstream?.status ?? 0);
 }
 
 /** Host status that survives the process that used the host. */
