@@ -7,7 +7,7 @@ import { type Comparison, headerDifferences, VERDICTS } from '../import/compare-
 import { comparisonPage, countOf } from '../import/comparison-page.ts';
 import { answeredRequests } from './access-log.ts';
 import { CommandFailure, type FlagValues, flag, misuse, type Terminal } from './command.ts';
-import { amountText, columns, countText } from './format.ts';
+import { columns, countText, plural } from './format.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import { authorizationOf } from './server-client.ts';
 
@@ -101,7 +101,7 @@ function progressOn(terminal: Terminal, total: number): (done: number) => void {
   return (done) => {
     const end = done === total ? '\n' : '';
     terminal.err(
-      `\r${String(Math.floor((done / total) * 100)).padStart(3)} %  ${done} of ${amountText(total, 'request')} ${end}`,
+      `\r${String(Math.floor((done / total) * 100)).padStart(3)} %  ${done} of ${plural(total, 'request')} ${end}`,
     );
   };
 }

@@ -1,7 +1,7 @@
 import type { ApiResponse } from '../app.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Terminal } from './command.ts';
-import { amountText, bar, countText, durationText, sizeText, withLocalTimes } from './format.ts';
+import { bar, countText, durationText, plural, sizeText, withLocalTimes } from './format.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import {
   readResponse,
@@ -200,8 +200,8 @@ export function stateText({ state, outcome }: TaskDocument): string {
 
 /** A truncation counts existing tiles only: missing ones are no work. */
 function progressCount({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
-  if (type === 'truncate') return `${amountText(counters.removed, 'tile')} deleted`;
-  return `${countText(tilesProcessed)} of ${amountText(tilesTotal, 'tile')}`;
+  if (type === 'truncate') return `${plural(counters.removed, 'tile')} deleted`;
+  return `${countText(tilesProcessed)} of ${plural(tilesTotal, 'tile')}`;
 }
 
 function countersOf(task: TaskDocument): string {
@@ -211,7 +211,7 @@ function countersOf(task: TaskDocument): string {
     `${countText(present)} already cached`,
     blank > 0 ? `${countText(blank)} blank` : '',
     sizeText(bytes),
-    amountText(upstreamRequests, 'upstream request'),
+    plural(upstreamRequests, 'upstream request'),
   ];
   return [
     progressCount(task),

@@ -31,7 +31,7 @@ export function durationText(seconds: number): string {
 }
 
 /** 1 tile, 2 tiles */
-export function amountText(number: number, thing: string): string {
+export function plural(number: number, thing: string): string {
   return `${countText(number)} ${thing}${number === 1 ? '' : 's'}`;
 }
 

@@ -3,7 +3,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import { createLogger } from '../lib/logger.ts';
 import { type Command, DATA_FLAGS, flag, settingsFor, type Terminal } from './command.ts';
-import { amountText, countText, sizeText } from './format.ts';
+import { countText, plural, sizeText } from './format.ts';
 import { INTERRUPTED, openInterruption, PRIVATE_FILES } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
 
@@ -51,7 +51,7 @@ export const exportCommand: Command = {
       const job = { ...which, target, signal, onProgress: progressOn(terminal) };
       const { tiles, present, bytes } = await exportLayer(settings, job, tools);
       const before = present === 0 ? '' : `, ${countText(present)} of them by an earlier attempt`;
-      return `Exported ${amountText(tiles, 'tile')} to ${target} (${sizeText(bytes)})${before}.`;
+      return `Exported ${plural(tiles, 'tile')} to ${target} (${sizeText(bytes)})${before}.`;
     });
   },
 };
@@ -63,7 +63,7 @@ function progressOn(
   if (!terminal.columns) return () => {};
   return ({ tiles, expected }) => {
     const share = expected === 0 ? 100 : Math.min(100, Math.floor((tiles / expected) * 100));
-    terminal.err(`\r${String(share).padStart(3)} %  ${countText(tiles)} of ${amountText(expected, what)} `);
+    terminal.err(`\r${String(share).padStart(3)} %  ${countText(tiles)} of ${plural(expected, what)} `);
   };
 }
 
@@ -79,7 +79,7 @@ export const migrateStoreCommand: Command = {
       const order = { from, to, layer, signal, onProgress: progressOn(terminal) };
       const { tiles, bytes, present } = await migrateStore(settings, order, tools);
       const before = present === 0 ? '' : `, ${countText(present)} of them were there already`;
-      return `Copied ${amountText(tiles, 'tile')} from ${from} to ${to} (${sizeText(bytes)})${before}.`;
+      return `Copied ${plural(tiles, 'tile')} from ${from} to ${to} (${sizeText(bytes)})${before}.`;
     });
   },
 };
@@ -98,8 +98,8 @@ export const rebuildIndexCommand: Command = {
         resume: resume !== undefined,
         onProgress: ({ files, expected }) => show({ tiles: files, expected }),
       });
-      const others = leftOut === 0 ? '' : `; left out ${amountText(leftOut, 'file')}`;
-      return `Listed ${countText(tiles)} tiles in ${amountText(packs, 'pack')}${others}.`;
+      const others = leftOut === 0 ? '' : `; left out ${plural(leftOut, 'file')}`;
+      return `Listed ${countText(tiles)} tiles in ${plural(packs, 'pack')}${others}.`;
     });
   },
 };
@@ -117,7 +117,7 @@ export const backupCommand: Command = {
         settings.database === null
           ? 'The database and '
           : 'PostgreSQL is not included: back it up before this. Otherwise ';
-      return `${database}${amountText(files, 'file')} of tiles (${sizeText(bytes)}) are in ${target}.`;
+      return `${database}${plural(files, 'file')} of tiles (${sizeText(bytes)}) are in ${target}.`;
     });
   },
 };

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../app.ts';
 import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, printed } from './command.ts';
-import { amountText, bar, columns, countText, sizeText } from './format.ts';
+import { bar, columns, countText, plural, sizeText } from './format.ts';
 import { type FieldFlags, readResponse, serverClientFor } from './server-client.ts';
 
 export type QuotaDocument = ApiResponse<'GET /api/v1/quota'>;
@@ -144,12 +144,8 @@ export function describeUsage(document: UsageDocument, withSets: boolean): strin
   const byBytes = <T extends { bytes: number }>(rows: readonly T[]) =>
     [...rows].sort((a, b) => b.bytes - a.bytes);
   const rows = byBytes(document.layers).flatMap((layer) => {
-    const row = [
-      layer.name,
-      sizeText(layer.bytes),
-      countText(layer.tiles),
-      share(layer.bytes, document.bytes),
-    ];
+    const part = share(layer.bytes, document.bytes);
+    const row = [layer.name, sizeText(layer.bytes), countText(layer.tiles), part];
     const sets = withSets ? byBytes(layer.tileSets) : [];
     return [
       row,
@@ -181,13 +177,11 @@ function facts(document: UsageDocument): string[] {
       ? `Quota ${share(bytes, limit)} of ${sizeText(limit)}`
       : 'No quota is enforced: tilewarden quota set --on',
     sweeping > 0 ? `${sizeText(sweeping)} of dropped tiles are being freed` : '',
-    evicted.pages > 0
-      ? `${amountText(evicted.tiles, 'tile')}, ${sizeText(evicted.bytes)}, evicted so far`
-      : '',
+    evicted.pages > 0 ? `${plural(evicted.tiles, 'tile')}, ${sizeText(evicted.bytes)}, evicted so far` : '',
     growthPerDay === null
       ? ''
       : `Growth ${growthPerDay < 0 ? '-' : ''}${sizeText(Math.abs(growthPerDay))} per day`,
-    fullInDays === null ? '' : fullInDays === 0 ? 'Full' : `Full in ${amountText(fullInDays, 'day')}`,
+    fullInDays === null ? '' : fullInDays === 0 ? 'Full' : `Full in ${plural(fullInDays, 'day')}`,
     ...disks.flatMap(({ store, freePercent, storing }) =>
       storing ? [] : `The disk of the store ${store} is full (${freePercent} % free): tiles are not stored`,
     ),

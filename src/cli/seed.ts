@@ -15,7 +15,7 @@ import {
   type Terminal,
 } from './command.ts';
 import { type TaskDocument, watchTask } from './follow-task.ts';
-import { amountText, countText, durationText, sizeText } from './format.ts';
+import { countText, durationText, plural, sizeText } from './format.ts';
 import { readResponse, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
 import { boundsHint, looksLikeDegrees, ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';
 
@@ -112,9 +112,7 @@ async function ordersFromLog(
       (format ?? set.format) === set.format &&
       Object.entries(parameters ?? {}).every(([name, value]) => set.parameters[name] === value),
   );
-  terminal.err(
-    `${countText(tiles)} of ${amountText(requests, 'request')} are for tiles of ${order.layer}.\n`,
-  );
+  terminal.err(`${countText(tiles)} of ${plural(requests, 'request')} are for tiles of ${order.layer}.\n`);
   const missing = requests === 0 ? 'answered GET request in Combined Log Format or JSON' : 'such tiles';
   if (selection.length === 0)
     throw new CommandFailure(`--from-log ${file} has no ${missing}: nothing to do.`);
@@ -167,13 +165,13 @@ function send(client: ServerClient, path: string, layer: string, body: object): 
 }
 
 function started({ id, tilesTotal }: TaskDocument): string {
-  return `Task ${id} has started: ${amountText(tilesTotal, 'tile')}. Watch it: tilewarden tasks watch ${id}`;
+  return `Task ${id} has started: ${plural(tilesTotal, 'tile')}. Watch it: tilewarden tasks watch ${id}`;
 }
 
 type Estimate = Extract<ApiResponse<'POST /api/v1/tasks'>, { metatiles: number }>;
 
 function describeTruncation({ cachedTiles, cachedBytes }: Estimate): string {
-  return `Would delete ${amountText(cachedTiles, 'cached tile')}, ${sizeText(cachedBytes)}; nothing was deleted.`;
+  return `Would delete ${plural(cachedTiles, 'cached tile')}, ${sizeText(cachedBytes)}; nothing was deleted.`;
 }
 
 function describeEstimate(estimate: Estimate, type: string): string {
@@ -182,8 +180,8 @@ function describeEstimate(estimate: Estimate, type: string): string {
   const stale = type === 'seed' && staleTiles > 0 ? ` (${countText(staleTiles)} expired or invalidated)` : '';
   const cached = cachedTiles > 0 ? `, ${countText(cachedTiles)} of them cached${stale}` : '';
   return [
-    `Estimate: ${amountText(tiles, 'tile')} in ${amountText(metatiles, 'metatile')}${cached}; nothing was started.`,
-    `  upstream requests  ${amountText(upstreamRequests, 'request')} at most`,
+    `Estimate: ${plural(tiles, 'tile')} in ${plural(metatiles, 'metatile')}${cached}; nothing was started.`,
+    `  upstream requests  ${plural(upstreamRequests, 'request')} at most`,
     ...(coveredUse === null ? [] : [`  use                ${percentOf(coveredUse)} covered`]),
     `  added space        ${addedSpace(estimate) ?? unknown}`,
     `  time               ${seconds === null ? unknown : `about ${durationText(seconds)}`}`,
@@ -231,7 +229,7 @@ export const clear: Command = {
     const path = `/api/v1/layers/${encodeURIComponent(layer)}/truncate`;
     const answer = await send(client, path, layer, body);
     const { tiles, bytes, tileSets } = readResponse<Cleared>(answer, 'tileSets');
-    const what = `${amountText(tiles, 'tile')}, ${sizeText(bytes)}, in ${amountText(tileSets.length, 'tile set')}`;
+    const what = `${plural(tiles, 'tile')}, ${sizeText(bytes)}, in ${plural(tileSets.length, 'tile set')}`;
     return printed(terminal, flags, answer, () => `${dryRun ? 'Would delete' : 'Deleted'} ${what}`);
   },
 };
