@@ -38,7 +38,7 @@ interface EntryChange
   readonly expected?: number | null;
 }
 
-/** Transactions follow one another, in whatever process they are. */
+/** Transactions follow one another, over all processes. */
 export interface EntryTransaction {
   readonly query: Statements;
   get(kind: KeptKind, name: string): Promise<CatalogEntry | null>;

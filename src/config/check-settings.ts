@@ -189,7 +189,7 @@ function isBelow(name: string, upper: string, parents: ReadonlyMap<string, strin
 
 /** Sections whose names others refer to: entries with faults are replaced there, so that the names stay. */
 const NAMED = ['layers', 'gridSets', 'stores'];
-/** Keys of a layer whose problems are about names, and hold whatever else is wrong with the layer. */
+/** Keys of a layer with problems of names, which are independent of other problems of the layer. */
 const NAMES = ['name', 'gridSets', 'store'];
 
 /**

@@ -63,7 +63,7 @@ export interface UpstreamStatus {
   readonly requestsPerSecond: number;
   /** For the current day in the host's time zone; null without a budget. */
   readonly budget: { readonly day: string; readonly used: number; readonly limit: number } | null;
-  /** Of the latest responses, in milliseconds; null before the first. */
+  /** Latencies of recent responses, in milliseconds; null before the first. */
   readonly latency: { readonly p50: number; readonly p95: number } | null;
   /** Since the server started. */
   readonly requests: number;

@@ -185,7 +185,7 @@ class JsonReader {
 
 export type DocumentFormat = 'xml' | 'json';
 
-/** The document's root, whatever its name. XML has one; in JSON it is the only field. */
+/** The document's root, with any name. XML has one; in JSON it is the only field. */
 export function readDocument(bytes: Buffer, format: DocumentFormat): WireElement {
   const document = readFields(bytes, format);
   const [root, another] = document.children;

@@ -14,7 +14,7 @@ import { HttpProblem } from '../problems.ts';
 import { jsonResponse, type Response } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
-import { declarationOf, withRuns, scheduleBody } from './schedules.ts';
+import { declarationOf, scheduleBody, withRuns } from './schedules.ts';
 import { amount, count, texts, tileSetName, yesOrNo } from './values.ts';
 
 /** Checked by the configuration file's schema, which is published with the program. */
