@@ -31,7 +31,7 @@ const MAX_TOKENS = 10_000;
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
 
-/** `isAdministrator`: of external accounts, today. Only administrators have tokens. */
+/** `isAdministrator`: whether an external account is one now. Only administrators have tokens. */
 export function createTokenStore(
   database: Database,
   clock: Clock,

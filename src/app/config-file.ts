@@ -23,7 +23,7 @@ export async function openEditing(node: EditedNode) {
     reader: await node.reader(),
     gridSetDocuments,
     changed: node.outdate,
-    belongings: async (query) => ({
+    dependentsOf: async (query) => ({
       task: await lastId(query, 'tasks'),
       schedule: await lastId(query, 'schedules'),
     }),

@@ -14,7 +14,7 @@ import { misconfigured } from '../domain/errors.ts';
 import type { Env } from '../lib/env.ts';
 import type { TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { typesOf } from '../storage/drivers.ts';
-import { type Store, TILE_NEWS, type TileChange } from '../storage/store.ts';
+import { type Store, TILE_CHANGES, type TileChange } from '../storage/store.ts';
 import type { ProcessParts } from './open-process.ts';
 
 /** Channels of the feed between the processes of a server. */
@@ -43,7 +43,7 @@ export async function joinNodes(parts: ProcessParts, roles: readonly NodeRole[])
   });
   const staleMs = settings.memoryTier.staleSeconds * 1000;
   const peers = isShared(settings)
-    ? createNodeChanges({ database, registry, channels: [TILE_NEWS], staleMs, ...tools })
+    ? createNodeChanges({ database, registry, channels: [TILE_CHANGES], staleMs, ...tools })
     : null;
   return { registry, lead, leads: () => leading, /** Null: there are no other nodes. */ peers };
 }

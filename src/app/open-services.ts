@@ -153,7 +153,7 @@ export async function openServices(
   };
 }
 
-/** What the processes of a server count: figures are shown as sums over all of them. */
+/** Counts of the server's processes: figures are shown as sums over all of them. */
 export function shareCounts({ share }: ServerFigures, { counters, activity, limiter }: Services) {
   return {
     counters: share('counters', () => counters.all()),

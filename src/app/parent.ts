@@ -32,7 +32,7 @@ export interface Supervisor {
   end(pid: number): void;
   /** The settings of the file have changed: later processes begin with them. */
   reloaded(): void;
-  /** There is work: processes that perform tasks are started, if there are none. */
+  /** There is work: starts processes that perform tasks, if there are none. */
   startWorkers(): void;
 }
 

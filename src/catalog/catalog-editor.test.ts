@@ -14,7 +14,7 @@ import { createMemoryStore } from '../storage/segments/memory-store.ts';
 import type { Store } from '../storage/store.ts';
 import { boundLayer, openCatalog, tileSetIn } from './catalog.ts';
 import { createCatalogEditor } from './catalog-editor.ts';
-import { createCatalogEntries, type Leftovers } from './catalog-entries.ts';
+import { createCatalogEntries, type PendingCleanup } from './catalog-entries.ts';
 import { DeclaredEntries } from './declared-entries.ts';
 import type { LayerDeclaration } from './layer-declaration.ts';
 import { createTileRecords } from './tile-records.ts';
@@ -82,8 +82,8 @@ async function openNode(layers: readonly LayerDeclaration<unknown>[] = []) {
       gridSetDocuments: () => new Map(),
       log: silentLogger,
       announce: (): Promise<void> => waits.announce(),
-      belongings: async () => ({ task: 7, schedule: 3 }),
-      async clear(layer: string, { task }: Leftovers) {
+      dependentsOf: async () => ({ task: 7, schedule: 3 }),
+      async clear(layer: string, { task }: PendingCleanup) {
         await waits.clear();
         cleared.push(`${layer} up to ${task}`);
       },
@@ -171,7 +171,7 @@ describe('a layer that is deleted through a node', () => {
 });
 
 describe('what a deleted layer leaves', () => {
-  it('leftovers of a deletion between the look and the write of a declaration are cleared', async () => {
+  it('dependents of a deletion between the read and the write of a declaration are cleared', async () => {
     const [a, b] = [await openNode(), await openNode()];
     await a.editor.put('layer', red, change);
     await b.refresh();
@@ -186,7 +186,7 @@ describe('what a deleted layer leaves', () => {
     expect(b.cleared).toEqual(['roads up to 7']);
   });
 
-  it('leftovers of a temporary layer are cleared by the next start when the first one dies', async () => {
+  it('dependents of a temporary layer are cleared by the next start when the first one dies', async () => {
     const a = await openNode();
     await a.editor.put('layer', { ...red, transient: true }, change);
     a.waits.clear = () => Promise.reject(new Error('killed'));

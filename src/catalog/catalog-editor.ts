@@ -13,7 +13,7 @@ import type {
   CatalogEntry,
   EntryKind,
   EntryTransaction,
-  Leftovers,
+  PendingCleanup,
 } from './catalog-entries.ts';
 import { createLayer } from './create-layer.ts';
 import type { DeclaredEntries, DocumentReader } from './declared-entries.ts';
@@ -112,9 +112,9 @@ interface CatalogEditorOptions<Source> {
   /** Called when a change of these layers has taken effect everywhere. */
   readonly changed: (layers: readonly string[]) => Promise<void>;
   /** Other data of a layer that is removed in this transaction. */
-  readonly belongings: (inside: EntryTransaction['query']) => Promise<Leftovers>;
+  readonly dependentsOf: (inside: EntryTransaction['query']) => Promise<PendingCleanup>;
   /** Removes the remaining data. Repeated or late calls harm no other layer of that name. */
-  readonly clear: (layer: string, leftovers: Leftovers, by: string) => Promise<void>;
+  readonly clear: (layer: string, pendingCleanup: PendingCleanup, by: string) => Promise<void>;
 }
 
 /** Changes declarations, durably, and in every process before it returns. */
@@ -142,7 +142,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return entry && entry.document !== null ? entry : null;
   }
 
-  async function carryThrough(
+  async function applyPlan(
     plan: PlannedChange,
     former: CatalogEntry | null,
     change: ChangeOptions,
@@ -159,13 +159,13 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     };
     const done = { kind, name, ...shown, created: former === null };
     if (change.dryRun) return { ...done, version: null };
-    await clearUp(await entries.get(kind, name));
+    await cleanUp(await entries.get(kind, name));
     const entry = await entries.transaction((inside) => write(inside, plan, change));
     await declared.refresh();
     await options.announce();
     const layers = [...plan.layers.keys(), ...plan.above];
     await options.changed(layers);
-    await clearUp(entry);
+    await cleanUp(entry);
     for (const layer of layers) await collect(layer);
     return { ...done, version: document === null ? null : entry.version };
   }
@@ -178,15 +178,15 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
   ): Promise<CatalogEntry> {
     for (const [layer, facets] of layers) await records.record(inside, layer, facets, tiles, by);
     const isRemoved = kind === 'layer' && document === null;
-    const leftovers = isRemoved ? await options.belongings(inside.query) : null;
+    const pendingCleanup = isRemoved ? await options.dependentsOf(inside.query) : null;
     if (isRemoved) await forgetTimes(inside, name, by);
-    const change = { kind, name, document, leftovers, changedBy: by };
+    const change = { kind, name, document, pendingCleanup, changedBy: by };
     return inside.put(expected === undefined ? change : { ...change, expected });
   }
 
-  async function clearUp(entry: CatalogEntry | null): Promise<void> {
-    if (!entry?.leftovers) return;
-    await options.clear(entry.name, entry.leftovers, entry.changedBy);
+  async function cleanUp(entry: CatalogEntry | null): Promise<void> {
+    if (!entry?.pendingCleanup) return;
+    await options.clear(entry.name, entry.pendingCleanup, entry.changedBy);
     await entries.cleared(entry);
   }
 
@@ -329,7 +329,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       refuseFixed(kind, nameIn(input));
       const former = await living(kind, nameIn(input));
       const plan = kind === 'layer' ? await planLayer(input, former) : await planGridSet(input);
-      return await carryThrough(plan, former, change);
+      return await applyPlan(plan, former, change);
     },
 
     /**
@@ -352,7 +352,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       await declared.refresh();
       await options.announce();
       await options.changed(written.map(({ name }) => name));
-      for (const entry of written) await clearUp(entry);
+      for (const entry of written) await cleanUp(entry);
     },
 
     async remove(kind: EntryKind, name: string, change: ChangeOptions): Promise<EntryChanged> {
@@ -360,19 +360,19 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       const former = await living(kind, name);
       if (!former)
         throw new TilewardenError('entry-unknown', `There is no ${wordFor(kind)} ${shortened(name)}.`);
-      return await carryThrough(await planRemoval(kind, name), former, change);
+      return await applyPlan(await planRemoval(kind, name), former, change);
     },
 
     /** Removes temporary declarations of the last run, if no other server runs, and completes changes interrupted by a crash. */
     async finish(isAlone: boolean): Promise<void> {
       for (const { kind, name } of isAlone ? await entries.transient() : []) {
         await entries.transaction(async ({ query, put }) => {
-          const leftovers = await options.belongings(query);
-          await put({ kind, name, document: null, leftovers, changedBy: 'server' });
+          const pendingCleanup = await options.dependentsOf(query);
+          await put({ kind, name, document: null, pendingCleanup, changedBy: 'server' });
         });
       }
       await declared.refresh();
-      for (const entry of await entries.unfinished()) await clearUp(entry);
+      for (const entry of await entries.unfinished()) await cleanUp(entry);
     },
   };
 }

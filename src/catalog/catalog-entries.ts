@@ -14,8 +14,8 @@ export type EntryKind = 'layer' | 'grid-set';
  */
 type KeptKind = EntryKind | 'service' | 'tiles' | 'area' | 'times' | 'seeded-times';
 
-/** Leftovers of a removed layer: tasks and schedules up to these ids. */
-export interface Leftovers {
+/** Dependents of a removed layer: tasks and schedules up to these ids. */
+export interface PendingCleanup {
   readonly task: number;
   readonly schedule: number;
 }
@@ -27,18 +27,18 @@ export interface CatalogEntry {
   readonly document: unknown;
   readonly version: number;
   /** Not null: the layer was removed, and these may still be there. */
-  readonly leftovers: Leftovers | null;
+  readonly pendingCleanup: PendingCleanup | null;
   readonly changedBy: string;
 }
 
 interface EntryChange
   extends Pick<CatalogEntry, 'kind' | 'name' | 'document' | 'changedBy'>,
-    Partial<Pick<CatalogEntry, 'leftovers'>> {
+    Partial<Pick<CatalogEntry, 'pendingCleanup'>> {
   /** The expected current version; null: none; undefined: any. */
   readonly expected?: number | null;
 }
 
-/** Transactions follow one another, in whatever process they are. */
+/** Transactions follow one another, over all processes. */
 export interface EntryTransaction {
   readonly query: Statements;
   get(kind: KeptKind, name: string): Promise<CatalogEntry | null>;
@@ -137,7 +137,7 @@ export function createCatalogEntries(
 const ROWS_AT_ONCE = 500;
 
 function rowAfter(
-  { kind, name, document, leftovers = null, changedBy }: EntryChange,
+  { kind, name, document, pendingCleanup = null, changedBy }: EntryChange,
   version: number,
   now: number,
 ): RowOf<'catalog_entries'> {
@@ -147,7 +147,7 @@ function rowAfter(
     name,
     document: json(document),
     version,
-    drops: json(leftovers),
+    drops: json(pendingCleanup),
     changed_by: changedBy,
     changed_at: now,
   };
@@ -181,7 +181,7 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
     name: row.name,
     document: row.document === null ? null : JSON.parse(row.document),
     version: row.version,
-    leftovers: row.drops === null ? null : JSON.parse(row.drops),
+    pendingCleanup: row.drops === null ? null : JSON.parse(row.drops),
     changedBy: row.changed_by,
   };
 }

@@ -37,7 +37,7 @@ export async function openDeclarations<Source>(parts: DeclarationParts<Source>) 
     /** Layers that have changed since the server ended. */
     redeclared,
     service,
-    /** With those that are drawn from them. */
+    /** Reports all tiles of these layers, and of layers drawn from them, as outdated. */
     async outdate(layers: readonly string[]): Promise<void> {
       const all = layers.length > 0 ? [...layers, ...(await layersAbove(catalog, layers))] : [];
       for (const layer of all) events.emit({ type: 'outdated', layer, places: null, at: clock.now() });

@@ -19,7 +19,7 @@ interface ParameterSetsOptions {
 
 type ListedStore = Pick<Store, 'usage'>;
 
-/** Milliseconds. */
+/** Milliseconds for which a read of the sets is used. */
 const KNOWN_FOR = 60_000;
 /** Milliseconds between reads of the store while a layer has as many sets as it may have. */
 const FULL_FOR = 5000;

@@ -161,7 +161,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     return true;
   }
 
-  /** Another node may have changed which grid set it is drawn from. Numbers are given out once: whichever has them is right. */
+  /** Another node may have changed which grid set it is drawn from. Numbers are unique: the node that has them is right. */
   async function isReachedBelow(
     set: TileSetKey,
     recordOf: (layer: string) => Promise<CatalogEntry | null>,

@@ -76,7 +76,7 @@ function accountFlags(action: string): readonly Flag[] {
 }
 
 /** `topp:*,world` as a list; every layer by default. */
-function layersIn(flags: FlagValues): readonly string[] {
+function layersFlag(flags: FlagValues): readonly string[] {
   return flags.layers?.split(',').map((pattern) => pattern.trim()) ?? ['*'];
 }
 
@@ -134,7 +134,7 @@ async function add(name: string, flags: FlagValues, terminal: Terminal): Promise
   const draft = {
     name,
     role: roleIn(flags),
-    layers: layersIn(flags),
+    layers: layersFlag(flags),
     password: await readPassword(terminal),
   };
   const { role, layers } = draft;
@@ -204,7 +204,7 @@ export const token = accountCommand({
   ]),
   async list({ tokens }) {
     const rows = (await tokens.list()).map(({ id, name, role, layers, createdBy, ...token }) => {
-      const times = [timeOf(token.expiresAt), timeOf(token.lastUsedAt)];
+      const times = [timeText(token.expiresAt), timeText(token.lastUsedAt)];
       return [String(id), name, role, layers.join(','), createdBy, ...times];
     });
     return [['ID', 'NAME', 'ROLE', 'LAYERS', 'CREATED BY', 'EXPIRES', 'LAST USED'], ...rows];
@@ -216,7 +216,7 @@ async function createToken(name: string, flags: FlagValues, terminal: Terminal):
   const draft = {
     name,
     role: roleIn(flags),
-    layers: layersIn(flags),
+    layers: layersFlag(flags),
     expiresAt: momentIn('expires', flags, 1, systemClock),
   };
   const { secret } = await changeAccounts(
@@ -237,6 +237,6 @@ async function revokeToken(id: string, flags: FlagValues, terminal: Terminal): P
   terminal.err(`Revoked token ${id}.\n`);
 }
 
-function timeOf(milliseconds: number | null): string {
+function timeText(milliseconds: number | null): string {
   return milliseconds === null ? 'never' : new Date(milliseconds).toISOString();
 }

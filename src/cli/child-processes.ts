@@ -17,7 +17,7 @@ export interface ServerStart extends ProcessStart {
   readonly first: boolean;
 }
 
-export function startOf(
+export function processStart(
   { handover, configFile }: LoadedSettings,
   flags: FlagValues,
   startedIn: string,

@@ -7,7 +7,7 @@ import { type Comparison, headerDifferences, VERDICTS } from '../import/compare-
 import { comparisonPage, countOf } from '../import/comparison-page.ts';
 import { answeredRequests } from './access-log.ts';
 import { CommandFailure, type FlagValues, flag, misuse, type Terminal } from './command.ts';
-import { amountOf, columns, countOf as formatCount } from './format.ts';
+import { columns, countText, plural } from './format.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import { authorizationOf } from './server-client.ts';
 
@@ -34,12 +34,12 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
     throw misuse(`--compare must be an address such as http://maps.example.org, not ${flags.compare}.`);
   if (requests === undefined) throw misuse('--compare requires --requests.');
   if (page !== undefined && existsSync(page)) throw misuse(`${page} already exists; choose another file.`);
-  const tolerance = numberIn(flags, 'tolerance', 2, [0, 255]);
-  const concurrency = numberIn(flags, 'concurrency', 2, [1, 16]);
-  const size = numberIn(flags, 'sample', 500, [1, MAX_SAMPLE]);
+  const tolerance = intFlag(flags, 'tolerance', 2, [0, 255]);
+  const concurrency = intFlag(flags, 'concurrency', 2, [1, 16]);
+  const size = intFlag(flags, 'sample', 500, [1, MAX_SAMPLE]);
   const environment = readEnvironment();
   const { server, credentials } = readClientSettings({ flags, environment, workingFolder: process.cwd() });
-  const addresses = await sampleOf(requests, size);
+  const addresses = await sampleAddresses(requests, size);
   if (addresses.length === 0)
     throw new CommandFailure(
       `--requests ${requests} has no answered GET request in Combined Log Format or JSON.`,
@@ -68,7 +68,7 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
     const old = `${origin}${pathname}`;
     if (page !== undefined)
       writeFileSync(page, comparisonPage({ old, new: server, tolerance, comparisons }), { flag: 'wx' });
-    terminal.out(tableOf(comparisons));
+    terminal.out(comparisonTable(comparisons));
     return comparisons.every(({ verdict }) => verdict === 'same' || verdict === 'neither') ? 0 : 1;
   } catch (error) {
     if (interruption.signal.aborted) return INTERRUPTED;
@@ -78,14 +78,14 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
   }
 }
 
-function numberIn(flags: FlagValues, name: string, usual: number, [least = 0, most = 0]: readonly number[]) {
+function intFlag(flags: FlagValues, name: string, usual: number, [least = 0, most = 0]: readonly number[]) {
   const number = Number(flags[name] ?? usual);
   if (Number.isInteger(number) && number >= least && number <= most) return number;
   throw misuse(`--${name} must be a whole number from ${least} to ${most}, not ${flags[name]}.`);
 }
 
 /** Different addresses, those with the smallest hashes: spread over the log, and the same ones at every run. */
-async function sampleOf(file: string, size: number): Promise<readonly string[]> {
+async function sampleAddresses(file: string, size: number): Promise<readonly string[]> {
   let hashes = new Map<string, string>();
   const smallest = () => [...hashes].sort(([, a], [, b]) => (a < b ? -1 : 1)).slice(0, size);
   for await (const address of answeredRequests(file, 'requests')) {
@@ -101,12 +101,12 @@ function progressOn(terminal: Terminal, total: number): (done: number) => void {
   return (done) => {
     const end = done === total ? '\n' : '';
     terminal.err(
-      `\r${String(Math.floor((done / total) * 100)).padStart(3)} %  ${done} of ${amountOf(total, 'request')} ${end}`,
+      `\r${String(Math.floor((done / total) * 100)).padStart(3)} %  ${done} of ${plural(total, 'request')} ${end}`,
     );
   };
 }
 
-function tableOf(comparisons: readonly Comparison[]): string {
+function comparisonTable(comparisons: readonly Comparison[]): string {
   const counts = VERDICTS.map((verdict) => [verdict, String(countOf(comparisons, verdict))]);
   const others = comparisons.filter(({ verdict }) => verdict !== 'same' && verdict !== 'neither');
   const rows = others
@@ -119,7 +119,7 @@ function tableOf(comparisons: readonly Comparison[]): string {
       ...values.map((value) => value || '–'),
       String(count),
     ]);
-  const more = others.length > MAX_ROWS ? `… and ${formatCount(others.length - MAX_ROWS)} more\n` : '';
+  const more = others.length > MAX_ROWS ? `… and ${countText(others.length - MAX_ROWS)} more\n` : '';
   return [
     columns([['result', 'requests'], ...counts], ['requests']),
     ...(rows.length > 0 ? [`\n${columns([['result', 'difference', 'address'], ...rows])}${more}`] : []),

@@ -1,7 +1,7 @@
 import type { ApiResponse } from '../app.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Terminal } from './command.ts';
-import { amountOf, bar, countOf, durationOf, sizeOf, withLocalTimes } from './format.ts';
+import { bar, countText, durationText, plural, sizeText, withLocalTimes } from './format.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import {
   readResponse,
@@ -102,7 +102,7 @@ function createShow({ terminal, json, clock, client }: FollowOptions) {
     },
     end(task: TaskDocument): void {
       clear();
-      if (!json) print(outcomeOf(task), true);
+      if (!json) print(outcomeText(task), true);
     },
     left({ id }: TaskDocument): number {
       clear();
@@ -154,16 +154,16 @@ export function progressBar(task: TaskDocument, columns: number): string {
 export function progressFacts(task: TaskDocument): string {
   const { type, tilesPerSecond, secondsRemaining, counters, state } = task;
   const facts = [
-    workOf(task),
+    progressCount(task),
     withLocalTimes(state === 'running' ? (task.reason ?? '') : waiting(task)),
-    tilesPerSecond > 0 && type !== 'truncate' ? `${countOf(tilesPerSecond)}/s` : '',
-    state === 'running' && secondsRemaining >= 0 ? `${durationOf(secondsRemaining)} left` : '',
-    counters.failed > 0 ? `${countOf(counters.failed)} failed` : '',
+    tilesPerSecond > 0 && type !== 'truncate' ? `${countText(tilesPerSecond)}/s` : '',
+    state === 'running' && secondsRemaining >= 0 ? `${durationText(secondsRemaining)} left` : '',
+    counters.failed > 0 ? `${countText(counters.failed)} failed` : '',
   ];
   return facts.filter((fact) => fact !== '').join(' · ');
 }
 
-export function outcomeOf(task: TaskDocument): string {
+export function outcomeText(task: TaskDocument): string {
   const { id, type, layer, counters, errors } = task;
   const lines = [`Task ${id}, ${type} ${layer}, ${endingOf(task)}`, `  ${countersOf(task)}${took(task)}`];
   if (counters.failed === 0) return lines.join('\n');
@@ -194,29 +194,29 @@ function endingOf({ state, outcome, reason }: TaskDocument): string {
 const ENDINGS = { ok: 'done', partial: 'partly failed', failed: 'failed', stopped: 'stopped' } as const;
 
 /** In the words of the console. */
-export function stateOf({ state, outcome }: TaskDocument): string {
+export function stateText({ state, outcome }: TaskDocument): string {
   return outcome ? ENDINGS[outcome] : state;
 }
 
 /** A truncation counts existing tiles only: missing ones are no work. */
-function workOf({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
-  if (type === 'truncate') return `${amountOf(counters.removed, 'tile')} deleted`;
-  return `${countOf(tilesProcessed)} of ${amountOf(tilesTotal, 'tile')}`;
+function progressCount({ type, counters, tilesProcessed, tilesTotal }: TaskDocument): string {
+  if (type === 'truncate') return `${plural(counters.removed, 'tile')} deleted`;
+  return `${countText(tilesProcessed)} of ${plural(tilesTotal, 'tile')}`;
 }
 
 function countersOf(task: TaskDocument): string {
   const { made, present, blank, failed, bytes, upstreamRequests } = task.counters;
   const seeding = [
-    `${countOf(made)} created`,
-    `${countOf(present)} already cached`,
-    blank > 0 ? `${countOf(blank)} blank` : '',
-    sizeOf(bytes),
-    amountOf(upstreamRequests, 'upstream request'),
+    `${countText(made)} created`,
+    `${countText(present)} already cached`,
+    blank > 0 ? `${countText(blank)} blank` : '',
+    sizeText(bytes),
+    plural(upstreamRequests, 'upstream request'),
   ];
   return [
-    workOf(task),
-    ...(task.type === 'truncate' ? [sizeOf(bytes)] : seeding),
-    failed > 0 ? `${countOf(failed)} failed` : '',
+    progressCount(task),
+    ...(task.type === 'truncate' ? [sizeText(bytes)] : seeding),
+    failed > 0 ? `${countText(failed)} failed` : '',
   ]
     .filter((fact) => fact !== '')
     .join(' · ');
@@ -228,7 +228,7 @@ function waiting({ state, reason }: TaskDocument): string {
 
 function took({ startedAt, endedAt }: TaskDocument): string {
   if (startedAt === null || endedAt === null) return '';
-  return ` · in ${durationOf((Date.parse(endedAt) - Date.parse(startedAt)) / 1000)}`;
+  return ` · in ${durationText((Date.parse(endedAt) - Date.parse(startedAt)) / 1000)}`;
 }
 
 export type TaskDocument = ApiResponse<'GET /api/v1/tasks/{id}'>;

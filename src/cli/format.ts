@@ -1,19 +1,19 @@
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
 /** 5,461 */
-export function countOf(number: number): string {
+export function countText(number: number): string {
   return Math.round(number).toLocaleString('en-US');
 }
 
 /** 12.3 MiB */
-export function sizeOf(bytes: number): string {
+export function sizeText(bytes: number): string {
   const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const value = bytes / 1024 ** power;
   return `${power === 0 ? value : value.toFixed(1)} ${UNITS[power]}`;
 }
 
 /** The two largest units are enough: 2 h 5 min, 14 s. */
-export function durationOf(seconds: number): string {
+export function durationText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   const parts = [
     [Math.floor(whole / 86_400), 'd'],
@@ -31,8 +31,8 @@ export function durationOf(seconds: number): string {
 }
 
 /** 1 tile, 2 tiles */
-export function amountOf(number: number, thing: string): string {
-  return `${countOf(number)} ${thing}${number === 1 ? '' : 's'}`;
+export function plural(number: number, thing: string): string {
+  return `${countText(number)} ${thing}${number === 1 ? '' : 's'}`;
 }
 
 /** `█████░░░░░`: so much of a width, in columns. */

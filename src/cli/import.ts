@@ -23,7 +23,7 @@ import {
   type Terminal,
 } from './command.ts';
 import { COMPARE_FLAGS, compare } from './compare.ts';
-import { amountOf } from './format.ts';
+import { plural } from './format.ts';
 import { type ServerClient, ServerRefusal, serverClientFor } from './server-client.ts';
 
 /** Parts of an import; grid sets belong to the layers. */
@@ -110,7 +110,7 @@ interface ImportOrder {
 /** The part that a configuration file may contain; the report lists the rest. */
 export async function readImported(order: ImportOrder) {
   const { checkImported } = await import('../config/check-imported.ts');
-  const imported = await readFrom(order);
+  const imported = await convert(order);
   const { report } = imported;
   const { refused, ...usable } = checkImported(imported);
   for (const { subject, message } of refused) report.about(subject).leftOut(WHOLE, message);
@@ -118,7 +118,7 @@ export async function readImported(order: ImportOrder) {
   return { quota: null, users: [], areas: [], ...imported, ...usable, groups };
 }
 
-async function readFrom({ source, users = null, seeds = null, only = null }: ImportOrder): Promise<Imported> {
+async function convert({ source, users = null, seeds = null, only = null }: ImportOrder): Promise<Imported> {
   const { importFromAddress, importFromFile } = await import('../import/import-from.ts');
   if (!/^https?:\/\//i.test(source)) {
     if (only) throw misuse('--layer requires the address of a service.');
@@ -149,7 +149,7 @@ function writeYaml(
   else writeFileSync(flags.output, yaml, { flag: 'wx', mode: 0o640 });
   const where = flags.output ?? 'standard output';
   terminal.err(
-    `Wrote ${amountOf(layers.length, 'layer')} and ${amountOf(gridSets.length, 'grid set')} to ${where}.\n`,
+    `Wrote ${plural(layers.length, 'layer')} and ${plural(gridSets.length, 'grid set')} to ${where}.\n`,
   );
   if (quota || users.length > 0) {
     terminal.err(
@@ -240,10 +240,10 @@ function linesOf(entries: readonly ReportEntry[]): readonly string[] {
     known.subjects.add(entry.subject);
     alike.set(key, known);
   }
-  return [...alike.values()].map(({ entry, subjects }) => lineOf(entry, [...subjects]));
+  return [...alike.values()].map(({ entry, subjects }) => reportLine(entry, [...subjects]));
 }
 
-function lineOf({ fate, element, what }: ReportEntry, subjects: readonly string[]): string {
+function reportLine({ fate, element, what }: ReportEntry, subjects: readonly string[]): string {
   const names = subjects.join(', ');
   const subject = element === WHOLE ? `${names} (entirely)` : `${element} of ${names}`;
   return `${fate.padEnd(8)}  ${subject}${what === '' ? '' : `: ${what}`}\n`;

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../app.ts';
 import { CLIENT_FLAGS, type Command, flag, printed } from './command.ts';
-import { columns, countOf, sizeOf } from './format.ts';
+import { columns, countText, sizeText } from './format.ts';
 import { readResponse, type ServerClient, serverClientFor } from './server-client.ts';
 
 type Layers = ApiResponse<'GET /api/v1/layers'>;
@@ -44,8 +44,8 @@ export function layerTable(rows: readonly LayerRow[]): string {
     title,
     source ?? '',
     gridSets.join(','),
-    countOf(tiles),
-    sizeOf(bytes),
+    countText(tiles),
+    sizeText(bytes),
     enabled ? 'enabled' : 'disabled',
   ]);
   return columns([HEADINGS, ...cells], ['TILES', 'SIZE']);

@@ -3,7 +3,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import { createLogger } from '../lib/logger.ts';
 import { type Command, DATA_FLAGS, flag, settingsFor, type Terminal } from './command.ts';
-import { amountOf, countOf, sizeOf } from './format.ts';
+import { countText, plural, sizeText } from './format.ts';
 import { INTERRUPTED, openInterruption, PRIVATE_FILES } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
 
@@ -50,8 +50,8 @@ export const exportCommand: Command = {
       const which = { ...selectedTiles(flags, args), geoJson: selectedArea(flags), layer };
       const job = { ...which, target, signal, onProgress: progressOn(terminal) };
       const { tiles, present, bytes } = await exportLayer(settings, job, tools);
-      const before = present === 0 ? '' : `, ${countOf(present)} of them by an earlier attempt`;
-      return `Exported ${amountOf(tiles, 'tile')} to ${target} (${sizeOf(bytes)})${before}.`;
+      const before = present === 0 ? '' : `, ${countText(present)} of them by an earlier attempt`;
+      return `Exported ${plural(tiles, 'tile')} to ${target} (${sizeText(bytes)})${before}.`;
     });
   },
 };
@@ -63,7 +63,7 @@ function progressOn(
   if (!terminal.columns) return () => {};
   return ({ tiles, expected }) => {
     const share = expected === 0 ? 100 : Math.min(100, Math.floor((tiles / expected) * 100));
-    terminal.err(`\r${String(share).padStart(3)} %  ${countOf(tiles)} of ${amountOf(expected, what)} `);
+    terminal.err(`\r${String(share).padStart(3)} %  ${countText(tiles)} of ${plural(expected, what)} `);
   };
 }
 
@@ -78,8 +78,8 @@ export const migrateStoreCommand: Command = {
       const { migrateStore } = await import('../app/offline.ts');
       const order = { from, to, layer, signal, onProgress: progressOn(terminal) };
       const { tiles, bytes, present } = await migrateStore(settings, order, tools);
-      const before = present === 0 ? '' : `, ${countOf(present)} of them were there already`;
-      return `Copied ${amountOf(tiles, 'tile')} from ${from} to ${to} (${sizeOf(bytes)})${before}.`;
+      const before = present === 0 ? '' : `, ${countText(present)} of them were there already`;
+      return `Copied ${plural(tiles, 'tile')} from ${from} to ${to} (${sizeText(bytes)})${before}.`;
     });
   },
 };
@@ -98,8 +98,8 @@ export const rebuildIndexCommand: Command = {
         resume: resume !== undefined,
         onProgress: ({ files, expected }) => show({ tiles: files, expected }),
       });
-      const others = leftOut === 0 ? '' : `; left out ${amountOf(leftOut, 'file')}`;
-      return `Listed ${countOf(tiles)} tiles in ${amountOf(packs, 'pack')}${others}.`;
+      const others = leftOut === 0 ? '' : `; left out ${plural(leftOut, 'file')}`;
+      return `Listed ${countText(tiles)} tiles in ${plural(packs, 'pack')}${others}.`;
     });
   },
 };
@@ -117,7 +117,7 @@ export const backupCommand: Command = {
         settings.database === null
           ? 'The database and '
           : 'PostgreSQL is not included: back it up before this. Otherwise ';
-      return `${database}${amountOf(files, 'file')} of tiles (${sizeOf(bytes)}) are in ${target}.`;
+      return `${database}${plural(files, 'file')} of tiles (${sizeText(bytes)}) are in ${target}.`;
     });
   },
 };

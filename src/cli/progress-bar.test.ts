@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf, progressBar, progressFacts, type TaskDocument } from './follow-task.ts';
+import { outcomeText, progressBar, progressFacts, type TaskDocument } from './follow-task.ts';
 import { withLocalTimes } from './format.ts';
 import { describeTask, taskTable } from './tasks.ts';
 
@@ -85,7 +85,7 @@ describe('the end of a task', () => {
       tilesProcessed: 5461,
       endedAt: '2026-01-31T12:01:30.000Z',
     } as const;
-    expect(outcomeOf(done)).toBe(
+    expect(outcomeText(done)).toBe(
       [
         'Task 7, seed world, is done',
         '  5,461 of 5,461 tiles · 2,300 created · 40 already cached · 12 blank · 3.3 MiB · 150 upstream requests · 3 failed · in 1 min 30 s',
@@ -105,7 +105,7 @@ describe('the end of a task', () => {
       counters: { ...running.counters, removed: 5376, failed: 0 },
     } as const;
     expect(progressFacts(task)).toMatch(/^5,376 tiles deleted · /);
-    expect(outcomeOf({ ...task, state: 'done' }).split('\n')[1]).toMatch(
+    expect(outcomeText({ ...task, state: 'done' }).split('\n')[1]).toMatch(
       /^ {2}5,376 tiles deleted · 3\.3 MiB/,
     );
     expect(taskTable([task])).not.toContain('22,369,536');
@@ -119,7 +119,7 @@ describe('the end of a task', () => {
     ['failed', null, 'failed: reason unknown'],
   ] as const)('a task that ended %s because "%s" %s', (outcome, reason, text) => {
     const ended = { ...running, state: 'aborted', outcome, reason } as const;
-    expect(outcomeOf(ended).split('\n')[0]).toBe(`Task 7, seed world, ${text}`);
+    expect(outcomeText(ended).split('\n')[0]).toBe(`Task 7, seed world, ${text}`);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../app.ts';
 import { CLIENT_FLAGS, type Command, type FlagValues, flag, misuse, printed } from './command.ts';
-import { amountOf, bar, columns, countOf, sizeOf } from './format.ts';
+import { bar, columns, countText, plural, sizeText } from './format.ts';
 import { type FieldFlags, readResponse, serverClientFor } from './server-client.ts';
 
 export type QuotaDocument = ApiResponse<'GET /api/v1/quota'>;
@@ -144,24 +144,25 @@ export function describeUsage(document: UsageDocument, withSets: boolean): strin
   const byBytes = <T extends { bytes: number }>(rows: readonly T[]) =>
     [...rows].sort((a, b) => b.bytes - a.bytes);
   const rows = byBytes(document.layers).flatMap((layer) => {
-    const row = [layer.name, sizeOf(layer.bytes), countOf(layer.tiles), share(layer.bytes, document.bytes)];
+    const part = share(layer.bytes, document.bytes);
+    const row = [layer.name, sizeText(layer.bytes), countText(layer.tiles), part];
     const sets = withSets ? byBytes(layer.tileSets) : [];
     return [
       row,
       ...sets.map((set) => [
-        `  ${set.gridSet} ${set.format} ${valuesOf(set)}`.trimEnd(),
-        sizeOf(set.bytes),
-        countOf(set.tiles),
+        `  ${set.gridSet} ${set.format} ${setText(set)}`.trimEnd(),
+        sizeText(set.bytes),
+        countText(set.tiles),
         share(set.bytes, document.bytes),
       ]),
     ];
   });
-  const total = ['all layers', sizeOf(document.bytes), countOf(document.tiles), ''];
+  const total = ['all layers', sizeText(document.bytes), countText(document.tiles), ''];
   return [columns([['LAYER', 'SIZE', 'TILES', 'SHARE'], ...rows, total]), ...facts(document)].join('\n');
 }
 
 /** The id if the values are unknown: no layer has them now. */
-function valuesOf({ parameters, parametersId }: UsageDocument['layers'][number]['tileSets'][number]): string {
+function setText({ parameters, parametersId }: UsageDocument['layers'][number]['tileSets'][number]): string {
   if (parameters === null) return parametersId?.slice(0, 8) ?? '';
   return Object.entries(parameters)
     .map(([name, value]) => `${name}=${value}`)
@@ -173,14 +174,14 @@ function facts(document: UsageDocument): string[] {
   const limit = quota.globalQuota.bytes;
   const lines = [
     quota.enabled
-      ? `Quota ${share(bytes, limit)} of ${sizeOf(limit)}`
+      ? `Quota ${share(bytes, limit)} of ${sizeText(limit)}`
       : 'No quota is enforced: tilewarden quota set --on',
-    sweeping > 0 ? `${sizeOf(sweeping)} of dropped tiles are being freed` : '',
-    evicted.pages > 0 ? `${amountOf(evicted.tiles, 'tile')}, ${sizeOf(evicted.bytes)}, evicted so far` : '',
+    sweeping > 0 ? `${sizeText(sweeping)} of dropped tiles are being freed` : '',
+    evicted.pages > 0 ? `${plural(evicted.tiles, 'tile')}, ${sizeText(evicted.bytes)}, evicted so far` : '',
     growthPerDay === null
       ? ''
-      : `Growth ${growthPerDay < 0 ? '-' : ''}${sizeOf(Math.abs(growthPerDay))} per day`,
-    fullInDays === null ? '' : fullInDays === 0 ? 'Full' : `Full in ${amountOf(fullInDays, 'day')}`,
+      : `Growth ${growthPerDay < 0 ? '-' : ''}${sizeText(Math.abs(growthPerDay))} per day`,
+    fullInDays === null ? '' : fullInDays === 0 ? 'Full' : `Full in ${plural(fullInDays, 'day')}`,
     ...disks.flatMap(({ store, freePercent, storing }) =>
       storing ? [] : `The disk of the store ${store} is full (${freePercent} % free): tiles are not stored`,
     ),

@@ -15,7 +15,7 @@ import {
   type Terminal,
 } from './command.ts';
 import { type TaskDocument, watchTask } from './follow-task.ts';
-import { amountOf, countOf, durationOf, sizeOf } from './format.ts';
+import { countText, durationText, plural, sizeText } from './format.ts';
 import { readResponse, type ServerClient, serverClientFor, withSuggestion } from './server-client.ts';
 import { boundsHint, looksLikeDegrees, ORDER_FIELDS, ORDER_FLAGS, taskOrder } from './task-order.ts';
 
@@ -112,7 +112,7 @@ async function ordersFromLog(
       (format ?? set.format) === set.format &&
       Object.entries(parameters ?? {}).every(([name, value]) => set.parameters[name] === value),
   );
-  terminal.err(`${countOf(tiles)} of ${amountOf(requests, 'request')} are for tiles of ${order.layer}.\n`);
+  terminal.err(`${countText(tiles)} of ${plural(requests, 'request')} are for tiles of ${order.layer}.\n`);
   const missing = requests === 0 ? 'answered GET request in Combined Log Format or JSON' : 'such tiles';
   if (selection.length === 0)
     throw new CommandFailure(`--from-log ${file} has no ${missing}: nothing to do.`);
@@ -120,7 +120,7 @@ async function ordersFromLog(
     const sent = uses.reduce((sum, [, , , times]) => sum + times, 0);
     if (sent < all)
       terminal.err(
-        `The ${countOf(uses.length)} most used pages of ${set.format} have ${percentOf(sent / all)} of them.\n`,
+        `The ${countText(uses.length)} most used pages of ${set.format} have ${percentOf(sent / all)} of them.\n`,
       );
   }
   return selection.map(({ set, uses }) => ({ ...order, ...set, order: 'use', uses }));
@@ -165,26 +165,26 @@ function send(client: ServerClient, path: string, layer: string, body: object): 
 }
 
 function started({ id, tilesTotal }: TaskDocument): string {
-  return `Task ${id} has started: ${amountOf(tilesTotal, 'tile')}. Watch it: tilewarden tasks watch ${id}`;
+  return `Task ${id} has started: ${plural(tilesTotal, 'tile')}. Watch it: tilewarden tasks watch ${id}`;
 }
 
 type Estimate = Extract<ApiResponse<'POST /api/v1/tasks'>, { metatiles: number }>;
 
 function describeTruncation({ cachedTiles, cachedBytes }: Estimate): string {
-  return `Would delete ${amountOf(cachedTiles, 'cached tile')}, ${sizeOf(cachedBytes)}; nothing was deleted.`;
+  return `Would delete ${plural(cachedTiles, 'cached tile')}, ${sizeText(cachedBytes)}; nothing was deleted.`;
 }
 
 function describeEstimate(estimate: Estimate, type: string): string {
   const { tiles, cachedTiles, staleTiles, metatiles, upstreamRequests, seconds, coveredUse } = estimate;
   const unknown = 'unknown before the first task of this kind';
-  const stale = type === 'seed' && staleTiles > 0 ? ` (${countOf(staleTiles)} expired or invalidated)` : '';
-  const cached = cachedTiles > 0 ? `, ${countOf(cachedTiles)} of them cached${stale}` : '';
+  const stale = type === 'seed' && staleTiles > 0 ? ` (${countText(staleTiles)} expired or invalidated)` : '';
+  const cached = cachedTiles > 0 ? `, ${countText(cachedTiles)} of them cached${stale}` : '';
   return [
-    `Estimate: ${amountOf(tiles, 'tile')} in ${amountOf(metatiles, 'metatile')}${cached}; nothing was started.`,
-    `  upstream requests  ${amountOf(upstreamRequests, 'request')} at most`,
+    `Estimate: ${plural(tiles, 'tile')} in ${plural(metatiles, 'metatile')}${cached}; nothing was started.`,
+    `  upstream requests  ${plural(upstreamRequests, 'request')} at most`,
     ...(coveredUse === null ? [] : [`  use                ${percentOf(coveredUse)} covered`]),
     `  added space        ${addedSpace(estimate) ?? unknown}`,
-    `  time               ${seconds === null ? unknown : `about ${durationOf(seconds)}`}`,
+    `  time               ${seconds === null ? unknown : `about ${durationText(seconds)}`}`,
     ...shortages(estimate),
     '',
   ].join('\n');
@@ -193,8 +193,8 @@ function describeEstimate(estimate: Estimate, type: string): string {
 function addedSpace({ addedBytes }: Estimate): string | null {
   if (addedBytes === null) return null;
   const { least, most } = addedBytes;
-  if (most <= least * WIDE_RANGE) return `about ${sizeOf(most)}`;
-  return `${sizeOf(least)} to ${sizeOf(most)}: few tiles are cached to go by`;
+  if (most <= least * WIDE_RANGE) return `about ${sizeText(most)}`;
+  return `${sizeText(least)} to ${sizeText(most)}: few tiles are cached to go by`;
 }
 
 function shortages({ quota, disk }: Estimate): readonly string[] {
@@ -202,10 +202,10 @@ function shortages({ quota, disk }: Estimate): readonly string[] {
   if (quota?.fits === false) {
     const which = quota.scope === 'layer' ? "the layer's quota" : 'the quota';
     lines.push(
-      `Does not fit ${which}: ${sizeOf(quota.usedBytes)} of ${sizeOf(quota.limitBytes)} are used; tiles will be evicted.`,
+      `Does not fit ${which}: ${sizeText(quota.usedBytes)} of ${sizeText(quota.limitBytes)} are used; tiles will be evicted.`,
     );
   }
-  if (disk?.fits === false) lines.push(`Does not fit the disk: ${sizeOf(disk.freeBytes)} are free.`);
+  if (disk?.fits === false) lines.push(`Does not fit the disk: ${sizeText(disk.freeBytes)} are free.`);
   return lines;
 }
 
@@ -229,7 +229,7 @@ export const clear: Command = {
     const path = `/api/v1/layers/${encodeURIComponent(layer)}/truncate`;
     const answer = await send(client, path, layer, body);
     const { tiles, bytes, tileSets } = readResponse<Cleared>(answer, 'tileSets');
-    const what = `${amountOf(tiles, 'tile')}, ${sizeOf(bytes)}, in ${amountOf(tileSets.length, 'tile set')}`;
+    const what = `${plural(tiles, 'tile')}, ${sizeText(bytes)}, in ${plural(tileSets.length, 'tile set')}`;
     return printed(terminal, flags, answer, () => `${dryRun ? 'Would delete' : 'Deleted'} ${what}`);
   },
 };

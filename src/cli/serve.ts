@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { startOf, startServerProcess, startWorkProcess } from './child-processes.ts';
+import { processStart, startServerProcess, startWorkProcess } from './child-processes.ts';
 import { type Command, SETTING_FLAGS, settingFlags, settingsFor, type Terminal } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
@@ -19,7 +19,7 @@ export const serve: Command = {
     const file = readSettingsFile(load);
     const { settings } = file.current;
     const { adminPassword } = settings.access;
-    const start = () => startOf(file.current, flags, startedIn);
+    const start = () => processStart(file.current, flags, startedIn);
     return runUntilStopped(settings, async (env) => {
       // Loaded only now: the other commands, and a refusal of settings, need none of it.
       const { openServer } = await import('../app/supervise.ts');
@@ -96,7 +96,7 @@ export const worker: Command = {
     const { settings } = loaded;
     return runUntilStopped(settings, async (env) => {
       const { openWorkerApp } = await import('../app/open-worker.ts');
-      const forkWorker = () => startWorkProcess(startOf(loaded, flags, startedIn));
+      const forkWorker = () => startWorkProcess(processStart(loaded, flags, startedIn));
       const app = await openWorkerApp(settings, { ...env, forkWorker });
       moveTo(settings.data);
       terminal.out(`Tilewarden worker ${app.name} is ready\n`);

@@ -42,7 +42,7 @@ export function taskOrder(type: string, layer: string, flags: FlagValues, args: 
 
 /** Unchanged from the file. */
 export function selectedArea(flags: FlagValues) {
-  return { ...named('area', areaIn(flags)), ...named('areaCrs', areaCrsIn(flags)) };
+  return { ...named('area', areaFlag(flags)), ...named('areaCrs', areaCrsIn(flags)) };
 }
 
 export function selectedTiles(flags: FlagValues, args: Arguments) {
@@ -50,8 +50,8 @@ export function selectedTiles(flags: FlagValues, args: Arguments) {
     ...named('gridSet', flags['grid-set']),
     ...named('zoomStart', wholeNumber('zoom-start', flags)),
     ...named('zoomStop', wholeNumber('zoom-stop', flags)),
-    ...named('bounds', boundsIn(flags)),
-    ...named('format', formatIn(flags)),
+    ...named('bounds', boundsFlag(flags)),
+    ...named('format', formatFlag(flags)),
     ...named('parameters', parametersIn(args)),
   };
 }
@@ -67,7 +67,7 @@ function wholeNumber(flag: string, flags: FlagValues): number | undefined {
   throw misuse(`--${flag} must be a whole number, not ${text}.`);
 }
 
-function boundsIn({ bounds }: FlagValues): readonly [number, number, number, number] | undefined {
+function boundsFlag({ bounds }: FlagValues): readonly [number, number, number, number] | undefined {
   if (bounds === undefined) return undefined;
   const numbers = bounds.split(',').map((text) => (text.trim() === '' ? Number.NaN : Number(text)));
   const [minX = Number.NaN, minY = Number.NaN, maxX = Number.NaN, maxY = Number.NaN] = numbers;
@@ -96,7 +96,7 @@ export function looksLikeDegrees({ bounds }: { readonly bounds?: readonly number
 }
 
 /** `png` is short for `image/png`. */
-function formatIn({ format }: FlagValues): string | undefined {
+function formatFlag({ format }: FlagValues): string | undefined {
   if (format === undefined || format.includes('/')) return format;
   return `image/${format === 'jpg' ? 'jpeg' : format}`;
 }
@@ -118,7 +118,7 @@ function areaCrsIn({ area, 'area-crs': crs }: FlagValues): string | undefined {
 }
 
 /** GeoJSON of a file, or a name. */
-function areaIn({ area, 'area-crs': crs }: FlagValues): unknown {
+function areaFlag({ area, 'area-crs': crs }: FlagValues): unknown {
   if (area === undefined) return undefined;
   if (!/[/\\]|json$/i.test(area) && crs === undefined && !existsSync(area)) return area;
   try {

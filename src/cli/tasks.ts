@@ -12,13 +12,13 @@ import {
 import {
   failureLines,
   isOver,
-  outcomeOf,
+  outcomeText,
   progressFacts,
-  stateOf,
+  stateText,
   type TaskDocument,
   watchTask,
 } from './follow-task.ts';
-import { columns, countOf, durationOf, withLocalTimes } from './format.ts';
+import { columns, countText, durationText, withLocalTimes } from './format.ts';
 import { readResponse, type ServerClient, serverClientFor } from './server-client.ts';
 
 const ACTIONS = ['list', 'show', 'watch', 'stop', 'pause', 'resume', 'retry'] as const;
@@ -46,7 +46,7 @@ export const tasks: Command = {
     const verb = action === 'stop' ? 'cancel' : action;
     const answer = action === 'show' ? await client.get(path) : await client.post(`${path}/${verb}`);
     const task = taskIn(answer);
-    return printed(terminal, flags, task, () => resultOf(action, task));
+    return printed(terminal, flags, task, () => actionResult(action, task));
   },
 };
 
@@ -71,7 +71,7 @@ function taskIn(answer: unknown): TaskDocument {
   return readResponse<TaskDocument>(answer, 'tilesTotal');
 }
 
-function resultOf(action: Action, task: TaskDocument): string {
+function actionResult(action: Action, task: TaskDocument): string {
   if (action === 'retry')
     return `Task ${task.id} retries the failed tiles: tilewarden tasks watch ${task.id}`;
   if (action === 'pause') return `Task ${task.id} is paused: tilewarden tasks resume ${task.id}`;
@@ -105,7 +105,7 @@ export function describeTask(task: TaskDocument): string {
   const what = [task.gridSet, `zoom ${task.zoomStart} to ${task.zoomStop}`, task.format, ...parameters];
   const threads = `${task.threadCount} thread${task.threadCount === 1 ? '' : 's'}`;
   const head = isOver(task)
-    ? outcomeOf(task)
+    ? outcomeText(task)
     : `Task ${task.id}, ${task.type} ${task.layer}, is ${task.state}\n  ${progressFacts(task)}`;
   const lines = [
     head,
@@ -121,12 +121,12 @@ function taskRow(task: TaskDocument): readonly string[] {
     String(task.id),
     task.layer,
     task.type,
-    stateOf(task),
+    stateText(task),
     ...(task.type === 'truncate'
-      ? [countOf(task.counters.removed), '']
-      : [countOf(task.tilesProcessed), countOf(task.tilesTotal)]),
-    countOf(task.counters.failed),
-    task.state === 'running' && task.secondsRemaining >= 0 ? durationOf(task.secondsRemaining) : '',
+      ? [countText(task.counters.removed), '']
+      : [countText(task.tilesProcessed), countText(task.tilesTotal)]),
+    countText(task.counters.failed),
+    task.state === 'running' && task.secondsRemaining >= 0 ? durationText(task.secondsRemaining) : '',
     task.createdBy,
   ];
 }

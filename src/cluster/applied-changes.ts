@@ -4,22 +4,22 @@ import type { Clock } from '../lib/clock.ts';
 /** Up to where other nodes have applied the changes of the database. A process that is no node of its own records nothing. */
 export function createAppliedChanges(database: Database, instance: string, clock: Pick<Clock, 'monotonic'>) {
   /** When each other node's row was last seen to change, by the monotonic clock: clocks of machines differ, and jump. */
-  let sights = new Map<string, { readonly heardAt: number; readonly since: number }>();
+  let sights = new Map<string, { readonly appliedAt: number; readonly since: number }>();
   return {
     async changesApplied(): Promise<void> {},
     async changesAppliedByOthers(ms: number): Promise<readonly number[]> {
       const rows = await database.query
         .selectFrom('nodes')
-        .select(['instance', 'heard_at as heardAt', 'applied'])
+        .select(['instance', 'applied_at as appliedAt', 'applied'])
         .where('instance', '!=', instance)
-        .where('heard_at', '>', 0)
+        .where('applied_at', '>', 0)
         .execute();
       const now = clock.monotonic();
       const known = sights;
       sights = new Map(
-        rows.map(({ instance: other, heardAt }) => {
+        rows.map(({ instance: other, appliedAt }) => {
           const before = known.get(other);
-          return [other, before?.heardAt === heardAt ? before : { heardAt, since: now }];
+          return [other, before?.appliedAt === appliedAt ? before : { appliedAt, since: now }];
         }),
       );
       const isSilent = (other: string) => now - (sights.get(other)?.since ?? now) >= ms;

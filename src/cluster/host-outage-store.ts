@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { HostOutage } from '../domain/upstream-status.ts';
 
-const CHANNEL = 'host-news';
+const CHANNEL = 'host-outages';
 /** Milliseconds after which the report of a host expires. */
 const REMEMBERED = 60_000;
 
@@ -10,9 +10,9 @@ export function createHostOutageStore(database: Database, instance: string) {
   async function write(host: string, outage: HostOutage): Promise<void> {
     const now = await database.now();
     const until = now + Math.ceil(Math.max(outage.interactiveMs, outage.taskMs));
-    const row = { instance, news: JSON.stringify({ ...outage, at: now }), until };
+    const row = { instance, outage: JSON.stringify({ ...outage, at: now }), until };
     await database.change
-      .insertInto('host_news')
+      .insertInto('host_outages')
       .values({ host, ...row })
       .onConflict((conflict) => conflict.column('host').doUpdateSet(row))
       .execute();
@@ -21,7 +21,7 @@ export function createHostOutageStore(database: Database, instance: string) {
   async function forget(host: string): Promise<void> {
     const longAgo = (await database.now()) - REMEMBERED;
     await database.change
-      .deleteFrom('host_news')
+      .deleteFrom('host_outages')
       .where((eb) => eb.or([eb('host', '=', host), eb('until', '<', longAgo)]))
       .execute();
   }
@@ -34,14 +34,14 @@ export function createHostOutageStore(database: Database, instance: string) {
     async read(): Promise<ReadonlyMap<string, HostOutage>> {
       const now = await database.now();
       const rows = await database.query
-        .selectFrom('host_news')
-        .select(['host', 'news'])
+        .selectFrom('host_outages')
+        .select(['host', 'outage'])
         .where('instance', '!=', instance)
         .where('until', '>', now - REMEMBERED)
         .execute();
-      return new Map(rows.map(({ host, news }) => [host, sinceThen(news, now)]));
+      return new Map(rows.map(({ host, outage }) => [host, sinceThen(outage, now)]));
     },
-    listen: (heard: () => void) => database.listen(CHANNEL, heard),
+    listen: (changed: () => void) => database.listen(CHANNEL, changed),
   };
 }
 

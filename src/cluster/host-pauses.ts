@@ -3,8 +3,6 @@ import type { HostPause } from '../domain/upstream-status.ts';
 
 const CHANNEL = 'host-pauses';
 
-export type HostPauses = ReturnType<typeof createHostPauses>;
-
 /** Hosts that operators have paused, for all nodes: see `HostPauseReader` in `sources/upstream`. */
 export function createHostPauses(database: Database) {
   return {

@@ -28,8 +28,8 @@ const STOPPED_MS = 2000;
 const BEAT_MS = 500;
 const POLL = 100;
 /** A change was made; a node has applied it. */
-const CHANGED = 'node-news';
-const APPLIED = 'node-news-heard';
+const CHANGED = 'node-changes';
+const APPLIED = 'node-changes-applied';
 
 interface Moment {
   readonly monotonic: number;
@@ -40,8 +40,6 @@ const moment = (clock: Pick<Clock, 'monotonic' | 'now'>): Moment => ({
   monotonic: clock.monotonic(),
   now: clock.now(),
 });
-
-export type NodeChanges = ReturnType<typeof createNodeChanges>;
 
 /** Follows the changes of other nodes, so that this one serves no outdated copies. */
 export function createNodeChanges(options: NodeChangesOptions) {

@@ -67,7 +67,7 @@ describe('nodes that share a PostgreSQL', () => {
     await a.database.transaction('nodes', (query) =>
       query
         .insertInto('nodes')
-        .values({ ...gone, started_at: 0, seen_at: seenAt, leader: 1, heard_at: 0, applied: 0 })
+        .values({ ...gone, started_at: 0, seen_at: seenAt, leader: 1, applied_at: 0, applied: 0 })
         .execute(),
     );
     expect((await a.registry.list())[1]).toMatchObject({ name: 'gone', seenAt, leader: false });

@@ -58,7 +58,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     started_at: startedAt,
     seen_at: startedAt,
     leader: 0,
-    heard_at: 0,
+    applied_at: 0,
     applied: 0,
   };
   let leaving = false;
@@ -107,7 +107,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
       await beat();
     },
     async changesApplied(below) {
-      const applied = { heard_at: await database.now(), applied: below };
+      const applied = { applied_at: await database.now(), applied: below };
       Object.assign(row, applied);
       await database.change.updateTable('nodes').set(applied).where('instance', '=', row.instance).execute();
     },

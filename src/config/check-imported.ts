@@ -31,15 +31,15 @@ interface CheckedImport<Document extends Named> extends Documents<Document> {
 /** In place of one whose credentials are in an unknown environment. */
 const SOME_BUCKET = { type: 's3', bucket: 'some' };
 
-/** Separates the documents that a configuration file may contain from those with problems. */
-export function checkImported<Document extends Named>(given: Documents<Document>): CheckedImport<Document> {
-  const { areas = [], adoptBuckets = {} } = given;
+/** Separates the parts that a configuration file may contain from those with problems. */
+export function checkImported<Document extends Named>(parts: Documents<Document>): CheckedImport<Document> {
+  const { areas = [], adoptBuckets = {} } = parts;
   const buckets = Object.fromEntries(Object.keys(adoptBuckets).map((name) => [name, SOME_BUCKET]));
-  let { gridSets, layers } = given;
+  let { gridSets, layers } = parts;
   const refused: { readonly subject: string; readonly message: string }[] = [];
   // Layers may lose their grid set with it.
   for (;;) {
-    const problems = problemsOf({ adoptBuckets: buckets, areas, gridSets, layers });
+    const problems = documentProblems({ adoptBuckets: buckets, areas, gridSets, layers });
     if (problems.length === 0) {
       const changes = layers.flatMap((layer) => feedsOf(layer, gridSets));
       return { adoptBuckets, areas, gridSets, layers, changes, refused };
@@ -61,7 +61,7 @@ export function checkImported<Document extends Named>(given: Documents<Document>
   }
 }
 
-function problemsOf(tree: object): readonly Explanation[] {
+function documentProblems(tree: object): readonly Explanation[] {
   // The environment of the server that will read the file is not known.
   const revealed = revealSecrets(tree, {}, '').tree;
   const result = settingsSchema.safeParse(revealed);

@@ -33,16 +33,16 @@ export function checkSettings(document: SettingsDocument) {
     byName,
   };
   const names = new Set<string>();
-  for (const [index, given] of document.layers.entries()) {
+  for (const [index, layer] of document.layers.entries()) {
     const path = ['layers', index];
-    if (names.has(given.name)) {
+    if (names.has(layer.name)) {
       problems.push({
         path: [...path, 'name'],
-        message: `is not unique: another layer is named ${given.name}`,
+        message: `is not unique: another layer is named ${layer.name}`,
       });
     }
-    names.add(given.name);
-    problems.push(...layerProblems(given, layers[index] ?? toDeclaration(given, areas), context, path));
+    names.add(layer.name);
+    problems.push(...layerProblems(layer, layers[index] ?? toDeclaration(layer, areas), context, path));
   }
   problems.push(...groupProblems(document, names), ...repeatedFeeds(document));
   if (!document.access.enabled && document.server.trustedProxies.length > 0) {
@@ -93,13 +93,13 @@ export interface LayerContext {
 }
 
 /** A layer's document in the catalog's form, with the problems that its schema does not find. */
-export function resolveLayer(given: GivenLayer, context: LayerContext) {
-  const declaration = toDeclaration(given, context.areas);
-  return { declaration, problems: layerProblems(given, declaration, context, []) };
+export function resolveLayer(document: GivenLayer, context: LayerContext) {
+  const declaration = toDeclaration(document, context.areas);
+  return { declaration, problems: layerProblems(document, declaration, context, []) };
 }
 
 function layerProblems(
-  given: GivenLayer,
+  document: GivenLayer,
   layer: LayerDeclaration<SourceSettings>,
   { areas, groups, gridSets, stores, adoptBuckets, byName }: LayerContext,
   path: ValuePath,
@@ -110,14 +110,14 @@ function layerProblems(
     problems.push({ path: [...path, 'store'], message });
   }
   if (groups.has(layer.name)) problems.push({ path: [...path, 'name'], message: 'is the name of a group' });
-  problems.push(...queryProblems(given, path), ...retinaProblems(given, path));
+  problems.push(...queryProblems(document, path), ...retinaProblems(document, path));
   const gridSetsKnown = checkGridSetNames(layer, path, gridSets, problems);
   if (gridSetsKnown) attempt(path, problems, () => void createLayer(layer, gridSets));
   problems.push(
-    ...areaProblems(given, areas, gridSets, path),
+    ...areaProblems(document, areas, gridSets, path),
     ...sourceProblems(layer, byName, gridSets, path),
     ...adoptionProblems(layer, gridSets, stores[layer.store], adoptBuckets, path),
-    ...scheduleProblems(given, path),
+    ...scheduleProblems(document, path),
   );
   return problems;
 }
@@ -189,7 +189,7 @@ function isBelow(name: string, upper: string, parents: ReadonlyMap<string, strin
 
 /** Sections whose names others refer to: entries with faults are replaced there, so that the names stay. */
 const NAMED = ['layers', 'gridSets', 'stores'];
-/** Keys of a layer whose problems are about names, and hold whatever else is wrong with the layer. */
+/** Keys of a layer with problems of names, which are independent of other problems of the layer. */
 const NAMES = ['name', 'gridSets', 'store'];
 
 /**
@@ -237,10 +237,10 @@ function withoutFaults(tree: Readonly<Record<string, unknown>>, faults: readonly
 }
 
 /** With its names, as far as they can be read. */
-function layerStandIn(given: unknown, at: number, isFaulty: (key: string) => boolean): object {
-  const { gridSets, store } = isRecord(given) ? given : {};
+function layerStandIn(entry: unknown, at: number, isFaulty: (key: string) => boolean): object {
+  const { gridSets, store } = isRecord(entry) ? entry : {};
   return {
-    name: entryName(given, at),
+    name: entryName(entry, at),
     source: { type: 'world' },
     ...(gridSets !== undefined && !isFaulty('gridSets') && { gridSets }),
     ...(store !== undefined && !isFaulty('store') && { store }),
@@ -253,6 +253,6 @@ function storeStandIns(stores: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.keys(stores).map((name) => [name, { type: 'bundle' }]));
 }
 
-function entryName(given: unknown, at: number): string {
-  return isRecord(given) && typeof given.name === 'string' ? given.name : `unnamed ${at}`;
+function entryName(entry: unknown, at: number): string {
+  return isRecord(entry) && typeof entry.name === 'string' ? entry.name : `unnamed ${at}`;
 }

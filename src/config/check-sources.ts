@@ -30,7 +30,7 @@ export function sourceProblems(
   gridSets: GridSetRegistry,
   path: ValuePath,
 ): readonly Explanation[] {
-  const problem = problemOf(layer, byName, gridSets);
+  const problem = layerProblem(layer, byName, gridSets);
   const passing = problemOfPassing(layer);
   const listing = problemOfTimes(layer);
   if (listing) return [{ path: [...path, ...listing.path], message: listing.message }];
@@ -43,7 +43,7 @@ interface Problem {
   readonly message: string;
 }
 
-function problemOf(layer: Declared, byName: LayersByName, gridSets: GridSetRegistry): Problem | null {
+function layerProblem(layer: Declared, byName: LayersByName, gridSets: GridSetRegistry): Problem | null {
   const { source } = layer;
   if (source.type === 'layer') return problemOfPart(layer, source, byName, gridSets);
   if (source.type !== 'layers') return problemOfGridSets(layer, source, gridSets);

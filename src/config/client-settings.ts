@@ -42,27 +42,23 @@ export function readClientSettings(input: {
   readonly environment: Environment;
   readonly workingFolder: string;
 }): ClientSettings {
-  const given = (name: ClientFlag): string | null => {
+  const read = (name: ClientFlag): string | null => {
     return input.flags[name] ?? (input.environment[variableOf({ flag: name })] || null);
   };
-  const address = serverAddress(given('server') ?? USUAL_SERVER);
-  const file = given('password-file');
+  const address = serverAddress(read('server') ?? USUAL_SERVER);
+  const file = read('password-file');
   const origin = input.flags['password-file'] ? '--password-file' : variableOf({ flag: 'password-file' });
   const password =
-    given('password') ?? (file === null ? null : readPassword(resolve(input.workingFolder, file), origin));
+    read('password') ?? (file === null ? null : readPassword(resolve(input.workingFolder, file), origin));
   // `http://anna:secret@host/`
   const [user, secret] = [address.username, address.password].map((text) => decodeURIComponent(text) || null);
   return {
     server: `${address.origin}${trimEndOf(address.pathname, /\//)}`,
-    credentials: credentialsOf(given('token'), given('user') ?? user ?? null, password ?? secret ?? null),
+    credentials: clientLogin(read('token'), read('user') ?? user ?? null, password ?? secret ?? null),
   };
 }
 
-function credentialsOf(
-  token: string | null,
-  user: string | null,
-  password: string | null,
-): Credentials | null {
+function clientLogin(token: string | null, user: string | null, password: string | null): Credentials | null {
   if (token !== null) return { kind: 'token', token };
   if (password !== null) return { kind: 'password', user: user ?? USUAL_USER, password };
   if (user === null) return null;

@@ -83,11 +83,11 @@ function originsIn(url: unknown): readonly string[] {
   return [url]
     .flat()
     .filter((one) => one !== undefined)
-    .map(originOf);
+    .map(addressOrigin);
 }
 
 /** `{s}` in a host counts as it is written. */
-function originOf(url: unknown): string {
+function addressOrigin(url: unknown): string {
   const [, scheme, host = ''] = /^([a-z]+:\/\/)(?:[^/?#]*@)?([^/?#]*)/i.exec(String(url)) ?? [];
   return scheme === undefined ? String(url) : `${scheme}${host}`.toLowerCase();
 }
@@ -99,16 +99,16 @@ type Lists = 'layers' | 'gridSets';
  * name nothing on this machine. Throws `request-invalid` with everything that is wrong.
  */
 function readLayerDocument(document: unknown, context: LayerContext, adoptFolders: readonly string[] = []) {
-  const [given] = checked('layers', document).layers;
-  if (!given) throw documentRefused([{ path: [], message: 'must be a layer' }]);
-  const { declaration, problems } = resolveLayer(given, context);
-  const file = sourceDriverOf(given.source).fileOption?.(given.source) ?? null;
+  const [layer] = checked('layers', document).layers;
+  if (!layer) throw documentRefused([{ path: [], message: 'must be a layer' }]);
+  const { declaration, problems } = resolveLayer(layer, context);
+  const file = sourceDriverOf(layer.source).fileOption?.(layer.source) ?? null;
   const refused = [
     ...problems,
     ...(file === null ? [] : [onlyFromFile(['source', ...file])]),
     ...declaration.adopt.flatMap((adopted) => placeProblems(adopted, adoptFolders)),
-    ...(given.schedules.length > 0 ? [SCHEDULES_ELSEWHERE] : []),
-    ...given.parameters.flatMap(({ from }, index) =>
+    ...(layer.schedules.length > 0 ? [SCHEDULES_ELSEWHERE] : []),
+    ...layer.parameters.flatMap(({ from }, index) =>
       typeof from === 'object' ? [{ path: ['parameters', index, 'from'], message: ONLY_IN_FILE }] : [],
     ),
   ];
@@ -121,9 +121,9 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
 
 /** Checks the path alone; links are checked when it is read. */
 function placeProblems(adopted: AdoptOptions, allowed: readonly string[]): readonly Explanation[] {
-  const given = placeOfAdoption(adopted);
-  if (given === null) return [];
-  const [key, place] = given;
+  const location = placeOfAdoption(adopted);
+  if (location === null) return [];
+  const [key, place] = location;
   const inside = (folder: string) => place === folder || place.startsWith(`${folder.replace(/\/$/, '')}/`);
   if (isAbsolute(place) && normalize(place) === place && allowed.some(inside)) return [];
   const path = ['adopt', key];
@@ -143,14 +143,14 @@ const SCHEDULES_ELSEWHERE: Explanation = {
 
 /** Same for a grid set. */
 function readGridSetDocument(document: unknown): GridSet {
-  const [given] = checked('gridSets', document).gridSets;
-  if (!given) throw documentRefused([{ path: [], message: 'must be a grid set' }]);
-  return gridSetOf(given);
+  const [gridSet] = checked('gridSets', document).gridSets;
+  if (!gridSet) throw documentRefused([{ path: [], message: 'must be a grid set' }]);
+  return requestedGridSet(gridSet);
 }
 
-function gridSetOf(given: SettingsDocument['gridSets'][number]): GridSet {
+function requestedGridSet(gridSet: SettingsDocument['gridSets'][number]): GridSet {
   try {
-    return toGridSet(given);
+    return toGridSet(gridSet);
   } catch (error) {
     if (!isTilewardenError(error)) throw error;
     throw new TilewardenError('request-invalid', error.message, { cause: error });

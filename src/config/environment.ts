@@ -21,9 +21,9 @@ export function readVersion(): string {
 
 /** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, the lower-case names first as in other programs. */
 export function readOutboundProxies(environment: Environment): OutboundProxies {
-  const given = (name: string) => environment[name.toLowerCase()] || environment[name] || null;
+  const variable = (name: string) => environment[name.toLowerCase()] || environment[name] || null;
   const proxy = (name: string): string | null => {
-    const value = given(name);
+    const value = variable(name);
     if (value === null) return null;
     const address = value.includes('://') ? value : `http://${value}`;
     const url = URL.canParse(address) ? new URL(address) : null;
@@ -33,6 +33,6 @@ export function readOutboundProxies(environment: Environment): OutboundProxies {
   return {
     http: proxy('HTTP_PROXY'),
     https: proxy('HTTPS_PROXY'),
-    except: given('NO_PROXY') ?? '',
+    except: variable('NO_PROXY') ?? '',
   };
 }

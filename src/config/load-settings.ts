@@ -58,8 +58,8 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   const folder = configFile ? dirname(configFile) : input.workingFolder;
   const revealed = revealSecrets(merged, input.environment, folder);
   const locate = createLocator(file, overrides);
-  const given = checkDocument(revealed, locate);
-  const document = withAreaFiles(given, folder, locate);
+  const checked = checkDocument(revealed, locate);
+  const document = withAreaFiles(checked, folder, locate);
   const { settings, problems, warnings } = checkSettings(document);
   if (problems.length > 0) throw new SettingsError(problems.map(locate));
   const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
@@ -73,7 +73,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     configFile,
     warnings: warnings.map(locate),
     get shown() {
-      return maskSecrets({ ...given, data }, revealed.secretPaths);
+      return maskSecrets({ ...checked, data }, revealed.secretPaths);
     },
   };
 }
@@ -82,9 +82,9 @@ function givenOverrides({ flags, environment, workingFolder }: SettingsInput): r
   return SETTING_OVERRIDES.flatMap((override) => {
     const flag = flags[override.flag];
     const variable = environment[variableOf(override)] || undefined;
-    const given = flag ?? variable;
-    if (given === undefined) return [];
-    const text = override.isPath ? resolve(workingFolder, given) : given;
+    const value = flag ?? variable;
+    if (value === undefined) return [];
+    const text = override.isPath ? resolve(workingFolder, value) : value;
     const origin = flag !== undefined ? `--${override.flag}` : variableOf(override);
     return [{ override, value: givenValue(override, text), origin }];
   });
@@ -153,8 +153,8 @@ function createLocator(file: YamlFile | null, overrides: readonly GivenOverride[
   return (explanation) => {
     const { path, key, message } = explanation;
     const printed = printPath(issuePath(explanation));
-    const given = overrides.find(({ override }) => printPath(override.path) === printed);
-    if (given) return `${given.origin}  ${message}`;
+    const entry = overrides.find(({ override }) => printPath(override.path) === printed);
+    if (entry) return `${entry.origin}  ${message}`;
     if (!file) return `${printed}  ${message}`;
     const place = key === undefined ? file.placeOf(path) : file.placeOfKey(path, key);
     return `${place}  ${printed} ${message}`;

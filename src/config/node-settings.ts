@@ -13,7 +13,7 @@ export function isShared(settings: Pick<Settings, 'stores' | 'database'>): boole
   return settings.database !== null && sharesStores(settings);
 }
 
-/** For messages to users of several nodes; null: this is the only one. */
+/** The node's name in messages about exports; null: there is no other node. */
 export function exportNode(settings: Pick<Settings, 'stores' | 'database' | 'node'>): string | null {
   return isShared(settings) ? (settings.node ?? hostname()) : null;
 }
@@ -48,13 +48,13 @@ export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
 }
 
 /** `auto`: more processes than this answer hardly more, and each has its own memory tier. */
-const MOST_PROCESSES = 4;
+const MAX_PROCESSES = 4;
 
 /** Number of server processes. Their memory is separate. */
 export function processCount(settings: Settings): number {
   if (keepsInMemory(settings)) return 1;
   const { processes } = settings.server;
-  return typeof processes === 'number' ? processes : Math.min(MOST_PROCESSES, availableParallelism());
+  return typeof processes === 'number' ? processes : Math.min(MAX_PROCESSES, availableParallelism());
 }
 
 export function taskSettings({ tasks }: Settings): TaskSettings {
@@ -77,7 +77,7 @@ export function createPrivateAdvice({ data }: Settings, file?: SettingsFile): (h
   };
 }
 
-/** With the schemas, which take a process a fifth of its start: only where there are documents to be read. */
+/** Loads the schemas, a fifth of a process's start, only when there are documents to read. */
 export function documentReaderOf(
   settings: Pick<Settings, 'areas' | 'groups' | 'stores' | 'adoptFolders' | 'adoptBuckets'>,
 ) {

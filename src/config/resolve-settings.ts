@@ -40,28 +40,28 @@ export function resolveSettings(document: SettingsDocument): ResolvedSettings {
     groups: new Map(document.groups.map((group) => [group.name, group])),
     service: serviceOf(document.service),
     gridSets,
-    gridSetDocuments: new Map(document.gridSets.map((given) => [given.name, given])),
+    gridSetDocuments: new Map(document.gridSets.map((gridSet) => [gridSet.name, gridSet])),
     layers: document.layers.map((layer) => toDeclaration(layer, areas)),
   };
   return { settings, problems };
 }
 
-function serviceOf({ contact, ...given }: SettingsDocument['service']): ServiceDescription {
+function serviceOf({ contact, ...fields }: SettingsDocument['service']): ServiceDescription {
   return {
     ...DEFAULT_SERVICE,
-    ...omitUndefined({ title: given.title, description: given.abstract, keywords: given.keywords }),
-    fees: given.fees ?? null,
-    accessConstraints: given.constraints ?? null,
-    providerName: given.provider ?? null,
-    providerSite: given.site ?? null,
+    ...omitUndefined({ title: fields.title, description: fields.abstract, keywords: fields.keywords }),
+    fees: fields.fees ?? null,
+    accessConstraints: fields.constraints ?? null,
+    providerName: fields.provider ?? null,
+    providerSite: fields.site ?? null,
     contact: omitUndefined(contact),
-    inspire: given.inspire ?? null,
+    inspire: fields.inspire ?? null,
   };
 }
 
-function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]): GridSetRegistry {
+function resolveGridSets(documents: readonly GivenGridSet[], problems: Explanation[]): GridSetRegistry {
   const gridSets: GridSet[] = [...builtInGridSets()];
-  for (const [index, options] of given.entries()) {
+  for (const [index, options] of documents.entries()) {
     attempt(['gridSets', index], problems, () => {
       const gridSet = toGridSet(options);
       createGridSetRegistry([...gridSets, gridSet]);
@@ -71,8 +71,8 @@ function resolveGridSets(given: readonly GivenGridSet[], problems: Explanation[]
   return createGridSetRegistry(gridSets);
 }
 
-export function toGridSet(given: GivenGridSet): GridSet {
-  const { extent, tileSize, projection, resolutions, scaleDenominators, levels, ...others } = given;
+export function toGridSet(options: GivenGridSet): GridSet {
+  const { extent, tileSize, projection, resolutions, scaleDenominators, levels, ...others } = options;
   const { levelNames, metersPerUnit, yCoordinateFirst, ...rest } = others;
   const [tileWidth, tileHeight] = typeof tileSize === 'number' ? [tileSize, tileSize] : tileSize;
   const gridSet = createGridSet({
@@ -93,9 +93,9 @@ export function toGridSet(given: GivenGridSet): GridSet {
 }
 
 /** Files have been read: see `withAreaFiles`. */
-function resolveAreas(given: SettingsDocument['areas'], problems: Explanation[]): Settings['areas'] {
+function resolveAreas(documents: SettingsDocument['areas'], problems: Explanation[]): Settings['areas'] {
   const areas = new Map<string, NamedArea>();
-  for (const [index, { name, srs, bounds, wkt, geojson, file, table, postgres }] of given.entries()) {
+  for (const [index, { name, srs, bounds, wkt, geojson, file, table, postgres }] of documents.entries()) {
     attempt(['areas', index], problems, () => {
       if (areas.has(name)) throw misconfigured(`Another area is named ${name}.`);
       const code = Number(srs.replace('EPSG:', ''));
@@ -120,14 +120,14 @@ export function toDeclaration(
   document: GivenLayer,
   areas: Settings['areas'],
 ): LayerDeclaration<SourceSettings> {
-  const { schedules, ...given } = document;
+  const { schedules, ...fields } = document;
   const named = areasIn(document).flatMap((name) => areas.get(name) ?? []);
   return {
-    ...given,
+    ...fields,
     areas: new Map(named.map((area) => [area.name, area])),
     document,
-    title: given.title ?? given.name,
-    adopt: [given.adopt ?? []].flat().map((adopted) => ({ ...adopted, within: null })),
+    title: fields.title ?? fields.name,
+    adopt: [fields.adopt ?? []].flat().map((adopted) => ({ ...adopted, within: null })),
   };
 }
 

@@ -191,7 +191,7 @@ export interface Schema {
     document: string | null;
     /** From the counter `catalog`, raised with every change. */
     version: number;
-    /** JSON of `Leftovers`; null: none. */
+    /** JSON of `PendingCleanup`; null: none. */
     drops: string | null;
     changed_by: string;
     changed_at: number;
@@ -228,12 +228,12 @@ export interface Schema {
     seen_at: number;
     /** 1 for the one that does what one node does for all. */
     leader: number;
-    /** When it last applied changes, by the database's clock: nodes before 0.3 go by it. 0: never. */
-    heard_at: number;
-    /** It has applied all changes below this number; see `completedChanges`. 0: it is of a version before 0.3. */
+    /** When it last applied changes, by the database's clock. 0: never. */
+    applied_at: number;
+    /** It has applied all changes below this number; see `completedChanges`. 0: none yet. */
     applied: number;
   };
-  /** How many places of a limit a node has, how many it could use, and how many of these people wait for. */
+  /** How many places of a limit a node has, how many it wants, and how many of these clients wait for. */
   node_shares: {
     name: string;
     instance: string;
@@ -244,12 +244,12 @@ export interface Schema {
   };
   node_flights: { metatile: string; instance: string; expires_at: ServerTime };
   /** Outages of map servers, as the latest node has reported them. */
-  host_news: {
+  host_outages: {
     /** `host:port`. */
     host: string;
     instance: string;
     /** JSON, see `sources/upstream/open-upstream-limiter.ts`. */
-    news: string;
+    outage: string;
     /** Milliseconds since 1970 by the database's clock; invalid after that. */
     until: number;
   };

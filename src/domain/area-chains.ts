@@ -24,7 +24,7 @@ const PARTS_PER_CHAIN = 8;
 /** Points between two checks of the clock of the event loop. */
 const POINTS_PER_STEP = 1024;
 
-/** Outer rings run clockwise and holes the other way, however they were drawn. `pace` counts points. */
+/** Outer rings become clockwise and holes the other way. `pace` counts points. */
 export async function chainOf(polygons: readonly Polygon[], pace: Pace): Promise<Chain> {
   const rings: Chain[] = [];
   for (const polygon of polygons) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createPace } from '../lib/yielding.ts';
 import { chainOf } from './area-chains.ts';
 import { type AreaMask, joinMasks, maskOf } from './area-mask.ts';
-import { type MapPicture, type Polygon, polygonHolds, polygonOfBounds } from './bounds.ts';
+import { type MapPicture, type Polygon, polygonOfBounds } from './bounds.ts';
 
 const PICTURE = { bounds: { minX: 0, minY: 0, maxX: 8, maxY: 4 }, width: 8, height: 4 };
 
@@ -163,3 +163,15 @@ describe('the mask of an area', () => {
     }
   });
 });
+
+/** Whether the polygon contains a place: a ray to the right crosses the rings an odd number of times. */
+function polygonHolds(polygon: Polygon, x: number, y: number): boolean {
+  let inside = false;
+  for (const ring of polygon) {
+    for (const [i, [x1, y1]] of ring.entries()) {
+      const [x2, y2] = ring[(i + 1) % ring.length] ?? [x1, y1];
+      if (y1 > y !== y2 > y && x < x1 + ((y - y1) / (y2 - y1)) * (x2 - x1)) inside = !inside;
+    }
+  }
+  return inside;
+}

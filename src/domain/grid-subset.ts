@@ -146,7 +146,7 @@ export function isBeyondCircle(subset: GridSubset, { z, x, y }: TileIndex): bool
   return Math.round(Math.hypot(fromMiddleX, fromMiddleY)) > radius;
 }
 
-/** Tiles of consecutive zooms, a rectangle at each: O(zoom levels) to hold and to count, however many tiles it spans. */
+/** Tiles of consecutive zooms, a rectangle at each: O(zoom levels) to hold and to count, for any number of tiles. */
 export interface TileRange {
   readonly levels: readonly TileRangeLevel[];
 }

@@ -71,7 +71,7 @@ function boundsOfRings(polygons: readonly Polygon[]): Bounds {
   return boundsAround(polygons.map((polygon) => boundsOfPoints(polygon[0] ?? [])));
 }
 
-/** Of finite coordinates. Throws `config-invalid`. */
+/** Polygons of finite coordinates. Throws `config-invalid`. */
 export function checkShape({ srs, polygons }: AreaReading): void {
   const projection = projectionOfSrs(srs);
   if (!projection) throw misconfigured(`The CRS EPSG:${srs} is not known here.`);

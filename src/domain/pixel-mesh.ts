@@ -6,7 +6,7 @@ import { sameSrs } from './srs.ts';
 /** Pixels along a side of a cell. */
 const CELL = 16;
 /** A cell that is not straight is halved down to this; then its pixels are converted one by one. */
-const SMALLEST = 4;
+const MIN_CELL = 4;
 /** In pixels of the picture or of the tiles, whichever are smaller. */
 const TOLERANCE = 0.05;
 /** Limit of samples of a pixel along a side. */
@@ -98,7 +98,7 @@ export class PixelMesh {
   #fill(part: PixelBox, cell: PixelBox, places: Float64Array): void {
     const corners = this.#straightCorners(part);
     const { left, top, across, down } = part;
-    const isSmall = Math.max(across, down) <= SMALLEST;
+    const isSmall = Math.max(across, down) <= MIN_CELL;
     if (!corners && !isSmall) {
       for (const quarter of quartersOf(part)) this.#fill(quarter, cell, places);
       return;

@@ -13,7 +13,7 @@ const POINTS_PER_TURN = 2000;
 const EDGES_PER_TURN = 10_000;
 
 const placed = new WeakMap<ChangedPlace, Map<string, Promise<Chain>>>();
-/** However many pictures are masked, one of them goes on in a turn of the event loop. */
+/** Only one of the concurrent masks is worked on in a turn of the event loop. */
 const turns = new Turnstile();
 
 /** The part of a picture in the CRS of a grid set that at least one of the areas covers. */

@@ -15,11 +15,11 @@ export interface ServiceDescription {
   readonly inspire: Inspire | null;
 }
 
-/** Of an INSPIRE view service (Regulation (EC) No 976/2009). */
+/** Metadata of an INSPIRE view service (Regulation (EC) No 976/2009). */
 export interface Inspire {
   /** The default first. */
   readonly languages: readonly ServiceLanguage[];
-  /** Of this description. */
+  /** The language of this description. */
   readonly language: string;
   /** The document that describes the service; null only with `metadata`. */
   readonly metadataUrl: InspireLink | null;
@@ -60,14 +60,14 @@ export interface InspireMetadata {
   readonly contacts: readonly { readonly organisation: string; readonly email: string }[];
   readonly metadataDate: string;
   readonly mandatoryKeywords: readonly string[];
-  /** Of vocabularies. */
+  /** Keywords of vocabularies. */
   readonly keywords: readonly (InspireCitation & { readonly value: string })[];
 }
 
 export const INSPIRE_DEGREES = ['conformant', 'notConformant', 'notEvaluated'] as const;
 type InspireDegree = (typeof INSPIRE_DEGREES)[number];
 
-/** In the default language where `code` is none of its languages. */
+/** In the default language if `code` is not among its languages. */
 export function inLanguage(service: ServiceDescription, code: string): ServiceDescription {
   return variantsOf(service).get(code.toLowerCase()) ?? service;
 }

@@ -21,7 +21,7 @@ export function layerKey(layer: string): string {
   return `layer-${READABLE.test(layer) ? layer : hashOf(layer)}`;
 }
 
-/** On every tile of one page of a tile set, whichever declaration it was made by. */
+/** On every tile of one page of a tile set, for all declarations. */
 export function pageKey(set: TileSetKey, z: number, pageX: number, pageY: number): string {
   const { layer, gridSet, format, parametersId } = set;
   return `page-${hashOf(JSON.stringify([layer, gridSet, format, parametersId, z, pageX, pageY]))}`;

@@ -63,7 +63,7 @@ export interface UpstreamStatus {
   readonly requestsPerSecond: number;
   /** For the current day in the host's time zone; null without a budget. */
   readonly budget: { readonly day: string; readonly used: number; readonly limit: number } | null;
-  /** Of the latest responses, in milliseconds; null before the first. */
+  /** Latencies of recent responses, in milliseconds; null before the first. */
   readonly latency: { readonly p50: number; readonly p95: number } | null;
   /** Since the server started. */
   readonly requests: number;
@@ -120,12 +120,12 @@ export function hostClosedIn(error: unknown): HostClosed | null {
 }
 
 /** Statuses from a proxy whose map server is down. */
-const NOBODY_THERE = [502, 503, 504];
+const SERVER_DOWN = [502, 503, 504];
 
 /** The host is unreachable: any other request would have failed too. */
 export function isHostAway(error: unknown): boolean {
   if (!isTilewardenError(error, 'source-unavailable')) return false;
-  return error.reason === 'connection' || NOBODY_THERE.includes(error.upstream?.status ?? 0);
+  return error.reason === 'connection' || SERVER_DOWN.includes(error.upstream?.status ?? 0);
 }
 
 /** Host status that survives the process that used the host. */

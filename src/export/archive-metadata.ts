@@ -43,7 +43,7 @@ export function refuseUnfit(extension: string, content: ArchiveContent): void {
 
 export function archiveMetadata(content: ArchiveContent): Readonly<Record<string, string | number>> {
   const { layer, zoomStart, zoomStop } = content;
-  const { minX, minY, maxX, maxY } = degreesOf(content);
+  const { minX, minY, maxX, maxY } = boundsInDegrees(content);
   const box = [minX, minY, maxX, maxY].map((degree) => Number(degree.toFixed(6)));
   const centre = [(minX + maxX) / 2, (minY + maxY) / 2].map((degree) => Number(degree.toFixed(6)));
   return {
@@ -60,7 +60,7 @@ export function archiveMetadata(content: ArchiveContent): Readonly<Record<string
   };
 }
 
-export function degreesOf({ subset, bounds }: Pick<ArchiveContent, 'subset' | 'bounds'>): Bounds {
+export function boundsInDegrees({ subset, bounds }: Pick<ArchiveContent, 'subset' | 'bounds'>): Bounds {
   return projectionOf(subset.gridSet)?.boundsToWgs84(bounds) ?? bounds;
 }
 

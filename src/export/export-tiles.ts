@@ -256,8 +256,8 @@ async function* batchesOf(
   for (const { z, pageX, pageY } of pages) {
     const page = blockAt(pageX, pageY, PAGE_SIZE);
     const rects = selection({ z, x: page.minX, y: page.minY });
-    const there = await presentTiles(store, set, z, page, 0);
-    batch.push(...there.filter(({ x, y }) => isIn(rects, x, y)).map(({ x, y }) => ({ z, x, y })));
+    const tiles = await presentTiles(store, set, z, page, 0);
+    batch.push(...tiles.filter(({ x, y }) => isIn(rects, x, y)).map(({ x, y }) => ({ z, x, y })));
     if (batch.length < BATCH) continue;
     yield batch;
     batch = [];

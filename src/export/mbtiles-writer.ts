@@ -26,10 +26,10 @@ export function openMbtilesWriter(target: string, content: ArchiveContent, purpo
   const keep = db.prepare('INSERT INTO images (tile_data) VALUES (?)');
   const place = db.prepare('INSERT OR REPLACE INTO map VALUES (?, ?, ?, ?)');
 
-  function idOf(bytes: Buffer): number | bigint {
+  function storePicture(bytes: Buffer): number | bigint {
     const hash = digestOf('sha1', bytes, 'buffer');
-    const there = known.get(hash);
-    if (there) return there.tile_id;
+    const row = known.get(hash);
+    if (row) return row.tile_id;
     const { lastInsertRowid } = keep.run(bytes);
     note.run(hash, lastInsertRowid);
     return lastInsertRowid;
@@ -49,7 +49,7 @@ export function openMbtilesWriter(target: string, content: ArchiveContent, purpo
   function put(tiles: readonly ExportedTile[]): void {
     if (!db.inTransaction) db.exec('BEGIN');
     for (const { z, x, y, bytes } of tiles) {
-      place.run(z, x, rowFromBelow(z, y), idOf(bytes));
+      place.run(z, x, rowFromBelow(z, y), storePicture(bytes));
       unsaved += bytes.length;
     }
     layers.add(tiles);
@@ -68,7 +68,7 @@ export function openMbtilesWriter(target: string, content: ArchiveContent, purpo
     async finish(described) {
       save();
       if (hasForgotten) db.exec('DELETE FROM images WHERE tile_id NOT IN (SELECT tile_id FROM map)');
-      if (archiveFormat(content) === 'pbf') tellLayers(db, describedLayers(described, layers));
+      if (archiveFormat(content) === 'pbf') writeLayers(db, describedLayers(described, layers));
       db.exec('DROP TABLE hashes');
       return publishStaging(staging, target);
     },
@@ -102,7 +102,7 @@ function prepare(db: Database.Database, content: ArchiveContent): void {
 }
 
 /** MBTiles 1.3: vector tiles require the row `json`. */
-function tellLayers(db: Database.Database, layers: readonly object[]): void {
+function writeLayers(db: Database.Database, layers: readonly object[]): void {
   db.exec("DELETE FROM metadata WHERE name = 'json'");
   db.prepare("INSERT INTO metadata VALUES ('json', ?)").run(JSON.stringify({ vector_layers: layers }));
 }

@@ -9,7 +9,7 @@ import {
   type ArchiveWriter,
   archiveFormat,
   archiveMetadata,
-  degreesOf,
+  boundsInDegrees,
   type ExportedTile,
 } from './archive-metadata.ts';
 import { openStaging, type Purpose, removeStaging } from './staging.ts';
@@ -20,7 +20,7 @@ const TILES_AT = 16_384;
 const HEADER_BYTES = 127;
 /** Entries of any kind that fit into its part after the header. */
 const MAX_IN_ROOT = 1500;
-const SMALLEST_LEAF = 4096;
+const MIN_LEAF_ENTRIES = 4096;
 /** Entries that are counted in one turn of the event loop: the lease of the task is renewed in between. */
 const ENTRIES_PER_TURN = 20_000;
 const CLUSTERED = 1;
@@ -44,7 +44,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   closeSync(file);
   const data = openSync(dataPath, 'r+');
   const find = db.prepare('SELECT 1 FROM places WHERE tile_id = ?');
-  const known = db.prepare<[Buffer], { offset: number; length: number }>(
+  const placeByHash = db.prepare<[Buffer], { offset: number; length: number }>(
     'SELECT offset, length FROM contents WHERE hash = ?',
   );
   const keep = db.prepare('INSERT INTO contents VALUES (?, ?, ?)');
@@ -75,8 +75,8 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
 
   function keepBytes(bytes: Buffer): { readonly offset: number; readonly length: number } {
     const hash = digestOf('sha1', bytes, 'buffer');
-    const there = known.get(hash);
-    if (there) return there;
+    const known = placeByHash.get(hash);
+    if (known) return known;
     const slot = { offset: end, length: bytes.length };
     writeSync(data, bytes, 0, bytes.length, TILES_AT + end);
     end += bytes.length;
@@ -122,7 +122,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
     const leavesAt = TILES_AT + end;
     if (count <= MAX_IN_ROOT) return { root: writeDirectory([...entries()]), leavesAt, leavesLength: 0 };
     const root: DirectoryEntry[] = [];
-    for (const group of inGroups(entries(), Math.max(SMALLEST_LEAF, Math.ceil(count / MAX_IN_ROOT)))) {
+    for (const group of inGroups(entries(), Math.max(MIN_LEAF_ENTRIES, Math.ceil(count / MAX_IN_ROOT)))) {
       await nextTurn();
       const { offset, length } = append(writeDirectory(group));
       root.push({ tileId: group[0]?.tileId ?? 0, offset: offset - leavesAt, length, runLength: 0 });
@@ -155,7 +155,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
       const { format, bounds, center, minzoom, maxzoom, ...metadata } = archiveMetadata(content);
       const vector = type === TILE_TYPES.pbf && { vector_layers: describedLayers(described, layers) };
       const json = append(gzipSync(JSON.stringify({ ...metadata, ...vector })));
-      const header = headerOf(content, type, [
+      const header = pmtilesHeader(content, type, [
         ...[
           HEADER_BYTES,
           root.length,
@@ -183,7 +183,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
 }
 
 /** PMTiles 3, section 3. */
-function headerOf(content: ArchiveContent, type: number, numbers: readonly number[]): Buffer {
+function pmtilesHeader(content: ArchiveContent, type: number, numbers: readonly number[]): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.write('PMTiles', 0, 'latin1');
   header[7] = 3;
@@ -194,7 +194,7 @@ function headerOf(content: ArchiveContent, type: number, numbers: readonly numbe
   header[99] = type;
   header[100] = content.zoomStart;
   header[101] = content.zoomStop;
-  const { minX, minY, maxX, maxY } = degreesOf(content);
+  const { minX, minY, maxX, maxY } = boundsInDegrees(content);
   const places = [minX, minY, maxX, maxY].map(tenMillionths);
   for (const [index, value] of places.entries()) header.writeInt32LE(value, 102 + 4 * index);
   header[118] = content.zoomStart;

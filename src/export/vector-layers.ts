@@ -36,17 +36,17 @@ const MAX_TILE_BYTES = 32 * 2 ** 20;
 const MAX_LAYERS = 500;
 const MAX_FIELDS = 500;
 
-/** MBTiles 1.3 and PMTiles as we write them have vector tiles in gzip, whatever their server sent. */
+/** MBTiles 1.3 and PMTiles as we write them have vector tiles in gzip, even if their server sent others. */
 export async function packVectorTile(
   bytes: Buffer,
 ): Promise<{ readonly bytes: Buffer; readonly layers: readonly TileLayer[] }> {
-  if (!isGzip(bytes)) return { bytes: await zip(bytes), layers: layersIn(bytes) };
+  if (!isGzip(bytes)) return { bytes: await zip(bytes), layers: readTileLayers(bytes) };
   // Tiles that cannot be unpacked are copied unchanged and name no layers.
   const unpacked = await unzip(bytes, { maxOutputLength: MAX_TILE_BYTES }).catch(() => null);
-  return { bytes, layers: unpacked ? layersIn(unpacked) : [] };
+  return { bytes, layers: unpacked ? readTileLayers(unpacked) : [] };
 }
 
-function layersIn(tile: Buffer): readonly TileLayer[] {
+function readTileLayers(tile: Buffer): readonly TileLayer[] {
   const layers: TileLayer[] = [];
   readFields(tile, (field, content) => {
     if (field === LAYER && content) layers.push(layerIn(content));
@@ -63,11 +63,11 @@ function layerIn(layer: Buffer): TileLayer {
   });
   const all = (field: number) => parts.get(field) ?? [];
   const keys = all(KEY).map(String);
-  return { id: String(all(NAME)[0] ?? ''), fields: fieldsOf(keys, all(VALUE).map(typeOf), all(FEATURE)) };
+  return { id: String(all(NAME)[0] ?? ''), fields: fieldTypes(keys, all(VALUE).map(typeIn), all(FEATURE)) };
 }
 
 /** By the first feature that has each of them. */
-function fieldsOf(
+function fieldTypes(
   keys: readonly string[],
   types: readonly FieldType[],
   features: readonly Buffer[],
@@ -92,7 +92,7 @@ function tagsOf(feature: Buffer): readonly (readonly [key: number, value: number
   return numbers.flatMap((key, index) => (index % 2 === 0 ? [[key, numbers[index + 1] ?? -1]] : []));
 }
 
-function typeOf(value: Buffer): FieldType {
+function typeIn(value: Buffer): FieldType {
   let type: FieldType = 'Number';
   readFields(value, (field) => {
     if (field === STRING_VALUE) type = 'String';

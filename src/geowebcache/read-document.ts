@@ -2,7 +2,7 @@ import { decodeXml, readXml } from '../lib/xml/read-xml.ts';
 import { XmlError, type XmlPlace } from '../lib/xml/xml-element.ts';
 import { bodyProblem, onlyChild, requireFields, type WireElement } from './wire-element.ts';
 
-const DEEPEST = 20;
+const MAX_DEPTH = 20;
 const MAX_VALUES = 1000;
 
 const BARE_KEY = /[A-Za-z_$@][\w$@.-]*/y;
@@ -100,7 +100,7 @@ class JsonReader {
   #readUntil(close: '}' | ']', readItem: () => void): void {
     this.#at += 1;
     this.#depth += 1;
-    if (this.#depth > DEEPEST) this.#refuse(`the document is more than ${DEEPEST} levels deep`);
+    if (this.#depth > MAX_DEPTH) this.#refuse(`the document is more than ${MAX_DEPTH} levels deep`);
     for (this.#skipSpace(); this.#peek() !== close; this.#skipSpace()) {
       readItem();
       this.#skipSpace();
@@ -185,7 +185,7 @@ class JsonReader {
 
 export type DocumentFormat = 'xml' | 'json';
 
-/** The document's root, whatever its name. XML has one; in JSON it is the only field. */
+/** The document's root, with any name. XML has one; in JSON it is the only field. */
 export function readDocument(bytes: Buffer, format: DocumentFormat): WireElement {
   const document = readFields(bytes, format);
   const [root, another] = document.children;

@@ -85,7 +85,7 @@ export const SOURCE_FIELDS: readonly string[] = [
 const DEFAULT_FORMATS = ['image/png', 'image/jpeg'];
 const DEFAULT_GRID_SETS = [{ name: 'EPSG:4326' }, { name: 'EPSG:900913' }];
 const DEFAULT_METATILE = [3, 3];
-/** A form in place of a query string, whatever its length: the least that `maxUrlLength` can be. */
+/** A form in place of a query string of any length: the least that `maxUrlLength` can be. */
 export const ALWAYS_BY_FORM = 200;
 
 /**

@@ -8,7 +8,7 @@ import { tableOfXml } from './xml-table.ts';
 export interface AdoptableStore {
   /** Null: it is not known here whether a layer has tiles there. */
   readonly folder: string | null;
-  /** Of a layer's `adopt`. */
+  /** An entry of a layer's `adopt`. */
   readonly adopt: { readonly layout: string; readonly folder: string; readonly [key: string]: unknown };
 }
 

@@ -256,7 +256,7 @@ function readBytes(file: string): Buffer {
   }
 }
 
-/** With what the files under `base` have besides, as MapProxy merges them. */
+/** Merged with the files under `base`, as MapProxy merges them. */
 function readYaml(file: string, depth = 0): unknown {
   const { value, problems } = parseYamlFile(basename(file), readBytes(file).toString('utf8'));
   if (problems.length > 0) throw invalid(problems.join('\n'));

@@ -25,7 +25,7 @@ export interface GeoServerLayers {
   readonly document: XmlElement;
   /** Extents in degrees, by name: those of grid subsets without one of their own. */
   readonly degrees: ReadonlyMap<string, readonly number[]>;
-  /** Of the tile layers, by name: the keys of their tiles in buckets begin with them. */
+  /** Ids of the tile layers, by name: the keys of their tiles in buckets begin with them. */
   readonly ids: ReadonlyMap<string, string>;
 }
 

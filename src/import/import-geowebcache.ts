@@ -35,7 +35,7 @@ export interface GeoWebCacheImport extends ArcgisFiles {
   readonly findArchive: FindArchive;
   /** Extents in degrees, by layer: those of grid subsets without one of their own. */
   readonly degrees?: ReadonlyMap<string, readonly number[]>;
-  /** What keys in buckets begin with, by layer, where that is not its name. */
+  /** The beginning of keys in buckets, by layer, unless it is the layer's name. */
   readonly ids?: ReadonlyMap<string, string>;
 }
 

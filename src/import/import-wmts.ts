@@ -73,7 +73,7 @@ export interface Fit {
   readonly zoomStop: number;
 }
 
-/** The zooms of ours that are matrices of theirs, if they follow each other. */
+/** Our zooms that are matrices of theirs, if they are consecutive. */
 function zoomsIn(
   set: TileMatrixSet,
   gridSet: GridSet,

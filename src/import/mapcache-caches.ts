@@ -12,12 +12,12 @@ export interface MapCachePlaces {
   readonly isThere: (path: string) => boolean;
   /** The cache of that name, tracked for the layer. */
   readonly cache: (name: string) => TrackedTable | undefined;
-  /** Of the tileset. */
+  /** Dimensions of the tileset. */
   readonly dimensions: TrackedTable;
   readonly tilesets: () => Iterable<XmlElement>;
 }
 
-/** What a layer adopts, or why it adopts nothing. */
+/** The layer's adoptions, or why there are none. */
 type Adopted = readonly object[] | string;
 
 interface Tileset {

@@ -58,7 +58,7 @@ function isKnownRegex(regex: string): boolean {
   }
 }
 
-/** Of `min/max/step`; undefined where anything between is allowed. */
+/** The values of `min/max/step`; undefined if anything between is allowed. */
 function valuesOf(interval: string): readonly string[] | undefined {
   const [min, max, step] = interval.split('/').map(numberOf);
   if (min === undefined || max === undefined || !step || step < 0) return undefined;

@@ -50,7 +50,7 @@ const ROUNDING = 1e-6;
 export const SCALE_FIELDS = ['min_res', 'max_res', 'min_scale', 'max_scale'];
 const IMAGE_FIELDS = ['opacity', 'transparent_color', 'transparent_color_tolerance'];
 
-/** Of a source: its `image`, and the resolutions or scales between which it is drawn; or why it would be drawn otherwise. */
+/** The `image` of a source, and the resolutions or scales at which it is drawn; or why it would be drawn otherwise. */
 export function partOptionsIn(source: TrackedTable): PartOptions | string {
   const image = source.table('image');
   const opacity = image.number('opacity');
@@ -67,7 +67,7 @@ export function partOptionsIn(source: TrackedTable): PartOptions | string {
   });
 }
 
-/** Of a layer: those between which WMS shows it, as fields of ours; or why there are none. */
+/** The scales at which WMS shows a layer, as fields of ours; or why there are none. */
 export function shownScalesIn(layer: TrackedTable, grids: readonly OfferedGrid[]): object | string {
   const scales = scalesIn(layer);
   if (layer.unread(SCALE_FIELDS).length > 0) return 'its resolutions or scales are not numbers';

@@ -65,12 +65,12 @@ export class MapProxyReader {
   readonly #inner = new Map<string, InnerLayer | string>();
   /** Layers of sources alone, in an SRS that they know, by the name of the source. */
   readonly #sourceLayers = new Map<string, string>();
-  /** Of all layers, inner ones too. */
+  /** Names of all layers, inner ones too. */
   readonly #names: Set<string>;
-  /** Of caches that layers are drawn from, and that are no layers there. */
+  /** Layers for caches that other layers are drawn from, and that are not layers there. */
   readonly innerLayers: ImportedDocument[] = [];
   readonly areas = new ImportedAreas();
-  /** Of the layers' adopted caches, by name. */
+  /** Buckets of the layers' adopted caches, by name. */
   readonly buckets = new Map<string, object>();
   /** Layers of ours with the tiles of each cache. */
   readonly cacheLayers = new Map<string, CacheLayer[]>();

@@ -199,7 +199,7 @@ interface GridAskedFor {
   readonly crs: string;
 }
 
-/** Grids whose SRS the source knows, under whichever name. */
+/** Grids whose SRS the source knows, under any name. */
 function gridsAskedFor(source: TrackedTable, context: SourceContext): readonly GridAskedFor[] {
   const supported = source.texts('supported_srs');
   return context.grids.flatMap((grid) => {
@@ -293,7 +293,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
   if (isSame) source.change('url', 'is the same for every tile, which all show the same picture, as there');
   const unknown = /%\(\w+\)/.exec(template)?.[0];
   if (unknown !== undefined) return `has ${unknown} in its address, which has no counterpart`;
-  // What is behind # is not sent.
+  // The part after # is not sent.
   const address = parsedAddress(isSame ? `${template}#{z}/{x}/{y}` : template);
   if (!address) return 'has no address in url';
   const name = source.text('grid') ?? DEFAULT_GRID;

@@ -23,7 +23,7 @@ export interface MatchedGrid {
   readonly gridSet: GridSet | null;
   /** Null: it is one of those that come with the program. */
   readonly document: ImportedDocument | null;
-  /** The last zoom of the other program's, where ours goes on. */
+  /** The last zoom of the other program, where ours has more. */
   readonly zoomStop: number | null;
 }
 
@@ -79,7 +79,7 @@ function sameLevel(a: GridSet, one: GridLevel, b: GridSet, other: GridLevel): bo
   return edgesOf(a, one).every((edge, at) => Math.abs(edge - (edges[at] ?? Number.NaN)) <= slack);
 }
 
-/** Of all tiles of a level together. */
+/** The edges of all tiles of a level together. */
 function edgesOf({ extent: { minX } }: GridSet, level: GridLevel): readonly number[] {
   const { top, columns, rows, tileSpanX, tileSpanY } = level;
   return [minX, top, minX + columns * tileSpanX, top - rows * tileSpanY];

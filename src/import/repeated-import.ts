@@ -6,10 +6,10 @@ import { type CapabilitiesImport, importCapabilities } from './import-capabiliti
 import type { ImportedDocument, ReportEntry } from './import-report.ts';
 import { LayerEntries } from './layer-entries.ts';
 
-/** What became of an entry of the capabilities. */
+/** The fate of an entry of the capabilities. */
 interface KnownLayer {
   readonly name: string;
-  /** Of the document; null: it cannot be served, or is not wanted. */
+  /** Digest of the document; null: it cannot be served, or is not wanted. */
   readonly digest: string | null;
   /** Why it cannot be served. */
   readonly reason: string | null;

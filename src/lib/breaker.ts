@@ -43,7 +43,7 @@ const OWN_EVIDENCE_MS = 2000;
 const MAX_RETRY_AFTER = 15 * 60_000;
 
 interface BreakerOptions {
-  /** Pauses go on doubling when it opens again within this time. */
+  /** Pauses continue to double when it opens again within this time. */
   readonly remembersMs?: number;
   readonly maxPauseMs?: number;
 }

@@ -69,7 +69,7 @@ export class ChildPool {
     void this.#tryStart().then((child) => this.#tend(child));
   }
 
-  /** Replaces the children one after the other; the others go on in the meantime. */
+  /** Replaces the children one after the other; the others continue in the meantime. */
   async replaceAll(): Promise<void> {
     for (const old of this.children) {
       if (this.#ending.signal.aborted) return;

@@ -16,7 +16,7 @@ export function numberAtEnd(text: string): number | null {
   return digits === '' ? null : Number(digits);
 }
 
-/** Of sections between two marks. Both patterns are global. */
+/** Rules of sections between two marks. Both patterns are global. */
 export interface SectionRules {
   readonly open: RegExp;
   /** The mark that ends a section with this beginning; without one in the text it reaches to the end. Null: it is no section. */

@@ -42,7 +42,7 @@ export const sizeSchema = z
   })
   .describe('Bytes, or a number with a unit such as 64 MiB');
 
-/** Of the options of each driver in a list. */
+/** The options of each driver in a list. */
 export type DriverSchemas<Drivers> = {
   [At in keyof Drivers]: Drivers[At] extends { readonly options: infer Schema } ? Schema : never;
 };

@@ -26,7 +26,7 @@ export function writeZip(name: string, content: Buffer): Buffer {
   return Buffer.concat([local, central, ...end]);
 }
 
-/** Of two bytes each, the lowest first. */
+/** Numbers of two bytes each, the lowest first. */
 function shorts(...values: readonly number[]): Buffer {
   return Buffer.from(values.flatMap((value) => [value & 0xff, value >>> 8]));
 }

@@ -76,7 +76,7 @@ interface YamlNode {
   readonly start: number;
   readonly end: number;
   readonly result: unknown;
-  /** Of a map, by key; of a list, by number. */
+  /** Values of a map, by key; items of a list, by number. */
   readonly children: ReadonlyMap<string | number, YamlNode>;
   readonly keys: ReadonlyMap<string, YamlNode>;
 }

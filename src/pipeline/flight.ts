@@ -7,7 +7,7 @@ import type { RenewRequest, ResolvedTileSet } from './tile-pipeline.ts';
 
 interface MadeTile extends StoredTile, TileIndex {
   readonly validator: string | null;
-  /** Of one colour. */
+  /** All pixels have one colour. */
   readonly blank: boolean;
 }
 

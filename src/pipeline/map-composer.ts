@@ -18,7 +18,7 @@ import type { CacheOutcome, ResolvedTileSet, TilePipeline } from './tile-pipelin
 export interface MapRequest {
   /** The first at the bottom. None makes an empty picture. */
   readonly layers: readonly ResolvedTileSet[];
-  /** Of the map: layers in another one are warped. Absent: that of all layers. */
+  /** CRS of the map: layers in another one are warped. Absent: that of all layers. */
   readonly crs?: Crs;
   /** In the units of that CRS, x before y. */
   readonly bounds: Bounds;
@@ -174,7 +174,7 @@ interface MapOrigin {
   readonly zoom: number | null;
   /** Whether any of its tiles is one. */
   readonly standIn: boolean;
-  /** Of one of its tiles. */
+  /** The warning of one of its tiles. */
   readonly warning: string | null;
 }
 

@@ -4,7 +4,7 @@ import { getOrCreate } from '../lib/get-or-create.ts';
 import type { StoredTile, TilePlace } from '../storage/store.ts';
 import type { CachedTile } from './tile-pipeline.ts';
 
-/** What an entry costs besides its bytes: the objects around them and the head of its answer, rounded up. */
+/** Cost of an entry besides its bytes: the objects around them and the head of its response, rounded up. */
 const ENTRY_OVERHEAD_BYTES = 1024;
 /** Below it on both axes a place fits into one exact number, which is cheaper to look up than a text. */
 const NUMERIC_KEY_LIMIT = 2 ** 26;

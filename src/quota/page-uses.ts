@@ -48,7 +48,7 @@ export class PageUses {
     }
   }
 
-  /** What was gathered since the last call, by tile set and zoom. */
+  /** Uses since the last call, by tile set and zoom. */
   take(): readonly { readonly set: TileSetKey; readonly z: number; readonly pages: readonly UsedPage[] }[] {
     const levels = [...this.#levels.values()].flatMap((zooms) => zooms.filter(Boolean));
     this.#levels = new Map();

@@ -1,7 +1,7 @@
 import { type ExpirationPolicy, type QuotaConfiguration, quotaBytes } from './quota-configuration.ts';
 import type { UsedBytes } from './usage-report.ts';
 
-/** What a quota limits. */
+/** A quota and its tiles. */
 export interface QuotaScope {
   /** Null: all of them. */
   readonly layer: string | null;

@@ -32,12 +32,12 @@ export interface StoresUsage extends Amount {
   readonly layers: readonly LayerUsage[];
 }
 
-/** Of a layer; null: of all. */
+/** Bytes of a layer; null: of all. */
 export type UsedBytes = (layer: string | null) => number;
 
 type Stores = ReadonlyMap<string, Pick<Store, 'usage'>>;
 
-/** Of all stores: exact, whichever process wrote, as of some moment after the call. */
+/** Usage of all stores: exact for all writing processes, as of some moment after the call. */
 export async function readUsage(stores: Stores): Promise<StoreUsage> {
   const all = await Promise.all(Array.from(stores.values(), (store) => store.usage()));
   const files = all.reduce((sum, { sweeping }) => sum + sweeping.files, 0);

@@ -2,7 +2,7 @@ import { decodeImage, type RasterImage } from './decode-image.ts';
 import { encodeImage } from './encode-image.ts';
 
 export interface ImageDifference {
-  /** Of a channel, 0 to 255; colours count as much as they are opaque. */
+  /** Largest difference of a channel, 0 to 255; colours are weighted by their opacity. */
   readonly largest: number;
   /** Share of pixels with a channel that differs by more than the tolerance. */
   readonly share: number;

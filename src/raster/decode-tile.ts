@@ -3,7 +3,7 @@ import { recogniseImage } from './check-structure.ts';
 import { decodeImage } from './decode-image.ts';
 import { heldPixels } from './encode-image.ts';
 
-/** Of pictures that are decoded on this thread: two milliseconds of work. */
+/** Limit of pictures that are decoded on this thread: two milliseconds of work. */
 const MAX_PIXELS = 512 * 512;
 
 /** A picture of exactly this size as RGBA. Small PNG take a tenth of the time that the image library needs for them. */

@@ -24,7 +24,7 @@ export interface MapAxis extends ResampleAxis {
 export interface MapLayer {
   readonly across: MapAxis;
   readonly down: MapAxis;
-  /** Of a tile. */
+  /** Pixels of a tile. */
   readonly width: number;
   readonly height: number;
   readonly rect: TileRect;

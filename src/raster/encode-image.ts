@@ -16,7 +16,7 @@ import { isOpaque } from './single-colour.ts';
 const OPAQUE_GROUND = '#ffffff';
 
 export const JPEG_QUALITY = 80;
-/** Of a palette. */
+/** Limit of a palette. */
 const MAX_COLOURS = 256;
 
 /** Bytes of pixels that are held from one picture to the next; larger memory is freed. */
@@ -25,7 +25,7 @@ let held: Pixels | null = null;
 
 export type ImageWriter = (image: Sharp, encoding: Encoding) => Sharp;
 
-/** What the image library writes. The settings and their cost are in docs/decisions/0192-pixels-in-webassembly.md. */
+/** Settings of the image library, by format. Their cost is in docs/decisions/0192-pixels-in-webassembly.md. */
 export const WRITERS: Readonly<Record<string, ImageWriter>> = {
   'image/png8': (image, { dither = 0 }) => image.png({ palette: true, effort: 1, dither }),
   'image/jpeg': (image, { quality = JPEG_QUALITY }) => image.jpeg({ quality, optimiseCoding: false }),

@@ -10,12 +10,12 @@ import { copyPart, type RasterImage, samplesOf } from './decode-image.ts';
 
 /** A layer of a map whose tiles are in another CRS. */
 export interface WarpedLayer {
-  /** Of the map, and its box there. */
+  /** CRS of the map, and its box there. */
   readonly crs: Crs;
   readonly bounds: Bounds;
   readonly subset: GridSubset;
   readonly z: number;
-  /** Of a tile. */
+  /** Pixels of a tile. */
   readonly width: number;
   readonly height: number;
 }

@@ -16,7 +16,7 @@ import { placesOf, placesOfBoxes, type TileSelection } from './tile-selection.ts
 const MAX_PARTS = 128;
 /** Bands of a polygon's cover for each part that is left of it: of more of them nothing is seen. */
 const BANDS_PER_PART = 8;
-/** Of boxes; each takes some microseconds. */
+/** Boxes in a turn of the event loop; each takes some microseconds. */
 const RECTS_PER_TURN = 40;
 
 /** The places of a selection; without named grid sets, also those of grid sets that the layer had lately. */

@@ -8,7 +8,7 @@ export interface PackPlace {
   readonly y: number;
 }
 
-/** Shared by the tiles that were put together. */
+/** The origin that tiles of one put share: ticket, time, maker and validator. */
 export interface Making {
   readonly ticket: number;
   readonly createdAt: number;

@@ -36,7 +36,7 @@ export interface BackupTools {
   readonly signal: AbortSignal;
 }
 
-/** Of tiles. */
+/** Files and bytes of tiles. */
 export interface BackupResult {
   readonly files: number;
   readonly bytes: number;

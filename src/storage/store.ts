@@ -138,7 +138,7 @@ export interface StoreFacets {
    * Only for drivers whose tiles other machines change. Returns what any process, this one included, has truncated,
    * replaced, removed or marked stale since an earlier call gave the cursor `since`; null: from now on. Nothing is
    * omitted, however late it became visible; changes that become visible during a call may be reported twice. A tile
-   * that was stored in an empty place is not reported. Only truncations are announced on the channel `TILE_NEWS` when
+   * that was stored in an empty place is not reported. Only truncations are announced on the channel `TILE_CHANGES` when
    * they are visible, so a process with copies calls again before they expire.
    */
   changesSince?(
@@ -318,7 +318,7 @@ export type TileChange =
   | { readonly kind: 'tiles'; readonly set: TileSetKey; readonly z: number; readonly rect: TileRect };
 
 /** The database channel that announces truncations; see `Store.changesSince`. */
-export const TILE_NEWS = 'tile-news';
+export const TILE_CHANGES = 'tile-changes';
 
 /** A block of a zoom, in every format and for all parameters. */
 export interface TilePlace {

@@ -19,7 +19,7 @@ export type PurgePayload = Readonly<Record<string, readonly string[] | null>>;
 type NamedCatalog = Pick<Catalog, 'layer'>;
 type TileSetNames = Omit<TileSetKey, 'incarnation'>;
 
-/** The keys to purge, bounded in size however much changes. */
+/** The keys to purge, bounded in size for any number of changes. */
 export class PurgeKeys {
   readonly #layers = new Map<string, Set<string> | null>();
   /** Keys of pages, over all layers. */

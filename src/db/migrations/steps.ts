@@ -12,4 +12,9 @@ export const STEPS: Readonly<Record<string, (dialect: Dialect) => Migration>> = 
   ]),
   /** Stores keep the uses of their pages, and writers read the usage themselves. */
   '0020-uses-in-stores': statements(() => ['drop table page_uses', 'drop table quota_credit']),
+  '0021-names': statements(() => [
+    'alter table host_news rename to host_outages',
+    'alter table host_outages rename column news to outage',
+    'alter table nodes rename column heard_at to applied_at',
+  ]),
 };

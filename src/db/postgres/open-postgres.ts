@@ -35,7 +35,7 @@ export async function openPostgres(options: DatabaseOptions): Promise<Database> 
     async transaction(lock, work) {
       if (lock === null)
         return tryAgain(() => writer.transaction().execute(work)).catch(refuseBusy('of a task'));
-      // One connection at a time waits for a lock, however many transactions of this process do.
+      // Only one connection waits for a lock, for all transactions of this process.
       const locked = () =>
         writer.transaction().execute(async (inside) => {
           await sql`select pg_advisory_xact_lock(hashtext(${`tilewarden:${lock}`}))`.execute(inside);

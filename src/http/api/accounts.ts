@@ -115,7 +115,7 @@ export async function addUser(
   note({ target: `user:${body.name}` });
   for (const name of body.areas ?? []) areaNamed(name, areas);
   const user = await users.add(body);
-  note({ target: `user:${user.name}`, after: rightsOf(user) });
+  note({ target: `user:${user.name}`, after: userRights(user) });
   return createdResponse(context, `/api/v1/users/${encodeURIComponent(user.name)}`, userDocument(user));
 }
 
@@ -127,7 +127,7 @@ export async function changeUser(
   const { before, after } = await users.change(params.name, body);
   const passwordChanged = body.password !== undefined;
   const target = `user:${params.name}`;
-  note({ target, before: rightsOf(before), after: { ...rightsOf(after), passwordChanged } });
+  note({ target, before: userRights(before), after: { ...userRights(after), passwordChanged } });
   return userDocument(after);
 }
 
@@ -135,7 +135,7 @@ export async function removeUser(
   { params: { name }, note }: Call<{ params: 'name' }>,
   { accounts: { users } }: ApiDeps,
 ) {
-  note({ target: `user:${name}`, before: rightsOf(await users.remove(name)) });
+  note({ target: `user:${name}`, before: userRights(await users.remove(name)) });
 }
 
 /** Ends the sessions; passwords and tokens stay valid. */
@@ -178,7 +178,7 @@ function externalDocument({
   return { id, name, via, issuer, subject, role, layers, sessions, tokens, signedInAt: isoTime(signedInAt) };
 }
 
-function rightsOf({ role, layers, areas }: User): object {
+function userRights({ role, layers, areas }: User): object {
   return { role, layers, areas };
 }
 
@@ -195,7 +195,7 @@ export async function createToken(call: Call<{ body: typeof tokenBody }>, { acco
   const { external, ownerAccount = null } = call.caller;
   if (external) await accounts.externals.remember(external);
   const owner = external ? externalAccount(external) : ownerAccount;
-  const { token, secret } = await accounts.tokens.create(call.body, makerOf(call.caller), owner);
+  const { token, secret } = await accounts.tokens.create(call.body, tokenOwner(call.caller), owner);
   return createdSecret(call, 'token', secretDocument(token), secret);
 }
 
@@ -210,7 +210,7 @@ export async function listKeys(_: Call, { accounts }: ApiDeps) {
 
 export async function createKey(call: Call<{ body: typeof keyBody }>, { accounts, areas }: ApiDeps) {
   for (const name of call.body.areas ?? []) areaNamed(name, areas);
-  const { key, secret } = await accounts.readerKeys.create(call.body, makerOf(call.caller));
+  const { key, secret } = await accounts.readerKeys.create(call.body, tokenOwner(call.caller));
   return createdSecret(call, 'key', secretDocument(key), secret);
 }
 
@@ -230,7 +230,7 @@ function createdSecret(
 }
 
 /** A token that was created with another token belongs to the same user, and is removed with that user. */
-function makerOf({ external, via, owner, name }: Caller): string {
+function tokenOwner({ external, via, owner, name }: Caller): string {
   // The name alone is not enough: a local user may have the same one.
   return external ? `${via}:${name}` : (owner ?? name);
 }

@@ -101,7 +101,7 @@ function readCall(context: Context, shape: Shape): Call {
   const note = (change: ChangeNote) => {
     context.change = change;
   };
-  if (shape.target) note({ target: targetOf(shape.target, context) });
+  if (shape.target) note({ target: auditTarget(shape.target, context) });
   const query = readQueryBy(context, shape);
   return {
     context,
@@ -122,7 +122,7 @@ function readQueryBy(context: Context, { query, body, repeatable, raw }: Shape):
   return schema && !raw ? readQuery(context, schema, repeatable) : {};
 }
 
-function targetOf(pattern: string, { params, caller }: Context): string {
+function auditTarget(pattern: string, { params, caller }: Context): string {
   return pattern.replace(/\{(\w+)\}/, (_, name: string) => params[name] ?? caller?.name ?? '');
 }
 

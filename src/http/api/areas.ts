@@ -50,7 +50,7 @@ export async function showArea({ caller, params }: Call<{ params: 'name' }>, { a
   const area = areas.get(params.name);
   if (!area || !maySee(caller, params.name))
     throw new TilewardenError('entry-unknown', `There is no area ${shortened(params.name)}.`);
-  return shapeIn(area, degrees());
+  return outlineShape(area, degrees());
 }
 
 type NamedAreaFields = z.output<z.ZodObject<typeof NAMED_AREA_FIELDS>>;
@@ -62,19 +62,19 @@ export async function withShape<Body extends NamedAreaFields>(
   gridSets: readonly string[] | undefined,
   { areas }: Pick<ApiDeps, 'areas'>,
 ): Promise<Omit<Body, keyof AreaFields> & AreaFields> {
-  const { area: given, areaCrs, ...rest } = body;
-  if (typeof given !== 'string')
-    return { ...rest, ...(given && { area: given }), ...(areaCrs && { areaCrs }) };
-  const area = areaNamed(given, areas);
+  const { area: shapeOrName, areaCrs, ...rest } = body;
+  if (typeof shapeOrName !== 'string')
+    return { ...rest, ...(shapeOrName && { area: shapeOrName }), ...(areaCrs && { areaCrs }) };
+  const area = areaNamed(shapeOrName, areas);
   if (area.points === 0)
-    throw invalid(`The area ${given} could not be read yet: ${area.error ?? 'it is being read'}.`);
+    throw invalid(`The area ${shapeOrName} could not be read yet: ${area.error ?? 'it is being read'}.`);
   if (areaCrs) throw invalid('areaCrs goes only with coordinates: an area has a CRS of its own.');
   const offered = layer?.gridSubsets.map(({ gridSet }) => gridSet.name) ?? [];
   const [only, ...others] = gridSets ?? offered;
   const gridSet =
     only === undefined || others.length > 0 ? null : layer && findGridSubset(layer, only)?.gridSet;
-  if (!gridSet) return { ...rest, area: await shapeIn(area, degrees()), areaCrs: 'EPSG:4326' };
-  return { ...rest, area: await shapeIn(area, gridSet), areaCrs: 'grid-set' };
+  if (!gridSet) return { ...rest, area: await outlineShape(area, degrees()), areaCrs: 'EPSG:4326' };
+  return { ...rest, area: await outlineShape(area, gridSet), areaCrs: 'grid-set' };
 }
 
 /** Same as `withShape`, for a task in one grid set. */
@@ -98,7 +98,7 @@ export function areaNamed(name: string, areas: ApiDeps['areas']): NamedArea {
   throw invalid(`area names ${shortened(name)}, which is not declared; ${hint}`);
 }
 
-async function shapeIn(area: NamedArea, gridSet: GridSet) {
+async function outlineShape(area: NamedArea, gridSet: GridSet) {
   const polygons = await outlineIn(gridSet, area);
   const coordinates = polygons.map((rings) =>
     rings.map((ring) => ring.map(([x, y]): [number, number] => [x, y])),
@@ -107,7 +107,7 @@ async function shapeIn(area: NamedArea, gridSet: GridSet) {
 }
 
 function degrees(): GridSet {
-  const found = builtInGridSets().find(({ srs }) => srs === 4326);
-  if (!found) throw new Error('EPSG:4326 is built in.');
-  return found;
+  const wgs84 = builtInGridSets().find(({ srs }) => srs === 4326);
+  if (!wgs84) throw new Error('EPSG:4326 is built in.');
+  return wgs84;
 }

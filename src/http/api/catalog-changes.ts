@@ -14,7 +14,7 @@ import { HttpProblem } from '../problems.ts';
 import { jsonResponse, type Response } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
-import { declarationOf, documentOf, scheduleBody } from './schedules.ts';
+import { declarationOf, scheduleBody, withRuns } from './schedules.ts';
 import { amount, count, texts, tileSetName, yesOrNo } from './values.ts';
 
 /** Checked by the configuration file's schema, which is published with the program. */
@@ -216,7 +216,7 @@ type Removal = Parameters<ApiDeps['editor']['remove']>[2];
 /** The note contains the schedules removed with the layer, which are restored with it. */
 export async function removeNoted(layer: string, options: Removal, deps: ApiDeps): Promise<ChangeNote> {
   const schedules = await deps.schedules.list(layer);
-  const documents = await Promise.all(schedules.map((schedule) => documentOf(schedule, deps)));
+  const documents = await Promise.all(schedules.map((schedule) => withRuns(schedule, deps)));
   return removalNote(await deps.editor.remove('layer', layer, options), documents);
 }
 

@@ -133,7 +133,7 @@ export async function acceptChange(
 ) {
   const { source, body } = context;
   const feed = changes.webhook(name);
-  const header = (of: string) => headerIn(context, of);
+  const header = (of: string) => joinedHeader(context, of);
   if (!isSigned(feed?.secret ?? null, body, header, clock.now()) || !feed) {
     const target = `feed:${shortened(name)}`;
     await accounts.eventThrottle.begin(source, target);
@@ -158,16 +158,16 @@ export async function acceptChange(
 
 /** Contains a digest of the body: a captured body with another, unsigned id must not make that id a repeat. */
 function eventIdIn(context: Context): string | null {
-  const isStandard = headerIn(context, 'webhook-signature') !== undefined;
+  const isStandard = joinedHeader(context, 'webhook-signature') !== undefined;
   const name = isStandard ? 'webhook-id' : 'x-event-id';
-  const id = headerIn(context, name);
+  const id = joinedHeader(context, name);
   if (id === undefined) return null;
   const digest = () => createHash('sha256').update(context.body).digest('base64url');
   if (EVENT_ID.test(id)) return `${id} ${digest()}`;
   throw new HttpProblem('header-invalid', `${name} must have 1 to 200 printable ASCII characters.`);
 }
 
-function headerIn({ headers }: Context, name: string): string | undefined {
+function joinedHeader({ headers }: Context, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(',') : value;
 }

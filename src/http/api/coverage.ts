@@ -135,17 +135,17 @@ export async function showPlaces(
   const isListed = cell === 1 || (shows === 'state' && (await hasFew(tiles, z, rect)));
   const parts = isListed ? tileParts(tiles, z, plan) : pageParts(tiles, z, plan);
   const exact = isListed || shows !== 'state';
-  return { ...set, z, shows, exact, ...gridDocument(tiles, z, await gridOf(tiles, z, plan, parts)) };
+  return { ...set, z, shows, exact, ...gridDocument(tiles, z, await coverageGrid(tiles, z, plan, parts)) };
 }
 
 /** Tiles that are read one by one for a picture. */
 const MAX_LISTED = 20_000;
 
 async function hasFew({ bound, set }: ResolvedTileSet, z: number, rect: TileRect): Promise<boolean> {
-  let found = 0;
+  let count = 0;
   for await (const pages of bound.store.usage({ set, z, rect })) {
-    for (const { tiles } of pages) found += tiles;
-    if (found > MAX_LISTED) return false;
+    for (const { tiles } of pages) count += tiles;
+    if (count > MAX_LISTED) return false;
   }
   return true;
 }
@@ -184,7 +184,7 @@ function gridDocument({ subset }: ResolvedTileSet, z: number, grid: CoverageGrid
     columns,
     rows,
     bounds: coordsOf(boundsOfRect(subset.gridSet, z, covered)),
-    runs: runsOf(values),
+    runs: runLengths(values),
   };
 }
 
@@ -252,7 +252,7 @@ function cellSizeFor({ minX, minY, maxX, maxY }: TileRect): number {
 }
 
 /** Single tiles. Lists the index of the store, and reads no tile. */
-export async function* tileParts(
+async function* tileParts(
   tiles: ResolvedTileSet,
   z: number,
   { rect, now }: CellPlan,
@@ -285,7 +285,7 @@ interface CountedPart {
 }
 
 /** The share of cached tiles in each cell, the age of the last change, or whether they are stale. */
-export async function gridOf(
+async function coverageGrid(
   { subset }: ResolvedTileSet,
   z: number,
   { rect, cell, shows, now }: CellPlan,
@@ -314,7 +314,7 @@ export async function gridOf(
   const values = Uint8Array.from(tiles, (count, place) => {
     if (count === 0) return 0;
     if (shows === 'age') return ageOf(changes[place] ?? 0);
-    if (shows === 'state') return stateOf(count, stale[place] ?? 0);
+    if (shows === 'state') return staleState(count, stale[place] ?? 0);
     const [column, row] = [left + (place % columns), top + Math.floor(place / columns)];
     const shared = intersectRects(blockAt(column, row, cell), offered);
     return percent(count, shared ? sizeOfRect(shared) : 0);
@@ -322,13 +322,13 @@ export async function gridOf(
   return { rect, cell, columns, rows, values };
 }
 
-function stateOf(count: number, stale: number): number {
+function staleState(count: number, stale: number): number {
   if (stale === 0) return 3;
   return stale < count ? 2 : 1;
 }
 
 /** Run-length encoding: value, count, value, count, … */
-export function runsOf(values: Uint8Array): number[] {
+function runLengths(values: Uint8Array): number[] {
   const runs: number[] = [];
   for (const value of values) {
     const last = runs.length - 2;

@@ -59,11 +59,11 @@ export const exportResponse = exportBody
   });
 
 /** More than there can be. */
-const HIGHEST_LIMIT = 1000;
+const MAX_EXPORTS = 1000;
 
 /** Oldest first. A view of tasks; docs/decisions/0290 has their states. */
 async function all({ tasks }: ApiDeps): Promise<readonly Task[]> {
-  return [...(await tasks.list({ exported: true, limit: HIGHEST_LIMIT }))].reverse();
+  return [...(await tasks.list({ exported: true, limit: MAX_EXPORTS }))].reverse();
 }
 
 export async function listExports({ caller }: Call, deps: ApiDeps) {
@@ -73,10 +73,10 @@ export async function listExports({ caller }: Call, deps: ApiDeps) {
 
 export async function startExport(call: Call<{ body: typeof exportBody }>, deps: ApiDeps) {
   const { catalog, tasks } = deps;
-  const { dryRun, layer, type, ...given } = call.body;
+  const { dryRun, layer, type, ...fields } = call.body;
   requireLayerScope(call.context, layer);
   await requireReadable(call.context, boundLayer(catalog, layer).layer);
-  const part = await withTaskShape(layer, given, deps);
+  const part = await withTaskShape(layer, fields, deps);
   const { parameters: values = {}, area, areaCrs } = part;
   const archive = { type, parameters: values, ...omitUndefined({ area, areaCrs }) };
   const draft = { layer, archive, ...taskDraftOf(part) };

@@ -135,7 +135,7 @@ export function listProposals({ query }: Call<{ query: typeof proposalsQuery }>,
     srs: `EPSG:${srs}`,
     known: definitionOf({ srs, projection }) !== null,
     gridSets: alike.map(({ name }) => name),
-    proposals: proposals.map(({ options, ...proposal }) => ({ ...proposal, document: documentOf(options) })),
+    proposals: proposals.map(({ options, ...proposal }) => ({ ...proposal, document: asDocument(options) })),
   };
 }
 
@@ -172,7 +172,7 @@ function checked<Result>(work: () => Result): Result {
   }
 }
 
-function documentOf({ extent, tileWidth = 256, tileHeight = 256, ...options }: GridSetProposal['options']) {
+function asDocument({ extent, tileWidth = 256, tileHeight = 256, ...options }: GridSetProposal['options']) {
   const tileSize = tileWidth === 256 && tileHeight === 256 ? {} : { tileSize: [tileWidth, tileHeight] };
   return { ...options, extent: coordsOf(extent), ...tileSize };
 }

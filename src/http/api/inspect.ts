@@ -186,11 +186,11 @@ export async function findTiles(
   for (const [i, address] of body.addresses.entries()) {
     if (i % ADDRESSES_PER_TURN === 0) await nextTurn();
     const tile = await tileAt(context, address);
-    pages.push(tile && [numberOf(tile.tiles), ...pagePlace(tile.index)]);
+    pages.push(tile && [tileSetNumber(tile.tiles), ...pagePlace(tile.index)]);
   }
   return { tileSets, pages };
 
-  function numberOf({ set, selection }: ResolvedTileSet): number {
+  function tileSetNumber({ set, selection }: ResolvedTileSet): number {
     return getOrCreate(numbers, tileSetId(set), () => {
       const { layer, gridSet, format } = set;
       return tileSets.push({ layer, gridSet, format, parameters: Object.fromEntries(selection.values) }) - 1;

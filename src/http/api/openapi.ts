@@ -22,7 +22,7 @@ export function openApiDocument(routes: readonly Route[], server: string) {
   for (const route of routes) {
     const { method, path, describe } = route;
     if (!describe || !ADMINISTERED.test(path)) continue;
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(route, describe) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describeOperation(route, describe) };
   }
   return {
     openapi: '3.1.0',
@@ -44,7 +44,7 @@ export function openApiDocument(routes: readonly Route[], server: string) {
   };
 }
 
-function operationOf(route: Route, about: RouteDescription): object {
+function describeOperation(route: Route, about: RouteDescription): object {
   return {
     summary: about.summary,
     tags: [tagOf(route.path)],
@@ -52,7 +52,7 @@ function operationOf(route: Route, about: RouteDescription): object {
     ...(route.role === 'public' && { security: [] }),
     parameters: [...pathParameters(route.path), ...queryParameters(about), ...conditions(route, about)],
     ...requestBody(about),
-    responses: { ...answersOf(about), ...problemsOf(route, about) },
+    responses: { ...answersOf(about), ...describeProblems(route, about) },
   };
 }
 
@@ -110,7 +110,7 @@ function answerOf({ answer, answerType, versioned }: RouteDescription): object {
   return type ? { ...described, content: { [type]: { schema } } } : described;
 }
 
-function problemsOf({ role, path, method }: Route, { versioned }: RouteDescription): object {
+function describeProblems({ role, path, method }: Route, { versioned }: RouteDescription): object {
   const codes = [
     '400',
     ...(role === 'public' ? [] : ['401', '403']),

@@ -219,7 +219,7 @@ function usageDocument(report: UsageReport) {
     sweeping: sweeping.bytes,
     sweepingFiles: sweeping.files,
     quota: quotaDocument(configuration),
-    share: shareOf(report.bytes, quotaBytes(configuration.globalQuota)),
+    share: usedShare(report.bytes, quotaBytes(configuration.globalQuota)),
     disks: [...disks].map(([store, room]) => ({
       store,
       ...room,
@@ -232,7 +232,7 @@ function usageDocument(report: UsageReport) {
 function layerDocument(layer: LayerUsage, report: UsageReport) {
   const own = report.quota.layerQuotas.find((entry) => entry.layer === layer.name);
   const limit = own ? quotaBytes(own.quota) : null;
-  const share = limit === null ? null : shareOf(layer.bytes, limit);
+  const share = limit === null ? null : usedShare(layer.bytes, limit);
   const tileSets = layer.tileSets.map((set) => {
     const values = set.parametersId === null ? null : report.parameters.get(set.parametersId);
     return { ...set, parameters: values ? Object.fromEntries(values) : null };
@@ -241,7 +241,7 @@ function layerDocument(layer: LayerUsage, report: UsageReport) {
   return { ...layer, quota: limit, share, evicted, tileSets };
 }
 
-function shareOf(bytes: number, limit: number): number | null {
+function usedShare(bytes: number, limit: number): number | null {
   return limit === 0 ? null : Math.round((bytes / limit) * 10_000) / 10_000;
 }
 

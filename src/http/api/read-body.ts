@@ -30,7 +30,7 @@ export function readQuery<Schema extends z.ZodObject>(
   const names = Object.keys(schema.shape).filter((name) => !repeatable.includes(name));
   const twice = names.find((name) => (fields.get(name)?.length ?? 0) > 1);
   if (twice !== undefined) throw invalid(`${twice} is given twice.`);
-  const values = Array.from(fields, ([name, given]) => [name, given.join(',')]);
+  const values = Array.from(fields, ([name, texts]) => [name, texts.join(',')]);
   return checkBody(Object.fromEntries(values), schema, 'The query');
 }
 

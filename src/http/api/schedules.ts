@@ -34,7 +34,7 @@ type Declaring = Call<{ body: typeof scheduleBody }>;
 
 export async function listSchedules({ context }: Call, deps: ApiDeps) {
   const rows = await deps.schedules.list(new URLSearchParams(context.query).get('layer'));
-  return { schedules: await Promise.all(rows.map((schedule) => documentOf(schedule, deps))) };
+  return { schedules: await Promise.all(rows.map((schedule) => withRuns(schedule, deps))) };
 }
 
 export async function createSchedule(call: Declaring & Call<{ query: typeof scheduleQuery }>, deps: ApiDeps) {
@@ -43,7 +43,7 @@ export async function createSchedule(call: Declaring & Call<{ query: typeof sche
   const created = await deps.schedules.create(declaration, call.caller.name);
   if (!created) throw nameTaken(declaration);
   call.note({ target: `schedule:${created.id}`, after: declaration });
-  return createdResponse(call.context, `/api/v1/schedules/${created.id}`, await documentOf(created, deps));
+  return createdResponse(call.context, `/api/v1/schedules/${created.id}`, await withRuns(created, deps));
 }
 
 async function previewed(declaration: ScheduleDeclaration, { schedules }: ApiDeps) {
@@ -52,7 +52,7 @@ async function previewed(declaration: ScheduleDeclaration, { schedules }: ApiDep
 }
 
 export async function showSchedule(call: OneSchedule, deps: ApiDeps) {
-  return documentOf(await scheduleOf(call, deps), deps);
+  return withRuns(await requestedSchedule(call, deps), deps);
 }
 
 export async function replaceSchedule(call: OneSchedule & Declaring, deps: ApiDeps) {
@@ -61,7 +61,7 @@ export async function replaceSchedule(call: OneSchedule & Declaring, deps: ApiDe
   const after = await deps.schedules.replace(before.id, declaration);
   if (!after) throw nameTaken(declaration);
   call.note({ target: `schedule:${before.id}`, before, after: declaration });
-  return documentOf(after, deps);
+  return withRuns(after, deps);
 }
 
 export async function removeSchedule(call: OneSchedule, deps: ApiDeps) {
@@ -71,12 +71,12 @@ export async function removeSchedule(call: OneSchedule, deps: ApiDeps) {
 }
 
 export async function listRuns(call: OneSchedule, deps: ApiDeps) {
-  const { id } = await scheduleOf(call, deps);
+  const { id } = await requestedSchedule(call, deps);
   return { runs: (await deps.schedules.runs(id, SHOWN_RUNS)).map(runDocument) };
 }
 
 export async function runSchedule(call: OneSchedule, deps: ApiDeps) {
-  const schedule = await scheduleOf(call, deps);
+  const schedule = await requestedSchedule(call, deps);
   requireLayerScope(call.context, schedule.layer);
   const run = await deps.schedules.runNow(schedule);
   if (!run) throw new HttpProblem('conflict', `The latest run of schedule ${schedule.name} is not over yet.`);
@@ -92,12 +92,12 @@ async function declarationIn({ body, context }: Declaring, deps: ApiDeps) {
   return declaration;
 }
 
-export async function documentOf(schedule: Schedule, { schedules }: ApiDeps): Promise<object> {
+export async function withRuns(schedule: Schedule, { schedules }: ApiDeps): Promise<object> {
   const [lastRun = null] = await schedules.runs(schedule.id, 1);
   return scheduleDocument(schedule, schedules.nextRuns(schedule, SHOWN_NEXT_RUNS), lastRun);
 }
 
-async function scheduleOf(call: OneSchedule, { schedules }: ApiDeps): Promise<Schedule> {
+async function requestedSchedule(call: OneSchedule, { schedules }: ApiDeps): Promise<Schedule> {
   const schedule = await schedules.get(idIn(call));
   if (schedule) return schedule;
   throw new HttpProblem('schedule-unknown', 'There is no such schedule.');
@@ -105,7 +105,7 @@ async function scheduleOf(call: OneSchedule, { schedules }: ApiDeps): Promise<Sc
 
 /** Throws unless the caller may change it. */
 async function ownSchedule(call: OneSchedule, deps: ApiDeps): Promise<Schedule> {
-  const schedule = await scheduleOf(call, deps);
+  const schedule = await requestedSchedule(call, deps);
   requireLayerScope(call.context, schedule.layer);
   if (schedule.origin === 'interface') return schedule;
   const why = `Schedule ${schedule.name} is declared in the configuration file; change it there.`;

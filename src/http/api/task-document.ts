@@ -16,7 +16,6 @@ import type { TaskDraft } from '../../tasks/task-draft.ts';
 import { waitText } from '../../tasks/task-watch.ts';
 import {
   type AreaFields,
-  areaOf,
   areaShown,
   bounds,
   closedReason,
@@ -25,6 +24,7 @@ import {
   NAMED_AREA_FIELDS,
   name,
   parameters,
+  requestedArea,
   time,
   upstreamWords,
 } from './values.ts';
@@ -169,7 +169,7 @@ export function taskDraftOf(
     AreaFields & { readonly bounds?: readonly number[] },
 ): Omit<TaskDraft, 'type' | 'layer'> {
   const { gridSet, bounds: coords, area: _, areaCrs: __, parameters: values, uses, ...plain } = body;
-  const area = areaOf(body);
+  const area = requestedArea(body);
   return {
     ...plain,
     ...(gridSet !== undefined && { gridSetId: gridSet }),
@@ -190,8 +190,8 @@ export function refuseUnknownNames(
 }
 
 export function taskDocument({ id, eventId: _, request, file: _file, ...task }: Task, now: number): object {
-  const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds: box, area, ...given } = request;
-  const { archive: _archive, ...rest } = given;
+  const { layer, type, parametersId: _id, waitsForHosts: _waits, bounds: box, area, ...fields } = request;
+  const { archive: _archive, ...rest } = fields;
   return {
     id,
     layer,

@@ -101,7 +101,7 @@ export async function stopTasks(
   const own = await ownUnfinished(tasks, context, filter);
   if (body.dryRun) return { count: stoppable((await tasks.count(own)).state), tasks: [] };
   const stopped = await tasks.cancel(own, caller.name);
-  const count = stoppable(countOf(stopped));
+  const count = stoppable(countByState(stopped));
   const target = body.layer === undefined ? 'tasks' : `layer:${body.layer}`;
   note({ target, after: { count }, summary: `stopped ${stopped.length} tasks` });
   return { count, tasks: stopped.map(({ id }) => id) };
@@ -121,7 +121,7 @@ export async function ownUnfinished(
   return { ...unfinished, layers: layers.filter((layer) => mayChange(context, layer)) };
 }
 
-function countOf(tasks: readonly Task[]): Readonly<Record<TaskState, number>> {
+function countByState(tasks: readonly Task[]): Readonly<Record<TaskState, number>> {
   const count = { pending: 0, running: 0, paused: 0, done: 0, aborted: 0 };
   for (const { state } of tasks) count[state] += 1;
   return count;

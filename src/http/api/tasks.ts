@@ -26,13 +26,13 @@ import {
 import { taskFilterOf, type taskListQuery } from './task-filter.ts';
 import { count } from './values.ts';
 
-const HIGHEST_LIMIT = 500;
+const MAX_PAGE_SIZE = 500;
 
 type OneTask = Call<{ params: 'id' }>;
 
 export async function listTasks({ query, caller }: Call<{ query: typeof taskListQuery }>, deps: ApiDeps) {
   const { after, limit: pageSize, ...fields } = query;
-  const limit = Math.min(Math.max(pageSize, 1), HIGHEST_LIMIT);
+  const limit = Math.min(Math.max(pageSize, 1), MAX_PAGE_SIZE);
   const filter = taskFilterOf(fields);
   const page = { ...filter, limit, ...(after !== undefined && { afterId: after }) };
   const [rows, counts] = await Promise.all([deps.tasks.list(page), deps.tasks.count(filter)]);
@@ -42,8 +42,8 @@ export async function listTasks({ query, caller }: Call<{ query: typeof taskList
 }
 
 export async function createTask(call: Call<{ body: typeof taskBody }>, deps: ApiDeps) {
-  const { layer, type, dryRun, idempotencyKey, every, ...given } = call.body;
-  const draft = { layer, type, ...taskDraftOf(await withTaskShape(layer, given, deps)) };
+  const { layer, type, dryRun, idempotencyKey, every, ...fields } = call.body;
+  const draft = { layer, type, ...taskDraftOf(await withTaskShape(layer, fields, deps)) };
   refuseUnknownNames(deps.catalog, draft);
   requireLayerScope(call.context, draft.layer);
   if (every) return createTasks(call, draft, deps);
@@ -66,7 +66,7 @@ async function createTasks(call: Call<{ body: typeof taskBody }>, draft: TaskDra
 }
 
 export async function showTask(call: OneTask, deps: ApiDeps) {
-  const task = await taskOf(call, deps);
+  const task = await requestedTask(call, deps);
   const [document, zooms] = await Promise.all([
     withEvictions(call.caller, task, deps),
     deps.tasks.progressByZoom(task),
@@ -112,14 +112,14 @@ function changing(
   };
 }
 
-async function taskOf(call: OneTask, { tasks }: ApiDeps): Promise<Task> {
+async function requestedTask(call: OneTask, { tasks }: ApiDeps): Promise<Task> {
   const task = await tasks.get(idIn(call));
   if (task) return task;
   throw new HttpProblem('task-unknown', 'There is no such task.');
 }
 
 async function ownTask(call: OneTask, deps: ApiDeps): Promise<Task> {
-  const task = await taskOf(call, deps);
+  const task = await requestedTask(call, deps);
   requireLayerScope(call.context, task.request.layer);
   return task;
 }

@@ -18,13 +18,13 @@ import { checkBody, readBody, readQuery } from './read-body.ts';
 import {
   type AreaFields,
   amount,
-  areaOf,
   bounds,
   flag,
   moment,
   NAMED_AREA_FIELDS,
   names,
   parameters,
+  requestedArea,
   tileSetName,
   yesOrNo,
   zoom,
@@ -75,14 +75,14 @@ type Selection = Omit<z.output<typeof selectionBody>, 'area'> &
   Pick<z.output<typeof invalidateBody>, 'tiles'>;
 
 /** `offered`: only current grid sets and formats of the layer; `any`: former ones too. */
-export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'any'): TileSelection {
+function requestedSelection(body: Selection, layer: Layer, names: 'offered' | 'any'): TileSelection {
   const { parameters: values, zoomStart, zoomStop, bounds: coords, olderThan, formats } = body;
   if ((zoomStart ?? 0) > (zoomStop ?? zoom.maxValue ?? 0)) {
     throw invalid('zoomStart must not be above zoomStop.');
   }
   const area = selectedPlace(body, layer);
   const offered = (format: string) => formatOfLayer(layer, format).mediaType;
-  const gridSets = gridSetsOf(body, layer, names === 'offered');
+  const gridSets = selectedGridSets(body, layer, names === 'offered');
   // Before anything is removed: an area that does not fit one of the grid sets is refused for all.
   for (const name of area ? (gridSets ?? []) : []) areaIn(gridSubsetOf(layer, name).gridSet, area);
   const named = values && new Map(Object.entries(values));
@@ -100,13 +100,13 @@ export function selectionOf(body: Selection, layer: Layer, names: 'offered' | 'a
 }
 
 function selectedPlace(body: Selection, layer: Layer) {
-  const area = areaOf(body);
+  const area = requestedArea(body);
   if (area && body.tiles) throw invalid('area and tiles exclude each other; give one of them.');
   return body.tiles ? areaOfTiles(layer, body.tiles) : area;
 }
 
 /** A place on earth needs grid sets that the layer has. */
-function gridSetsOf(body: Selection, layer: Layer, offered: boolean): readonly string[] | undefined {
+function selectedGridSets(body: Selection, layer: Layer, offered: boolean): readonly string[] | undefined {
   const placed = body.bounds !== undefined || body.area !== undefined || body.tiles !== undefined;
   if (!body.gridSets) return placed ? everySubset(layer).map(({ gridSet }) => gridSet.name) : undefined;
   return body.gridSets.map((name) => {
@@ -166,7 +166,7 @@ export async function truncate(call: Call<{ params: 'layer'; body: typeof trunca
   const { catalog, selections } = deps;
   const { layer } = boundLayer(catalog, call.params.layer);
   const body = await withShape(call.body, layer, call.body.gridSets, deps);
-  const selection = selectionOf(body, layer, 'any');
+  const selection = requestedSelection(body, layer, 'any');
   const selected = await selections[body.dryRun ? 'count' : 'truncate'](layer.name, selection);
   return report(call, 'deleted', layer.name, body.dryRun, selected);
 }
@@ -174,9 +174,9 @@ export async function truncate(call: Call<{ params: 'layer'; body: typeof trunca
 export async function invalidate(call: Call<{ params: 'layer' }>, deps: ApiDeps) {
   const { catalog, selections } = deps;
   const { layer } = boundLayer(catalog, call.params.layer);
-  const given = readInvalidation(call.context);
-  const body = await withShape(given, layer, given.gridSets, deps);
-  const selection = selectionOf(body, layer, 'offered');
+  const request = readInvalidation(call.context);
+  const body = await withShape(request, layer, request.gridSets, deps);
+  const selection = requestedSelection(body, layer, 'offered');
   const by = body.renew ? authorIn(call) : null;
   const { marked, tasks } = body.dryRun
     ? { marked: await selections.count(layer.name, selection), tasks: [] }

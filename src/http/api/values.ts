@@ -18,9 +18,9 @@ const geoJsonArea = z
   .discriminatedUnion('type', [...geometries, feature, collection])
   .describe('GeoJSON: Polygon, MultiPolygon, or features of these');
 
-function polygonsOf(area: z.output<typeof geoJsonArea>): readonly Polygon[] {
-  if (area.type === 'FeatureCollection') return area.features.flatMap(polygonsOf);
-  if (area.type === 'Feature') return polygonsOf(area.geometry);
+function areaPolygons(area: z.output<typeof geoJsonArea>): readonly Polygon[] {
+  if (area.type === 'FeatureCollection') return area.features.flatMap(areaPolygons);
+  if (area.type === 'Feature') return areaPolygons(area.geometry);
   const polygons = area.type === 'Polygon' ? [area.coordinates] : area.coordinates;
   return polygons.map((rings) => rings.map((points) => points.map(([x, y]) => [x, y] as const)));
 }
@@ -108,8 +108,8 @@ export const yesOrNo = z.stringbool({ truthy: ['true'], falsy: ['false'], error:
 
 export type AreaFields = z.output<z.ZodObject<typeof AREA_FIELDS>>;
 
-export function areaOf({ area, areaCrs }: AreaFields): Area | undefined {
-  if (area) return { polygons: polygonsOf(area), crs: areaCrs ?? 'EPSG:4326' };
+export function requestedArea({ area, areaCrs }: AreaFields): Area | undefined {
+  if (area) return { polygons: areaPolygons(area), crs: areaCrs ?? 'EPSG:4326' };
   if (areaCrs) throw invalid('areaCrs must come with area.');
   return undefined;
 }

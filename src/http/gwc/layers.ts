@@ -30,11 +30,11 @@ type OfLayer = Call<{ params: 'layer' }>;
 
 export async function listLayers({ context }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
   const layers = await visibleLayers(context, await collectYielding(catalog.layers()));
-  return listResponse(context, format, { names: namesOf(layers), entry: 'layer', path: '/rest/layers' });
+  return listResponse(context, format, { names: layerNames(layers), entry: 'layer', path: '/rest/layers' });
 }
 
 export async function showLayer(call: OfLayer, { catalog, editor }: ApiDeps, format: DocumentFormat) {
-  const name = nameIn(call, catalog);
+  const name = requestedName(call, catalog);
   const bound = catalog.layer(name);
   if (!bound) throw unknownLayer(name);
   await requireReadable(call.context, bound.layer);
@@ -49,7 +49,7 @@ export async function putLayer(call: OfLayer, deps: ApiDeps, format: DocumentFor
 
 export async function postLayer(call: OfLayer, deps: ApiDeps, format: DocumentFormat) {
   const read = readLayer(call, deps, format);
-  const name = nameIn(call, deps.catalog);
+  const name = requestedName(call, deps.catalog);
   if (!deps.catalog.layer(name)) {
     throw invalid(
       `Layer ${shortened(name)} is not known by the configuration.Maybe it was loaded from another source, or you're trying to add a new layer and need to do an HTTP PUT ?`,
@@ -64,14 +64,14 @@ async function save(
   read: ReadDocument,
   { catalog, editor }: ApiDeps,
 ): Promise<readonly ReadWarning[]> {
-  const former = await editor.show('layer', nameIn(call, catalog));
+  const former = await editor.show('layer', requestedName(call, catalog));
   const options = { by: call.caller.name, dryRun: false };
   call.note(changeNote(await editor.put('layer', mergedLayer(read.document, former), options)));
   return read.warnings;
 }
 
 export async function removeLayer(call: OfLayer, deps: ApiDeps) {
-  const name = nameIn(call, deps.catalog);
+  const name = requestedName(call, deps.catalog);
   try {
     call.note(await removeNoted(name, { by: call.caller.name, dryRun: false }, deps));
   } catch (error) {
@@ -81,12 +81,12 @@ export async function removeLayer(call: OfLayer, deps: ApiDeps) {
 }
 
 /** A plus sign may mean a space, unless a layer's name has one. */
-function nameIn({ params: { layer } }: OfLayer, catalog: Pick<Catalog, 'layer'>): string {
+function requestedName({ params: { layer } }: OfLayer, catalog: Pick<Catalog, 'layer'>): string {
   return catalog.layer(layer) || !layer.includes('+') ? layer : layer.replaceAll('+', ' ');
 }
 
 function readLayer(call: OfLayer, { catalog }: ApiDeps, format: DocumentFormat): ReadDocument {
-  const name = nameIn(call, catalog);
+  const name = requestedName(call, catalog);
   const read = readGwcLayer(readRoot(call.context, format), catalog.layer(name) !== null);
   if (read.document.name !== name) {
     throw invalid(
@@ -102,7 +102,7 @@ function readLayer(call: OfLayer, { catalog }: ApiDeps, format: DocumentFormat):
 }
 
 /** Lazy: the list is written in turns. */
-function* namesOf(layers: readonly Layer[]): Generator<string> {
+function* layerNames(layers: readonly Layer[]): Generator<string> {
   for (const { name } of layers) yield name;
 }
 

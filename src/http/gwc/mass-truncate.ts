@@ -32,7 +32,7 @@ export async function massTruncate({ context, caller, note }: Call, { catalog, m
   const by = authorIn({ caller });
   const request = readRequest(body, mediaType === JSON_TYPE ? 'json' : 'xml');
   const { type, layer } = request;
-  const work = workOf(request, massTruncation, by);
+  const work = readWork(request, massTruncation, by);
   note({ target: layer === null ? 'every layer' : `layer:${layer}`, after: { type } });
   if (layer === null && !mayChangeAll(caller, catalog)) {
     throw new HttpProblem('forbidden', `${caller.name} may not work on every layer.`);
@@ -109,7 +109,7 @@ function readRequest(body: Buffer, format: DocumentFormat): MassTruncateRequest 
 }
 
 /** Reads the other fields. The work returns the names of the layers, if all were truncated. */
-function workOf({ type, layer, root }: MassTruncateRequest, truncation: MassTruncation, by: TaskAuthor) {
+function readWork({ type, layer, root }: MassTruncateRequest, truncation: MassTruncation, by: TaskAuthor) {
   if (layer === null) return () => truncation.truncateAll();
   if (type === 'truncateLayer') return () => truncation.truncateLayer(layer);
   if (type === 'truncateOrphans') return () => truncation.truncateOrphans(layer);

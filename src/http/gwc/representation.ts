@@ -45,14 +45,14 @@ export function resource<const Path extends `/${string}`>(
     Object.entries(methods).map(([name, [role, handler]]) => {
       const method = name as Method;
       const entry = `${method} ${path}${ending ? `.${ending}` : ''}` as `${Method} /`;
-      return route(entry, role, `${VERBS[method]} ${what}`, shapeOf(method, ending), (call: Call, deps) =>
+      return route(entry, role, `${VERBS[method]} ${what}`, callShape(method, ending), (call: Call, deps) =>
         handler(call as Parameters<typeof handler>[0], deps, ending ?? documentFormat(call.context)),
       );
     }),
   );
 }
 
-function shapeOf(method: Method, ending: DocumentFormat | null): Shape {
+function callShape(method: Method, ending: DocumentFormat | null): Shape {
   const types = { xml: XML, json: ['application/json'] };
   const bodyTypes = ending ? types[ending] : [...XML, ...types.json];
   if (method === 'GET') return { answerType: types[ending ?? 'xml'][0] ?? '' };

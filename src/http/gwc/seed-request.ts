@@ -108,7 +108,7 @@ type Pair = readonly [name: string, value: string];
 export function parametersField(parent: WireElement): ReadonlyMap<string, string> | undefined {
   const elements = childrenNamed(parent, 'parameters');
   if (elements.length === 0) return undefined;
-  const pairs = elements.flatMap(pairsOf);
+  const pairs = elements.flatMap(parameterPairs);
   if (new Set(pairs.map(([name]) => name.toUpperCase())).size === pairs.length) return new Map(pairs);
   throw bodyProblem('a name in parameters is given more than once', parent.place);
 }
@@ -120,21 +120,21 @@ export function refuseEmptyParameters(parent: WireElement): void {
   throw bodyProblem('parameters must have entries; leave it out for the default combination', first.place);
 }
 
-function pairsOf(parameters: WireElement): readonly Pair[] {
+function parameterPairs(parameters: WireElement): readonly Pair[] {
   const { children, text, isText, nothing, place } = parameters;
   if (children.length === 0 && (isText || text.trim() !== '' || nothing)) {
     throw bodyProblem(`parameters must have entries, not ${nothing ?? 'a text'}`, place);
   }
-  if (parameters.children.some((child) => child.name === '')) return [pairOf(parameters)];
+  if (parameters.children.some((child) => child.name === '')) return [parameterPair(parameters)];
   // An attribute of XML that some converters put into JSON, e.g. "@class".
   const entries = parameters.children.filter((child) => !child.name.startsWith('@'));
   return entries.map((child) =>
-    child.name === 'entry' && child.children.length > 0 ? pairOf(child) : plainPair(child),
+    child.name === 'entry' && child.children.length > 0 ? parameterPair(child) : plainPair(child),
   );
 }
 
 /** A name and its value, with all its spaces. */
-function pairOf(entry: WireElement): Pair {
+function parameterPair(entry: WireElement): Pair {
   const [name, value, surplus] = entry.children;
   const isText = (one: WireElement) => one.children.length === 0 && !one.nothing;
   const whole = name && value && !surplus && isText(name) && isText(value);

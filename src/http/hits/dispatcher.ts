@@ -71,7 +71,7 @@ export function createDispatcher(options: DispatcherOptions) {
     if (stopped && connection.used) lastKeepAliveRequestAt = performance.now();
     connection.used = true;
     connection.lastResponse = response;
-    if (connection.waiting >= limits.waitingPerConnection) begin(refuseCrowd, response);
+    if (connection.waiting >= limits.waitingPerConnection) begin(rejectPipelined, response);
     else connection.beginInTurn(response, beginTaking, limits.requestsPerConnection);
   };
   const beginTaking = (response: ServerResponse) => begin(take, response);
@@ -139,7 +139,7 @@ export function createDispatcher(options: DispatcherOptions) {
     return { match: key.url === url ? match : router.match(method, url), key: null };
   }
 
-  function refuseCrowd(request: IncomingMessage, response: ServerResponse): void {
+  function rejectPipelined(request: IncomingMessage, response: ServerResponse): void {
     const { match, context } = matchOf(request);
     const most = limits.requestsPerConnection + limits.waitingPerConnection;
     const message = `At most ${most} requests of one connection may wait for answers; wait for some of them.`;
@@ -155,7 +155,7 @@ export function createDispatcher(options: DispatcherOptions) {
   function take(request: IncomingMessage, response: ServerResponse): void {
     const { match, context } = matchOf(request);
     if (match.role !== 'public' || !isReading(request)) {
-      void answerAdmitted(request, response, context, match);
+      void handleAuthenticated(request, response, context, match);
       return;
     }
     answerPublic(response, context, match);
@@ -163,10 +163,10 @@ export function createDispatcher(options: DispatcherOptions) {
 
   function answerPublic(reply: Reply, context: Context, match: Match): void {
     const counted = admitKey(reply.req, context);
-    if (!counted) answerAtOnce(reply, context, match);
+    if (!counted) handleTile(reply, context, match);
     else
       counted.then(
-        () => answerAtOnce(reply, context, match),
+        () => handleTile(reply, context, match),
         (error: unknown) => answerProblem(reply, error, context, match),
       );
   }
@@ -182,7 +182,7 @@ export function createDispatcher(options: DispatcherOptions) {
   }
 
   /** For tiles: no promise unless the handler returns one. */
-  function answerAtOnce(reply: Reply, context: Context, match: Match): void {
+  function handleTile(reply: Reply, context: Context, match: Match): void {
     try {
       refuseMalformed(reply.req, context);
       const answer = routeOf(match).handler(context);
@@ -199,7 +199,7 @@ export function createDispatcher(options: DispatcherOptions) {
     }
   }
 
-  async function answerAdmitted(
+  async function handleAuthenticated(
     request: IncomingMessage,
     response: ServerResponse,
     context: Context,

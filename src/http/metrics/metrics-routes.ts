@@ -60,11 +60,11 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   sheet.add(() => ({ ...deps.eventLoop.take(), ...deps.process() }), processMetrics());
   const outage = new MetricSheet();
   outage.add(() => node, DATABASE_UP);
-  const [handler, whileAway] = [pageOf(sheet), pageOf(outage)];
+  const [handler, whileAway] = [metricsPage(sheet), metricsPage(outage)];
   return [{ method: 'GET', path: '/metrics', role: 'viewer', handler, whileAway }];
 }
 
-function pageOf(sheet: MetricSheet): Handler {
+function metricsPage(sheet: MetricSheet): Handler {
   return async () => {
     const { body, contentType } = await sheet.write();
     return contentResponse(contentType, body);

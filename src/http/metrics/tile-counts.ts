@@ -32,7 +32,7 @@ export function countReads(
     for (const draft of ready.values()) tally.add(draft);
   }
 
-  function draftOf(layer: string): Draft {
+  function layerDraft(layer: string): Draft {
     if (last !== null && last.layer === layer) return last;
     if (drafts.size === 0) setImmediate(flush);
     last = drafts.get(layer) ?? emptyBatch(layer);
@@ -41,15 +41,15 @@ export function countReads(
   }
 
   function answered(layer: string, { outcome, bytes }: CachedTile, milliseconds: number): void {
-    const draft = draftOf(layer);
+    const draft = layerDraft(layer);
     draft[outcome]++;
     draft.bytes += bytes.length;
     if (outcome === 'MISS') draft.missMilliseconds += milliseconds;
   }
 
   function failed(layer: string, error: unknown): void {
-    const { failures } = draftOf(layer);
-    const code = codeOf(error);
+    const { failures } = layerDraft(layer);
+    const code = failureCode(error);
     failures.set(code, (failures.get(code) ?? 0) + 1);
   }
 
@@ -110,7 +110,7 @@ function emptyBatch(layer: string): Draft {
   return { layer, HIT: 0, MISS: 0, STALE: 0, BYPASS: 0, bytes: 0, missMilliseconds: 0, failures: new Map() };
 }
 
-function codeOf(error: unknown): string {
+function failureCode(error: unknown): string {
   if (error instanceof CallerGone) return 'caller-gone';
   return isTilewardenError(error) ? error.code : 'unexpected';
 }

@@ -41,7 +41,7 @@ const HASHED = /^assets\/.*-[\w-]{8}\.\w+$/;
 /** Lists all files at the start: no path is ever made from a request. */
 export async function listWebAssets(folder: string): Promise<readonly WebAsset[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && contentTypeOf(entry.name) !== null);
+  const files = entries.filter((entry) => entry.isFile() && assetContentType(entry.name) !== null);
   return files.map((entry) => {
     const file = join(entry.parentPath, entry.name);
     return createWebAsset(relative(folder, file).split(sep).join('/'), file);
@@ -53,7 +53,7 @@ function createWebAsset(path: string, file: string) {
   let reading: Promise<ReturnType<typeof contentOf>> | null = null;
   return {
     path,
-    contentType: contentTypeOf(path) ?? 'application/octet-stream',
+    contentType: assetContentType(path) ?? 'application/octet-stream',
     /** Read with the first request: most files are documentation pages that are rarely read. */
     content() {
       reading ??= readFile(file)
@@ -86,12 +86,12 @@ const FRONT = ['/', '/home', '/demo'];
 
 export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
   return assets.flatMap((asset) => [
-    ...pathsOf(asset).map((path) => publicRoute(path, (context) => assetResponse(context, asset))),
+    ...assetPaths(asset).map((path) => publicRoute(path, (context) => assetResponse(context, asset))),
     ...bareFolderRoutes(asset),
   ]);
 }
 
-function pathsOf({ path }: WebAsset): readonly string[] {
+function assetPaths({ path }: WebAsset): readonly string[] {
   if (path === INDEX) return FRONT;
   return isIndex(path) ? [`/${path}`, `/${dirname(path)}/`] : [`/${path}`];
 }
@@ -123,6 +123,6 @@ async function assetResponse(context: Context, asset: WebAsset): Promise<Respons
   return packed && answer.body ? withHeaders(answer, ['Content-Encoding', 'gzip']) : answer;
 }
 
-function contentTypeOf(path: string): string | null {
+function assetContentType(path: string): string | null {
   return CONTENT_TYPES[extname(path)] ?? null;
 }

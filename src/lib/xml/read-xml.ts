@@ -6,7 +6,7 @@ interface XmlLimits {
   readonly bytes: number;
   readonly depth: number;
   readonly elements: number;
-  /** Of one element. */
+  /** Limit for one element. */
   readonly attributes: number;
   /** A document type is ignored instead of refused; its entities are unknown then. */
   readonly doctype?: 'passed-over';

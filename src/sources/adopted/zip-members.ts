@@ -10,7 +10,7 @@ export interface ZipMember {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
-  /** Of the header before its bytes. */
+  /** Offset of the header before its bytes. */
   readonly offset: number;
   /** Neither compressed nor encrypted. */
   readonly isStored: boolean;

@@ -16,7 +16,7 @@ interface LatencySample {
 }
 
 const START = 4;
-const SMALLEST_WINDOW = 8;
+const MIN_SAMPLES = 8;
 /** Responses may take this much longer than the fastest ones before the limit falls. */
 const SLOW = 1.5;
 const STEADY = 1.25;
@@ -59,7 +59,7 @@ export class ConcurrencyControl {
   observe(sample: LatencySample): void {
     if (!this.#options.adaptive || sample.begunAt < this.#changedAt) return;
     this.#window.push(sample);
-    if (this.#window.length >= Math.max(SMALLEST_WINDOW, this.#limit)) this.#judge();
+    if (this.#window.length >= Math.max(MIN_SAMPLES, this.#limit)) this.#judge();
   }
 
   /** The host reported overload, or did not respond. */

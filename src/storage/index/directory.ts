@@ -183,7 +183,7 @@ function nullIfNaN(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
 
-/** Of 32 bits. */
+/** Counts the bits of 32 that are set. */
 function countBits(word: number): number {
   let bits = word - ((word >>> 1) & 0x55555555);
   bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);

@@ -4,8 +4,8 @@ import { outdatedSince, type StoreChange, type TileEdit } from '../store.ts';
 import { type IndexedTile, tileInPack } from './directory.ts';
 
 /**
- * With the tiles of a put, except where one has a later ticket. The order of records that are listed again is unknown:
- * of two with the same ticket the one that was made later is kept.
+ * The tiles of a pack after a put: a tile with a later ticket stays. The order of records that are listed again is
+ * unknown: of two with the same ticket the one that was made later is kept.
  */
 export function merged(
   before: readonly IndexedTile[],

@@ -52,7 +52,13 @@ const MAX_UNLISTED = 50_000;
 /** Milliseconds that dropped tile sets are remembered. */
 const REMEMBERED = 30 * 86_400_000;
 
-/** Removes objects that the index no longer names, in the background. */
+/**
+ * Removes objects that the index no longer names, in the background:
+ *
+ *   of a dropped tile set    found by its rows                   removed now, then its rows
+ *   orphans                  rows of objects that were replaced  removed together, or when woken
+ *   unlisted objects         left by a crash without a row       removed after a day, found by listing the bucket
+ */
 export class PackSweeper {
   readonly #options: PackSweeperOptions;
   readonly #stopping = new AbortController();

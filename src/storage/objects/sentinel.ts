@@ -25,7 +25,7 @@ export function sentinelKey(prefix: string): string {
 export function createSentinel({ bucket, prefix, database, name, index }: SentinelOptions) {
   const key = sentinelKey(prefix);
   const counter = `store:${name}`;
-  /** Of a store that had objects before this database knew of any: another one lists them, or did. */
+  /** The mark of a store that had objects before this database knew of any: another one lists them, or did. */
   const adopted = `adopted-store:${name}`;
 
   async function known(which = counter): Promise<number | null> {

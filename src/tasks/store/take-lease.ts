@@ -21,7 +21,7 @@ export async function takeLease(
   return id === null ? null : ((await takeFrom(query, id, wish, now)) ?? 'again');
 }
 
-/** Of a task that is not being changed; if all are, of the one whose turn it is. */
+/** Locks a task that is not being changed; if all are, the one whose turn it is. */
 async function lockNext(query: Statements, wish: LeaseWish, now: number): Promise<number | null> {
   const next = nextFor(wish, query, now);
   if (dialectOf(query) === 'sqlite') return (await next.executeTakeFirst())?.id ?? null;

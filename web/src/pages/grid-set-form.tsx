@@ -17,7 +17,7 @@ const MAX_ZOOMS = 31;
 const NOT_TYPED = ['', '', '', ''];
 const PATH = 'api/v1/gridsets';
 /** At the first zoom that is shown: fewer are not seen as a grid. */
-const FEWEST_ALONG = 4;
+const MIN_TILES_ALONG = 4;
 
 /** The CRS and area that need a grid set. */
 export interface WantedGridSet {
@@ -261,7 +261,7 @@ function firstZoomOf({ extent, resolutions, tileSize }: Ladder): number {
   const side = Math.max((maxX - minX) / width, (maxY - minY) / height);
   return Math.max(
     0,
-    resolutions.findIndex((resolution) => side / resolution > FEWEST_ALONG - 1),
+    resolutions.findIndex((resolution) => side / resolution > MIN_TILES_ALONG - 1),
   );
 }
 

@@ -137,7 +137,7 @@ export function callsFor(request: TaskRequest, { set, every, archive }: Plan): r
   return wanted.map((one) => post('api/v1/exports', { ...file, ...one, ...whereOf(request) }));
 }
 
-/** Of one format and combination of parameter values, or of all. */
+/** One format and combination of parameter values, or all. */
 export function taskBody(request: TaskRequest, every: boolean): object {
   const { format, parameters, ...rest } = request;
   return every ? { ...rest, every } : request;

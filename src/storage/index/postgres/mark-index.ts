@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../db/database.ts';
 import type { TileRect } from '../../../domain/tile-rect.ts';
-import { type MarkChange, type OpenMark, TILE_NEWS, type Ticket, type TilePlace } from '../../store.ts';
+import { type MarkChange, type OpenMark, TILE_CHANGES, type Ticket, type TilePlace } from '../../store.ts';
 import { edgesOf, levelOf } from '../mark-rows.ts';
 import { changeMarks, type MarkTables, openMarks } from '../marks.ts';
 import { type Statement, statement } from '../script.ts';
@@ -70,7 +70,7 @@ export class MarkIndex {
         return runScript(query, changeMarks(this.#tables, change));
       }),
     );
-    if (change.type === 'raise') await askIndex(() => this.#database.notify(TILE_NEWS));
+    if (change.type === 'raise') await askIndex(() => this.#database.notify(TILE_CHANGES));
     return numbers;
   }
 

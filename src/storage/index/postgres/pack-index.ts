@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.ts';
 import { type TileSetKey, tileSetId } from '../../../domain/tile-key.ts';
 import { blockAt, type TileRect } from '../../../domain/tile-rect.ts';
 import { hasCode } from '../../../lib/error-code.ts';
-import { TILE_NEWS } from '../../store.ts';
+import { TILE_CHANGES } from '../../store.ts';
 import { PACK_SIZE, packOf } from '../directory.ts';
 import { bandOf, markRow, type PackCursor, type WrittenMark } from '../index-reader.ts';
 import { edgesOf, type MarkHere, marksHere } from '../mark-rows.ts';
@@ -251,7 +251,7 @@ export class PackIndex {
         ),
       ),
     );
-    await askIndex(() => this.#database.notify(TILE_NEWS));
+    await askIndex(() => this.#database.notify(TILE_CHANGES));
   }
 
   async #rowsOf({ id, z, packs }: PackChange): Promise<PackRow[]> {
