@@ -48,11 +48,7 @@ export default defineConfig({
     // pictures, less often. Each takes a twentieth less processor.
     execArgv: [...optimiseLater(), '--min-semi-space-size=32', '--max-semi-space-size=64'],
     setupFiles: ['test/fixtures/each-file.ts'],
-    globalSetup: [
-      'scripts/build-for-tests.mjs',
-      'scripts/test-run.mjs',
-      'test/fixtures/shared-services-host.ts',
-    ],
+    globalSetup: ['scripts/test-run.mjs', 'test/fixtures/shared-services-host.ts'],
     sequence: { sequencer: InOrder },
   },
 });
