@@ -3,7 +3,7 @@ import { inLength } from '../fixtures/length.ts';
 import { type RawResponse, rawRequest } from './raw-request.ts';
 
 /** Different addresses that guesses come from. */
-const SOURCES = 100;
+export const SOURCES = inLength(3, 100);
 /** Milliseconds after a refusal, so that guessers leave the processor to the server that they wait for. */
 const REFUSED_PAUSE = inLength(100, 0);
 
