@@ -1,30 +1,15 @@
-import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { WAIT_TIMEOUT_MS } from './test/fixtures/eventually.ts';
 
-/** Measures processor time: in a process without the garbage of other files. */
-const FIRST = /\/test\/security\/scanners\./;
-/**
- * The longest files, which are not always the largest; other tests of whole servers; then rooms whose tests wait for a
- * database, a bucket or many files.
- */
-const LONG = [
-  /\/(test\/(e2e\/(changes-p|console|nodes|private|processes|real-|s3-|tasks-p|times\.)|faults\/|security\/(front|login))|src\/(cluster\/leadership|removal\/removals-model|storage\/objects\/))/,
-  /\/test\//,
-  /\/src\/(app|db|quota|storage)\//,
-];
-/** Where no or few tests load test/fixtures/needs.ts, which waits while programs are being installed. */
-const WITHOUT_PROGRAMS = /\/src\/(?!export\/|storage\/objects\/|sources\/upstream\/)/;
+/** The scanners measure processor time: in a process without the garbage of other files. Whole servers come before rooms. */
+const ORDER = [/\/test\/security\/scanners\./, /\/test\//, /^/];
 
-/** Long files first, so that the end of a run does not wait for one of them. */
-class LongFirst extends BaseSequencer {
+class InOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isInstalling = existsSync(process.env.TEST_INSTALLING ?? '');
-    const order = [FIRST, ...(isInstalling ? [WITHOUT_PROGRAMS] : []), ...LONG, /^/];
-    const place = ({ moduleId }: TestSpecification) => order.findIndex((room) => room.test(moduleId));
+    const place = ({ moduleId }: TestSpecification) => ORDER.findIndex((room) => room.test(moduleId));
     return (await super.sort(files)).sort((one, other) => place(one) - place(other));
   }
 }
@@ -63,11 +48,7 @@ export default defineConfig({
     // pictures, less often. Each takes a twentieth less processor.
     execArgv: [...optimiseLater(), '--min-semi-space-size=32', '--max-semi-space-size=64'],
     setupFiles: ['test/fixtures/each-file.ts'],
-    globalSetup: [
-      'scripts/build-for-tests.mjs',
-      'scripts/test-run.mjs',
-      'test/fixtures/shared-services-host.ts',
-    ],
-    sequence: { sequencer: LongFirst },
+    globalSetup: ['scripts/test-run.mjs', 'test/fixtures/shared-services-host.ts'],
+    sequence: { sequencer: InOrder },
   },
 });

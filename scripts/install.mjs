@@ -45,7 +45,7 @@ async function ensurePackagesOf(folders, selection) {
  * one and is reachable, and compiles otherwise, with every processor.
  */
 export async function ensureNative() {
-  if (isNativeThere()) return;
+  if (nativeProblem() === null) return;
   const env = { JOBS: 'max', CFLAGS: CFLAGS.join(' '), ...withOwnHeaders() };
   let missing = [];
   const rebuild = async () => {
@@ -62,10 +62,6 @@ export async function ensureNative() {
     `better-sqlite3 is installed but does not load: ${problem}\n` +
       'Its install script may have been held back. Try: npm rebuild better-sqlite3',
   );
-}
-
-export function isNativeThere() {
-  return nativeProblem() === null;
 }
 
 /** The headers that came with this Node.js; without any, the compiler's driver downloads them. */

@@ -1,25 +1,12 @@
 // Programs that tests drive, from the distribution's packages, installed where they are missing and this process is root on
 // Debian. Suites that lack one are left out: see test/fixtures/needs.ts.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run, step } from './steps.mjs';
 
-/**
- * Tests may begin in the meantime: TEST_INSTALLING in their environment is a file that exists until this ends, and those
- * that need a program wait for it.
- */
 export async function ensureSystemPackages() {
   const missing = missingPackages();
-  if (missing.length === 0) return;
-  const mark = join(root, '.build', `installing-${process.pid}`);
-  mkdirSync(join(root, '.build'), { recursive: true });
-  writeFileSync(mark, '');
-  process.env.TEST_INSTALLING = mark;
-  try {
-    await step(`Installing ${missing.join(', ')}`, () => install(missing));
-  } finally {
-    rmSync(mark);
-  }
+  if (missing.length > 0) await step(`Installing ${missing.join(', ')}`, () => install(missing));
 }
 
 async function install(packages) {

@@ -1,5 +1,5 @@
-// What vitest does before a run, and npm run bench before a benchmark: gives it a mark and a folder, and starts the keeper,
-// which removes what is left of it.
+// What vitest does before a run, after building, and npm run bench before a benchmark: gives it a mark and a folder, and starts
+// the keeper, which removes what is left of it.
 //
 //   TEST_RUN   in the environment of every process that the run starts; the keeper finds them by it
 //   TMPDIR     the run's own folder; of tests in memory where there is room, which takes a twentieth less processor
@@ -12,7 +12,9 @@ import { chmodSync, existsSync, mkdtempSync, realpathSync, statfsSync, statSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureBuilt } from './build.mjs';
 import { endWithNpm } from './end-with-npm.mjs';
+import { ensurePixels } from './pixels.mjs';
 import { started } from './started.mjs';
 
 const KEEPER = fileURLToPath(new URL('./test-run-keeper.mjs', import.meta.url));
@@ -21,8 +23,11 @@ const [MEMORY_FILES, ROOM_FOR_TESTS] = ['/dev/shm', 4 * 2 ** 30];
 /** Folders that all users can enter on most systems. */
 const OPEN_FOLDERS = ['/tmp', '/var/tmp'];
 
-export function setup() {
+/** Tests start servers and threads from the build, and run the rest from the sources. */
+export async function setup() {
   endWithNpm();
+  await ensureBuilt();
+  await ensurePixels();
   return openTestRun(hasRoomInMemory() ? MEMORY_FILES : tmpdir());
 }
 

@@ -5,15 +5,6 @@ import { endWithNpm } from './end-with-npm.mjs';
 import { report, runTests, sumOf } from './run-tests.mjs';
 import { requireNode, StepError, say } from './steps.mjs';
 
-/**
- * Rooms that know no database: their tests begin while its library is being compiled, which uses one processor. Nor do they
- * need a program that may be being installed.
- */
-const WITHOUT_DATABASE = [
-  ...['src/domain/', 'src/lib/', 'src/raster/', 'packages/'],
-  ...['src/sources/layer/', 'src/sources/wms/', 'src/sources/world/', 'src/sources/xyz/'],
-];
-
 const REQUIRE_ALL = '--require-all';
 
 requireNode();
@@ -32,22 +23,15 @@ async function runAll() {
 }
 
 async function prepareAndRun() {
-  const { ensureNative, ensurePackages, isNativeThere } = await import('./install.mjs');
+  const { ensureNative, ensurePackages } = await import('./install.mjs');
   const { ensureSystemPackages } = await import('./system-packages.mjs');
   const chosen = process.argv.slice(2).filter((arg) => arg !== REQUIRE_ALL);
-  const isWhole = chosen.length === 0;
   const programs = ensureSystemPackages();
   await ensurePackages();
   const { ensureBuilt } = await import('./build.mjs');
   const { check } = await import('./check.mjs');
-  const building = ensureBuilt();
-  const isCompiling = isWhole && !isNativeThere();
-  const first = isCompiling
-    ? building.then(() => runTests('first', ['--maxWorkers=1', ...WITHOUT_DATABASE]))
-    : null;
   // Some of the tests come without the check, which npm run check does.
-  const checking = isWhole ? check() : null;
-  await Promise.all([checking, building, ensureNative()]);
-  const left = isCompiling ? WITHOUT_DATABASE.map((room) => `--exclude=${room}**`) : chosen;
-  return sumOf(await Promise.all([checking, first, runTests('rest', left), programs]));
+  const checking = chosen.length === 0 ? check() : null;
+  const [checked] = await Promise.all([checking, ensureBuilt(), ensureNative(), programs]);
+  return sumOf([checked, await runTests('npm', chosen)]);
 }

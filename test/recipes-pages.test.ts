@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadAll, load as parse } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
+import packed from '../package.json' with { type: 'json' };
 import { checkSettings } from '../src/config/check-settings.ts';
 import { revealSecrets } from '../src/config/secrets.ts';
 import { settingsSchema } from '../src/config/settings-schema.ts';
@@ -33,6 +34,7 @@ describe('configurations of recipes', () => {
 });
 
 interface Container {
+  readonly image: string;
   readonly ports?: readonly { readonly name: string }[];
   readonly volumeMounts: readonly { readonly name: string }[];
 }
@@ -69,6 +71,11 @@ describe.each(readdirSync(manifests))('Kubernetes: %s', (file) => {
     const database = file === 'cluster.yaml' ? 'postgres://postgres/tilewarden' : null;
     const [config] = ofKind('ConfigMap');
     expect(faultsOf(config?.data['tilewarden.yaml'] ?? 'none', database)).toEqual([]);
+  });
+
+  it(`${file} names the image of this version`, () => {
+    const names = workloads.flatMap(({ spec }) => spec.template.spec.containers.map(({ image }) => image));
+    expect(new Set(names)).toEqual(new Set([`registry.example.org/tilewarden:${packed.version}`]));
   });
 
   it(`${file} selects pods and ports that exist`, () => {

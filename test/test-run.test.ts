@@ -84,24 +84,6 @@ describe('the closing lines of a test run', () => {
   });
 });
 
-it('a suite that needs a program waits while programs are being installed', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tilewarden-installing-'));
-  whenOver(() => rmSync(folder, { recursive: true }));
-  whenOver(() => vi.unstubAllEnvs());
-  const mark = join(folder, 'mark');
-  writeFileSync(mark, '');
-  vi.stubEnv('TEST_INSTALLING', mark);
-  const load = (module: string) => import(/* @vite-ignore */ `./fixtures/${module}`);
-  const events: string[] = [];
-  const suite = load('needs.ts?again').then(() => events.push('loaded'));
-  // It would have been loaded before all of these.
-  for (const name of ['a', 'b', 'c', 'd', 'e']) await load(`processes.ts?${name}`);
-  events.push('installed');
-  rmSync(mark);
-  await suite;
-  expect(events).toEqual(['installed', 'loaded']);
-});
-
 function untilGone({ folder, openFolder, pids }: Run): Promise<unknown> {
   return eventually(
     'nothing of the run is left',

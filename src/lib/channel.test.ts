@@ -1,7 +1,39 @@
+import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { createChannelPair } from '../../test/fixtures/channel-pair.ts';
+import { errorCopier } from '../domain/error-copier.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import { ChannelClosed, messageKind } from './channel.ts';
+import { type Channel, ChannelClosed, createChannel, messageKind, type ProcessPort } from './channel.ts';
+
+interface ChannelPair {
+  readonly server: Channel;
+  readonly child: Channel;
+  /** As if one of the processes died. */
+  cut(): void;
+}
+
+/** A channel within one process; messages are copied and come later, as between two. */
+function createChannelPair(): ChannelPair {
+  const here = new EventEmitter();
+  const there = new EventEmitter();
+  let connected = true;
+  const port = (own: EventEmitter, other: EventEmitter) =>
+    Object.assign(own, {
+      send(message: unknown) {
+        const copy = structuredClone(message);
+        setImmediate(() => connected && other.emit('message', copy));
+        return true;
+      },
+    }) as unknown as ProcessPort;
+  return {
+    server: createChannel(port(here, there), errorCopier),
+    child: createChannel(port(there, here), errorCopier),
+    cut() {
+      connected = false;
+      here.emit('disconnect');
+      there.emit('disconnect');
+    },
+  };
+}
 
 const DOUBLE = messageKind<number, number>('double');
 const NOTE = messageKind<string>('note');

@@ -157,12 +157,12 @@ it(`maps in twenty other CRS are right to much less than half a pixel, over 180Â
     return state / 2 ** 31;
   };
   let compared = 0;
-  for (let index = 0; index < inLength(60, 10_000); index++) {
+  for (let index = 0; index < inLength(30, 10_000); index++) {
     const { srs, picture } = randomPicture(index, random);
     const error = await worstError(srs, picture, random);
     if (error === null) continue;
     compared++;
     expect(error, `EPSG:${srs} ${JSON.stringify(picture)}`).toBeLessThan(0.25);
   }
-  expect(compared).toBeGreaterThan(inLength(45, 7_500));
+  expect(compared).toBeGreaterThan(inLength(20, 7_500));
 });

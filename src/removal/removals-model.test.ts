@@ -73,8 +73,8 @@ describe('removals in segments', () => {
     for (const store of shared.stores) await store.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  obeysRemovals('in segments', () => shared, inLength(200, 3000));
-  obeysRemovals('in segments that are restored', () => shared, inLength(12, 500), restoredCommands);
+  obeysRemovals('in segments', () => shared, inLength(70, 3000));
+  obeysRemovals('in segments that are restored', () => shared, inLength(5, 500), restoredCommands);
 });
 
 describeOnMemoryObjects('removals in PostgreSQL', (_, opened) => {
@@ -89,5 +89,5 @@ describeOnMemoryObjects('removals in PostgreSQL', (_, opened) => {
   afterAll(async () => {
     for (const store of shared.stores) await store.close();
   });
-  obeysRemovals('in PostgreSQL', () => shared, inLength(6, 3000), commands, fc.boolean());
+  obeysRemovals('in PostgreSQL', () => shared, inLength(3, 3000), commands, fc.boolean());
 });

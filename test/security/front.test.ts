@@ -20,7 +20,7 @@ import { inLength, randomSeed } from '../fixtures/length.ts';
 import { createChance } from './mutated-requests.ts';
 import { randomMessages, randomPackets } from './smuggling.ts';
 
-const REQUESTS = inLength(10_000, 1_000_000);
+const REQUESTS = inLength(3000, 1_000_000);
 /** Of so many conversations one is held again, with bytes that come early. */
 const EARLY_OF = inLength(10, 1);
 const AT_ONCE = 32;

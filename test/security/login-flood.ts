@@ -3,7 +3,7 @@ import { inLength } from '../fixtures/length.ts';
 import { type RawResponse, rawRequest } from './raw-request.ts';
 
 /** Different addresses that guesses come from. */
-const SOURCES = inLength(10, 100);
+const SOURCES = inLength(3, 100);
 /** Milliseconds after a refusal, so that guessers leave the processor to the server that they wait for. */
 const REFUSED_PAUSE = inLength(100, 0);
 
@@ -21,7 +21,7 @@ export function askWho(url: string, authorization: string, from?: string): Promi
 export interface LoginFlood {
   /** The number of guesses by status. */
   readonly statuses: ReadonlyMap<number | null, number>;
-  /** Whether a guess from each address was answered: none of them counts as calm for half a minute. */
+  /** Whether a guess from each address was answered: the addresses are no longer calm. */
   hasTriedEverywhere(): boolean;
   /** Resolves when the last guess has its answer. */
   stop(): Promise<void>;

@@ -2,7 +2,64 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { askGolden, type GoldenFamily } from '../../../test/fixtures/golden-documents.ts';
+import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
+import {
+  changedConfiguration,
+  DEFAULT_QUOTA_CONFIGURATION,
+  type QuotaChange,
+} from '../../quota/quota-configuration.ts';
+import type { QuotaService } from '../../quota/quota-service.ts';
+import type { MassTruncation } from '../../tasks/mass-truncation.ts';
+
+/** Sends a document of `test/golden` to a separate server, and returns the response and its effect. */
+type GoldenFamily = 'mass-truncate' | 'disk-quota';
+
+interface GoldenResponse {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly text: string;
+  /** The call to the rooms below; null: none. */
+  readonly done: unknown;
+}
+
+async function askGolden(
+  family: GoldenFamily,
+  format: 'xml' | 'json',
+  body: Buffer,
+): Promise<GoldenResponse> {
+  const done: unknown[] = [];
+  const note =
+    <T>(what: string, answer: T) =>
+    async (...given: unknown[]): Promise<T> => {
+      done.push([what, ...given.map(plain)]);
+      return answer;
+    };
+  const massTruncation = {
+    truncateLayer: note('truncateLayer', undefined),
+    truncateAll: note('truncateAll', []),
+    truncateParameters: note('truncateParameters', undefined),
+    truncateOrphans: note('truncateOrphans', undefined),
+    truncateExtent: note('truncateExtent', []),
+  } as unknown as MassTruncation;
+  const change = async (wanted: QuotaChange) => {
+    const changed = changedConfiguration(DEFAULT_QUOTA_CONFIGURATION, wanted);
+    done.push(wanted);
+    return changed;
+  };
+  const settings = { read: async () => DEFAULT_QUOTA_CONFIGURATION, change, subscribe: () => () => {} };
+  const quota = { settings } as unknown as QuotaService;
+  const catalog = catalogOf([layerNamed('world'), layerNamed('topp:states')]);
+  const { request } = createTestApp({ deps: { catalog, massTruncation, quota } });
+  const headers = { 'content-type': format === 'xml' ? 'text/xml' : 'application/json' };
+  const [method, path] =
+    family === 'mass-truncate' ? ['POST', '/masstruncate'] : ['PUT', `/diskquota.${format}`];
+  const { status, headers: answered, text } = await request(method ?? '', path ?? '', { headers, body });
+  return { status, contentType: answered['content-type'] ?? null, text, done: done[0] ?? null };
+}
+
+function plain(value: unknown): unknown {
+  return value instanceof Map ? Object.fromEntries(value) : value;
+}
 
 const GOLDEN = fileURLToPath(new URL('../../../test/golden', import.meta.url));
 

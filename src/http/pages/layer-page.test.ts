@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { basic, GOOD_PASSWORD, openTestAccounts } from '../../../test/fixtures/accounts.ts';
-import { decodeXml } from '../../../test/fixtures/decode-markup.ts';
 import { catalogOf, createTestApp, format, layerNamed, subset } from '../../../test/fixtures/http-app.ts';
 import { retinaSubset } from '../../domain/grid-subset.ts';
 import { createAccountAccess } from '../auth/access.ts';
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
+
+/** The text that a reader of our markup gets. */
+function decodeXml(text: string): string {
+  return text.replace(/&(?:#(\d+)|(\w+));/g, (_, number?: string, name = '') =>
+    number === undefined ? (ENTITIES[name] ?? '') : String.fromCodePoint(Number(number)),
+  );
+}
 
 async function openPage(layer = layerNamed('world'), prefix = '') {
   const { request } = createTestApp({ deps: { catalog: catalogOf([layer]) } });

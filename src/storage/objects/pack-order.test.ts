@@ -46,15 +46,15 @@ function followsTheOrder(stores: () => TestStores, histories: typeof orderComman
 }
 
 (isLong ? describeOnObjectStores : describeOnMemoryObjects)('the contract of packs', (_, stores) => {
-  behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(2, 60) });
+  behavesAsTileStore({ open: () => stores().open(), modelRuns: inLength(1, 60) });
 });
 
 describeOnMemoryObjects('the index of packs', (_, stores) => {
-  followsTheOrder(stores, orderCommands, inLength(6, 3000));
+  followsTheOrder(stores, orderCommands, inLength(3, 3000));
 });
 
 describeOnObjectStores('the order of packs', (_, stores) => {
-  followsTheOrder(stores, fewOrderCommands, inLength(2, 800));
+  followsTheOrder(stores, fewOrderCommands, inLength(1, 800));
 });
 
 describeOnObjectStore('a store of packs', (_, stores) => {

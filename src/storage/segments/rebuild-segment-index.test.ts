@@ -210,5 +210,5 @@ it(`a rebuilt index shows no tile as fresh, none of a tile set that was dropped 
         expect((await collect(tilesIn(store, ROADS, Z))).every(({ hidden }) => hidden)).toBe(true);
       });
     }),
-    { numRuns: inLength(12, 1000), seed: SEED },
+    { numRuns: inLength(5, 1000), seed: SEED },
   ));

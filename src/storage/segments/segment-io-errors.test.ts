@@ -1,8 +1,9 @@
 /** A file call of a small history fails, each in turn: readers see only right tiles, and the store goes on. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import fs, { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   closeMark,
   collect,
@@ -21,32 +22,35 @@ import { openSegmentIndex, SegmentReader } from './segment-files.ts';
 import type { SegmentWriting } from './segment-writing.ts';
 import { openSegmentWriting } from './segment-writing.ts';
 
-const faults = vi.hoisted(() => ({ calls: 0, first: 0, count: 0 }));
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>();
-  const failing = <
-    Name extends 'openSync' | 'writevSync' | 'readSync' | 'fsyncSync' | 'mkdirSync' | 'rmSync',
-  >(
-    name: Name,
-  ) => {
-    const call = fs[name] as (...parameters: unknown[]) => unknown;
-    return {
-      [name]: (...parameters: unknown[]) => {
-        const number = ++faults.calls;
-        if (number < faults.first || number >= faults.first + faults.count) return call(...parameters);
-        // A write that fails may have written a part.
-        if (name === 'writevSync')
-          call(parameters[0], (parameters[1] as Buffer[]).slice(0, 1), parameters[2]);
-        throw Object.assign(new Error(`EIO: i/o error, ${name}`), { code: 'EIO' });
-      },
-    };
-  };
-  const names = ['openSync', 'writevSync', 'readSync', 'fsyncSync', 'mkdirSync', 'rmSync'] as const;
-  return Object.assign({}, fs, ...names.map(failing));
+const faults = { calls: 0, first: 0, count: 0 };
+const NAMES = ['openSync', 'writevSync', 'readSync', 'fsyncSync', 'mkdirSync', 'rmSync'] as const;
+const working = Object.fromEntries(NAMES.map((name) => [name, fs[name]]));
+
+// Also in modules that earlier files of this process have loaded.
+beforeAll(() => {
+  Object.assign(fs, ...NAMES.map(failing));
+  syncBuiltinESMExports();
+});
+afterAll(() => {
+  Object.assign(fs, working);
+  syncBuiltinESMExports();
+  rmSync(folder, { recursive: true, force: true });
 });
 
+function failing(name: (typeof NAMES)[number]) {
+  const call = working[name] as (...parameters: unknown[]) => unknown;
+  return {
+    [name]: (...parameters: unknown[]) => {
+      const number = ++faults.calls;
+      if (number < faults.first || number >= faults.first + faults.count) return call(...parameters);
+      // A write that fails may have written a part.
+      if (name === 'writevSync') call(parameters[0], (parameters[1] as Buffer[]).slice(0, 1), parameters[2]);
+      throw Object.assign(new Error(`EIO: i/o error, ${name}`), { code: 'EIO' });
+    },
+  };
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'segment-io-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 const dropped = { ...set, format: 'image/jpeg' };
@@ -176,5 +180,6 @@ it.each([1, 4])(
       expect([first, descriptors()]).toEqual([first, before]);
       rmSync(root, { recursive: true, force: true });
     }
+    expect(faults.calls).toBeGreaterThan(50);
   },
 );

@@ -21,7 +21,7 @@ it('every tile is whole and every page counted after a writer is killed', async 
     await ours.close();
     rmSync(root, { recursive: true, force: true });
   });
-  for (let round = 0; round < inLength(8, 1000); round++) {
+  for (let round = 0; round < inLength(3, 1000); round++) {
     const child = await started(fork(script, [root], { execArgv: FROM_SOURCES }));
     await once(child, 'message');
     // Reads take a moment, so that each is killed in another step.

@@ -15,7 +15,7 @@ const options = { maxOpenSegments: 256, sweepBytesPerSecond: 2 ** 29 };
 const open = async (root: string) => openStoreIn(root, options);
 
 describe('a store in segments', () => {
-  behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: inLength(8, 200) });
+  behavesAsTileStore({ open: () => open(mkdtempSync(join(folder, 'root-'))), modelRuns: inLength(3, 200) });
 
   it('a store in segments shows the last change in every process, whatever is stored, removed and marked late', () =>
     fc.assert(
@@ -32,6 +32,6 @@ describe('a store in segments', () => {
           for (const node of nodes) await node.close();
         }
       }),
-      { numRuns: inLength(8, 3000) },
+      { numRuns: inLength(4, 3000) },
     ));
 });
