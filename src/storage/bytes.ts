@@ -8,21 +8,13 @@ export interface BytePlace {
   readonly length: number;
 }
 
-/** The bytes of tiles on this machine. The index decides which of them are shown, and names them only after they were put. */
-export interface WritableBytes {
-  /** The places of a record's tiles, in their order. */
+/** The bytes of tiles on this machine. The index decides which of them are shown. */
+export interface Bytes {
+  /** The places of a record's tiles, in their order. Within the transaction that names them: they are there before any row says so. */
   put(set: number, record: PackObject): readonly BytePlace[];
   /** Null: they are not there, or not all of them. */
   get(set: number, place: BytePlace): Buffer | null;
   /** No row names them any more. */
   free(set: number, segments: readonly number[]): void;
-  /**
-   * Within the transaction that names what was put; `noted` follows its commit. False: another process may be about to
-   * remove it, so the caller puts its tiles again.
-   */
-  note(): boolean;
-  noted(): void;
-  /** The tile set is no longer in use. */
-  leave(set: number): void;
   close(): void;
 }
