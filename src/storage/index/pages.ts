@@ -4,9 +4,10 @@ import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { EvictionOrder, LevelUsage, PageFilter, PageUsage, StoreUsage, UsedPage } from '../store.ts';
 import type { IndexFile } from './index-file.ts';
 import { edgesOf } from './mark-rows.ts';
-import { PAGES_IN_BAND } from './schema.ts';
 import { joined, type Script, type Statement, statement, words } from './script.ts';
 
+/** Rows of pages that a band has. */
+const PAGES_IN_BAND = 16;
 const PLACE = ['tile_set', 'z', 'band', 'x', 'y'] as const;
 const ORDERS = { LRU: ['touched_at', 'used_at'], LFU: ['rank', 'touched_at'] } as const;
 type PageColumn = (typeof PLACE)[number] | (typeof ORDERS)['LRU' | 'LFU'][number] | 'id';
