@@ -38,6 +38,7 @@ export class SegmentBytes implements Bytes {
   /** Nothing is appended to them any more. */
   readonly #complete = new Set<Growth>();
   readonly #note;
+  readonly #isThere;
   readonly #reader: SegmentReader;
 
   /** `writer` names this thread, and no other thread or process at any time. */
@@ -51,6 +52,7 @@ export class SegmentBytes implements Bytes {
     this.#note = db.prepare<[string | null, number, number, number, number, string]>(
       'UPDATE segments SET writer = ?, size = ?, filled = ?, written_at = ? WHERE id = ? AND writer = ?',
     );
+    this.#isThere = db.prepare<[number]>('SELECT 1 FROM segments WHERE id = ?');
   }
 
   put(set: number, record: PackObject): readonly BytePlace[] {
@@ -80,8 +82,9 @@ export class SegmentBytes implements Bytes {
     for (const segment of segments) rmSync(segmentPath(this.#root, set, segment), { force: true });
   }
 
-  /** Complete segments are on the disk, and closed. */
+  /** Complete segments are on the disk, and closed; those that another process has removed are closed, so that their space is free. */
   tidy(): void {
+    for (const { set, segment } of this.#open.values()) if (!this.#isThere.get(segment)) this.leave(set);
     for (const segment of this.#complete) {
       this.#complete.delete(segment);
       try {
