@@ -45,7 +45,10 @@ it.each([
       await eventually('a suspension of the node explains it', suspensions, (now) => now > explained);
       explained = suspensions();
       proxy.mend();
-      await eventually('tiles are shown again', async () => (await node.tile({ z: 0, x: 0, y: 0 })).cache === 'HIT');
+      await eventually(
+        'tiles are shown again',
+        async () => (await node.tile({ z: 0, x: 0, y: 0 })).cache === 'HIT',
+      );
       return false;
     };
     await eventually('cached tiles are shown by a node that was not suspended', showsAll);
