@@ -62,8 +62,11 @@ export function createNodeChanges(options: NodeChangesOptions) {
 
   /** Called on every timer and by every reader in doubt, so that the first to run after a stop notices it. */
   function beat(): void {
-    if (msSince(lastBeat) > STOPPED_MS) resumedAt = clock.monotonic();
+    const ms = msSince(lastBeat);
     lastBeat = moment(clock);
+    if (ms <= STOPPED_MS) return;
+    resumedAt = clock.monotonic();
+    log.info({ ms }, 'this process was suspended: it shows no copies before its database has answered');
   }
 
   function wasStoppedAfter({ monotonic }: Moment): boolean {

@@ -9,11 +9,18 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { inLength, randomSeed } from '../../test/fixtures/length.ts';
-import { describeOnMemoryObjects, losingStatements } from '../../test/fixtures/pack-stores.ts';
+import { inLength, isLong, randomSeed } from '../../test/fixtures/length.ts';
+import {
+  describeOnMemoryObjects,
+  describeOnObjectStores,
+  losingStatements,
+  type TestStores,
+} from '../../test/fixtures/pack-stores.ts';
 import { commands, restoredCommands } from '../../test/fixtures/removal-commands.ts';
 import { History, type SharedStores } from '../../test/fixtures/removal-history.ts';
+import type { Database, Statements } from '../db/database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { backUpSegments } from '../storage/segments/back-up-segments.ts';
@@ -77,17 +84,68 @@ describe('removals in segments', () => {
   obeysRemovals('in segments that are restored', () => shared, inLength(5, 500), restoredCommands);
 });
 
-describeOnMemoryObjects('removals in PostgreSQL', (_, opened) => {
-  let shared: SharedStores;
-  let changes = 0;
-  const loses = () => shared?.isLosing && ++changes % 3 === 0;
-  beforeAll(async () => {
-    const database = losingStatements(opened().database, loses);
-    const stores = [await opened().open('model', { database }), await opened().open('model', { database })];
-    shared = { stores, isLosing: false };
+const TABLES = ['tile_sets', 'packs', 'pages', 'usage', 'orphans', 'marks', 'raises', 'mark_places'];
+
+/** As a dump of the database: the index as of one moment, and its sequences as of a later one. The objects stay as they are. */
+async function dumpIndex({ transaction }: Database, dump: string): Promise<() => Promise<void>> {
+  const run = (query: Statements, text: string) => sql.raw<Record<string, string>>(text).execute(query);
+  const { rows } = await transaction(null, async (query) => {
+    await run(query, 'set transaction isolation level repeatable read');
+    await run(query, `create schema ${dump}`);
+    for (const table of TABLES) await run(query, `create table ${dump}.${table} as table public.${table}`);
+    return run(
+      query,
+      "select sequencename as name, last_value as value from pg_sequences where schemaname = 'public'",
+    );
   });
-  afterAll(async () => {
-    for (const store of shared.stores) await store.close();
-  });
-  obeysRemovals('in PostgreSQL', () => shared, inLength(3, 3000), commands, fc.boolean());
-});
+  return () =>
+    transaction(null, async (query) => {
+      await run(query, `truncate ${TABLES.join()}`);
+      for (const table of TABLES)
+        await run(query, `insert into ${table} overriding system value table ${dump}.${table}`);
+      for (const { name, value } of rows)
+        await run(query, `select setval('${name}', ${value ?? 1}, ${value !== null})`);
+      await run(query, `drop schema ${dump} cascade`);
+    });
+}
+
+/** Two processes on one store in PostgreSQL; answers to changes may be lost, and the database be restored. */
+async function openPacks(stores: TestStores) {
+  let [changes, dumps] = [0, 0];
+  const database = losingStatements(stores.database, () => shared.isLosing && ++changes % 3 === 0);
+  const open = () => stores.open('model', { database });
+  const shared: Mutable<SharedStores> = {
+    isLosing: false,
+    stores: [],
+    async backUp() {
+      const restore = await dumpIndex(stores.database, `dump_${++dumps}`);
+      return async () => {
+        for (const store of shared.stores) await store.close();
+        await restore();
+        shared.stores = [await open(), await open()];
+      };
+    },
+  };
+  shared.stores = [await open(), await open()];
+  return shared;
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+function obeysInPacks(runs: number, restored: number): (_: unknown, opened: () => TestStores) => void {
+  return (_, opened) => {
+    let shared: SharedStores;
+    beforeAll(async () => {
+      shared = await openPacks(opened());
+    });
+    afterAll(async () => {
+      for (const store of shared.stores) await store.close();
+    });
+    const [where, again] = ['in PostgreSQL', 'in PostgreSQL that is restored'];
+    obeysRemovals(where, () => shared, runs, commands, fc.boolean());
+    obeysRemovals(again, () => shared, restored, restoredCommands, fc.boolean());
+  };
+}
+
+describeOnMemoryObjects('removals in PostgreSQL', obeysInPacks(inLength(3, 3000), inLength(2, 500)));
+if (isLong) describeOnObjectStores('removals in packs', obeysInPacks(200, 100));

@@ -8,21 +8,13 @@ export interface BytePlace {
   readonly length: number;
 }
 
-/** The bytes of tiles on this machine. The index decides which of them are shown, and names them only after they were put. */
-export interface WritableBytes {
-  /** Stores the tiles of a record; returns their places, in the same order. */
+/** The bytes of tiles on this machine. The index decides which of them are shown. */
+export interface Bytes {
+  /** The places of a record's tiles, in their order. Within the transaction that names them: they are there before any row says so. */
   put(set: number, record: PackObject): readonly BytePlace[];
   /** Null: some or all of them are missing. */
   get(set: number, place: BytePlace): Buffer | null;
   /** No row names them any longer. */
   free(set: number, segments: readonly number[]): void;
-  /**
-   * Within the transaction that names the new bytes; `noted` follows its commit. False: another process may be about to
-   * remove them, so the caller puts its tiles again.
-   */
-  note(): boolean;
-  noted(): void;
-  /** The tile set is no longer in use. */
-  leave(set: number): void;
   close(): void;
 }

@@ -3,7 +3,7 @@ import { ADMIN_PASSWORD } from '../e2e/server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength } from '../fixtures/length.ts';
 import { startGuardedServer } from './guarded-server.ts';
-import { askWho, basicOf, openLoginFlood, SOURCES } from './login-flood.ts';
+import { askWho, basicOf, openLoginFlood } from './login-flood.ts';
 
 const GUESSES = inLength(10, 5000);
 const AT_ONCE = inLength(10, 20);

@@ -1,110 +1,89 @@
+import type { Dialect } from '../database.ts';
+
+/** Places of a mark at most in SQLite: each has the number of the mark, times this, and its own. */
+export const MAX_PLACES = 2 ** 20;
+
 /**
- * The index of stores whose tiles are in an object store: the tables of `storage/index/schema.ts`, for many stores. Packs are 8 × 8
- * tiles, pages 16 × 16; `band` groups rows that are close to each other. Emptied pages stay, at zero. `orphans` are objects
- * that no row names. `usage` has several rows for each zoom, so that writers do not wait for each other; their sum counts.
+ * The index of tiles: in SQLite a file for each local store, in PostgreSQL one for all stores on objects. Packs are 8 × 8 tiles, pages
+ * 16 × 16; `band` groups rows that are close to each other: a rectangle is read band by band. Types are those of PostgreSQL, which
+ * SQLite takes for its own.
  *
- * `changed`, `renewed` and `dropped` are numbers of transactions: compared with a snapshot, everything that became visible since is
- * found, whatever order it was committed in. The index over `renewed` holds ranges of blocks (BRIN), so that a row keeps its place in
- * the others when it rises. `area` is the rectangle of a mark, moved to the right by a hash of layer, grid set and zoom:
- * see `areaOf` in `storage/index/postgres/mark-index.ts`.
+ * SQLite: a key with an integer of its own and a unique index reads and writes several times as fast as a composite one without
+ * a rowid. `mark_places` is found by place: `level` is a hash of layer, grid set and zoom, compared with those of the mark itself.
+ *
+ * PostgreSQL: emptied pages stay, at zero. `orphans` are objects that no row names. `usage` has several rows for each zoom, so
+ * that writers do not wait for each other; their sum counts. `changed`, `renewed` and `dropped` are numbers of transactions:
+ * compared with a snapshot, everything that became visible since is found, whatever order it was committed in. The index over
+ * `renewed` holds ranges of blocks (BRIN), so that a row keeps its place in the others when it rises. `area` is the rectangle of a
+ * mark, moved to the right by a hash of layer, grid set and zoom: see `areaOf` in `storage/index/postgres/mark-index.ts`.
  */
-const TABLES = [
-  `create table tile_sets (
-     id integer generated always as identity primary key,
-     store text not null,
-     layer text not null,
-     identity text not null,
-     dropped_at bigint,
-     dropped bigint,
-     swept boolean not null default false
-   )`,
-  'create unique index tile_sets_in_use on tile_sets (store, identity) where dropped_at is null',
-  'create index tile_sets_dropped on tile_sets (dropped) where dropped_at is not null',
-  'create index tile_sets_of_layer on tile_sets (store, layer) where dropped_at is null',
-  `create table packs (
-     bytes bigint not null,
-     tile_set integer not null,
-     band integer not null,
-     x integer not null,
-     y integer not null,
-     z smallint not null,
-     tiles smallint not null,
-     detail bytea not null,
-     primary key (tile_set, z, band, x, y)
-   )`,
+export function createIndex(dialect: Dialect): readonly string[] {
+  const isSqlite = dialect === 'sqlite';
+  const sqlite = (text: string) => (isSqlite ? text : '');
+  const postgres = (text: string) => (isSqlite ? '' : text);
+  const id = (type: string) =>
+    `id ${isSqlite ? 'integer' : `${type} generated always as identity`} primary key`;
+  const ownId = sqlite('id integer primary key,');
+  const store = postgres('store,');
+  const ownStore = postgres('store text not null,');
+  const place =
+    'tile_set integer not null, band integer not null, x integer not null, y integer not null, z smallint not null';
+  const key = postgres(', primary key (tile_set, z, band, x, y)');
+  const markOf = `mark bigint not null ${postgres('references marks (id) on delete cascade')}`;
+  const [ties, withTiles] = isSqlite ? ['id', ''] : ['z, band, x, y', 'where tiles > 0'];
+  const common = [
+    `create table tile_sets (${id('integer')} ${sqlite('autoincrement')}, ${ownStore} layer text not null, identity text not null,
+       dropped_at bigint ${postgres(', dropped bigint, swept boolean not null default false')})`,
+    `create unique index tile_sets_in_use on tile_sets (${store} identity) where dropped_at is null`,
+    `create index tile_sets_of_layer on tile_sets (${store} layer) where dropped_at is null`,
+    `create index tile_sets_dropped on tile_sets (${isSqlite ? 'id' : 'dropped'}) where dropped_at is not null`,
+    `create table packs (${ownId} ${postgres('bytes bigint not null,')} ${place}, ${postgres('tiles smallint not null,')}
+       detail ${isSqlite ? 'blob' : 'bytea'} not null ${key})`,
+    `create table pages (${ownId} written_at bigint not null, touched_at bigint not null, used_at bigint not null default 0,
+       hits bigint not null default 0, rank double precision not null default 0, ${postgres('renewed bigint not null,')}
+       bytes bigint not null, tiles integer not null, ${place} ${key}) ${postgres('with (fillfactor = 80)')}`,
+    `create index pages_lru on pages (tile_set, touched_at, used_at, ${ties}) ${withTiles}`,
+    `create index pages_lfu on pages (tile_set, rank, touched_at, ${ties}) ${withTiles}`,
+    `create table usage (tile_set integer not null, z smallint not null, ${postgres('part smallint not null,')}
+       tiles bigint not null, bytes bigint not null, pages bigint not null, changed_at bigint not null,
+       primary key (tile_set, z ${postgres(', part')})) ${sqlite('without rowid')} ${postgres('with (fillfactor = 50)')}`,
+    `create table marks (${id('bigint')}, ${ownStore} layer text not null, number bigint not null, hides bigint not null,
+       open boolean not null, effect text, places text, key text not null
+       ${postgres(', changed bigint not null default pg_current_xact_id()::text::bigint')})`,
+    `create index marks_of_layer on marks (${store} layer, ${sqlite('open,')} number)`,
+    `create index marks_alike on marks (${store} layer, key ${sqlite(', open')})`,
+    `create table raises (number ${isSqlite ? 'integer' : 'bigint'} primary key, ${markOf}, effect text not null)`,
+    'create index raises_of_mark on raises (mark)',
+  ];
+  return [...common, ...(isSqlite ? SQLITE : [...postgresOnly(markOf), CHANGE_PACKS])];
+}
+
+const SQLITE = [
+  'create table tickets (id integer primary key check (id = 1), last integer not null)',
+  'insert into tickets values (1, 0)',
+  'create unique index packs_by_place on packs (tile_set, z, band, x, y)',
+  'create unique index pages_by_place on pages (tile_set, z, band, x, y)',
+  `create virtual table mark_places using rtree_i32 (id, min_level, max_level, min_x, max_x, min_y, max_y,
+     +mark integer, +grid_set text, +z integer, +parts text)`,
+  `create trigger marks_deleted after delete on marks begin
+     delete from mark_places where id in (select old.id * ${MAX_PLACES} + key from json_each(old.places)); end`,
+  `create table segments (id integer primary key autoincrement, tile_set integer not null, writer text, size integer not null,
+     filled integer not null, live integer not null, written_at integer not null)`,
+  'create index segments_of_set on segments (tile_set)',
+];
+
+/** Tickets begin after those of objects that were written without one. */
+const postgresOnly = (markOf: string) => [
+  'create sequence tile_tickets start with 2',
   'alter table packs alter column detail set storage main',
-  `create table pages (
-     written_at bigint not null,
-     touched_at bigint not null,
-     used_at bigint not null default 0,
-     hits bigint not null default 0,
-     rank double precision not null default 0,
-     renewed bigint not null,
-     bytes bigint not null,
-     tile_set integer not null,
-     band integer not null,
-     x integer not null,
-     y integer not null,
-     tiles integer not null,
-     z smallint not null,
-     primary key (tile_set, z, band, x, y)
-   ) with (fillfactor = 80)`,
   'create index pages_renewed on pages using brin (renewed) with (pages_per_range = 16)',
-  'create index pages_lru on pages (tile_set, touched_at, used_at, z, band, x, y) where tiles > 0',
-  'create index pages_lfu on pages (tile_set, rank, touched_at, z, band, x, y) where tiles > 0',
-  `create table usage (
-     tile_set integer not null,
-     z smallint not null,
-     part smallint not null,
-     tiles bigint not null,
-     bytes bigint not null,
-     pages bigint not null,
-     changed_at bigint not null,
-     primary key (tile_set, z, part)
-   ) with (fillfactor = 50)`,
-  `create table orphans (
-     id bigint generated always as identity primary key,
-     object bigint not null,
-     bytes bigint not null,
-     tile_set integer not null,
-     x integer not null,
-     y integer not null,
-     z smallint not null
-   )`,
-  `create table marks (
-     id bigint generated always as identity primary key,
-     store text not null,
-     layer text not null,
-     number bigint not null,
-     hides bigint not null,
-     open boolean not null,
-     effect text,
-     places text,
-     key text not null,
-     changed bigint not null default pg_current_xact_id()::text::bigint
-   )`,
-  'create index marks_of_layer on marks (store, layer, number)',
-  'create index marks_alike on marks (store, layer, key)',
+  `create table orphans (id bigint generated always as identity primary key, object bigint not null, bytes bigint not null,
+     tile_set integer not null, x integer not null, y integer not null, z smallint not null)`,
   "create index marks_of_whole_layers on marks (store, layer, number) where key = ''",
   'create index marks_closed on marks (store, layer, number) where not open',
   'create index marks_changed on marks (changed)',
-  `create table raises (
-     number bigint primary key,
-     mark bigint not null references marks (id) on delete cascade,
-     effect text not null
-   )`,
-  'create index raises_of_mark on raises (mark)',
-  `create table mark_places (
-     mark bigint not null references marks (id) on delete cascade,
-     area box not null,
-     min_x integer not null,
-     max_x integer not null,
-     min_y integer not null,
-     max_y integer not null,
-     z smallint not null,
-     grid_set text not null,
-     parts text
-   )`,
+  `create table mark_places (${markOf}, area box not null, min_x integer not null, max_x integer not null, min_y integer not null,
+     max_y integer not null, z smallint not null, grid_set text not null, parts text)`,
   'create index mark_places_by_area on mark_places using gist (area)',
   'create index mark_places_of_mark on mark_places (mark)',
 ];
@@ -232,6 +211,3 @@ begin
     from unnest(in_orphans, in_orphan_x, in_orphan_y, in_orphan_bytes) w (object, x, y, bytes);
   return query select 'done', 0, 0, null::bytea;
 end $$`;
-
-/** In PostgreSQL only. Tickets begin after those of objects that were written without one. */
-export const CREATE_INDEX = ['create sequence tile_tickets start with 2', ...TABLES, CHANGE_PACKS];

@@ -1,6 +1,6 @@
 import type { Migration } from 'kysely';
 import type { Dialect } from '../database.ts';
-import { CREATE_INDEX } from './create-index.ts';
+import { createIndex } from './create-index.ts';
 import { createTables } from './create-tables.ts';
 import { statements } from './statements.ts';
 
@@ -8,7 +8,7 @@ import { statements } from './statements.ts';
 export const STEPS: Readonly<Record<string, (dialect: Dialect) => Migration>> = {
   '0018-tables-of-0.3': statements((columns) => [
     ...createTables(columns),
-    ...(columns.dialect === 'postgres' ? CREATE_INDEX : []),
+    ...(columns.dialect === 'postgres' ? createIndex('postgres') : []),
   ]),
   /** Stores keep the uses of their pages, and writers read the usage themselves. */
   '0020-uses-in-stores': statements(() => ['drop table page_uses', 'drop table quota_credit']),

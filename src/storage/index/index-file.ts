@@ -16,10 +16,10 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { createIndex } from '../../db/migrations/create-index.ts';
 import { misconfigured } from '../../domain/errors.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { noIndex } from './index-failure.ts';
-import { INDEX_VERSION, SCHEMA } from './schema.ts';
 
 export type IndexFile = Database.Database;
 
@@ -31,6 +31,8 @@ export interface IndexOptions {
 }
 
 const NAME = 'index.sqlite';
+/** Raised when the tables change. */
+const INDEX_VERSION = 1;
 
 export function indexPath(root: string): string {
   return join(root, NAME);
@@ -90,9 +92,7 @@ function openCopy(path: string): IndexFile {
 
 /** Private to this process, until it is closed. */
 export function createMemoryIndex(): IndexFile {
-  const db = new Database(':memory:');
-  db.exec(SCHEMA);
-  return db;
+  return withTables(new Database(':memory:'));
 }
 
 /** Commits of `work` are on the disk when it returns, and with them all earlier ones of any process. */
@@ -134,12 +134,18 @@ export function newIndex(path: string): IndexFile {
   const db = new Database(path);
   try {
     db.pragma('synchronous = FULL');
-    db.exec(SCHEMA);
-    return db;
+    return withTables(db);
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+function withTables(db: IndexFile): IndexFile {
+  for (const pragma of ['page_size = 4096', 'journal_mode = WAL', `user_version = ${INDEX_VERSION}`])
+    db.pragma(pragma);
+  for (const statement of createIndex('sqlite')) db.exec(statement);
+  return db;
 }
 
 /** An index with its log. */

@@ -5,7 +5,6 @@ import type { Ticket, TilePlace } from '../store.ts';
 import { Directory, PACK_SIZE, packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
-import { PACKS_IN_BAND } from './schema.ts';
 
 /** A pack at one moment; `x` and `y` count packs. */
 export interface ShownPack {
@@ -32,6 +31,8 @@ export interface PackRow {
   readonly detail: Buffer;
 }
 
+/** Rows of packs that a band has. */
+const PACKS_IN_BAND = 32;
 /** Bands without a pack of the rectangle that are passed over in one call. */
 const BANDS = 64;
 

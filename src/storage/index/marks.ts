@@ -1,3 +1,4 @@
+import { MAX_PLACES } from '../../db/migrations/create-index.ts';
 import {
   MARKS_AT_ONCE,
   type MarkChange,
@@ -7,7 +8,6 @@ import {
   type TilePlace,
 } from '../store.ts';
 import { edgesOf, isSameEffect, levelOf, readPlaces, withEarlier, writePlaces } from './mark-rows.ts';
-import { MAX_PLACES } from './schema.ts';
 import { type Script, type Statement, statement } from './script.ts';
 
 /** Closed marks that a layer keeps separate, and how many are joined when there are more; see `fold`. */

@@ -82,7 +82,8 @@ export function preparePackChanges(db: IndexFile) {
     const before = directory?.tiles() ?? [];
     const after = edit(before);
     const isDamaged = row !== null && !directory;
-    if (after === before && !isDamaged) return NO_CHANGE;
+    const isSame = after === before || (row === null && after.length === 0);
+    if (isSame && !isDamaged) return NO_CHANGE;
     if (row && after.length === 0) remove.run(row.id);
     else if (row) update.run(Directory.write(after, position), row.id);
     else insert.run(set, z, bandOf(y), x, y, Directory.write(after, position));

@@ -1,12 +1,13 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pageOf, type TileSetKey, tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import type { EvictionOrder, LevelUsage, PageFilter, PageUsage, StoreUsage, UsedPage } from '../store.ts';
 import type { IndexFile } from './index-file.ts';
 import { edgesOf } from './mark-rows.ts';
-import { PAGES_IN_BAND } from './schema.ts';
 import { joined, type Script, type Statement, statement, words } from './script.ts';
+import type { Slice } from './slices.ts';
 
+/** Rows of pages that a band has. */
+const PAGES_IN_BAND = 16;
 const PLACE = ['tile_set', 'z', 'band', 'x', 'y'] as const;
 const ORDERS = { LRU: ['touched_at', 'used_at'], LFU: ['rank', 'touched_at'] } as const;
 type PageColumn = (typeof PLACE)[number] | (typeof ORDERS)['LRU' | 'LFU'][number] | 'id';
@@ -29,14 +30,10 @@ interface PageRow extends Readonly<Record<PageColumn | 'tiles' | 'bytes' | 'writ
   readonly identity: string;
 }
 
-/** The columns of the order at a page; null: before the first. */
-type PageCursor = readonly number[] | null;
+/** The columns of the order at a page; none: before the first. */
+type PageCursor = readonly number[];
 
-interface PageSlice {
-  readonly pages: readonly PageUsage[];
-  /** Where to continue; null: no more. */
-  readonly next: PageCursor;
-}
+export const FIRST_PAGE: PageCursor = [];
 
 /** Rows that are read together: some milliseconds. */
 const PAGE_ROWS = 1000;
@@ -50,19 +47,18 @@ export function* readPages(
   tables: PageTables,
   pages: PageFilter | EvictionOrder,
   after: PageCursor,
-): Script<PageRow, PageSlice> {
+): Script<PageRow, Slice<PageUsage, PageCursor>> {
   const [order, size] =
     'first' in pages ? [[...ORDERS[pages.first], ...tables.ties], MERGED_ROWS] : [PLACE, PAGE_ROWS];
   const columns = words(order.map((column) => `p.${column}`).join());
-  const isNext = after
-    ? statement`p.tiles > 0 and (${columns}) > (${joined(after)})`
-    : statement`p.tiles > 0`;
+  const isNext =
+    after.length > 0 ? statement`p.tiles > 0 and (${columns}) > (${joined(after)})` : statement`p.tiles > 0`;
   const inOrder = (limit: number) => statement`order by ${columns} limit ${limit}`;
   const rows = yield 'first' in pages
     ? selectFirst(tables, pages, isNext, inOrder)
     : selectWithin(tables, pages, isNext, inOrder);
   const last = rows.length === size ? rows.at(-1) : undefined;
-  return { pages: withSets(rows.map(usageOf)), next: last ? order.map((column) => last[column]) : null };
+  return { items: withSets(rows.map(usageOf)), next: last ? order.map((column) => last[column]) : null };
 }
 
 function selectWithin(
@@ -109,18 +105,6 @@ function usageOf({ x: pageX, y: pageY, ...row }: PageRow) {
   const { identity, z, tiles, bytes, hits, rank } = row;
   const times = { writtenAt: row.written_at, touchedAt: row.touched_at, usedAt: row.used_at };
   return { identity, z, pageX, pageY, tiles, bytes, hits, rank, ...times };
-}
-
-/** `read`: as `readPages`. */
-export async function* eachSlice(
-  read: (after: PageCursor) => Promise<PageSlice>,
-): AsyncGenerator<readonly PageUsage[]> {
-  for (let after: PageCursor = null; ; await nextTurn()) {
-    const { pages, next }: PageSlice = await read(after);
-    if (pages.length > 0) yield pages;
-    if (!next) return;
-    after = next;
-  }
 }
 
 type UsageRow = Omit<LevelUsage, 'set'> & { readonly identity: string } & StoreUsage['sweeping'];

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
@@ -10,6 +9,7 @@ import { entriesIn } from '../index/mark-rows.ts';
 import { MarkIndex } from '../index/postgres/mark-index.ts';
 import { PackIndex, type PackSlice } from '../index/postgres/pack-index.ts';
 import { PageIndex } from '../index/postgres/page-index.ts';
+import { eachSlice, editSlices } from '../index/slices.ts';
 import { editTiles } from '../index/tile-edits.ts';
 import {
   type EvictionOrder,
@@ -93,14 +93,8 @@ export async function openPackStore(
     requestsPerSecond: options.sweepRequestsPerSecond,
   });
 
-  async function* slices(set: TileSetKey, z: number, rect: TileRect): AsyncGenerator<PackSlice> {
-    for (let after: PackCursor | null = FIRST_PACK; after; ) {
-      const slice: PackSlice = await index.slice(set, z, rect, after, PACKS_IN_A_TURN);
-      yield slice;
-      after = slice.next;
-      if (after) await nextTurn();
-    }
-  }
+  const read = (set: TileSetKey, z: number, rect: TileRect, after: PackCursor): Promise<PackSlice> =>
+    index.slice(set, z, rect, after, PACKS_IN_A_TURN);
 
   /** Edits one slice. Returns how many tiles were meant, and the bytes of removed ones. */
   async function editSlice(
@@ -130,21 +124,18 @@ export async function openPackStore(
   return {
     get: (set, tile, beside = () => {}) => reader.read(set, tile, beside),
     put: (set, z, tiles, ticket, lease = null) => writer.put(set, z, tiles, ticket, lease),
-    async *list(set, z, rect = WHOLE_LEVEL) {
-      for await (const slice of slices(set, z, rect)) {
-        const tiles = slice.rows.flatMap((row) => entriesIn(row, slice.set ?? 0, z, rect, row.marks));
-        if (tiles.length > 0) yield tiles;
-      }
-    },
+    list: (set, z, rect = WHOLE_LEVEL) =>
+      eachSlice(FIRST_PACK, async (after) => {
+        const { set: id, rows, next } = await read(set, z, rect, after);
+        return { items: rows.flatMap((row) => entriesIn(row, id ?? 0, z, rect, row.marks)), next };
+      }),
     async edit(set, z, rect, edit, signal) {
       signal?.throwIfAborted();
       if (edit.type === 'use') return { tiles: await pages.use(set, z, edit.pages), bytes: 0 };
-      const done: StoreChange[] = [];
-      for await (const slice of slices(set, z, rect)) {
-        signal?.throwIfAborted();
-        done.push(await editSlice(slice, set, z, rect, edit));
-      }
-      return sumOfChanges(done);
+      return editSlices(signal, async (after) => {
+        const slice = await read(set, z, rect, after);
+        return { ...(await editSlice(slice, set, z, rect, edit)), next: slice.next };
+      });
     },
     async drop(layer, set) {
       await index.drop(layer, set, clock.now());

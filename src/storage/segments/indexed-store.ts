@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { TileIndex, TileSetKey } from '../../domain/tile-key.ts';
 import { blockAt, type TileRect, WHOLE_LEVEL } from '../../domain/tile-rect.ts';
@@ -10,21 +9,19 @@ import type { IndexFile } from '../index/index-file.ts';
 import { FIRST_PACK, type IndexReader, type PackCursor, ShownPacks } from '../index/index-reader.ts';
 import { entriesIn, shownBy } from '../index/mark-rows.ts';
 import { openMarks, SQLITE_MARKS } from '../index/marks.ts';
-import { eachSlice, readPages, readUsage, SQLITE_PAGES } from '../index/pages.ts';
+import { FIRST_PAGE, readPages, readUsage, SQLITE_PAGES } from '../index/pages.ts';
 import { prepareScripts } from '../index/script.ts';
+import { eachSlice, editSlices } from '../index/slices.ts';
 import { packTiles } from '../pack-tiles.ts';
 import {
   type EvictionOrder,
   NO_CHANGE,
   type PageFilter,
   type Store,
-  type StoreChange,
   type StoredTile,
-  sumOfChanges,
   type TilePlace,
 } from '../store.ts';
 import type { RunCommand } from './segment-writer.ts';
-import type { EditCommand, EditResult } from './segment-writing.ts';
 
 interface IndexedStoreParts extends Env {
   readonly db: IndexFile;
@@ -75,13 +72,13 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
   const slice = (set: TileSetKey, z: number, rect: TileRect, after: PackCursor) =>
     db.transaction(() => {
       const id = reader.setRow(set);
-      if (id === null) return { tiles: [], next: null };
+      if (id === null) return { items: [], next: null };
       const { rows, next } = reader.packsWithin(id, z, rect, after, PACKS_IN_A_TURN);
-      const tiles = rows.flatMap((row) => {
+      const items = rows.flatMap((row) => {
         const marks = reader.marks(set, z, blockAt(row.x, row.y, PACK_SIZE));
         return entriesIn(row, id, z, rect, marks);
       });
-      return { tiles, next };
+      return { items, next };
     })();
 
   return {
@@ -102,29 +99,10 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
       return run('put', [{ set, z, ticket, at: clock.now(), slots, bytes }]);
     },
 
-    async *list(set, z, rect = WHOLE_LEVEL) {
-      let after: PackCursor | null = FIRST_PACK;
-      while (after) {
-        const from: PackCursor = after;
-        const { tiles, next } = await read(() => slice(set, z, rect, from));
-        if (tiles.length > 0) yield tiles;
-        after = next;
-        if (next) await nextTurn();
-      }
-    },
-
-    async edit(set, z, rect, edit, signal) {
-      const done: StoreChange[] = [];
-      for (let after: PackCursor | null = FIRST_PACK; after; ) {
-        signal?.throwIfAborted();
-        const command: EditCommand = { set, z, rect, edit, after, at: clock.now() };
-        const { next, tiles, bytes }: EditResult = await run('edit', [command]);
-        done.push({ tiles, bytes });
-        after = next;
-      }
-      return sumOfChanges(done);
-    },
-
+    list: (set, z, rect = WHOLE_LEVEL) =>
+      eachSlice(FIRST_PACK, (after) => read(() => slice(set, z, rect, after))),
+    edit: (set, z, rect, edit, signal) =>
+      editSlices(signal, (after) => run('edit', [{ set, z, rect, edit, after, at: clock.now() }])),
     drop: (layer, set) => run('drop', [layer, set, clock.now()]),
     ticket(layer, place) {
       start();
@@ -137,7 +115,7 @@ export function createIndexedStore(parts: IndexedStoreParts): Omit<Store, 'close
         : read(() => runScript(openMarks(SQLITE_MARKS, of)))) as Store['marks'],
     usage: ((of?: string | PageFilter | EvictionOrder) =>
       typeof of === 'object'
-        ? eachSlice((after) => read(() => runScript(readPages(SQLITE_PAGES, of, after))))
+        ? eachSlice(FIRST_PAGE, (after) => read(() => runScript(readPages(SQLITE_PAGES, of, after))))
         : read(() => runScript(readUsage(SQLITE_PAGES, of)))) as Store['usage'],
   };
 }

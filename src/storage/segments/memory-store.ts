@@ -3,7 +3,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { BytePlace, WritableBytes } from '../bytes.ts';
+import type { BytePlace, Bytes } from '../bytes.ts';
 import { isRefusedByTrigger, storeFailure } from '../index/index-failure.ts';
 import { createMemoryIndex, type IndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
@@ -59,59 +59,56 @@ function limitBytes(db: IndexFile, maxBytes: number): void {
   );
 }
 
-class MemoryBytes implements WritableBytes {
-  readonly #db: IndexFile;
-  readonly #tiles = new Map<number, Buffer>();
+const DROPPED = '(SELECT id FROM tile_sets WHERE dropped_at IS NOT NULL)';
+const SWEEP = [
+  ...['packs', 'pages', 'usage', 'segments'].map(
+    (table) => `DELETE FROM ${table} WHERE tile_set IN ${DROPPED}`,
+  ),
+  'DELETE FROM tile_sets WHERE dropped_at IS NOT NULL',
+  'DELETE FROM segments WHERE live <= 0',
+];
+
+/** Each tile is in the row of its segment, so that a put that is rolled back leaves nothing. */
+class MemoryBytes implements Bytes {
   readonly #insert;
-  readonly #removeDead;
+  readonly #find;
+  readonly #remove;
+  readonly #sweep;
 
   constructor(db: IndexFile) {
-    this.#db = db;
+    db.exec('ALTER TABLE segments ADD COLUMN bytes BLOB');
     this.#insert = db
-      .prepare<[number, number], number>(
-        'INSERT INTO segments (tile_set, size, filled, live, written_at) VALUES (?, ?, 0, 0, 0) RETURNING id',
+      .prepare<[number, number, Buffer], number>(
+        'INSERT INTO segments (tile_set, size, filled, live, written_at, bytes) VALUES (?, ?, 0, 0, 0, ?) RETURNING id',
       )
       .pluck();
-    this.#removeDead = db.prepare<[], number>('DELETE FROM segments WHERE live <= 0 RETURNING id').pluck();
+    this.#find = db.prepare<[number], Buffer>('SELECT bytes FROM segments WHERE id = ?').pluck();
+    this.#remove = db.prepare<[number]>('DELETE FROM segments WHERE id = ?');
+    this.#sweep = SWEEP.map((text) => db.prepare(text));
   }
 
   put(set: number, { tiles }: PackObject): readonly BytePlace[] {
     return tiles.map(({ bytes }) => {
-      const segment = this.#insert.get(set, bytes.length) ?? 0;
-      this.#tiles.set(segment, Buffer.from(bytes));
+      const segment = this.#insert.get(set, bytes.length, bytes) ?? 0;
       return { segment, offset: 0, length: bytes.length };
     });
   }
 
   get(_: number, { segment, length }: BytePlace): Buffer | null {
-    return length === 0 ? Buffer.alloc(0) : (this.#tiles.get(segment) ?? null);
+    // The row of an empty one counts as dead.
+    return length === 0 ? Buffer.alloc(0) : (this.#find.get(segment) ?? null);
   }
 
   free(_: number, segments: readonly number[]): void {
-    for (const segment of segments) this.#tiles.delete(segment);
+    for (const segment of segments) this.#remove.run(segment);
   }
 
-  /** Removes tiles that no row names. */
+  /** Forgets dropped tile sets, and tiles that no row names. */
   sweep(): void {
-    this.free(0, this.#removeDead.all());
+    for (const statement of this.#sweep) statement.run();
   }
 
-  note(): boolean {
-    return true;
-  }
-
-  noted(): void {}
-
-  leave(set: number): void {
-    for (const table of ['packs', 'pages', 'usage'])
-      this.#db.prepare<[number]>(`DELETE FROM ${table} WHERE tile_set = ?`).run(set);
-    this.#db.prepare<[number]>('UPDATE segments SET live = 0 WHERE tile_set = ?').run(set);
-    this.#db.prepare<[number]>('DELETE FROM tile_sets WHERE id = ?').run(set);
-  }
-
-  close(): void {
-    this.#tiles.clear();
-  }
+  close(): void {}
 }
 
 export const memoryStoreOptions = z

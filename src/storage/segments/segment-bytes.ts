@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, rmSync } from 'node:fs';
-import type { BytePlace, WritableBytes } from '../bytes.ts';
+import type { BytePlace, Bytes } from '../bytes.ts';
 import { blockingly } from '../index/index-failure.ts';
 import type { IndexFile } from '../index/index-file.ts';
 import { type PackObject, writePackHead } from '../pack-object.ts';
@@ -22,12 +22,12 @@ const ATTEMPTS = 20;
 export const WRITER_GONE_AFTER = 600_000;
 
 interface Growth extends OpenSegment {
-  /** Bytes of tiles that were appended since `noted`. */
+  /** Bytes of tiles that were appended, named or not. */
   filled: number;
 }
 
 /** The bytes of tiles in segments, for the one thread of a process that writes them. */
-export class SegmentBytes implements WritableBytes {
+export class SegmentBytes implements Bytes {
   readonly #db: IndexFile;
   readonly #root: string;
   readonly #writer: string;
@@ -35,9 +35,10 @@ export class SegmentBytes implements WritableBytes {
   readonly #maxBytes: number;
   /** By tile set, the least recently used first. */
   readonly #open = new Map<number, Growth>();
-  /** Those that were appended to, or are complete, since `noted`. */
-  readonly #changed = new Set<Growth>();
-  readonly #noting;
+  /** Nothing is appended to them any more. */
+  readonly #complete = new Set<Growth>();
+  readonly #note;
+  readonly #isThere;
   readonly #reader: SegmentReader;
 
   /** `writer` identifies this thread among all threads and processes at any time. */
@@ -48,19 +49,23 @@ export class SegmentBytes implements WritableBytes {
     this.#clock = clock;
     this.#maxBytes = maxBytes;
     this.#reader = new SegmentReader(root, MAX_READ, clock);
-    this.#noting = db.prepare<[string | null, number, number, number, number, string]>(
-      'UPDATE segments SET writer = ?, size = ?, filled = filled + ?, written_at = ? WHERE id = ? AND writer = ?',
+    this.#note = db.prepare<[string | null, number, number, number, number, string]>(
+      'UPDATE segments SET writer = ?, size = ?, filled = ?, written_at = ? WHERE id = ? AND writer = ?',
     );
+    this.#isThere = db.prepare<[number]>('SELECT 1 FROM segments WHERE id = ?');
   }
 
   put(set: number, record: PackObject): readonly BytePlace[] {
     const head = writePackHead(record);
-    const length = record.tiles.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    const lengths = record.tiles.map(({ bytes }) => bytes.length);
+    const length = lengths.reduce((sum, one) => sum + one, 0);
     const segment = this.#segmentFor(set, head.length + length);
     const start = append(segment, [head, ...record.tiles.map(({ bytes }) => bytes)]) + head.length;
     segment.filled += length;
-    const lengths = record.tiles.map(({ bytes }) => bytes.length);
-    return placesFrom(segment.segment, start, lengths);
+    if (this.#isNoted(segment, this.#writer)) return placesFrom(segment.segment, start, lengths);
+    // Another process regards it as complete, and may be about to remove it.
+    this.leave(set);
+    return this.put(set, record);
   }
 
   get(set: number, place: BytePlace): Buffer | null {
@@ -73,34 +78,15 @@ export class SegmentBytes implements WritableBytes {
 
   free(set: number, segments: readonly number[]): void {
     this.#reader.close();
+    if (segments.includes(this.segmentOf(set) ?? 0)) this.leave(set);
     for (const segment of segments) rmSync(segmentPath(this.#root, set, segment), { force: true });
   }
 
-  /** Records the size of the segments. False: another process considers one of them complete. */
-  note(): boolean {
-    for (const segment of this.#changed) {
-      const { size, filled } = segment;
-      const writer = this.#open.get(segment.set) === segment ? this.#writer : null;
-      const { changes } = this.#noting.run(
-        writer,
-        size,
-        filled,
-        this.#clock(),
-        segment.segment,
-        this.#writer,
-      );
-      if (changes > 0) continue;
-      this.#leave(segment);
-      return false;
-    }
-    return true;
-  }
-
-  noted(): void {
-    for (const segment of this.#changed) {
-      segment.filled = 0;
-      this.#changed.delete(segment);
-      if (this.#open.get(segment.set) === segment) continue;
+  /** Complete segments are on the disk, and closed; those that another process has removed are closed, so that their space is free. */
+  tidy(): void {
+    for (const { set, segment } of this.#open.values()) if (!this.#isThere.get(segment)) this.leave(set);
+    for (const segment of this.#complete) {
+      this.#complete.delete(segment);
       try {
         fsyncSync(segment.descriptor);
       } finally {
@@ -111,14 +97,17 @@ export class SegmentBytes implements WritableBytes {
 
   /** The tiles of the set that this thread has put are on the disk. */
   sync(set: number): void {
+    this.tidy();
     const segment = this.#open.get(set);
     if (segment) fsyncSync(segment.descriptor);
   }
 
-  /** The tile set is no longer in use: closes its segment. */
+  /** Nothing is appended to the set's segment any more. */
   leave(set: number): void {
     const segment = this.#open.get(set);
-    if (segment) this.#leave(segment);
+    if (!segment) return;
+    this.#open.delete(set);
+    closeSync(segment.descriptor);
   }
 
   /** The number of the segment that is being appended to. */
@@ -128,33 +117,34 @@ export class SegmentBytes implements WritableBytes {
 
   /** Other processes may compact them. */
   close(): void {
-    for (const segment of new Set([...this.#open.values(), ...this.#changed])) this.#leave(segment);
+    for (const { descriptor } of [...this.#open.values(), ...this.#complete]) closeSync(descriptor);
     this.#reader.close();
     const seal = this.#db.prepare<[string]>('UPDATE segments SET writer = NULL WHERE writer = ?');
     blockingly(() => seal.run(this.#writer));
   }
 
-  #leave(segment: Growth): void {
-    if (this.#open.get(segment.set) === segment) this.#open.delete(segment.set);
-    this.#changed.delete(segment);
-    closeSync(segment.descriptor);
-  }
-
-  /** A full segment is closed when its last tiles are named. */
   #segmentFor(set: number, bytes: number): Growth {
     const known = this.#open.get(set);
-    const isFull = known && known.size > 0 && known.size + bytes > this.#maxBytes;
-    const segment = known && !isFull ? known : { ...this.#create(set), filled: 0 };
+    if (known && known.size > 0 && known.size + bytes > this.#maxBytes) this.#finish(known);
+    const segment = this.#open.get(set) ?? { ...this.#create(set), filled: 0 };
     this.#open.delete(set);
-    if (isFull) this.#changed.add(known);
-    for (const [other, oldest] of this.#open) {
+    for (const oldest of this.#open.values()) {
       if (this.#open.size < MAX_OPEN) break;
-      this.#open.delete(other);
-      this.#changed.add(oldest);
+      this.#finish(oldest);
     }
     this.#open.set(set, segment);
-    this.#changed.add(segment);
     return segment;
+  }
+
+  #finish(segment: Growth): void {
+    this.#open.delete(segment.set);
+    this.#complete.add(segment);
+    this.#isNoted(segment, null);
+  }
+
+  /** Whether it is still this thread's. */
+  #isNoted({ segment, size, filled }: Growth, writer: string | null): boolean {
+    return this.#note.run(writer, size, filled, this.#clock(), segment, this.#writer).changes > 0;
   }
 
   #create(set: number): OpenSegment {

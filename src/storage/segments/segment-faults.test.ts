@@ -127,7 +127,8 @@ it.each([
   const store = await open();
   expect(readNow(store, set, { z: 8, x: 1, y: 1 })).toBeUndefined();
   expect(await contentAt(store, 1, 1)).toBeNull();
-  expect(await countStored(store, set, 8, all)).toMatchObject({ tiles: 1 });
+  // The upkeep may have found the other one by now.
+  expect((await countStored(store, set, 8, all)).tiles).toBeLessThan(2);
   await store.put(set, 8, [tile(1, 1, 'again')], 0);
   expect(await contentAt(store, 1, 1)).toBe('again');
 });

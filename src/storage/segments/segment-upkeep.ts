@@ -38,8 +38,6 @@ const INTERVAL = 1000;
 const ROWS = 1000;
 const STEP_BYTES = 4 * 1024 ** 2;
 const STEP_PACKS = 500;
-/** Writers of other processes interfere; more attempts than this indicate a bug. */
-const ATTEMPTS = 20;
 /** Segments are compacted where more than half is dead, and above this share of the store where most is. */
 const MAX_DEAD = 0.2;
 const MIN_DEAD_BYTES = 64 * 1024 ** 2;
@@ -67,6 +65,7 @@ export class SegmentUpkeep {
 
   /** Returns the milliseconds until the next step. */
   step(): number {
+    this.#options.bytes.tidy();
     if (Date.now() < this.#dueAt) return INTERVAL;
     const swept = this.#sweep();
     if (swept !== null) return swept;
@@ -206,40 +205,30 @@ export class SegmentUpkeep {
     return rows.length < STEP_PACKS;
   }
 
-  /** Copies the tiles of a pack whose bytes are still in the segment, and names the copies. */
-  #move(compaction: Compaction, position: PackPosition): void {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) if (this.#tryToMove(compaction, position)) return;
-    throw new Error('Segments are regarded as complete as often as they are written to.');
-  }
-
-  /** False: another process has taken the segment of the copies. */
-  #tryToMove({ id, identity }: Compaction, position: PackPosition): boolean {
+  /** Copies the tiles of a pack that are still named in the segment, and names the copies. */
+  #move({ id, identity }: Compaction, position: PackPosition): void {
     const { db, bytes, changes } = this.#options;
     const row = changes.rowOf(position);
     const all = (row && Directory.read(row.detail, position)?.tiles()) ?? [];
     const tiles = all.filter(({ segment }) => segment === id);
-    if (tiles.length === 0) return true;
+    if (tiles.length === 0) return;
     const copies = tiles.flatMap((tile) => {
       const content = bytes.get(position.set, tile);
       return content && crc32(content) === tile.checksum ? [{ tile, content }] : [];
     });
-    const places = copies.length > 0 ? bytes.put(position.set, recordOf(identity, position, copies)) : [];
-    const moved = new Map(copies.map(({ tile }, at) => [tile.slot, { tile, place: places[at] }]));
-    const replace = (tile: IndexedTile) => {
-      if (tile.segment !== id) return tile;
-      const copy = moved.get(tile.slot);
-      return copy?.place && copy.tile.offset === tile.offset ? { ...tile, ...copy.place } : [];
-    };
     const name = db.transaction(() => {
-      if (!bytes.note()) return false;
+      const places = copies.length > 0 ? bytes.put(position.set, recordOf(identity, position, copies)) : [];
+      const moved = new Map(copies.map(({ tile }, at) => [tile.slot, { tile, place: places[at] }]));
+      const replace = (tile: IndexedTile) => {
+        if (tile.segment !== id) return tile;
+        const copy = moved.get(tile.slot);
+        return copy?.place && copy.tile.offset === tile.offset ? { ...tile, ...copy.place } : [];
+      };
       const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: 0 };
       changes.change(position, changes.rowOf(position), (present) => present.flatMap(replace), sums);
       changes.finish(sums);
-      return true;
     });
-    if (!name.immediate()) return false;
-    bytes.noted();
-    return true;
+    name.immediate();
   }
 
   #liveBytes(segment: number): number {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -29,4 +29,27 @@ it('a raised mark and a drop are synced when they return; tiles and closed marks
   expect(levels(() => writing.drop(set.layer, null, 1))).toEqual(synced);
   expect(levels(() => writing.put({ set, z: 3, ticket: 9, at: 1, ...packTiles([tile]) }))).toEqual([]);
   expect(levels(() => writing.mark({ type: 'close', numbers: [1] }))).toEqual([]);
+});
+
+/** The lowest number that is free. */
+function nextDescriptor(): number {
+  const descriptor = openSync(tmpdir(), 'r');
+  closeSync(descriptor);
+  return descriptor;
+}
+
+it('a process closes the file of a tile set that another one has dropped, so that its space is free', () => {
+  const root = mkdtempSync(join(tmpdir(), 'segment-writing-'));
+  const [ours, theirs] = [1, 2].map(() => openSegmentWriting({ root, sweepBytesPerSecond: 2 ** 40 }));
+  onTestFinished(() => {
+    for (const writing of [ours, theirs]) writing?.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  const before = nextDescriptor();
+  ours?.put({ set, z: 3, ticket: 9, at: 1, ...packTiles([tile]) });
+  expect(nextDescriptor()).toBeGreaterThan(before);
+  theirs?.drop(set.layer, null, 1);
+  for (let step = 0; step < 9; step++) theirs?.upkeep();
+  ours?.upkeep();
+  expect(nextDescriptor()).toBe(before);
 });

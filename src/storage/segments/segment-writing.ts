@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { TilewardenError } from '../../domain/errors.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
-import type { BytePlace, WritableBytes } from '../bytes.ts';
+import type { BytePlace, Bytes } from '../bytes.ts';
 import { type IndexedTile, packOf, slotOf } from '../index/directory.ts';
 import { blockingly } from '../index/index-failure.ts';
 import { durably, type IndexFile } from '../index/index-file.ts';
@@ -12,6 +12,7 @@ import { type ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
 import { prepareUses } from '../index/pages.ts';
 import { prepareScripts } from '../index/script.ts';
 import { editTiles, merged } from '../index/tile-edits.ts';
+import type { PackObject } from '../pack-object.ts';
 import { type PackedTiles, placedTiles, recordsOf } from '../pack-tiles.ts';
 import { type MarkChange, NO_CHANGE, type StoreChange, type StoreEdit, sumOfChanges } from '../store.ts';
 import { SegmentBytes } from './segment-bytes.ts';
@@ -20,27 +21,13 @@ import { SegmentUpkeep } from './segment-upkeep.ts';
 
 /** Packs that one transaction edits: some milliseconds. */
 const PACKS_IN_A_SLICE = 256;
-/** Tile sets may be dropped, and segments considered complete, during a write; more attempts than this indicate a bug. */
-const ATTEMPTS = 20;
 
 export interface WritingParts {
-  readonly bytes: WritableBytes;
-  /** `wake`: there may be work. `step` does some of it, and returns the milliseconds until the next. */
+  readonly bytes: Bytes;
+  /** `wake`: there may be something to do. `step` does some of it, and returns the milliseconds until the next. */
   readonly upkeep: { wake(): void; step(): number };
   /** Space for changes that a full disk must not prevent. */
   readonly reserve: { use<T>(work: () => T): T; refill(): void };
-}
-
-/** Bytes that were put, and the rows that will name them. */
-interface PreparedPut {
-  readonly command: PutCommand;
-  readonly rect: TileRect;
-  readonly set: number;
-  readonly packs: readonly {
-    readonly x: number;
-    readonly y: number;
-    readonly tiles: readonly IndexedTile[];
-  }[];
 }
 
 export type PutResult = StoreChange | TilewardenError;
@@ -50,7 +37,7 @@ export class SegmentWriting {
   readonly #db: IndexFile;
   readonly #running;
   readonly #reader: IndexReader;
-  readonly #bytes: WritableBytes;
+  readonly #bytes: Bytes;
   readonly #changes;
   readonly #uses;
   readonly #runScript;
@@ -77,17 +64,8 @@ export class SegmentWriting {
 
   /** In one transaction. A stale one is refused, and the others are stored. */
   putTogether(commands: readonly PutCommand[]): readonly PutResult[] {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const puts = commands.map((command) => this.#prepare(command));
-      const results = this.#transaction(() => {
-        const isThere = puts.every((put) => this.#isInUse(put));
-        return isThere && this.#bytes.note() ? puts.map((put) => this.#name(put)) : null;
-      });
-      if (!results) continue;
-      this.#bytes.noted();
-      return results;
-    }
-    throw new Error('Tile sets are dropped as often as they are written to.');
+    const records = commands.map(recordsOf);
+    return this.#transaction(() => commands.map((command, at) => this.#put(command, records[at] ?? [])));
   }
 
   /** The next slice of an edit, and where to continue. */
@@ -141,16 +119,11 @@ export class SegmentWriting {
   /** On the disk when it returns. */
   drop(layer: string, set: TileSetKey | null, now: number): void {
     const only = set ? 'AND identity = ?' : '';
-    const drop = this.#db
-      .prepare<unknown[], number>(
-        `UPDATE tile_sets SET dropped_at = ? WHERE layer = ? AND dropped_at IS NULL ${only} RETURNING id`,
-      )
-      .pluck();
-    const parameters = [now, JSON.stringify(layer), ...(set ? [tileSetId(set)] : [])];
-    const dropped = this.#reserve.use(() =>
-      durably(this.#db, () => this.#transaction(() => drop.all(...parameters))),
+    const drop = this.#db.prepare<unknown[]>(
+      `UPDATE tile_sets SET dropped_at = ? WHERE layer = ? AND dropped_at IS NULL ${only}`,
     );
-    for (const id of dropped) this.#bytes.leave(id);
+    const parameters = [now, JSON.stringify(layer), ...(set ? [tileSetId(set)] : [])];
+    this.#reserve.use(() => durably(this.#db, () => this.#transaction(() => drop.run(...parameters))));
     this.#upkeep.wake();
   }
 
@@ -178,24 +151,16 @@ export class SegmentWriting {
     return blockingly(() => this.#running.immediate(work) as T);
   }
 
-  /** Its tiles are in segments, and no row names them yet. */
-  #prepare(command: PutCommand): PreparedPut {
-    const rect = rectAround(command.slots);
+  #put({ set, z, ticket, at, slots }: PutCommand, records: readonly PackObject[]): PutResult {
+    const rect = rectAround(slots);
     if (!rect) throw new RangeError('A put has at least one tile.');
-    const set = this.#setFor(command.set);
-    const packs = recordsOf(command).map((record) => {
-      return { x: record.x, y: record.y, tiles: placedTiles(record, this.#bytes.put(set, record)) };
-    });
-    return { command, rect, set, packs };
-  }
-
-  #name({ command, rect, set, packs }: PreparedPut): PutResult {
-    const { z, ticket, at } = command;
-    const refusal = this.#refusal(command.set, z, rect, ticket);
+    const refusal = this.#refusal(set, z, rect, ticket);
     if (refusal) return refusal;
+    const id = this.#setFor(set);
     const sums: ChangeSums = { live: new Map(), writtenAt: at, changedAt: at };
-    const done = packs.map(({ x, y, tiles }) => {
-      const position = { set, z, x, y };
+    const done = records.map((record) => {
+      const position = { set: id, z, x: record.x, y: record.y };
+      const tiles = placedTiles(record, this.#bytes.put(id, record));
       const row = this.#changes.rowOf(position);
       return this.#changes.change(position, row, (before) => merged(before, tiles), sums);
     });
@@ -203,21 +168,14 @@ export class SegmentWriting {
     return sumOfChanges(done);
   }
 
-  #isInUse({ command, set }: PreparedPut): boolean {
-    if (this.#reader.setRow(command.set) === set) return true;
-    this.#bytes.leave(set);
-    return false;
-  }
-
-  /** Creates the tile set if it is not in use. */
+  /** Creates it if it is not in use. */
   #setFor(set: TileSetKey): number {
     const known = this.#reader.setRow(set);
     if (known !== null) return known;
     const create = this.#db.prepare<[string, string]>(
-      'INSERT INTO tile_sets (layer, identity) VALUES (?, ?) ON CONFLICT (identity) WHERE dropped_at IS NULL DO NOTHING',
+      'INSERT INTO tile_sets (layer, identity) VALUES (?, ?)',
     );
-    blockingly(() => create.run(JSON.stringify(set.layer), tileSetId(set)));
-    return this.#setFor(set);
+    return Number(create.run(JSON.stringify(set.layer), tileSetId(set)).lastInsertRowid);
   }
 
   #checkGeneration(set: TileSetKey, z: number, rect: TileRect, ticket: number): void {

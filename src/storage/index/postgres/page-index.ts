@@ -3,8 +3,9 @@ import type { Database } from '../../../db/database.ts';
 import { PAGE_SIZE, type TileSetKey, tileSetId, tileSetOf } from '../../../domain/tile-key.ts';
 import { blockAt } from '../../../domain/tile-rect.ts';
 import type { EvictionOrder, PageFilter, PageUsage, StoreUsage, TileChange, UsedPage } from '../../store.ts';
-import { bandOfPage, eachSlice, type PageTables, readPages, readUsage, touchedAt } from '../pages.ts';
+import { bandOfPage, FIRST_PAGE, type PageTables, readPages, readUsage, touchedAt } from '../pages.ts';
 import { type Script, statement, words } from '../script.ts';
+import { eachSlice } from '../slices.ts';
 import { askIndex, runScript } from './ask-index.ts';
 
 /** The sums over pages and zooms in PostgreSQL, and what has changed. */
@@ -24,7 +25,7 @@ export class PageIndex {
   }
 
   pages(filter: PageFilter | EvictionOrder): AsyncGenerator<readonly PageUsage[]> {
-    return eachSlice((after) => this.#run(readPages(this.#tables, filter, after)));
+    return eachSlice(FIRST_PAGE, (after) => this.#run(readPages(this.#tables, filter, after)));
   }
 
   /** See `StoreEdit`. Returns how many of the pages have tiles. */
