@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { warnOfOpenFolder } from '../access/open-accounts.ts';
 import { openDataFolderLock } from '../db/data-folder-lock.ts';
@@ -6,12 +5,13 @@ import { misconfigured, TilewardenError } from '../domain/errors.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import { errorCode, hasCode, isNoRoom } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
+import { makeFolder } from '../lib/make-folder.ts';
 
 /** Only the owner and the group may read the data folder. */
 const DATA_FOLDER_MODE = 0o750;
 
 export async function openDataFolder(data: string, log: Logger, open: ClosingStack): Promise<void> {
-  await mkdir(data, { recursive: true, mode: DATA_FOLDER_MODE });
+  makeFolder(data, DATA_FOLDER_MODE);
   await warnOfOpenFolder(data, log);
   const lock = openDataFolderLock(data);
   if (lock) return void open.use(lock);
@@ -46,6 +46,6 @@ function dataFault(error: unknown, data: string): string | null {
 /** Errors of SQLite have no path; the databases that a start opens are in the data folder. */
 function concerns(error: unknown, data: string): boolean {
   if (errorCode(error)?.startsWith('SQLITE_')) return true;
-  const path = error instanceof Error && 'path' in error ? String(error.path) : '';
-  return path === data || path.startsWith(`${data}${sep}`);
+  const path = error instanceof Error && 'path' in error ? `${String(error.path)}${sep}` : '';
+  return path !== '' && (path.startsWith(`${data}${sep}`) || data.startsWith(path));
 }

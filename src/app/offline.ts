@@ -1,5 +1,5 @@
 /** Commands that work on a data folder, whether or not a server is running on it. */
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { z } from 'zod';
 import { type Accounts, openAccounts } from '../access/open-accounts.ts';
 import { openCatalog } from '../catalog/catalog.ts';
@@ -19,6 +19,7 @@ import { refuseUnknownNames, taskDraftOf } from '../http/api/task-document.ts';
 import { NAMED_AREA_FIELDS } from '../http/api/values.ts';
 import { type ClosingStack, opened, whileOpen } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
+import { makeFolder } from '../lib/make-folder.ts';
 import { systemRandom } from '../lib/random.ts';
 import { createPace } from '../lib/yielding.ts';
 import { isReadyMade, type SourceSettings } from '../sources/drivers.ts';
@@ -131,7 +132,7 @@ export async function backUp(settings: Settings, target: string, signal: AbortSi
   const location = existingDatabase(settings);
   const making = `${target}.part`;
   rmSync(making, { recursive: true, force: true });
-  mkdirSync(making, { recursive: true, mode: FOLDER_MODE });
+  makeFolder(making, FOLDER_MODE);
   try {
     if (database === null) copySqlite(location, databaseOf({ ...settings, data: making }));
     const sums = { files: 0, bytes: 0 };

@@ -115,6 +115,14 @@ describe('starting and stopping', () => {
     ]);
   });
 
+  it('a data folder that no one can create is reported in one line', async () => {
+    const { code, stderr } = await runTilewarden(['serve', '--port', '0', '--data', '/proc/none/data']);
+    expect(code).toBe(1);
+    expect(plainLines(stderr)).toEqual([
+      'The data folder /proc/none/data cannot be created. Choose another folder with --data.',
+    ]);
+  });
+
   it('a server whose port is taken does not start, reports it and creates no data folder', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await eventually('the other program listens', () => other.listening);

@@ -7,7 +7,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   mkdtempSync,
   openSync,
   renameSync,
@@ -19,6 +18,7 @@ import Database from 'better-sqlite3';
 import { createIndex } from '../../db/migrations/create-index.ts';
 import { misconfigured } from '../../domain/errors.ts';
 import { hasCode } from '../../lib/error-code.ts';
+import { makeFolder } from '../../lib/make-folder.ts';
 import { noIndex } from './index-failure.ts';
 
 export type IndexFile = Database.Database;
@@ -117,7 +117,7 @@ function checkVersion(db: IndexFile, path: string): void {
 /** Complete from the first moment another process can see it. Only one of several processes that create it succeeds. */
 function createIndexFile(root: string, path: string): void {
   const making = join(root, `making-${randomUUID()}.sqlite`);
-  mkdirSync(root, { recursive: true });
+  makeFolder(root);
   try {
     newIndex(making).close();
     linkSync(making, path);
