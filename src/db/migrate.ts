@@ -1,5 +1,5 @@
 import { type Migration, type MigrationProvider, Migrator, sql } from 'kysely';
-import { errorCode } from '../lib/error-code.ts';
+import { errorCode, hasCode } from '../lib/error-code.ts';
 import { DatabaseError, type DatabaseOptions, type Dialect, type Statements } from './database.ts';
 import { STEPS } from './migrations/steps.ts';
 
@@ -57,9 +57,9 @@ function ofAnotherVersion(first: string): DatabaseError {
   return new DatabaseError('database-ahead', message);
 }
 
-/** PostgreSQL: another node has dropped a table while the library listed all, which it does before it takes the lock. */
+/** PostgreSQL: another node has dropped a table, or renamed a column, while the library listed all before its lock. */
 function isOvertaken(error: unknown): boolean {
-  return errorCode(error) === '42P01';
+  return hasCode(error, '42P01', '42703');
 }
 
 /** SQLite: another process is writing. */
