@@ -18,7 +18,7 @@ import {
   type Polygon,
   polygonOfBounds,
 } from '../domain/bounds.ts';
-import type { NamedArea } from '../domain/named-area.ts';
+import type { AreaSource, NamedArea } from '../domain/named-area.ts';
 import type { Point } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
 import { errorCode } from '../lib/error-code.ts';
@@ -73,12 +73,12 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
     if (!source) return;
     const kept = areas.kept(area);
     try {
-      const stamp = 'file' in source ? (await readStats(source.file)).mtimeMs : null;
+      const stamp = 'file' in source ? (await readStats(source.file, source.file)).mtimeMs : null;
       if (kept && kept.error === null && stamp !== null && stamps.get(digest) === stamp) return;
       await keep(area, kept, await readArea(source, srs, clock));
       if (stamp !== null) stamps.set(digest, stamp);
     } catch (error) {
-      const message = hideCredentials(reasonOf(error));
+      const message = hideCredentials(reasonOf(error, source));
       if (kept?.error === message) return;
       log.warn({ area: name, reason: message }, 'an area could not be read; its last known shape is used');
       const empty = { declared: digest, srs, ...(await packPolygons([])), updatedAt: clock.now() };
@@ -132,11 +132,12 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
   };
 }
 
-/** The codes of the operating system begin with an E: a file has been read by then, so it is the database. */
-function reasonOf(error: unknown): string {
+/** Codes of the operating system begin with an E. */
+function reasonOf(error: unknown, source: AreaSource): string {
   const code = errorCode(error);
-  if (code?.startsWith('E')) return `The database cannot be reached (${code}).`;
-  return error instanceof Error ? error.message : String(error);
+  if (!('url' in source && code?.startsWith('E')))
+    return error instanceof Error ? error.message : String(error);
+  return `The database at ${new URL(source.url).host} cannot be reached (${code}).`;
 }
 
 /** Around all places that are in one of the shapes and not in the other. */

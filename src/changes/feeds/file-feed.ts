@@ -50,15 +50,15 @@ export function createFileFeed(
   };
 }
 
-/** Throws in plain words. */
-export async function readStats(path: string): Promise<Stats> {
+/** Throws in plain words, with the file as `shown`. */
+export async function readStats(path: string, shown = basename(path)): Promise<Stats> {
   const stats = await stat(path).catch((error: unknown) => {
     const why =
       errorCode(error) === 'ENOENT' ? 'there is no such file' : `it cannot be read (${errorCode(error)})`;
-    throw new Error(`${basename(path)}: ${why}`);
+    throw new Error(`${shown}: ${why}`);
   });
   if (stats.isFile()) return stats;
-  throw new Error(`${basename(path)}: it is not a file`);
+  throw new Error(`${shown}: it is not a file`);
 }
 
 function stampOf({ size, mtimeMs, ctimeMs, ino }: Stats): string {
