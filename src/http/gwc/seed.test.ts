@@ -264,6 +264,7 @@ describe('stopping tasks', () => {
   it.each([
     ['/rest/seed', '', 400, 'running, pending, all or 1'],
     ['/rest/seed', 'kill_all=everything', 400, 'running, pending, all or 1'],
+    ['/rest/seed', 'kill_all=all&kill_all=running', 400, 'all and running'],
     ['/rest/seed/roads', 'kill_thread=1&thread_id=x', 400, 'thread_id'],
     ['/rest/seed/mars', 'kill_all=all', 404, 'mars'],
   ])('stopping tasks by %s with "%s" is a %i', async (path, body, status, message) => {

@@ -110,10 +110,10 @@ function readForm(context: Context): URLSearchParams {
 }
 
 function killAllStates(form: URLSearchParams): States {
-  const value = form.get('kill_all');
-  const states = STATES_OF_KILL_ALL.get(value?.trim().toLowerCase() ?? '');
+  const value = form.getAll('kill_all').join(' and ');
+  const states = STATES_OF_KILL_ALL.get(value.trim().toLowerCase());
   if (states) return states;
-  const problem = value === null ? 'kill_all is missing' : `kill_all "${shortened(value)}" is unknown`;
+  const problem = value === '' ? 'kill_all is missing' : `kill_all "${shortened(value)}" is unknown`;
   throw invalid(`${problem}; it must be running, pending, all or 1.`);
 }
 
