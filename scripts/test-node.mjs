@@ -50,7 +50,6 @@ async function runTests({ installation, checkout, tests, output }) {
   const node = join(installation, 'bin', 'node');
   const version = outputOf(node, ['--version']).trim();
   say(`… Testing on Node.js ${version}`);
-  const start = performance.now();
   const written = createWriteStream(output);
   const env = {
     ...process.env,
@@ -66,18 +65,22 @@ async function runTests({ installation, checkout, tests, output }) {
   const closingLine = /^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$/m;
   const [, passed = 0, failed = 1] = closingLine.exec(readFileSync(output, 'utf8')) ?? [];
   if (Number(failed) > 0) say(`✗ Some tests failed on Node.js ${version}: see ${output}`);
-  const minutes = ((performance.now() - start) / 60_000).toFixed(1);
-  return { version: version.slice(1), passed: Number(passed), failed: Number(failed), minutes };
+  return {
+    version: version.slice(1),
+    passed: Number(passed),
+    failed: Number(failed),
+    tests: tests.join(' ') || 'all',
+  };
 }
 
 function tableOf(rows) {
   const date = new Date().toISOString().slice(0, 10);
   const lines = rows.map(
-    ({ version, passed, failed, minutes }) =>
-      `| ${version} | ${process.arch} | ${passed} | ${failed} | ${minutes} | ${date} |`,
+    ({ version, passed, failed, tests }) =>
+      `| ${version} | ${process.arch} | ${passed} | ${failed} | ${tests} | ${date} |`,
   );
   return [
-    '| Node.js | architecture | passed | failed | minutes | date |',
+    '| Node.js | architecture | passed | failed | tests | date |',
     '| --- | --- | --- | --- | --- | --- |',
     ...lines,
     '',

@@ -54,7 +54,7 @@ async function runUntilStopped(
 }
 
 function reportOldNode(log: Logger): void {
-  const notice = endOfLifeNotice(process.versions.node, systemClock.now());
+  const notice = nodeNotice(process.versions.node, systemClock.now());
   if (notice !== null) log.info({}, notice);
 }
 
@@ -145,8 +145,13 @@ const END_OF_LIFE: Readonly<Record<number, string>> = {
 const DAY_MS = 86_400_000;
 const NEWEST = Math.max(...Object.keys(END_OF_LIFE).map(Number));
 
+/** Its addons abort the process when their objects are collected outside JavaScript: nodejs/node#65446. */
+const ABORTING = /^24\.(19|20|21)\./;
+
 /** Null for a version that still gets security fixes, and for one that is newer than the table. */
-export function endOfLifeNotice(version: string, now: number): string | null {
+export function nodeNotice(version: string, now: number): string | null {
+  if (ABORTING.test(version))
+    return `Node.js ${version} can abort the server (nodejs/node#65446); use 24.22 or later, or ${NEWEST}`;
   const major = Number.parseInt(version, 10);
   const lastDay = END_OF_LIFE[major] ?? null;
   if (major > NEWEST || (lastDay !== null && now < Date.parse(lastDay) + DAY_MS)) return null;
