@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
+import type { MockResponse } from '../fixtures/mock-wms-answers.ts';
 import { untilStored } from '../fixtures/until-stored.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { temporaryFolder } from './server.ts';
@@ -20,7 +21,7 @@ async function start(parts: readonly object[], expectedLog?: RegExp): Promise<vo
   const layers = [
     { name: 'ground', source: wms(ground), gridSets },
     { name: 'names', source: wms(names), gridSets },
-    { name: 'city', source: { type: 'layers', of: parts }, gridSets },
+    { name: 'city', source: { type: 'layers', of: parts }, gridSets, fullWMS: true },
   ];
   server = await openServer({
     config: JSON.stringify({ layers }),
@@ -93,6 +94,30 @@ describe('a composed layer', () => {
     expect([without.status, without.cache]).toEqual([200, 'STALE']);
     expect(without.bytes.equals((await tile('tiles/ground/3/4/2.png')).bytes)).toBe(true);
     expect([await stored('city'), (await stored('ground')) > 0]).toEqual([0, true]);
+    names.answer = 'good';
+    await eventually('the tile is complete', tile, ({ cache }) => cache === 'HIT');
+  });
+
+  it.each<[string, MockResponse]>([
+    ['a status 403', { status: 403, body: 'Forbidden' }],
+    ['a login', { status: 401, headers: { 'www-authenticate': 'Basic realm="maps"' } }],
+    ['a page to sign in', 'html'],
+    ['another address', 'redirect'],
+    ['a service exception', 'xml'],
+  ])('a map without a part that is refused is for nobody to keep: %s', async (_, refusal) => {
+    const own = { source: { type: 'wms', url: names.url, layers: 'a' } };
+    await start([{ layer: 'ground' }, own], FAILS);
+    names.answer = refusal;
+    const box = 'bbox=-20037508,-20037508,20037508,20037508&srs=EPSG:3857&width=300&height=300';
+    const map = `service/wms?service=WMS&version=1.1.1&request=GetMap&layers=city&styles=&format=image/png&${box}`;
+    const answers = [];
+    for (const path of [CITY, CITY, map, map]) {
+      const { status, headers } = await fetch(new URL(path, server.url));
+      answers.push([status, headers.get('x-cache'), headers.get('cache-control')]);
+    }
+    expect(answers).toEqual(Array(4).fill([200, 'STALE', 'max-age=0, must-revalidate']));
+    await untilStored(server);
+    expect(await stored('city')).toBe(0);
     names.answer = 'good';
     await eventually('the tile is complete', tile, ({ cache }) => cache === 'HIT');
   });
