@@ -1,8 +1,9 @@
-import { fork } from 'node:child_process';
+import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
 import { started } from '../../../scripts/started.mjs';
 import {
@@ -70,21 +71,25 @@ it('every tile of a backup is whole, counted, and no older than the last truncat
   expect((await exited)[0]).toBe(0);
 });
 
-it('a backup has the tiles of segments that are compacted while its index is copied', async () => {
+it('a backup has the tiles of more segments than a process may open files', async () => {
   const root = mkdtempSync(join(folder, 'root-'));
+  const layers = Array.from({ length: 150 }, (_, at) => ({ ...set, layer: `layer ${at}` }));
   await using(root, async (store) => {
-    await store.put(set, 8, [tile(1, 1, 'one')], 0);
-    await backUp(root, join(folder, 'held'), (from, to) => {
-      copySqlite(from, to);
-      rmSync(join(root, 'segments', '1', '1.tiles'));
-    });
+    for (const own of layers) await store.put(own, 8, [tile(1, 1, own.layer)], 0);
   });
-  await using(join(folder, 'held'), async (copy) => {
-    expect((await copy.get(set, { z: 8, x: 1, y: 1 }))?.bytes.toString()).toBe('one');
+  const source = new URL('back-up-segments.ts', import.meta.url).href;
+  const target = join(folder, 'many');
+  const tools = `{ root: ${JSON.stringify(root)}, target: ${JSON.stringify(target)}, signal: new AbortController().signal }`;
+  const work = `(await import('${source}')).backUpSegments(${tools})`;
+  const node = [process.execPath, ...FROM_SOURCES, '--input-type=module', '--eval', `await ${work}`];
+  await promisify(execFile)('/bin/sh', ['-c', 'ulimit -n 100; exec "$0" "$@"', ...node]);
+  await using(target, async (copy) => {
+    for (const own of layers)
+      expect((await copy.get(own, { z: 8, x: 1, y: 1 }))?.bytes.toString()).toBe(own.layer);
   });
 });
 
-it('a backup begins again when a segment was created and compacted while its index was copied', async () => {
+it('a backup begins again when a segment was compacted before its bytes were copied', async () => {
   const root = mkdtempSync(join(folder, 'root-'));
   await using(root, (store) => store.put(set, 8, [tile(1, 1, 'one')], 0).then(() => {}));
   const [file, aside] = [join(root, 'segments', '1', '1.tiles'), join(folder, 'aside')];

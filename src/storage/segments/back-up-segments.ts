@@ -1,53 +1,45 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { copySqlite } from '../../db/sqlite/copy-sqlite.ts';
 import { storeFailure } from '../index/index-failure.ts';
 import { indexPath, removeIndex } from '../index/index-file.ts';
 import type { BackupResult, BackupTools } from '../store-driver.ts';
-import {
-  openSegmentIndex,
-  type SegmentFile,
-  SegmentReader,
-  segmentFiles,
-  segmentPath,
-} from './segment-files.ts';
+import { openSegmentIndex, type SegmentFile, SegmentReader, segmentPath } from './segment-files.ts';
 
 interface NamedSegment extends SegmentFile {
   readonly size: number;
 }
 
+/** By number: the copy of a segment, and its bytes so far. */
+type Copies = Map<number, NamedSegment>;
+
 const CHUNK_BYTES = 1024 ** 2;
-/** Segments are compacted while the index is copied; more attempts than this indicate a bug. */
+/** Each has less to copy than the one before; more than this indicate a bug. */
 const ATTEMPTS = 20;
 
 /**
- * Copies a store while processes write to it. The index is copied as of one moment; bytes are in their segments before
- * a row names them, and segments are held open from before that moment, so that every row of the copy names existing
- * bytes.
+ * Copies a store while processes write to it: the index as of one moment, then the bytes that it names. Those of a segment
+ * that was compacted in between are in others, so the index is copied again, and bytes that were appended since.
  */
 export async function backUpSegments(
   { root, target, signal }: BackupTools,
   copyIndex = copySqlite,
 ): Promise<BackupResult> {
   mkdirSync(target, { recursive: true });
+  const copies: Copies = new Map();
   let missing = new Set<number>();
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const held = new SegmentReader(root, Number.POSITIVE_INFINITY);
-      try {
-        for (const file of segmentFiles(root)) held.has(file);
-        copyIndex(indexPath(root), indexPath(target));
-        const named = namedSegments(target);
-        const absent = named.filter((file) => !held.has(file)).map(({ segment }) => segment);
-        // A segment that was missing before was not compacted in between: its bytes are lost in the store itself.
-        if (absent.every((segment) => missing.has(segment)))
-          return await copyAll(named, held, target, signal);
-        missing = new Set(absent);
-        removeIndex(indexPath(target));
-      } finally {
-        held.close();
-      }
+      copyIndex(indexPath(root), indexPath(target));
+      const named = namedSegments(target);
+      const absent: number[] = [];
+      for (const file of named)
+        if (!(await copyRest(root, target, file, copies, signal))) absent.push(file.segment);
+      // A segment that was missing before was not compacted in between: its bytes are lost in the store itself.
+      if (absent.every((segment) => missing.has(segment))) return onlyNamed(target, named, copies);
+      missing = new Set(absent);
+      removeIndex(indexPath(target));
     }
   } catch (error) {
     throw storeFailure(error, root);
@@ -69,42 +61,50 @@ function namedSegments(root: string): readonly NamedSegment[] {
   }
 }
 
-async function copyAll(
-  named: readonly NamedSegment[],
-  held: SegmentReader,
+/** Whether the segment is there, or was copied up to its size. Named bytes never change: the copy is only appended to. */
+async function copyRest(
+  root: string,
   target: string,
+  { set, segment, size }: NamedSegment,
+  copies: Copies,
   signal: AbortSignal,
-): Promise<BackupResult> {
-  let [files, bytes] = [0, 0];
-  for (const file of named) {
-    if (!held.has(file)) continue;
-    await copyStart(held, file, segmentPath(target, file.set, file.segment), signal);
-    files += 1;
-    bytes += file.size;
+): Promise<boolean> {
+  const begun = copies.get(segment)?.size;
+  if (begun !== undefined && begun >= size) return true;
+  const from = new SegmentReader(root, 1);
+  try {
+    if (!from.has({ set, segment })) return false;
+    const path = segmentPath(target, set, segment);
+    mkdirSync(dirname(path), { recursive: true });
+    const to = openSync(path, begun === undefined ? 'wx' : 'r+');
+    try {
+      for (let at = begun ?? 0; at < size; ) {
+        signal.throwIfAborted();
+        const chunk = from.readSome(set, segment, at, Math.min(CHUNK_BYTES, size - at));
+        // A file that has lost its end: its last tiles are not shown in the store itself either.
+        if (chunk.length === 0) break;
+        at += writeSync(to, chunk, 0, chunk.length, at);
+        await nextTurn();
+      }
+      fsyncSync(to);
+    } finally {
+      closeSync(to);
+    }
+    copies.set(segment, { set, segment, size });
+    return true;
+  } finally {
+    from.close();
   }
-  return { files, bytes };
 }
 
-async function copyStart(
-  held: SegmentReader,
-  { set, segment, size }: NamedSegment,
-  path: string,
-  signal: AbortSignal,
-): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true });
-  const to = openSync(path, 'wx');
-  try {
-    for (let at = 0; at < size; ) {
-      signal.throwIfAborted();
-      const chunk = held.readSome(set, segment, at, Math.min(CHUNK_BYTES, size - at));
-      // A file that has lost its end: its last tiles are not shown in the store itself either.
-      if (chunk.length === 0) break;
-      writeFileSync(to, chunk);
-      at += chunk.length;
-      await nextTurn();
-    }
-    fsyncSync(to);
-  } finally {
-    closeSync(to);
+/** Removes copies of segments that were compacted since. */
+function onlyNamed(target: string, named: readonly NamedSegment[], copies: Copies): BackupResult {
+  let bytes = 0;
+  const unnamed = new Map(copies);
+  for (const { segment } of named) {
+    bytes += copies.get(segment)?.size ?? 0;
+    unnamed.delete(segment);
   }
+  for (const { set, segment } of unnamed.values()) rmSync(segmentPath(target, set, segment));
+  return { files: copies.size - unnamed.size, bytes };
 }
