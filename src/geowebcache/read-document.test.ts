@@ -33,8 +33,8 @@ describe('reading JSON', () => {
     fc.assert(
       fc.property(documents, fc.constantFrom(0, 2), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
-        // A value takes two characters at least, and there may be a thousand.
-        fc.pre(text.length < 2000);
+        // The most tokens that are read.
+        fc.pre(text.length < 4000);
         expect([shapeOf(readJson(text))]).toEqual(shapesOfValue('', JSON.parse(text)));
       }),
     );
@@ -88,12 +88,12 @@ describe('reading JSON', () => {
       ],
     ],
     [
-      '{gridSetId:EPSG:4326,format:image/png,nullable:[null,nulls]}',
+      '{gridSetId:EPSG:4326,format:image/png,nullable:[null,ne:nulls]}',
       [
         ['gridSetId', 'EPSG:4326'],
         ['format', 'image/png'],
         ['nullable', '', 'null'],
-        ['nullable', 'nulls'],
+        ['nullable', 'ne:nulls'],
       ],
     ],
   ])('reading JSON accepts %s', (text, fields) => {
@@ -107,13 +107,11 @@ describe('reading JSON', () => {
     ['{"a":1', 1, 7],
     ['{"a":1}}}', 1, 9],
     ['{"a":1} x', 1, 9],
-    ['{\n "a": -\n}', 2, 7],
-    ['{\n "a":\n  01\n}', 3, 3],
-    ['{"a":1x}', 1, 6],
+    ['{\n "a": -,\n,}', 3, 1],
     ['{a:b c}', 1, 6],
-    ['{"a":"b\nc"}', 1, 8],
-    ['{"a":"\\x"}', 1, 9],
-    ['{"a":"\\u12g4"}', 1, 9],
+    ['{"a":"b\nc"}', 2, 1],
+    ['{"a":"\\x"}', 1, 6],
+    ['{"a":"\\u12g4"}', 1, 6],
     ['{"a" 1}', 1, 6],
     ['{,}', 1, 2],
     ['{"a":1,,}', 1, 8],
@@ -124,7 +122,7 @@ describe('reading JSON', () => {
   it('reading JSON refuses a body that is deeper or larger than allowed', () => {
     expect(() => readJson(`${'{"a":'.repeat(21)}1${'}'.repeat(21)}`)).toThrow('20 levels deep');
     expect(() => readJson(`{"a":${'['.repeat(60_000)}`)).toThrow('20 levels deep');
-    expect(() => readJson(`{"a":[${'1,'.repeat(1001)}]}`)).toThrow('more than 1000 values');
+    expect(() => readJson(`{"a":[${'1,'.repeat(2001)}]}`)).toThrow('more than 4000 tokens');
   });
 
   it('reading JSON never fails without a place, and never hangs', () => {

@@ -1,186 +1,127 @@
+import JSON5 from 'json5';
+import { shortened } from '../domain/errors.ts';
 import { decodeXml, readXml } from '../lib/xml/read-xml.ts';
 import { XmlError, type XmlPlace } from '../lib/xml/xml-element.ts';
 import { bodyProblem, onlyChild, requireFields, type WireElement } from './wire-element.ts';
 
 const MAX_DEPTH = 20;
-const MAX_VALUES = 1000;
+const MAX_TOKENS = 4000;
 
-const BARE_KEY = /[A-Za-z_$@][\w$@.-]*/y;
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,}\]]|$)/y;
-/** Text that lost its quotes to a shell, e.g. `EPSG:4326` or `image/png`. */
-const BARE_WORD = /[A-Za-z_][^\s,{}[\]"'\\]*/y;
-const SPACE = /[ \t\r\n]*/y;
-/** RFC 8259, 7: everything but the quote, the backslash and control characters. */
-const PLAIN_TEXT = { '"': /[ !#-[\]-\uffff]*/y, "'": /[ -&(-[\]-\uffff]*/y };
-const NOTHING = { text: '', children: [] };
-const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '"',
-  "'": "'",
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
+/** A line's end, a mark, a text in quotes, or a run of other characters. */
+const TOKEN = /\n|[{}[\],:]|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[^\s{}[\],:"'][^\s{}[\],"']*/g;
+/** The key of a run such as `gridSetId:EPSG:4326`; a value may have colons. */
+const BARE_KEY = /^[^:"']+/;
 
-/**
- * Reads JSON as RFC 8259 has it, and also the forms of widely copied samples: single quotes, bare keys, a comma before
- * a closing bracket, one surplus closing brace; and texts that have lost their quotes to a shell. Numbers stay text.
- * Returns the document's value as an element without a name. Throws `request-invalid` with the place.
- */
-export function readJson(text: string): WireElement {
-  return new JsonReader(text).read();
+type Json = string | readonly Json[] | JsonObject;
+interface JsonObject {
+  readonly [key: string]: Json;
 }
 
-class JsonReader {
-  readonly #text: string;
-  #at = 0;
-  #depth = 0;
-  #elements = 0;
-  #line = 1;
-  #lineStart = 0;
+/** `text` is empty at the end of the document. */
+type Token = Pick<WireElement, 'text' | 'place'>;
 
-  constructor(text: string) {
-    this.#text = text.startsWith('\ufeff') ? text.slice(1) : text;
+/**
+ * Reads JSON, and also the forms of widely copied samples: single quotes, bare keys, a comma before a closing bracket,
+ * one surplus closing brace; and texts that have lost their quotes to a shell. Numbers stay text. Returns the document's
+ * value as an element without a name. Throws `request-invalid` with the place.
+ *
+ * JSON5 has no bare words and no positions, and keeps the last of a repeated field. Therefore it reads each token on a
+ * line of its own, keys and values as texts that begin with the number of their token: `"1 zoomStart"`.
+ */
+export function readJson(text: string): WireElement {
+  const tokens = tokensOf(text);
+  const tokenAt = (index: number): Token => tokens[index] ?? { text: '', place: { line: 1, column: 1 } };
+  const refuse = (token: Token, message: string): never => {
+    throw bodyProblem(`The body is not JSON: ${message}`, token.place);
+  };
+
+  function parse(): JsonObject {
+    if (tokenAt(0).text !== '{') refuse(tokenAt(0), 'it must be an object {…}');
+    try {
+      return JSON5.parse(tokens.map(({ text }, i) => numbered(text, i)).join('\n'));
+    } catch (error) {
+      const token = tokenAt((error as { readonly lineNumber: number }).lineNumber - 1);
+      return refuse(
+        token,
+        token.text ? `${shortened(token.text)} is not expected here` : 'its end is missing',
+      );
+    }
   }
 
-  read(): WireElement {
-    this.#skipSpace();
-    const place = this.#place();
-    if (this.#peek() !== '{') this.#refuse('it must be an object {…}');
-    const fields = this.#readObject();
-    this.#skipSpace();
-    if (this.#peek() === '}') this.#at += 1;
-    this.#skipSpace();
-    if (this.#at < this.#text.length) this.#refuse('there is more after its end');
-    return { name: '', text: '', ...fields, place };
-  }
-
-  /** Adds the value to `into` under `name`: several elements for a list. */
-  #readValue(name: string, into: WireElement[]): void {
-    this.#skipSpace();
-    const place = this.#place();
-    const next = this.#peek();
-    if (next === '{') into.push({ name, text: '', ...this.#readObject(), place });
-    if (next === '[') this.#readList(name, into, place);
-    if (next === '"' || next === "'")
-      into.push({ name, text: this.#readText(next), children: [], place, isText: true });
-    if (!'{["\''.includes(next) || next === '') this.#readLiteral(name, into, place);
-    this.#elements += 1;
-    if (this.#elements > MAX_VALUES) this.#refuse(`there are more than ${MAX_VALUES} values`);
-  }
-
-  #readObject(): Pick<WireElement, 'children' | 'nothing'> {
-    const children: WireElement[] = [];
-    this.#readUntil('}', () => {
-      const key = this.#readKey();
-      this.#skipSpace();
-      this.#expect(':');
-      this.#readValue(key, children);
-    });
-    return children.length === 0 ? { children, nothing: 'an empty object' } : { children };
-  }
-
-  #readList(name: string, into: WireElement[], place: XmlPlace): void {
-    const before = into.length;
+  function elementsOf(name: string, value: Json, place: XmlPlace): WireElement[] {
+    if (typeof value === 'string') return [{ name, ...scalarOf(value) }];
+    if (!isList(value)) return [{ name, ...objectOf(value, place) }];
+    if (value.length === 0) return [{ name, text: '', children: [], place, nothing: 'an empty list' }];
     // The list of a field repeats the field. Only a list in a list is an element of its own.
-    this.#readUntil(']', () => {
-      this.#skipSpace();
-      if (this.#peek() !== '[') return this.#readValue(name, into);
-      const inner: WireElement[] = [];
-      const innerPlace = this.#place();
-      this.#readValue('', inner);
-      into.push({ name, text: '', children: inner, place: innerPlace });
-    });
-    if (into.length === before) into.push({ ...NOTHING, name, place, nothing: 'an empty list' });
+    return value.flatMap((item) =>
+      isList(item)
+        ? [{ name, text: '', children: elementsOf('', item, place), place }]
+        : elementsOf(name, item, place),
+    );
   }
 
-  #readUntil(close: '}' | ']', readItem: () => void): void {
-    this.#at += 1;
-    this.#depth += 1;
-    if (this.#depth > MAX_DEPTH) this.#refuse(`the document is more than ${MAX_DEPTH} levels deep`);
-    for (this.#skipSpace(); this.#peek() !== close; this.#skipSpace()) {
-      readItem();
-      this.#skipSpace();
-      if (this.#peek() !== close) this.#expect(',');
+  function objectOf(fields: JsonObject, place: XmlPlace): Omit<WireElement, 'name'> {
+    const children = Object.entries(fields).flatMap(([key, value]) =>
+      elementsOf(withoutNumber(key), value, tokenAt(Number.parseInt(key, 10) + 2).place),
+    );
+    return { text: '', children, place, ...(children.length === 0 && { nothing: 'an empty object' }) };
+  }
+
+  function scalarOf(value: string): Omit<WireElement, 'name'> {
+    const { text: written, place } = tokenAt(Number.parseInt(value, 10));
+    if (written === 'null') return { text: '', children: [], place, nothing: 'null' };
+    return { text: withoutNumber(value), children: [], place, ...(isQuoted(written) && { isText: true }) };
+  }
+
+  return { name: '', ...objectOf(parse(), tokenAt(0).place) };
+}
+
+function tokensOf(text: string): readonly Token[] {
+  const tokens: Token[] = [];
+  const open: string[] = [];
+  let line = 1;
+  let lineStart = 0;
+  let surplus = false;
+  TOKEN.lastIndex = 0;
+  for (let match = TOKEN.exec(text); match; match = TOKEN.exec(text)) {
+    const isKey = open.at(-1) === '{' && tokens.at(-1)?.text !== ':';
+    const token = (isKey && BARE_KEY.exec(match[0])?.[0]) || match[0];
+    TOKEN.lastIndex = match.index + token.length;
+    if (token === '\n') {
+      line += 1;
+      lineStart = TOKEN.lastIndex;
+    } else if (token === '}' && open.length === 0 && tokens.length > 0 && !surplus) {
+      surplus = true;
+    } else {
+      const place = { line, column: match.index - lineStart + 1 };
+      if ('{['.includes(token)) open.push(token);
+      if ('}]'.includes(token)) open.pop();
+      if (open.length > MAX_DEPTH) throw bodyProblem(`The body is more than ${MAX_DEPTH} levels deep`, place);
+      if (tokens.length >= MAX_TOKENS)
+        throw bodyProblem(`The body has more than ${MAX_TOKENS} tokens`, place);
+      tokens.push({ text: token, place });
     }
-    this.#at += 1;
-    this.#depth -= 1;
   }
+  return [...tokens, { text: '', place: { line, column: text.length - lineStart + 1 } }];
+}
 
-  #readKey(): string {
-    const next = this.#peek();
-    if (next === '"' || next === "'") return this.#readText(next);
-    return this.#take(BARE_KEY) ?? this.#refuse('a field name is expected here');
-  }
+/** JSON5 warns of U+2028 and U+2029 on the console. */
+function numbered(token: string, index: number): string {
+  const text = token.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+  if (isQuoted(text)) return `${text.charAt(0)}${index} ${text.slice(1)}`;
+  return '{}[],:'.includes(text) ? text : JSON.stringify(`${index} ${text}`);
+}
 
-  #readLiteral(name: string, into: WireElement[], place: XmlPlace): void {
-    const text = this.#take(NUMBER) ?? this.#take(BARE_WORD) ?? this.#refuse('a value is expected here');
-    if (text === 'null') into.push({ ...NOTHING, name, place, nothing: 'null' });
-    if (text !== 'null') into.push({ name, text, children: [], place });
-  }
+function withoutNumber(text: string): string {
+  return text.slice(text.indexOf(' ') + 1);
+}
 
-  #readText(quote: '"' | "'"): string {
-    this.#at += 1;
-    let text = '';
-    for (;;) {
-      text += this.#take(PLAIN_TEXT[quote]) ?? '';
-      const next = this.#peek();
-      if (next !== quote && next !== '\\') this.#refuse('a text is not closed');
-      this.#at += 1;
-      if (next === quote) return text;
-      text += this.#readEscape();
-    }
-  }
+function isQuoted(token: string): boolean {
+  return token.startsWith('"') || token.startsWith("'");
+}
 
-  #readEscape(): string {
-    const code = this.#peek();
-    this.#at += 1;
-    if (code !== 'u') return ESCAPES[code] ?? this.#refuse(`\\${code} means nothing in a text`);
-    const hex = this.#text.slice(this.#at, this.#at + 4);
-    if (!/^[0-9a-fA-F]{4}$/.test(hex)) this.#refuse('\\u needs four hexadecimal digits');
-    this.#at += 4;
-    return String.fromCharCode(Number.parseInt(hex, 16));
-  }
-
-  #peek(): string {
-    return this.#text.charAt(this.#at);
-  }
-
-  #skipSpace(): void {
-    this.#take(SPACE);
-  }
-
-  #expect(character: string): void {
-    if (this.#peek() !== character) this.#refuse(`"${character}" is expected here`);
-    this.#at += 1;
-  }
-
-  #take(pattern: RegExp): string | null {
-    pattern.lastIndex = this.#at;
-    const token = pattern.exec(this.#text)?.[0] ?? null;
-    this.#at += token?.length ?? 0;
-    return token;
-  }
-
-  /** Reading only goes forward, so each line is counted once. */
-  #place(): XmlPlace {
-    for (let end = this.#lineEnd(); end >= 0 && end < this.#at; end = this.#lineEnd()) {
-      this.#lineStart = end + 1;
-      this.#line += 1;
-    }
-    return { line: this.#line, column: this.#at - this.#lineStart + 1 };
-  }
-
-  #lineEnd(): number {
-    return this.#text.indexOf('\n', this.#lineStart);
-  }
-
-  #refuse(message: string): never {
-    throw bodyProblem(`The body is not JSON: ${message}`, this.#place());
-  }
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
 }
 
 export type DocumentFormat = 'xml' | 'json';
