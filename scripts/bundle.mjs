@@ -1,6 +1,5 @@
 // Bundles the server: a start loads a dozen files instead of a thousand, which halves the cost of a start.
 import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { rolldown } from 'rolldown';
 import { ensurePixels, pixelsFile } from './pixels.mjs';
@@ -33,7 +32,7 @@ export async function bundleServer(folder) {
     input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(source, `${entry}.ts`)])),
     platform: 'node',
     external: EXTERNAL,
-    plugins: [addressesOfModules(), partOfUndici()],
+    plugins: [addressesOfModules()],
   });
   try {
     await bundle.write({
@@ -54,23 +53,6 @@ export async function bundleServer(folder) {
   await ensurePixels();
   mkdirSync(join(folder, 'pixels'), { recursive: true });
   copyFileSync(pixelsFile, join(folder, 'pixels', 'pixels.wasm'));
-}
-
-const PART_OF_UNDICI = `
-  import connect from './lib/api/api-connect.js';
-  import request from './lib/api/api-request.js';
-  import Agent from './lib/dispatcher/agent.js';
-  import Dispatcher from './lib/dispatcher/dispatcher.js';
-  import Pool from './lib/dispatcher/pool.js';
-  import ProxyAgent from './lib/dispatcher/proxy-agent.js';
-  Object.assign(Dispatcher.prototype, { connect, request });
-  export { Agent, Pool, ProxyAgent };
-`;
-
-/** The server uses undici's pool and agents: the whole package costs a start 80 ms more. */
-function partOfUndici() {
-  const index = createRequire(import.meta.url).resolve('undici');
-  return { name: 'part-of-undici', load: (id) => (id === index ? PART_OF_UNDICI : null) };
 }
 
 /** Keeps `import.meta.url` of a module as if it were built alone, whatever file contains it. */

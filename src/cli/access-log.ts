@@ -11,7 +11,7 @@ const MAX_ADDRESS = 2000;
 const MAX_LINE = 16_384;
 const STANDARD_INPUT = '-';
 
-/** Addresses that were answered with a picture or 304. `file`: Combined Log Format or lines of JSON, in any mixture; `-` is standard input. */
+/** Addresses that were answered with a picture or 304. `file`: Combined Log Format, uWSGI's or lines of JSON, in any mixture; `-` is standard input. */
 export async function* answeredRequests(file: string, flag: string): AsyncGenerator<string> {
   const input = file === STANDARD_INPUT ? process.stdin : createReadStream(file);
   try {
@@ -27,6 +27,8 @@ export async function* answeredRequests(file: string, flag: string): AsyncGenera
 
 /** `… "GET /tiles/… HTTP/1.1" 200 …` */
 const COMBINED = /"(?:GET|HEAD) (\S+)(?: HTTP\/[\d.]+)?" (\d{3}) /;
+/** uWSGI's own: `… GET /tiles/… => generated 512 bytes in 3 msecs (HTTP/1.1 200) …` */
+const UWSGI = /\] (?:GET|HEAD) (\S+) => [^(]*\(HTTP\/[\d.]+ (\d{3})\)/;
 
 /** The address of a request that was answered with a picture or 304; null: another request, or a damaged line. */
 export function tileRequestIn(line: string): string | null {
@@ -36,7 +38,7 @@ export function tileRequestIn(line: string): string | null {
 }
 
 function combinedRequest(line: string): [string?, number?] {
-  const [, address = '', status] = COMBINED.exec(line) ?? [];
+  const [, address = '', status] = COMBINED.exec(line) ?? UWSGI.exec(line) ?? [];
   return [address.replace(/\\x([0-9a-f]{2})/gi, '%$1'), Number(status)];
 }
 

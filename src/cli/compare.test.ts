@@ -62,6 +62,7 @@ it('a comparison reports each difference between two servers, also as a page wit
     type: 'text/xml',
     body: '<ServiceExceptionReport><ServiceException/></ServiceExceptionReport>',
   };
+  const capabilities = '<Capability><Exception><Format>XML</Format></Exception></Capability>';
   const old = await serve({
     '/m/equal.png': { body: red },
     '/m/near.png': { body: red },
@@ -73,7 +74,8 @@ it('a comparison reports each difference between two servers, also as a page wit
     '/m/gone.png': { body: red },
     '/m/new.png': { status: 500, body: '' },
     '/m/both.png': exception,
-    '/m/capabilities': { type: 'text/xml', body: '<a/>' },
+    '/m/capabilities': { type: 'text/xml', body: capabilities },
+    '/m/demo/': { type: 'text/html', body: '' },
   });
   const fresh = await serve({
     '/equal.png': { body: red },
@@ -85,7 +87,7 @@ it('a comparison reports each difference between two servers, also as a page wit
     '/exception': exception,
     '/new.png': { body: red },
     '/both.png': { status: 400, type: 'text/plain', body: '' },
-    '/capabilities': { type: 'text/xml', body: '<b/>' },
+    '/capabilities': { type: 'application/xml', body: capabilities },
   });
   const names = [
     'equal.png',
@@ -98,7 +100,7 @@ it('a comparison reports each difference between two servers, also as a page wit
     'gone.png',
     'new.png',
   ];
-  const log = logOf([...names, 'both.png', 'capabilities'].map((name) => `/m/${name}`));
+  const log = logOf([...names, 'both.png', 'capabilities', 'demo/'].map((name) => `/m/${name}`));
   const page = `${log}.html`;
   const { code, out } = await run(
     '--compare',
@@ -134,12 +136,25 @@ it('a comparison of equal answers succeeds, and asks for a sample of different a
   expect(new Set(old.paths).size, 'the same sample').toBe(10);
 });
 
-it('a comparison with a server that is down stops', async () => {
+it.each([1, 100])('a comparison of %d requests with a server that is down stops', async (count) => {
   const old = await serve({});
-  const log = logOf(Array.from({ length: 100 }, (_, i) => `/${i}.png`));
+  const log = logOf(Array.from({ length: count }, (_, i) => `/${i}.png`));
   const { code, err } = await run('--compare', old.url, '--requests', log, '--server', 'http://127.0.0.1:1');
   expect([code, err]).toEqual([1, expect.stringContaining('http://127.0.0.1:1 cannot be reached')]);
   expect(old.paths.length).toBeLessThan(10);
+});
+
+it.each([
+  [
+    'only pages',
+    ['/', '/demo/?srs=EPSG:3857', '/demo/static/site.css', '/favicon.ico'],
+    'no answered GET request',
+  ],
+  ['refused by both servers', ['/a.png', '/b.png'], 'Both servers refuse every request'],
+])('a log with %s proves nothing', async (_, paths, message) => {
+  const [old, fresh] = [await serve({}), await serve({})];
+  const flags = ['--compare', old.url, '--requests', logOf(paths), '--server', fresh.url];
+  expect(await run(...flags)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
 });
 
 it.each([
@@ -150,6 +165,10 @@ it.each([
     '--sample must be a whole number from 1',
   ],
   [['--compare', 'http://a.test', '--requests', 'missing.log'], '--requests missing.log cannot be read'],
+  [
+    ['--compare', 'http://a.test', '--requests', 'x', '--page', 'missing/page.html'],
+    'missing is not a folder',
+  ],
   [['--requests', 'x'], '--requests requires --compare'],
   [[], 'Name a file, a folder or an address'],
 ])('the flags %j of an import are refused', async (args, message) => {

@@ -1,6 +1,7 @@
 /** `import --compare`: sends the same requests to an old server and to this one, as a proof that a move is complete. */
 import { createHash } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { readClientSettings } from '../config/client-settings.ts';
 import { readEnvironment, readOutboundProxies, readVersion } from '../config/environment.ts';
 import { type Comparison, headerDifferences, VERDICTS } from '../import/compare-responses.ts';
@@ -13,7 +14,7 @@ import { authorizationOf } from './server-client.ts';
 
 export const COMPARE_FLAGS = [
   flag('compare', 'OLD_URL', 'import nothing: ask the old server and this one for the same addresses'),
-  flag('requests', 'FILE', 'with --compare: an access log, Combined or JSON; -: standard input'),
+  flag('requests', 'FILE', 'with --compare: an access log, Combined, JSON or of uWSGI; -: standard input'),
   flag('sample', 'N', 'with --compare: different addresses of the log (500)'),
   flag('tolerance', 'N', 'with --compare: how far channels of pixels may differ, 0 to 255 (2)'),
   flag('concurrency', 'N', 'with --compare: requests at the same time, 1 to 16 (2)'),
@@ -21,11 +22,14 @@ export const COMPARE_FLAGS = [
 ];
 
 const MAX_SAMPLE = 10_000;
+/** Pages for people and their parts, and administration: each program has its own. */
+const PAGE =
+  /^(?:\/(?!(?:gmaps|kml|tiles|tms|wmts)\/)[^/]+)?\/(?:demo|home|rest)(?:\/|$)|^\/geoserver\/web\/|\.(?:css|html?|ico|js|txt)$/;
 /** Rows that are printed; the page has all. */
 const MAX_ROWS = 20;
 const MAX_HEADERS = 5;
 
-/** Exit code 0: every answer is the same, or both servers refuse. */
+/** Exit code 0: every answer is the same, or refused by both servers, and one at least is the same. */
 export async function compare(flags: FlagValues, terminal: Terminal, source: string): Promise<number> {
   if (source !== '') throw misuse(`--compare imports nothing: leave out ${source}.`);
   const { requests, page } = flags;
@@ -34,15 +38,16 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
     throw misuse(`--compare must be an address such as http://maps.example.org, not ${flags.compare}.`);
   if (requests === undefined) throw misuse('--compare requires --requests.');
   if (page !== undefined && existsSync(page)) throw misuse(`${page} already exists; choose another file.`);
+  if (page !== undefined && !existsSync(dirname(page))) throw misuse(`${dirname(page)} is not a folder.`);
   const tolerance = intFlag(flags, 'tolerance', 2, [0, 255]);
   const concurrency = intFlag(flags, 'concurrency', 2, [1, 16]);
   const size = intFlag(flags, 'sample', 500, [1, MAX_SAMPLE]);
   const environment = readEnvironment();
   const { server, credentials } = readClientSettings({ flags, environment, workingFolder: process.cwd() });
-  const addresses = await sampleAddresses(requests, size);
+  const addresses = await sampleAddresses(requests, oldUrl.pathname, size);
   if (addresses.length === 0)
     throw new CommandFailure(
-      `--requests ${requests} has no answered GET request in Combined Log Format or JSON.`,
+      `--requests ${requests} has no answered GET request for a map or tile, in Combined Log Format, JSON or uWSGI's format.`,
     );
   const { compareServers } = await import('../import/compare-servers.ts');
   const interruption = openInterruption();
@@ -65,10 +70,14 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
       signal: interruption.signal,
       onProgress: progressOn(terminal, addresses.length),
     });
+    terminal.out(comparisonTable(comparisons));
     const old = `${origin}${pathname}`;
     if (page !== undefined)
       writeFileSync(page, comparisonPage({ old, new: server, tolerance, comparisons }), { flag: 'wx' });
-    terminal.out(comparisonTable(comparisons));
+    if (comparisons.every(({ verdict }) => verdict === 'neither'))
+      throw new Error(
+        `Both servers refuse every request of ${requests}; does OLD_URL begin as its addresses do?`,
+      );
     return comparisons.every(({ verdict }) => verdict === 'same' || verdict === 'neither') ? 0 : 1;
   } catch (error) {
     if (interruption.signal.aborted) return INTERRUPTED;
@@ -85,11 +94,12 @@ function intFlag(flags: FlagValues, name: string, usual: number, [least = 0, mos
 }
 
 /** Different addresses, those with the smallest hashes: spread over the log, and the same ones at every run. */
-async function sampleAddresses(file: string, size: number): Promise<readonly string[]> {
+async function sampleAddresses(file: string, root: string, size: number): Promise<readonly string[]> {
   let hashes = new Map<string, string>();
   const smallest = () => [...hashes].sort(([, a], [, b]) => (a < b ? -1 : 1)).slice(0, size);
   for await (const address of answeredRequests(file, 'requests')) {
-    if (!address.startsWith('/') || hashes.has(address)) continue;
+    const isPage = PAGE.test(address.replace(/\?.*/s, '')) || ['/', root, `${root}/`].includes(address);
+    if (!address.startsWith('/') || isPage || hashes.has(address)) continue;
     hashes.set(address, createHash('sha1').update(address).digest('hex'));
     if (hashes.size >= 2 * size + 1000) hashes = new Map(smallest());
   }

@@ -42,8 +42,8 @@ const HEADERS = [
   'content-disposition',
   'content-encoding',
 ];
-/** Services may report an exception with status 200. */
-const EXCEPTION = /<(?:\w+:)?(?:ServiceException|Exception)(?:Report)?[\s>]/;
+/** Services may report an exception with status 200. Capabilities contain an element `Exception`. */
+const EXCEPTION = /<(?:\w+:)?(?:ServiceExceptionReport|ExceptionReport|WMTException)[\s>]/;
 const EXCEPTION_WITHIN = 2048;
 /** Such documents contain addresses of their server. */
 const DOCUMENT = /xml|html/;
@@ -75,7 +75,8 @@ export async function compareResponses(
 
 function failureOf(response: ServerResponse | NoResponse): string | null {
   if (typeof response === 'string') return response;
-  if (response.status >= 300) return `status ${response.status}`;
+  const location = headerOf(response, 'location');
+  if (response.status >= 300) return `status ${response.status}${location && ` to ${location}`}`;
   const isText = DOCUMENT.test(typeOf(response));
   const start = isText ? response.bytes.subarray(0, EXCEPTION_WITHIN).toString('latin1') : '';
   return EXCEPTION.test(start) ? 'an exception report' : null;
@@ -109,7 +110,9 @@ async function contentDifference(
 }
 
 function typeOf(response: ServerResponse): string {
-  return headerOf(response, 'content-type').replace(/;.*/s, '').trim().toLowerCase();
+  const type = headerOf(response, 'content-type').replace(/;.*/s, '').trim().toLowerCase();
+  // RFC 7303, 9.2: the same.
+  return type === 'text/xml' ? 'application/xml' : type;
 }
 
 function headerOf({ headers }: ServerResponse, name: string): string {

@@ -37,7 +37,7 @@ const TIMEOUT_MS = 60_000;
 const MAX_BYTES = 32 * 2 ** 20;
 /** Limit of the pictures in all results. */
 const MAX_KEPT_BYTES = 48 * 2 ** 20;
-/** Failed connections in a row after which a server counts as down. */
+/** Failed connections in a row after which a server counts as down; fewer if there are fewer requests. */
 const MAX_UNREACHABLE = 5;
 
 /** In the order of the addresses. Rejects when a server is down, or with the signal's reason. */
@@ -93,7 +93,7 @@ function withoutPrefix(address: string, prefix: string): string {
 
 function createAsk(
   { url, authorization }: ComparedServer,
-  { signal, userAgent }: ComparisonOptions,
+  { addresses, signal, userAgent }: ComparisonOptions,
   send: typeof fetch,
 ): (path: string) => Promise<ServerResponse | NoResponse> {
   const base = trimEndOf(url, /\//);
@@ -103,6 +103,7 @@ function createAsk(
     ...(authorization !== null && { authorization }),
   };
   let unreachable = 0;
+  const maxUnreachable = Math.min(MAX_UNREACHABLE, addresses.length);
   return async (path) => {
     const late = AbortSignal.timeout(TIMEOUT_MS);
     try {
@@ -120,7 +121,7 @@ function createAsk(
       signal.throwIfAborted();
       if (late.aborted) return 'no answer in time';
       const why = errorCode(error) ?? errorCode((error as Error).cause) ?? String(error);
-      if (++unreachable >= MAX_UNREACHABLE) throw new Error(`${base} cannot be reached (${why}).`);
+      if (++unreachable >= maxUnreachable) throw new Error(`${base} cannot be reached (${why}).`);
       return `no connection (${why})`;
     }
   };

@@ -23,6 +23,7 @@ const catalog = catalogOf([
   layerNamed('osm'),
   layerNamed('one', { gridSubsets: [subset('EPSG:900913', 12)] }),
   layerNamed('geo', { gridSubsets: [createGridSubset(geodetic, {})] }),
+  layerNamed('two', { gridSubsets: [subset('EPSG:900913', 12), createGridSubset(geodetic, {})] }),
   layerNamed('topp:states'),
 ]);
 
@@ -39,8 +40,15 @@ describe("addresses of other programs' clients", () => {
     ['/service?service=wmts&request=GetCapabilities', '/service/wmts?service=wmts&request=GetCapabilities'],
     ['/wmts/1.0.0/WMTSCapabilities.xml', '/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&'],
     ['/wmts/osm/GLOBAL_MERCATOR/03/5/2.png', '/tiles/osm/EPSG%3A900913/3/5/2.png'],
-    ['/wmts/one/webmercator/3/5/2.png', '/tiles/one/EPSG%3A900913/3/5/2.png'],
-    ['/wmts/osm/webmercator/3/5/2.png', null],
+    ['/wmts/osm/webmercator/3/5/2.png', '/tiles/osm/EPSG%3A900913/3/5/2.png'],
+    ['/wmts/one/mine/3/5/2.png', '/tiles/one/EPSG%3A900913/3/5/2.png'],
+    // Grids that are declared keep their names.
+    ['/wmts/two/mine/3/5/2.png', '/tiles/two/EPSG%3A900913/3/5/2.png'],
+    ['/wmts/two/GLOBAL_GEODETIC/2/1/1.png', '/tiles/two/GLOBAL_GEODETIC/2/1/1.png'],
+    ['/wmts/osm/mine/3/5/2.png', null],
+    ['/tiles/osm/webmercator/3/5/2.png', '/tiles/osm/EPSG%3A900913/3/5/2.png'],
+    ['/tiles/osm/GLOBAL_MERCATOR/3/5/2.png', '/tiles/osm/EPSG%3A900913/3/5/5.png'],
+    ['/tiles/osm/3/5/2.png', null],
     ['/tms/', '/service/tms'],
     ['/tms/1.0.0/', '/service/tms/1.0.0'],
     ['/tms/1.0.0/geo', '/service/tms/1.0.0/geo@GLOBAL_GEODETIC@png'],

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
+import { builtInGridSets } from '../../domain/built-in-grid-sets.ts';
 import { formatOf, formatOfExtension } from '../../domain/format.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
 import type { GridSubset } from '../../domain/grid-subset.ts';
@@ -74,13 +75,21 @@ const REST = 'rest*';
 const NUMBERS = ['z', 'x', 'y'];
 const NUMBER = /^\d{1,10}$/;
 
-/** Built-in grids of other programs, and ours with the same tiles. */
+/** Built-in grids of other programs, that of MapProxy's template, and ours with the same tiles. */
 const GRIDS: Readonly<Record<string, string>> = {
   GLOBAL_MERCATOR: 'EPSG:900913',
   GLOBAL_WEBMERCATOR: 'EPSG:900913',
   GoogleMapsCompatible: 'EPSG:900913',
+  webmercator: 'EPSG:900913',
   g: 'EPSG:900913',
   WGS84: 'EPSG:4326',
+};
+
+/** Of rows in addresses of MapProxy that do not say it; ours count from the top. */
+const ORIGINS: Readonly<Record<string, 'sw' | 'nw'>> = {
+  GLOBAL_MERCATOR: 'sw',
+  GLOBAL_WEBMERCATOR: 'nw',
+  webmercator: 'nw',
 };
 
 /** Null: no other program's addresses are offered. */
@@ -196,9 +205,9 @@ function pairOf(query: string, name: string): string | undefined {
   return undefined;
 }
 
-/** By the origin in the query; without one our own rows count from the top, and theirs by a grid that is unknown here. */
+/** By the origin in the query, otherwise by a grid that is known here; others are our own addresses. */
 function tileByOrigin(words: Words, query: string, layers: Layers): string | null {
-  const origin = pairOf(query, 'origin');
+  const origin = pairOf(query, 'origin') ?? ORIGINS[words.grid ?? ''];
   return origin === 'sw' || origin === 'nw' ? tile(origin)(words, query, layers) : null;
 }
 
@@ -231,14 +240,17 @@ function tileMap({ layer: name, grid }: Words, query: string, layers: Layers): s
   return withQuery(`/service/tms/1.0.0/${map}`, query);
 }
 
-/** By its name, an SRS such as `EPSG900913`, or any name if there is only one; the first without a name. */
+/** By its name, an SRS such as `EPSG900913`, or any name if one can be meant: only built-in ones had another; the first without a name. */
 function subsetNamed(subsets: readonly GridSubset[], named: string | undefined): GridSubset | undefined {
   if (named === undefined) return subsets[0];
   const name = GRIDS[decodeUriPart(named, '')] ?? decodeUriPart(named, '');
   const exact = subsets.find(({ gridSet }) => [gridSet.name, ...gridSet.aliases].includes(name));
   const srs = Number(/^EPSG:?(\d+)$/.exec(name)?.[1] ?? Number.NaN);
   const bySrs = subsets.find(({ gridSet }) => sameSrs(gridSet.srs, srs));
-  return exact ?? bySrs ?? (subsets.length === 1 && Number.isNaN(srs) ? subsets[0] : undefined);
+  if (exact || bySrs || !Number.isNaN(srs)) return exact ?? bySrs;
+  const isBuiltIn = ({ gridSet }: GridSubset) => builtInGridSets().some((one) => one.name === gridSet.name);
+  const renamed = subsets.length === 1 ? subsets : subsets.filter(isBuiltIn);
+  return renamed.length === 1 ? renamed[0] : undefined;
 }
 
 /** MapProxy's TMS begins at the second zoom of grids of the whole world, and leaves out every other one where they are dense. */
