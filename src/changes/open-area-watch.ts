@@ -21,8 +21,8 @@ import {
 import type { NamedArea } from '../domain/named-area.ts';
 import type { Point } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
-import { errorCode } from '../lib/error-code.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
+import { plainReason } from '../lib/plain-reason.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import { createPace } from '../lib/yielding.ts';
 import type { ChangeApplier } from './apply-changes.ts';
@@ -78,7 +78,7 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
       await keep(area, kept, await readArea(source, srs, clock));
       if (stamp !== null) stamps.set(digest, stamp);
     } catch (error) {
-      const message = hideCredentials(reasonOf(error));
+      const message = hideCredentials(plainReason(error));
       if (kept?.error === message) return;
       log.warn({ area: name, reason: message }, 'an area could not be read; its last known shape is used');
       const empty = { declared: digest, srs, ...(await packPolygons([])), updatedAt: clock.now() };
@@ -130,13 +130,6 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
       await readShape(area);
     }
   };
-}
-
-/** The codes of the operating system begin with an E: a file has been read by then, so it is the database. */
-function reasonOf(error: unknown): string {
-  const code = errorCode(error);
-  if (code?.startsWith('E')) return `The database cannot be reached (${code}).`;
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Around all places that are in one of the shapes and not in the other. */
