@@ -173,6 +173,12 @@ export const MUTANTS = [
     fault: '',
     tests: ['src/db/process-feed.test.ts'],
   },
+  {
+    file: 'src/sources/layers/layers-source.ts',
+    line: 'stale: failure !== undefined || drawn.some(({ stale }) => stale),',
+    fault: 'stale: drawn.some(({ stale }) => stale),',
+    tests: ['test/e2e/composed-layers.test.ts'],
+  },
   // quota
   {
     file: 'src/quota/clean-up.ts',
@@ -246,6 +252,24 @@ export const MUTANTS = [
     line: 'const pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** tally.pauses, MAX_PAUSE_MS);',
     fault: 'const pausedUntil = now;',
     tests: ['src/access/login-throttle.test.ts'],
+  },
+  {
+    file: 'src/http/auth/area-limit.ts',
+    line: "return mask === 'everything' ? null : mask;",
+    fault: 'return null;',
+    tests: ['src/http/services/areas-of-keys.test.ts'],
+  },
+  {
+    file: 'src/http/auth/area-limit.ts',
+    line: "if (mask === 'nothing') throw areaRefused();",
+    fault: "if (mask === 'nothing') return null;",
+    tests: ['src/http/services/areas-of-keys.test.ts'],
+  },
+  {
+    file: 'src/http/services/wms/get-map.ts',
+    line: 'composeMap(map, { layers: sets, ...place, ...(mask && { mask }) },',
+    fault: 'composeMap(map, { layers: sets, ...place },',
+    tests: ['src/http/services/areas-of-keys.test.ts'],
   },
   // cluster
   {

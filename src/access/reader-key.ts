@@ -1,7 +1,7 @@
 import { invalid } from '../domain/errors.ts';
 import { matchesPattern } from '../lib/scan-text.ts';
 import { createSecret } from './api-token.ts';
-import { checkAreas, checkLayerPatterns } from './user.ts';
+import { checkAreas, checkExpiry, checkLayerPatterns } from './user.ts';
 
 /** Lets a map client read some layers, closed ones included. It gives no administrative right. */
 export interface ReaderKey {
@@ -69,7 +69,7 @@ export function checkReaderKey(draft: ReaderKeyDraft, now: number): void {
   if (origins !== null) checkOrigins(origins);
   checkLimit('ratePerSecond', ratePerSecond);
   checkLimit('requestsPerDay', requestsPerDay);
-  if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt is in the past.');
+  checkExpiry(expiresAt, now);
 }
 
 function checkOrigins(origins: readonly string[]): void {

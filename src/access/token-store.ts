@@ -1,10 +1,10 @@
 import type { Database } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import { invalid, TilewardenError } from '../domain/errors.ts';
+import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenSecret, hashSecret } from './api-token.ts';
 import type { Role } from './caller.ts';
-import { checkAccount } from './user.ts';
+import { checkAccount, checkExpiry } from './user.ts';
 
 /** Authenticates a script without a user's password. */
 export interface ApiToken {
@@ -43,7 +43,7 @@ export function createTokenStore(
       const [now, secret] = [clock.now(), createTokenSecret()];
       const { name, role, layers, expiresAt } = draft;
       checkAccount(draft);
-      if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt lies in the past.');
+      checkExpiry(expiresAt, now);
       const row = {
         name,
         hash: hashSecret(secret),

@@ -1,4 +1,5 @@
 import { invalid } from '../domain/errors.ts';
+import { isoTime } from '../lib/clock.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import { isTokenShaped } from './api-token.ts';
 import { mayWorkOnAll, ROLES, type Role } from './caller.ts';
@@ -63,6 +64,12 @@ export function checkAccount(account: Scope & Pick<User, 'name'>): void {
   checkRole(account.role);
   checkLayerPatterns(account.layers);
   checkScope(account);
+}
+
+/** Of a token or a key, in milliseconds since 1970. Throws `request-invalid`. */
+export function checkExpiry(expiresAt: number | null, now: number): void {
+  if (expiresAt === null || expiresAt > now) return;
+  throw invalid(`expiresAt must be null, for no end, or a time after now, ${isoTime(now)}.`);
 }
 
 type Scope = Pick<User, 'role' | 'layers'> & Partial<Pick<User, 'areas'>>;

@@ -21,8 +21,8 @@ import {
 import type { AreaSource, NamedArea } from '../domain/named-area.ts';
 import type { Point } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
-import { errorCode } from '../lib/error-code.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
+import { plainReason } from '../lib/plain-reason.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import { createPace } from '../lib/yielding.ts';
 import type { ChangeApplier } from './apply-changes.ts';
@@ -132,12 +132,10 @@ export function createAreaPoll({ areas, entries, catalog, announce, apply, clock
   };
 }
 
-/** Codes of the operating system begin with an E. */
+/** With the place of a database; messages about files name them. */
 function reasonOf(error: unknown, source: AreaSource): string {
-  const code = errorCode(error);
-  if (!('url' in source && code?.startsWith('E')))
-    return error instanceof Error ? error.message : String(error);
-  return `The database at ${new URL(source.url).host} cannot be reached (${code}).`;
+  const reason = plainReason(error);
+  return 'url' in source ? `${new URL(source.url).host}: ${reason}` : reason;
 }
 
 /** Around all places that are in one of the shapes and not in the other. */

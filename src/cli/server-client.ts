@@ -5,7 +5,7 @@ import type { ApiResponse } from '../app.ts';
 import { type ClientSettings, type Credentials, readClientSettings } from '../config/client-settings.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { closestName } from '../lib/closest-name.ts';
-import { errorCode } from '../lib/error-code.ts';
+import { plainReason } from '../lib/plain-reason.ts';
 import { CommandFailure, type FlagValues } from './command.ts';
 
 export type ServerClient = ReturnType<typeof createServerClient>;
@@ -28,19 +28,6 @@ const REDIRECTION = 300;
 const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
 export const TOO_MANY_REQUESTS = 429;
-const UNREACHABLE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the host name cannot be resolved now',
-  ECONNRESET: 'the connection was cut',
-  EPIPE: 'the connection was cut',
-  ETIMEDOUT: 'no answer in time',
-  EPROTO: 'it does not answer https',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not answer https',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted; name it in NODE_EXTRA_CA_CERTS',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted; name it in NODE_EXTRA_CA_CERTS',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-};
 
 /** Flags by the field of a request that each sets, e.g. `zoomStart` and `zoom-start`. */
 export type FieldFlags = Readonly<Record<string, string>>;
@@ -115,7 +102,7 @@ async function exchange(server: string, path: string, request: ServerRequest): P
         /^(text\/plain|application\/json)\b/.test(response.headers['content-type'] ?? ''),
     };
   } catch (error) {
-    throw unreachable(server, timeout.aborted ? 'no answer in time' : connectionFailure(error));
+    throw unreachable(server, timeout.aborted ? 'no answer in time' : plainReason(error));
   }
 }
 
@@ -123,10 +110,6 @@ function unreachable(server: string, why: string): ServerUnreachable {
   return new ServerUnreachable(
     `The server at ${server} cannot be reached: ${why}.\nIs it running? Set another address with --server or TILEWARDEN_SERVER.`,
   );
-}
-
-function connectionFailure(error: unknown): string {
-  return UNREACHABLE[errorCode(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
 }
 
 export function authorizationOf(credentials: Credentials): string {

@@ -22,9 +22,11 @@ let cleaner: Cleaner;
 let obeyedByAll = async () => {};
 /** Milliseconds that its clock is ahead. */
 let later = 0;
+let plansRead = 0;
 
 afterEach(async () => {
   later = 0;
+  plansRead = 0;
   await cleaner.close();
   await fixture.close();
 });
@@ -51,7 +53,10 @@ function open(lead: Lead): Cleaner {
     catalog: catalogOf(tiles.bound, store),
     database: fixture.database,
     lead,
-    marksOfTasks: () => tasks.marksRaised(),
+    marksOfTasks: () => {
+      plansRead++;
+      return tasks.marksRaised();
+    },
     dropUnreachable: async () => {},
     clock,
     log: silentLogger,
@@ -178,6 +183,30 @@ it('tiles that an unfinished truncation removes are left to it, and cleaned up w
   await cleanedUp();
   expect(await store.marks()).toHaveLength(0);
   expect((await countStored(store, tiles.set, 3, { minX: 0, minY: 0, maxX: 7, maxY: 7 })).tiles).toBe(0);
+});
+
+it('the plans of a hundred waiting truncations are read once for all of them, and not again for a minute', async () => {
+  await seeded(true);
+  const { store } = fixture.harness;
+  const gate = createGate();
+  const { edit } = store;
+  vi.spyOn(store, 'edit').mockImplementation(async (...call) => {
+    if (call[3].type === 'remove') await gate.opened;
+    return edit(...call);
+  });
+  for (let count = 0; count < 100; count++)
+    await fixture.service.create({ layer: 'roads', type: 'truncate' }, author('tester'));
+  await cleanedUp();
+  later = 120_000;
+  for (let round = 0; round < 3; round++) await cleanedUp();
+  expect(await store.marks()).toHaveLength(100);
+  expect(plansRead).toBe(1);
+  gate.open();
+  await eventually(
+    'the truncations end',
+    () => store.marks(),
+    (open) => open.length === 0,
+  );
 });
 
 /** A later mark has been closed, so the cleaner has seen all that are earlier. */

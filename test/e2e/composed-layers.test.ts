@@ -104,7 +104,7 @@ describe('a composed layer', () => {
     ['a page to sign in', 'html'],
     ['another address', 'redirect'],
     ['a service exception', 'xml'],
-  ])('a map without a part that is refused is kept by no cache: %s', async (_, refusal) => {
+  ])('a map without a part that is refused may not be kept by clients: %s', async (_, refusal) => {
     const own = { source: { type: 'wms', url: names.url, layers: 'a' } };
     await start([{ layer: 'ground' }, own], FAILS);
     names.answer = refusal;

@@ -112,7 +112,7 @@ describe('areas in the console', needs('chromium'), () => {
     const { page } = open;
     await open.go('areas', 'Areas');
     await page.getByText('lost.gpkg: there is no such file').waitFor();
-    await page.getByText('The database cannot be reached (ECONNREFUSED).').waitFor();
+    await page.getByText('The database cannot be reached: nothing listens there.').waitFor();
     await page.getByRole('link', { name: 'square' }).click();
     await page.getByRole('heading', { name: 'square' }).waitFor();
     await page.locator('canvas').first().waitFor();
@@ -139,12 +139,25 @@ describe('areas in the console', needs('chromium'), () => {
     await page.getByRole('row', { name: 'guest' }).getByRole('cell', { name: 'square' }).waitFor();
     await page.getByRole('button', { name: 'Edit guest' }).click();
     const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Role').selectOption('operator');
+    expect(await dialog.getByLabel('Areas').count()).toBe(0);
+    await dialog.getByLabel('Role').selectOption('viewer');
     expect(await dialog.getByLabel('Areas').inputValue()).toBe('square');
     await dialog.getByLabel('Areas').fill('');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row', { name: 'guest' }).getByRole('cell', { name: 'everywhere' }).waitFor();
     expect(await get('users')).toMatchObject({
       users: expect.arrayContaining([expect.objectContaining({ name: 'guest', areas: null })]),
+    });
+    await page.getByRole('button', { name: 'Edit guest' }).click();
+    await dialog.getByLabel('Areas').fill('square');
+    await dialog.getByLabel('Role').selectOption('operator');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await get('users')).toMatchObject({
+      users: expect.arrayContaining([
+        expect.objectContaining({ name: 'guest', role: 'operator', areas: null }),
+      ]),
     });
   });
 

@@ -150,10 +150,11 @@ describe('forms and tabs of the console', needs('chromium'), () => {
     await page.getByText('64 of 85', { exact: false }).waitFor();
   });
 
-  it('a task with a polygon is run again and scheduled with the same polygon', async () => {
+  it('a task with a polygon shows it on a map, and is run again and scheduled with it', async () => {
     const task = { layer: 'world', zoomStop: 3, area: { type: 'Polygon', coordinates: [SQUARE] } };
     const id = await perform({ ...task, areaCrs: 'grid-set' });
     await open.go(`tasks/${id}`, 'Seed world');
+    await page.getByLabel('Map of the area').locator('canvas').first().waitFor();
     expect(await curl().textContent()).toContain('MultiPolygon');
     await page.getByRole('link', { name: 'Run again…' }).click();
     await eventually('it may start', () => button('Start').isEnabled());

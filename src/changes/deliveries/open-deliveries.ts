@@ -6,8 +6,9 @@ import type { TileEvents } from '../../domain/tile-events.ts';
 import { isoTime } from '../../lib/clock.ts';
 import type { Counters } from '../../lib/counters.ts';
 import type { Env } from '../../lib/env.ts';
-import { hideCredentials, hideValues } from '../../lib/hide-secrets.ts';
+import { hideValues } from '../../lib/hide-secrets.ts';
 import { openRepeater, repeat } from '../../lib/repeat.ts';
+import { requestFailure } from '../request-failure.ts';
 import {
   createDeliveryStore,
   DELIVERIES_WAITING,
@@ -217,7 +218,5 @@ function targetStatus({ kind, name, url, events }: DeliveryTarget, deliveries: r
 
 /** The error as operators may see it. */
 function errorText(error: unknown, secrets: readonly string[]): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const text = cause instanceof Error ? cause.message : String(cause);
-  return hideCredentials(hideValues(text, secrets)).slice(0, MAX_ERROR_CHARACTERS);
+  return hideValues(requestFailure(error, 'The target'), secrets).slice(0, MAX_ERROR_CHARACTERS);
 }

@@ -52,7 +52,7 @@ export async function openEventWatch(options: EventWatchOptions) {
       const failing = { event: 'host-failing', message: `Host ${host} is failing: ${why}`, details } as const;
       const back = {
         event: 'host-recovered',
-        message: `Host ${host} answers again.`,
+        message: `Host ${host} has recovered.`,
         details: { host },
       } as const;
       const isBad = breaker !== 'closed';

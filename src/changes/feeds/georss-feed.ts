@@ -1,7 +1,7 @@
 /** A GeoRSS feed, read at intervals. Applied entries are recorded by id and time, so a failed read loses nothing. */
 import { isoTime } from '../../lib/clock.ts';
-import { hideCredentials } from '../../lib/hide-secrets.ts';
 import { type FeedSettingsOf, srsOf } from '../change-options.ts';
+import { requestFailure } from '../request-failure.ts';
 import type { PolledFeed, PolledFeedTools } from './polled-feed.ts';
 import { type GeoRssEntry, readGeoRss } from './read-georss.ts';
 
@@ -76,7 +76,9 @@ export function createGeoRssFeed(
       const address = feed.url.replaceAll('{since}', since).replaceAll('$' + '{lastUpdate}', since);
       const isKnown = applied?.address === address && begunAt - applied.at < READ_AGAIN_MS;
       const known = isKnown ? (applied?.validator ?? null) : null;
-      const document = await fetchDocument(new URL(address), known, signal).catch(renameSource);
+      const document = await fetchDocument(new URL(address), known, signal).catch((cause: unknown) => {
+        throw new Error(requestFailure(cause, 'The server of the feed'), { cause });
+      });
       if (!document) return;
       const entries = await readGeoRss(document.bytes, srsOf(feed.srs));
       const fresh = await unseen(entries);
@@ -111,12 +113,4 @@ function newestOf(entries: readonly GeoRssEntry[], before: number, now: number):
 /** Without milliseconds where there are none, as before the first entry. */
 function timeOf(milliseconds: number): string {
   return isoTime(milliseconds).replace('.000Z', 'Z');
-}
-
-/** The client for upstreams calls every server a map source. */
-function renameSource(error: unknown): never {
-  if (!(error instanceof Error)) throw error;
-  const why = error.cause instanceof Error ? hideCredentials(error.cause.message) : '';
-  const message = error.message.replace(/^The map source\b/, 'The server of the feed');
-  throw new Error(why === '' ? message : `${message} (${why})`, { cause: error });
 }

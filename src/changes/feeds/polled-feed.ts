@@ -1,4 +1,5 @@
 import type { Env } from '../../lib/env.ts';
+import { plainReason } from '../../lib/plain-reason.ts';
 import type { FeedIntake } from '../feed-intake.ts';
 import type { FeedStore } from '../feed-store.ts';
 
@@ -29,10 +30,9 @@ export async function follow(
       if (!signal.aborted) await intake.works();
     } catch (error) {
       await feed.leave?.();
-      const reason = error instanceof Error ? error.message || error.name : String(error);
       if (!signal.aborted) {
         await intake
-          .fails(reason)
+          .fails(plainReason(error))
           .catch((cause: unknown) => log.debug({ err: cause }, 'could not record a failing feed'));
       }
     }

@@ -2,6 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { plainReason } from '../../lib/plain-reason.ts';
 import type { Change, FeedSettingsOf } from '../change-options.ts';
 import { type FeedIntake, summaryOf } from '../feed-intake.ts';
 import type { FeedStore, RecordedChange } from '../feed-store.ts';
@@ -66,8 +67,7 @@ export function createWebhookFeed(
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
-      const reason = error instanceof Error ? error.message : String(error);
-      await intake.fails(reason).catch(() => {});
+      await intake.fails(plainReason(error)).catch(() => {});
     }
   }
 

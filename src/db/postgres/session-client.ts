@@ -1,4 +1,6 @@
 import pg from 'pg';
+import { UnavailableError } from '../../lib/error-code.ts';
+import { plainReason } from '../../lib/plain-reason.ts';
 
 /** Milliseconds. A database that takes longer is taken to be away. */
 const TIMEOUT_MS = 5000;
@@ -23,7 +25,10 @@ export async function connectSession(location: string): Promise<SessionClient> {
   const loss = new AbortController();
   client.on('error', (error) => loss.abort(error));
   client.on('end', () => loss.abort(new Error('The connection to the database has ended.')));
-  await client.connect();
+  await client.connect().catch((cause: unknown) => {
+    if (cause instanceof pg.DatabaseError) throw cause;
+    throw new UnavailableError(`The database cannot be reached: ${plainReason(cause)}.`, { cause });
+  });
   await client.query(KEEPALIVE);
   return { client, lost: loss.signal };
 }

@@ -126,6 +126,10 @@ describe('tokens over HTTP', () => {
       const token = { name: 'cron', role: 'viewer', expiresAt };
       expect((await send('POST', '/api/v1/tokens', token)).status).toBe(400);
     }
+    const past = { name: 'cron', role: 'viewer', expiresAt: '2020-01-01T00:00:00Z' };
+    expect((await send('POST', '/api/v1/tokens', past)).text).toMatch(
+      /^expiresAt must be null, for no end, or a time after now, 20\d\d-.*Z\.$/m,
+    );
   });
 });
 

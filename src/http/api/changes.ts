@@ -107,12 +107,12 @@ async function feedIn({ caller, params }: OneFeed, deps: ApiDeps): Promise<FeedS
 
 function feedDocument(caller: Caller, feed: FeedStatus, deps: ApiDeps): readonly object[] {
   const layers = seenBy(caller, feed.layers, deps);
-  const lastError = caller.role === 'viewer' ? plainReason(feed) : feed.lastError;
+  const lastError = caller.role === 'viewer' ? reasonForViewers(feed) : feed.lastError;
   return layers.length === 0 ? [] : [{ ...feed, layers, lastError, lastAt: isoTime(feed.lastAt) }];
 }
 
 /** For viewers: errors of a database or host contain names of servers, accounts and tables. */
-function plainReason({ state, lastError }: FeedStatus): string | null {
+function reasonForViewers({ state, lastError }: FeedStatus): string | null {
   if (lastError === null) return null;
   return state === 'failing'
     ? 'The feed cannot be read. Operators see the reason.'

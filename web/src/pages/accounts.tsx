@@ -152,6 +152,7 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
   });
   const [password, setPassword] = useState('');
   const { areas } = typed;
+  const isViewer = typed.role === 'viewer';
   const grant = grantFields(typed, (changes) => setTyped({ ...typed, ...changes }));
   const { name: _, ...rights } = grant.body;
   return (
@@ -161,14 +162,18 @@ function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown
       kind="primary"
       ready
       onConfirm={() =>
-        props.onConfirm({ ...rights, areas: listOrNull(areas), ...(password !== '' && { password }) })
+        props.onConfirm({
+          ...rights,
+          areas: isViewer ? listOrNull(areas) : null,
+          ...(password !== '' && { password }),
+        })
       }
       onClose={props.onClose}
     >
       {grant.role}
       <p className="small quiet">{WORDS.rolesHelp}</p>
       {grant.layers}
-      <AreaNames value={areas} onText={(text) => setTyped({ ...typed, areas: text })} />
+      {isViewer && <AreaNames value={areas} onText={(text) => setTyped({ ...typed, areas: text })} />}
       <NewPassword
         required={false}
         label={WORDS.fresh}
@@ -185,8 +190,10 @@ const BLANK_USER = { name: '', role: 'viewer' as Role, layers: '*', areas: '', p
 function AddUser({ onAdd }: AddProps<NewUser>) {
   const { typed, change, clearAfter } = useAddFields(BLANK_USER);
   const { password, areas } = typed;
+  const isViewer = typed.role === 'viewer';
   const grant = grantFields(typed, change);
-  const add = () => clearAfter(onAdd({ ...grant.body, areas: listOrNull(areas), password }));
+  const add = () =>
+    clearAfter(onAdd({ ...grant.body, areas: isViewer ? listOrNull(areas) : null, password }));
   return (
     <AddForm verb={WORDS.addUser} onSubmit={add}>
       {grant.name}
@@ -198,7 +205,7 @@ function AddUser({ onAdd }: AddProps<NewUser>) {
       />
       {grant.role}
       {grant.layers}
-      <AreaNames value={areas} onText={(text) => change({ areas: text })} />
+      {isViewer && <AreaNames value={areas} onText={(text) => change({ areas: text })} />}
     </AddForm>
   );
 }
