@@ -566,7 +566,10 @@ describe('a server with several processes whose configuration is edited', () => 
 
   it('a stop reaches a process that has hardly begun: nothing waits until it is killed', async () => {
     const args = ['--config', config, '--processes', '2'];
-    const pair = await startServer({ args, expectedLog: /another one is started|a worker process did not stop in time/ });
+    const pair = await startServer({
+      args,
+      expectedLog: /another one is started|a worker process did not stop in time/,
+    });
     const first = processesOf(pair);
     process.kill(first[0] ?? 0, 'SIGKILL');
     await eventually('another one begins', () => processesOf(pair).some((pid) => !first.includes(pid)));
