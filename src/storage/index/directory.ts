@@ -40,13 +40,13 @@ const CHECKSUM_BYTES = 4;
  */
 export class Directory {
   readonly #detail: Buffer;
-  readonly #makings: readonly Making[];
+  readonly makings: readonly Making[];
   readonly #bitmapAt: number;
 
   private constructor(detail: Buffer) {
     this.#detail = detail;
     let at = HEAD_BYTES;
-    this.#makings = Array.from({ length: detail.readUInt16LE(1) }, () => {
+    this.makings = Array.from({ length: detail.readUInt16LE(1) }, () => {
       const making = readMaking(detail, at);
       at += MAKING_BYTES + Buffer.byteLength(making.validator ?? '');
       return making;
@@ -109,7 +109,7 @@ export class Directory {
   #entry(slot: number, number: number): IndexedTile {
     const detail = this.#detail;
     const at = this.#bitmapAt + BITMAP_BYTES + number * ENTRY_BYTES;
-    const making = this.#makings[detail.readUInt16LE(at + 16)];
+    const making = this.makings[detail.readUInt16LE(at + 16)];
     if (!making) throw new RangeError('The description of a pack is damaged.');
     return {
       slot,

@@ -4,6 +4,7 @@ import { getOrCreate, remembered } from '../../lib/get-or-create.ts';
 import type { Ticket, TilePlace } from '../store.ts';
 import { Directory, PACK_SIZE, packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
+import { MarkFilter } from './mark-filter.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
 
 /** A pack at one moment; `x` and `y` count packs. */
@@ -48,8 +49,8 @@ const MARKS_AT = `
 interface FoundPack {
   readonly set: number;
   readonly detail: Buffer | null;
-  /** Whether the layer has open marks. */
-  readonly marked: number;
+  /** The latest number of an open mark; null: there is none. */
+  readonly raised: number | null;
 }
 
 /** A row of `MARKS_AT`. */
@@ -67,13 +68,15 @@ export class IndexReader {
   readonly #generationAt;
   readonly #generation;
   readonly #nextTicket;
+  readonly #filter: MarkFilter;
 
   /** `version` is a number that differs when tiles or marks may have changed. By default: by another connection. */
   constructor(db: IndexFile, version = 'PRAGMA data_version') {
     this.#db = db;
+    this.#filter = new MarkFilter(db);
     this.#version = db.prepare<[], number>(version).pluck();
     this.#pack = db.prepare<[number, number, number, number, string], FoundPack>(`
-      SELECT s.id AS "set", p.detail, EXISTS (SELECT 1 FROM marks WHERE layer = s.layer AND open = 1) AS marked
+      SELECT s.id AS "set", p.detail, (SELECT max(number) FROM raises) AS raised
       FROM tile_sets s LEFT JOIN packs p ON p.tile_set = s.id AND p.z = ? AND p.band = ? AND p.x = ? AND p.y = ?
       WHERE s.identity = ? AND s.dropped_at IS NULL`);
     this.#packsInBand = db.prepare<number[], PackRow>(`
@@ -134,12 +137,25 @@ export class IndexReader {
 
   /** The pack in this place with the marks of the same moment; null: none, or its row is damaged. */
   pack(set: TileSetKey, z: number, x: number, y: number): ShownPack | null {
-    const found = this.#find(set, z, x, y);
-    if (!found?.detail || found.marked === 0) return shown(found, z, x, y, []);
+    const found = this.#findFiltered(set, z, x, y);
+    const pack = shown(found, z, x, y, []);
+    const latest = found?.raised ?? 0;
+    if (!pack || latest === 0) return pack;
+    const isFiltered = latest <= this.#filter.known;
+    if (isFiltered && !this.#filter.mayMean(set, z, x, y, pack.directory.makings)) return pack;
     return this.#db.transaction(() => {
       const marks = this.marks(set, z, blockAt(x, y, PACK_SIZE));
       return shown(this.#find(set, z, x, y), z, x, y, marks);
     })();
+  }
+
+  /** Marks that are raised and closed while the filter is extended must not be between its marks and the row. */
+  #findFiltered(set: TileSetKey, z: number, x: number, y: number): FoundPack | undefined {
+    const found = this.#find(set, z, x, y);
+    const latest = found?.raised ?? 0;
+    if (latest <= this.#filter.known) return found;
+    this.#filter.extend(latest);
+    return this.#find(set, z, x, y);
   }
 
   #find(set: TileSetKey, z: number, x: number, y: number): FoundPack | undefined {
