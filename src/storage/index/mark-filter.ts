@@ -57,10 +57,13 @@ export class MarkFilter {
   extend(latest: number): void {
     if (this.#cells > MAX_CELLS && latest > this.#begun + MAX_CELLS) this.#begin(latest);
     if (this.#cells > MAX_CELLS) return;
+    let last = this.known;
     for (const row of this.#raised.iterate(this.known)) {
       this.#add(row);
-      this.known = row.number;
+      last = row.number;
     }
+    // Only now: a mark has several rows, and reading them may fail.
+    this.known = last;
   }
 
   /** Whether a mark may hide or outdate one of the tiles of a pack. */
