@@ -117,12 +117,6 @@ describe('the caches of mapcache.xml', () => {
     expect(layer?.onMiss).toBe('not-found');
   });
 
-  it('MapCache tilesets of which a ruleset hides parts are left out', () => {
-    const { layer, reported } = read({ tileset: '<grid ruleset="r">g</grid><format>PNG</format>' });
-    expect(layer).toBeUndefined();
-    expect(reported.join()).toContain('a ruleset hides parts of it');
-  });
-
   it.each([
     '<dimension name="dim" type="regex" default="a"><regex>^(?!.*x)[a-z]+$</regex></dimension>',
     '<dimension name="dim" type="postgresql" default="a"><list_query>select 1</list_query></dimension>',
@@ -335,5 +329,74 @@ describe('the dimensions of mapcache.xml', () => {
   ])('MapCache layers whose WMS has "%s" have fullWMS %s', (fullWms, expected) => {
     const more = `<service type="wms" enabled="true">${fullWms}</service>`;
     expect(read({ more }).layer?.fullWMS).toBe(expected);
+  });
+});
+
+describe('a ruleset of mapcache.xml', () => {
+  const rule = (zooms: string, extents: readonly string[], more = '') =>
+    `<rule zoom_level="${zooms}"><visibility ${more}>${extents.map((one) => `<extent>${one}</extent>`).join('')}</visibility></rule>`;
+  const [WEST, EAST] = ['280000 5076000 536000 5588000', '600000 5076000 792000 5588000'];
+  const ruled = (rules: string, tileset = '', source?: string) =>
+    read({
+      grids: grid('utm', ''),
+      more: `<ruleset name="r">${rules}</ruleset>`,
+      tileset: `<grid ruleset="r">utm</grid><format>PNG</format>${tileset}`,
+      ...(source && { source }),
+    });
+  const area = { name: 'r', srs: 'EPSG:25832', bounds: [280000, 5076000, 536000, 5588000] };
+
+  it('the extents of all zooms clip the layer, with the hidden colour outside', () => {
+    const { layer, areas, reported } = ruled(rule('0 1', [WEST], 'hidden_color="ff8000"'));
+    expect(areas).toEqual([area]);
+    expect(layer).toMatchObject({
+      within: 'r',
+      background: '#ff8000',
+      gridSets: [{ name: 'utm', zoomStop: 1 }],
+      source: { type: 'wms' },
+    });
+    expect(layer).not.toHaveProperty('adopt');
+    expect(reported.join('\n')).toMatch(
+      /changed: ruleset of layer t: tiles across the edge.*hides parts of its tiles/s,
+    );
+  });
+
+  it('extents of some zooms clip parts, and other zooms are shown whole', () => {
+    const { layer, areas } = ruled(rule('1', [WEST, EAST], 'hidden_color="0x00ffffff"') + rule('0', []));
+    expect(areas).toEqual([expect.objectContaining({ name: 'r', geojson: expect.anything() })]);
+    const source = expect.objectContaining({ type: 'wms' });
+    expect(layer?.source).toEqual({
+      type: 'layers',
+      of: [
+        { source, zooms: [0, 0] },
+        { source, zooms: [1, 1], within: 'r' },
+      ],
+    });
+  });
+
+  it('zooms that only some versions of MapCache have are not shown', () => {
+    const { layer } = read({
+      more: `<ruleset name="r">${rule('12', ['0 0 1000 1000'])}</ruleset>`,
+      tileset: '<grid ruleset="r">g</grid><format>PNG</format>',
+    });
+    expect(layer).toMatchObject({ gridSets: [{ name: 'EPSG:900913', zoomStop: 17 }] });
+    expect(layer?.source).toMatchObject({ of: [{}, { zooms: [12, 12] }, { zooms: [13, 17] }] });
+  });
+
+  it.each([
+    ['read-only zooms', '<rule zoom_level="0"><readonly>true</readonly></rule>', '', 'has readonly'],
+    [
+      'a colour that is half transparent',
+      rule('0 1', [WEST], 'hidden_color="80ff0000"'),
+      '',
+      'half transparent',
+    ],
+    ['a colour at some zooms', rule('0', [WEST], 'hidden_color="ff0000"'), '', 'at some zooms only'],
+    ['an extent of three numbers', rule('0', ['1 2 3']), '', 'four numbers'],
+    ['several grids', rule('0', [WEST]), '<grid>g</grid>', 'one of several grids'],
+    ['tiles of the cache only', rule('0', [WEST]), '<read-only>true</read-only>', 'shown whole here'],
+  ])('with %s the tileset is left out', (_, rules, tileset, why) => {
+    const { layers, reported } = ruled(rules, tileset);
+    expect(layers).toEqual([]);
+    expect(reported.join()).toMatch(new RegExp(`left out: all of it of layer t: .*${why}`));
   });
 });

@@ -18,6 +18,8 @@ import {
 import { type CachedGrid, mapCacheAdoptions } from './mapcache-caches.ts';
 import { mapCacheDimensions } from './mapcache-dimensions.ts';
 import { mapCacheFormat } from './mapcache-formats.ts';
+import { type RuledFields, ruledFields } from './mapcache-rulesets.ts';
+import { ImportedAreas } from './mapproxy-coverage.ts';
 import { EMPTY_SOURCE } from './mapproxy-parts.ts';
 import { type MatchedGrid, matchGrid } from './matching-grid.ts';
 import { numbersOf, only, type Reasons, TEXT, TrackedTable } from './tracked-table.ts';
@@ -27,7 +29,20 @@ export interface MapCacheImport {
   readonly isThere: (path: string) => boolean;
 }
 
-interface MapCacheGrid extends CachedGrid, Pick<MatchedGrid, 'zoomStop'> {}
+interface MapCacheGrid extends CachedGrid, Pick<MatchedGrid, 'zoomStop'> {
+  readonly srs: number;
+  /** Null: it depends on the version of MapCache. */
+  readonly lastZoom: number | null;
+}
+
+/** A grid of a tileset. */
+interface LinkedGrid {
+  readonly grid: MapCacheGrid;
+  readonly subset: { readonly zoomStart?: number; readonly zoomStop?: number };
+  readonly ruleset: string | undefined;
+}
+
+const WEB_MERCATOR = 3857;
 
 /** Grids that come with MapCache, and ours that have the same tiles. */
 const BUILT_IN: Readonly<Record<string, string>> = {
@@ -36,7 +51,7 @@ const BUILT_IN: Readonly<Record<string, string>> = {
   g: 'EPSG:900913',
 };
 const ORIGINS: Readonly<Record<string, 'sw' | 'nw'>> = { 'bottom-left': 'sw', 'top-left': 'nw' };
-const KINDS = ['source', 'grid', 'cache', 'format', 'tileset'] as const;
+const KINDS = ['source', 'grid', 'cache', 'format', 'ruleset', 'tileset'] as const;
 const OWN_PARAMETERS = ['FORMAT', 'LAYERS', 'STYLES', 'TRANSPARENT', 'VERSION', 'SERVICE', 'REQUEST'];
 const REASONS: Reasons = {
   service: 'every service is offered for every layer',
@@ -57,11 +72,17 @@ export function importMapCache(root: XmlElement, options: MapCacheImport): Impor
   const report = new ImportReport();
   const reader = new MapCacheReader(root, options, report);
   const layers = reader.layers();
-  return { gridSets: reader.gridSets, layers: withoutTwins(layers, report), report };
+  return {
+    areas: reader.areas.documents,
+    gridSets: reader.gridSets,
+    layers: withoutTwins(layers, report),
+    report,
+  };
 }
 
 class MapCacheReader {
   readonly gridSets: ImportedDocument[] = [];
+  readonly areas = new ImportedAreas();
   readonly #report: ImportReport;
   readonly #isThere: (path: string) => boolean;
   readonly #elements: ReadonlyMap<string, ReadonlyMap<string, XmlElement>>;
@@ -90,7 +111,9 @@ class MapCacheReader {
       else about.leftOut(name, REASONS[name] ?? 'has no counterpart');
     }
     for (const [name, nameHere] of Object.entries(BUILT_IN)) {
-      this.#grids.set(name, { name: nameHere, nameThere: name, origin: 'sw', zoomStop: null });
+      const srs = nameHere === 'EPSG:4326' ? 4326 : WEB_MERCATOR;
+      const place = { origin: 'sw', zoomStop: null, lastZoom: null } as const;
+      this.#grids.set(name, { name: nameHere, nameThere: name, srs, ...place });
     }
     for (const [name, element] of this.#elements.get('grid') ?? []) this.#declareGrid(name, element);
   }
@@ -99,7 +122,7 @@ class MapCacheReader {
     const layers = [...(this.#elements.get('tileset') ?? [])].flatMap(
       ([name, element]) => this.#layer(name, element) ?? [],
     );
-    for (const kind of ['source', 'cache', 'format'] as const) {
+    for (const kind of ['source', 'cache', 'format', 'ruleset'] as const) {
       const names = this.#elements.get(kind)?.keys() ?? [];
       reportUnused(this.#report, kind, names, (name) => this.#used.has(`${kind} ${name}`));
     }
@@ -136,7 +159,15 @@ class MapCacheReader {
     const twin = known.find((one) => one.name === BUILT_IN[name]);
     const matched = matchGrid(document, twin, known);
     if (matched.document) this.gridSets.push(matched.document);
-    this.#grids.set(name, { name: matched.name, nameThere: name, origin, zoomStop: matched.zoomStop });
+    const { name: nameHere, zoomStop } = matched;
+    this.#grids.set(name, {
+      name: nameHere,
+      nameThere: name,
+      origin,
+      zoomStop,
+      srs,
+      lastZoom: resolutions.length - 1,
+    });
     grid.report(REASONS);
   }
 
@@ -159,12 +190,15 @@ class MapCacheReader {
     if (!format) return refuse(`its format ${tileset.text('format')} is not served here`);
     const links = tileset.tables('grid').flatMap((link) => this.#link(link, about) ?? []);
     if (links.length === 0) return refuse('it has no grid that is known');
-    if (links.some(({ isRuled }) => isRuled))
-      return refuse('a ruleset hides parts of it: take it out of the grid to show them');
     const parameters = mapCacheDimensions(tileset);
     if (typeof parameters === 'string') return refuse(parameters);
-    const adopted = this.#adoptions(name, tileset, links, about);
-    const drawn = (source && wmsSource(source, format)) ?? (typeof adopted === 'string' ? null : KEPT_ONLY);
+    const onMiss = tileset.flag('read-only') === true ? 'not-found' : undefined;
+    const wms = (source && wmsSource(source, format)) ?? null;
+    const ruled = this.#ruled(links, onMiss === undefined ? wms : null, about);
+    if (typeof ruled === 'string') return refuse(ruled);
+    const kept = this.#adoptions(name, tileset, links, about);
+    const adopted = ruled ? 'a ruleset hides parts of its tiles' : kept;
+    const drawn = wms ?? (typeof adopted === 'string' ? null : KEPT_ONLY);
     if (!drawn)
       return refuse(`its source is not a WMS with an address and layers, and of its cache, ${adopted}`);
     if (drawn === KEPT_ONLY) about.changed('source', WITHOUT_SOURCE);
@@ -174,14 +208,15 @@ class MapCacheReader {
       title: metadata.text('title') || undefined,
       description: metadata.text('abstract') || undefined,
       ...drawn,
+      ...ruled?.fields,
       formats: [format],
-      gridSets: links.map(({ subset }) => subset),
+      gridSets: links.map(({ subset }) => (ruled ? { ...subset, zoomStop: ruled.zoomStop } : subset)),
       metatile: tileset.pair('metatile'),
       gutter: tileset.number('metabuffer'),
       expireCache: tileset.number('auto_expire'),
       expireClients: tileset.number('expires'),
       fullWMS: this.#fullWms,
-      ...(tileset.flag('read-only') === true && { onMiss: 'not-found' }),
+      onMiss: onMiss ?? ('onMiss' in drawn ? drawn.onMiss : undefined),
       parameters: parameters.length > 0 ? parameters : undefined,
       adopt: reportAdopted(about, adopted),
     };
@@ -189,7 +224,7 @@ class MapCacheReader {
     return omitUndefined(document) as unknown as ImportedDocument;
   }
 
-  #link(link: TrackedTable, about: SubjectReport) {
+  #link(link: TrackedTable, about: SubjectReport): LinkedGrid | null {
     const name = link.text(TEXT) ?? '';
     const grid = this.#grids.get(name);
     if (!grid) return about.leftOut('grid', `there is no grid ${name} that can be used`);
@@ -199,7 +234,30 @@ class MapCacheReader {
       zoomStart: link.number('@minzoom'),
       zoomStop: link.number('@maxzoom') ?? grid.zoomStop ?? undefined,
     });
-    return { grid, subset, isRuled: link.has('@ruleset') };
+    return { grid, subset, ruleset: link.text('@ruleset') };
+  }
+
+  /** `wms` as a ruleset shows it, or why it cannot be. Null: there is none. */
+  #ruled(
+    links: readonly LinkedGrid[],
+    wms: { readonly source: object } | null,
+    about: SubjectReport,
+  ): RuledFields | string | null {
+    const [link, ...others] = links;
+    const name = links.find(({ ruleset }) => ruleset !== undefined)?.ruleset;
+    if (!link || name === undefined) return null;
+    const ruleset = this.#named('ruleset', name, about);
+    if (!ruleset) return `its ruleset ${name} is not declared`;
+    if (others.length > 0)
+      return `its ruleset ${name} is that of one of several grids: declare a tileset for each grid to keep it`;
+    if (!wms) return `its ruleset ${name} hides parts of the tiles of its cache, which are shown whole here`;
+    const { subset, grid } = link;
+    const zooms = { firstZoom: subset.zoomStart ?? 0, lastZoom: subset.zoomStop ?? grid.lastZoom };
+    const ruled = ruledFields(wms.source, ruleset, { srs: grid.srs, ...zooms }, this.areas);
+    ruleset.report();
+    if (typeof ruled !== 'string')
+      about.changed('ruleset', 'tiles across the edge of an extent are cut, where MapCache shows them whole');
+    return ruled;
   }
 
   #format(name: string | undefined, about: SubjectReport): string | null {
@@ -241,7 +299,7 @@ class MapCacheReader {
 }
 
 /** The source of a layer, and its support of GetFeatureInfo; null: the source cannot be used. */
-function wmsSource(source: TrackedTable, format: string): object | null {
+function wmsSource(source: TrackedTable, format: string): { readonly source: object } | null {
   const http = source.table('http');
   const address = parsedAddress(http.text('url') ?? '');
   const parameters = source.table('getmap').table('params');
