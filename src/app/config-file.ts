@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { refuseLost } from '../config/check-reload.ts';
-import { type LoadedSettings, SettingsError, withoutRestart } from '../config/load-settings.ts';
+import { type LoadedSettings, withoutRestart } from '../config/load-settings.ts';
+import { SettingsError } from '../config/settings-error.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { lastId } from '../db/numbers.ts';
 import { isTilewardenError } from '../domain/errors.ts';

@@ -11,7 +11,6 @@ import {
   type FlagValues,
   flag,
   momentIn,
-  settingsFor,
   type Terminal,
 } from './command.ts';
 import { columns } from './format.ts';
@@ -31,6 +30,7 @@ interface AccountChange {
 /** Works on the data folder itself, so it also works when no account can log in or no server runs. */
 async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>): Promise<Result> {
   process.umask(PRIVATE_FILES);
+  const { settingsFor } = await import('./settings-for.ts');
   const { settings } = settingsFor(flags);
   const log = createLogger('warn');
   const { openAccountsApp } = await import('../app/offline.ts');

@@ -22,7 +22,7 @@ async function openWorkProcess({ handover, configFile, flags, startedIn }: Proce
   let current: LoadedSettings = { settings, handover, configFile, shown: null, warnings: [] };
   const reload = async () => {
     const { withoutRestart } = await import('../config/load-settings.ts');
-    const { settingsFor } = await import('./command.ts');
+    const { settingsFor } = await import('./settings-for.ts');
     current = withoutRestart(current, settingsFor(flags, startedIn)).loaded;
     return current.settings;
   };

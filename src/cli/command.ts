@@ -1,6 +1,4 @@
 import { CLIENT_OVERRIDES } from '../config/client-settings.ts';
-import { readEnvironment } from '../config/environment.ts';
-import { type LoadedSettings, loadSettings } from '../config/load-settings.ts';
 import {
   CONFIG_FILE,
   SETTING_OVERRIDES,
@@ -95,10 +93,6 @@ export const DATA_FLAGS = settingFlags('config', 'data', 'database');
 
 export function settingFlags(...names: readonly string[]): readonly Flag[] {
   return SETTING_FLAGS.filter(({ name }) => names.includes(name));
-}
-
-export function settingsFor(flags: FlagValues, workingFolder = process.cwd()): LoadedSettings {
-  return loadSettings({ flags, environment: readEnvironment(), workingFolder });
 }
 
 function flagsOf(overrides: readonly Omit<SettingOverride, 'path'>[]): readonly Flag[] {

@@ -1,6 +1,5 @@
-import { describeSettings } from '../config/load-settings.ts';
 import { token, user } from './account-command.ts';
-import { type Command, DATA_FLAGS, flag, misuse, settingsFor } from './command.ts';
+import { type Command, DATA_FLAGS, flag, misuse } from './command.ts';
 import { importCommand } from './import.ts';
 import { layers } from './layers.ts';
 import { backupCommand, exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
@@ -14,6 +13,8 @@ const checkConfig: Command = {
   summary: 'check the settings and print what is in effect, secrets masked',
   flags: [...DATA_FLAGS, flag('all', null, 'print long lists whole: the first 10 layers otherwise')],
   async run(flags, terminal) {
+    const { describeSettings } = await import('../config/load-settings.ts');
+    const { settingsFor } = await import('./settings-for.ts');
     const loaded = settingsFor(flags);
     terminal.out(describeSettings(loaded, flags.all !== undefined));
     for (const warning of loaded.warnings) terminal.err(`warning: ${warning}\n`);

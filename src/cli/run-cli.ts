@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readVersion } from '../config/environment.ts';
-import { SettingsError } from '../config/load-settings.ts';
+import { SettingsError } from '../config/settings-error.ts';
 import { closestName } from '../lib/closest-name.ts';
 import { UnavailableError } from '../lib/error-code.ts';
 import { type Arguments, type Command, CommandFailure, type FlagValues, type Terminal } from './command.ts';

@@ -1,11 +1,10 @@
 import type { NodeEnv } from '../app/open-process.ts';
-import { readSettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { processStart, startServerProcess, startWorkProcess } from './child-processes.ts';
-import { type Command, SETTING_FLAGS, settingFlags, settingsFor, type Terminal } from './command.ts';
+import { type Command, SETTING_FLAGS, settingFlags, type Terminal } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
 export const serve: Command = {
@@ -15,6 +14,8 @@ export const serve: Command = {
   async run(flags, terminal) {
     hardenProcess();
     const startedIn = process.cwd();
+    const { settingsFor } = await import('./settings-for.ts');
+    const { readSettingsFile } = await import('../config/load-settings.ts');
     const load = () => settingsFor(flags, startedIn);
     const file = readSettingsFile(load);
     const { settings } = file.current;
@@ -92,6 +93,7 @@ export const worker: Command = {
   async run(flags, terminal) {
     hardenProcess();
     const startedIn = process.cwd();
+    const { settingsFor } = await import('./settings-for.ts');
     const loaded = settingsFor(flags, startedIn);
     const { settings } = loaded;
     return runUntilStopped(settings, async (env) => {

@@ -2,8 +2,8 @@ import { openServerApp } from '../app/supervise.ts';
 import { readSettingsFile, servingSettingsFrom } from '../config/load-settings.ts';
 import type { Channel } from '../lib/channel.ts';
 import type { ServerStart } from './child-processes.ts';
-import { settingsFor } from './command.ts';
 import { enterProcess } from './process-setup.ts';
+import { settingsFor } from './settings-for.ts';
 
 /** One of several processes that answer. */
 export async function openServerProcess(start: ServerStart, parent: Channel) {

@@ -3,7 +3,7 @@ import type { ChangeableCatalog } from '../catalog/catalog.ts';
 import { layersBelow } from '../catalog/incarnations.ts';
 import { layersAbove } from '../catalog/tile-fates.ts';
 import { everySubset } from '../domain/layer.ts';
-import { SettingsError } from './load-settings.ts';
+import { SettingsError } from './settings-error.ts';
 import type { Settings } from './settings-schema.ts';
 
 type DeclaredCatalog = Pick<

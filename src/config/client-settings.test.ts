@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readClientSettings } from './client-settings.ts';
-import { SettingsError } from './load-settings.ts';
+import { SettingsError } from './settings-error.ts';
 
 function read(flags: Record<string, string> = {}, environment: Record<string, string> = {}, folder = '/') {
   return readClientSettings({ flags, environment, workingFolder: folder });

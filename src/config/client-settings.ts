@@ -3,8 +3,8 @@ import { basename, resolve } from 'node:path';
 import { errorCode } from '../lib/error-code.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import type { Environment } from './environment.ts';
-import { SettingsError } from './load-settings.ts';
 import { variableOf } from './setting-overrides.ts';
+import { SettingsError } from './settings-error.ts';
 
 /** Address and credentials of the server that a command uses. */
 export interface ClientSettings {

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { loadSettings, SettingsError } from './load-settings.ts';
+import { loadSettings } from './load-settings.ts';
+import { SettingsError } from './settings-error.ts';
 
 function problemsOf(yaml: string): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-settings-'));

@@ -6,9 +6,9 @@ import {
   describeSettings,
   type LoadedSettings,
   loadSettings,
-  SettingsError,
   type SettingsInput,
 } from './load-settings.ts';
+import { SettingsError } from './settings-error.ts';
 
 let folder: string;
 

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { dump } from 'js-yaml';
-import { TilewardenError } from '../domain/errors.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
@@ -12,6 +11,7 @@ import { DEFAULT_CONFIG_NAME, type Environment, readOutboundProxies } from './en
 import { createSettingsSchema } from './json-schema.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
 import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from './setting-overrides.ts';
+import { SettingsError } from './settings-error.ts';
 import { completeSettings, type SettingsHandover } from './settings-handover.ts';
 import { type Settings, type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
@@ -237,17 +237,6 @@ function readPasswordFile(path: string): string {
   const text = readText(path, `${FILE_VARIABLE}  the file`).replace(/\r?\n$/, '');
   if (text !== '' && !text.includes('\n')) return text;
   throw new SettingsError([`${FILE_VARIABLE}  the file must hold the password on one line`]);
-}
-
-/** All problems of the settings, one line each, ready for a terminal. */
-export class SettingsError extends TilewardenError {
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super('config-invalid', problems.join('\n'));
-    this.name = 'SettingsError';
-    this.problems = problems;
-  }
 }
 
 /** For a process with the settings of another one, with schedules. */
