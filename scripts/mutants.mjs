@@ -88,6 +88,12 @@ export const MUTANTS = [
     tests: ['src/removal/removals-model.test.ts'],
   },
   {
+    file: 'src/removal/cleaner.ts',
+    line: 'unfinished ??= marksOfTasks()',
+    fault: 'unfinished = marksOfTasks()',
+    tests: ['src/removal/removals.test.ts'],
+  },
+  {
     file: 'src/tasks/store/finish-task.ts',
     line: 'await returnPiece(query, id, piece, token);',
     fault: 'void [piece, token];',
