@@ -1,15 +1,24 @@
 import { type Migration, type MigrationProvider, Migrator, sql } from 'kysely';
 import { errorCode, hasCode } from '../lib/error-code.ts';
 import { DatabaseError, type DatabaseOptions, type Dialect, type Statements } from './database.ts';
-import { STEPS } from './migrations/steps.ts';
+import { createIndex } from './migrations/create-index.ts';
+import { createTables } from './migrations/create-tables.ts';
 
 /** Milliseconds that a start waits for another process that is migrating. */
 const LOCK_TIMEOUT_MS = 30_000;
 const PAUSE = 20;
-const [FIRST_STEP = ''] = Object.keys(STEPS);
+const FIRST_STEP = '0022-tables-of-0.3';
 
+/** In the order in which they are carried out. Once released, none is ever changed. */
 export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migration>> {
-  return Object.fromEntries(Object.entries(STEPS).map(([name, step]) => [name, step(dialect)]));
+  const tables = [...createTables(dialect), ...(dialect === 'postgres' ? createIndex(dialect) : [])];
+  return {
+    [FIRST_STEP]: {
+      async up(query: Statements) {
+        for (const text of tables) await sql.raw(text).execute(query);
+      },
+    },
+  };
 }
 
 /** All that is missing in one transaction, under a lock: a crash leaves all of it or nothing. */

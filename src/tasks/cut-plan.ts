@@ -144,7 +144,7 @@ function middleOf(page: number): number {
   return page * PAGE_SIZE + PAGE_SIZE / 2;
 }
 
-/** In metatiles: a piece is in as few bundles as possible. */
+/** The most metatiles that fit into a block. */
 function largestMultiple(size: number): number {
   return Math.max(1, Math.floor(BLOCK_SIZE / size));
 }

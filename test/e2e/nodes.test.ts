@@ -2,13 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { migrationsFor } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
-import { createPostgresDatabase } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { type Cluster, type OpenNode, openCluster } from './cluster.ts';
 import { type RunningNode, runTilewarden, temporaryFolder } from './server.ts';
@@ -17,6 +15,7 @@ import { LAYER, tilesOf } from './task-server.ts';
 const TRUNCATE = `<truncateLayer><layerName>${LAYER}</layerName></truncateLayer>`;
 const AT = { z: 3, x: 2, y: 5 };
 const ROUNDS = 2;
+const quiet = { clock: systemClock, log: silentLogger };
 
 describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
   let cluster: Cluster;
@@ -25,7 +24,7 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
   let hand: RunningNode;
 
   beforeAll(async () => {
-    cluster = await openCluster({ upstream: 'concurrency: 3', database: await databaseOfVersionBefore() });
+    cluster = await openCluster({ upstream: 'concurrency: 3' });
     [a, b, hand] = await Promise.all([
       cluster.open({ name: 'a' }),
       cluster.open({ name: 'b' }),
@@ -37,7 +36,7 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
   });
   beforeEach(() => cluster.wms.reset());
 
-  it('nodes that start together migrate a database of the previous version once', () => {
+  it('nodes that start together create the tables of a database once', () => {
     const logs = [a.log(), b.log(), hand.stderr()].join('\n');
     expect(logs.match(/database migrated/g)).toHaveLength(1);
   });
@@ -190,12 +189,3 @@ describe('nodes on one PostgreSQL and S3', needs('s3'), () => {
     }
   });
 });
-
-const quiet = { clock: systemClock, log: silentLogger };
-
-async function databaseOfVersionBefore(): Promise<string> {
-  const location = await createPostgresDatabase();
-  const before = Object.fromEntries(Object.entries(migrationsFor('postgres')).slice(0, -1));
-  await (await openDatabase({ location, ...quiet, migrations: before })).close();
-  return location;
-}

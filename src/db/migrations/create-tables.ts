@@ -1,7 +1,14 @@
-import type { Columns } from './statements.ts';
+import type { Dialect } from '../database.ts';
 
-/** Every table except those of packs, as of version 0.3. */
-export function createTables({ dialect, risingId, bigint, real }: Columns): readonly string[] {
+/** Every table except those of the index of tiles. */
+export function createTables(dialect: Dialect): readonly string[] {
+  const isSqlite = dialect === 'sqlite';
+  /** Rises with every row and is never given out twice. */
+  const risingId = isSqlite
+    ? 'integer primary key autoincrement'
+    : 'bigint generated always as identity primary key';
+  const bigint = isSqlite ? 'integer' : 'bigint';
+  const real = isSqlite ? 'real' : 'double precision';
   const columns = (type: string, ...names: readonly string[]) =>
     names.map((name) => `${name} ${type} not null`).join(', ');
   const texts = (...names: readonly string[]) => names.map((name) => `${name} text`).join(', ');
@@ -10,7 +17,7 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
     `create table counters (name text primary key, value ${bigint} not null)`,
     "insert into counters (name, value) values ('catalog', 0)",
     // In PostgreSQL numbers of changes and leases come from no row that all would share.
-    dialect === 'sqlite'
+    isSqlite
       ? "insert into counters (name, value) values ('task-events', 0), ('lease-tokens', 0)"
       : 'create sequence lease_tokens',
 
@@ -102,15 +109,7 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
     'create unique index reader_keys_by_hash on reader_keys (hash)',
 
     `create table quota_configuration (id ${bigint} primary key, document text not null)`,
-    `create table page_uses (
-       tile_set text not null,
-       ${columns(bigint, 'z', 'page_x', 'page_y', 'hits', 'last_used_at')},
-       frequency ${real} not null
-     )`,
-    'create unique index page_uses_key on page_uses (tile_set, z, page_x, page_y)',
-    'create index page_uses_by_last_use on page_uses (last_used_at)',
     `create table usage_history (at ${bigint} primary key, ${columns(bigint, 'bytes', 'tiles')})`,
-    `create table quota_credit (scope text primary key, ${columns(bigint, 'taken', 'allowed', 'reserve')})`,
     `create table evictions (
        layer text not null,
        ${columns(bigint, 'at', 'pages', 'tiles', 'bytes')},
@@ -156,7 +155,7 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
        instance text primary key,
        address text,
        ${columns('text', 'name', 'roles', 'version')},
-       ${columns(bigint, 'started_at', 'seen_at', 'leader', 'heard_at', 'applied')}
+       ${columns(bigint, 'started_at', 'seen_at', 'leader', 'applied_at', 'applied')}
      )`,
     `create table node_shares (
        ${columns('text', 'name', 'instance')},
@@ -168,9 +167,9 @@ export function createTables({ dialect, risingId, bigint, real }: Columns): read
        instance text not null,
        expires_at ${bigint} not null
      )`,
-    `create table host_news (
+    `create table host_outages (
        host text primary key,
-       ${columns('text', 'instance', 'news')},
+       ${columns('text', 'instance', 'outage')},
        until ${bigint} not null
      )`,
     `create table host_pauses (
