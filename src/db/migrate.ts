@@ -58,7 +58,7 @@ async function executedFirst(db: Statements): Promise<string> {
 function ofAnotherVersion(first: string): DatabaseError {
   if (first < FIRST_STEP) {
     const message =
-      'The database is of version 0.2 or earlier, which this version cannot take over. Start that version, or give this one another --data folder or --database.';
+      'The database is of a version before 0.3.0, which this version cannot take over. Start that version, or give this one another --data folder or --database.';
     return new DatabaseError('database-behind', message);
   }
   const message =
