@@ -19,7 +19,7 @@ const PARTS = [
   ['src/removal/', 20, 'thousands of random histories of removals'],
   ['src/quota/', 2, 'hundreds of random histories of quotas'],
   ['test/security/mutated-requests.test.ts', 12, 'a hundred thousand mutated requests'],
-  ['test/security/front.test.ts', 25, 'a million requests to the front for tiles and to node:http alone'],
+  ['test/security/front.test.ts', 8, 'a million requests to the front for tiles and to node:http alone'],
   ['test/security/mutated-bodies.test.ts', 8, 'three hundred slips in the body of every changing route'],
   ['test/security/scanners.test.ts', 3, 'every scanner of foreign text at full length'],
   ['test/security/hostile-bodies.test.ts', 2, 'every hostile body on every path in every type'],

@@ -17,7 +17,6 @@ const TARGETS = [
   '/tiles/none/1/0/0.png',
   '/tiles/world/x/0/0.png',
   '/tiles/world/%30/0/0.png',
-  '/tiles/world/%zz/0/0.png',
   '/geowebcache/tiles/world/1/0/0.png',
   '/service/tms/1.0.0/world/1/0/0.png',
   '/service/gmaps?layers=world&zoom=1&x=0&y=0',
@@ -25,6 +24,7 @@ const TARGETS = [
   '/service/wmts?REQUEST=GetTile&LAYER=world&FORMAT=image/png&TILEMATRIXSET=EPSG:900913&TILEMATRIX=EPSG:900913:1&TILEROW=0&TILECOL=0',
   '/service/wmts?REQUEST=GetTile&REQUEST=GetCapabilities',
   '/tiles/world/7/1/1.png',
+  '/tiles/world/%zz/0/0.png',
   '/healthz',
   '/nothing',
   '/rest/layers',
@@ -163,21 +163,23 @@ const CORPUS = [
   TILE.slice(0, -1),
 ];
 
-/** The requests of a client on one connection. */
+/** The requests of a client on one connection. The front answers the first of them: it has been in use when others come. */
 export function randomMessages(chance: Chance): readonly string[] {
-  return Array.from({ length: 1 + chance.below(4) }, () => randomMessage(chance));
+  const plain = Array.from({ length: chance.below(12) }, () => plainRequest(chance));
+  return [...plain, ...Array.from({ length: 1 + chance.below(4) }, () => randomMessage(chance))];
 }
 
-/** Messages as they are cut into packets. */
+/** Messages as they are cut into packets: of one client at their ends, of another anywhere. */
 export function randomPackets(messages: readonly string[], chance: Chance): readonly Buffer[] {
   const bytes = Buffer.from(messages.join(''), 'latin1');
   const cuts = new Set<number>();
+  const roughness = chance.next() ** 2;
   let end = 0;
   for (const message of messages) {
     end += message.length;
-    if (chance.next() < 0.85) cuts.add(end);
-    if (chance.next() < 0.06) cuts.add(chance.below(end));
-    if (chance.next() < 0.06) cuts.add(Math.max(0, end - chance.below(5)));
+    if (chance.next() > 0.4 * roughness) cuts.add(end);
+    if (chance.next() < 0.16 * roughness) cuts.add(chance.below(end));
+    if (chance.next() < 0.16 * roughness) cuts.add(Math.max(0, end - chance.below(5)));
   }
   const edges = [0, ...[...cuts].sort((a, b) => a - b), bytes.length];
   return edges
@@ -191,8 +193,11 @@ function randomMessage(chance: Chance): string {
   const kind = chance.next();
   if (kind < 0.6) return plainRequest(chance);
   if (kind < 0.7) return mutated(plainRequest(chance), chance);
-  if (kind < 0.8)
-    return `GET ${chance.pick(TARGETS)} HTTP/1.1\r\nHost: localhost\r\n${chance.pick(HEADERS)}\r\n\r\n`;
+  if (kind < 0.8) {
+    const header = chance.pick(HEADERS);
+    const lines = ['Host: localhost', header, ...(chance.next() < 0.3 ? [header] : [])];
+    return `GET ${chance.pick(TARGETS)} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`;
+  }
   return kind < 0.9 ? chance.pick(CORPUS) : oddRequest(chance);
 }
 
