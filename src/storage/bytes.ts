@@ -8,13 +8,28 @@ export interface BytePlace {
   readonly length: number;
 }
 
+export interface PutBytes {
+  /** Of each record's tiles, in their order. */
+  readonly places: readonly (readonly BytePlace[])[];
+  /** Within the transaction that names them. False: they may be about to be removed, and have to be put again. */
+  note(): boolean;
+}
+
 /** The bytes of tiles on this machine. The index decides which of them are shown. */
 export interface Bytes {
-  /** The places of a record's tiles, in their order. Within the transaction that names them: they are there before any row says so. */
-  put(set: number, record: PackObject): readonly BytePlace[];
+  /** They are there before any row says so: a crash before that leaves bytes that no row names. */
+  put(set: number, records: readonly PackObject[]): PutBytes;
   /** Null: some or all of them are missing. */
   get(set: number, place: BytePlace): Buffer | null;
   /** No row names them any longer. */
   free(set: number, segments: readonly number[]): void;
   close(): void;
+}
+
+/** Puts them within the transaction that names them. */
+export function putNoted(bytes: Bytes, set: number, records: readonly PackObject[]): PutBytes {
+  for (;;) {
+    const put = bytes.put(set, records);
+    if (put.note()) return put;
+  }
 }

@@ -115,7 +115,7 @@ export function preparePackChanges(db: IndexFile) {
   }
 
   /** Whether a segment has lost tiles. */
-  function finish({ live }: ChangeSums): boolean {
+  function finish(live: ChangeSums['live']): boolean {
     for (const [segment, bytes] of live) if (bytes !== 0) addLive.run(bytes, segment);
     return [...live.values()].some((bytes) => bytes < 0);
   }

@@ -3,7 +3,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { BytePlace, Bytes } from '../bytes.ts';
+import type { BytePlace, Bytes, PutBytes } from '../bytes.ts';
 import { isRefusedByTrigger, storeFailure } from '../index/index-failure.ts';
 import { createMemoryIndex, type IndexFile } from '../index/index-file.ts';
 import { IndexReader } from '../index/index-reader.ts';
@@ -68,7 +68,7 @@ const SWEEP = [
   'DELETE FROM segments WHERE live <= 0',
 ];
 
-/** Each tile is in the row of its segment, so that a put that is rolled back leaves nothing. */
+/** Each tile is in the row of its segment. */
 class MemoryBytes implements Bytes {
   readonly #insert;
   readonly #find;
@@ -87,11 +87,14 @@ class MemoryBytes implements Bytes {
     this.#sweep = SWEEP.map((text) => db.prepare(text));
   }
 
-  put(set: number, { tiles }: PackObject): readonly BytePlace[] {
-    return tiles.map(({ bytes }) => {
-      const segment = this.#insert.get(set, bytes.length, bytes) ?? 0;
-      return { segment, offset: 0, length: bytes.length };
-    });
+  put(set: number, records: readonly PackObject[]): PutBytes {
+    const places = records.map(({ tiles }) =>
+      tiles.map(({ bytes }) => {
+        const segment = this.#insert.get(set, bytes.length, bytes) ?? 0;
+        return { segment, offset: 0, length: bytes.length };
+      }),
+    );
+    return { places, note: () => true };
   }
 
   get(_: number, { segment, length }: BytePlace): Buffer | null {

@@ -128,7 +128,7 @@ function prepareListing(db: IndexFile, reader: SegmentReader, now: number) {
       sums.writtenAt = Math.max(sums.writtenAt, writtenAt);
     }
     if (sums.tiles === 0) remove.run(segment);
-    changes.finish({ live, writtenAt: null, changedAt: 0 });
+    changes.finish(live);
     fill.run(sums.size, sums.filled, sums.writtenAt, segment);
     raiseTicket.run(sums.ticket);
     return sums.tiles;

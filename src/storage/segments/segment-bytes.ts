@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, rmSync } from 'node:fs';
-import type { BytePlace, Bytes } from '../bytes.ts';
+import type { BytePlace, Bytes, PutBytes } from '../bytes.ts';
 import { blockingly } from '../index/index-failure.ts';
 import type { IndexFile } from '../index/index-file.ts';
 import { type PackObject, writePackHead } from '../pack-object.ts';
@@ -55,17 +55,25 @@ export class SegmentBytes implements Bytes {
     this.#isThere = db.prepare<[number]>('SELECT 1 FROM segments WHERE id = ?');
   }
 
-  put(set: number, record: PackObject): readonly BytePlace[] {
-    const head = writePackHead(record);
-    const lengths = record.tiles.map(({ bytes }) => bytes.length);
-    const length = lengths.reduce((sum, one) => sum + one, 0);
-    const segment = this.#segmentFor(set, head.length + length);
-    const start = append(segment, [head, ...record.tiles.map(({ bytes }) => bytes)]) + head.length;
-    segment.filled += length;
-    if (this.#isNoted(segment, this.#writer)) return placesFrom(segment.segment, start, lengths);
-    // Another process regards it as complete, and may be about to remove it.
-    this.leave(set);
-    return this.put(set, record);
+  put(set: number, records: readonly PackObject[]): PutBytes {
+    const parts: Uint8Array[] = [];
+    let [length, filled] = [0, 0];
+    const starts = records.map((record) => {
+      const head = writePackHead(record);
+      const start = length + head.length;
+      parts.push(head, ...record.tiles.map(({ bytes }) => bytes));
+      const tiles = record.tiles.reduce((sum, { bytes }) => sum + bytes.length, 0);
+      [length, filled] = [start + tiles, filled + tiles];
+      return start;
+    });
+    const segment = this.#segmentFor(set, length);
+    const at = append(segment, parts);
+    segment.filled += filled;
+    const places = records.map(({ tiles }, number) => {
+      const lengths = tiles.map(({ bytes }) => bytes.length);
+      return placesFrom(segment.segment, at + (starts[number] ?? 0), lengths);
+    });
+    return { places, note: () => this.#isNoted(segment, this.#writer) || this.leave(set) };
   }
 
   get(set: number, place: BytePlace): Buffer | null {
@@ -103,11 +111,11 @@ export class SegmentBytes implements Bytes {
   }
 
   /** Nothing is appended to the set's segment any more. */
-  leave(set: number): void {
+  leave(set: number): false {
     const segment = this.#open.get(set);
-    if (!segment) return;
     this.#open.delete(set);
-    closeSync(segment.descriptor);
+    if (segment) closeSync(segment.descriptor);
+    return false;
   }
 
   /** The number of the segment that is being appended to. */
@@ -139,10 +147,10 @@ export class SegmentBytes implements Bytes {
   #finish(segment: Growth): void {
     this.#open.delete(segment.set);
     this.#complete.add(segment);
-    this.#isNoted(segment, null);
+    blockingly(() => this.#isNoted(segment, null));
   }
 
-  /** Whether it is still this thread's. */
+  /** Whether it is still this thread's: another process that regards it as complete may be about to remove it. */
   #isNoted({ segment, size, filled }: Growth, writer: string | null): boolean {
     return this.#note.run(writer, size, filled, this.#clock(), segment, this.#writer).changes > 0;
   }

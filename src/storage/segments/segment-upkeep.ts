@@ -1,6 +1,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { tileSetOf } from '../../domain/tile-key.ts';
+import { putNoted } from '../bytes.ts';
 import { Directory, type IndexedTile, type PackPosition } from '../index/directory.ts';
 import { durably, type IndexFile } from '../index/index-file.ts';
 import type { ChangeSums, preparePackChanges } from '../index/pack-changes.ts';
@@ -132,7 +133,10 @@ export class SegmentUpkeep {
     this.#orphans = new Set(old.map(({ segment }) => segment));
   }
 
-  /** The segment that frees most space, if that is worth copying the rest; no other process touches it then. */
+  /**
+   * The segment that frees most space, if that is worth copying the rest; no other process touches it then. One without a
+   * size was not written to, or its process was killed before a row named the bytes.
+   */
   #claim(): Compaction | null {
     const { db, writer } = this.#options;
     const { filled, dead } = db
@@ -145,9 +149,8 @@ export class SegmentUpkeep {
     const claimed = db
       .prepare<[string, number, number, number, string], SegmentRow>(
         `UPDATE segments SET writer = ?, written_at = ? WHERE id = (
-           SELECT id FROM segments WHERE filled > 0 AND live <= filled * ? AND (writer IS NULL OR written_at < ? OR writer = ?)
+           SELECT id FROM segments WHERE live <= filled * ? AND (live < filled OR size = 0) AND (writer IS NULL OR written_at < ? OR writer = ?)
              AND tile_set IN (SELECT id FROM tile_sets WHERE dropped_at IS NULL)
-             AND live < filled
            ORDER BY CAST(live AS REAL) / filled LIMIT 1)
          RETURNING id, tile_set, size`,
       )
@@ -217,7 +220,8 @@ export class SegmentUpkeep {
       return content && crc32(content) === tile.checksum ? [{ tile, content }] : [];
     });
     const name = db.transaction(() => {
-      const places = copies.length > 0 ? bytes.put(position.set, recordOf(identity, position, copies)) : [];
+      const put = () => putNoted(bytes, position.set, [recordOf(identity, position, copies)]).places;
+      const [places = []] = copies.length > 0 ? put() : [];
       const moved = new Map(copies.map(({ tile }, at) => [tile.slot, { tile, place: places[at] }]));
       const replace = (tile: IndexedTile) => {
         if (tile.segment !== id) return tile;
@@ -226,7 +230,7 @@ export class SegmentUpkeep {
       };
       const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: 0 };
       changes.change(position, changes.rowOf(position), (present) => present.flatMap(replace), sums);
-      changes.finish(sums);
+      changes.finish(sums.live);
     });
     name.immediate();
   }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { TilewardenError } from '../../domain/errors.ts';
 import { type TileSetKey, tileSetId } from '../../domain/tile-key.ts';
 import { rectAround, type TileRect } from '../../domain/tile-rect.ts';
-import type { BytePlace, Bytes } from '../bytes.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
+import { type BytePlace, type Bytes, type PutBytes, putNoted } from '../bytes.ts';
 import { type IndexedTile, packOf, slotOf } from '../index/directory.ts';
 import { blockingly } from '../index/index-failure.ts';
 import { durably, type IndexFile } from '../index/index-file.ts';
@@ -31,6 +32,20 @@ export interface WritingParts {
 }
 
 export type PutResult = StoreChange | TilewardenError;
+
+/** Records that are put into a tile set together. */
+interface PutOfSet {
+  readonly set: TileSetKey;
+  readonly records: PackObject[];
+  /** Null: they are put within the transaction. */
+  early: { readonly id: number; readonly put: PutBytes } | null;
+}
+
+/** By record, in the tile set of this number. */
+interface PlacedTiles {
+  readonly id: number;
+  readonly of: ReadonlyMap<PackObject, readonly IndexedTile[]>;
+}
 
 /** The writing half of a store, one command after another. A store of segments runs it in a thread of its own. */
 export class SegmentWriting {
@@ -64,8 +79,29 @@ export class SegmentWriting {
 
   /** In one transaction. A stale one is refused, and the others are stored. */
   putTogether(commands: readonly PutCommand[]): readonly PutResult[] {
-    const records = commands.map(recordsOf);
-    return this.#transaction(() => commands.map((command, at) => this.#put(command, records[at] ?? [])));
+    const bySet = new Map<string, PutOfSet>();
+    const puts = commands.map((command) => {
+      const { set } = command;
+      const ofSet = getOrCreate(bySet, tileSetId(set), () => ({ set, records: [], early: null }));
+      const records = recordsOf(command);
+      ofSet.records.push(...records);
+      return { command, records, ofSet };
+    });
+    // Before the transaction: other processes need not wait for it.
+    for (const ofSet of bySet.values()) ofSet.early = this.#putEarly(ofSet);
+    return this.#transaction(() => {
+      const placed = new Map<PutOfSet, PlacedTiles>();
+      const live = new Map<number, number>();
+      const results = puts.map(({ command, records, ofSet }) => {
+        const refusal = this.#refusalOf(command);
+        if (refusal) return refusal;
+        const tiles = getOrCreate(placed, ofSet, () => this.#place(ofSet));
+        const sums: ChangeSums = { live, writtenAt: command.at, changedAt: command.at };
+        return sumOfChanges(records.map((record) => this.#name(record, tiles, sums)));
+      });
+      if (this.#changes.finish(live)) this.#upkeep.wake();
+      return results;
+    });
   }
 
   /** The next slice of an edit, and where to continue. */
@@ -93,7 +129,7 @@ export class SegmentWriting {
           );
           return meant;
         });
-        if (this.#changes.finish(sums)) this.#upkeep.wake();
+        if (this.#changes.finish(sums.live)) this.#upkeep.wake();
         return { ...sumOfChanges(done), next };
       }),
     );
@@ -111,7 +147,7 @@ export class SegmentWriting {
       const drop = (tiles: readonly IndexedTile[]) =>
         tiles.some(isIt) ? tiles.filter((tile) => !isIt(tile)) : tiles;
       const change = this.#changes.change(position, this.#changes.rowOf(position), drop, sums);
-      this.#changes.finish(sums);
+      this.#changes.finish(sums.live);
       return change;
     });
   }
@@ -151,21 +187,35 @@ export class SegmentWriting {
     return blockingly(() => this.#running.immediate(work) as T);
   }
 
-  #put({ set, z, ticket, at, slots }: PutCommand, records: readonly PackObject[]): PutResult {
+  /** Null: the set is not in use yet. */
+  #putEarly({ set, records }: PutOfSet): PutOfSet['early'] {
+    const id = blockingly(() => this.#reader.setRow(set));
+    return id === null ? null : { id, put: this.#bytes.put(id, records) };
+  }
+
+  /** Puts them again if the set was dropped since, or their segment taken by another process. */
+  #place({ set, records, early }: PutOfSet): PlacedTiles {
+    const id = this.#setFor(set);
+    const isThere = early?.id === id && early.put.note();
+    const { places } = isThere ? early.put : putNoted(this.#bytes, id, records);
+    return { id, of: new Map(records.map((record, at) => [record, placedTiles(record, places[at] ?? [])])) };
+  }
+
+  #name(record: PackObject, { id, of }: PlacedTiles, sums: ChangeSums): StoreChange {
+    const position = { set: id, z: record.z, x: record.x, y: record.y };
+    const tiles = of.get(record) ?? [];
+    return this.#changes.change(
+      position,
+      this.#changes.rowOf(position),
+      (before) => merged(before, tiles),
+      sums,
+    );
+  }
+
+  #refusalOf({ set, z, ticket, slots }: PutCommand): TilewardenError | null {
     const rect = rectAround(slots);
     if (!rect) throw new RangeError('A put has at least one tile.');
-    const refusal = this.#refusal(set, z, rect, ticket);
-    if (refusal) return refusal;
-    const id = this.#setFor(set);
-    const sums: ChangeSums = { live: new Map(), writtenAt: at, changedAt: at };
-    const done = records.map((record) => {
-      const position = { set: id, z, x: record.x, y: record.y };
-      const tiles = placedTiles(record, this.#bytes.put(id, record));
-      const row = this.#changes.rowOf(position);
-      return this.#changes.change(position, row, (before) => merged(before, tiles), sums);
-    });
-    if (this.#changes.finish(sums)) this.#upkeep.wake();
-    return sumOfChanges(done);
+    return this.#refusal(set, z, rect, ticket);
   }
 
   /** Creates it if it is not in use. */
