@@ -10,7 +10,7 @@ import {
 } from './import-report.ts';
 import { mapProxyInspire } from './mapproxy-inspire.ts';
 import { type MapProxyFiles, MapProxyReader } from './mapproxy-reader.ts';
-import { REASONS } from './mapproxy-reasons.ts';
+import { REASONS, SERVICE_REASONS } from './mapproxy-reasons.ts';
 import { schedulesOf } from './mapproxy-seeds.ts';
 import { groupsIn, namedLayers, tableIn } from './mapproxy-tables.ts';
 import { type Variables, withValues } from './mapproxy-variables.ts';
@@ -36,7 +36,8 @@ export function importMapProxy(
   const report = new ImportReport();
   const about = report.about('mapproxy.yaml');
   for (const section of Object.keys(tree)) {
-    if (!SECTIONS.includes(section)) about.leftOut(section, REASONS[section] ?? 'is not known here');
+    if (section === 'services') about.changed(section, 'every service is offered for every layer');
+    else if (!SECTIONS.includes(section)) about.leftOut(section, REASONS[section] ?? 'is not known here');
     else if (section !== 'globals') about.taken(section);
   }
   const sources = withValues(tree.sources, environment, (name) =>
@@ -59,14 +60,22 @@ export function importMapProxy(
   };
 }
 
+/** Service metadata. Reports every field of every service, but for the SRS, which the layers need. */
 function serviceIn(tree: Table, about: SubjectReport): object | undefined {
   const services = tableIn(tree, 'services');
-  const name = DESCRIBED.find((one) => isRecord(tableIn(services, one).md)) ?? 'wms';
-  const tracked = (key: string, of: string) =>
-    new TrackedTable(tableIn(tableIn(services, of), key), about, `services.${of}.${key}`);
-  const [md, inspire] = [tracked('md', name), tracked('inspire_md', 'wms')];
-  const service = omitUndefined({ ...mapProxyService(md), inspire: mapProxyInspire(inspire) });
-  for (const table of [md, inspire]) table.report();
+  const described = DESCRIBED.find((one) => isRecord(tableIn(services, one).md)) ?? 'wms';
+  const tracked = (name: string) => {
+    const { srs: _, ...fields } = tableIn(services, name);
+    return [name, new TrackedTable(fields, about, `services.${name}`)] as const;
+  };
+  const tables = new Map(Object.keys(services).map(tracked));
+  const md = tables.get(described)?.table('md');
+  const inspire = tables.get('wms')?.table('inspire_md');
+  const service = omitUndefined({
+    ...(md && mapProxyService(md)),
+    ...(inspire && { inspire: mapProxyInspire(inspire) }),
+  });
+  for (const table of tables.values()) table.report(SERVICE_REASONS);
   return Object.keys(service).length > 0 ? service : undefined;
 }
 

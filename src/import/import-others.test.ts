@@ -100,7 +100,7 @@ grids:
     expect(imported.groups).toMatchObject([{ name: 'group' }]);
     expect(reported(imported)).toEqual(
       expect.arrayContaining([
-        'left out: services of mapproxy.yaml',
+        'changed: services of mapproxy.yaml',
         'changed: sources of layer direct',
         'left out: cache.bulk_meta_tiles of layer osm',
         'left out: cache of layer osm',

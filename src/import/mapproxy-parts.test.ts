@@ -293,3 +293,20 @@ sources: { s: { type: ogcapitiles, landingpage_url: 'http://maps.example.org/ogc
     { source: { type: 'ogcapi-tiles', url, collection: 'x', tileMatrixSet: 'y' } },
   ]);
 });
+
+it.each([
+  [
+    'bands',
+    'sources: { r: [{ source: s, band: 0 }], g: [{ source: s, band: 1 }] }',
+    'merges bands of its sources: let',
+  ],
+  ['OGC API Maps', 'sources: [m]', 'is of type ogcapimaps; .*: publish its maps as WMS'],
+  ['OGC API Maps among others', 'sources: [s, m]', 'is of type ogcapimaps'],
+])('a MapProxy cache of %s is left out, and the report says what to do', (_, sources, why) => {
+  const { layers, reasons } = read(`
+layers: [{ name: a, title: A, sources: [c] }, { name: b, title: B, sources: [s] }]
+caches: { c: { grids: [GLOBAL_WEBMERCATOR], ${sources} } }
+sources: { s: ${wms('x')}, m: { type: ogcapimaps, landingpage_url: 'http://maps.example.org/ogc', collection: x } }`);
+  expect(layers.map(({ name }) => name)).toEqual(['b']);
+  expect(reasons).toMatch(new RegExp(why));
+});

@@ -318,7 +318,7 @@ export class MapProxyReader {
     const grids = this.#gridsOf(cache).filter((grid) => grid !== null);
     if (grids.length === 0) return 'none of its grids can be used';
     const names = cache.take('sources', namesIn, 'a list of names');
-    if (!names) return 'its cache merges bands of its sources';
+    if (!names) return 'its cache merges bands of its sources: let a map server merge them';
     if (names.length === 0) {
       cache.change('sources', 'has none: tiles that are not in the cache are empty, as there');
       return emptySource(grids);

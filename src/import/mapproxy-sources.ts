@@ -60,7 +60,8 @@ const ROWS = /\{(y|tilecache|arcgis)\}/g;
 export function importMapProxySource(source: TrackedTable, context: SourceContext): ImportedSource | string {
   const type = source.text('type') ?? 'nothing';
   const read = READERS[type];
-  if (!read) return `is of type ${type}; ${Object.keys(READERS).join(', ')} are supported`;
+  const other = type === 'ogcapimaps' ? ': publish its maps as WMS, or its tiles by OGC API Tiles' : '';
+  if (!read) return `is of type ${type}; ${Object.keys(READERS).join(', ')} are supported${other}`;
   const coverage = coverageIn(source, context.readText);
   if (coverage === undefined) return `has a coverage that cannot be read: it must be ${READABLE_COVERAGE}`;
   if (coverage && context.grids.every((grid) => grid.gridSet && !subsetInCoverage(grid.gridSet, coverage))) {

@@ -144,11 +144,15 @@ export function describingFields(layer: TrackedTable): object {
 /** EPSG codes of its WMS that are known here. */
 export function wmsCrsIn(tree: Table, about: SubjectReport): readonly number[] {
   const listed = listOf(tableIn(tableIn(tree, 'services'), 'wms').srs).map(String);
+  const unknown: string[] = [];
   const codes = (listed.length > 0 ? listed : USUAL_WMS_CRS).map((name) => {
     const code = srsOfCrs(name);
     if (code !== null && projectionOfSrs(code)) return sameSrs(code, WEB_MERCATOR) ? WEB_MERCATOR : code;
-    return about.leftOut('services.wms.srs', `${name} is not known here`);
+    unknown.push(name);
+    return null;
   });
+  if (unknown.length > 0) about.changed('services.wms.srs', `without ${unknown.join(', ')}: not known here`);
+  else if (listed.length > 0) about.taken('services.wms.srs');
   return [...new Set(codes.filter((code) => code !== null))];
 }
 

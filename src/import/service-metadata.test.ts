@@ -58,6 +58,44 @@ sources: { s: { type: wms, req: { url: 'http://maps.test/wms', layers: a } } }`,
   });
 });
 
+it('every field of MapProxy’s services is reported once, also those of services that are unknown', () => {
+  const { value } = parseYamlFile(
+    'mapproxy.yaml',
+    `
+services:
+  demo:
+  tms: { use_grid_names: true, origin: nw }
+  wmts: { kvp: true, restful_template: '/{Layer}/{TileMatrix}/{TileCol}/{TileRow}.{Format}', md: { title: Tiles } }
+  wms:
+    srs: ['EPSG:4326', 'EPSG:1']
+    md: { title: Maps, keyword_list: [{ keywords: [a] }] }
+    versions: ['1.1.1']
+    later: { field: 1 }
+  acme: { field: 1 }
+layers: [{ name: a, title: A, sources: [s] }]
+sources: { s: { type: wms, req: { url: 'http://maps.test/wms', layers: a } } }`,
+  );
+  const files = { folder: '/', resolve: (_: string, file: string) => file };
+  const { report } = importMapProxy(value, { ...files, isThere: () => false, readText: () => null });
+  const reported = report.entries
+    .filter(({ subject, element }) => subject === 'mapproxy.yaml' && element.startsWith('services'))
+    .map(({ fate, element, what }) => `${fate}: ${element}${what && `: ${what}`}`);
+  expect(reported.sort()).toEqual([
+    'changed: services.wms.srs: without EPSG:1: not known here',
+    'changed: services: every service is offered for every layer',
+    'left out: services.acme.field: has no counterpart',
+    'left out: services.tms.origin: set server.compatibility: [mapproxy]; an address without a known grid counts rows from the top',
+    'left out: services.tms.use_grid_names: grids are known by name and by SRS: set server.compatibility: [mapproxy]',
+    'left out: services.wms.later: has no counterpart',
+    'left out: services.wms.versions: every version is offered',
+    'left out: services.wmts.kvp: both ways are answered',
+    'left out: services.wmts.md: the metadata of another service are used for all',
+    'left out: services.wmts.restful_template: other addresses than the usual ones are not answered: change those of the clients',
+    'taken: services.wms.md.keyword_list.keywords',
+    'taken: services.wms.md.title',
+  ]);
+});
+
 it('a MapProxy with INSPIRE metadata is an INSPIRE view service, linked or embedded', () => {
   const read = (inspire: string) => {
     const { value } = parseYamlFile(
