@@ -15,15 +15,11 @@ interface Marked {
 }
 
 /** A row for each place of a raised mark; the whole layer has one without a place. */
-interface RaisedPlace {
+interface RaisedPlace extends TileRect {
   readonly number: number;
   readonly layer: string;
   readonly effect: string;
   readonly level: number | null;
-  readonly minX: number;
-  readonly maxX: number;
-  readonly minY: number;
-  readonly maxY: number;
 }
 
 /** Marks that are read in one turn of the event loop: a few milliseconds. */

@@ -12,15 +12,10 @@ import {
   sortedPages,
   tile,
 } from '../../../test/contracts/tile-store-tools.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
-import { IndexReader } from '../index/index-reader.ts';
+import { openStoreHere } from '../../../test/fixtures/segment-store.ts';
 import { pagesIn } from '../read-tiles.ts';
 import type { Store } from '../store.ts';
-import { createIndexedStore } from './indexed-store.ts';
-import { openSegmentIndex, SegmentReader } from './segment-files.ts';
 import type { SegmentWriting } from './segment-writing.ts';
-import { openSegmentWriting } from './segment-writing.ts';
 
 const faults = { calls: 0, first: 0, count: 0 };
 const NAMES = ['openSync', 'writevSync', 'readSync', 'fsyncSync', 'mkdirSync', 'rmSync'] as const;
@@ -58,34 +53,13 @@ const Z = 8;
 const ROW = { minX: 0, minY: 0, maxX: 7, maxY: 0 };
 const places = [{ gridSet: set.gridSet, z: Z, rect: ROW }];
 
-function openHere(root: string): { store: Store; writing: SegmentWriting } {
-  const writing = openSegmentWriting({ root, sweepBytesPerSecond: 2 ** 29, segmentBytes: 3000 });
-  const db = openSegmentIndex(root, { timeoutMs: 0, checkpointPages: 0 });
-  const segments = new SegmentReader(root, 4);
-  const store = createIndexedStore({
-    db,
-    reader: new IndexReader(db),
-    readBytes: (of, place) => segments.read(of, place),
-    run: async (method, parameters) => (writing[method] as (...all: unknown[]) => never)(...parameters),
-    start: () => {},
-    clock: systemClock,
-    log: silentLogger,
-  });
-  const close = async () => {
-    writing.close();
-    segments.close();
-    db.close();
-  };
-  return { store: { ...store, close }, writing };
-}
-
 /** The pictures that a reader may see; null: none. */
 class History {
   readonly #store: Store;
   readonly #writing: SegmentWriting;
   #allowed: ReadonlySet<string | null> = new Set([null]);
 
-  constructor({ store, writing }: ReturnType<typeof openHere>) {
+  constructor({ store, writing }: ReturnType<typeof openStoreHere>) {
     this.#store = store;
     this.#writing = writing;
   }
@@ -181,7 +155,7 @@ it.each([1, 4])(
   async (count) => {
     for (let first = 1, calls = Number.POSITIVE_INFINITY; first <= calls; first++) {
       const root = mkdtempSync(join(folder, 'root-'));
-      const opened = openHere(root);
+      const opened = openStoreHere(root);
       const history = new History(opened);
       Object.assign(faults, { calls: 0, first, count });
       await history.run();
