@@ -231,7 +231,7 @@ export class PackIndex {
       ${fence && areaOf(layer, gridSet, z, fence.rect)}::box)`;
   }
 
-  /** Objects that were written for nothing. */
+  /** Objects written by changes that were refused. */
   async abandon(id: number, z: number, orphans: readonly Orphan[]): Promise<void> {
     const query = sql`insert into orphans (object, tile_set, z, x, y, bytes)
       select w.object, ${id}, ${z}, w.x, w.y, w.bytes
