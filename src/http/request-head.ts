@@ -32,7 +32,7 @@ const LINE_END = '\r\n';
 const HEAD_END = '\r\n\r\n';
 /** Path and query of RFC 3986, without a fragment. */
 const TARGET = /^\/[\w.~!$&'()*+,;=:@%/?-]*$/;
-/** One space before the value, none behind it, visible ASCII within. */
+/** One space before the value, none after it; visible ASCII only. */
 const HEADER = /^([A-Za-z-]+): ([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)$/;
 
 /** The target of a text that is one `GET … HTTP/1.1` and ends with an empty line; null otherwise. `lineEnd`: of its first line. */

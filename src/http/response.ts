@@ -15,7 +15,7 @@ export interface Response {
   readonly cache?: string;
 }
 
-/** Status 200, shared with pages of other sites, and able to write its head by itself. */
+/** Status 200, readable by pages of other sites; writes its own head. */
 export interface PreparedResponse extends Response {
   readonly body: Buffer;
   /** Its headers contain `Vary: X-Api-Key`. */

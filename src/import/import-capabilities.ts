@@ -70,7 +70,7 @@ export async function importCapabilities(
 
 async function readRoot(bytes: Buffer, keep?: KeepElement): Promise<XmlElement> {
   try {
-    return await readLongXml(bytes, { ...CAPABILITIES_LIMITS, doctype: 'passed-over' }, keep);
+    return await readLongXml(bytes, { ...CAPABILITIES_LIMITS, doctype: 'ignored' }, keep);
   } catch (error) {
     if (!(error instanceof XmlError)) throw error;
     const { line, column } = error.place;

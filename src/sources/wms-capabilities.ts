@@ -63,7 +63,7 @@ export async function readWmsDimension(
   names: readonly string[],
   dimension: string,
 ): Promise<readonly string[]> {
-  const root = await readLongXml(bytes, { ...CAPABILITIES_LIMITS, doctype: 'passed-over' });
+  const root = await readLongXml(bytes, { ...CAPABILITIES_LIMITS, doctype: 'ignored' });
   const layers = new Map(
     (await collectYielding(wmsCapabilitiesOf(root).layers)).map((layer) => [layer.name, layer]),
   );

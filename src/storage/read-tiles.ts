@@ -69,7 +69,7 @@ export async function amountInSet(store: Pick<Store, 'usage'>, set: TileSetKey):
   return sumOfChanges(levels.filter((level) => tileSetId(level.set) === tileSetId(set)));
 }
 
-/** From a store of this machine without a promise. Undefined: it takes longer, or fails; `get` shows which. */
+/** From a local store, synchronously. Undefined: slow or failed; call `get`. */
 export function readNow(store: Store, set: TileSetKey, tile: TileIndex): StoredTile | null | undefined {
   if (!store.isLocal) return undefined;
   try {

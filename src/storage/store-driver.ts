@@ -58,7 +58,7 @@ export interface StoreTools extends Env {
   readonly openCopies: () => Promise<Store>;
 }
 
-/** Tickets that a rebuilt index skips after those of its tiles: marks had later ones. */
+/** Tickets that a rebuilt index skips after the last ticket of a tile: lost marks may have had later ones. */
 export const TICKETS_ASIDE = 65_536;
 
 export interface RebuildTools extends Env {

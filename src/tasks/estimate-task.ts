@@ -10,7 +10,7 @@ import type { Task } from './task.ts';
 import { spanCount } from './task-plan.ts';
 import type { TaskEstimate, ZoomEstimate } from './task-service.ts';
 
-/** Tiles that are checked one by one for those that a seed renews; the others count by their share. */
+/** Limit of tiles whose age is checked one by one; the rest is estimated from their share. */
 const MAX_EXAMINED = 100_000;
 
 /**
@@ -104,7 +104,7 @@ interface Freshness {
   readonly examined: number;
 }
 
-/** It costs as much as is stored, however large the request is. */
+/** Its cost grows with the stored tiles, not with the request. */
 async function countCached(
   store: Store,
   set: TileSetKey,
@@ -148,7 +148,7 @@ function secondsFor(tiles: bigint, earlier: readonly Task[], workOf: (task: Task
 
 /** Tiles of a zoom whose mean size is that of the others. */
 const ENOUGH_SAMPLES = 32;
-/** A tile without a picture: at a zoom that has no samples all may be such. */
+/** A tile without a picture: at a zoom without samples, all tiles may be empty. */
 const BLANK_TILE_BYTES = 300;
 
 interface Mean {

@@ -33,7 +33,7 @@ interface ExporterOptions {
 
 export type Exporter = ReturnType<typeof createExporter>;
 
-/** With the writers of all kinds of files, which a start does not need. */
+/** Loaded on first use: it imports the writers of all file types. */
 const loadWriters = () => import('../export/export-tiles.ts');
 
 /** Names that this node has given. */

@@ -40,7 +40,7 @@ export interface LeaseRunOptions extends Env {
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
   /** A task cannot continue: its layer is removed or no longer has the tile set, or an export has failed. */
   readonly failTask: (id: number, reason: string) => Promise<void>;
-  /** One for all leases of the worker: without a database, or on a full disk, each of them fails twice a second. */
+  /** Shared by all leases of the worker: without a database, or on a full disk, each lease would warn twice a second. */
   readonly warn: RateLimitedWarning;
 }
 

@@ -31,7 +31,7 @@ import { openTaskRunner } from './task-runner.ts';
 import type { TaskService, TaskSettings } from './task-service.ts';
 import { TaskWatch } from './task-watch.ts';
 
-/** Limit of attempts to read the position of a task, which may be changing. */
+/** Limit of attempts to read a consistent position of a running task. */
 const POSITION_ATTEMPTS = 3;
 
 interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporter'>> {

@@ -26,7 +26,7 @@ export function useOrderOf({ order, share, uses }: TaskDraft, makesTiles: boolea
   throw invalid(`share must be above 0 and at most 1, not ${share}.`);
 }
 
-/** The most used pages of the plan, in that order, and which share of the use of all its pages they have. */
+/** The most used pages of the plan, in that order, and their share of all uses. */
 export async function selectUsed(
   plan: TaskPlan,
   used: ReturnType<UsedPages>,

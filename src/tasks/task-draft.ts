@@ -61,7 +61,7 @@ export interface TaskKey {
   readonly digest: string | null;
 }
 
-/** `request`: as the caller has sent it, not as it was planned, which changes with the layer. */
+/** `request`: as sent by the caller. The planned one depends on the layer. */
 export function keyForRequest(text: string, request: object): TaskKey {
   return { text, digest: createHash('sha256').update(canonical(request)).digest('hex') };
 }

@@ -207,7 +207,7 @@ export interface ZoomProgress {
   readonly processed: bigint;
 }
 
-/** How far a task is, as its row and those of its leases and failures have it. */
+/** The position of a task, from its row, its leases and its failures. */
 export interface TaskPosition {
   /** The first piece that was never leased. */
   readonly nextPiece: number;

@@ -93,7 +93,7 @@ export interface TaskService {
   refuseUnlessRoomFor(count: number, author: TaskAuthor): Promise<void>;
   /** Stops it and removes it from the list of exports. */
   removeExport(id: number, by: string): Promise<void>;
-  /** `combinations`: of tasks for so many formats and parameter values together, which together are all of the layer's. */
+  /** `combinations`: the number of tasks, one for each format and parameter set. */
   estimate(draft: TaskDraft, combinations?: number): Promise<TaskEstimate>;
   get(id: number): Promise<Task | null>;
   /** Adds up to the task's tiles; null: it does not, since the task changes or ended while failed tiles waited, or is an export. */

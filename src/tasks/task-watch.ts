@@ -34,7 +34,7 @@ interface TaskWatchOptions extends Env {
   readonly store: TaskStore;
 }
 
-/** Milliseconds between polls: without a notification, and at least, however many come. */
+/** Milliseconds between polls: at most, without notifications; at least, with many of them. */
 const POLL_INTERVAL_MS = 1000;
 const MIN_INTERVAL = 100;
 const BATCH = 200;

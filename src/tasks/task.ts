@@ -152,7 +152,7 @@ export function stateAfter(state: TaskState, happening: TaskHappening): TaskStat
   return TRANSITIONS[state][happening] ?? null;
 }
 
-/** The states in which something can happen, for statements that change many tasks. */
+/** The unfinished states, for statements that change many tasks. */
 export function statesBefore(happening: TaskHappening): readonly TaskState[] {
   const states = Object.keys(TRANSITIONS) as TaskState[];
   return states.filter((state) => stateAfter(state, happening) !== null);

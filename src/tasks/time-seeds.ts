@@ -95,7 +95,7 @@ export function createTimeSeeder({ catalog, layers, store, tasks, clock, log }: 
       const known = before?.get(text);
       const seeding = known?.tasks ? known : await start(draftsOf(layer, name, text, seed), layer.name);
       current.set(text, known ? { ...seeding, since: known.since } : seeding);
-      // In their order: none is listed before one that comes earlier. The first ones of a layer are listed meanwhile.
+      // In order: no instant is listed before an earlier one. The first instants of a layer are listed immediately.
       isWaiting ||= until === null ? !seeding.tasks : !(await isOver(current.get(text) ?? seeding));
       if (!isWaiting) seeded = at;
     }
@@ -123,7 +123,7 @@ export function createTimeSeeder({ catalog, layers, store, tasks, clock, log }: 
   };
 }
 
-/** In all grid sets and formats. The key makes one task of each, however often it is begun. */
+/** In all grid sets and formats. The idempotency key prevents duplicate tasks. */
 function draftsOf(
   { name: layer, gridSubsets, formats }: Layer,
   parameter: string,

@@ -6,9 +6,83 @@ import { eventually } from '../fixtures/eventually.ts';
 import { inLength, randomSeed } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
-import { XSS_PAYLOADS } from '../fixtures/xss-payloads.ts';
 import { type ConsolePage, openConsole } from './console-browser.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
+
+/** Texts that set `window.stolen` or open a dialog if a page runs them. */
+const RUN = 'window.stolen=1';
+
+const MARKUP = [
+  `<script>${RUN}</script>`,
+  `<img src=x onerror=${RUN}>`,
+  `<svg onload=${RUN}>`,
+  `<svg><script>${RUN}</script></svg>`,
+  `<body onload=${RUN}>`,
+  `<iframe srcdoc="<script>parent.${RUN}</script>"></iframe>`,
+  `<iframe src="javascript:parent.${RUN}"></iframe>`,
+  `<a href="javascript:${RUN}">x</a>`,
+  `<details open ontoggle=${RUN}>`,
+  `<input autofocus onfocus=${RUN}>`,
+  `<video><source onerror=${RUN}></video>`,
+  `<math><mi xlink:href="javascript:${RUN}">x</mi></math>`,
+  `<style>@import "http://127.0.0.1:1/";</style>`,
+  `<base href="http://127.0.0.1:1/">`,
+  `<object data="javascript:${RUN}"></object>`,
+  `<form action="javascript:${RUN}"><button>x</button></form>`,
+  `<template><script>${RUN}</script></template>`,
+  `<marquee onstart=${RUN}>`,
+  `<link rel=stylesheet href="http://127.0.0.1:1/">`,
+  `<meta http-equiv=refresh content="0;url=javascript:${RUN}">`,
+];
+
+const ESCAPES = [
+  `"><script>${RUN}</script>`,
+  `'><img src=x onerror=${RUN}>`,
+  `" onmouseover="${RUN}`,
+  `' onfocus='${RUN}' autofocus='`,
+  `</title><script>${RUN}</script>`,
+  `</script><script>${RUN}</script>`,
+  `</textarea><script>${RUN}</script>`,
+  `--><script>${RUN}</script>`,
+  `]]><script>${RUN}</script>`,
+  `\${${RUN}}`,
+  `{{constructor.constructor('${RUN}')()}}`,
+  `#{${RUN}}`,
+  `javascript:${RUN}`,
+  `data:text/html,<script>${RUN}</script>`,
+  `%3Cscript%3E${RUN}%3C/script%3E`,
+  `&lt;script&gt;${RUN}&lt;/script&gt;`,
+  `&#60;script&#62;${RUN}&#60;/script&#62;`,
+  `\\u003cscript\\u003e${RUN}\\u003c/script\\u003e`,
+  `x\u2028${RUN}\u2029x`,
+  `\u202e<script>${RUN}</script>`,
+];
+
+const PLACES = [
+  `../../${RUN}`,
+  `..%2f..%2fapi%2fv1%2fsession`,
+  `?x=<script>${RUN}</script>`,
+  `#/layers/<img src=x onerror=${RUN}>`,
+  `#x"><script>${RUN}</script>`,
+  `__proto__`,
+  `constructor`,
+  `toString`,
+  `hasOwnProperty`,
+  `' or 1=1; --`,
+  `"; ${RUN}; "`,
+  `'; ${RUN}; '`,
+  `\`; ${RUN}; \``,
+  `);${RUN};(`,
+  `url(javascript:${RUN})`,
+  `expression(${RUN})`,
+  `;background:url(http://127.0.0.1:1/)`,
+  `<![CDATA[<script>${RUN}</script>]]>`,
+  `<!--#exec cmd="id"-->`,
+  `<x onclick=${RUN}>click`,
+];
+
+/** Sixty texts that have broken pages elsewhere. */
+const XSS_PAYLOADS: readonly string[] = [...MARKUP, ...ESCAPES, ...PLACES];
 
 /** All payloads are in the list; each run opens the pages of every tenth, and the long one all. */
 const STEP = inLength(10, 1);

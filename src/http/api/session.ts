@@ -44,7 +44,7 @@ async function endCurrent(context: Context, { accounts }: ApiDeps): Promise<void
   await accounts.externals.end(current);
 }
 
-/** The user must be unchanged since the password check: no session for one that was changed or removed since. */
+/** No session for a user that was changed or removed since the password check. */
 async function cookieFor(
   context: Context,
   user: User | null,

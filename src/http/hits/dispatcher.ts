@@ -245,7 +245,7 @@ export function createDispatcher(options: DispatcherOptions) {
     refuseUnsafe(request, options, match.route?.sharing !== 'anyone');
   }
 
-  /** A body may be held back until its caller was removed, or lost a role: the rights are those at its end. */
+  /** A slow body may outlast the account or the role of its caller: rights are checked again at its end. */
   async function readWhole(request: IncomingMessage, context: Context): Promise<void> {
     context.body = await readBody(request, limits.bodySize);
     if (!(await context.callerStillHolds())) throw context.credentialsNeeded();

@@ -1,10 +1,12 @@
+import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeTileSource, sourceRequest } from '../../../test/contracts/tile-source.ts';
 import { acceptImage } from '../../../test/fixtures/accept-image.ts';
-import { type MockOgcTiles, openMockOgcTiles } from '../../../test/fixtures/mock-ogc-tiles.ts';
+import { builtInGridSet } from '../../../test/fixtures/mock-tiles.ts';
+import { type MockRequest, type MockResponse, openMockWms } from '../../../test/fixtures/mock-wms.ts';
 import { showsPlace } from '../../../test/fixtures/mock-wms-pixels.ts';
 import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
-import { boundsOfTile } from '../../domain/grid-set.ts';
+import { boundsOfTile, type GridSet } from '../../domain/grid-set.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { SourceRequest, TileSource } from '../tile-source.ts';
 import type { SourceUpstream, UpstreamClient, UpstreamRequest } from '../upstream/upstream-client.ts';
@@ -122,3 +124,132 @@ describe('the ogcapi-tiles source', () => {
     expect(authorized).toEqual([true, true, true, false, false]);
   });
 });
+
+const SETS: Readonly<Record<string, { readonly gridSet: GridSet; readonly crs: string }>> = {
+  WebMercatorQuad: {
+    gridSet: builtInGridSet('WebMercatorQuad'),
+    crs: 'http://www.opengis.net/def/crs/EPSG/0/3857',
+  },
+  degrees: {
+    gridSet: builtInGridSet('EPSG:4326'),
+    crs: 'http://www.opengis.net/def/crs/EPSG/0/4326',
+  },
+};
+const LEVELS = 10;
+const REL = 'http://www.opengis.net/def/rel/ogc/1.0/';
+
+type MockOgcTiles = Awaited<ReturnType<typeof openMockOgcTiles>>;
+
+/**
+ * A server of OGC API – Tiles on 127.0.0.1 with one collection, `roads`, in web mercator and in degrees. It draws and
+ * misbehaves as the mock WMS does, except for its documents, which stay good.
+ */
+async function openMockOgcTiles() {
+  const mock = await openMockWms({ read: readTileRequest });
+  const documents = documentsAt(mock.origin);
+  const isTile = ({ path }: MockRequest) => /\/tiles\/[^/]+\/\d/.test(path);
+  const server = Object.assign(mock, {
+    url: `${mock.origin}/ogc`,
+    documents,
+    tileResponse: 'good' as MockResponse,
+    documentResponse: null as MockResponse | null,
+    tileRequests: () => mock.requests.filter(isTile),
+  });
+  server.answer = (request) => {
+    if (isTile(request)) return server.tileResponse;
+    const document = documents.get(new URL(request.path, mock.origin).pathname);
+    if (!document) return { status: 404 };
+    const headers = { 'content-type': 'application/json' };
+    return server.documentResponse ?? { status: 200, headers, body: JSON.stringify(document) };
+  };
+  return server;
+}
+
+function documentsAt(origin: string): Map<string, unknown> {
+  const roads = `${origin}/ogc/collections/roads`;
+  const tiles = `${roads}/map/tiles`;
+  const json = 'application/json';
+  const documents = new Map<string, unknown>([
+    ['/ogc', { links: [{ rel: 'data', href: `${origin}/ogc/collections`, type: json }] }],
+    [
+      '/ogc/collections/roads',
+      {
+        id: 'roads',
+        links: [
+          { rel: `${REL}tilesets-map`, href: `${tiles}?f=html`, type: 'text/html' },
+          { rel: `${REL}tilesets-map`, href: tiles, type: json },
+        ],
+      },
+    ],
+    [
+      '/ogc/collections/roads/map/tiles',
+      {
+        tilesets: Object.entries(SETS).map(([id, { crs }]) => ({
+          dataType: 'map',
+          crs,
+          tileMatrixSetURI: `http://www.opengis.net/def/tilematrixset/OGC/1.0/${id}`,
+          links: [{ rel: 'self', href: `tiles/${id}`, type: json }],
+        })),
+      },
+    ],
+  ]);
+  for (const [id, { gridSet, crs }] of Object.entries(SETS)) {
+    const item = { rel: 'item', templated: true };
+    const path = `${tiles}/${id}/{tileMatrix}/{tileRow}/{tileCol}`;
+    const scheme = { rel: `${REL}tiling-scheme`, href: `${origin}/ogc/tileMatrixSets/${id}`, type: json };
+    documents.set(`/ogc/collections/roads/map/tiles/${id}`, {
+      dataType: 'map',
+      crs,
+      tileMatrixSetURI: `http://www.opengis.net/def/tilematrixset/OGC/1.0/${id}`,
+      ...(id === 'degrees' && { tileMatrixSetLimits: [LIMITS] }),
+      links: [
+        { ...item, href: `${path}?f=png`, type: 'image/png' },
+        { ...item, href: `${path}?f=jpeg`, type: 'image/jpeg' },
+        // A registered one is known by its name.
+        ...(id === 'degrees' ? [scheme] : []),
+      ],
+    });
+    documents.set(`/ogc/tileMatrixSets/${id}`, { id, crs, tileMatrices: matricesOf(gridSet) });
+  }
+  return documents;
+}
+
+const LIMITS = { tileMatrix: '3', minTileRow: 0, maxTileRow: 1, minTileCol: 0, maxTileCol: 1 };
+
+function matricesOf(gridSet: GridSet): readonly object[] {
+  return gridSet.levels.slice(0, LEVELS).map((level, z) => ({
+    id: String(z),
+    scaleDenominator: level.scaleDenominator,
+    cellSize: level.resolution,
+    cornerOfOrigin: 'topLeft',
+    pointOfOrigin: gridSet.yCoordinateFirst
+      ? [level.top, gridSet.extent.minX]
+      : [gridSet.extent.minX, level.top],
+    tileWidth: gridSet.tileWidth,
+    tileHeight: gridSet.tileHeight,
+    matrixWidth: level.columns,
+    matrixHeight: level.rows,
+  }));
+}
+
+function readTileRequest(message: IncomingMessage, version: number): MockRequest {
+  const path = message.url ?? '';
+  const { searchParams, pathname } = new URL(path, 'http://mock');
+  const [set = '', z = 0, y = 0, x = 0] = pathname.replace(/^.*\/tiles\//, '').split('/');
+  const { gridSet } = SETS[set] ?? { gridSet: builtInGridSet('EPSG:4326') };
+  return {
+    method: message.method ?? '',
+    path,
+    parameters: new Map(searchParams),
+    headers: message.headers,
+    place: {
+      srs: gridSet.srs,
+      bounds: boundsOfTile(gridSet, Number(z) || 0, Number(x) || 0, Number(y) || 0),
+      width: gridSet.tileWidth,
+      height: gridSet.tileHeight,
+      version,
+    },
+    format: searchParams.get('f') === 'jpeg' ? 'image/jpeg' : 'image/png',
+    at: performance.now(),
+  };
+}

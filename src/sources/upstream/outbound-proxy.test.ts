@@ -1,9 +1,9 @@
 import { once } from 'node:events';
+import { createServer as createHttpServer, request } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createCertificate } from '../../../test/fixtures/certificate.ts';
-import { openForwardProxy } from '../../../test/fixtures/forward-proxy.ts';
 import { openMockWms } from '../../../test/fixtures/mock-wms.ts';
 import { needs } from '../../../test/fixtures/needs.ts';
 import { whenOver } from '../../../test/fixtures/when-over.ts';
@@ -164,3 +164,42 @@ describe('upstreams behind a proxy', () => {
     expect(openProxiedFetch({ http: null, https: null, except: '' })).toBeNull();
   });
 });
+
+/** A forward proxy on loopback: tunnels and plain requests to any host go to this port of 127.0.0.1. */
+async function openForwardProxy(port: number, credentials: string | null = null) {
+  const requests: string[] = [];
+  const expected = credentials && `Basic ${Buffer.from(credentials).toString('base64')}`;
+  const isAllowed = (given: string | undefined) => expected === null || given === expected;
+  const server = createHttpServer((asked, answer) => {
+    requests.push(`${asked.method} ${asked.url}`);
+    if (!isAllowed(asked.headers['proxy-authorization'])) return void answer.writeHead(407).end();
+    const { pathname, search } = new URL(asked.url ?? '');
+    const options = { port, host: '127.0.0.1', path: pathname + search, headers: asked.headers };
+    asked.pipe(
+      request({ ...options, method: asked.method ?? 'GET' }, (reply) => {
+        answer.writeHead(reply.statusCode ?? 502, reply.headers);
+        reply.pipe(answer);
+      }),
+    );
+  });
+  server.on('connect', ({ url, headers }, socket) => {
+    requests.push(`CONNECT ${url}`);
+    if (!isAllowed(headers['proxy-authorization']))
+      return void socket.end('HTTP/1.1 407 Credentials please\r\n\r\n');
+    const onward = connect(port, '127.0.0.1', () => socket.write('HTTP/1.1 200 Connected\r\n\r\n'));
+    for (const end of [onward, socket]) end.on('error', () => {});
+    onward.pipe(socket).pipe(onward);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port: own } = server.address() as AddressInfo;
+  return {
+    /** As in HTTPS_PROXY. */
+    url: `http://${credentials === null ? '' : `${credentials}@`}127.0.0.1:${own}`,
+    /** Method and address of each, in order. */
+    requests,
+    async close(): Promise<void> {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

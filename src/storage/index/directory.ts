@@ -23,6 +23,9 @@ export interface PackPosition {
   readonly y: number;
 }
 
+/** Returns the new tiles of a pack; the same array: no change. */
+export type PackEdit = (tiles: readonly IndexedTile[], pack: PackPosition) => readonly IndexedTile[];
+
 /** Raised when the form changes. */
 const FORM = 1;
 const HEAD_BYTES = 3;

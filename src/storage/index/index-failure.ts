@@ -43,7 +43,7 @@ export function storeFailure(error: unknown, where = 'the tile store'): Tileward
   return new TilewardenError('store-failed', 'The tile store failed.', { cause: error });
 }
 
-/** Retries while another process holds what `work` needs, and yields the thread in between. */
+/** Retries while another process holds a lock that `work` needs; yields the thread in between. */
 export async function patiently<T>(work: () => T, clock: Clock): Promise<T> {
   const begun = clock.monotonic();
   for (;;) {

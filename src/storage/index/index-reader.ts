@@ -32,9 +32,9 @@ export interface PackRow {
   readonly detail: Buffer;
 }
 
-/** Rows of packs that a band has. */
+/** Rows of packs in a band. */
 const PACKS_IN_BAND = 32;
-/** Bands without a pack of the rectangle that are passed over in one call. */
+/** Limit of bands without a pack in the rectangle that one call skips. */
 const BANDS = 64;
 
 const AT_PLACE = `FROM mark_places r JOIN marks m ON m.id = r.mark

@@ -1,19 +1,13 @@
 import { PAGE_SIZE } from '../../domain/tile-key.ts';
 import { NO_CHANGE, negated, type StoreChange, sumOfChanges } from '../store.ts';
-import { Directory, type IndexedTile, PACK_SIZE, type PackPosition } from './directory.ts';
+import { Directory, type IndexedTile, PACK_SIZE, type PackEdit, type PackPosition } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
-import { bandOf } from './index-reader.ts';
+import { bandOf, type PackRow } from './index-reader.ts';
 import { bandOfPage, touchedAt } from './pages.ts';
 
 const PACKS_IN_PAGE = PAGE_SIZE / PACK_SIZE;
 
-/** Returns the new tiles of a pack; the same array: no change, but a damaged row is removed. */
-export type PackEdit = (tiles: readonly IndexedTile[]) => readonly IndexedTile[];
-
-export interface PackRow {
-  readonly id: number;
-  readonly detail: Buffer;
-}
+type StoredPack = Pick<PackRow, 'id' | 'detail'>;
 
 /** Sums of a change, which may have many packs. */
 export interface ChangeSums {
@@ -27,7 +21,7 @@ export interface ChangeSums {
 
 /** Changes rows of packs and, with them, the sums of pages, tile sets and segments. Always within a transaction of the caller. */
 export function preparePackChanges(db: IndexFile) {
-  const find = db.prepare<[number, number, number, number, number], PackRow>(
+  const find = db.prepare<[number, number, number, number, number], StoredPack>(
     'SELECT id, detail FROM packs WHERE tile_set = ? AND z = ? AND band = ? AND x = ? AND y = ?',
   );
   const insert = db.prepare<[number, number, number, number, number, Buffer]>(
@@ -68,19 +62,20 @@ export function preparePackChanges(db: IndexFile) {
   }
 
   /** The row of a pack, for `change`. */
-  const rowOf = ({ set, z, x, y }: PackPosition): PackRow | null => find.get(set, z, bandOf(y), x, y) ?? null;
+  const rowOf = ({ set, z, x, y }: PackPosition): StoredPack | null =>
+    find.get(set, z, bandOf(y), x, y) ?? null;
 
-  /** Returns what it adds; `finish` adds `live` to the segments. */
+  /** Returns what it adds; `finish` adds `live` to the segments. A damaged row is replaced or removed, whatever the edit. */
   function change(
     position: PackPosition,
-    row: PackRow | null,
+    row: StoredPack | null,
     edit: PackEdit,
     sums: ChangeSums,
   ): StoreChange {
     const { set, z, x, y } = position;
     const directory = row && Directory.read(row.detail, position);
     const before = directory?.tiles() ?? [];
-    const after = edit(before);
+    const after = edit(before, position);
     const isDamaged = row !== null && !directory;
     const isSame = after === before || (row === null && after.length === 0);
     if (isSame && !isDamaged) return NO_CHANGE;

@@ -39,7 +39,7 @@ export const FIRST_PAGE: PageCursor = [];
 const PAGE_ROWS = 1000;
 /** The same in the order of eviction, where so many rows of so many tile sets are merged. */
 const MERGED_ROWS = 32;
-/** Milliseconds to which the last use of a page is rounded: fewer changes of the order of eviction. */
+/** The last use of a page is rounded to this many milliseconds, so that the order of eviction changes less often. */
 const TOUCH_STEP = 10_000;
 
 /** The next pages as `Store.usage` lists them. */

@@ -64,7 +64,7 @@ function edited(making: Making, edit: Exclude<TileEdit, { readonly type: 'remove
   return { ...making, createdAt, freshUntil, madeBy, ticket };
 }
 
-/** The same object for the same values, which tiles made together have in a row. */
+/** Reuses the previous object if the values are equal: tiles made together follow each other. */
 export function shareMakings(): (making: Making) => Making {
   let last: Making | null = null;
   return (making) => {

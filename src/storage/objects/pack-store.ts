@@ -72,7 +72,7 @@ export async function openPackStore(
     await writer.change(
       { id, set, z: tile.z },
       rows,
-      (_, tiles) => {
+      (tiles) => {
         const left = tiles.filter((one) => one.slot !== slot || one.segment !== object);
         return left.length === tiles.length ? tiles : left;
       },
@@ -111,7 +111,7 @@ export async function openPackStore(
     const changed = await writer.change(
       { id, set, z },
       rows,
-      (pack, tiles) => {
+      (tiles, pack) => {
         const result = editTiles(tiles, pack, rect, edit);
         meant.set(`${pack.x} ${pack.y}`, result.meant);
         return result.tiles;

@@ -206,7 +206,7 @@ export class PackSweeper {
     }
   }
 
-  /** Lists all objects repeatedly, for those that a crash has left without a row. */
+  /** Lists all objects repeatedly, to find those without a row after a crash. */
   async #audit(): Promise<void> {
     const { clock, bucket, prefix, database, name } = this.#options;
     if (clock.monotonic() < this.#auditAt) return;

@@ -4,8 +4,8 @@ import { rectAround } from '../../domain/tile-rect.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { RecentMap } from '../../lib/recent-map.ts';
 import type { BytePlace } from '../bytes.ts';
-import { Directory, type IndexedTile } from '../index/directory.ts';
-import type { ChangedPack, Conditions, Orphan, PackIndex, PackRow } from '../index/postgres/pack-index.ts';
+import { Directory, type IndexedTile, type PackEdit } from '../index/directory.ts';
+import type { ChangedPack, Conditions, Orphan, PackIndex, SeenPack } from '../index/postgres/pack-index.ts';
 import { merged } from '../index/tile-edits.ts';
 import type { PackObject } from '../pack-object.ts';
 import { packTiles, placedTiles, recordsOf } from '../pack-tiles.ts';
@@ -18,9 +18,6 @@ interface PackWriterOptions {
   readonly bytes: Pick<ObjectBytes, 'put'>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
 }
-
-/** Returns the new tiles of a pack; the same array: no change. */
-export type PackEdit = (pack: PackRow, tiles: readonly IndexedTile[]) => readonly IndexedTile[];
 
 /** A pack with a written object, and its tiles for the index. */
 interface NewPack extends Orphan {
@@ -73,7 +70,7 @@ export class PackWriter {
   /** Reads and replaces until no other writer was faster. Null: the tile set has been dropped. */
   async change(
     { id, set, z }: { readonly id: number; readonly set: TileSetKey; readonly z: number },
-    seen: readonly PackRow[],
+    seen: readonly SeenPack[],
     edit: PackEdit,
     { leavesObjects, ...conditions }: EditConditions,
   ): Promise<StoreChange | null> {
@@ -122,7 +119,7 @@ export class PackWriter {
     const { set, z } = first;
     const packs = await this.#write(id, records);
     const named = new Set<number>();
-    const edit: PackEdit = ({ x, y }, before) => {
+    const edit: PackEdit = (before, { x, y }) => {
       const pack = packs.find((one) => one.x === x && one.y === y);
       if (!pack) return before;
       const after = merged(before, pack.tiles);
@@ -181,7 +178,7 @@ function newPack({ x, y, tiles }: PackObject, places: readonly BytePlace[]): New
 }
 
 /** Effects of an edit of these packs on the index and the objects. */
-function planChange(id: number, z: number, rows: readonly PackRow[], edit: PackEdit) {
+function planChange(id: number, z: number, rows: readonly SeenPack[], edit: PackEdit) {
   const packs: ChangedPack[] = [];
   const orphans: Orphan[] = [];
   const changes: StoreChange[] = [];
@@ -189,7 +186,7 @@ function planChange(id: number, z: number, rows: readonly PackRow[], edit: PackE
     const { x, y, detail: seen } = row;
     const position = { set: id, z, x, y };
     const before = (seen && Directory.read(seen, position)?.tiles()) ?? [];
-    const after = edit(row, before);
+    const after = edit(before, position);
     if (after === before) continue;
     const next = after.length === 0 ? null : Directory.write(after, position);
     // A pack without a row, before and after.
@@ -207,7 +204,7 @@ function sumOf(tiles: readonly IndexedTile[]): StoreChange {
 }
 
 function orphansOf(
-  { x, y }: PackRow,
+  { x, y }: SeenPack,
   before: readonly IndexedTile[],
   after: readonly IndexedTile[],
 ): Orphan[] {

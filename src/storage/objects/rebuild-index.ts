@@ -3,6 +3,7 @@ import { tileSetId, tileSetOf } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
+import type { PackEdit } from '../index/directory.ts';
 import { PackIndex } from '../index/postgres/pack-index.ts';
 import { merged } from '../index/tile-edits.ts';
 import { HEAD_BYTES, headLength, readPackHead } from '../pack-object.ts';
@@ -12,7 +13,7 @@ import { ObjectBytes, type ParsedKey, parseKey } from './object-bytes.ts';
 import { type ObjectStore, objectsUnder } from './object-store.ts';
 import { postgresOf } from './pack-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
-import { type PackEdit, PackWriter, UNCONDITIONAL } from './pack-writer.ts';
+import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
 import { sentinelKey } from './sentinel.ts';
 
 /**
@@ -57,7 +58,7 @@ function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackSto
     await ticketsAfter(Math.max(...tiles.listed.map(({ making }) => making.ticket)));
     const writtenAt = Math.max(...tiles.listed.map(({ making }) => making.createdAt));
     const conditions = { ...UNCONDITIONAL, writtenAt, changedAt: writtenAt };
-    const withListed: PackEdit = (_, before) => merged(before, tiles.listed, true);
+    const withListed: PackEdit = (before) => merged(before, tiles.listed, true);
     await writer.change({ id, set, z }, [{ x, y, detail: null }], withListed, conditions);
     counts.packs++;
     counts.tiles += tiles.listed.length;

@@ -87,7 +87,7 @@ export async function openScheduleService(options: ScheduleServiceOptions) {
       return nextRuns({ ...declaration, nextDue: firstDue(declaration, clock) }, count);
     },
     takeOver: (now: readonly ScheduleDeclaration[]) => takeOver(store, now, clock),
-    /** Immediately, whatever its hours are. Null while the run before is not over. */
+    /** Immediately, outside its hours too. Null while the previous run is unfinished. */
     runNow: (schedule: Schedule) => runner.startNow(schedule),
     close: polling.close,
   };

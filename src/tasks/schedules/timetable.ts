@@ -31,7 +31,7 @@ export function createTimetable({
   return {
     /** The first time after `time`; null: none. */
     dueAfter,
-    /** The latest time up to `time`, counted from `first`, a time at which it is due. */
+    /** The last due time up to `time`. `first` is a due time to count from. */
     latestDue(first: number, time: number): number {
       const nextMinute = (Math.floor(time / MINUTE) + 1) * MINUTE;
       const [latest] = pattern.previousRuns(1, new Date(nextMinute));
@@ -54,7 +54,7 @@ function readCron(cron: string, timeZone: string): Cron {
   return new Cron(cron, { timezone: timeZone, mode: '5-part', paused: true });
 }
 
-/** In words, for one that cannot be read: the field that is at fault. */
+/** For an invalid expression: a message that names the wrong field. */
 function allowedCron(cron: string): string {
   const fields = cron.trim().split(/\s+/);
   const fault = fields.length === FIELDS.length && FIELDS.find((_, at) => !isReadable(fields[at] ?? '', at));

@@ -4,7 +4,7 @@ import { stateAfter, statesBefore, type TaskErrorSample, type TaskOutcome } from
 import { lockTasks, type TaskRow, updateTask } from './task-rows.ts';
 
 /**
- * Ends a running task when nothing of it is left: no piece to lease, none held or returned, no step to retry. It is
+ * Ends a running task without remaining work: no piece to lease, none held or returned, no step to retry. It is
  * `done` only when no tile was given up.
  */
 export async function finishIfComplete(query: Statements, id: number, now: number): Promise<boolean> {

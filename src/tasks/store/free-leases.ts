@@ -9,7 +9,7 @@ import { lockTasks, planOf, requestOf, type TaskRow, taskRow } from './task-rows
 
 export type LeaseHolder = 'everybody' | { readonly owner: string } | { readonly token: number };
 
-/** A step at which this many workers died is passed over. */
+/** A step at which this many workers died is skipped. */
 const FATAL_CRASHES = 3;
 const CRASH_REASON = 'a worker process ended while making these tiles';
 const FATAL_REASON = `${FATAL_CRASHES} worker processes ended while making these tiles`;
@@ -45,7 +45,7 @@ async function freeAfterCrash(query: Statements, lease: Schema['task_leases'], n
   const task = await taskRow(query, lease.task_id);
   const failures = createFailureRecord(query, task, { now, random: () => 0.5 });
   if (isRetry(piece)) {
-    // Which of the steps was fatal is not known; each of them has had an attempt.
+    // The fatal step is unknown; each of them has had an attempt.
     const tried = await query.selectFrom('task_failures').select('id').where('token', '=', token).execute();
     for (const { id } of tried) await failures.addAgain(id, { reason: CRASH_REASON });
   } else {

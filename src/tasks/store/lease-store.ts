@@ -10,7 +10,7 @@ import { reportProgress } from './report-progress.ts';
 import { takeLease } from './take-lease.ts';
 import { changeTasks, TASKS_CHANGED, updateTask, WORK } from './task-rows.ts';
 
-/** Tasks that turn out to have nothing left are ended on the way; more of them wait for the next call. */
+/** Tasks without remaining work are ended on the way, up to this many in one call. */
 const MAX_ATTEMPTS = 100;
 
 interface LeaseStoreOptions {
@@ -37,7 +37,7 @@ export function createLeaseStore({ database, clock, random }: LeaseStoreOptions)
       return null;
     },
     report: inBatches(record).add,
-    /** Takes back what a holder had. `crashed`: it died at work, and the piece may be what killed it. */
+    /** Takes back the leases of a holder. `crashed`: it died at work, possibly because of the piece. */
     free: (holder: LeaseHolder, crashed: boolean): Promise<number> =>
       changeTasks(database, WORK, (query) => freeLeases(query, holder, crashed, clock.now())),
     /** After a start, when no holder can be alive: every piece is free, every running task is pending again. */

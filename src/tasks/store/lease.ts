@@ -80,7 +80,7 @@ export interface ExportFigures {
 
 export interface Report {
   readonly token: number;
-  /** Counts the lease's reports from 0: one that comes twice, because its answer was lost, is recorded once. */
+  /** Counts the lease's reports from 0. A report that is repeated because its response was lost is recorded once. */
   readonly beat: number;
   /** For a piece: every step before this one is in `counts` or `failures` of this report or an earlier one. */
   readonly doneSteps: number;

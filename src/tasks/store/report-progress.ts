@@ -94,7 +94,7 @@ async function reportOne(
   return 'go-on';
 }
 
-/** Whether a worker that has no thread free should make room: a small task waits, or one that has had less. */
+/** Whether a worker without a free thread should make room: a small task waits, or one with less working time. */
 async function turnOf(
   query: Statements,
   task: TaskRow,

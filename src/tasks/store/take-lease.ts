@@ -32,7 +32,7 @@ async function lockNext(query: Statements, wish: LeaseWish, now: number): Promis
   return first?.id ?? null;
 }
 
-/** Leaves out tasks of which the worker already holds its share. */
+/** Excludes tasks whose share the worker already holds. */
 function nextFor({ owner, workers, leftovers, resting }: LeaseWish, query: Statements, now: number) {
   const next = nextInTurn(query, now, owner, resting).limit(1);
   if (leftovers) return next;

@@ -91,7 +91,7 @@ function checkFormat(context: Context, bound: BoundLayer, extension: string): Re
   return resolveTileSet(bound, { gridSet: subset.gridSet.name, format: format.mediaType, parameters });
 }
 
-/** A tile in degrees of a layer without such tiles, as WMS draws it. */
+/** A tile in degrees, drawn as by WMS, of a layer without tiles in degrees. */
 function answerWarped(
   context: Context,
   services: Services,

@@ -12,7 +12,7 @@ import { askIndex, layerLock } from './ask-index.ts';
 import { areaOf, levelStart } from './mark-index.ts';
 
 /** `x` and `y` count packs. */
-export interface PackRow {
+export interface SeenPack {
   readonly x: number;
   readonly y: number;
   /** Null: there is none. */
@@ -23,7 +23,7 @@ export interface PackSlice {
   /** The number of the tile set; null: it is not in use. */
   readonly set: number | null;
   /** With the open marks over each of them, of the same moment. */
-  readonly rows: readonly (PackRow & { readonly marks: readonly MarkHere[] })[];
+  readonly rows: readonly (SeenPack & { readonly marks: readonly MarkHere[] })[];
   /** Where to continue; null: no more. */
   readonly next: PackCursor | null;
 }
@@ -80,7 +80,7 @@ export interface PackChange extends Conditions {
 export type ChangeOutcome =
   | { readonly type: 'done' | 'set-gone' | 'lease-lost' | 'generation-stale' }
   /** Another writer was faster: the current content. */
-  | { readonly type: 'changed'; readonly rows: readonly PackRow[] };
+  | { readonly type: 'changed'; readonly rows: readonly SeenPack[] };
 
 /** serialization_failure and deadlock_detected. */
 const TRY_AGAIN = ['40001', '40P01'];
@@ -218,7 +218,7 @@ export class PackIndex {
 
   #changeStatement({ set, id, z, packs, orphans, writtenAt, changedAt, lease, fence }: PackChange) {
     const { layer, gridSet } = set;
-    return sql<PackRow & { readonly outcome: ChangeOutcome['type'] }>`select * from change_packs(
+    return sql<SeenPack & { readonly outcome: ChangeOutcome['type'] }>`select * from change_packs(
       ${layerLock(this.#store, layer)}, ${id}, ${z}::smallint,
       ${packs.map(({ x }) => x)}, ${packs.map(({ y }) => y)},
       ${packs.map(({ seen }) => seen)}, ${packs.map(({ next }) => next)},
@@ -231,7 +231,7 @@ export class PackIndex {
       ${fence && areaOf(layer, gridSet, z, fence.rect)}::box)`;
   }
 
-  /** Objects that were written for nothing. */
+  /** Objects written by changes that were refused. */
   async abandon(id: number, z: number, orphans: readonly Orphan[]): Promise<void> {
     const query = sql`insert into orphans (object, tile_set, z, x, y, bytes)
       select w.object, ${id}, ${z}, w.x, w.y, w.bytes
@@ -254,8 +254,8 @@ export class PackIndex {
     await askIndex(() => this.#database.notify(TILE_CHANGES));
   }
 
-  async #rowsOf({ id, z, packs }: PackChange): Promise<PackRow[]> {
-    const query = sql<PackRow>`select w.x, w.y, p.detail
+  async #rowsOf({ id, z, packs }: PackChange): Promise<SeenPack[]> {
+    const query = sql<SeenPack>`select w.x, w.y, p.detail
       from unnest(${packs.map(({ x }) => x)}::int[], ${packs.map(({ y }) => y)}::int[]) w (x, y)
       left join packs p on p.tile_set = ${id} and p.z = ${z} and p.band = w.y >> 5 and p.x = w.x and p.y = w.y`;
     return (await askIndex(() => query.execute(this.#database.query))).rows;
