@@ -97,8 +97,12 @@ export function settingFlags(...names: readonly string[]): readonly Flag[] {
   return SETTING_FLAGS.filter(({ name }) => names.includes(name));
 }
 
-export function settingsFor(flags: FlagValues, workingFolder = process.cwd()): LoadedSettings {
-  return loadSettings({ flags, environment: readEnvironment(), workingFolder });
+export function settingsFor(
+  flags: FlagValues,
+  workingFolder = process.cwd(),
+  measure?: Parameters<typeof loadSettings>[1],
+): LoadedSettings {
+  return loadSettings({ flags, environment: readEnvironment(), workingFolder }, measure);
 }
 
 function flagsOf(overrides: readonly Omit<SettingOverride, 'path'>[]): readonly Flag[] {

@@ -15,7 +15,7 @@ export const serve: Command = {
   async run(flags, terminal) {
     hardenProcess();
     const startedIn = process.cwd();
-    const load = () => settingsFor(flags, startedIn);
+    const load = (measure?: Parameters<typeof settingsFor>[2]) => settingsFor(flags, startedIn, measure);
     const file = readSettingsFile(load);
     const { settings } = file.current;
     const { adminPassword } = settings.access;
