@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
+import { measureFile } from '../catalog/measure-file.ts';
 import { refuseLost } from '../config/check-reload.ts';
-import { type LoadedSettings, withoutRestart } from '../config/load-settings.ts';
+import { type LoadedSettings, type SettingsFile, withoutRestart } from '../config/load-settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { lastId } from '../db/numbers.ts';
+import { packPolygons } from '../domain/area-shape.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import type { Reloaded } from '../http/api/route-deps.ts';
 import { CONFIG_FILE } from './membership.ts';
@@ -41,6 +43,13 @@ export async function openEditing(node: EditedNode) {
   await editor.finish(node.isFirst && (await registry.list()).length <= 1);
   return { editor, configFile };
 }
+
+const NO_SHAPE = {
+  shape: packPolygons([]),
+  points: 0,
+  bounds: { minX: 0, minY: 0, maxX: 0, maxY: 0 },
+  digest: '',
+};
 
 /**
  * Applies areas, groups, layers, grid sets, upstreams, schedules and service metadata of a reloaded file, in turn. An invalid
@@ -81,14 +90,34 @@ function createFileApplier(node: EditedNode) {
     return { layers: after.layers.length, changed, upstreams, restart };
   }
 
+  /** Files of areas are read on a thread, in a second pass: they would block requests. */
+  async function loadAgain({ load }: SettingsFile): Promise<LoadedSettings> {
+    const files: (readonly [srs: number, path: string])[] = [];
+    const loaded = load((srs, path) => {
+      files.push([srs, path]);
+      return { srs, ...NO_SHAPE };
+    });
+    if (files.length === 0) return loaded;
+    const shapes = await Promise.allSettled(files.map((file) => node.areaThread.measureFile(...file)));
+    return load((srs, path) => {
+      const shape = shapes[files.findIndex((file) => `${file}` === `${[srs, path]}`)];
+      if (!shape) return measureFile(srs, path);
+      if (shape.status === 'rejected') throw shape.reason;
+      return shape.value;
+    });
+  }
+
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = (loaded: () => LoadedSettings, first: 'here' | 'elsewhere' = 'here') => {
-    const done = last.catch(() => {}).then(() => applySettings(loaded(), first));
+  const inTurn = (
+    loaded: () => LoadedSettings | Promise<LoadedSettings>,
+    first: 'here' | 'elsewhere' = 'here',
+  ) => {
+    const done = last.catch(() => {}).then(async () => applySettings(await loaded(), first));
     last = done;
     return done;
   };
   // Another process of the server has applied the file.
-  if (file) feed?.on(CONFIG_FILE, async () => void (await inTurn(() => file.load(), 'elsewhere')));
+  if (file) feed?.on(CONFIG_FILE, async () => void (await inTurn(() => loadAgain(file), 'elsewhere')));
 
   return {
     /** File form of the grid sets that the file declares now. */
@@ -104,7 +133,7 @@ function createFileApplier(node: EditedNode) {
     async reload(): Promise<Reloaded> {
       if (!file) return { problems: ['The settings did not come from a file'] };
       try {
-        const reloaded = await inTurn(() => file.load());
+        const reloaded = await inTurn(() => loadAgain(file));
         supervisor?.reloaded();
         return reloaded;
       } catch (error) {

@@ -3,6 +3,7 @@ import { openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
+import { openAreaThread } from '../catalog/open-area-thread.ts';
 import { openParameterSets } from '../catalog/parameter-sets.ts';
 import { openParameterStore } from '../catalog/parameter-store.ts';
 import type { ServerFigures } from '../cluster/figures.ts';
@@ -88,7 +89,9 @@ export async function openServices(
       log,
     }),
   );
-  const areas = createAreas(settings.areas);
+  const areaThread = open.use(openAreaThread(log));
+  const entries = createCatalogEntries(database, clock);
+  const areas = createAreas(settings.areas, entries, areaThread.placer);
   const groups = new Map(settings.groups);
   const openSource = createSourceOpener({
     upstreams,
@@ -115,7 +118,6 @@ export async function openServices(
       log,
     }),
   );
-  const entries = createCatalogEntries(database, clock);
   const reader = documentReaderOf({ ...settings, areas: areas.byName, groups });
   const declared = new DeclaredEntries({ entries, catalog, reader, takeArea: areas.take, log });
   await declared.refresh();
@@ -133,6 +135,7 @@ export async function openServices(
     privateAdvice,
     catalog,
     readAreas: areas,
+    areaThread,
     areas: areas.byName,
     groups: groups as LayerGroups,
     entries,

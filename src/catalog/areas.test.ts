@@ -1,19 +1,42 @@
 import { describe, expect, it } from 'vitest';
-import { createReadArea } from '../domain/named-area.ts';
+import { type AreaShape, bytesOf, packPolygons } from '../domain/area-shape.ts';
+import { createReadArea, measure } from '../domain/named-area.ts';
+import type { AreaPlacer } from '../domain/placed-area.ts';
 import type { Point } from '../domain/projection.ts';
-import { createAreas, packPolygons } from './areas.ts';
+import { createAreas } from './areas.ts';
+import type { CatalogEntries, CatalogEntry } from './catalog-entries.ts';
+import { keepShape } from './kept-shapes.ts';
+import { changedBoxes } from './read-area.ts';
 
 const POINTS = 250_000;
 const MIN_TURNS = 3;
 
+function circle(points: number): readonly Point[] {
+  return Array.from({ length: points }, (_, i): Point => {
+    const angle = (2 * Math.PI * i) / points;
+    return [10 * Math.cos(angle), 5 * Math.sin(angle)];
+  });
+}
+
+/** Of a database. */
+function createEntries(): Pick<CatalogEntries, 'get' | 'put'> {
+  const kept = new Map<string, CatalogEntry>();
+  return {
+    get: async (_kind, name) => kept.get(name) ?? null,
+    async put(change) {
+      const entry = { ...change, version: 1, pendingCleanup: null };
+      kept.set(change.name, entry);
+      return entry;
+    },
+  };
+}
+
 describe('the shape of an area', () => {
-  it('it is packed and read from the database in turns of the event loop, with its bounds', async () => {
-    const ring = Array.from({ length: POINTS }, (_, i): Point => {
-      const angle = (2 * Math.PI * i) / POINTS;
-      return [10 * Math.cos(angle), 5 * Math.sin(angle)];
-    });
+  it('it is written to and read from the database in turns of the event loop', async () => {
     const area = createReadArea('zones', 4326, { file: '/zones.gpkg', table: 'zones' });
-    const areas = createAreas(new Map([[area.name, area]]));
+    const entries = createEntries();
+    const placer = {} as AreaPlacer;
+    const areas = createAreas(new Map([[area.name, area]]), entries, placer);
     let turns = 0;
     let isWorking = true;
     const count = () => {
@@ -21,17 +44,42 @@ describe('the shape of an area', () => {
       if (isWorking) setImmediate(count);
     };
     setImmediate(count);
-    const packed = await packPolygons([[ring]]);
-    const packedAfter = turns;
-    const kept = { declared: area.digest, srs: 4326, ...packed, updatedAt: 0, error: null };
+    const { shape, digest, ...measured } = measure(4326, [[circle(POINTS)]]);
+    const bytes = bytesOf(shape).length;
+    await keepShape(entries, 'zones/0', shape);
+    const writtenAfter = turns;
+    const place = { declared: area.digest, slot: 'zones/0', shape: digest, bytes };
+    const kept = { ...place, ...measured, updatedAt: 5, error: null };
     await areas.take('zones', kept);
     isWorking = false;
-    expect(packedAfter).toBeGreaterThanOrEqual(MIN_TURNS);
-    expect(turns - packedAfter).toBeGreaterThanOrEqual(MIN_TURNS);
-    const shape = areas.shapeOf(area);
-    expect(shape.polygons[0]?.[0]?.at(-1)).toEqual(ring.at(-1));
-    expect(shape).toMatchObject({ points: POINTS, bounds: { minX: -10, maxX: 10, minY: -5, maxY: 5 } });
+    expect(writtenAfter).toBeGreaterThanOrEqual(MIN_TURNS);
+    expect(turns - writtenAfter).toBeGreaterThanOrEqual(MIN_TURNS);
+    const { updatedAt, points, bounds } = areas.shapeOf(area);
+    expect({ updatedAt, points, bounds, srs: 4326 }).toEqual({ ...measured, updatedAt: 5 });
+    expect(areas.shapeOf(area)).toHaveProperty('placer', placer);
+    expect(Buffer.compare(bytesOf(areas.shapeOf(area).shape), bytesOf(shape))).toBe(0);
     expect(areas.kept(area)).toEqual(kept);
     expect(areas.kept({ ...area, digest: 'another' })).toBeNull();
+    await areas.take('zones', { ...kept, shape: 'of a newer one' });
+    expect(areas.kept(area)).toEqual(kept);
+  });
+
+  it('only the part of a ring that has changed is in the boxes of a change', () => {
+    const ring = circle(100);
+    const moved = ring.map(([x, y], i): Point => (i === 50 ? [x - 1, y] : [x, y]));
+    const others = circle(50).map(([x, y]): Point => [x + 30, y]);
+    const packed = (...rings: readonly (readonly Point[])[]): AreaShape =>
+      packPolygons(rings.map((points) => [points]));
+    expect(changedBoxes(packed(ring, others), packed(moved, others))).toEqual([
+      {
+        minX: -11,
+        maxX: expect.closeTo(-9.98, 2),
+        minY: expect.closeTo(-0.31, 2),
+        maxY: expect.closeTo(0.31, 2),
+      },
+    ]);
+    expect(changedBoxes(packed(ring), packed(ring, others))).toEqual([
+      expect.objectContaining({ minX: expect.closeTo(20), maxX: 40 }),
+    ]);
   });
 });

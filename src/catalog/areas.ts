@@ -1,20 +1,22 @@
-import { type Bounds, boundsAround, boundsOfPoints, type Polygon } from '../domain/bounds.ts';
+import type { Bounds } from '../domain/bounds.ts';
 import { TilewardenError } from '../domain/errors.ts';
-import type { AreaReading, NamedArea } from '../domain/named-area.ts';
-import { countPoints } from '../domain/place-in-grid-set.ts';
-import type { Point } from '../domain/projection.ts';
+import type { MeasuredShape, NamedArea } from '../domain/named-area.ts';
+import type { AreaPlacer } from '../domain/placed-area.ts';
 import { isRecord } from '../lib/value-path.ts';
-import { createPace } from '../lib/yielding.ts';
+import type { CatalogEntries } from './catalog-entries.ts';
+import { readShape } from './kept-shapes.ts';
 
 /** A shape as the database keeps it: the last known one, in all processes and nodes. */
 export interface KeptArea {
   /** `digest` of the declaration that it was read for. */
   readonly declared: string;
   readonly srs: number;
-  /** Points of each ring of each polygon. */
-  readonly rings: readonly (readonly number[])[];
-  /** All of them: x and y in turn, doubles in base64. */
-  readonly points: string;
+  /** Digest of the shape; null: it was never read. */
+  readonly shape: string | null;
+  /** Length of the shape, which `kept-shapes.ts` keeps. */
+  readonly bytes: number;
+  readonly slot: string;
+  readonly points: number;
   readonly bounds: Bounds;
   readonly updatedAt: number;
   readonly error: string | null;
@@ -28,38 +30,49 @@ interface ChangedArea {
   readonly boxes: readonly Bounds[] | null;
 }
 
-const POINTS_PER_TURN = 50_000;
-const POINTS_PER_STEP = 1024;
+/** Points that are converted in some milliseconds. */
+const FEW_POINTS = 20_000;
 
 export type Areas = ReturnType<typeof createAreas>;
 
+interface ReadArea {
+  readonly kept: KeptArea;
+  /** Null: it was never read. */
+  readonly measured: MeasuredShape | null;
+}
+
 /** The areas that this process uses: those of the configuration file, with the shapes that were read last. */
-export function createAreas(declared: ReadonlyMap<string, NamedArea>) {
-  const current = new Map(declared);
-  const read = new Map<string, { readonly kept: KeptArea; readonly shape: AreaReading }>();
+export function createAreas(
+  declared: ReadonlyMap<string, NamedArea>,
+  entries: Pick<CatalogEntries, 'get'>,
+  placer: AreaPlacer,
+) {
+  const current = new Map<string, NamedArea>();
+  const read = new Map<string, ReadArea>();
 
   function apply(area: NamedArea): void {
     const known = area.source && read.get(area.name);
-    if (known?.kept.declared !== area.digest) {
-      current.set(area.name, area);
-      return;
-    }
-    const { polygons, srs } = known.shape;
-    const { bounds, updatedAt, error } = known.kept;
-    if (polygons.length === 0) {
-      current.set(area.name, { ...area, error });
-      return;
-    }
-    const points = countPoints(polygons);
-    current.set(area.name, { ...area, srs, polygons, points, bounds, updatedAt, error });
+    const now =
+      known?.kept.declared === area.digest
+        ? {
+            ...area,
+            ...(known.measured && { ...known.measured, digest: area.digest }),
+            ...(known.measured && { updatedAt: known.kept.updatedAt }),
+            error: known.kept.error,
+          }
+        : area;
+    current.set(area.name, now.points > FEW_POINTS ? { ...now, placer } : now);
   }
+
+  for (const area of declared.values()) apply(area);
 
   return {
     byName: current as ReadonlyMap<string, NamedArea>,
     /** An area of a layer's declaration, with its current shape. Throws `source-unavailable` if it was never read. */
     shapeOf(area: NamedArea): NamedArea {
-      const now = area.source ? (current.get(area.name) ?? area) : area;
-      if (now.polygons.length > 0) return now;
+      const known = current.get(area.name);
+      const now = known && (area.source || known.digest === area.digest) ? known : area;
+      if (now.points > 0) return now;
       // The reason may name a server or a folder, and any client may read this.
       throw new TilewardenError('source-unavailable', `The area ${area.name} could not be read yet.`);
     },
@@ -75,9 +88,18 @@ export function createAreas(declared: ReadonlyMap<string, NamedArea>) {
     },
     /** The record of an area in the database has changed. */
     async take(name: string, document: unknown): Promise<void> {
-      if (!isRecord(document)) return;
+      // Earlier versions kept the points in the record.
+      if (!isRecord(document) || document.slot === undefined) return;
       const kept = document as unknown as KeptArea;
-      read.set(name, { kept, shape: { srs: kept.srs, polygons: await unpackPolygons(kept) } });
+      const before = read.get(name)?.measured;
+      if (kept.shape === null || before?.digest === kept.shape)
+        read.set(name, { kept, measured: before ?? null });
+      else {
+        const { srs, bytes, points, bounds, shape: digest } = kept;
+        const shape = await readShape(entries, kept.slot, { srs, bytes, shape: digest });
+        if (!shape) return;
+        read.set(name, { kept, measured: { srs, shape, bounds, points, digest } });
+      }
       const area = current.get(name);
       if (area) apply(area);
     },
@@ -87,47 +109,4 @@ export function createAreas(declared: ReadonlyMap<string, NamedArea>) {
 /** Whether two lists of areas clip in the same way. */
 export function sameAreas(a: ReadonlyMap<string, NamedArea>, b: ReadonlyMap<string, NamedArea>): boolean {
   return a.size === b.size && [...a].every(([name, { digest }]) => b.get(name)?.digest === digest);
-}
-
-type PackedPolygons = Pick<KeptArea, 'rings' | 'points' | 'bounds'>;
-
-export async function packPolygons(polygons: readonly Polygon[]): Promise<PackedPolygons> {
-  const pace = createPace(POINTS_PER_TURN);
-  const rings = polygons.map((polygon) => polygon.map(({ length }) => length));
-  const all = new Float64Array(2 * countPoints(polygons));
-  const boxes: Bounds[] = [];
-  let at = 0;
-  for (const ring of polygons.flat()) {
-    for (let from = 0; from < ring.length; from += POINTS_PER_STEP) {
-      const points = ring.slice(from, from + POINTS_PER_STEP);
-      for (const [x, y] of points) {
-        all[at++] = x;
-        all[at++] = y;
-      }
-      boxes.push(boundsOfPoints(points));
-      await pace(points.length);
-    }
-  }
-  return { rings, points: Buffer.from(all.buffer).toString('base64'), bounds: boundsAround(boxes) };
-}
-
-async function unpackPolygons({ rings, points }: Pick<KeptArea, 'rings' | 'points'>) {
-  const pace = createPace(POINTS_PER_TURN);
-  const bytes = Buffer.from(points, 'base64');
-  const polygons: Polygon[] = [];
-  let at = 0;
-  for (const lengths of rings) {
-    const polygon: Point[][] = [];
-    for (const length of lengths) {
-      const ring: Point[] = [];
-      for (let i = 0; i < length; i++) {
-        ring.push([bytes.readDoubleLE(at), bytes.readDoubleLE(at + 8)]);
-        at += 16;
-        if (i % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
-      }
-      polygon.push(ring);
-    }
-    polygons.push(polygon);
-  }
-  return polygons;
 }

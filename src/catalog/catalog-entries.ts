@@ -9,10 +9,10 @@ import { isRecord } from '../lib/value-path.ts';
 
 export type EntryKind = 'layer' | 'grid-set';
 /**
- * There is one `service`; `area` is a shape that was read. By layer: `tiles` are the records of `incarnations.ts`, `times` and
+ * There is one `service`; `area` is a shape that was read, `area-points` a part of it, for `get` alone. By layer: `tiles` are the records of `incarnations.ts`, `times` and
  * `seeded-times` those of `time-lists.ts`.
  */
-type KeptKind = EntryKind | 'service' | 'tiles' | 'area' | 'times' | 'seeded-times';
+type KeptKind = EntryKind | 'service' | 'tiles' | 'area' | 'area-points' | 'times' | 'seeded-times';
 
 /** Dependents of a removed layer: tasks and schedules up to these ids. */
 export interface PendingCleanup {
@@ -59,7 +59,8 @@ export function createCatalogEntries(
   clock: Pick<Clock, 'now'>,
   random: Random = systemRandom,
 ) {
-  const rows = () => database.query.selectFrom('catalog_entries').selectAll();
+  const rows = () =>
+    database.query.selectFrom('catalog_entries').selectAll().where('kind', '!=', 'area-points');
   const transaction = <Result>(work: (inside: EntryTransaction) => Promise<Result>): Promise<Result> =>
     database.transaction('catalog', (query) =>
       work({

@@ -1,32 +1,78 @@
-import type { Polygon } from '../domain/bounds.ts';
+import { createHash } from 'node:crypto';
+import { type AreaShape, boundsOfRing, ringsOf } from '../domain/area-shape.ts';
+import { type Bounds, boundsAround, type Polygon } from '../domain/bounds.ts';
 import { misconfigured } from '../domain/errors.ts';
-import type { AreaReading, AreaSource } from '../domain/named-area.ts';
-import { checkShape } from '../domain/named-area.ts';
+import { type AreaSource, type MeasuredShape, measure } from '../domain/named-area.ts';
 import { readWkb, wkbOfGeoPackage } from '../domain/read-wkb.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createPace } from '../lib/yielding.ts';
+import { hideCredentials } from '../lib/hide-secrets.ts';
+import { plainReason } from '../lib/plain-reason.ts';
 import { openSqliteFile, type SqliteDatabase } from '../sources/sqlite-file.ts';
 
-export const POINTS_PER_TURN = 20_000;
 const MAX_ROWS = 1_000_000;
+/** Beyond it one box is marked. */
+const MAX_BOXES = 1000;
 
-/** The shape of an area as its source has it now. Throws what the source does, and `config-invalid` for an unusable one. */
-export async function readArea(source: AreaSource, srs: number, clock: Clock): Promise<AreaReading> {
-  const { geometries, srs: own } =
-    'file' in source ? readTable(source.file, source.table, clock) : await readQuery(source);
-  const pace = createPace(POINTS_PER_TURN);
+/** The shape of an area as its source has it now, without pauses. Throws `config-invalid` with the reason. */
+export async function readArea(source: AreaSource, srs: number, clock: Clock): Promise<MeasuredShape> {
+  const { geometries, srs: own } = await readGeometries(source, clock).catch((error: unknown) => {
+    throw misconfigured(hideCredentials(reasonOf(error, source)));
+  });
   const polygons: Polygon[] = [];
   let code = own;
   for (const geometry of geometries) {
-    const read = await readWkb(geometry, pace);
+    const read = readWkb(geometry);
     code ??= read.srs;
     if (read.srs !== null && read.srs !== code)
       throw misconfigured(`It has geometries in EPSG:${code} and in EPSG:${read.srs}.`);
-    polygons.push(...read.polygons);
+    for (const polygon of read.polygons) polygons.push(polygon);
   }
-  const reading = { srs: code ?? srs, polygons };
-  checkShape(reading);
-  return reading;
+  return measure(code ?? srs, polygons);
+}
+
+/** With the place of a database; messages about files name them. */
+function reasonOf(error: unknown, source: AreaSource): string {
+  const reason = plainReason(error);
+  return 'url' in source ? `${new URL(source.url).host}: ${reason}` : reason;
+}
+
+/** Around all places that are in one of the shapes and not in the other. */
+export function changedBoxes(before: AreaShape, after: AreaShape): readonly Bounds[] {
+  const [old, fresh] = [ringsByDigest(before), ringsByDigest(after)];
+  const gone = [...old].filter(([digest]) => !fresh.has(digest)).map(([, ring]) => ring);
+  const added = [...fresh].filter(([digest]) => !old.has(digest)).map(([, ring]) => ring);
+  const boxes =
+    planOf(before) === planOf(after) && gone.length === added.length
+      ? gone.map((ring, index) => boundsOfDifference(ring, added[index] ?? ring))
+      : [...gone, ...added].map(boundsOfRing);
+  return boxes.length > MAX_BOXES ? [boundsAround(boxes)] : boxes;
+}
+
+/** How many rings each polygon has. */
+function planOf(shape: AreaShape): string {
+  return `${Array.from(ringsOf(shape), ({ polygon }) => polygon)}`;
+}
+
+function ringsByDigest(shape: AreaShape): ReadonlyMap<string, Float64Array> {
+  return new Map(
+    Array.from(ringsOf(shape), ({ points }) => [createHash('sha1').update(points).digest('base64'), points]),
+  );
+}
+
+/** The points of both rings from the last one that they share at the start to the first that they share at the end. */
+function boundsOfDifference(a: Float64Array, b: Float64Array): Bounds {
+  const shorter = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < shorter && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < shorter - start && a.at(-1 - end) === b.at(-1 - end)) end++;
+  const even = (coordinates: number) => Math.max(0, 2 * Math.floor(coordinates / 2) - 2);
+  const part = (ring: Float64Array) => boundsOfRing(ring.subarray(even(start), ring.length - even(end)));
+  return boundsAround([part(a), part(b)]);
+}
+
+async function readGeometries(source: AreaSource, clock: Clock): Promise<Geometries> {
+  return 'file' in source ? readTable(source.file, source.table, clock) : readQuery(source);
 }
 
 interface Geometries {
@@ -37,7 +83,7 @@ interface Geometries {
 }
 
 function readTable(path: string, table: string, clock: Clock): Geometries {
-  const file = openSqliteFile(path, clock, (db) => readGeometries(db, table));
+  const file = openSqliteFile(path, clock, (db) => geometriesIn(db, table));
   try {
     return file.current().tables;
   } finally {
@@ -45,7 +91,7 @@ function readTable(path: string, table: string, clock: Clock): Geometries {
   }
 }
 
-function readGeometries(db: SqliteDatabase, table: string): Geometries {
+function geometriesIn(db: SqliteDatabase, table: string): Geometries {
   const columns = db
     .prepare<[string], { column_name: string; srs_id: number }>(
       'select column_name, srs_id from gpkg_geometry_columns where table_name = ?',

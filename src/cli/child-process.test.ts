@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { serialize } from 'node:v8';
 import { expect, it } from 'vitest';
 import { started } from '../../scripts/started.mjs';
 import { temporaryFolder } from '../../test/e2e/server.ts';
@@ -30,7 +31,7 @@ it.each(['work-process', 'server-process'])(
       flags: {},
       startedIn: data,
     };
-    stdin.end(JSON.stringify(start));
+    stdin.end(serialize(start));
     const lines = (await text(stderr)).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { level: 50, err: { code: 'ENOENT' }, msg: 'unexpected failure; the process exits' },

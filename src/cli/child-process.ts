@@ -1,7 +1,8 @@
 /** Entry point of the processes of servers and workers: `work-process` or `server-process`; see child-processes.ts. */
 import { existsSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
+import { deserialize } from 'node:v8';
 import { connectParent } from '../app/parent.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import { settingsFrom } from '../config/settings-handover.ts';
@@ -44,7 +45,7 @@ async function live(): Promise<void> {
   // Ctrl-C reaches the whole group, and SIGHUP is for the server, which decides when a process ends.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
   hardenProcess();
-  const start = JSON.parse(await text(process.stdin));
+  const start = deserialize(await buffer(process.stdin));
   const app = await (process.argv[2] === 'server-process'
     ? (await import('./server-process.ts')).openServerProcess(start, parent)
     : openWorkProcess(start, parent));

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
+import { serialize } from 'node:v8';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import type { FlagValues } from './command.ts';
 
@@ -60,6 +61,7 @@ function childFile(): string {
 function handOver(child: ChildProcess, start: ProcessStart): ChildProcess {
   // A process that has died before it read them is replaced by the code that awaits its exit.
   child.stdin?.on('error', () => {});
-  child.stdin?.end(JSON.stringify(start));
+  // In another turn of the event loop than its start: areas may have millions of points.
+  setImmediate(() => child.stdin?.end(serialize(start)));
   return child;
 }

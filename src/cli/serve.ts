@@ -16,7 +16,7 @@ export const serve: Command = {
     const startedIn = process.cwd();
     const { settingsFor } = await import('./settings-for.ts');
     const { readSettingsFile } = await import('../config/load-settings.ts');
-    const load = () => settingsFor(flags, startedIn);
+    const load = (measure?: Parameters<typeof settingsFor>[2]) => settingsFor(flags, startedIn, measure);
     const file = readSettingsFile(load);
     const { settings } = file.current;
     const { adminPassword } = settings.access;

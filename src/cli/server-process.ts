@@ -11,6 +11,6 @@ export async function openServerProcess(start: ServerStart, parent: Channel) {
   const { server, access, ...rest } = servingSettingsFrom(handover);
   const settings = { ...rest, server: { ...server, port }, access: { ...access, adminPassword } };
   const loaded = { settings, handover, configFile, shown: null, warnings: [] };
-  const file = readSettingsFile(() => settingsFor(flags, startedIn), loaded);
+  const file = readSettingsFile((measure) => settingsFor(flags, startedIn, measure), loaded);
   return openServerApp(settings, { ...enterProcess(settings, 'process'), file }, parent, first);
 }

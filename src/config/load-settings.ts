@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { dump } from 'js-yaml';
+import { type MeasureFile, measureFile } from '../catalog/measure-file.ts';
+import { isTilewardenError } from '../domain/errors.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
@@ -9,6 +11,7 @@ import { shownProxies } from '../sources/upstream/outbound-proxy.ts';
 import { checkSettings, furtherProblems } from './check-settings.ts';
 import { DEFAULT_CONFIG_NAME, type Environment, readOutboundProxies } from './environment.ts';
 import { createSettingsSchema } from './json-schema.ts';
+import { srsOfArea } from './resolve-settings.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
 import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from './setting-overrides.ts';
 import { SettingsError } from './settings-error.ts';
@@ -46,7 +49,7 @@ const DEFAULT_DATA = 'data';
 const MAX_CONFIG_BYTES = 64 * 2 ** 20;
 
 /** Flags override the environment, that the file, that the defaults. Throws `SettingsError` with all problems. */
-export function loadSettings(input: SettingsInput): LoadedSettings {
+export function loadSettings(input: SettingsInput, measure = measureFile): LoadedSettings {
   const overrides = givenOverrides(input);
   const configFile = findConfigFile(input, overrides);
   const file = readConfigFile(configFile);
@@ -59,7 +62,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   const revealed = revealSecrets(merged, input.environment, folder);
   const locate = createLocator(file, overrides);
   const checked = checkDocument(revealed, locate);
-  const document = withAreaFiles(checked, folder, locate);
+  const document = withAreaFiles(checked, folder, locate, measure);
   const { settings, problems, warnings } = checkSettings(document);
   if (problems.length > 0) throw new SettingsError(problems.map(locate));
   const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
@@ -176,16 +179,23 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
 }
 
 /** Includes the contents of area files, so that all processes use the same and changes are noticed. */
-function withAreaFiles(document: SettingsDocument, folder: string, locate: Locate): SettingsDocument {
+function withAreaFiles(
+  document: SettingsDocument,
+  folder: string,
+  locate: Locate,
+  measure: MeasureFile,
+): SettingsDocument {
   const problems: string[] = [];
   const areas = document.areas.map(({ file, ...area }, index) => {
     if (file === undefined) return area;
-    if (area.table !== undefined) return { ...area, file: resolve(folder, file) };
+    const path = resolve(folder, file);
+    if (area.table !== undefined) return { ...area, file: path };
     try {
-      return { ...area, geojson: JSON.parse(readFileSync(resolve(folder, file), 'utf8')) };
+      return { ...area, measured: measure(srsOfArea(area), path) };
     } catch (error) {
-      const why = errorCode(error) ?? 'it is not JSON';
-      problems.push(locate({ path: ['areas', index, 'file'], message: `cannot be read: ${file} (${why})` }));
+      const message = error instanceof Error ? error.message : String(error);
+      const read = { path: ['areas', index, 'file'], message: `cannot be read: ${file} (${message})` };
+      problems.push(locate(isTilewardenError(error) ? { path: ['areas', index], message } : read));
       return area;
     }
   });
@@ -247,7 +257,10 @@ export function servingSettingsFrom(handover: SettingsHandover): Settings {
 export type SettingsFile = ReturnType<typeof readSettingsFile>;
 
 /** Settings that can be read again while the server runs. */
-export function readSettingsFile(load: () => LoadedSettings, first: LoadedSettings = load()) {
+export function readSettingsFile(
+  load: (measure?: MeasureFile) => LoadedSettings,
+  first: LoadedSettings = load(),
+) {
   let current = first;
   return {
     get current() {

@@ -8,7 +8,7 @@ import {
   type GridSet,
   type GridSetRegistry,
 } from '../domain/grid-set.ts';
-import { createNamedArea, createReadArea, type NamedArea } from '../domain/named-area.ts';
+import { createNamedArea, createReadArea, type MeasuredShape, type NamedArea } from '../domain/named-area.ts';
 import { checkProjection } from '../domain/projection.ts';
 import { DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
@@ -93,19 +93,26 @@ export function toGridSet(options: GivenGridSet): GridSet {
 }
 
 /** Files have been read: see `withAreaFiles`. */
-function resolveAreas(documents: SettingsDocument['areas'], problems: Explanation[]): Settings['areas'] {
+type GivenArea = SettingsDocument['areas'][number] & { readonly measured?: MeasuredShape };
+
+export function srsOfArea({ srs }: Pick<GivenArea, 'srs'>): number {
+  return Number(srs.replace('EPSG:', ''));
+}
+
+function resolveAreas(documents: readonly GivenArea[], problems: Explanation[]): Settings['areas'] {
   const areas = new Map<string, NamedArea>();
-  for (const [index, { name, srs, bounds, wkt, geojson, file, table, postgres }] of documents.entries()) {
+  for (const [index, area] of documents.entries()) {
+    const { name, bounds, wkt, geojson, file, table, postgres, measured } = area;
     attempt(['areas', index], problems, () => {
       if (areas.has(name)) throw misconfigured(`Another area is named ${name}.`);
-      const code = Number(srs.replace('EPSG:', ''));
+      const code = srsOfArea(area);
       const source = postgres ?? (file !== undefined && table !== undefined ? { file, table } : null);
       if (source) {
         areas.set(name, createReadArea(name, code, source));
         return;
       }
       const shape = bounds ? { bounds: boundsOf(bounds) } : wkt === undefined ? { geojson } : { wkt };
-      areas.set(name, createNamedArea(name, code, shape));
+      areas.set(name, createNamedArea(name, code, measured ?? shape));
     });
   }
   return areas;

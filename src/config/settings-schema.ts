@@ -231,7 +231,9 @@ const areaSchema = z
     geojson: z.looseObject({}).optional().describe('GeoJSON: polygons, or features of these'),
     file: text
       .optional()
-      .describe('A GeoJSON file, or a GeoPackage with `table`; relative to the configuration file'),
+      .describe(
+        'A file of GeoJSON or WKT (`.wkt`), or a GeoPackage with `table`; relative to the configuration file',
+      ),
     table: text.optional().describe('Table of the GeoPackage; it is read again when the file changes'),
     postgres: z
       .strictObject({

@@ -5,8 +5,8 @@
  */
 
 import type { Pace } from '../lib/yielding.ts';
-import { type Bounds, boundsAround, type Polygon } from './bounds.ts';
-import type { Point } from './projection.ts';
+import { type AreaShape, ringsOf } from './area-shape.ts';
+import { type Bounds, boundsAround } from './bounds.ts';
 
 export interface Chain extends Bounds {
   readonly startX: number;
@@ -23,39 +23,43 @@ const EDGES_PER_CHAIN = 16;
 const PARTS_PER_CHAIN = 8;
 /** Points between two checks of the clock of the event loop. */
 const POINTS_PER_STEP = 1024;
+/** Put together in the time of as many points. */
+const CHAINS_PER_STEP = 128;
 
 /** Outer rings become clockwise and holes the other way. `pace` counts points. */
-export async function chainOf(polygons: readonly Polygon[], pace: Pace): Promise<Chain> {
+export async function chainOf(shape: AreaShape, pace: Pace): Promise<Chain> {
   const rings: Chain[] = [];
-  for (const polygon of polygons) {
-    for (const [index, ring] of polygon.entries()) rings.push(await ringChain(ring, index === 0, pace));
-  }
-  return joined(rings, true);
+  for (const { points, isOuter } of ringsOf(shape)) rings.push(await ringChain(points, isOuter, pace));
+  return joined(rings, true, pace);
 }
 
-async function ringChain(ring: readonly Point[], clockwise: boolean, pace: Pace): Promise<Chain> {
+async function ringChain(ring: Float64Array, clockwise: boolean, pace: Pace): Promise<Chain> {
   const isTurned = (await twiceTheArea(ring, pace)) < 0 === clockwise;
-  const { length } = ring;
-  const at = (index: number) => ring[isTurned ? (2 * length - index) % length : index % length] ?? [0, 0];
+  const length = ring.length / 2;
   const leaves: Chain[] = [];
   for (let from = 0; from < length; from += EDGES_PER_CHAIN) {
     const edges = Math.min(EDGES_PER_CHAIN, length - from);
     const points = new Float64Array(2 * (edges + 1));
-    for (let i = 0; i <= edges; i++) points.set(at(from + i), 2 * i);
+    for (let i = 0; i <= edges; i++) {
+      const at = 2 * (isTurned ? (2 * length - from - i) % length : (from + i) % length);
+      points[2 * i] = ring[at] ?? 0;
+      points[2 * i + 1] = ring[at + 1] ?? 0;
+    }
     leaves.push(leafOf(points));
     if ((from + edges) % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
   }
-  return joined(leaves, false);
+  return joined(leaves, false, pace);
 }
 
 /** Positive when clockwise. */
-async function twiceTheArea(ring: readonly Point[], pace: Pace): Promise<number> {
+async function twiceTheArea(ring: Float64Array, pace: Pace): Promise<number> {
   let twice = 0;
-  let [x0, y0] = ring.at(-1) ?? [0, 0];
-  for (const [i, [x1, y1]] of ring.entries()) {
+  let [x0, y0] = [ring.at(-2) ?? 0, ring.at(-1) ?? 0];
+  for (let i = 0; i < ring.length; i += 2) {
+    const [x1, y1] = [ring[i] ?? 0, ring[i + 1] ?? 0];
     twice += (x1 - x0) * (y1 + y0);
     [x0, y0] = [x1, y1];
-    if (i % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
+    if (i % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP / 2);
   }
   return twice;
 }
@@ -79,12 +83,14 @@ function leafOf(points: Float64Array): Chain {
 }
 
 /** Chains that follow each other, or rings, each of which ends where it starts. */
-function joined(chains: readonly Chain[], areRings: boolean): Chain {
+async function joined(chains: readonly Chain[], areRings: boolean, pace: Pace): Promise<Chain> {
   let level = chains;
   do {
     const next: Chain[] = [];
-    for (let i = 0; i < level.length; i += PARTS_PER_CHAIN)
+    for (let i = 0; i < level.length; i += PARTS_PER_CHAIN) {
       next.push(parentOf(level.slice(i, i + PARTS_PER_CHAIN), areRings));
+      if (next.length % CHAINS_PER_STEP === 0) await pace(POINTS_PER_STEP);
+    }
     level = next;
   } while (level.length > 1);
   return level[0] ?? leafOf(new Float64Array(2));

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createPace } from '../lib/yielding.ts';
 import { chainOf } from './area-chains.ts';
 import { type AreaMask, joinMasks, maskOf } from './area-mask.ts';
+import { packPolygons } from './area-shape.ts';
 import { type MapPicture, type Polygon, polygonOfBounds } from './bounds.ts';
 
 const PICTURE = { bounds: { minX: 0, minY: 0, maxX: 8, maxY: 4 }, width: 8, height: 4 };
@@ -12,7 +13,7 @@ function box(minX: number, minY: number, maxX: number, maxY: number): Polygon {
 
 async function mask(polygons: readonly Polygon[], picture: MapPicture = PICTURE): Promise<AreaMask> {
   const pace = createPace(10_000);
-  return maskOf(await chainOf(polygons, pace), picture, pace);
+  return maskOf(await chainOf(packPolygons(polygons), pace), picture, pace);
 }
 
 /** Rows of percents, from the top. */
@@ -140,7 +141,7 @@ describe('the mask of an area', () => {
     const pace = async (units: number) => {
       steps.push(units);
     };
-    const area = await chainOf([[ring]], pace);
+    const area = await chainOf(packPolygons([[ring]]), pace);
     expect(Math.max(...steps)).toBeLessThan(2000);
     expect(steps.reduce((sum, step) => sum + step)).toBeGreaterThan(million);
     /** Pictures of 256 × 256 pixels around the eastern end of the circle, from all of it to a metre. */

@@ -1,17 +1,27 @@
 import { createHash } from 'node:crypto';
+import { type AreaShape, digestOfShape, packPolygons } from './area-shape.ts';
 import { type Bounds, boundsAround, boundsOfPoints, type Polygon, polygonOfBounds } from './bounds.ts';
 import { invalid, misconfigured } from './errors.ts';
 import { countPoints } from './place-in-grid-set.ts';
+import type { AreaPlacer } from './placed-area.ts';
 import { type Point, projectionOfSrs } from './projection.ts';
 
-/** A place on earth with a name. */
-export interface NamedArea {
-  readonly name: string;
+/** A shape with its measures, as plain data. */
+export interface MeasuredShape {
   /** EPSG code; `projectionOfSrs` knows it. */
   readonly srs: number;
-  readonly polygons: readonly Polygon[];
+  readonly shape: AreaShape;
   readonly bounds: Bounds;
   readonly points: number;
+  /** The same for the same shape. */
+  readonly digest: string;
+}
+
+/** A place on earth with a name. */
+export interface NamedArea extends MeasuredShape {
+  readonly name: string;
+  /** Of a large area. */
+  readonly placer: AreaPlacer | null;
   /** The same for the same shape; of one that is read from time to time, for the same place to read it from. */
   readonly digest: string;
   /** Where the shape is read from, again and again; null: it is part of the declaration. */
@@ -32,29 +42,25 @@ export type AreaSource =
       readonly every: number;
     };
 
-/** A shape as it was read. */
-export interface AreaReading {
-  readonly srs: number;
-  readonly polygons: readonly Polygon[];
-}
-
-type AreaShape = { readonly bounds: Bounds } | { readonly wkt: string } | { readonly geojson: unknown };
+type GivenShape = { readonly bounds: Bounds } | { readonly wkt: string } | { readonly geojson: unknown };
 
 export const MAX_AREA_POINTS = 2_000_000;
 /** Points that are converted to find out whether an area is in its CRS. */
 const CONVERTED_POINTS = 1000;
 
 /** Throws `config-invalid`. */
-export function createNamedArea(name: string, srs: number, shape: AreaShape): NamedArea {
-  const polygons = polygonsIn(shape);
-  checkShape({ srs, polygons });
-  const digest = createHash('sha256').update(`${srs}`);
-  for (const ring of polygons.flat()) digest.update(new Float64Array(ring.flat()));
-  const counted = { points: countPoints(polygons), bounds: boundsOfRings(polygons) };
-  return { ...LASTING, name, srs, polygons, ...counted, digest: digest.digest('hex') };
+export function createNamedArea(name: string, srs: number, given: GivenShape | MeasuredShape): NamedArea {
+  const measured = 'digest' in given ? given : measure(srs, polygonsIn(given));
+  return { ...measured, name, placer: null, source: null, updatedAt: null, error: null };
 }
 
-const LASTING = { source: null, updatedAt: null, error: null };
+/** Throws `config-invalid`. */
+export function measure(srs: number, polygons: readonly Polygon[]): MeasuredShape {
+  checkShape(srs, polygons);
+  const shape = packPolygons(polygons);
+  const bounds = boundsAround(polygons.map(([outer = []]) => boundsOfPoints(outer)));
+  return { srs, shape, points: countPoints(polygons), bounds, digest: digestOfShape(srs, shape) };
+}
 
 /** An area without a shape yet, which shows nothing. Throws `config-invalid`. */
 export function createReadArea(name: string, srs: number, source: AreaSource): NamedArea {
@@ -64,15 +70,12 @@ export function createReadArea(name: string, srs: number, source: AreaSource): N
     .update(JSON.stringify([srs, place]))
     .digest('hex');
   const bounds = { minX: 0, minY: 0, maxX: 0, maxY: 0 };
-  return { name, srs, polygons: [], bounds, points: 0, digest, source, updatedAt: null, error: null };
-}
-
-function boundsOfRings(polygons: readonly Polygon[]): Bounds {
-  return boundsAround(polygons.map((polygon) => boundsOfPoints(polygon[0] ?? [])));
+  const shape = packPolygons([]);
+  return { name, srs, shape, bounds, points: 0, digest, placer: null, source, updatedAt: null, error: null };
 }
 
 /** Polygons of finite coordinates. Throws `config-invalid`. */
-export function checkShape({ srs, polygons }: AreaReading): void {
+function checkShape(srs: number, polygons: readonly Polygon[]): void {
   const projection = projectionOfSrs(srs);
   if (!projection) throw misconfigured(`The CRS EPSG:${srs} is not known here.`);
   if (polygons.length === 0) throw misconfigured('It has no polygons.');
@@ -89,7 +92,7 @@ export function checkShape({ srs, polygons }: AreaReading): void {
   }
 }
 
-function polygonsIn(shape: AreaShape): readonly Polygon[] {
+export function polygonsIn(shape: GivenShape): readonly Polygon[] {
   if ('bounds' in shape) return [polygonOfBounds(shape.bounds)];
   return 'wkt' in shape ? polygonsOfWkt(shape.wkt) : polygonsOfGeoJson(shape.geojson);
 }

@@ -3,22 +3,39 @@ import { Turnstile } from '../lib/semaphore.ts';
 import { createPace, type Pace } from '../lib/yielding.ts';
 import { type Chain, chainOf } from './area-chains.ts';
 import { type AreaMask, joinMasks, maskOf } from './area-mask.ts';
+import { type AreaShape, packPolygons, unpackPolygons } from './area-shape.ts';
 import { boundsAround, boundsOfPoints, type MapPicture, type Polygon } from './bounds.ts';
 import type { GridSet } from './grid-set.ts';
-import { type ChangedPlace, countPoints, MAX_POINTS, polygonsIn, withinLimit } from './place-in-grid-set.ts';
+import { countPoints, MAX_POINTS, polygonsIn, withinLimit } from './place-in-grid-set.ts';
 import type { Point } from './projection.ts';
+import { sameSrs } from './srs.ts';
+
+export interface ShapeInCrs {
+  readonly srs: number;
+  readonly shape: AreaShape;
+}
+
+/** Converts and simplifies the shapes of large areas on another thread. */
+export interface AreaPlacer {
+  place(gridSet: GridSet, shape: ShapeInCrs): Promise<AreaShape>;
+  outline(gridSet: GridSet, shape: ShapeInCrs): Promise<readonly Polygon[]>;
+}
+
+export interface PlaceableArea extends ShapeInCrs {
+  readonly placer: AreaPlacer | null;
+}
 
 /** Converted or read in one turn of the event loop: some milliseconds. */
 const POINTS_PER_TURN = 2000;
 const EDGES_PER_TURN = 10_000;
 
-const placed = new WeakMap<ChangedPlace, Map<string, Promise<Chain>>>();
+const placed = new WeakMap<PlaceableArea, Map<string, Promise<Chain>>>();
 /** Only one of the concurrent masks is worked on in a turn of the event loop. */
 const turns = new Turnstile();
 
 /** The part of a picture in the CRS of a grid set that at least one of the areas covers. */
 export async function maskWithin(
-  areas: readonly ChangedPlace[],
+  areas: readonly PlaceableArea[],
   gridSet: GridSet,
   picture: MapPicture,
 ): Promise<AreaMask> {
@@ -32,30 +49,43 @@ export async function maskWithin(
 }
 
 /** In the CRS of the grid set, simplified for tasks and consoles. */
-export async function outlineIn(gridSet: GridSet, area: ChangedPlace): Promise<readonly Polygon[]> {
-  const pace = paced(POINTS_PER_TURN);
-  const few = await simplified(area.polygons, MAX_POINTS, pace);
-  const { polygons } = await polygonsIn(
-    gridSet,
-    gridSet.levels.length - 1,
-    { ...area, polygons: few },
-    pace,
-    Infinity,
-  );
-  return simplified(polygons, MAX_POINTS, pace);
+export function outlineIn(gridSet: GridSet, { srs, shape, placer }: PlaceableArea) {
+  return (placer ?? inTurns).outline(gridSet, { srs, shape });
 }
 
 /** Grid sets that differ in their name only share it. */
-function placedIn(gridSet: GridSet, area: ChangedPlace): Promise<Chain> {
-  const { srs, extent, levels } = gridSet;
-  const key = JSON.stringify([srs, extent, levels.at(-1)?.resolution]);
+function placedIn(gridSet: GridSet, area: PlaceableArea): Promise<Chain> {
+  const { extent, levels, projection } = gridSet;
+  const { srs, shape, placer } = area;
+  const key = JSON.stringify([gridSet.srs, projection, extent, levels.at(-1)?.resolution]);
   const known = getOrCreate(placed, area, () => new Map<string, Promise<Chain>>());
   return getOrCreate(known, key, async () => {
-    const pace = paced(POINTS_PER_TURN);
-    const { polygons } = await polygonsIn(gridSet, levels.length - 1, area, pace, Infinity);
-    return chainOf(polygons, pace);
+    try {
+      const isThere = sameSrs(srs, gridSet.srs);
+      const there = isThere ? shape : await (placer ?? inTurns).place(gridSet, { srs, shape });
+      return await chainOf(there, paced(POINTS_PER_TURN));
+    } catch (error) {
+      known.delete(key);
+      throw error;
+    }
   });
 }
+
+/** `pace` counts points. */
+export function createPlacer(pace: () => Pace): AreaPlacer {
+  const converted = async (gridSet: GridSet, srs: number, polygons: readonly Polygon[]) =>
+    (await polygonsIn(gridSet, gridSet.levels.length - 1, { srs, polygons }, pace(), Infinity)).polygons;
+  return {
+    place: async (gridSet, { srs, shape }) =>
+      packPolygons(await converted(gridSet, srs, unpackPolygons(shape))),
+    async outline(gridSet, { srs, shape }) {
+      const few = await simplified(unpackPolygons(shape), MAX_POINTS, pace());
+      return simplified(await converted(gridSet, srs, few), MAX_POINTS, pace());
+    },
+  };
+}
+
+const inTurns = createPlacer(() => paced(POINTS_PER_TURN));
 
 function paced(perTurn: number): Pace {
   return createPace(perTurn, () => turns.pass());

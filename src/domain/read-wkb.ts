@@ -1,4 +1,3 @@
-import type { Pace } from '../lib/yielding.ts';
 import type { Polygon } from './bounds.ts';
 import { invalid } from './errors.ts';
 import type { Point } from './projection.ts';
@@ -14,23 +13,21 @@ const MULTI_POLYGON = 6;
 const COLLECTION = 7;
 /** Geometries in geometries. */
 const MAX_DEPTH = 8;
-const POINTS_PER_STEP = 1024;
 
 /**
- * OGC 06-103r4, 8: polygons, alone or in collections, also with Z or M; and PostGIS's form with an SRID. `pace` counts points.
+ * OGC 06-103r4, 8: polygons, alone or in collections, also with Z or M; and PostGIS's form with an SRID.
  * Throws `request-invalid`.
  */
-export async function readWkb(bytes: Buffer, pace: Pace): Promise<WkbShape> {
+export function readWkb(bytes: Buffer): WkbShape {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const polygons: Polygon[] = [];
   let srs: number | null = null;
   let at = 0;
 
-  async function readGeometry(depth: number): Promise<void> {
+  function readGeometry(depth: number): void {
     const little = view.getUint8(at) === 1;
     const code = view.getUint32(at + 1, little);
     at += 5;
-    await pace(1);
     if (code & 0x20000000) {
       srs = view.getUint32(at, little) || null;
       at += 4;
@@ -41,9 +38,9 @@ export async function readWkb(bytes: Buffer, pace: Pace): Promise<WkbShape> {
     const hasZ = (code & 0x80000000) !== 0 || thousands === 1 || thousands === 3;
     const hasM = (code & 0x40000000) !== 0 || thousands >= 2;
     const size = 8 * (2 + Number(hasZ) + Number(hasM));
-    if (type === POLYGON) polygons.push(await readRings(little, size));
+    if (type === POLYGON) polygons.push(readRings(little, size));
     else if ((type === MULTI_POLYGON || type === COLLECTION) && depth < MAX_DEPTH) {
-      for (let left = readCount(little); left > 0; left--) await readGeometry(depth + 1);
+      for (let left = readCount(little); left > 0; left--) readGeometry(depth + 1);
     } else throw invalid(`It has a geometry of type ${type}; polygons and multipolygons are allowed.`);
   }
 
@@ -52,7 +49,7 @@ export async function readWkb(bytes: Buffer, pace: Pace): Promise<WkbShape> {
     return view.getUint32(at - 4, little);
   }
 
-  async function readRings(little: boolean, size: number): Promise<Polygon> {
+  function readRings(little: boolean, size: number): Polygon {
     const rings: Point[][] = [];
     for (let left = readCount(little); left > 0; left--) {
       const ring: Point[] = [];
@@ -61,16 +58,14 @@ export async function readWkb(bytes: Buffer, pace: Pace): Promise<WkbShape> {
         if (!Number.isFinite(x + y)) throw invalid(`It has the point ${x} ${y}, which is not finite.`);
         ring.push([x, y]);
         at += size;
-        if (points % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
       }
-      await pace((ring.length % POINTS_PER_STEP) + 1);
       rings.push(ring);
     }
     return rings;
   }
 
   try {
-    await readGeometry(0);
+    readGeometry(0);
   } catch (error) {
     if (error instanceof RangeError) throw invalid('Its geometry is cut off.');
     throw error;

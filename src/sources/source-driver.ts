@@ -1,6 +1,6 @@
 import type { z as Zod } from 'zod';
 import type { GridSet } from '../domain/grid-set.ts';
-import type { ChangedPlace } from '../domain/place-in-grid-set.ts';
+import type { PlaceableArea } from '../domain/placed-area.ts';
 import type { Env } from '../lib/env.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { LayerReader, TileSource } from './tile-source.ts';
@@ -43,7 +43,7 @@ export interface SourcePart {
 type OptionName<Options> = Options extends unknown ? keyof Options & string : never;
 
 /** Its current shape. Throws `source-unavailable` if it was never read. */
-export type CurrentArea = () => ChangedPlace;
+export type CurrentArea = () => PlaceableArea;
 
 export interface SourceTools extends Env {
   /** Bound to the hosts that the options name. */

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isKnownToAll } from '../../src/access/user.ts';
 import { MAX_REST } from '../../src/app/read-map-server.ts';
-import { POINTS_PER_TURN } from '../../src/catalog/read-area.ts';
 import { createChangeApplier } from '../../src/changes/apply-changes.ts';
 import { readChange } from '../../src/changes/feeds/read-change.ts';
 import { readGeoRss } from '../../src/changes/feeds/read-georss.ts';
@@ -38,7 +37,6 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { hideCredentials } from '../../src/lib/hide-secrets.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { plainExcerpt } from '../../src/lib/plain-excerpt.ts';
-import { createPace } from '../../src/lib/yielding.ts';
 import { checkJson } from '../../src/sources/arcgis/arcgis-source.ts';
 import {
   MAX_DOCUMENT,
@@ -267,12 +265,7 @@ export function createScanners(): readonly Scanner[] {
       'a polygon': listed(latLon, ',', ['POLYGON ((', '))']),
     }),
     body('an area in GeoJSON', (sent) => polygonsOfGeoJson(JSON.parse(sent.toString())), GEOJSON),
-    text(
-      'an area of a table',
-      4 * DOCUMENT,
-      (wkb) => readWkb(Buffer.from(wkb, 'hex'), createPace(POINTS_PER_TURN)),
-      WKB,
-    ),
+    text('an area of a table', 4 * DOCUMENT, (wkb) => readWkb(Buffer.from(wkb, 'hex')), WKB),
     bytes('a document of OGC API', MAX_DOCUMENT, (sent) => readOgcDocument(sent, tileSetDocument), OGC_LISTS),
     bytes('feature information of ArcGIS', DOCUMENT, checkJson),
     text('a style of GeoServer', MAX_REST, geoServerStyle),

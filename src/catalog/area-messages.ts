@@ -1,0 +1,27 @@
+/** Messages between a process and its thread that reads and converts the shapes of areas. `bytes` are those of a shape. */
+import type { Bounds, Polygon } from '../domain/bounds.ts';
+import type { GridSet } from '../domain/grid-set.ts';
+import type { AreaSource, MeasuredShape } from '../domain/named-area.ts';
+import { messageKind } from '../lib/channel.ts';
+
+interface PlacedBytes {
+  readonly gridSet: GridSet;
+  readonly srs: number;
+  readonly bytes: Uint8Array;
+}
+
+type MeasuredBytes = Omit<MeasuredShape, 'shape'> & { readonly bytes: Uint8Array };
+
+/** What `bytes` was before is compared: `boxes` are around the places that differ; null: everywhere. */
+export const READ_AREA = messageKind<
+  { readonly source: AreaSource; readonly srs: number; readonly was: number; readonly bytes: Uint8Array },
+  MeasuredBytes & { readonly boxes: readonly Bounds[] | null }
+>('read-area');
+
+export const MEASURE_FILE = messageKind<{ readonly srs: number; readonly path: string }, MeasuredBytes>(
+  'measure-file',
+);
+
+export const PLACE_AREA = messageKind<PlacedBytes, { readonly bytes: Uint8Array }>('place-area');
+
+export const OUTLINE_AREA = messageKind<PlacedBytes, readonly Polygon[]>('outline-area');

@@ -1,0 +1,38 @@
+/** The points of areas in the database, in entries that are each written and read in a short turn of the event loop. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type AreaShape, bytesOf, digestOfShape, shapeOfBytes } from '../domain/area-shape.ts';
+import type { CatalogEntries } from './catalog-entries.ts';
+
+const KIND = 'area-points';
+const CHUNK_BYTES = 384 * 1024;
+
+/** `slot`: one that no current record names. */
+export async function keepShape(
+  entries: Pick<CatalogEntries, 'put'>,
+  slot: string,
+  shape: AreaShape,
+): Promise<void> {
+  const { buffer, byteLength } = bytesOf(shape);
+  for (let at = 0; at < byteLength; at += CHUNK_BYTES) {
+    const document = Buffer.from(buffer, at, Math.min(CHUNK_BYTES, byteLength - at)).toString('base64');
+    await entries.put({ kind: KIND, name: `${slot}/${at}`, document, changedBy: 'area-watch' });
+    await nextTurn();
+  }
+}
+
+/** Null: another process has replaced it. */
+export async function readShape(
+  entries: Pick<CatalogEntries, 'get'>,
+  slot: string,
+  { srs, bytes, shape: digest }: { readonly srs: number; readonly bytes: number; readonly shape: string },
+): Promise<AreaShape | null> {
+  const all = Buffer.alloc(bytes);
+  for (let at = 0; at < bytes; at += CHUNK_BYTES) {
+    const entry = await entries.get(KIND, `${slot}/${at}`);
+    if (typeof entry?.document !== 'string') return null;
+    all.write(entry.document, at, 'base64');
+    await nextTurn();
+  }
+  const shape = shapeOfBytes(all);
+  return digestOfShape(srs, shape) === digest ? shape : null;
+}
