@@ -174,7 +174,7 @@ async function startServer() {
   throw new Error('The server ended before it was ready.');
 }
 
-/** GeoServer lists a new layer at once; the first pass may have begun before. */
+/** The first pass may have begun before GeoServer listed the layers. */
 async function passesUntil(tilewarden, what, isThere) {
   for (let i = 0; i < 5; i++) {
     await run(tilewarden);

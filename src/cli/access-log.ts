@@ -28,7 +28,8 @@ export async function* answeredRequests(file: string, flag: string): AsyncGenera
 /** `… "GET /tiles/… HTTP/1.1" 200 …` */
 const COMBINED = /"(?:GET|HEAD) (\S+)(?: HTTP\/[\d.]+)?" (\d{3}) /;
 /** uWSGI's own: `… GET /tiles/… => generated 512 bytes in 3 msecs (HTTP/1.1 200) …` */
-const UWSGI = /\] (?:GET|HEAD) (\S+) => [^(]*\(HTTP\/[\d.]+ (\d{3})\)/;
+const UWSGI =
+  /\] (?:GET|HEAD) (\S+) => generated \d{1,12} bytes in \d{1,12} [a-z]{1,9} \(HTTP\/[\d.]+ (\d{3})\)/;
 
 /** The address of a request that was answered with a picture or 304; null: another request, or a damaged line. */
 export function tileRequestIn(line: string): string | null {
