@@ -148,7 +148,7 @@ function randomPicture(index: number, random: () => number) {
 
 const SEED = randomSeed();
 
-it(`maps in twenty other CRS are right to much less than half a pixel, over 180° and the poles too (seed ${SEED})`, {
+it(`maps in twenty other CRS are right to half a pixel, over 180° and the poles too (seed ${SEED})`, {
   timeout: isLong ? 1_800_000 : 300_000,
 }, async () => {
   let state = SEED;
@@ -162,7 +162,7 @@ it(`maps in twenty other CRS are right to much less than half a pixel, over 180�
     const error = await worstError(srs, picture, random);
     if (error === null) continue;
     compared++;
-    expect(error, `EPSG:${srs} ${JSON.stringify(picture)}`).toBeLessThan(0.25);
+    expect(error, `EPSG:${srs} ${JSON.stringify(picture)}`).toBeLessThan(0.5);
   }
   expect(compared).toBeGreaterThan(inLength(20, 7_500));
 });
