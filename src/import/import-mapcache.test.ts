@@ -384,12 +384,7 @@ describe('a ruleset of mapcache.xml', () => {
 
   it.each([
     ['read-only zooms', '<rule zoom_level="0"><readonly>true</readonly></rule>', '', 'has readonly'],
-    [
-      'a colour that is half transparent',
-      rule('0 1', [WEST], 'hidden_color="80ff0000"'),
-      '',
-      'half transparent',
-    ],
+    ['a half-transparent colour', rule('0 1', [WEST], 'hidden_color="80ff0000"'), '', 'half transparent'],
     ['a colour at some zooms', rule('0', [WEST], 'hidden_color="ff0000"'), '', 'at some zooms only'],
     ['an extent of three numbers', rule('0', ['1 2 3']), '', 'four numbers'],
     ['several grids', rule('0', [WEST]), '<grid>g</grid>', 'one of several grids'],

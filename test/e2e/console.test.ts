@@ -300,7 +300,7 @@ describe('the console in a real browser', needs('chromium'), () => {
     await feed.filter({ hasText: /parcelswebhook · invalidateHealthyworld.*110$/ }).waitFor();
     await feed.filter({ hasText: /osmtile-list · invalidateFailing.*absent.*never000$/ }).waitFor();
     const delivery = page.getByRole('region', { name: 'Deliveries' }).getByRole('row');
-    await delivery.filter({ hasText: /cdnPurgepending.*ECONNREFUSED/ }).waitFor();
+    await delivery.filter({ hasText: /cdnPurgepending.*cannot be reached: nothing listens there/ }).waitFor();
     await page.getByRole('link', { name: 'parcels' }).click();
     await page.getByRole('application', { name: 'Map of the changes' }).locator('canvas').first().waitFor();
     const change = page.getByRole('region', { name: 'Changes of the last hour' }).getByRole('row');

@@ -1,6 +1,5 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
@@ -9,7 +8,7 @@ import { openTestPostgis } from '../fixtures/postgis.ts';
 import { type PostgresCluster, statement } from '../fixtures/postgres-cluster.ts';
 import { type RunningServer, startServer, temporaryFolder } from './server.ts';
 
-const METER = fileURLToPath(new URL('../../bench/harness/turn-meter.mjs', import.meta.url));
+const METER = new URL('../../bench/harness/turn-meter.mjs', import.meta.url).href;
 const POINTS = 1_000_000;
 /** Of the processor. */
 const MAX_TURN_MS = 50;

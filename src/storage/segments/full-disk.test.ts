@@ -2,13 +2,14 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { FROM_SOURCES } from '../../../test/fixtures/from-sources.ts';
 import { inLength } from '../../../test/fixtures/length.ts';
 import { needs } from '../../../test/fixtures/needs.ts';
 
-const script = new URL('../../../test/fixtures/full-disk-process.ts', import.meta.url).pathname;
+const script = fileURLToPath(new URL('../../../test/fixtures/full-disk-process.ts', import.meta.url));
 
 it(
   'a store shows right tiles, and goes on when there is room, whichever write fills a small disk',
