@@ -33,6 +33,8 @@ it.each([
     const cached = [...tilesOf(0, 2)];
     for (const at of cached) await node.tile(at);
     await node.untilStored();
+    // From now on they are in memory as well.
+    for (const at of cached) expect((await node.tile(at)).cache).toBe('HIT');
     const readiness = async () => (await fetch(`${node.url}/readyz`)).text();
 
     whenOver(() => proxy.mend());
