@@ -44,7 +44,11 @@ it.each([
       const shown = new Set<string | null>();
       for (const at of cached) shown.add((await node.tile(at)).cache);
       if (shown.size === 1 && shown.has('HIT')) return true;
-      await eventually(`a suspension of the node explains ${[...shown]}`, suspensions, (now) => now > explained);
+      await eventually(
+        `a suspension of the node explains ${[...shown]}`,
+        suspensions,
+        (now) => now > explained,
+      );
       explained = suspensions();
       proxy.mend();
       await eventually(
