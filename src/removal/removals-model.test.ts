@@ -80,7 +80,7 @@ describe('removals in segments', () => {
     for (const store of shared.stores) await store.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  obeysRemovals('in segments', () => shared, inLength(70, 3000));
+  obeysRemovals('in segments', () => shared, inLength(200, 3000));
   obeysRemovals('in segments that are restored', () => shared, inLength(5, 500), restoredCommands);
 });
 

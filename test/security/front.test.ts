@@ -7,7 +7,7 @@ import { FROM_SOURCES } from '../fixtures/from-sources.ts';
 import { inLength, isLong, randomSeed } from '../fixtures/length.ts';
 import type { Findings } from './front-conversations.ts';
 
-const REQUESTS = inLength(3000, 1_000_000);
+const REQUESTS = inLength(10_000, 1_000_000);
 const PROCESSES = inLength(1, 2);
 const EARLY_OF = inLength(3, 1);
 /** A busy machine sends fewer requests than those: the figures tell. */
