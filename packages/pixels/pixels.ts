@@ -4,11 +4,15 @@ import type { OrdinaryPng } from './ordinary-png.ts';
 
 const PIXEL_BYTES = 4;
 
-/** One image in the memory of the WebAssembly module, and the PNG files that are made of its parts. */
+type Rgb = readonly [number, number, number];
+type PixelRect = Readonly<Record<'minX' | 'minY' | 'maxX' | 'maxY', number>>;
+
+/** One image in the memory of the WebAssembly module, the PNG files that are made of its parts, and what it is drawn on. */
 export class Pixels {
   readonly #work = createPixelWork();
   #width = 0;
   #height = 0;
+  #canvas = { width: 0, height: 0 };
 
   /** What it holds of the machine's memory. It grows with the largest image and does not shrink. */
   get bytes(): number {
@@ -47,6 +51,33 @@ export class Pixels {
     return this.#work.readRows(width, height, depth, colourType, palette.length) !== 0;
   }
 
+  /** Begins a transparent picture that images are drawn on. It stays when an image is loaded, but takes its room. */
+  startCanvas(width: number, height: number): void {
+    if (this.#work.startCanvas(width * height) === 0) throw tooLarge(width, height);
+    this.#canvas = { width, height };
+  }
+
+  /** Makes the image transparent where each channel differs by at most `tolerance` from a colour. */
+  clearColour([red, green, blue]: Rgb, tolerance: number): void {
+    this.#work.clearColour(this.#width * this.#height, red | (green << 8) | (blue << 16), tolerance);
+  }
+
+  /**
+   * Draws the image on the canvas, where its first pixel may be outside. Changes the pixels of `inside`, first and
+   * last, which must lie in both.
+   */
+  draw(left: number, top: number, inside: PixelRect, opacity: number): void {
+    const { minX, minY, maxX, maxY } = inside;
+    this.#work.drawImage(this.#width, this.#canvas.width, left, top, minX, minY, maxX, maxY, opacity);
+  }
+
+  /** A copy of the canvas. */
+  drawn(): RasterImage {
+    const { width, height } = this.#canvas;
+    const pixels = this.#bytesAt(this.#work.CANVAS.value, width * height * PIXEL_BYTES);
+    return { width, height, pixels: Buffer.from(pixels.slice().buffer) };
+  }
+
   /** Numbers the colours of a part for what is asked next; 0: there are more than 256. */
   index({ left, top, width, height }: ImagePart): number {
     return this.#work.indexColours(this.#place(left, top), this.#width, width, height);
@@ -83,7 +114,7 @@ export class Pixels {
     tileHeight: number,
   ): void {
     if (this.#work.reserve(width * height, filtered, packed, tileWidth, tileHeight) === 0) {
-      throw new RangeError(`There is no memory for ${width}×${height} pixels.`);
+      throw tooLarge(width, height);
     }
     this.#width = width;
     this.#height = height;
@@ -102,8 +133,12 @@ export class Pixels {
   }
 }
 
+function tooLarge(width: number, height: number): RangeError {
+  return new RangeError(`There is no memory for ${width}×${height} pixels.`);
+}
+
 /** Where things lie in its memory; some of them move with what is reserved. */
-type Place = 'IMAGE' | 'PACKED' | 'FILE' | 'PALETTE' | JpegPlace;
+type Place = 'CANVAS' | 'IMAGE' | 'PACKED' | 'FILE' | 'PALETTE' | JpegPlace;
 type JpegPlace = 'JPEG_INPUT' | 'JPEG_FILE' | 'STEPS' | 'FACTORS';
 
 /** What wasm/pixels.ts exports; its comments say what each does. */
@@ -116,6 +151,19 @@ interface PixelWork extends Readonly<Record<Place, WebAssembly.Global>> {
     tileWidth: number,
     tileHeight: number,
   ): number;
+  startCanvas(pixels: number): number;
+  clearColour(pixels: number, colour: number, tolerance: number): void;
+  drawImage(
+    imageWidth: number,
+    canvasWidth: number,
+    left: number,
+    top: number,
+    minX: number,
+    minY: number,
+    maxX: number,
+    maxY: number,
+    opacity: number,
+  ): void;
   unpackRows(packedBytes: number, filteredBytes: number): number;
   readRows(width: number, height: number, depth: number, colourType: number, colours: number): number;
   indexColours(pixels: number, stride: number, width: number, height: number): number;

@@ -2,10 +2,11 @@ import type { Areas } from '../catalog/areas.ts';
 import type { BoundLayer, LayersBelow } from '../catalog/catalog.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { Format } from '../domain/format.ts';
+import type { GridSet } from '../domain/grid-set.ts';
 import { subsetToDrawFrom } from '../domain/grid-subset.ts';
 import { formatToDrawFrom } from '../domain/layer.ts';
-import { rectOfTile } from '../domain/tile-rect.ts';
 import type { Env } from '../lib/env.ts';
+import { createComposer } from '../raster/compose-pictures.ts';
 import { decodeTile } from '../raster/decode-tile.ts';
 import { type SourceSettings, sourceDriverOf } from '../sources/drivers.ts';
 import type { ReadableLayer, TileSource } from '../sources/tile-source.ts';
@@ -13,7 +14,7 @@ import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
 import type { UpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { rgbOf, withinArea } from '../sources/within/within-area.ts';
 import { askFeatureInfo, infoPlace } from './feature-info.ts';
-import { metatileWith, notCached, resolveTileSet } from './resolve-tile-set.ts';
+import { metatilesIn, notCached, resolveTileSet } from './resolve-tile-set.ts';
 import type { TilePipeline } from './tile-pipeline.ts';
 
 interface SourceOpenerParts extends Env {
@@ -30,6 +31,7 @@ export type OpenedDeclaration = Pick<
 
 /** Opens the source of a layer, clipped to its area. */
 export function createSourceOpener({ upstreams, areas, readLayer, clock, log }: SourceOpenerParts) {
+  const compose = createComposer();
   return (declaration: OpenedDeclaration, below: Pick<LayersBelow, 'get'>): TileSource => {
     const { source, within, background } = declaration;
     const shapeOf = (name: string) => {
@@ -44,6 +46,7 @@ export function createSourceOpener({ upstreams, areas, readLayer, clock, log }: 
       },
       areas: { get: shapeOf },
       decode: decodeTile,
+      compose,
       clock,
       log,
     });
@@ -69,28 +72,28 @@ function readableLayer(
   format: Format,
   pipeline: Pick<TilePipeline, 'read' | 'renew'>,
 ): ReadableLayer {
+  const tilesIn = ({ name }: GridSet, parameters: ReadonlyMap<string, string>) =>
+    resolveTileSet(bound, { gridSet: name, format: format.mediaType, parameters });
   return {
     subsets: bound.layer.gridSubsets,
-    async tile({ gridSet }, tile, { parameters, priority, signal }) {
-      const names = { gridSet: gridSet.name, format: format.mediaType, parameters };
-      const tiles = resolveTileSet(bound, names);
-      // A task's tiles are made as a task's: requests of clients go first.
-      if (priority === 'task') {
-        const metatile = metatileWith(tiles, tile);
-        await pipeline.renew({ tiles, metatile, within: rectOfTile(tile), mode: 'missing', signal });
+    async fill({ gridSet }, z, rect, { parameters, signal }) {
+      const tiles = tilesIn(gridSet, parameters);
+      for (const { metatile, within } of metatilesIn(tiles, z, rect)) {
+        await pipeline.renew({ tiles, metatile, within, mode: 'missing', signal });
       }
+    },
+    async tile({ gridSet }, tile, { parameters, signal }) {
+      const tiles = tilesIn(gridSet, parameters);
       const { bytes, standIn, outcome, warning } = await pipeline.read(tiles, tile, signal);
       if (standIn) throw notCached(tiles, tile);
-      const pixels = await decodeTile(bytes, { width: gridSet.tileWidth, height: gridSet.tileHeight });
-      return { pixels, stale: outcome === 'STALE' || warning !== undefined };
+      return { bytes, stale: outcome === 'STALE' || warning !== undefined };
     },
     async info(request) {
       const { infoFormats, gridSubsets } = bound.layer;
       const { gridSet } = subsetToDrawFrom(gridSubsets, undefined, request.gridSet) ?? gridSubsets[0];
       const place = infoPlace(request, request.gridSet, gridSet);
       if (!infoFormats.includes(request.infoFormat) || !place) return null;
-      const names = { gridSet: gridSet.name, format: format.mediaType, parameters: request.parameters };
-      return await askFeatureInfo(resolveTileSet(bound, names), place);
+      return await askFeatureInfo(tilesIn(gridSet, request.parameters), place);
     },
   };
 }

@@ -3,10 +3,10 @@ import { TilewardenError } from '../domain/errors.ts';
 import type { Format } from '../domain/format.ts';
 import { coverageAt, type GridSubset } from '../domain/grid-subset.ts';
 import { formatOfLayer, gridSubsetOf } from '../domain/layer.ts';
-import { type Metatile, type MetatileSize, metatileOf } from '../domain/metatile.ts';
+import { type Metatile, type MetatileSize, metatileAt, metatileOf } from '../domain/metatile.ts';
 import { selectParameters } from '../domain/parameter-filter.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
-import { rectContains } from '../domain/tile-rect.ts';
+import { intersectRects, rectContains, type TileRect } from '../domain/tile-rect.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import type { ResolvedTileSet } from './tile-pipeline.ts';
 
@@ -77,6 +77,20 @@ export function metatileWith(
   const metatile = metatileOf(tiles.subset, size, z, x, y);
   if (metatile) return metatile;
   throw outside(tiles, `tile ${x},${y} at zoom ${z}`);
+}
+
+/** The metatiles of a block, and the part of each that is in it. */
+export function* metatilesIn(tiles: ResolvedTileSet, z: number, rect: TileRect) {
+  const size = metatileSizeOf(tiles);
+  const lastRow = Math.floor(rect.maxY / size.rows);
+  const lastColumn = Math.floor(rect.maxX / size.columns);
+  for (let row = Math.floor(rect.minY / size.rows); row <= lastRow; row++) {
+    for (let column = Math.floor(rect.minX / size.columns); column <= lastColumn; column++) {
+      const metatile = metatileAt(tiles.subset, size, z, column, row);
+      const within = metatile && intersectRects(metatile.rect, rect);
+      if (metatile && within) yield { metatile, within };
+    }
+  }
 }
 
 /** Half as many dense tiles each way, so that a source draws as many pixels as for plain ones. */

@@ -1,21 +1,37 @@
 import { readOrdinaryPng } from '../../packages/pixels/ordinary-png.ts';
+import type { Pixels } from '../../packages/pixels/pixels.ts';
+import type { ClearColour } from '../domain/placed-picture.ts';
 import { recogniseImage } from './check-structure.ts';
 import { decodeImage } from './decode-image.ts';
 import { heldPixels } from './encode-image.ts';
 
+interface PictureSize {
+  readonly width: number;
+  readonly height: number;
+}
+
 /** Limit of pictures that are decoded on this thread: two milliseconds of work. */
 const MAX_PIXELS = 512 * 512;
 
-/** A picture of exactly this size as RGBA. Small PNG take a tenth of the time that the image library needs for them. */
+/** A picture of exactly this size as RGBA; `clear` becomes transparent. */
 export async function decodeTile(
   bytes: Buffer,
-  size: { readonly width: number; readonly height: number },
+  size: PictureSize,
+  clear: ClearColour | null = null,
 ): Promise<Buffer> {
-  const { width, height } = size;
-  const maxPixels = width * height;
-  const isSmallPng = maxPixels <= MAX_PIXELS && recogniseImage(bytes) === 'image/png';
-  const png = isSmallPng ? readOrdinaryPng(bytes, width, height) : null;
   const held = heldPixels();
-  if (png && held.loadPng(png, width, height)) return Buffer.from(held.samples.data);
-  return (await decodeImage(bytes, { maxPixels, size })).pixels;
+  if (!loadSmallPng(held, bytes, size)) {
+    const image = await decodeImage(bytes, { maxPixels: size.width * size.height, size });
+    if (!clear) return image.pixels;
+    held.load(image, 1, 1);
+  }
+  if (clear) held.clearColour(clear.rgb, clear.tolerance);
+  return Buffer.from(held.samples.data);
+}
+
+/** Small PNG take a tenth of the time that the image library needs for them. False: it is not one of this size. */
+export function loadSmallPng(pixels: Pixels, bytes: Buffer, { width, height }: PictureSize): boolean {
+  if (width * height > MAX_PIXELS || recogniseImage(bytes) !== 'image/png') return false;
+  const png = readOrdinaryPng(bytes, width, height);
+  return png !== null && pixels.loadPng(png, 1, 1);
 }

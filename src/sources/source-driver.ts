@@ -1,6 +1,7 @@
 import type { z as Zod } from 'zod';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { PlaceableArea } from '../domain/placed-area.ts';
+import type { ClearColour, ComposePictures } from '../domain/placed-picture.ts';
 import type { Env } from '../lib/env.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { LayerReader, TileSource } from './tile-source.ts';
@@ -51,9 +52,11 @@ export interface SourceTools extends Env {
   readonly readLayer: LayerReader;
   /** By name: those that the declaration refers to. */
   readonly areas: { get(name: string): CurrentArea | undefined };
-  /** To RGBA. Anything but a complete picture of this size is `source-bad-answer`. */
+  /** To RGBA, without the colour `clear`. Anything but a complete picture of this size is `source-bad-answer`. */
   readonly decode: (
     bytes: Buffer,
     size: { readonly width: number; readonly height: number },
+    clear?: ClearColour | null,
   ) => Promise<Buffer>;
+  readonly compose: ComposePictures;
 }

@@ -3,8 +3,8 @@ import type { Format } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
-import type { TilePixels } from '../domain/pixel-sampler.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
 import type { OldCache } from './old-cache.ts';
 
 export interface SourceRequest {
@@ -123,7 +123,8 @@ export interface TileSource {
 }
 
 export interface LayerTile {
-  readonly pixels: TilePixels;
+  /** Encoded. */
+  readonly bytes: Buffer;
   /** No longer fresh. */
   readonly stale: boolean;
 }
@@ -131,11 +132,18 @@ export interface LayerTile {
 /** Another layer of this server, for a source. */
 export interface ReadableLayer {
   readonly subsets: readonly GridSubset[];
+  /** Has a task make what is missing of a block, at the priority of tasks. Fails as a source does. */
+  fill?(
+    subset: GridSubset,
+    z: number,
+    rect: TileRect,
+    request: Pick<SourceRequest, 'parameters' | 'signal'>,
+  ): Promise<void>;
   /** A tile inside the subset, from the cache or made for this. Fails as a source does. */
   tile(
     subset: GridSubset,
     tile: TileIndex,
-    request: Pick<SourceRequest, 'parameters' | 'priority' | 'signal'>,
+    request: Pick<SourceRequest, 'parameters' | 'signal'>,
   ): Promise<LayerTile>;
   /** Null: it has no feature information in this form, or no such place. Fails as a source does. */
   info?(request: InfoRequest): Promise<InfoResponse | null>;

@@ -2,13 +2,13 @@ import { storesOf } from '../catalog/catalog.ts';
 import { countCovered, coveredRects } from '../domain/area-cover.ts';
 import { boundsAround } from '../domain/bounds.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
-import { type Metatile, metatileAt } from '../domain/metatile.ts';
+import type { Metatile } from '../domain/metatile.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
-import { intersectRects, type TileRect } from '../domain/tile-rect.ts';
+import type { TileRect } from '../domain/tile-rect.ts';
 import { type HostClosed, hostClosedIn, isHostAway } from '../domain/upstream-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
-import { metatileSizeOf } from '../pipeline/resolve-tile-set.ts';
+import { metatilesIn } from '../pipeline/resolve-tile-set.ts';
 import type { RenewMode, RenewResult, ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import { rectsOf, selects } from '../removal/tile-selection.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
@@ -139,6 +139,7 @@ async function renewTiles(
 ): Promise<Counts> {
   let sum: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
   const rect = boundsAround([...coveredRects(context.cover, step.z, step.rect)]);
+  // By the current layer: its metatiles may have changed since the task was cut into steps.
   for (const { metatile, within } of metatilesIn(context.tiles, step.z, rect)) {
     sum = addResults(sum, await renewMetatile(metatile, within, context, storeAgain));
   }
@@ -189,20 +190,6 @@ async function renewMetatile(
     });
   } finally {
     giveBack();
-  }
-}
-
-/** By the current layer: its metatiles may have changed since the task was cut into steps. */
-function* metatilesIn(tiles: ResolvedTileSet, z: number, rect: TileRect) {
-  const size = metatileSizeOf(tiles);
-  const lastRow = Math.floor(rect.maxY / size.rows);
-  const lastColumn = Math.floor(rect.maxX / size.columns);
-  for (let row = Math.floor(rect.minY / size.rows); row <= lastRow; row++) {
-    for (let column = Math.floor(rect.minX / size.columns); column <= lastColumn; column++) {
-      const metatile = metatileAt(tiles.subset, size, z, column, row);
-      const within = metatile && intersectRects(metatile.rect, rect);
-      if (metatile && within) yield { metatile, within };
-    }
   }
 }
 

@@ -4,6 +4,10 @@ const PAGE_BITS: usize = 16;
 /** Where the first area begins. */
 export const START: usize = (__heap_base + 15) & ~15;
 
+/** A picture that others are drawn on, like the image. It stays when an image is loaded; empty until it is begun. */
+export const CANVAS: usize = START;
+let canvasPixels: usize = 0;
+
 /** Pixels as 0xAABBGGRR, row by row. */
 export let IMAGE: usize = 0;
 /** Rows of a PNG as they come, each behind the byte that names its filter; in the same place as the next two. */
@@ -16,6 +20,14 @@ export let ROWS: usize = 0;
 export let TRIED: usize = 0;
 /** The file that is being written. */
 export let FILE: usize = 0;
+
+/** Begins a transparent canvas of so many pixels; false when there is not enough memory. What lay in the image is lost. */
+export function startCanvas(pixels: usize): bool {
+  canvasPixels = pixels;
+  if (!pagesUpTo(aligned(CANVAS + (pixels << 2)))) return false;
+  memory.fill(CANVAS, 0, pixels << 2);
+  return true;
+}
 
 /**
  * Lays out the memory for an image of so many pixels, a PNG's rows of so many bytes before and after they are unpacked,
@@ -30,7 +42,7 @@ export function reserve(
   tileHeight: usize,
 ): bool {
   const rowBytes = (tileWidth << 2) + 1;
-  IMAGE = START;
+  IMAGE = aligned(CANVAS + (canvasPixels << 2));
   FILTERED = aligned(IMAGE + (imagePixels << 2));
   PACKED = aligned(FILTERED + filteredBytes);
   ROWS = FILTERED;

@@ -4,9 +4,10 @@ import { PALETTE } from './colours';
 import { addToFingerprint, startFingerprint } from './fingerprint';
 import { inflate } from './inflate';
 
-export { FILE, IMAGE, PACKED, reserve } from './areas';
+export { CANVAS, FILE, IMAGE, PACKED, reserve, startCanvas } from './areas';
 export { colourAt, indexColours, PALETTE } from './colours';
 export { cutJpeg, JPEG_FILE, JPEG_INPUT, layTile, reserveJpeg, tileColour } from './cut-jpeg';
+export { clearColour, drawImage } from './draw-image';
 export { firstHalf, secondHalf } from './fingerprint';
 export { FACTORS, STEPS } from './jpeg-block';
 export { learnToRead, learnToWrite } from './jpeg-codes';

@@ -1,14 +1,13 @@
 import type { MapPicture } from '../../domain/bounds.ts';
 import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
-import type { TileIndex } from '../../domain/tile-key.ts';
 import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 
 /** In pixels: a smaller shift is ignored. */
 const TOLERANCE = 1e-3;
 
 /** A level of a grid whose pixels are those of a picture in the same CRS. */
-interface Alignment {
+export interface Alignment {
   readonly z: number;
   /** Tiles that the picture shows; null: none. */
   readonly rect: TileRect | null;
@@ -70,26 +69,4 @@ function tilesIn(
     maxY: Math.floor((row + inside.maxY) / tileHeight),
   };
   return intersectRects(touched, coverage);
-}
-
-/** Copies the part of a tile that a picture of this width shows. */
-export function copyTile(
-  tile: Buffer,
-  { x, y }: Pick<TileIndex, 'x' | 'y'>,
-  { column, row, inside, tileWidth, tileHeight }: Omit<Alignment, 'z' | 'rect'>,
-  onto: Buffer,
-  width: number,
-): void {
-  const [left, top] = [x * tileWidth - column, y * tileHeight - row];
-  const shown = intersectRects(inside, {
-    minX: left,
-    minY: top,
-    maxX: left + tileWidth - 1,
-    maxY: top + tileHeight - 1,
-  });
-  if (!shown) return;
-  for (let j = shown.minY; j <= shown.maxY; j++) {
-    const from = 4 * ((j - top) * tileWidth + shown.minX - left);
-    tile.copy(onto, 4 * (j * width + shown.minX), from, from + 4 * (shown.maxX - shown.minX + 1));
-  }
 }

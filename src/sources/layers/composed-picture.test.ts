@@ -24,7 +24,7 @@ const BLUE: Rgba = [0, 0, 255, 255];
 const WHITE: Rgba = [255, 255, 255, 255];
 const NOTHING: Rgba = [0, 0, 0, 0];
 
-/** Layers of one colour, by name. `stale-…`: no longer fresh; `broken`: fails. */
+/** Layers of one colour, by name. `stale-…`: no longer fresh; `broken`: fails; `damaged`: has tiles that are no pictures. */
 const COLOURS: Readonly<Record<string, Rgba>> = {
   red: RED,
   blue: BLUE,
@@ -44,13 +44,14 @@ afterEach(async () => {
 
 function layerOf(name: string): ReadableLayer | null {
   const colour = COLOURS[name];
-  if (!colour && name !== 'broken') return null;
+  if (!colour && name !== 'broken' && name !== 'damaged') return null;
   return {
     subsets: [createGridSubset(MERCATOR)],
     async tile(_, { z, x, y }) {
       requests.push(`${name} ${z}/${x}/${y}`);
+      if (name === 'damaged') return { bytes: Buffer.alloc(0), stale: false };
       if (!colour) throw new TilewardenError('source-timeout', 'The map source did not answer in time.');
-      return { pixels: filled(256, 256, colour), stale: name.startsWith('stale') };
+      return { bytes: filled(256, 256, colour), stale: name.startsWith('stale') };
     },
     ...(name !== 'white' && { info: async () => ({ bytes: Buffer.from(name), mediaType: 'text/plain' }) }),
   };
@@ -189,7 +190,7 @@ describe('a composed picture', () => {
     expect(await drawing([part('red')]).fetch(request())).toMatchObject({ stale: false });
   });
 
-  it.each([part('broken'), { source: { type: 'fake', name: 'broken' } }, part('gone')])(
+  it.each([part('broken'), part('damaged'), { source: { type: 'fake', name: 'broken' } }, part('gone')])(
     'a picture is drawn for clients without a part that fails, and says so: %#',
     async (broken) => {
       const parts = [part('red'), broken];

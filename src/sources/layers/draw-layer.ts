@@ -11,12 +11,15 @@ import {
   surveyPicture,
 } from '../../domain/pixel-mesh.ts';
 import { levelFor, PixelSampler } from '../../domain/pixel-sampler.ts';
-import { sizeOfRect, tilesOfRect } from '../../domain/tile-rect.ts';
+import type { ClearColour, PlacedPicture } from '../../domain/placed-picture.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
+import { rectOfTile, sizeOfRect, type TileRect, tilesOfRect } from '../../domain/tile-rect.ts';
 import { tilesToWarp, type WarpOptions, warpPixels } from '../../domain/warp-pixels.ts';
 import type { Semaphore } from '../../lib/semaphore.ts';
-import { createPace, type Pace, withConcurrency } from '../../lib/yielding.ts';
-import type { LayerTile, ReadableLayer, SourceRequest } from '../tile-source.ts';
-import { alignmentOf, copyTile } from './aligned-grid.ts';
+import { createPace, withConcurrency } from '../../lib/yielding.ts';
+import type { SourceTools } from '../source-driver.ts';
+import type { ReadableLayer, SourceRequest } from '../tile-source.ts';
+import { type Alignment, alignmentOf } from './aligned-grid.ts';
 
 interface LayerOptions {
   readonly layer: string;
@@ -27,119 +30,138 @@ interface LayerOptions {
 /** Resampled tiles of the other layer at a time: 36 MiB of pixels at 256 a side. */
 const MAX_TILES = 144;
 const TILES_AT_ONCE = 8;
-/** Bytes of pixels that are decoded or drawn over in one turn of the event loop: about a millisecond. */
-export const BYTES_PER_TURN = 500_000;
+/** Bytes of pixels that are decoded in one turn of the event loop: about a millisecond. */
+const BYTES_PER_TURN = 500_000;
 /** A level of the other layer may be this much coarser than the picture before the next finer one is used. */
 const COARSER = 1.2;
 /** Pixels of the other layer's coarsest zoom to one of the picture: beyond that the layer is not drawn. */
 const MAX_PIXELS = 4 * COARSER;
 
-type ReadTile = (subset: GridSubset, tile: { z: number; x: number; y: number }) => Promise<Buffer>;
+/** A picture of a part, which is drawn with the part's opacity. */
+export type PartPicture = Omit<PlacedPicture, 'opacity'>;
+
+export interface LayerPicture {
+  readonly pictures: readonly PartPicture[];
+  readonly stale: boolean;
+}
+
+type ReadTile = (subset: GridSubset, tile: TileIndex) => Promise<Buffer>;
+
+/** What resampling a layer needs. */
+interface Resampling {
+  readonly options: LayerOptions;
+  readonly subset: GridSubset;
+  readonly mapping: PlaceMapping;
+  /** To pixels, without the part's transparent colour. */
+  readonly read: ReadTile;
+}
 
 /**
- * The picture of a layer of this server, in any grid set whose CRS is known: copied from a level with the same pixels,
- * else resampled. Null outside the layer. `prepare`: applied to each tile.
+ * The picture of a layer of this server, in any grid set whose CRS is known: the tiles of a level with the same
+ * pixels, else resampled. Null outside the layer. `clear`: transparent in each tile.
  */
 export async function drawLayer(
   options: LayerOptions,
   layer: ReadableLayer | null,
   request: SourceRequest,
-  resampling: Semaphore,
-  prepare: (pixels: Buffer) => Buffer,
-): Promise<LayerTile | null> {
+  { resampling, decode }: { readonly resampling: Semaphore; readonly decode: SourceTools['decode'] },
+  clear: ClearColour | null,
+): Promise<LayerPicture | null> {
   if (!layer) throw unfit(`There is no layer ${options.layer} with pictures to draw from.`);
   const subset = subsetToDrawFrom(layer.subsets, options.gridSet, request.gridSet);
   if (!subset) throw unfit(`Layer ${options.layer} has no grid set ${options.gridSet ?? ''} to draw from.`);
   const mapping = createPlaceMapping(request.gridSet, subset.gridSet);
   if (!mapping)
     throw unfit(`It is not known how to get from ${request.gridSet.name} to ${subset.gridSet.name}.`);
+  const { signal, priority } = request;
+  const isTask = priority === 'task';
   let stale = false;
-  const pace = createPace(BYTES_PER_TURN);
   const read: ReadTile = async (of, tile) => {
-    request.signal.throwIfAborted();
+    signal.throwIfAborted();
     const found = await layer.tile(of, tile, request).catch(asSourceFailure);
     stale ||= found.stale;
-    await pace(found.pixels.length);
-    return prepare(found.pixels);
+    return found.bytes;
+  };
+  const fill = async (z: number, rect: TileRect) => {
+    if (isTask) await layer.fill?.(subset, z, rect, request).catch(asSourceFailure);
   };
   const aligned = mapping === same ? alignmentOf(subset, request) : null;
-  const pixels = aligned
-    ? await copyTiles(aligned, subset, request, read)
-    : await resampling.during(
-        () => resample(options, subset, mapping, request, read),
-        request.signal,
-        request.priority === 'interactive' ? 1 : 0,
-      );
-  return pixels && { pixels, stale };
+  if (aligned) {
+    const { z, rect, inside } = aligned;
+    if (!rect) return null;
+    await fill(z, rect);
+    const pictures: PartPicture[] = [];
+    await withConcurrency(tilesOfRect(z, rect), TILES_AT_ONCE, async (tile) => {
+      const bytes = await read(subset, tile);
+      pictures.push({ kind: 'encoded', bytes, ...placeOnPicture(tile, aligned), inside, clear });
+    });
+    return { pictures, stale };
+  }
+  const pace = createPace(BYTES_PER_TURN);
+  const readPixels: ReadTile = async (of, tile) => {
+    await fill(tile.z, rectOfTile(tile));
+    const { tileWidth: width, tileHeight: height } = of.gridSet;
+    const pixels = await decode(await read(of, tile), { width, height }, clear);
+    await pace(pixels.length);
+    return pixels;
+  };
+  const work = { options, subset, mapping, read: readPixels };
+  const pictures = await resampling.during(() => resample(work, request, 0, 0), signal, isTask ? 0 : 1);
+  return pictures.length === 0 ? null : { pictures, stale };
 }
 
-async function copyTiles(
-  aligned: NonNullable<ReturnType<typeof alignmentOf>>,
-  subset: GridSubset,
-  { width, height }: SourceRequest,
-  read: ReadTile,
-): Promise<Buffer | null> {
-  const { z, rect } = aligned;
-  if (!rect) return null;
-  const pixels = Buffer.alloc(4 * width * height);
-  await withConcurrency(tilesOfRect(z, rect), TILES_AT_ONCE, async (tile) => {
-    copyTile(await read(subset, tile), tile, aligned, pixels, width);
-  });
-  return pixels;
+function placeOnPicture({ x, y }: TileIndex, { column, row, tileWidth, tileHeight }: Alignment) {
+  const [left, top] = [x * tileWidth - column, y * tileHeight - row];
+  return { left, top, width: tileWidth, height: tileHeight };
 }
 
+/** Draws what is at this place of a larger picture. Empty outside the layer. */
 async function resample(
-  layer: LayerOptions,
-  subset: GridSubset,
-  mapping: PlaceMapping,
+  work: Resampling,
   request: SourceRequest,
-  read: ReadTile,
-): Promise<Buffer | null> {
+  left: number,
+  top: number,
+): Promise<readonly PartPicture[]> {
+  const { options, subset, mapping, read } = work;
   const { width, height, signal } = request;
   const pause = async () => {
     await nextTurn();
     signal.throwIfAborted();
   };
-  const options = { resampling: layer.resampling ?? 'bilinear', pause } as const;
-  const plan = await planPicture(subset, mapping, request, options);
+  const warping = { resampling: options.resampling ?? 'bilinear', pause } as const;
+  const plan = await planPicture(subset, mapping, request, warping);
   if (plan === 'divide') {
-    const drawHalf = (half: MapPicture) => resample(layer, subset, mapping, { ...request, ...half }, read);
-    return drawHalves(request, drawHalf);
+    const pictures: PartPicture[] = [];
+    for (const half of halvesOf(request)) {
+      pictures.push(...(await resample(work, { ...request, ...half }, left + half.left, top + half.top)));
+    }
+    return pictures;
   }
-  if (!plan || plan.keys.size === 0) return null;
+  if (!plan || plan.keys.size === 0) return [];
   const { z, mesh, sampler, keys } = plan;
   await withConcurrency(keys, TILES_AT_ONCE, async (key) => {
     const { x, y } = sampler.tileOfKey(key);
     sampler.add({ x, y }, await read(subset, { z, x, y }));
   });
   const pixels = Buffer.alloc(4 * width * height);
-  await warpPixels(mesh, sampler, options, pixels, width);
-  return pixels;
+  await warpPixels(mesh, sampler, warping, pixels, width);
+  const inside = { minX: left, minY: top, maxX: left + width - 1, maxY: top + height - 1 };
+  return [{ kind: 'pixels', bytes: pixels, left, top, width, height, inside, clear: null }];
 }
 
-/** Left and right, or top and bottom; null if both are empty. */
-async function drawHalves(
-  { bounds, width, height }: MapPicture,
-  draw: (half: MapPicture) => Promise<Buffer | null>,
-): Promise<Buffer | null> {
+/** Left and right, or top and bottom. */
+function halvesOf({ bounds, width, height }: MapPicture) {
   const [unitsX, unitsY] = [(bounds.maxX - bounds.minX) / width, (bounds.maxY - bounds.minY) / height];
   const isWide = width >= height;
-  const inside = { minX: 0, minY: 0, maxX: width - 1, maxY: height - 1 };
-  const middle = Math.ceil(Math.max(width, height) / 2);
-  let pixels: Buffer | null = null;
-  for (const [first, end] of [[0, middle] as const, [middle, Math.max(width, height)] as const]) {
+  const length = Math.max(width, height);
+  const middle = Math.ceil(length / 2);
+  return [[0, middle] as const, [middle, length] as const].map(([first, end]) => {
     const [left, right] = isWide ? [first, end] : [0, width];
     const [top, bottom] = isWide ? [0, height] : [first, end];
     const [minX, maxX] = [bounds.minX + left * unitsX, bounds.minX + right * unitsX];
     const [minY, maxY] = [bounds.maxY - bottom * unitsY, bounds.maxY - top * unitsY];
-    const size = { width: right - left, height: bottom - top };
-    const drawn = await draw({ bounds: { minX, minY, maxX, maxY }, ...size });
-    if (!drawn) continue;
-    pixels ??= Buffer.alloc(4 * width * height);
-    const place = { column: -left, row: -top, inside, tileWidth: size.width, tileHeight: size.height };
-    copyTile(drawn, { x: 0, y: 0 }, place, pixels, width);
-  }
-  return pixels;
+    return { left, top, width: right - left, height: bottom - top, bounds: { minX, minY, maxX, maxY } };
+  });
 }
 
 /** Null if the other layer is empty in the picture, or begins at a much finer zoom. */
@@ -176,73 +198,4 @@ function asSourceFailure(error: unknown): never {
 
 function unfit(message: string): TilewardenError {
   return new TilewardenError('source-unavailable', message, { reason: 'layer' });
-}
-
-/** Pictures on top of each other: RGBA, not premultiplied. Colours are weighted by their opacity. */
-
-interface ClearColour {
-  readonly rgb: readonly [number, number, number];
-  /** By how much each channel may differ. */
-  readonly tolerance: number;
-}
-
-/** A copy in which pixels of the colour are transparent. */
-export function withoutColour(picture: Buffer, { rgb: [red, green, blue], tolerance }: ClearColour): Buffer {
-  const pixels = Buffer.from(picture);
-  for (let i = 0; i < pixels.length; i += 4) {
-    const isClear =
-      Math.abs((pixels[i] ?? 0) - red) <= tolerance &&
-      Math.abs((pixels[i + 1] ?? 0) - green) <= tolerance &&
-      Math.abs((pixels[i + 2] ?? 0) - blue) <= tolerance;
-    if (isClear) pixels.fill(0, i, i + 4);
-  }
-  return pixels;
-}
-
-/** Pixels: less than a millisecond of work. */
-const BAND = 65_536;
-
-/** Draws `over` on `onto`, which is changed; both have one size. */
-export async function drawOver(onto: Buffer, over: Buffer, opacity: number, pace: Pace): Promise<void> {
-  const [below, above] = [pixelsOf(onto), pixelsOf(isAligned(over) ? over : Buffer.from(over))];
-  for (let first = 0; first < below.length; first += BAND) {
-    drawBand(below, above, opacity, first, Math.min(first + BAND, below.length));
-    await pace(4 * BAND);
-  }
-}
-
-/** Whether a pixel can be read as one number. */
-export function isAligned({ byteOffset }: Buffer): boolean {
-  return byteOffset % 4 === 0;
-}
-
-/** 0xAABBGGRR. */
-function pixelsOf({ buffer, byteOffset, length }: Buffer): Uint32Array {
-  return new Uint32Array(buffer, byteOffset, length / 4);
-}
-
-function drawBand(onto: Uint32Array, over: Uint32Array, opacity: number, first: number, end: number): void {
-  let [above, below, both] = [0, 0, 0];
-  for (let i = first; i < end; i++) {
-    const [upper, lower] = [over[i] ?? 0, onto[i] ?? 0];
-    // Maps have many equal neighbours.
-    if (upper !== above || lower !== below) {
-      both = mix(upper, lower, opacity);
-      above = upper;
-      below = lower;
-    }
-    onto[i] = both;
-  }
-}
-
-function mix(over: number, onto: number, opacity: number): number {
-  const alpha = (over >>> 24) * opacity;
-  if (alpha === 0) return onto;
-  const below = ((onto >>> 24) * (255 - alpha)) / 255;
-  const sum = alpha + below;
-  const [share, rest] = [alpha / sum, below / sum];
-  const red = Math.round((over & 255) * share + (onto & 255) * rest);
-  const green = Math.round(((over >>> 8) & 255) * share + ((onto >>> 8) & 255) * rest);
-  const blue = Math.round(((over >>> 16) & 255) * share + ((onto >>> 16) & 255) * rest);
-  return red | (green << 8) | (blue << 16) | (Math.round(sum) << 24);
 }

@@ -59,7 +59,7 @@ function lower(subset: GridSubset, colour: Colour = smooth): Lower {
       asked.push(tile);
       const { z, x, y } = tile;
       const draw = () => paint(gridSet, boundsOfTile(gridSet, z, x, y), 256, 256, colour);
-      return { pixels: getOrCreate(painted, `${gridSet.name} ${z}/${x}/${y}`, draw), stale: false };
+      return { bytes: getOrCreate(painted, `${gridSet.name} ${z}/${x}/${y}`, draw), stale: false };
     },
   };
 }
@@ -71,7 +71,7 @@ function plain(subset: GridSubset): Lower {
   const pixels = Buffer.alloc(4 * tileWidth * tileHeight, Buffer.from([200, 100, 50, 255]));
   const tile = async (_: GridSubset, place: TileIndex) => {
     asked.push(place);
-    return { pixels, stale: false };
+    return { bytes: pixels, stale: false };
   };
   return { subsets: [subset], asked, tile };
 }
@@ -149,7 +149,7 @@ describeTileSource('layer', {
           await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
         const bounds = boundsOfTile(gridSet, z, x, y);
         const { pixels } = expectedImage({ srs: 4326, bounds, width: 256, height: 256 });
-        return { pixels, stale: false };
+        return { bytes: pixels, stale: false };
       },
     };
     const source = drawingFrom(layer);

@@ -1,16 +1,18 @@
 import { z } from 'zod';
+import { applyMask } from '../../domain/area-mask.ts';
 import { isSourceFailure } from '../../domain/errors.ts';
 import { formatOf } from '../../domain/format.ts';
 import { type GridSet, isWithinScales, type Scales, scaleAt } from '../../domain/grid-set.ts';
 import { joinFeatureInfo } from '../../domain/join-feature-info.ts';
+import { maskWithin } from '../../domain/placed-area.ts';
+import type { ClearColour, ComposePictures, PlacedPicture } from '../../domain/placed-picture.ts';
 import { text, whole } from '../../lib/schemas.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import { createPace } from '../../lib/yielding.ts';
-import type { SourceDriver, SourceTools } from '../source-driver.ts';
+import type { CurrentArea, SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { InfoRequest, SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
-import { clipped, type DrawnPicture, type DrawPicture, pictureOf, rgbOf } from '../within/within-area.ts';
-import { BYTES_PER_TURN, drawLayer, drawOver, isAligned, withoutColour } from './draw-layer.ts';
+import { rgbOf } from '../within/within-area.ts';
+import { drawLayer, type PartPicture } from './draw-layer.ts';
 
 const MAX_PARTS = 32;
 const MAX_ZOOM = 30;
@@ -54,6 +56,13 @@ interface Part<Source> {
   readonly transparentColor?: string | undefined;
   readonly tolerance?: number | undefined;
 }
+
+/** A part as it is drawn; null: empty. */
+interface DrawnPart
+  extends Pick<Extract<SourceResult, { kind: 'pixels' }>, 'stale' | 'failure' | 'freshSeconds' | 'warning'> {
+  readonly pictures: readonly PartPicture[];
+}
+type DrawPart = (request: SourceRequest) => Promise<DrawnPart | null>;
 
 const layersSourceOptions = <Source extends PartSource>(source: z.ZodType<Source>) => {
   const zoom = whole(0, MAX_ZOOM);
@@ -116,7 +125,7 @@ const PART_FORMAT = formatOf('image/png');
 /** Draws layers of this server and other sources on top of each other. */
 function openLayersSource<Source extends PartSource>(
   parts: readonly Part<Source>[],
-  tools: Pick<SourceTools, 'readLayer' | 'decode' | 'areas'>,
+  tools: Pick<SourceTools, 'readLayer' | 'decode' | 'compose' | 'areas'>,
   openPart: (source: Source) => TileSource,
 ): TileSource {
   const life = createSourceLife();
@@ -126,27 +135,22 @@ function openLayersSource<Source extends PartSource>(
   );
   const limits = [...sources.values()].flatMap(({ maxMetatile }) => maxMetatile ?? []);
 
-  function drawerOf(part: Part<Source>): DrawPicture {
+  function drawerOf(part: Part<Source>): DrawPart {
     const colour = part.transparentColor;
-    const clear = { rgb: rgbOf(colour ?? ''), tolerance: part.tolerance ?? 0 };
-    const prepare = (pixels: Buffer) => (colour === undefined ? pixels : withoutColour(pixels, clear));
+    const clear = colour === undefined ? null : { rgb: rgbOf(colour), tolerance: part.tolerance ?? 0 };
     const { layer } = part;
     const source = sources.get(part);
-    if (source) {
-      return async (request) => {
-        const format = PART_FORMAT ?? request.format;
-        const drawn = await pictureOf(source, { ...request, format }, tools.decode);
-        return drawn && { ...drawn, pixels: prepare(drawn.pixels) };
-      };
-    }
+    if (source) return (request) => drawSource(source, request, clear);
     if (layer === undefined) throw new Error('A part has neither layer nor source.');
-    return (request) => drawLayer({ ...part, layer }, tools.readLayer(layer), request, resampling, prepare);
+    const { decode } = tools;
+    return (request) =>
+      drawLayer({ ...part, layer }, tools.readLayer(layer), request, { resampling, decode }, clear);
   }
 
   const drawers = parts.map((part) => {
     const area = part.within === undefined ? null : tools.areas.get(part.within);
     if (area === undefined) throw new Error(`There is no area ${part.within}.`);
-    return { part, draw: area ? clipped(drawerOf(part), area) : drawerOf(part) };
+    return { part, draw: area ? clipped(drawerOf(part), area, tools.compose) : drawerOf(part) };
   });
   return {
     maxMetatile:
@@ -159,7 +163,7 @@ function openLayersSource<Source extends PartSource>(
     fetch: (request) =>
       life.during(request.signal, (signal) => {
         const shown = drawers.filter(({ part }) => isShown(part, request));
-        return compose(shown, { ...request, signal });
+        return drawParts(shown, { ...request, signal }, tools.compose);
       }),
     featureInfo: (request) =>
       life.during(request.signal, async (signal) => {
@@ -202,34 +206,76 @@ function scaleOf({ bounds, width, gridSet }: InfoRequest): number {
   return (((bounds.maxX - bounds.minX) / width) * gridSet.metersPerUnit) / gridSet.pixelSize;
 }
 
+async function drawSource(
+  source: TileSource,
+  request: SourceRequest,
+  clear: ClearColour | null,
+): Promise<DrawnPart | null> {
+  const answer = await source.fetch({ ...request, format: PART_FORMAT ?? request.format, validator: null });
+  if (answer.kind !== 'pixels' && answer.kind !== 'encoded') return null;
+  const { kind, freshSeconds = null, warning = null } = answer;
+  const bytes = kind === 'pixels' ? answer.pixels : answer.bytes;
+  const { stale = false, failure } = kind === 'pixels' ? answer : {};
+  return { pictures: [{ ...wholeOf(request), kind, bytes, clear }], stale, failure, freshSeconds, warning };
+}
+
+function wholeOf({ width, height }: SourceRequest) {
+  const inside = { minX: 0, minY: 0, maxX: width - 1, maxY: height - 1 };
+  return { left: 0, top: 0, width, height, inside };
+}
+
+/** No part is drawn that is completely outside. */
+function clipped(draw: DrawPart, area: CurrentArea, compose: ComposePictures): DrawPart {
+  return async (request) => {
+    const mask = await maskWithin([area()], request.gridSet, request);
+    const drawn = mask === 'nothing' ? null : await draw(request);
+    if (!drawn || typeof mask === 'string') return drawn;
+    const pixels = await compose(request, withOpacity(drawn.pictures, 1));
+    applyMask(pixels, mask);
+    return { ...drawn, pictures: [{ ...wholeOf(request), kind: 'pixels', bytes: pixels, clear: null }] };
+  };
+}
+
+function* withOpacity(pictures: readonly PartPicture[], opacity: number): Generator<PlacedPicture> {
+  for (const picture of pictures) yield { ...picture, opacity };
+}
+
 interface Failed {
   readonly failure: unknown;
+}
+
+type OrFailed = (failure: unknown) => Failed;
+
+interface ShownPart extends DrawnPart {
+  readonly opacity: number;
 }
 
 /**
  * A failing part fails a task; for a client the others are drawn, and the result is not stored. If no other part shows
  * anything the source fails.
  */
-async function compose(
-  parts: readonly { readonly part: Pick<Part<unknown>, 'opacity'>; readonly draw: DrawPicture }[],
+async function drawParts(
+  parts: readonly { readonly part: Pick<Part<unknown>, 'opacity'>; readonly draw: DrawPart }[],
   request: SourceRequest,
+  compose: ComposePictures,
 ): Promise<SourceResult> {
   const { width, height, signal, priority } = request;
-  const orFailed = (failure: unknown): Failed => {
+  const orFailed: OrFailed = (failure) => {
     if (signal.aborted || priority === 'task' || !isSourceFailure(failure)) throw failure;
     return { failure };
   };
   const all = await Promise.all(parts.map(({ draw }) => draw(request).catch(orFailed)));
-  const failure = all.find((one) => one !== null && 'failure' in one)?.failure;
   const drawn = all.flatMap((one, at) =>
-    one === null || 'failure' in one ? [] : [{ ...one, opacity: parts[at]?.part.opacity ?? 1 }],
+    one === null || !('pictures' in one) ? [] : [{ ...one, opacity: parts[at]?.part.opacity ?? 1 }],
   );
-  if (drawn.length === 0 && failure !== undefined) throw failure;
+  const missing = all.find((one) => one?.failure !== undefined)?.failure;
+  if (drawn.length === 0 && missing !== undefined) throw missing;
   if (drawn.length === 0) return { kind: 'nothing' };
+  const { pixels, failure = missing } = await layOver(drawn, request, compose, orFailed);
   const promised = drawn.flatMap(({ freshSeconds }) => freshSeconds ?? []);
   return {
     kind: 'pixels',
-    pixels: await layOver(drawn),
+    pixels,
     width,
     height,
     stale: failure !== undefined || drawn.some(({ stale }) => stale),
@@ -239,16 +285,25 @@ async function compose(
   };
 }
 
-/** The first at the bottom. Their pixels are changed. */
-async function layOver(pictures: readonly (DrawnPicture & { readonly opacity: number })[]): Promise<Buffer> {
-  const pace = createPace(BYTES_PER_TURN);
-  const [lowest] = pictures;
-  const isWhole = lowest?.opacity === 1 && isAligned(lowest.pixels);
-  const canvas = isWhole ? lowest.pixels : Buffer.alloc(lowest?.pixels.length ?? 0);
-  for (const { pixels, opacity } of pictures.slice(isWhole ? 1 : 0)) {
-    await drawOver(canvas, pixels, opacity, pace);
+/** The first at the bottom. A part whose picture turns out damaged fails like one that cannot be read. */
+async function layOver(
+  parts: readonly ShownPart[],
+  request: SourceRequest,
+  compose: ComposePictures,
+  orFailed: OrFailed,
+): Promise<{ readonly pixels: Buffer; readonly failure?: unknown }> {
+  let current: ShownPart | undefined;
+  function* pictures() {
+    for (current of parts) yield* withOpacity(current.pictures, current.opacity);
   }
-  return canvas;
+  try {
+    return { pixels: await compose(request, pictures()) };
+  } catch (error) {
+    const failed = orFailed(error);
+    const others = parts.filter((part) => part !== current);
+    if (others.length === 0) throw error;
+    return { ...(await layOver(others, request, compose, orFailed)), ...failed };
+  }
 }
 
 const DRAWN_FROM_LAYERS = {

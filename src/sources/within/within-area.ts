@@ -1,18 +1,16 @@
 import { type AreaMask, applyMask } from '../../domain/area-mask.ts';
 import { maskWithin } from '../../domain/placed-area.ts';
+import type { Rgb } from '../../domain/placed-picture.ts';
 import type { CurrentArea, SourceTools } from '../source-driver.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 
 /** A picture of a source; null: empty. */
-export type DrawnPicture = Pick<
+type DrawnPicture = Pick<
   Extract<SourceResult, { kind: 'pixels' }>,
   'pixels' | 'stale' | 'failure' | 'freshSeconds' | 'warning'
 >;
-export type DrawPicture = (request: SourceRequest) => Promise<DrawnPicture | null>;
 
-type Rgb = readonly [number, number, number];
-
-export async function pictureOf(
+async function pictureOf(
   source: TileSource,
   request: SourceRequest,
   decode: SourceTools['decode'],
@@ -22,15 +20,6 @@ export async function pictureOf(
   if (answer.kind !== 'encoded') return null;
   const { freshSeconds = null, warning = null } = answer;
   return { pixels: await decode(answer.bytes, request), freshSeconds, warning };
-}
-
-/** No picture is drawn that is completely outside. */
-export function clipped(draw: DrawPicture, area: CurrentArea): DrawPicture {
-  return async (request) => {
-    const mask = await maskWithin([area()], request.gridSet, request);
-    const drawn = mask === 'nothing' ? null : await draw(request);
-    return drawn && { ...drawn, pixels: masked(drawn.pixels, mask) };
-  };
 }
 
 function masked(picture: Buffer, mask: AreaMask): Buffer {
