@@ -48,7 +48,7 @@ export class SegmentBytes implements Bytes {
     this.#writer = writer;
     this.#clock = clock;
     this.#maxBytes = maxBytes;
-    this.#reader = new SegmentReader(root, MAX_READ, clock);
+    this.#reader = new SegmentReader(root, MAX_READ);
     this.#note = db.prepare<[string | null, number, number, number, number, string]>(
       'UPDATE segments SET writer = ?, size = ?, filled = ?, written_at = ? WHERE id = ? AND writer = ?',
     );

@@ -100,14 +100,12 @@ function writeRest({ descriptor }: OpenSegment, rest: Uint8Array, at: number): v
 export class SegmentReader {
   readonly #root: string;
   readonly #maxOpen: number;
-  readonly #now: () => number;
-  readonly #open = new Map<number, { readonly descriptor: number; usedAt: number }>();
+  /** Descriptors by segment, the one that was opened first before the others. */
+  readonly #open = new Map<number, number>();
 
-  /** `now` is for `closeIdle`. */
-  constructor(root: string, maxOpen: number, now = () => 0) {
+  constructor(root: string, maxOpen: number) {
     this.#root = root;
     this.#maxOpen = maxOpen;
-    this.#now = now;
   }
 
   /** From now on it can be read, even if its file is removed. */
@@ -131,29 +129,18 @@ export class SegmentReader {
     return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
   }
 
-  /** Also gives removed files back to the file system. */
-  closeIdle(before: number): void {
-    for (const [segment, { descriptor, usedAt }] of this.#open) {
-      if (usedAt >= before) continue;
-      this.#open.delete(segment);
-      closeSync(descriptor);
-    }
-  }
-
+  /** Closes all segments; the next read of one opens it again. Also gives removed files back to the file system. */
   close(): void {
-    this.closeIdle(Number.POSITIVE_INFINITY);
+    this.#closeUpTo(0);
   }
 
   #descriptor(set: number, segment: number): number | null {
     const known = this.#open.get(segment);
-    if (known) {
-      known.usedAt = this.#now();
-      return known.descriptor;
-    }
+    if (known !== undefined) return known;
     try {
       const descriptor = openSync(segmentPath(this.#root, set, segment), 'r');
-      if (this.#open.size >= this.#maxOpen) this.#closeHalf();
-      this.#open.set(segment, { descriptor, usedAt: this.#now() });
+      this.#closeUpTo(this.#maxOpen - 1);
+      this.#open.set(segment, descriptor);
       return descriptor;
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return null;
@@ -161,9 +148,13 @@ export class SegmentReader {
     }
   }
 
-  #closeHalf(): void {
-    const times = Array.from(this.#open.values(), ({ usedAt }) => usedAt).sort((a, b) => a - b);
-    this.closeIdle((times[Math.floor(times.length / 2)] ?? 0) + 1);
+  /** Closes those that were opened first, until so many are left. */
+  #closeUpTo(left: number): void {
+    for (const [segment, descriptor] of this.#open) {
+      if (this.#open.size <= left) return;
+      this.#open.delete(segment);
+      closeSync(descriptor);
+    }
   }
 }
 

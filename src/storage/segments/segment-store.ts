@@ -20,9 +20,8 @@ interface SegmentStoreTools extends Env {
   readonly root: string;
 }
 
-/** Milliseconds without a read after which a segment is closed. */
-const IDLE_AFTER = 30_000;
-const TIDY_INTERVAL = 5000;
+/** Milliseconds after which segments are closed, so that removed ones are given back to the file system. */
+const REOPEN_INTERVAL = 30_000;
 
 /** Several stores, in one or more processes, may be open on the same root. */
 export async function openSegmentStore(
@@ -36,13 +35,13 @@ export async function openSegmentStore(
     throw storeFailure(error.cause ?? error, root);
   });
   if (!db.readonly) reserve.refill();
-  const segments = new SegmentReader(root, maxOpenSegments, () => clock.monotonic());
+  const segments = new SegmentReader(root, maxOpenSegments);
   const writer = new SegmentWriter({ root, sweepBytesPerSecond, ...(segmentBytes && { segmentBytes }) }, log);
-  const tidying = openRepeater(() => segments.closeIdle(clock.monotonic() - IDLE_AFTER), {
+  const tidying = openRepeater(() => segments.close(), {
     clock,
     log,
-    pause: TIDY_INTERVAL,
-    failure: 'could not close unused segments',
+    pause: REOPEN_INTERVAL,
+    failure: 'could not close segments',
     pauseFirst: true,
   });
   const store = createIndexedStore({
