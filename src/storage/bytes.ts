@@ -15,19 +15,15 @@ export interface PutBytes {
   note(): boolean;
 }
 
-/** The bytes of tiles on this machine. The index decides which of them are shown. */
+/** Stores the bytes of tiles on this machine. The index decides which of them are shown. */
 export interface Bytes {
   /** They are there before any row says so: a crash before that leaves bytes that no row names. */
   put(set: number, records: readonly PackObject[]): PutBytes;
-  /** Null: some or all of them are missing. */
-  get(set: number, place: BytePlace): Buffer | null;
-  /** No row names them any longer. */
-  free(set: number, segments: readonly number[]): void;
   close(): void;
 }
 
 /** Puts them within the transaction that names them. */
-export function putNoted(bytes: Bytes, set: number, records: readonly PackObject[]): PutBytes {
+export function putNoted(bytes: Pick<Bytes, 'put'>, set: number, records: readonly PackObject[]): PutBytes {
   for (;;) {
     const put = bytes.put(set, records);
     if (put.note()) return put;

@@ -41,7 +41,7 @@ export function createMemoryStore(
     db,
     // Its own changes count too: there is one connection.
     reader: new IndexReader(db, 'SELECT total_changes()'),
-    readBytes: (_, place) => bytes.get(0, place),
+    readBytes: (_, place) => bytes.get(place),
     run,
     start() {},
     clock,
@@ -72,7 +72,6 @@ const SWEEP = [
 class MemoryBytes implements Bytes {
   readonly #insert;
   readonly #find;
-  readonly #remove;
   readonly #sweep;
 
   constructor(db: IndexFile) {
@@ -83,7 +82,6 @@ class MemoryBytes implements Bytes {
       )
       .pluck();
     this.#find = db.prepare<[number], Buffer>('SELECT bytes FROM segments WHERE id = ?').pluck();
-    this.#remove = db.prepare<[number]>('DELETE FROM segments WHERE id = ?');
     this.#sweep = SWEEP.map((text) => db.prepare(text));
   }
 
@@ -97,13 +95,9 @@ class MemoryBytes implements Bytes {
     return { places, note: () => true };
   }
 
-  get(_: number, { segment, length }: BytePlace): Buffer | null {
+  get({ segment, length }: BytePlace): Buffer | null {
     // The row of an empty one counts as dead.
     return length === 0 ? Buffer.alloc(0) : (this.#find.get(segment) ?? null);
-  }
-
-  free(_: number, segments: readonly number[]): void {
-    for (const segment of segments) this.#remove.run(segment);
   }
 
   /** Forgets dropped tile sets, and tiles that no row names. */
