@@ -98,23 +98,11 @@ export class PackSweeper {
     if (!this.#options.sweeps()) return;
     const isUrgent = this.#isUrgent;
     this.#isUrgent = false;
-    if (!this.#checked) {
-      await this.#forgetFuture();
-      await this.#forgetLeftPages();
-      this.#checked = true;
-    }
+    if (!this.#checked) await this.#forgetFuture();
+    this.#checked = true;
     await this.#sweepDropped();
     await this.#sweepOrphans(isUrgent);
     await this.#audit();
-  }
-
-  /** Objects that a crash has left of tile sets that count as swept. */
-  async #forgetLeftPages(): Promise<void> {
-    const { database, name } = this.#options;
-    const sets = sql<{ id: number }>`select s.id from tile_sets s
-      join lateral (select from pages p where p.tile_set = s.id limit 1) left_page on true
-      where s.store = ${name} and s.swept`;
-    for (const { id } of (await sets.execute(database.query)).rows) await this.#forgetPages(id);
   }
 
   /** A database that was restored elsewhere counts its transactions again: entries with later numbers would never become old. */
@@ -136,9 +124,9 @@ export class PackSweeper {
       and not exists (select from orphans o where o.tile_set = s.id)`.execute(database.change);
   }
 
-  /** Rows are deleted after their objects: after a crash in between, removing them again does no harm. */
+  /** Rows are deleted after their objects, and the set is swept last: after a crash in between, this is done again. */
   async #sweepSet(set: NumberedSet): Promise<void> {
-    const { database } = this.#options;
+    const { change } = this.#options.database;
     for (let last: DroppedPack | null = null; !this.#stopping.signal.aborted; ) {
       const found: readonly DroppedPack[] = await this.#packsAfter(set.id, last);
       const taken = fittingIntoOne(found.map((pack) => ({ pack, keys: this.#keysOf(set, pack) })));
@@ -147,23 +135,16 @@ export class PackSweeper {
       await this.#remove(taken.flatMap(({ keys }) => keys));
       const { z, band, x, y }: DroppedPack = last;
       await sql`delete from packs where tile_set = ${set.id}
-        and (z, band, x, y) <= (${z}::smallint, ${band}::int, ${x}::int, ${y}::int)`.execute(database.change);
+        and (z, band, x, y) <= (${z}::smallint, ${band}::int, ${x}::int, ${y}::int)`.execute(change);
     }
-    if (this.#stopping.signal.aborted) return;
-    // First, so that pages that a crash leaves are found.
-    await sql`update tile_sets set swept = true where id = ${set.id}`.execute(database.change);
-    await this.#forgetPages(set.id);
-  }
-
-  async #forgetPages(set: number): Promise<void> {
-    const { change } = this.#options.database;
-    // First: pages that a crash leaves show that there is work left.
-    await sql`delete from usage where tile_set = ${set}`.execute(change);
+    await sql`delete from usage where tile_set = ${set.id}`.execute(change);
     for (let gone = PAGES; gone === PAGES && !this.#stopping.signal.aborted; ) {
       const deleted = await sql`delete from pages where ctid in (
-        select ctid from pages where tile_set = ${set} limit ${PAGES})`.execute(change);
+        select ctid from pages where tile_set = ${set.id} limit ${PAGES})`.execute(change);
       gone = Number(deleted.numAffectedRows ?? 0);
     }
+    if (this.#stopping.signal.aborted) return;
+    await sql`update tile_sets set swept = true where id = ${set.id}`.execute(change);
   }
 
   async #packsAfter(set: number, last: DroppedPack | null): Promise<DroppedPack[]> {
@@ -213,7 +194,8 @@ export class PackSweeper {
     this.#auditAt = clock.monotonic() + AUDIT_INTERVAL;
     const { objects, next } = await bucket.list(prefix, this.#listedUpTo);
     this.#listedUpTo = next;
-    const unlisted = new Set(await findUnlisted(database, name, prefix, objects, clock.now()));
+    const old = oldPacks(prefix, objects, clock.now());
+    const unlisted = new Set(await findUnlisted(database, name, old, clock.now()));
     const now = clock.monotonic();
     for (const { key } of objects) {
       if (!unlisted.has(key)) this.#unlisted.delete(key);
@@ -222,7 +204,7 @@ export class PackSweeper {
     const left = [...unlisted].filter((key) => now - (this.#unlisted.get(key) ?? now) > MAX_WRITE);
     if (left.length > 0) await this.#remove(left);
     for (const key of left) this.#unlisted.delete(key);
-    await this.#listUnknown(objects);
+    await this.#listUnknown(old);
   }
 
   /**
@@ -230,9 +212,9 @@ export class PackSweeper {
    * objects themselves and the sentinel prove that they belong to this store, and are removed a day later. A database
    * that is newer than the objects leaves them alone: it may be about to list them again.
    */
-  async #listUnknown(objects: readonly ListedObject[]): Promise<void> {
-    const { bucket, index, clock, log, listsAll } = this.#options;
-    for (const [id, key] of await unknownSets(this.#options, objects)) {
+  async #listUnknown(packs: readonly ListedPack[]): Promise<void> {
+    const { bucket, database, index, clock, log, listsAll } = this.#options;
+    for (const [id, key] of await unknownSets(database, packs)) {
       if (!(await listsAll())) return;
       const start = await bucket.get(key, [0, HEAD_BYTES - 1]);
       const head = start && readPackHead(start);
@@ -271,33 +253,36 @@ export const MAX_WRITE = 3_600_000;
 /** Milliseconds for which an object without a row is kept, in case the rows are wrong. */
 const QUARANTINE = 86_400_000;
 
-/** Keys of objects that no row names. Keys that are not ours, and objects of tile sets that the database does not know, stay. */
-export async function findUnlisted(
-  database: Database,
-  store: string,
-  prefix: string,
-  objects: readonly ListedObject[],
-  now: number,
-): Promise<string[]> {
-  const old = objects.flatMap(({ key, modifiedAt }) => {
+interface ListedPack extends ParsedKey {
+  readonly key: string;
+}
+
+/** Without keys that are not ours. */
+export function oldPacks(prefix: string, objects: readonly ListedObject[], now: number): ListedPack[] {
+  return objects.flatMap(({ key, modifiedAt }) => {
     const parsed = modifiedAt < now - QUARANTINE ? parseKey(prefix, key) : null;
     return parsed ? [{ key, ...parsed }] : [];
   });
-  if (old.length === 0) return [];
-  const named = await objectsNamed(database, store, old, now - QUARANTINE);
-  return old.flatMap(({ key, object }, at) => (named.get(at)?.has(object) === false ? [key] : []));
+}
+
+/** Keys of objects that no row names. Objects of tile sets that the database does not know stay. */
+export async function findUnlisted(
+  database: Database,
+  store: string,
+  packs: readonly ListedPack[],
+  now: number,
+): Promise<string[]> {
+  if (packs.length === 0) return [];
+  const named = await objectsNamed(database, store, packs, now - QUARANTINE);
+  return packs.flatMap(({ key, object }, at) => (named.get(at)?.has(object) === false ? [key] : []));
 }
 
 /** A key of each tile set that has objects and no row, by its number. */
 async function unknownSets(
-  { database, prefix, clock }: Pick<PackSweeperOptions, 'database' | 'prefix' | 'clock'>,
-  objects: readonly ListedObject[],
+  database: Database,
+  packs: readonly ListedPack[],
 ): Promise<ReadonlyMap<number, string>> {
-  const found = new Map<number, string>();
-  for (const { key, modifiedAt } of objects) {
-    const parsed = modifiedAt < clock.now() - QUARANTINE ? parseKey(prefix, key) : null;
-    if (parsed) found.set(parsed.id, key);
-  }
+  const found = new Map(packs.map(({ id, key }) => [id, key]));
   if (found.size === 0) return found;
   const known = sql<{ id: number }>`select id from tile_sets where id = any(${[...found.keys()]}::int[])`;
   for (const { id } of (await known.execute(database.query)).rows) found.delete(id);

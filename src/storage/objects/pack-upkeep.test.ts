@@ -19,22 +19,26 @@ import { Directory } from '../index/directory.ts';
 import { PackIndex } from '../index/postgres/pack-index.ts';
 import { countStored, pagesIn } from '../read-tiles.ts';
 import { createMemoryStore } from '../segments/memory-store.ts';
-import { findUnlisted } from './pack-sweeper.ts';
+import { findUnlisted, oldPacks } from './pack-sweeper.ts';
 import { createSentinel } from './sentinel.ts';
 
 const set = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 
 describeOnObjectStore('the upkeep of packs', (service, stores) => {
-  it('the pages of a tile set that a crash has left are forgotten', async () => {
+  it('pages of a dropped tile set that a crash has left are forgotten before it counts as swept', async () => {
     let sweeps = false;
     await stores().using(
       async (store) => {
+        const { change, query } = stores().database;
         await store.put(set, 9, metatile(0, 0, 'a'), 0);
         const id = await lastTileSet(stores().database);
         await store.drop('roads', null);
-        await sql`update tile_sets set swept = true where id = ${id}`.execute(stores().database.change);
+        for (const table of ['packs', 'usage'])
+          await sql`delete from ${sql.table(table)} where tile_set = ${id}`.execute(change);
         sweeps = true;
-        await untilForgotten(stores().database, id);
+        const swept = sql`select from tile_sets where id = ${id} and swept`;
+        await eventually('it is swept', async () => (await swept.execute(query)).rows.length === 1);
+        expect((await sql`select from pages where tile_set = ${id}`.execute(query)).rows).toEqual([]);
       },
       { sweeps: () => sweeps },
     );
@@ -101,9 +105,10 @@ describeOnObjectStore('the upkeep of packs', (service, stores) => {
       for (const key of [left, ...foreign]) await bucket.put(key, Buffer.from('x'));
       const { objects } = await bucket.list(prefix, null);
       expect(objects).toHaveLength(5);
-      expect(await findUnlisted(stores().database, name, prefix, objects, Date.now())).toEqual([]);
-      const later = Date.now() + 25 * 3_600_000;
-      expect(await findUnlisted(stores().database, name, prefix, objects, later)).toEqual([left]);
+      const unlistedAt = (now: number) =>
+        findUnlisted(stores().database, name, oldPacks(prefix, objects, now), now);
+      expect(await unlistedAt(Date.now())).toEqual([]);
+      expect(await unlistedAt(Date.now() + 25 * 3_600_000)).toEqual([left]);
       bucket.close();
     }));
 
@@ -338,12 +343,4 @@ async function addPacks(database: Database, count: number): Promise<void> {
 async function lastTileSet(database: Database): Promise<number> {
   const { rows } = await sql<{ id: number }>`select max(id) as id from tile_sets`.execute(database.query);
   return rows[0]?.id ?? 0;
-}
-
-async function untilForgotten(database: Database, tileSet: number): Promise<void> {
-  const pages = sql`select from pages where tile_set = ${tileSet}`;
-  await eventually(
-    'the pages are forgotten',
-    async () => (await pages.execute(database.query)).rows.length === 0,
-  );
 }
