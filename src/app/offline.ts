@@ -43,7 +43,8 @@ async function openCache(
   const location = existingDatabase(settings);
   const database = open.use(await openDatabase({ location, clock, log }));
   const bare = { ...settings, stores: withoutCaches(settings.stores) };
-  const stores = await openStores(bare, { log, clock, database, readOnly, sweeps: () => false }, open);
+  const storeTools = { log, clock, random: systemRandom, database, readOnly, sweeps: () => false };
+  const stores = await openStores(bare, storeTools, open);
   const { layers, gridSets } = settings;
   const openSource = (source: SourceSettings) => ({
     maxMetatile: isReadyMade(source) ? { columns: 1, rows: 1 } : null,

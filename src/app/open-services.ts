@@ -36,7 +36,7 @@ import { withOldCaches } from '../sources/adopted/old-caches.ts';
 import { createHostRules } from '../sources/upstream/address-guard.ts';
 import { openUpstreamLimiter } from '../sources/upstream/open-upstream-limiter.ts';
 import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
-import { openBuckets } from '../storage/open-buckets.ts';
+import { openBuckets } from '../storage/drivers.ts';
 import { openStores, takeStoreRequests } from '../storage/open-stores.ts';
 import type { Store } from '../storage/store.ts';
 import type { Membership } from './membership.ts';

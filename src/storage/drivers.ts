@@ -1,9 +1,11 @@
 import type { z as Zod } from 'zod';
+import { TilewardenError } from '../domain/errors.ts';
+import type { Env } from '../lib/env.ts';
+import { getOrCreate } from '../lib/get-or-create.ts';
+import { systemRandom } from '../lib/random.ts';
 import type { DriverSchemas } from '../lib/schemas.ts';
 import { azureDriver } from './azure/azure-driver.ts';
 import { azureBucketOptions } from './azure/azure-store-options.ts';
-import type { GuardTools } from './objects/object-guard.ts';
-import type { ObjectStore } from './objects/object-store.ts';
 import { s3Driver } from './s3/s3-driver.ts';
 import { s3BucketOptions } from './s3/s3-store-options.ts';
 import { memoryDriver } from './segments/memory-store.ts';
@@ -20,14 +22,29 @@ export type StoreSettings = Zod.output<StoreSchemas[number]>;
 
 /** Buckets of other programs, which are only read. */
 export const BUCKET_OPTIONS = [s3BucketOptions, azureBucketOptions] as const;
-export type BucketSettings = Zod.output<(typeof BUCKET_OPTIONS)[number]>;
+type BucketSettings = Zod.output<(typeof BUCKET_OPTIONS)[number]>;
+
+/** By name, each opened by its first request. */
+export function openBuckets(buckets: Readonly<Record<string, BucketSettings>>, env: Env) {
+  const opened = new Map<string, ReturnType<typeof openBucket>>();
+  return {
+    /** Null: the object does not exist. Throws `store-failed`. */
+    async read(name: string, key: string) {
+      const settings = buckets[name];
+      if (!settings) throw new TilewardenError('store-failed', `No bucket of adoptBuckets is named ${name}.`);
+      return (await getOrCreate(opened, name, () => openBucket(settings, env))).read(key);
+    },
+    async close(): Promise<void> {
+      for (const bucket of await Promise.allSettled(opened.values())) {
+        if (bucket.status === 'fulfilled') bucket.value.close();
+      }
+    },
+  };
+}
 
 /** Sends no request. */
-export async function openBucket(
-  settings: BucketSettings,
-  env: GuardTools,
-): Promise<Pick<ObjectStore, 'read' | 'close'>> {
-  const tools = { ...env, unchecked: true } as const;
+async function openBucket(settings: BucketSettings, env: Env) {
+  const tools = { ...env, random: systemRandom, unchecked: true } as const;
   return settings.type === 's3'
     ? (await import('./s3/s3-objects.ts')).openS3Objects(settings, tools)
     : (await import('./azure/azure-objects.ts')).openAzureObjects(settings, tools);
@@ -46,14 +63,11 @@ export async function openStore(
   settings: StoreSettings,
   tools: Omit<StoreTools, 'openCopies'>,
 ): Promise<Store> {
-  const driver = driverOf(settings);
   const all: StoreTools = {
     ...tools,
     async openCopies() {
       return segmentsDriver.open(segmentsDriver.options.parse({ type: 'bundle' }), all);
     },
   };
-  // This store stays empty, so that every tile is read by the process with the database.
-  if (driver.place === 'shared' && !tools.database) return memoryDriver.open({ type: 'memory' });
-  return driver.open(settings, all);
+  return driverOf(settings).open(settings, all);
 }

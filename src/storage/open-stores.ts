@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Count } from '../lib/counters.ts';
-import { systemRandom } from '../lib/random.ts';
 import { driverOf, openStore, type StoreSettings } from './drivers.ts';
 import type { Store } from './store.ts';
 import type { StoreTools } from './store-driver.ts';
@@ -14,20 +13,15 @@ interface StoresSettings {
 
 const STORES_FOLDER = 'stores';
 
-type OpenTools = Omit<StoreTools, 'name' | 'root' | 'openCopies'>;
-type Usual = 'random' | 'sweeps';
-
 export async function openStores(
   settings: StoresSettings,
-  given: Omit<OpenTools, Usual> & Partial<Pick<OpenTools, Usual>>,
+  tools: Omit<StoreTools, 'name' | 'root' | 'openCopies'>,
   open: ClosingStack,
 ): Promise<ReadonlyMap<string, Store>> {
-  const usual = { random: systemRandom, sweeps: () => !given.readOnly };
-  const tools = { ...usual, ...given };
   const stores = new Map<string, Store>();
   for (const [name, store] of Object.entries(settings.stores)) {
     const root = storeFolder(settings, name);
-    stores.set(name, open.use(await openStore(store, { name, root, ...tools })));
+    stores.set(name, open.use(await openStore(store, { ...tools, name, root })));
   }
   return stores;
 }

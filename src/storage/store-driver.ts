@@ -28,9 +28,7 @@ export interface StoreDriver<Options = unknown> {
   backUp?(tools: BackupTools): Promise<BackupResult>;
 }
 
-export interface BackupTools {
-  /** As in `StoreTools`. */
-  readonly root: string;
+export interface BackupTools extends Pick<StoreTools, 'root'> {
   /** A new folder. */
   readonly target: string;
   readonly signal: AbortSignal;
@@ -47,8 +45,7 @@ export interface StoreTools extends Env {
   /** A folder of this machine that is the store's own. */
   readonly root: string;
   readonly random: Random;
-  /** Null: this process has none, and gets tiles of shared stores from another one. */
-  readonly database: Database | null;
+  readonly database: Database;
   readonly readOnly: boolean;
   /** Whether this process removes unused objects from shared stores; one of all nodes is enough. */
   readonly sweeps: () => boolean;
@@ -61,12 +58,7 @@ export interface StoreTools extends Env {
 /** Tickets that a rebuilt index skips after the last ticket of a tile: lost marks may have had later ones. */
 export const TICKETS_ASIDE = 65_536;
 
-export interface RebuildTools extends Env {
-  readonly name: string;
-  /** As in `StoreTools`. */
-  readonly root: string;
-  readonly database: Database;
-  readonly random: Random;
+export interface RebuildTools extends Env, Pick<StoreTools, 'name' | 'root' | 'random' | 'database'> {
   /** Whether an index that is not empty is extended: an earlier attempt was interrupted. */
   readonly resume: boolean;
   readonly signal: AbortSignal;

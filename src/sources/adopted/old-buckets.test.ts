@@ -10,7 +10,7 @@ import { systemRandom } from '../../lib/random.ts';
 import { openAzureObjects } from '../../storage/azure/azure-objects.ts';
 import { azureBucketOptions } from '../../storage/azure/azure-store-options.ts';
 import type { ObjectStore } from '../../storage/objects/object-store.ts';
-import { openBuckets } from '../../storage/open-buckets.ts';
+import { openBuckets } from '../../storage/drivers.ts';
 import { openS3Objects } from '../../storage/s3/s3-objects.ts';
 import { s3BucketOptions } from '../../storage/s3/s3-store-options.ts';
 import { adoptOptions } from './adopt-options.ts';

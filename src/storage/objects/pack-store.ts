@@ -168,7 +168,7 @@ export function postgresOf(
   { type }: { readonly type: string },
   { name, database }: Pick<StoreTools, 'name' | 'database'>,
 ): Database {
-  if (database?.dialect === 'postgres') return database;
+  if (database.dialect === 'postgres') return database;
   const message = `The store ${name} has the type ${type}, which keeps its index in PostgreSQL: set database to a postgres:// URL.`;
   throw new TilewardenError('config-invalid', message);
 }
