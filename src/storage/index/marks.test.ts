@@ -2,22 +2,25 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
+import { openStoreIn } from '../../../test/fixtures/segment-store.ts';
 import { createMemoryStore } from '../segments/memory-store.ts';
-import { openSegmentStore } from '../segments/segment-store.ts';
+import type { Store } from '../store.ts';
 import { FOLDED, MAX_CLOSED } from './marks.ts';
 
 const at = (x: number) => ({ gridSet: 'g', z: 20, rect: { minX: x, minY: 0, maxX: x, maxY: 0 } });
 
-it('late writers stay refused after a truncation of the whole layer when marks are folded', async () => {
+async function openStore(): Promise<Store> {
   const root = mkdtempSync(join(tmpdir(), 'marks-'));
-  const options = { maxOpenSegments: 16, sweepBytesPerSecond: 2 ** 29 };
-  const store = await openSegmentStore(options, { root, log: silentLogger, clock: systemClock });
+  const store = await openStoreIn(root);
   onTestFinished(async () => {
     await store.close();
     rmSync(root, { recursive: true, force: true });
   });
+  return store;
+}
+
+it('late writers stay refused after a truncation of the whole layer when marks are folded', async () => {
+  const store = await openStore();
   const raise = (count: number, from: number, effect: { type: 'hide'; at: number } | null) =>
     store.mark({
       type: 'raise',
@@ -47,13 +50,7 @@ it('marks that were joined hide their tiles until the last of them is closed', a
 });
 
 it('a tile is read as quickly beside three thousand waiting truncations as beside none', async () => {
-  const root = mkdtempSync(join(tmpdir(), 'marks-'));
-  const options = { maxOpenSegments: 16, sweepBytesPerSecond: 2 ** 29 };
-  const store = await openSegmentStore(options, { root, log: silentLogger, clock: systemClock });
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(root, { recursive: true, force: true });
-  });
+  const store = await openStore();
   const set = { layer: 'roads', gridSet: 'g', format: 'image/png', parametersId: null };
   await store.put(set, 20, [{ x: 2 ** 19, y: 0, bytes: Buffer.from('map'), createdAt: 1 }], 0);
   /** The best of several, in microseconds of processor time for a hundred reads after a change of the layer. */
