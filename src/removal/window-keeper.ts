@@ -2,13 +2,12 @@
  * Removes tiles of instants that have left the window (`keep`) of a time parameter. The node that leads searches for them in the
  * stores, so that those of a time without a server go too; each combination of values goes by one mark.
  */
-import { once } from 'node:events';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ParameterStore, ParameterValues } from '../catalog/parameter-store.ts';
 import type { Lead } from '../db/database.ts';
 import type { Layer } from '../domain/layer.ts';
 import type { Env } from '../lib/env.ts';
-import { openRepeater } from '../lib/repeat.ts';
+import { repeat } from '../lib/repeat.ts';
 import { createPace } from '../lib/yielding.ts';
 import { tileSetsIn } from '../storage/read-tiles.ts';
 import type { Removal } from './removal.ts';
@@ -28,11 +27,8 @@ const SETS_PER_TURN = 500;
 export function openWindowKeeper(options: WindowKeeperOptions) {
   const { lead, clock, log } = options;
   const failure = 'tiles of former times could not be removed; trying again';
-  return lead(async (signal) => {
-    const repeater = openRepeater(() => removeFormer(options), { clock, log, pause: KEEP_INTERVAL, failure });
-    if (!signal.aborted) await once(signal, 'abort');
-    await repeater.close();
-  });
+  const pace = { clock, log, pause: KEEP_INTERVAL, failure };
+  return lead((signal) => repeat(() => removeFormer(options), pace, signal));
 }
 
 /** Returns how many combinations of values it has removed. */
