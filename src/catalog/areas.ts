@@ -22,6 +22,8 @@ export interface KeptArea {
   readonly error: string | null;
   /** Tiles here were clipped to the former shape, and are not marked yet; absent: all are. */
   readonly unmarked?: ChangedArea | undefined;
+  /** Since when the configuration file has not read it from a source; absent: it does. Milliseconds since 1970. */
+  readonly unusedSince?: number | undefined;
 }
 
 interface ChangedArea {
@@ -81,6 +83,9 @@ export function createAreas(
       const known = read.get(name)?.kept;
       return known?.declared === digest ? known : null;
     },
+    /** Records of areas that the configuration file does not read from a source now. */
+    unused: (): readonly (readonly [name: string, kept: KeptArea])[] =>
+      [...read].flatMap(([name, { kept }]) => (current.get(name)?.source ? [] : [[name, kept] as const])),
     /** The configuration file was read again. */
     declare(next: ReadonlyMap<string, NamedArea>): void {
       for (const name of [...current.keys()]) if (!next.has(name)) current.delete(name);

@@ -115,6 +115,14 @@ export function createCatalogEntries(
       });
       return added;
     },
+    /** Without a trace: no process learns of it. */
+    async remove(kind: 'area-points', name: string): Promise<void> {
+      await database.change
+        .deleteFrom('catalog_entries')
+        .where('kind', '=', kind)
+        .where('name', '=', name)
+        .execute();
+    },
     async transient(): Promise<readonly CatalogEntry[]> {
       const maybe = await rows().where('document', 'like', '%"transient":true%').execute();
       return maybe.map(readEntry).filter(({ document }) => isRecord(document) && document.transient === true);

@@ -1,10 +1,13 @@
 /** The points of areas in the database, in entries that are each written and read in a short turn of the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AreaShape, bytesOf, digestOfShape, shapeOfBytes } from '../domain/area-shape.ts';
+import { MAX_AREA_POINTS } from '../domain/named-area.ts';
 import type { CatalogEntries } from './catalog-entries.ts';
 
 const KIND = 'area-points';
 const CHUNK_BYTES = 384 * 1024;
+/** Two numbers of eight bytes for a point, and one at most for its ring and polygon. */
+const MAX_SHAPE_BYTES = MAX_AREA_POINTS * 3 * 8;
 
 /** `slot`: one that no current record names. */
 export async function keepShape(
@@ -35,4 +38,12 @@ export async function readShape(
   }
   const shape = shapeOfBytes(all);
   return digestOfShape(srs, shape) === digest ? shape : null;
+}
+
+/** Can be repeated after a crash. */
+export async function dropShape(entries: Pick<CatalogEntries, 'remove'>, slot: string): Promise<void> {
+  for (let at = 0; at < MAX_SHAPE_BYTES; at += CHUNK_BYTES) {
+    await entries.remove(KIND, `${slot}/${at}`);
+    await nextTurn();
+  }
 }

@@ -3,11 +3,11 @@
  * the places that it changes, then used by all processes and nodes, then tiles in those places are marked. A step that
  * a crash prevents is done by the next poll.
  */
-import { once } from 'node:events';
 import type { Areas, KeptArea } from '../catalog/areas.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogEntries } from '../catalog/catalog-entries.ts';
-import { keepShape } from '../catalog/kept-shapes.ts';
+import { REMEMBERED } from '../catalog/incarnations.ts';
+import { dropShape, keepShape } from '../catalog/kept-shapes.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
 import type { AreaThread } from '../catalog/open-area-thread.ts';
 import type { Lead } from '../db/database.ts';
@@ -15,14 +15,14 @@ import { bytesOf } from '../domain/area-shape.ts';
 import { polygonOfBounds } from '../domain/bounds.ts';
 import type { NamedArea } from '../domain/named-area.ts';
 import type { Env } from '../lib/env.ts';
-import { openRepeater } from '../lib/repeat.ts';
+import { repeat } from '../lib/repeat.ts';
 import type { ChangeApplier } from './apply-changes.ts';
 import { readStats } from './feeds/file-feed.ts';
 
 interface AreaWatchOptions extends Env {
   readonly areas: Areas;
   readonly areaThread: Pick<AreaThread, 'read'>;
-  readonly entries: Pick<CatalogEntries, 'put'>;
+  readonly entries: Pick<CatalogEntries, 'put' | 'remove'>;
   readonly catalog: Pick<Catalog, 'layerNames'> & {
     declaration(name: string): Pick<LayerDeclaration, 'areas'> | null;
   };
@@ -36,18 +36,15 @@ const POLL_INTERVAL_MS = 1000;
 /** Between checks of the date of a file. */
 const FILE_INTERVAL_MS = 2000;
 const WATCH = 'area-watch';
+/** The points of an area are in one of them, those that follow in the other. */
+const SLOTS = [0, 1] as const;
 /** Pixels: an edge is drawn smoothly. */
 const BUFFER = 1;
 
 export function openAreaWatch(options: AreaWatchOptions) {
   const { lead, clock, log } = options;
-  const failure = 'areas could not be read';
-  return lead(async (signal) => {
-    const poll = createAreaPoll(options);
-    const repeater = openRepeater(poll, { clock, log, pause: POLL_INTERVAL_MS, failure });
-    if (!signal.aborted) await once(signal, 'abort');
-    await repeater.close();
-  });
+  const pace = { clock, log, pause: POLL_INTERVAL_MS, failure: 'areas could not be read' };
+  return lead((signal) => repeat(createAreaPoll(options), pace, signal));
 }
 
 /** Returns a function that reads all due areas once. */
@@ -60,12 +57,13 @@ export function createAreaPoll(options: AreaWatchOptions) {
   async function readShape(area: NamedArea): Promise<void> {
     const { name, digest, source, srs } = area;
     const before = areas.kept(area);
-    if (before?.unmarked) await mark(area, before);
+    if (before?.unmarked || before?.unusedSince !== undefined) await mark(area, before);
     if (!source) return;
     const kept = areas.kept(area);
     try {
       const stamp = 'file' in source ? (await readStats(source.file, source.file)).mtimeMs : null;
-      if (kept && kept.error === null && stamp !== null && stamps.get(digest) === stamp) return;
+      const isWhole = kept !== null && kept.shape !== null && kept.error === null;
+      if (isWhole && stamp !== null && stamps.get(digest) === stamp) return;
       await keep(area, kept, await areaThread.read(source, srs, areas.byName.get(name) ?? area));
       if (stamp !== null) stamps.set(digest, stamp);
     } catch (error) {
@@ -94,7 +92,7 @@ export function createAreaPoll(options: AreaWatchOptions) {
       if (kept.error !== null) await put(area.name, { ...kept, error: null });
       return;
     }
-    const slot = `${area.name}/${kept?.slot.endsWith('/0') ? 1 : 0}`;
+    const slot = slotOf(area.name, kept?.slot === slotOf(area.name, 0) ? 1 : 0);
     await keepShape(entries, slot, shape);
     const place = { declared: area.digest, srs, shape: digest, bytes: bytesOf(shape).length, slot };
     const next = { ...place, points, bounds, updatedAt: clock.now(), error: null };
@@ -102,17 +100,36 @@ export function createAreaPoll(options: AreaWatchOptions) {
     const changed = { ...next, ...(hadShape && { unmarked: { srs, boxes } }) };
     await put(area.name, changed);
     log.info({ area: area.name }, 'the shape of an area has changed');
-    await mark(area, changed);
+    if (hadShape) await mark(area, changed);
   }
 
-  async function mark({ name }: NamedArea, { unmarked, ...kept }: KeptArea): Promise<void> {
-    if (!unmarked) return;
-    const { srs, boxes } = unmarked;
+  /** The record of an area in use, without what is done now. */
+  async function mark({ name }: NamedArea, { unusedSince: _, ...kept }: KeptArea): Promise<void> {
+    if (kept.unmarked) await markTiles(name, kept.unmarked);
+    await put(name, { ...kept, unmarked: undefined });
+  }
+
+  async function markTiles(name: string, { srs, boxes }: NonNullable<KeptArea['unmarked']>): Promise<void> {
     const layers = [...catalog.layerNames()].filter((layer) => catalog.declaration(layer)?.areas.has(name));
     const place = boxes && { srs, polygons: boxes.map(polygonOfBounds) };
     const rules = { action: 'truncate', buffer: BUFFER } as const;
     await apply({ name: `area:${name}`, layers, ...rules }, [{ layers: null, place }]);
-    await put(name, kept);
+  }
+
+  /**
+   * An area that is declared again within some days finds its shape, so that tiles are marked only where it has changed. Later
+   * all of its tiles are marked: they may have been clipped to any shape.
+   */
+  async function forgetUnused(): Promise<void> {
+    for (const [name, kept] of areas.unused()) {
+      const { unusedSince = clock.now(), srs, slot } = kept;
+      if (kept.unusedSince === undefined) await put(name, { ...kept, unusedSince });
+      if (slot === '' || unusedSince > clock.now() - REMEMBERED) continue;
+      const forgotten = { ...kept, shape: null, bytes: 0, unmarked: { srs, boxes: null } };
+      await put(name, forgotten);
+      for (const number of SLOTS) await dropShape(entries, slotOf(name, number));
+      await put(name, { ...forgotten, slot: '' });
+    }
   }
 
   async function put(name: string, document: KeptArea): Promise<void> {
@@ -121,6 +138,7 @@ export function createAreaPoll(options: AreaWatchOptions) {
   }
 
   return async (): Promise<void> => {
+    await forgetUnused();
     for (const area of areas.byName.values()) {
       if (!area.source || clock.monotonic() < (due.get(area.digest) ?? 0)) continue;
       const every = 'every' in area.source ? 1000 * area.source.every : FILE_INTERVAL_MS;
@@ -128,4 +146,8 @@ export function createAreaPoll(options: AreaWatchOptions) {
       await readShape(area);
     }
   };
+}
+
+function slotOf(name: string, number: (typeof SLOTS)[number]): string {
+  return `${name}/${number}`;
 }
