@@ -12,34 +12,27 @@ import {
 } from '@azure/storage-blob';
 import type { Agent, Dispatcher } from 'undici';
 import { misconfigured } from '../../domain/errors.ts';
-import {
-  ATTEMPTS,
-  createObjectAgent,
-  type GuardTools,
-  ObjectGuard,
-  requestFailure,
-} from '../objects/object-guard.ts';
+import { createObjectAgent, type GuardTools, ObjectGuard } from '../objects/object-guard.ts';
 import type { DatedObject, ObjectStore } from '../objects/object-store.ts';
 import type { AzureBucketOptions } from './azure-store-options.ts';
 
 /** Objects that one request removes. */
 const BATCH = 256;
 const PAGE = 1000;
-/** Milliseconds before the second attempt, and the longest pause between two. */
-const RETRIES = { retryDelayInMs: 100, maxRetryDelayInMs: 1000 };
 
 /** Refuses a container that is missing, or that the credentials do not give access to. */
 export async function openAzureObjects(options: AzureBucketOptions, tools: GuardTools): Promise<ObjectStore> {
   const { container } = options;
-  const guard = new ObjectGuard({ what: `container ${container}`, ...options }, tools);
+  const guard = new ObjectGuard({ what: `container ${container}`, statusOf, ...options }, tools);
   const agent = createObjectAgent(options);
   const client = serviceClient(options, {
-    httpClient: createAzureRequests(agent, guard.admit.bind(guard)),
-    retryOptions: { maxTries: ATTEMPTS, ...RETRIES },
+    httpClient: createAzureRequests(agent),
+    // The guard repeats requests.
+    retryOptions: { maxTries: 1 },
   }).getContainerClient(container);
   const close = () => void agent.destroy();
   try {
-    await guard.check((abortSignal) => client.getProperties({ abortSignal }), statusOf);
+    await guard.check((abortSignal) => client.getProperties({ abortSignal }));
     return createAzureObjects(client, guard, close);
   } catch (error) {
     close();
@@ -131,20 +124,14 @@ function statusOf(error: unknown): number | null {
   return error instanceof RestError ? (error.statusCode ?? null) : null;
 }
 
-/** Sends the requests of the SDK by undici. `admit` receives the operation of each, as they are counted. */
-export function createAzureRequests(agent: Agent, admit: ObjectGuard['admit']): IHttpClient {
+/** Sends the requests of the SDK by undici. */
+function createAzureRequests(agent: Agent): IHttpClient {
   return {
     async sendRequest(request) {
-      const { abortSignal } = request;
-      admit(operationOf(request), (abortSignal ?? null) as AbortSignal | null);
-      try {
-        const { statusCode, headers, body } = await agent.request(dispatchOf(request));
-        const streamed = request.streamResponseStatusCodes?.has(statusCode) ?? false;
-        const content = streamed ? { readableStreamBody: body } : { bodyAsText: await body.text() };
-        return { request, status: statusCode, headers: sdkHeaders(headers), ...content };
-      } catch (cause) {
-        throw requestFailure(cause, abortSignal?.aborted ?? false);
-      }
+      const { statusCode, headers, body } = await agent.request(dispatchOf(request));
+      const streamed = request.streamResponseStatusCodes?.has(statusCode) ?? false;
+      const content = streamed ? { readableStreamBody: body } : { bodyAsText: await body.text() };
+      return { request, status: statusCode, headers: sdkHeaders(headers), ...content };
     },
   };
 }
@@ -165,13 +152,4 @@ function dispatchOf({ url, method, headers, body, abortSignal }: WebResource) {
 function sdkHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): HttpHeaders {
   const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   return { toJson: () => plain } as unknown as HttpHeaders;
-}
-
-function operationOf({ url, method }: WebResource): string {
-  const parameters = new URL(url).searchParams;
-  const comp = parameters.get('comp');
-  if (comp === 'list') return 'list';
-  if (comp === 'batch' || method === 'DELETE') return 'delete';
-  if (method === 'PUT') return 'put';
-  return parameters.has('restype') ? 'head-bucket' : 'get';
 }

@@ -8,12 +8,15 @@ const READS = 100;
 
 describe('requests to an object store', () => {
   let now: number;
+  let status: number | null;
   let guard: ObjectGuard;
   beforeEach(() => {
     now = 0;
+    status = 503;
     const clock = { now: () => now, monotonic: () => now, sleep: async () => {} };
-    const limits = { what: 'bucket tiles', connections: READS, timeoutSeconds: (SLOW_AFTER * 5) / 1000 };
-    guard = new ObjectGuard(limits, { clock, random: () => 0.5, log: silentLogger });
+    const limits = { connections: READS, timeoutSeconds: (SLOW_AFTER * 5) / 1000 };
+    const options = { what: 'bucket tiles', statusOf: () => status, ...limits };
+    guard = new ObjectGuard(options, { clock, random: () => 0.5, log: silentLogger });
   });
 
   const succeed = (operation = 'put') => guard.send(operation, async () => 1);
@@ -54,6 +57,20 @@ describe('requests to an object store', () => {
     expect(await isPaused()).toBe(true);
   });
 
+  it('a request is repeated when there was no response or a passing error, and not when it was refused', async () => {
+    const triesAt = async (answered: number | null) => {
+      status = answered;
+      let tries = 0;
+      const attempt = async () => Promise.reject(new Error(`${++tries}`));
+      await expect(guard.send('put', attempt)).rejects.toMatchObject({ code: 'store-failed' });
+      return tries;
+    };
+    const tries = new Map<number | null, number>();
+    for (const one of [null, 500, 429, 403]) tries.set(one, await triesAt(one));
+    expect([...tries.values()]).toEqual([3, 3, 3, 1]);
+    expect(await isPaused()).toBe(false);
+  });
+
   it('an object store is left alone when half of the reads are slow, though they succeed', async () => {
     await readMany(2);
     expect(await isPaused()).toBe(true);
@@ -80,24 +97,21 @@ describe('requests to an object store', () => {
     expect(await isPaused()).toBe(false);
   });
 
-  /** A request that is sent before the store fails; `repeat` is its second try: whether it was admitted. */
+  /** A request that is sent before the store fails; `repeat` ends its first try, and says whether there is a second. */
   function sendEarly() {
-    const [first, answer] = [createDeferred<AbortSignal>(), createDeferred<number>()];
-    const done = guard.send('put', (signal) => {
-      first.resolve(signal);
-      return answer.promise;
+    const [first, second] = [createDeferred<number>(), createDeferred<number>()];
+    const isRepeated = createDeferred<boolean>();
+    const answers = [first, second];
+    const done = guard.send('put', async () => {
+      if (answers.length === 1) isRepeated.resolve(true);
+      return answers.shift()?.promise ?? 0;
     });
-    const repeat = async () => {
-      const signal = await first.promise;
-      try {
-        guard.admit('put', signal);
-        return true;
-      } catch (error) {
-        answer.reject(error);
-        return false;
-      }
+    done.catch(() => isRepeated.resolve(false));
+    const repeat = () => {
+      first.reject(new Error('503'));
+      return isRepeated.promise;
     };
-    return { done, repeat, answer };
+    return { done, repeat, answer: second };
   }
 
   it('an object store that is left alone does not get the second try of an earlier request either', async () => {

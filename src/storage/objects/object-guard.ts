@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { Counters } from '../../lib/counters.ts';
 import type { Env } from '../../lib/env.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Random } from '../../lib/random.ts';
+import { jitter, type Random } from '../../lib/random.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 
 export interface GuardTools extends Env {
@@ -19,10 +19,14 @@ interface GuardOptions {
   readonly what: string;
   readonly connections: number;
   readonly timeoutSeconds: number;
+  /** The status of the client's error; null: there was no response, or the next attempt may have another one. */
+  readonly statusOf: (error: unknown) => number | null;
 }
 
-/** Attempts of one request; the client spreads the pauses between them. */
-export const ATTEMPTS = 3;
+/** Attempts of one request, and milliseconds before the second one; the pauses double. */
+const ATTEMPTS = 3;
+const FIRST_PAUSE = 100;
+const SPREAD = 0.5;
 /** The place of reads in the queue: clients wait for them. */
 const READ_FIRST = 1;
 /** Share of its limit after which a read counts as slow: it gives up its connection if another request needs one. */
@@ -42,6 +46,7 @@ const REFUSALS: ReadonlyMap<number | null, string> = new Map([
 ]);
 
 interface RequestState {
+  readonly operation: string;
   /** Its success ends the pause of the breaker. */
   probe: boolean;
 }
@@ -55,12 +60,12 @@ export class ObjectGuard {
   readonly #unchecked: boolean;
   readonly #breaker: Breaker;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #log: Logger;
   /** Requests wait here for a connection: a client would count it as the request's time. */
   readonly #turns: Semaphore;
   /** Milliseconds. */
   readonly #slowAfter: number;
-  readonly #requests = new WeakMap<AbortSignal, RequestState>();
   readonly counters = new Counters();
   #reported = false;
   /** Reads of a window. */
@@ -72,18 +77,9 @@ export class ObjectGuard {
     this.#slowAfter = options.timeoutSeconds * 1000 * SLOW_SHARE;
     this.#breaker = new Breaker(clock, random, { remembersMs: READ_WINDOW_MS, maxPauseMs: MAX_PAUSE });
     this.#clock = clock;
+    this.#random = random;
     this.#log = log;
     this.#turns = new Semaphore(options.connections);
-  }
-
-  /**
-   * Called before each attempt, with the signal of `send`. During a pause the clients do not repeat earlier requests: a
-   * store that answers one of them would look healthy while it still refuses all others.
-   */
-  admit(operation: string, signal: AbortSignal | null): void {
-    const request = signal && this.#requests.get(signal);
-    if (request && !request.probe) request.probe = this.#begin();
-    this.#count(operation, { requests: 1 });
   }
 
   /** `bytesOf`: bytes of objects that were sent or received. Reads have one deadline, waiting included. */
@@ -100,10 +96,7 @@ export class ObjectGuard {
     });
     try {
       const result = await this.#try(operation, isRead, (request) => {
-        const sendAs = (signal: AbortSignal) => {
-          this.#requests.set(signal, request);
-          return send(signal);
-        };
+        const sendAs = (signal: AbortSignal) => this.#repeat(request, send, signal);
         return deadline ? this.#givingWay(deadline, sendAs) : sendAs(this.#limit(ATTEMPTS));
       });
       this.#count(operation, { bytes: bytesOf(result) });
@@ -114,14 +107,11 @@ export class ObjectGuard {
   }
 
   /** Refuses a bucket that is missing or forbidden. An unreachable one may be back before a tile is read. */
-  async check(
-    look: (signal: AbortSignal) => Promise<unknown>,
-    statusOf: (error: unknown) => number | null,
-  ): Promise<void> {
-    const { what } = this.#options;
+  async check(look: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    const { what, statusOf } = this.#options;
     if (this.#unchecked) return;
     try {
-      await look(this.#limit(ATTEMPTS));
+      await this.#repeat({ operation: 'head-bucket', probe: true }, look, this.#limit(ATTEMPTS));
     } catch (cause) {
       const why = REFUSALS.get(statusOf(cause));
       if (why) throw new TilewardenError('config-invalid', `The ${what} of a tile store ${why}.`, { cause });
@@ -141,7 +131,7 @@ export class ObjectGuard {
     isRead: boolean,
     send: (request: RequestState) => Promise<Result>,
   ): Promise<Result> {
-    const request = { probe: this.#begin() };
+    const request = { operation, probe: this.#begin() };
     const begun = this.#clock.monotonic();
     try {
       const result = await send(request);
@@ -155,6 +145,33 @@ export class ObjectGuard {
       this.#judge(isRead, true, cause);
       throw failed('failed', cause);
     }
+  }
+
+  /**
+   * During a pause of the breaker nothing is repeated: a store that answers an earlier request would look healthy while it
+   * still refuses all others.
+   */
+  async #repeat<Result>(
+    request: RequestState,
+    send: (signal: AbortSignal) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      if (!request.probe) request.probe = this.#begin();
+      this.#count(request.operation, { requests: 1 });
+      try {
+        return await send(signal);
+      } catch (error) {
+        if (attempt === ATTEMPTS || signal.aborted || !this.#mayPass(error)) throw error;
+      }
+      await this.#clock.sleep(jitter(FIRST_PAUSE * 2 ** (attempt - 1), SPREAD, this.#random), signal);
+    }
+  }
+
+  /** RFC 9110, 15.5.9, and RFC 6585, 4: the other statuses of a client's error remain. */
+  #mayPass(error: unknown): boolean {
+    const status = this.#options.statusOf(error);
+    return status === null || status === 408 || status === 429 || status >= 500;
   }
 
   #judge(isRead: boolean, isBad: boolean, cause?: unknown): void {
@@ -239,13 +256,4 @@ export function createObjectAgent(options: {
     headersTimeout: timeout,
     bodyTimeout: timeout,
   });
-}
-
-/** In the words by which the SDKs decide on a retry. */
-export function requestFailure(cause: unknown, aborted: boolean): Error {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return Object.assign(
-    new Error(message, { cause }),
-    aborted ? { name: 'AbortError' } : { code: 'ECONNRESET' },
-  );
 }

@@ -9,13 +9,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { state as sdkState } from '@aws-sdk/core/client';
 import type { Dispatcher } from 'undici';
-import {
-  ATTEMPTS,
-  createObjectAgent,
-  type GuardTools,
-  ObjectGuard,
-  requestFailure,
-} from '../objects/object-guard.ts';
+import { createObjectAgent, type GuardTools, ObjectGuard } from '../objects/object-guard.ts';
 import type { DatedObject, ObjectStore } from '../objects/object-store.ts';
 import type { S3BucketOptions } from './s3-store-options.ts';
 
@@ -23,11 +17,11 @@ import type { S3BucketOptions } from './s3-store-options.ts';
 export async function openS3Objects(options: S3BucketOptions, tools: GuardTools): Promise<ObjectStore> {
   // The SDK warns of its future versions on standard error; ours is pinned and runs on Node.js 20.
   sdkState.warningEmitted = true;
-  const guard = new ObjectGuard({ what: `bucket ${options.bucket}`, ...options }, tools);
-  const client = new S3Client(clientOptions(options, createS3Requests(options, guard.admit.bind(guard))));
+  const guard = new ObjectGuard({ what: `bucket ${options.bucket}`, statusOf, ...options }, tools);
+  const client = new S3Client(clientOptions(options, createS3Requests(options)));
   const head = new HeadBucketCommand({ Bucket: options.bucket });
   try {
-    await guard.check((abortSignal) => client.send(head, { abortSignal }), statusOf);
+    await guard.check((abortSignal) => client.send(head, { abortSignal }));
     return createS3Objects(client, options.bucket, guard);
   } catch (error) {
     client.destroy();
@@ -43,7 +37,8 @@ function clientOptions(
   return {
     region,
     forcePathStyle: pathStyle,
-    maxAttempts: ATTEMPTS,
+    // The guard repeats requests.
+    maxAttempts: 1,
     // Checksums are our own, and not all stores know Amazon's.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -112,27 +107,28 @@ function isNoSuchKey(error: unknown): boolean {
 
 function statusOf(error: unknown): number | null {
   if (!(error instanceof Error) || !('$metadata' in error)) return null;
-  const { httpStatusCode } = error.$metadata as { readonly httpStatusCode?: number };
-  return httpStatusCode ?? null;
+  const { httpStatusCode, clockSkewCorrected } = error.$metadata as ResponseMetadata;
+  // The SDK signs the next request with the server's time. A slow upload is refused with 400.
+  return clockSkewCorrected || error.name === 'RequestTimeout' ? null : (httpStatusCode ?? null);
+}
+
+interface ResponseMetadata {
+  readonly httpStatusCode?: number;
+  readonly clockSkewCorrected?: boolean;
 }
 
 type RequestHandler = S3Client['config']['requestHandler'];
 type SdkRequest = Parameters<RequestHandler['handle']>[0];
 
-/** Sends the requests of the SDK by undici. `admit` receives the operation of each, as they are counted. */
-export function createS3Requests(options: S3BucketOptions, admit: ObjectGuard['admit']): RequestHandler {
+/** Sends the requests of the SDK by undici. */
+function createS3Requests(options: S3BucketOptions): RequestHandler {
   const agent = createObjectAgent(options);
   return {
     metadata: { handlerProtocol: 'http/1.1' },
     async handle(request, { abortSignal }: { readonly abortSignal?: unknown } = {}) {
       const signal = (abortSignal ?? null) as AbortSignal | null;
-      admit(operationOf(request), signal);
-      try {
-        const { statusCode, headers, body } = await agent.request({ ...dispatchOf(request), signal });
-        return { response: { statusCode, headers: headers as Record<string, string>, body } };
-      } catch (cause) {
-        throw requestFailure(cause, signal?.aborted ?? false);
-      }
+      const { statusCode, headers, body } = await agent.request({ ...dispatchOf(request), signal });
+      return { response: { statusCode, headers: headers as Record<string, string>, body } };
     },
     updateHttpClientConfig() {},
     httpHandlerConfigs: () => ({}),
@@ -153,11 +149,4 @@ function dispatchOf({ protocol, hostname, port, path, query, method, headers, bo
     headers,
     body: body ?? null,
   };
-}
-
-function operationOf({ method, query = {} }: SdkRequest): string {
-  if ('delete' in query) return 'delete';
-  if ('list-type' in query) return 'list';
-  if (method === 'PUT') return 'put';
-  return method === 'HEAD' ? 'head-bucket' : 'get';
 }
