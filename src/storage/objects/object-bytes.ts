@@ -19,47 +19,36 @@ export interface ObjectPlace extends PackPlace {
 /** Bytes of an object's number. Two objects at one place have the same number once in four billion times; checksums differ. */
 const NUMBER_BYTES = 4;
 
+export type ObjectBytes = ReturnType<typeof createObjectBytes>;
+
 /** The tiles that are put into a pack together are one object, which is never changed. */
-export class ObjectBytes {
-  readonly #bucket: ObjectStore;
-  readonly #prefix: string;
-
-  constructor(bucket: ObjectStore, prefix: string) {
-    this.#bucket = bucket;
-    this.#prefix = prefix;
-  }
-
-  /** Stores the tiles of a record; returns their places, in the same order. */
-  async put(id: number, record: PackObject): Promise<readonly BytePlace[]> {
-    const segment = randomBytes(NUMBER_BYTES).readUInt32BE();
-    const head = writePackHead(record);
-    const parts = record.tiles.map(({ bytes }) => bytes);
-    await this.#bucket.put(
-      this.key({ id, set: record.set }, { ...record, object: segment }),
-      Buffer.concat([head, ...parts]),
-    );
-    const lengths = parts.map(({ length }) => length);
-    return placesFrom(segment, head.length, lengths);
-  }
-
-  /** All tiles of the object with a right checksum. Null: it is missing, damaged, or from another place. */
-  async get(numbered: NumberedSet, place: ObjectPlace): Promise<PackObject | null> {
-    const bytes = await this.#bucket.get(this.key(numbered, place));
-    const read = bytes && readPackObject(bytes);
-    const isHere = read?.z === place.z && read.x === place.x && read.y === place.y;
-    return isHere && tileSetId(read.set) === tileSetId(numbered.set) ? read : null;
-  }
-
-  /** No row names them any longer. At most 1,000. */
-  free(keys: readonly string[]): Promise<void> {
-    return this.#bucket.remove(keys);
-  }
-
+export function createObjectBytes(bucket: ObjectStore, prefix: string) {
   /** `<layer>/<grid set, format, parameters>/<number of the tile set>/<zoom>/<x>_<y>_<number>`. */
-  key({ id, set }: NumberedSet, { z, x, y, object }: ObjectPlace): string {
+  function key({ id, set }: NumberedSet, { z, x, y, object }: ObjectPlace): string {
     const number = object.toString(16).padStart(2 * NUMBER_BYTES, '0');
-    return `${this.#prefix}${readableName(set.layer, [set.layer])}/${readableSetName(set)}/${id}/${z}/${x}_${y}_${number}`;
+    return `${prefix}${readableName(set.layer, [set.layer])}/${readableSetName(set)}/${id}/${z}/${x}_${y}_${number}`;
   }
+
+  return {
+    key,
+    /** Stores the tiles of a record; returns their places, in the same order. */
+    async put(id: number, record: PackObject): Promise<readonly BytePlace[]> {
+      const segment = randomBytes(NUMBER_BYTES).readUInt32BE();
+      const head = writePackHead(record);
+      const parts = record.tiles.map(({ bytes }) => bytes);
+      const place = { ...record, object: segment };
+      await bucket.put(key({ id, set: record.set }, place), Buffer.concat([head, ...parts]));
+      const lengths = parts.map(({ length }) => length);
+      return placesFrom(segment, head.length, lengths);
+    },
+    /** All tiles of the object with a right checksum. Null: it is missing, damaged, or from another place. */
+    async get(numbered: NumberedSet, place: ObjectPlace): Promise<PackObject | null> {
+      const bytes = await bucket.get(key(numbered, place));
+      const read = bytes && readPackObject(bytes);
+      const isHere = read?.z === place.z && read.x === place.x && read.y === place.y;
+      return isHere && tileSetId(read.set) === tileSetId(numbered.set) ? read : null;
+    },
+  };
 }
 
 export interface ParsedKey extends ObjectPlace {
@@ -82,14 +71,14 @@ const READABLE_CHARACTERS = 40;
 const HASH_DIGITS = 20;
 
 /** Without the layer. */
-export function readableSetName({ gridSet, format, parametersId, incarnation = '' }: TileSetKey): string {
+function readableSetName({ gridSet, format, parametersId, incarnation = '' }: TileSetKey): string {
   const identity = [gridSet, format, parametersId];
   const all = incarnation === '' ? identity : [...identity, incarnation];
   return readableName(`${gridSet} ${format}`, all);
 }
 
 /** `topp:states` → `topp-states-…`: only letters and digits of a name get into a path. */
-export function readableName(readable: string, identity: readonly (string | null)[]): string {
+function readableName(readable: string, identity: readonly (string | null)[]): string {
   const slug = readable
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

@@ -34,35 +34,31 @@ interface FoundTile {
 }
 
 /** Reads tiles: a query of the index, and one request to the object store for all readers of an object. */
-export class PackReader {
-  readonly #options: PackReaderOptions;
-  readonly #flights = createKeyedSingleFlight<PackObject | null>();
+export function createPackReader({ index, bytes, log, tier, outage, discard }: PackReaderOptions) {
+  const flights = createKeyedSingleFlight<PackObject | null>();
 
-  constructor(options: PackReaderOptions) {
-    this.#options = options;
-  }
-
-  async read(set: TileSetKey, tile: TileIndex, beside: BesideTile): Promise<StoredTile | null> {
-    const { outage } = this.#options;
+  async function read(set: TileSetKey, tile: TileIndex, beside: BesideTile): Promise<StoredTile | null> {
     // No request waits for a database that is known to be unreachable.
-    if (outage.isAway()) return this.#copyOf(set, tile);
-    const first = await this.#find(set, tile).catch(async (error: unknown) => {
-      const unasked = await this.#copyOf(set, tile);
+    if (outage.isAway()) return copyOf(set, tile);
+    const first = await find(set, tile).catch(async (error: unknown) => {
+      const unasked = await copyOf(set, tile);
       if (unasked) return unasked;
       throw error;
     });
     if (!first || 'bytes' in first) return first;
-    const stored = await this.#fetch(set, tile, first, beside);
+    const stored = await fetchTile(set, tile, first, beside);
     if (stored) return stored;
     // A missing object was replaced and removed after the index was read.
-    const second = await this.#find(set, tile);
+    const second = await find(set, tile);
     if (!second) return null;
-    const again = await this.#fetch(set, tile, second, beside);
-    return again ?? this.#discard(set, tile, second);
+    const again = await fetchTile(set, tile, second, beside);
+    if (again) return again;
+    await discard(set, tile, second.target.segment);
+    log.warn({ layer: set.layer, ...tile }, 'a stored tile is missing or damaged; it will be created again');
+    return null;
   }
 
-  async #find(set: TileSetKey, tile: TileIndex): Promise<FoundTile | null> {
-    const { index, tier } = this.#options;
+  async function find(set: TileSetKey, tile: TileIndex): Promise<FoundTile | null> {
     const moment = tier?.moment ?? 0;
     const { set: id, rows } = await askSoon(() => index.slice(set, tile.z, rectOfTile(tile), FIRST_PACK, 1));
     const [row] = rows;
@@ -80,17 +76,16 @@ export class PackReader {
     return target ? { id, moment, target, others: shown.filter((one) => one !== target) } : null;
   }
 
-  async #fetch(
+  async function fetchTile(
     set: TileSetKey,
     { z }: TileIndex,
     { id, moment, target, others }: FoundTile,
     beside: BesideTile,
   ): Promise<StoredTile | null> {
-    const { bytes, tier } = this.#options;
     const copy = await tier?.get(set, z, target);
     if (copy) return storedTile(target, copy);
     const place = { z, x: packOf(target.x), y: packOf(target.y), object: target.segment };
-    const pack = await this.#flights.run(bytes.key({ id, set }, place), async () => {
+    const pack = await flights.run(bytes.key({ id, set }, place), async () => {
       const read = await bytes.get({ id, set }, place);
       if (read) tier?.keep(set, z, copiesOf([target, ...others], read), moment);
       return read;
@@ -103,17 +98,11 @@ export class PackReader {
     return storedTile(target, inside.get(target.slot));
   }
 
-  async #copyOf(set: TileSetKey, { z, x, y }: TileIndex): Promise<StoredTile | null> {
-    const { tier, outage } = this.#options;
+  async function copyOf(set: TileSetKey, { z, x, y }: TileIndex): Promise<StoredTile | null> {
     return tier && (await outage.mayShow()) ? tier.getUnasked(set, z, x, y) : null;
   }
 
-  async #discard(set: TileSetKey, tile: TileIndex, { target }: FoundTile): Promise<null> {
-    const { log, discard } = this.#options;
-    await discard(set, tile, target.segment);
-    log.warn({ layer: set.layer, ...tile }, 'a stored tile is missing or damaged; it will be created again');
-    return null;
-  }
+  return read;
 }
 
 function copiesOf(tiles: readonly ShownTile[], { tiles: inside }: PackObject) {

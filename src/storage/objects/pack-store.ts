@@ -6,9 +6,9 @@ import { sizeOf } from '../../lib/schemas.ts';
 import { PACK_SIZE, slotOf } from '../index/directory.ts';
 import { FIRST_PACK, type PackCursor } from '../index/index-reader.ts';
 import { entriesIn } from '../index/mark-rows.ts';
-import { MarkIndex } from '../index/postgres/mark-index.ts';
-import { PackIndex, type PackSlice } from '../index/postgres/pack-index.ts';
-import { PageIndex } from '../index/postgres/page-index.ts';
+import { createMarkIndex } from '../index/postgres/mark-index.ts';
+import { PackIndex } from '../index/postgres/pack-index.ts';
+import { createPageIndex } from '../index/postgres/page-index.ts';
 import { eachSlice, editSlices } from '../index/slices.ts';
 import { editTiles } from '../index/tile-edits.ts';
 import {
@@ -23,10 +23,10 @@ import {
 } from '../store.ts';
 import type { StoreTools } from '../store-driver.ts';
 import { DiskTier } from './disk-tier.ts';
-import { ObjectBytes } from './object-bytes.ts';
+import { createObjectBytes } from './object-bytes.ts';
 import { createObjectFiles } from './object-files.ts';
 import type { ObjectStore } from './object-store.ts';
-import { PackReader } from './pack-reader.ts';
+import { createPackReader } from './pack-reader.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 import { PackSweeper } from './pack-sweeper.ts';
 import { PackWriter, UNCONDITIONAL } from './pack-writer.ts';
@@ -51,10 +51,10 @@ export async function openPackStore(
   const database = postgresOf(options, tools);
   const { prefix, cache } = options;
   const bucket = await tools.openBucket();
-  const bytes = new ObjectBytes(bucket, prefix);
+  const bytes = createObjectBytes(bucket, prefix);
   const index = new PackIndex(database, name);
-  const markIndex = new MarkIndex(database, name);
-  const pages = new PageIndex(database, name);
+  const markIndex = createMarkIndex(database, name);
+  const pages = createPageIndex(database, name);
   const writer = new PackWriter({ index, bytes, clock });
   const sentinel = createSentinel({ bucket, prefix, database, name, index });
   // The server starts even if an object store does not respond.
@@ -81,7 +81,7 @@ export async function openPackStore(
   };
   const tier = cache && copies ? new DiskTier({ copies, size: sizeOf(cache.size), clock, log }) : null;
   const outage = tools.outage ?? { isAway: () => false, mayShow: async () => false };
-  const reader = new PackReader({ index, bytes, log, discard, tier, outage });
+  const readTile = createPackReader({ index, bytes, log, discard, tier, outage });
   const sweeper = new PackSweeper({
     ...tools,
     database,
@@ -93,18 +93,13 @@ export async function openPackStore(
     requestsPerSecond: options.sweepRequestsPerSecond,
   });
 
-  const read = (set: TileSetKey, z: number, rect: TileRect, after: PackCursor): Promise<PackSlice> =>
+  const read = (set: TileSetKey, z: number, rect: TileRect, after: PackCursor) =>
     index.slice(set, z, rect, after, PACKS_IN_A_TURN);
 
-  /** Edits one slice. Returns how many tiles were meant, and the bytes of removed ones. */
-  async function editSlice(
-    { set: id, rows }: PackSlice,
-    set: TileSetKey,
-    z: number,
-    rect: TileRect,
-    edit: TileEdit,
-  ): Promise<StoreChange> {
-    if (id === null) return NO_CHANGE;
+  /** Returns how many tiles of a slice were meant, the bytes of removed ones, and where to continue. */
+  async function editSlice(set: TileSetKey, z: number, rect: TileRect, edit: TileEdit, after: PackCursor) {
+    const { set: id, rows, next } = await read(set, z, rect, after);
+    if (id === null) return { ...NO_CHANGE, next };
     // Tiles that another writer has changed in the meantime are edited again.
     const meant = new Map<string, StoreChange>();
     const fence = edit.type === 'confirm' ? { ticket: edit.ticket, rect } : null;
@@ -118,11 +113,11 @@ export async function openPackStore(
       },
       { ...UNCONDITIONAL, changedAt: clock.now(), fence },
     );
-    return changed ? sumOfChanges(meant.values()) : NO_CHANGE;
+    return { ...(changed ? sumOfChanges(meant.values()) : NO_CHANGE), next };
   }
 
   return {
-    get: (set, tile, beside = () => {}) => reader.read(set, tile, beside),
+    get: (set, tile, beside = () => {}) => readTile(set, tile, beside),
     put: (set, z, tiles, ticket, lease = null) => writer.put(set, z, tiles, ticket, lease),
     list: (set, z, rect = WHOLE_LEVEL) =>
       eachSlice(FIRST_PACK, async (after) => {
@@ -132,17 +127,14 @@ export async function openPackStore(
     async edit(set, z, rect, edit, signal) {
       signal?.throwIfAborted();
       if (edit.type === 'use') return { tiles: await pages.use(set, z, edit.pages), bytes: 0 };
-      return editSlices(signal, async (after) => {
-        const slice = await read(set, z, rect, after);
-        return { ...(await editSlice(slice, set, z, rect, edit)), next: slice.next };
-      });
+      return editSlices(signal, (after) => editSlice(set, z, rect, edit, after));
     },
     async drop(layer, set) {
       await index.drop(layer, set, clock.now());
       sweeper.wake();
     },
-    ticket: (layer, place) => markIndex.ticket(layer, place),
-    mark: (change) => markIndex.change(change),
+    ticket: markIndex.ticket,
+    mark: markIndex.change,
     marks: ((of: string | number = 0, place?: TilePlace) =>
       typeof of === 'string' ? markIndex.generation(of, place) : markIndex.open(of)) as Store['marks'],
     usage: ((of?: string | PageFilter | EvictionOrder) =>

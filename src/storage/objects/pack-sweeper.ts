@@ -14,7 +14,7 @@ interface PackSweeperOptions extends Env {
   readonly name: string;
   readonly database: Database;
   readonly bucket: ObjectStore;
-  readonly bytes: Pick<ObjectBytes, 'key' | 'free'>;
+  readonly bytes: Pick<ObjectBytes, 'key'>;
   readonly prefix: string;
   readonly requestsPerSecond: number;
   readonly sweeps: () => boolean;
@@ -229,8 +229,8 @@ export class PackSweeper {
   }
 
   async #remove(keys: readonly string[]): Promise<void> {
-    const { bytes, clock, requestsPerSecond } = this.#options;
-    await bytes.free(keys);
+    const { bucket, clock, requestsPerSecond } = this.#options;
+    await bucket.remove(keys);
     await clock.sleep(1000 / requestsPerSecond, this.#stopping.signal).catch(() => {});
   }
 }

@@ -279,7 +279,8 @@ describeOnObjectStores('the upkeep of packs', (service, stores) => {
         now += 60_000;
         expect((await get())?.bytes.toString()).toBe('map 0');
       },
-      { origin: proxy.url, clock },
+      // A listing of the bucket would be the trial after the pause.
+      { origin: proxy.url, clock, sweeps: () => false },
     );
     await stores().using(
       async (store) => {

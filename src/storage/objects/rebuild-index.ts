@@ -9,7 +9,7 @@ import { merged } from '../index/tile-edits.ts';
 import { HEAD_BYTES, headLength, readPackHead } from '../pack-object.ts';
 import { relistedTiles } from '../pack-tiles.ts';
 import { type RebuildResult, type RebuildTools, TICKETS_ASIDE } from '../store-driver.ts';
-import { ObjectBytes, type ParsedKey, parseKey } from './object-bytes.ts';
+import { createObjectBytes, type ParsedKey, parseKey } from './object-bytes.ts';
 import { type ObjectStore, objectsUnder } from './object-store.ts';
 import { postgresOf } from './pack-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
@@ -37,7 +37,7 @@ export async function rebuildIndex(
 
 /** Lists packs one by one. */
 function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackStoreOptions, clock: Clock) {
-  const writer = new PackWriter({ index, bytes: new ObjectBytes(bucket, prefix), clock });
+  const writer = new PackWriter({ index, bytes: createObjectBytes(bucket, prefix), clock });
   const sets = new Map<string, Promise<number>>();
   const counts = { packs: 0, tiles: 0, leftOut: 0 };
   let lastTicket = 0;

@@ -27,69 +27,61 @@ export function areaOf(layer: string, gridSet: string, z: number, rect: TileRect
  * removed. A place is a box in one plane, in which every level of a grid set has its own strip, so that one index finds
  * it. When `change` has raised one, every writer of the layer has ended or sees it.
  */
-export class MarkIndex {
-  readonly #database: Database;
-  readonly #store: string;
-  readonly #tables: MarkTables;
+export function createMarkIndex(database: Database, store: string) {
+  const tables = tablesOf(store);
 
-  constructor(database: Database, store: string) {
-    this.#database = database;
-    this.#store = store;
-    this.#tables = tablesOf(store);
-  }
-
-  /** The latest number of a mark. */
-  async generation(layer: string, place?: TilePlace): Promise<number> {
-    const query = sql<{ latest: number | null }>`select (${this.#latest(layer, place)}) as latest`;
-    const { rows } = await askSoon(() => query.execute(this.#database.query));
-    return rows[0]?.latest ?? 0;
-  }
-
-  async ticket(layer: string, place?: TilePlace): Promise<Ticket> {
-    const query = sql<{ number: number; latest: number | null }>`
-      select nextval('tile_tickets') as number, (${this.#latest(layer, place)}) as latest`;
-    const { rows } = await askSoon(() => query.execute(this.#database.query));
-    return { number: rows[0]?.number ?? 0, generation: rows[0]?.latest ?? 0 };
-  }
-
-  /** All or nothing. Returns the numbers of raised marks. */
-  async change(change: MarkChange): Promise<readonly number[]> {
-    const layers = change.type === 'raise' ? change.raises.map(({ layer }) => layer) : [];
-    // In one order, so that no two callers wait for each other.
-    const locks = [...new Set(layers)].map((layer) => layerLock(this.#store, layer)).sort();
-    const [first = null, ...others] = locks;
-    const numbers = await askIndex(() =>
-      this.#database.transaction(first, async (query) => {
-        for (const lock of others)
-          await sql`select pg_advisory_xact_lock(hashtext(${`tilewarden:${lock}`}))`.execute(query);
-        if (change.type === 'close')
-          await sql`select id from marks where id in (
-            select mark from raises where number = any(${change.numbers}::bigint[])) order by id for update`.execute(
-            query,
-          );
-        return runScript(query, changeMarks(this.#tables, change));
-      }),
-    );
-    if (change.type === 'raise') await askIndex(() => this.#database.notify(TILE_CHANGES));
-    return numbers;
-  }
-
-  /** As `Store.marks`. */
-  open(after: number): Promise<readonly OpenMark[]> {
-    return askIndex(() => runScript(this.#database.query, openMarks(this.#tables, after)));
-  }
-
-  #latest(layer: string, place?: TilePlace): RawBuilder<unknown> {
+  function latestOf(layer: string, place?: TilePlace): RawBuilder<unknown> {
     const name = JSON.stringify(layer);
-    if (!place) return sql`select max(number) from marks where store = ${this.#store} and layer = ${name}`;
+    if (!place) return sql`select max(number) from marks where store = ${store} and layer = ${name}`;
     const { gridSet, z, rect } = place;
     return sql`select max(number) from (
-      select number from marks where store = ${this.#store} and layer = ${name} and key = ''
+      select number from marks where store = ${store} and layer = ${name} and key = ''
       union all
       select m.number from mark_places r cross join lateral (select number from marks
-        where id = r.mark and store = ${this.#store} and layer = ${name} offset 0) m
+        where id = r.mark and store = ${store} and layer = ${name} offset 0) m
       where r.area && ${areaOf(layer, gridSet, z, rect)}::box and r.z = ${z} and r.grid_set = ${JSON.stringify(gridSet)}) here`;
   }
+
+  return {
+    /** The latest number of a mark. */
+    async generation(layer: string, place?: TilePlace): Promise<number> {
+      const query = sql<{ latest: number | null }>`select (${latestOf(layer, place)}) as latest`;
+      const { rows } = await askSoon(() => query.execute(database.query));
+      return rows[0]?.latest ?? 0;
+    },
+
+    async ticket(layer: string, place?: TilePlace): Promise<Ticket> {
+      const query = sql<{ number: number; latest: number | null }>`
+        select nextval('tile_tickets') as number, (${latestOf(layer, place)}) as latest`;
+      const { rows } = await askSoon(() => query.execute(database.query));
+      return { number: rows[0]?.number ?? 0, generation: rows[0]?.latest ?? 0 };
+    },
+
+    /** All or nothing. Returns the numbers of raised marks. */
+    async change(change: MarkChange): Promise<readonly number[]> {
+      const layers = change.type === 'raise' ? change.raises.map(({ layer }) => layer) : [];
+      // In one order, so that no two callers wait for each other.
+      const [first = null, ...others] = [...new Set(layers)].map((layer) => layerLock(store, layer)).sort();
+      const numbers = await askIndex(() =>
+        database.transaction(first, async (query) => {
+          for (const lock of others)
+            await sql`select pg_advisory_xact_lock(hashtext(${`tilewarden:${lock}`}))`.execute(query);
+          if (change.type === 'close')
+            await sql`select id from marks where id in (
+              select mark from raises where number = any(${change.numbers}::bigint[])) order by id for update`.execute(
+              query,
+            );
+          return runScript(query, changeMarks(tables, change));
+        }),
+      );
+      if (change.type === 'raise') await askIndex(() => database.notify(TILE_CHANGES));
+      return numbers;
+    },
+
+    /** As `Store.marks`. */
+    open: (after: number): Promise<readonly OpenMark[]> =>
+      askIndex(() => runScript(database.query, openMarks(tables, after))),
+  };
 }
 
 function tablesOf(store: string): MarkTables {

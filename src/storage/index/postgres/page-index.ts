@@ -9,27 +9,19 @@ import { eachSlice } from '../slices.ts';
 import { askIndex, runScript } from './ask-index.ts';
 
 /** The sums over pages and zooms in PostgreSQL, and what has changed. */
-export class PageIndex {
-  readonly #database: Database;
-  readonly #store: string;
-  readonly #tables: PageTables;
+export function createPageIndex(database: Database, store: string) {
+  const tables = tablesOf(store);
 
-  constructor(database: Database, store: string) {
-    this.#database = database;
-    this.#store = store;
-    this.#tables = tablesOf(store);
+  function run<Row, Result>(script: Script<Row, Result>): Promise<Result> {
+    return askIndex(() => runScript(database.query, script));
   }
 
-  usage(layer?: string): Promise<StoreUsage> {
-    return this.#run(readUsage(this.#tables, layer));
-  }
-
-  pages(filter: PageFilter | EvictionOrder): AsyncGenerator<readonly PageUsage[]> {
-    return eachSlice(FIRST_PAGE, (after) => this.#run(readPages(this.#tables, filter, after)));
+  async function rowsOf<Row>(query: RawBuilder<Row>): Promise<readonly Row[]> {
+    return (await askIndex(() => query.execute(database.query))).rows;
   }
 
   /** See `StoreEdit`. Returns how many of the pages have tiles. */
-  async use(set: TileSetKey, z: number, uses: readonly UsedPage[]): Promise<number> {
+  async function use(set: TileSetKey, z: number, uses: readonly UsedPage[]): Promise<number> {
     const query = sql`update pages p set hits = p.hits + w.hits, used_at = greatest(p.used_at, w.used_at),
         touched_at = greatest(p.touched_at, w.touched_at),
         rank = greatest(p.rank, w.rank) + ln(1 + power(2, -least(1000, abs(p.rank - w.rank)))) / ln(2::float8)
@@ -37,46 +29,44 @@ export class PageIndex {
         ${uses.map(({ pageY }) => bandOfPage(pageY))}::int[], ${uses.map(({ hits }) => hits)}::bigint[],
         ${uses.map(({ usedAt }) => usedAt)}::bigint[], ${uses.map(({ usedAt }) => touchedAt(usedAt))}::bigint[],
         ${uses.map(({ rank }) => rank)}::float8[]) w (x, y, band, hits, used_at, touched_at, rank)
-      where s.store = ${this.#store} and s.identity = ${tileSetId(set)} and s.dropped_at is null and p.tile_set = s.id
+      where s.store = ${store} and s.identity = ${tileSetId(set)} and s.dropped_at is null and p.tile_set = s.id
         and p.z = ${z} and p.band = w.band and p.x = w.x and p.y = w.y and p.tiles > 0`;
-    const { numAffectedRows } = await askIndex(() => query.execute(this.#database.change));
+    const { numAffectedRows } = await askIndex(() => query.execute(database.change));
     return Number(numAffectedRows ?? 0);
   }
 
   /** See `Store.changesSince`. The cursor is a snapshot: changes are rows that were not visible in it. */
-  async changesSince(since: string | null) {
-    const [{ now: cursor } = { now: '' }] = await this.#rows(
+  async function changesSince(since: string | null) {
+    const [{ now: cursor } = { now: '' }] = await rowsOf(
       sql<{ now: string }>`select pg_current_snapshot()::text as now`,
     );
     if (since === null) return { changes: [], cursor };
     // A database that was restored from a backup counts its transactions again.
     if (oldestOpen(since) > oldestOpen(cursor)) return { changes: [{ kind: 'everything' } as const], cursor };
-    const raised = (await this.#rows(marksSince(this.#store, since))).map(changeOfMark);
+    const raised = (await rowsOf(marksSince(store, since))).map(changeOfMark);
     const dropped = sql<{ layer: string }>`select distinct layer from tile_sets s
-      where store = ${this.#store} and dropped_at is not null and ${isNew('s.dropped', since)}`;
-    const gone = (await this.#rows(dropped)).map(changeOfLayer);
-    return { changes: [...raised, ...gone, ...(await this.#renewedSince(since))], cursor };
+      where store = ${store} and dropped_at is not null and ${isNew('s.dropped', since)}`;
+    const gone = (await rowsOf(dropped)).map(changeOfLayer);
+    return { changes: [...raised, ...gone, ...(await renewedSince(since))], cursor };
   }
 
-  async #renewedSince(since: string): Promise<readonly TileChange[]> {
+  async function renewedSince(since: string): Promise<readonly TileChange[]> {
     const isRenewed = sql`from pages p join tile_sets s on s.id = p.tile_set
-      where ${isNew('p.renewed', since)} and s.store = ${this.#store} and s.dropped_at is null`;
-    const pages = await this.#rows(
+      where ${isNew('p.renewed', since)} and s.store = ${store} and s.dropped_at is null`;
+    const pages = await rowsOf(
       sql<RenewedPage>`select s.identity, p.z, p.x, p.y ${isRenewed} limit ${MAX_PAGES + 1}`,
     );
     if (pages.length <= MAX_PAGES) return pages.map(changeOfPage);
-    return (await this.#rows(sql<{ layer: string }>`select distinct s.layer ${isRenewed}`)).map(
-      changeOfLayer,
-    );
+    return (await rowsOf(sql<{ layer: string }>`select distinct s.layer ${isRenewed}`)).map(changeOfLayer);
   }
 
-  #run<Row, Result>(script: Script<Row, Result>): Promise<Result> {
-    return askIndex(() => runScript(this.#database.query, script));
-  }
-
-  async #rows<Row>(query: RawBuilder<Row>): Promise<readonly Row[]> {
-    return (await askIndex(() => query.execute(this.#database.query))).rows;
-  }
+  return {
+    use,
+    changesSince,
+    usage: (layer?: string): Promise<StoreUsage> => run(readUsage(tables, layer)),
+    pages: (filter: PageFilter | EvictionOrder): AsyncGenerator<readonly PageUsage[]> =>
+      eachSlice(FIRST_PAGE, (after) => run(readPages(tables, filter, after))),
+  };
 }
 
 function tablesOf(store: string): PageTables {
