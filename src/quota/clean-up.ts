@@ -2,6 +2,7 @@ import type { TileEvents } from '../domain/tile-events.ts';
 import { PAGE_SIZE } from '../domain/tile-key.ts';
 import { blockAt } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
+import { pagesIn } from '../storage/read-tiles.ts';
 import type { PageUsage, Store } from '../storage/store.ts';
 import type { ExpirationPolicy } from './quota-configuration.ts';
 import type { QuotaScope } from './quota-scopes.ts';
@@ -72,28 +73,21 @@ async function* candidates(
   layer: string | null,
 ): AsyncGenerator<Candidate> {
   const order = layer === null ? { first } : { first, layer };
-  const lists = Array.from(stores.values(), (store) => pagesIn(store, store.usage(order)));
+  const lists = Array.from(stores.values(), (store) => ({ store, pages: pagesIn(store, order) }));
   try {
-    const heads = await Promise.all(lists.map((list) => list.next()));
+    const heads = await Promise.all(lists.map(({ pages }) => pages.next()));
     for (;;) {
       let at = -1;
       for (const [place, { done, value }] of heads.entries())
         if (!done && (at < 0 || isBefore(value, heads[at]?.value, first))) at = place;
       const [list, head] = [lists[at], heads[at]];
       if (!list || !head || head.done) return;
-      yield head.value;
-      heads[at] = await list.next();
+      yield { ...head.value, store: list.store };
+      heads[at] = await list.pages.next();
     }
   } finally {
-    await Promise.all(lists.map((list) => list.return(undefined)));
+    await Promise.all(lists.map(({ pages }) => pages.return(undefined)));
   }
-}
-
-async function* pagesIn(
-  store: Candidate['store'],
-  slices: AsyncIterable<readonly PageUsage[]>,
-): AsyncGenerator<Candidate, undefined> {
-  for await (const pages of slices) for (const page of pages) yield { ...page, store };
 }
 
 function isBefore(a: PageUsage, b: PageUsage | undefined, policy: ExpirationPolicy): boolean {

@@ -6,6 +6,7 @@ import { type TileIndex, type TileSetKey, tileSetId, tileSetNames } from '../dom
 import { rectOfTile } from '../domain/tile-rect.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater, repeat } from '../lib/repeat.ts';
+import { pagesIn, tileSetsIn } from '../storage/read-tiles.ts';
 import type { Store, StoreRoom, SweepingStatistics, UsedPage } from '../storage/store.ts';
 import type { Evicted } from './clean-up.ts';
 import { enforceQuotas } from './enforce-quotas.ts';
@@ -133,8 +134,8 @@ export async function openQuotaService(options: QuotaServiceOptions) {
     async useOf(set: TileSetKey, tile: TileIndex): Promise<UsedPage | null> {
       await save();
       for (const store of stores.values())
-        for await (const pages of store.usage({ set, z: tile.z, rect: rectOfTile(tile) }))
-          for (const page of pages) if (page.rank !== NEVER_REQUESTED) return page;
+        for await (const page of pagesIn(store, { set, z: tile.z, rect: rectOfTile(tile) }))
+          if (page.rank !== NEVER_REQUESTED) return page;
       return null;
     },
     /** The used pages of a tile set that have tiles, in whatever incarnation, with their frequency as of now; in turns. */
@@ -143,9 +144,8 @@ export async function openQuotaService(options: QuotaServiceOptions) {
       const now = clock.now();
       for (const store of stores.values())
         for (const one of await setsNamed(store, set))
-          for await (const pages of store.usage({ set: one }))
-            for (const { z, pageX, pageY, rank } of pages)
-              if (rank !== NEVER_REQUESTED) yield { z, pageX, pageY, uses: frequencyAt(rank, now) };
+          for await (const { z, pageX, pageY, rank } of pagesIn(store, { set: one }))
+            if (rank !== NEVER_REQUESTED) yield { z, pageX, pageY, uses: frequencyAt(rank, now) };
     },
     /** Since the data folder was made. */
     get evicted() {
@@ -161,11 +161,10 @@ export async function openQuotaService(options: QuotaServiceOptions) {
 }
 
 /** Tile sets that differ in nothing but their incarnation. */
-async function setsNamed(store: Pick<Store, 'usage'>, set: TileSetKey): Promise<Iterable<TileSetKey>> {
+async function setsNamed(store: Pick<Store, 'usage'>, set: TileSetKey): Promise<readonly TileSetKey[]> {
   const names = tileSetId(tileSetNames(set));
-  const { levels } = await store.usage();
-  const sets = levels.flatMap((level) => (tileSetId(tileSetNames(level.set)) === names ? level.set : []));
-  return new Map(sets.map((one) => [tileSetId(one), one])).values();
+  const sets = await tileSetsIn(store, set.layer);
+  return sets.filter((one) => tileSetId(tileSetNames(one)) === names);
 }
 
 async function disksOf(

@@ -8,6 +8,7 @@ import {
 } from '../domain/tile-key.ts';
 import { blockAt, intersectRects, sizeOfRect, type TileRect } from '../domain/tile-rect.ts';
 import {
+  type EvictionOrder,
   NO_CHANGE,
   type PageFilter,
   type PageUsage,
@@ -37,9 +38,9 @@ export async function layersIn(store: Pick<Store, 'usage'>): Promise<readonly st
 /** One by one. */
 export async function* pagesIn(
   store: Pick<Store, 'usage'>,
-  filter: PageFilter,
+  which: PageFilter | EvictionOrder,
 ): AsyncGenerator<PageUsage, undefined> {
-  for await (const pages of store.usage(filter)) yield* pages;
+  for await (const pages of store.usage(which)) yield* pages;
 }
 
 /** Blocks of 128 × 128 tiles that have tiles in `rect`, with the sums of the pages that it touches. */

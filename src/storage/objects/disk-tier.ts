@@ -5,9 +5,10 @@ import { blockAt, rectOfTile } from '../../domain/tile-rect.ts';
 import type { Env } from '../../lib/env.ts';
 import { openRepeater, type Repeater } from '../../lib/repeat.ts';
 import type { IndexedTile } from '../index/directory.ts';
+import { pagesIn } from '../read-tiles.ts';
 import type { PageUsage, Store, StoredTile, TileChange } from '../store.ts';
 
-export interface DiskTierOptions extends Env {
+interface DiskTierOptions extends Env {
   /** The copies. Closed by the caller. */
   readonly copies: Store;
   /** Bytes. */
@@ -21,7 +22,7 @@ export interface ShownTile extends IndexedTile {
 }
 
 /** With its bytes. */
-export interface TileCopy {
+interface TileCopy {
   readonly tile: ShownTile;
   readonly bytes: Buffer;
 }
@@ -139,12 +140,10 @@ export class DiskTier {
   async #evict(bytes: number, signal: AbortSignal): Promise<void> {
     const { copies } = this.#options;
     let left = bytes;
-    for await (const pages of copies.usage({ first: 'LRU' })) {
-      for (const { set, z, pageX, pageY } of pages) {
-        if (left <= 0) return;
-        const rect = blockAt(pageX, pageY, PAGE_SIZE);
-        left -= (await copies.edit(set, z, rect, { type: 'remove' }, signal)).bytes;
-      }
+    for await (const { set, z, pageX, pageY } of pagesIn(copies, { first: 'LRU' })) {
+      if (left <= 0) return;
+      const rect = blockAt(pageX, pageY, PAGE_SIZE);
+      left -= (await copies.edit(set, z, rect, { type: 'remove' }, signal)).bytes;
     }
   }
 }
