@@ -79,9 +79,11 @@ export function writePackHead({ tiles, ...about }: PackObject): Buffer {
 
 /** Content of an object without the bytes of its tiles. `start` is its beginning; null: not a pack, or longer than `start`. */
 export function readPackHead(start: Buffer): PackHead | null {
-  const head = readHead(start);
-  if (!head) return null;
-  const { tiles, ...about } = head;
+  const length = headLength(start);
+  if (length === null) return null;
+  const text = start.subarray(FIXED, length);
+  if (crc32(text) !== start.readUInt32BE(MAGIC.length + 4)) return null;
+  const { tiles, ...about } = JSON.parse(text.toString()) as Head;
   const listed = tiles.map(([slot, length, checksum, createdAt, freshUntil, madeBy, validator, ticket]) => {
     return { slot, length, checksum, making: { ticket, createdAt, freshUntil, madeBy, validator } };
   });
@@ -130,14 +132,6 @@ export function readPackObject(object: Buffer): PackObject | null {
     return isWhole ? [{ ...tile, bytes: copyOf(part) }] : [];
   });
   return { ...head, tiles };
-}
-
-function readHead(object: Buffer): Head | null {
-  const length = headLength(object);
-  if (length === null) return null;
-  const text = object.subarray(FIXED, length);
-  if (crc32(text) !== object.readUInt32BE(MAGIC.length + 4)) return null;
-  return JSON.parse(text.toString()) as Head;
 }
 
 /** The tiles of an object share one buffer; a copy keeps a single tile from holding all of it. */

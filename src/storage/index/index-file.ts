@@ -13,7 +13,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { createIndex } from '../../db/migrations/create-index.ts';
 import { misconfigured } from '../../domain/errors.ts';
@@ -121,7 +121,7 @@ function createIndexFile(root: string, path: string): void {
   try {
     newIndex(making).close();
     linkSync(making, path);
-    syncFolder(dirname(path));
+    syncFolder(root);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   } finally {

@@ -19,15 +19,15 @@ interface UpkeepOptions {
   readonly sweepBytesPerSecond: number;
 }
 
-interface SegmentRow {
+interface ClaimedSegment {
   readonly id: number;
   readonly tile_set: number;
-  readonly size: number;
+  /** Of the tile set. */
+  readonly identity: string;
 }
 
 /** A segment whose tiles are moved to others, and the progress of that. */
-interface Compaction extends SegmentRow {
-  readonly identity: string;
+interface Compaction extends ClaimedSegment {
   offset: number;
   /** Null: by the segment's own records; otherwise the packs after this row, because a record is damaged. */
   scanned: number | null;
@@ -90,7 +90,9 @@ export class SegmentUpkeep {
       .get();
     if (set === undefined) return null;
     const segment = db
-      .prepare<[number], SegmentRow>('SELECT id, tile_set, size FROM segments WHERE tile_set = ? LIMIT 1')
+      .prepare<[number], { readonly id: number; readonly size: number }>(
+        'SELECT id, size FROM segments WHERE tile_set = ? LIMIT 1',
+      )
       .get(set);
     if (segment) {
       bytes.free(set, [segment.id]);
@@ -147,22 +149,18 @@ export class SegmentUpkeep {
     const share = dead > MIN_DEAD_BYTES && dead > filled * MAX_DEAD ? 1 - MAX_DEAD : 0.5;
     const now = Date.now();
     const claimed = db
-      .prepare<[string, number, number, number, string], SegmentRow>(
+      .prepare<[string, number, number, number, string], ClaimedSegment>(
         `UPDATE segments SET writer = ?, written_at = ? WHERE id = (
            SELECT id FROM segments WHERE live <= filled * ? AND (live < filled OR size = 0) AND (writer IS NULL OR written_at < ? OR writer = ?)
              AND tile_set IN (SELECT id FROM tile_sets WHERE dropped_at IS NULL)
            ORDER BY CAST(live AS REAL) / filled LIMIT 1)
-         RETURNING id, tile_set, size`,
+         RETURNING id, tile_set, (SELECT identity FROM tile_sets s WHERE s.id = tile_set) AS identity`,
       )
       .get(writer, now, share, now - WRITER_GONE_AFTER, writer);
     if (!claimed) return null;
     const { bytes } = this.#options;
     if (bytes.segmentOf(claimed.tile_set) === claimed.id) bytes.leave(claimed.tile_set);
-    const identity = db
-      .prepare<[number], string>('SELECT identity FROM tile_sets WHERE id = ?')
-      .pluck()
-      .get(claimed.tile_set);
-    return identity === undefined ? null : { ...claimed, identity, offset: 0, scanned: null };
+    return { ...claimed, offset: 0, scanned: null };
   }
 
   #compact(compaction: Compaction): void {

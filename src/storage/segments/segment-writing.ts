@@ -23,7 +23,7 @@ import { SegmentUpkeep } from './segment-upkeep.ts';
 /** Packs that one transaction edits: some milliseconds. */
 const PACKS_IN_A_SLICE = 256;
 
-export interface WritingParts {
+interface WritingParts {
   readonly bytes: Bytes;
   /** `wake`: there may be something to do. `step` does some of it, and returns the milliseconds until the next. */
   readonly upkeep: { wake(): void; step(): number };
@@ -31,7 +31,7 @@ export interface WritingParts {
   readonly reserve: { use<T>(work: () => T): T; refill(): void };
 }
 
-export type PutResult = StoreChange | TilewardenError;
+type PutResult = StoreChange | TilewardenError;
 
 /** Records that are put into a tile set together. */
 interface PutOfSet {
@@ -93,7 +93,9 @@ export class SegmentWriting {
       const placed = new Map<PutOfSet, PlacedTiles>();
       const live = new Map<number, number>();
       const results = puts.map(({ command, records, ofSet }) => {
-        const refusal = this.#refusalOf(command);
+        const { set, z, ticket, slots } = command;
+        const rect = rectAround(slots);
+        const refusal = rect && this.#refusal(set, z, rect, ticket);
         if (refusal) return refusal;
         const tiles = getOrCreate(placed, ofSet, () => this.#place(ofSet));
         const sums: ChangeSums = { live, writtenAt: command.at, changedAt: command.at };
@@ -111,7 +113,8 @@ export class SegmentWriting {
         const id = this.#reader.setRow(set);
         if (id === null) return { ...NO_CHANGE, next: null };
         if (edit.type === 'use') return { tiles: this.#uses(id, z, edit.pages), bytes: 0, next: null };
-        if (edit.type === 'confirm') this.#checkGeneration(set, z, rect, edit.ticket);
+        const refusal = edit.type === 'confirm' ? this.#refusal(set, z, rect, edit.ticket) : null;
+        if (refusal) throw refusal;
         const { rows, next } = this.#reader.packsWithin(id, z, rect, after, PACKS_IN_A_SLICE);
         const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: at };
         const done = rows.map((row) => {
@@ -212,12 +215,6 @@ export class SegmentWriting {
     );
   }
 
-  #refusalOf({ set, z, ticket, slots }: PutCommand): TilewardenError | null {
-    const rect = rectAround(slots);
-    if (!rect) throw new RangeError('A put has at least one tile.');
-    return this.#refusal(set, z, rect, ticket);
-  }
-
   /** Creates it if it is not in use. */
   #setFor(set: TileSetKey): number {
     const known = this.#reader.setRow(set);
@@ -226,11 +223,6 @@ export class SegmentWriting {
       'INSERT INTO tile_sets (layer, identity) VALUES (?, ?)',
     );
     return Number(create.run(JSON.stringify(set.layer), tileSetId(set)).lastInsertRowid);
-  }
-
-  #checkGeneration(set: TileSetKey, z: number, rect: TileRect, ticket: number): void {
-    const refusal = this.#refusal(set, z, rect, ticket);
-    if (refusal) throw refusal;
   }
 
   #refusal(set: TileSetKey, z: number, rect: TileRect, ticket: number): TilewardenError | null {
@@ -254,7 +246,7 @@ export interface PutCommand extends PackedTiles {
   readonly at: number;
 }
 
-export interface EditCommand {
+interface EditCommand {
   readonly set: TileSetKey;
   readonly z: number;
   readonly rect: TileRect;
@@ -264,7 +256,7 @@ export interface EditCommand {
   readonly at: number;
 }
 
-export interface EditResult extends StoreChange {
+interface EditResult extends StoreChange {
   /** Where to continue; null: done. */
   readonly next: PackCursor | null;
 }
