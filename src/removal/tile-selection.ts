@@ -16,6 +16,7 @@ import { denseNameOf } from '../domain/grid-subset.ts';
 import { everySubset, findGridSubset, type Layer } from '../domain/layer.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import { DEEPEST_ZOOM, intersectRects, type TileRect, WHOLE_LEVEL } from '../domain/tile-rect.ts';
+import { concerns } from '../storage/index/mark-rows.ts';
 import { countStored, partsIn, tileSetsIn } from '../storage/read-tiles.ts';
 import { NO_CHANGE, type Store, type StoreChange, sumOfChanges } from '../storage/store.ts';
 
@@ -68,10 +69,8 @@ export async function setsOf(
 }
 
 export function selects(selection: TileSelection, set: TileSetKey): boolean {
-  const { gridSets, formats, parametersId } = selection;
-  if (gridSets && !gridSets.some((name) => isMeantBy(name, set.gridSet))) return false;
-  if (formats && !formats.includes(set.format)) return false;
-  return parametersId === undefined || parametersId === set.parametersId;
+  const { gridSets } = selection;
+  return (!gridSets || gridSets.some((name) => isMeantBy(name, set.gridSet))) && concerns(selection, set);
 }
 
 /** An unknown grid set or format without tiles is a typing error that would select nothing. */
@@ -102,7 +101,7 @@ function unknownName(field: string, name: string, offered: readonly string[]): T
 }
 
 /** A grid set's name selects its dense tiles too: a change of the map affects both. */
-export function isMeantBy(name: string, gridSet: string): boolean {
+function isMeantBy(name: string, gridSet: string): boolean {
   return gridSet === name || gridSet === denseNameOf(name);
 }
 
