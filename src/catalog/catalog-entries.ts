@@ -198,11 +198,6 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
 /** INSPIRE is in the file only. */
 type GlobalService = Omit<ServiceDescription, 'inspire'>;
 
-/** GeoWebCache's `global` document. */
-interface ServiceDocument {
-  readonly service: ServiceDescription;
-}
-
 export type ServiceSettings = Awaited<ReturnType<typeof openServiceSettings>>;
 
 const PLACE = { kind: 'service', name: 'global' } as const;
@@ -211,10 +206,14 @@ const PLACE = { kind: 'service', name: 'global' } as const;
 export async function openServiceSettings(
   entries: Pick<CatalogEntries, 'get' | 'put'>,
   fromFile: ServiceDescription,
-  announce: () => Promise<void> = async () => {},
+  announce: () => Promise<void>,
 ) {
   let usual = fromFile;
-  const read = async () => documentOf((await entries.get(PLACE.kind, PLACE.name))?.document, usual);
+  const read = async (): Promise<ServiceDescription> => {
+    const entry = await entries.get(PLACE.kind, PLACE.name);
+    const stored = entry?.document as { readonly service: Partial<GlobalService> } | undefined;
+    return { ...usual, ...stored?.service };
+  };
   let current = await read();
   return {
     /** The file was read again. */
@@ -226,21 +225,16 @@ export async function openServiceSettings(
       current = await read();
     },
     /** The same object until it is changed. */
-    get current(): ServiceDocument {
+    get current(): ServiceDescription {
       return current;
     },
     /** Durable, and announced, when it returns. */
-    async change(change: { readonly service?: GlobalService }, by: string): Promise<void> {
-      const { inspire: _, ...service } = { ...current.service, ...change.service };
-      const document = { service };
-      await entries.put({ ...PLACE, document, changedBy: by });
-      current = documentOf(document, usual);
+    async change(change: GlobalService | undefined, by: string): Promise<void> {
+      const { inspire: _, ...service } = { ...current, ...change };
+      // In the form of GeoWebCache's `global` document.
+      await entries.put({ ...PLACE, document: { service }, changedBy: by });
+      current = await read();
       await announce();
     },
   };
-}
-
-function documentOf(stored: unknown, usual: ServiceDescription): ServiceDocument {
-  const { service = {} } = isRecord(stored) ? (stored as Partial<ServiceDocument>) : {};
-  return { service: { ...usual, ...service } };
 }

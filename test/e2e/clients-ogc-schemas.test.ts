@@ -67,11 +67,7 @@ const catalog = catalogOf([
   }),
 ]);
 
-const service = {
-  ...{ current: { service: DEFAULT_SERVICE }, change: async () => {} },
-  ...{ refresh: async () => {}, setFile: async () => {} },
-};
-service.current.service = {
+const current = {
   ...DEFAULT_SERVICE,
   keywords: ['x'],
   fees: 'none',
@@ -80,6 +76,7 @@ service.current.service = {
   providerSite: 'http://a.test/',
   contact: Object.fromEntries(CONTACT_FIELDS.map((name) => [name, `<${name}>`])),
 };
+const service = { current, change: async () => {}, refresh: async () => {}, setFile: async () => {} };
 
 const groups = new Map([
   ['inner', { name: 'inner', title: 'Inner <&>', layers: ['world', 'no title <&>'] }],

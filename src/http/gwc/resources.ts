@@ -62,16 +62,16 @@ function fixedOf({ about, rest }: ApiDeps) {
 }
 
 export function showGlobal(_: Call, deps: ApiDeps, format: DocumentFormat) {
-  const document: GlobalDocument = { ...deps.service.current, ...fixedOf(deps) };
+  const document: GlobalDocument = { service: deps.service.current, ...fixedOf(deps) };
   return documentResponse(writeGlobal(document), format);
 }
 
 export async function putGlobal({ context, caller, note }: Call, deps: ApiDeps, format: DocumentFormat) {
   const { service } = deps;
-  const { warnings, ...change } = readGlobal(readRoot(context, format), fixedOf(deps));
-  const before = service.current;
+  const { warnings, service: change } = readGlobal(readRoot(context, format), fixedOf(deps));
+  const before = { service: service.current };
   await service.change(change, caller.name);
-  note({ target: 'global', before, after: service.current });
+  note({ target: 'global', before, after: { service: service.current } });
   return textResponse(200, '', warningHeader(warnings));
 }
 

@@ -12,7 +12,7 @@ const languages = ['eng', { code: 'ger', title: 'Karten', abstract: 'Alle Karten
 function appWith(inspire: object) {
   const given = serviceSchema.parse({ inspire }).inspire ?? null;
   const service = { ...DEFAULT_SERVICE, title: 'Maps', inspire: given };
-  return createTestApp({ deps: { service: { ...testDeps().service, current: { service } } } });
+  return createTestApp({ deps: { service: { ...testDeps().service, current: service } } });
 }
 
 async function extended(inspire: object, query: string, service = 'wms') {

@@ -51,7 +51,7 @@ export function openServices(deps: ServiceDeps) {
   const answerAccepted: TileResponder = (context, tiles, index) =>
     asksForRefresh(context) ? answerRefreshed(context, tiles, index) : answerRead(context, tiles, index);
   const memory = createTileMemory(catalog, answerAccepted, answerRead);
-  const serviceNow = () => deps.service?.current.service ?? DEFAULT_SERVICE;
+  const serviceNow = () => deps.service?.current ?? DEFAULT_SERVICE;
   const documentOf = createLayerDocuments(roll, serviceNow);
   const screen = createLayerScreen(roll);
   const shared = { catalog, groups, pipeline, composer, areaLimit, clock, log };
