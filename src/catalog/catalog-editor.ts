@@ -70,7 +70,7 @@ interface ChangeOptions {
   /** The expected current version; null: none; absent: any. */
   readonly expected?: number | null;
   readonly by: string;
-  /** Only says what would become of cached tiles. */
+  /** Reports the fate of cached tiles and changes nothing. */
   readonly dryRun: boolean;
   /** The fate of tiles that show another source; null or absent: stale. */
   readonly tiles?: TileChoice | null;

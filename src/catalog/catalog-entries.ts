@@ -9,8 +9,8 @@ import { isRecord } from '../lib/value-path.ts';
 
 export type EntryKind = 'layer' | 'grid-set';
 /**
- * There is one `service`; `area` is a shape that was read, `area-points` a part of it, for `get` alone. By layer: `tiles` are the records of `incarnations.ts`, `times` and
- * `seeded-times` those of `time-lists.ts`.
+ * There is one `service`. `area` is a shape that was read, `area-points` a part of it, which only `get` returns. By layer:
+ * `tiles` are the records of `incarnations.ts`, `times` and `seeded-times` those of `time-lists.ts`.
  */
 type KeptKind = EntryKind | 'service' | 'tiles' | 'area' | 'area-points' | 'times' | 'seeded-times';
 

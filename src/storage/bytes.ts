@@ -17,7 +17,7 @@ export interface PutBytes {
 
 /** Stores the bytes of tiles on this machine. The index decides which of them are shown. */
 export interface Bytes {
-  /** They are there before any row says so: a crash before that leaves bytes that no row names. */
+  /** Before any row names them: a crash in between leaves bytes that nothing refers to. */
   put(set: number, records: readonly PackObject[]): PutBytes;
   close(): void;
 }

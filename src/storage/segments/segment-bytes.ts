@@ -164,8 +164,8 @@ export class SegmentBytes implements Bytes {
     const remove = this.#db.prepare<[number]>('DELETE FROM segments WHERE id = ?');
     let next: number | null = null;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const asked = next;
-      const number = blockingly(() => insert.get(asked, set, this.#writer, this.#clock())) ?? null;
+      const requested = next;
+      const number = blockingly(() => insert.get(requested, set, this.#writer, this.#clock())) ?? null;
       let created: OpenSegment | null = null;
       try {
         created = number === null ? null : createSegment(this.#root, set, number);
