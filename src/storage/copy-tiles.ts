@@ -80,11 +80,8 @@ async function copyPage(from: Store, to: Store, page: PageUsage, signal: AbortSi
   throw new TilewardenError('store-failed', `The copy of a page is not what was copied: ${place}.`);
 }
 
-async function writesOf(store: Store, { set, z, pageX, pageY }: PageUsage): Promise<TileWrite[]> {
-  const found = await readPage(store, set, { z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
-  return found.map(({ x, y, bytes, createdAt, freshUntil, madeBy }) => {
-    return { x, y, bytes, createdAt, freshUntil, madeBy };
-  });
+function writesOf(store: Store, { set, z, pageX, pageY }: PageUsage): Promise<readonly TileWrite[]> {
+  return readPage(store, set, { z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
 }
 
 /** Whether each tile is present, or a newer one. */

@@ -84,10 +84,7 @@ export class SegmentUpkeep {
   /** One file, or some rows, of a dropped tile set; null: none. */
   #sweep(): number | null {
     const { db, root, bytes, sweepBytesPerSecond } = this.#options;
-    const set = db
-      .prepare<[], number>('SELECT id FROM tile_sets WHERE dropped_at IS NOT NULL LIMIT 1')
-      .pluck()
-      .get();
+    const set = this.#number('SELECT id FROM tile_sets WHERE dropped_at IS NOT NULL LIMIT 1');
     if (set === undefined) return null;
     const segment = db
       .prepare<[number], { readonly id: number; readonly size: number }>(
@@ -122,11 +119,8 @@ export class SegmentUpkeep {
     this.#orphansDueAt = now + ORPHAN_INTERVAL;
     const files = segmentFiles(root);
     const named = new Set(db.prepare<[], number>('SELECT id FROM segments').pluck().all());
-    const last = db
-      .prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'segments'")
-      .pluck()
-      .get();
-    const orphans = files.filter(({ segment }) => !named.has(segment) && segment <= (last ?? 0));
+    const last = this.#number("SELECT seq FROM sqlite_sequence WHERE name = 'segments'") ?? 0;
+    const orphans = files.filter(({ segment }) => !named.has(segment) && segment <= last);
     const old = orphans.filter(({ set, segment }) => {
       const file = statSync(segmentPath(root, set, segment), { throwIfNoEntry: false });
       return file !== undefined && file.mtimeMs < now - ORPHAN_AGE;
@@ -181,17 +175,15 @@ export class SegmentUpkeep {
     while (compaction.offset < end) {
       const { tile_set, id, offset } = compaction;
       const record = readRecord((at, length) => bytes.readSome(tile_set, id, at, length), offset);
-      if (record === 'end') return this.#liveBytes(compaction.id) <= 0 || this.#startScan(compaction);
-      if (record === 'damaged') return this.#startScan(compaction);
+      if (record === 'end' && this.#liveBytes(id) <= 0) return true;
+      if (typeof record === 'string') {
+        compaction.scanned = 0;
+        return false;
+      }
       const { z, x, y } = record.head;
-      this.#move(compaction, { set: compaction.tile_set, z, x, y });
+      this.#move(compaction, { set: tile_set, z, x, y });
       compaction.offset = record.end;
     }
-    return false;
-  }
-
-  #startScan(compaction: Compaction): false {
-    compaction.scanned = 0;
     return false;
   }
 
@@ -234,11 +226,15 @@ export class SegmentUpkeep {
   }
 
   #liveBytes(segment: number): number {
-    const live = this.#options.db
-      .prepare<[number], number>('SELECT live FROM segments WHERE id = ?')
+    return this.#number('SELECT live FROM segments WHERE id = ?', segment) ?? 0;
+  }
+
+  /** The first column of the first row. */
+  #number(query: string, ...parameters: number[]): number | undefined {
+    return this.#options.db
+      .prepare<number[], number>(query)
       .pluck()
-      .get(segment);
-    return live ?? 0;
+      .get(...parameters);
   }
 }
 
