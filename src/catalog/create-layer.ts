@@ -1,6 +1,6 @@
 import { boundsOf } from '../domain/bounds.ts';
 import { misconfigured } from '../domain/errors.ts';
-import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
+import { type Format, formatOf } from '../domain/format.ts';
 import type { GridSetRegistry, Scales } from '../domain/grid-set.ts';
 import { createGridSubset, type GridSubset, retinaSubset } from '../domain/grid-subset.ts';
 import { readPeriod } from '../domain/iso-time.ts';
@@ -14,6 +14,9 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { LayerDeclaration, ParameterDeclaration } from './layer-declaration.ts';
 import { type KnownTimes, originOfTimes } from './time-lists.ts';
+
+/** At least one, as the schema of a declaration requires. */
+type Some<T> = readonly [T, ...T[]];
 
 /** Throws `config-invalid` or `grid-set-unknown`, which names the invalid field. */
 export function createLayer(
@@ -29,10 +32,8 @@ export function createLayer(
   const [expireClientsSeconds, expireClientsByZoom] = expiryOf(declaration.expireClients);
   const scales = scalesOf(declaration);
   const subsets = declaration.gridSets.map((subset) => createSubset(subset, gridSets, scales));
-  const gridSubsets = atLeastOne(
-    eachOnce(subsets, ({ gridSet }) => gridSet.name, 'grid set'),
-    'grid set',
-  );
+  const gridSubsets = eachOnce(subsets, ({ gridSet }) => gridSet.name, 'grid set') as Some<GridSubset>;
+  const formats = eachOnce(declaration.formats.map(createFormat), ({ mediaType }) => mediaType, 'format');
   return {
     name,
     enabled,
@@ -48,10 +49,7 @@ export function createLayer(
     access,
     outside,
     onMiss,
-    formats: atLeastOne(
-      eachOnce(declaration.formats.map(createFormat), ({ mediaType }) => mediaType, 'format'),
-      'format',
-    ),
+    formats: formats as Some<Format>,
     gridSubsets,
     retinaSubsets: declaration.retina ? gridSubsets.map(retinaSubset) : [],
     metatile: { columns, rows },
@@ -125,9 +123,7 @@ function expiryOf(declared: LayerDeclaration['expireCache']): readonly [number, 
 
 function createFormat(declared: LayerDeclaration['formats'][number]): Format {
   const { type: mediaType, ...encoding } = typeof declared === 'string' ? { type: declared } : declared;
-  const format = formatOf(mediaType);
-  if (format) return { ...format, ...omitUndefined(encoding) };
-  throw misconfigured(`There is no format ${mediaType}; there are ${FORMAT_NAMES.join(', ')}.`);
+  return { ...(formatOf(mediaType) as Format), ...omitUndefined(encoding) };
 }
 
 function scalesOf({ minScale, maxScale }: LayerDeclaration): Scales | null {
@@ -201,12 +197,6 @@ function eachOnce<T>(items: readonly T[], nameOf: (item: T) => string, what: str
     byName.set(nameOf(item), there);
   }
   return [...byName.values()];
-}
-
-function atLeastOne<T>(items: readonly T[], what: string): readonly [T, ...T[]] {
-  const [first, ...rest] = items;
-  if (first === undefined) throw misconfigured(`A layer needs at least one ${what}.`);
-  return [first, ...rest];
 }
 
 export function formatNames({ formats }: Pick<LayerDeclaration, 'formats'>): readonly string[] {
