@@ -29,7 +29,7 @@ export function createUsageHistory(database: Database) {
     },
 
     /** Bytes a day over the last week; null with less than an hour of history. */
-    async growthPerDay({ at, bytes }: Amount & { readonly at: number }): Promise<number | null> {
+    async growthPerDay({ at, bytes }: UsageSample): Promise<number | null> {
       const first = await database.query
         .selectFrom('usage_history')
         .select(['at', 'bytes'])
