@@ -15,7 +15,6 @@ import { HttpProblem } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
-import type { RouteDeps } from './route-deps.ts';
 import {
   refuseUnknownNames,
   type taskBody,
@@ -300,10 +299,8 @@ export const estimateResponse = z.object({
     .describe("Of the layer's store; null: it has no disk of its own"),
 });
 
-type Estimating = Pick<RouteDeps, 'tasks' | 'quota'>;
-
 /** `combinations`: as in `TaskService`. */
-async function estimateOf({ tasks, quota }: Estimating, draft: TaskDraft, combinations = 1): Promise<object> {
+async function estimateOf({ tasks, quota }: ApiDeps, draft: TaskDraft, combinations = 1): Promise<object> {
   const { disk, ...estimate } = await tasks.estimate(draft, combinations);
   const { addedBytes: added } = estimate;
   const limit = await quota.roomFor(draft.layer);
