@@ -110,11 +110,11 @@ function checkRange(what: string, locator: string, value: number, min: number, m
 
 /**
  * Addresses of WMTS by path: `layer/style/DIMENSION…/gridSet/matrix/row/column`, with `/j/i` behind it for feature information.
- * Style and dimensions may be left out; then dimensions may be in the query, as GeoWebCache has them.
+ * Style and dimensions may be left out; then dimensions may be in the query, as GeoWebCache has them. Layers with more
+ * dimensions than these have them in the query.
  */
-/** Layers with more have them in the query. */
 const MAX_IN_PATH = 4;
-const PLACE = ['TILEMATRIXSET', 'TILEMATRIX', 'TILEROW', 'TILECOL'];
+export const PLACE = ['TILEMATRIXSET', 'TILEMATRIX', 'TILEROW', 'TILECOL'];
 const PIXEL = ['J', 'I'];
 /** With dimensions, or without a style and with a pixel: the layer decides. */
 const SEGMENTS = Array.from({ length: MAX_IN_PATH + 2 }, (_, index) => PLACE.length + 3 + index);
