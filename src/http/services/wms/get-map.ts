@@ -99,11 +99,12 @@ export async function answerComposed(
 async function readMap(services: Services, context: Context, kvp: Kvp): Promise<MapRequest> {
   const version = versionOf(kvp);
   const requested = await requestedMapLayers(context, services, kvp);
-  const bounds = requested.map(({ bound }) => bound);
-  const styles = requested.map(({ style }) => style);
-  const format = mapFormat(bounds, kvp);
+  const format = mapFormat(
+    requested.map(({ bound }) => bound),
+    kvp,
+  );
   const crs = requestedCrs(kvp, version);
-  const [first, ...others] = withSubsets(bounds, styles, crs, version);
+  const [first, ...others] = withSubsets(requested, crs, version);
   if (!first) throw new ServiceException('MissingParameterValue', 'LAYERS', 'No layer is named.');
   const place = requestedPlace(kvp, [first, ...others], crs, version);
   const tiled = isTrue(kvp, 'TILED');
