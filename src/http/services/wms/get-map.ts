@@ -5,11 +5,7 @@ import { boundsOfTile } from '../../../domain/grid-set.ts';
 import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
-import type {
-  ComposedMap,
-  MapRequest as ComposerRequest,
-  MapComposer,
-} from '../../../pipeline/map-composer.ts';
+import type { ComposedMap } from '../../../pipeline/map-composer.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { areasOf, limited } from '../../auth/area-limit.ts';
 import { isOpen } from '../../auth/layer-visibility.ts';
@@ -83,14 +79,21 @@ export async function answerComposed(
   map: MapRequest,
   { matches, blank }: Composition,
 ): Promise<Response> {
-  const sets = composedSets(map, matches);
+  const { kvp, crs, format } = map;
+  const layers = composedSets(map, matches);
   const place = drawnPlace(map, matches);
-  const mask =
-    (await areaLimit.maskFor(context, () => gridSetOfMap(map.layers, map.crs), place)) ?? undefined;
-  const picture = await (blank
-    ? composeBlank(map, composer, context.signal)
-    : composeMap(map, { layers: sets, ...place, ...(mask && { mask }) }, composer, context.signal));
-  const message = blank ? ['geowebcache-message', NO_TILE_MESSAGE] : sets.flatMap(noteHeaders);
+  const mask = await areaLimit.maskFor(context, () => gridSetOfMap(map.layers, crs), place);
+  const isClear = format.alpha && (blank || isTrue(kvp, 'TRANSPARENT'));
+  const drawn = { layers, ...place, crs: { srs: crs.code, projection: null }, ...(mask && { mask }) };
+  const picture = await composer
+    .compose({
+      ...(blank ? { layers: [], ...map.place } : drawn),
+      format,
+      background: isClear ? null : backgroundColour(kvp),
+      signal: context.signal,
+    })
+    .catch(blameBox);
+  const message = blank ? ['geowebcache-message', NO_TILE_MESSAGE] : layers.flatMap(noteHeaders);
   const more = [...message, ...cacheControl(context, map, picture, clock.now())];
   if (areasOf(context) === null) return mapResponse(context, map, picture, more);
   return limited(mapResponse(context, map, { ...picture, createdAt: null }, more));
@@ -130,11 +133,6 @@ function isStored({ layers, format }: MapRequest): boolean {
 /** Like in GeoWebCache a map outside all layers is empty (WMS 1.3.0, 7.3.3.6). */
 function isBlank({ format, layers }: MapRequest, { offered }: MatchedTile): boolean {
   return !offered && format.kind === 'raster' && layers[0].bound.layer.outside !== 'notFound';
-}
-
-function composeBlank({ place, format, kvp }: MapRequest, composer: MapComposer, signal: AbortSignal) {
-  const background = format.alpha ? null : backgroundColour(kvp);
-  return composer.compose({ layers: [], ...place, format, background, signal });
 }
 
 function checkComposable({ layers, tiled, format, place }: MapRequest, matches: Matches): void {
@@ -178,18 +176,6 @@ function drawnPlace({ place }: MapRequest, matches: Matches): MapPicture {
   const tile = matches.find((match) => match !== null);
   if (!tile) return place;
   return { ...place, bounds: boundsOfTile(tile.subset.gridSet, tile.index.z, tile.index.x, tile.index.y) };
-}
-
-function composeMap(
-  { kvp, format, crs: { code } }: MapRequest,
-  drawn: Pick<ComposerRequest, 'layers' | 'bounds' | 'width' | 'height' | 'mask'>,
-  composer: MapComposer,
-  signal: AbortSignal,
-) {
-  const transparent = format.alpha && isTrue(kvp, 'TRANSPARENT');
-  const background = transparent ? null : backgroundColour(kvp);
-  const crs = { srs: code, projection: null };
-  return composer.compose({ ...drawn, crs, format, background, signal }).catch(blameBox);
 }
 
 /** Sizes have been checked; only the area can still be too large. */
