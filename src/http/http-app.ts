@@ -61,17 +61,17 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
     pipeline.flush();
     return counts.all();
   });
-  const allSeries = share('series', () => series.document());
+  const allSeries = share('series', () => {
+    pipeline.flush();
+    return series.document();
+  });
   const traffic = {
-    counts: {
-      series() {
-        const sum = new TileCounts();
-        for (const batch of tiles().flat()) sum.add(batch);
-        return sum.series();
-      },
+    counts() {
+      const sum = new TileCounts();
+      for (const batch of tiles().flat()) sum.add(batch);
+      return sum.series();
     },
-    series: { document: () => mergeSeries(allSeries()) },
-    flush: pipeline.flush,
+    series: () => mergeSeries(allSeries()),
   };
   const { surrogateKeys = null, prefixes } = options;
   const routes = createRoutes(
@@ -113,7 +113,7 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
     ...serviceRoutes(deps),
     ...bindRoutes([...GWC_ROUTES, ...API_ROUTES], parts),
     ...oidcLoginRoutes(deps),
-    ...metricsRoutes({ ...deps, ...deps.metrics, tileCounts: { series: () => seriesNow(deps.traffic) } }),
+    ...metricsRoutes({ ...deps, ...deps.metrics }),
     ...assetRoutes(deps.assets),
   ];
   return routes;
@@ -130,9 +130,4 @@ function serviceRoutes(deps: RouteDeps): readonly Route[] {
     ...screened(layerPageRoutes(catalog), services.screen),
     ...demoRoutes(),
   ];
-}
-
-function seriesNow({ counts, flush }: RouteDeps['traffic']) {
-  flush();
-  return counts.series();
 }

@@ -23,10 +23,9 @@ import type { ScheduleService } from '../../tasks/schedules/open-schedule-servic
 import type { SelectionWork } from '../../tasks/selection-work.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import type { MetricsDeps } from '../metrics/metrics-routes.ts';
-import type { TileCounts } from '../metrics/tile-counts.ts';
 import type { WebAsset } from '../pages/web-assets.ts';
 import type { TileRefresh } from '../services/open-services.ts';
-import type { TrafficSeries } from './series.ts';
+import type { SeriesDocument } from './series.ts';
 
 export interface RouteDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
@@ -62,7 +61,7 @@ export interface RouteDeps extends Env {
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly upstreams: HostControl;
   readonly rest: RestSettings;
-  readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
+  readonly metrics: Omit<MetricsDeps, 'traffic' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
   readonly accounts: Accounts;
   readonly assets: readonly WebAsset[];
   readonly deliveries: Pick<Deliveries, 'list' | 'counts' | 'targets' | 'sendTest'>;
@@ -93,11 +92,9 @@ interface RestSettings {
   readonly reload: () => Promise<Reloaded>;
 }
 
-/** Tile responses; call `flush` first to include the current turn. */
-interface TileTraffic {
-  readonly counts: Pick<TileCounts, 'series'>;
-  readonly series: Pick<TrafficSeries, 'document'>;
-  flush(): void;
+/** Tile responses of all processes of the server. */
+interface TileTraffic extends Pick<MetricsDeps['traffic'], 'counts'> {
+  series(): SeriesDocument;
 }
 
 export interface ImportDeps {

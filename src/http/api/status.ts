@@ -96,8 +96,7 @@ export async function listNodes(_: Call, { nodes }: ApiDeps) {
 }
 
 export function showSeries(_: Call, { traffic }: ApiDeps) {
-  traffic.flush();
-  return traffic.series.document();
+  return traffic.series();
 }
 
 export async function listUpstreams({ context }: Call, deps: ApiDeps) {

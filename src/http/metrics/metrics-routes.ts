@@ -4,6 +4,7 @@ import type { Deliveries } from '../../changes/deliveries/open-deliveries.ts';
 import type { ChangesService } from '../../changes/open-changes.ts';
 import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Count, Counters } from '../../lib/counters.ts';
+import { orAborted } from '../../lib/deferred.ts';
 import type { Env } from '../../lib/env.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
@@ -22,7 +23,7 @@ import {
 import type { TileCountSeries } from './tile-counts.ts';
 
 export interface MetricsDeps {
-  readonly tileCounts: { series(): Iterable<TileCountSeries> };
+  readonly traffic: { counts(): Iterable<TileCountSeries> };
   readonly pipeline: Pick<TilePipeline, 'status'>;
   /** Counters of all processes of the server. */
   readonly counters: Pick<Counters, 'all'>;
@@ -47,7 +48,7 @@ interface NodeState {
 export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   const { tasks, changes, quota, node } = deps;
   const sheet = new MetricSheet();
-  sheet.add(() => deps.tileCounts.series(), TILE_REQUESTS);
+  sheet.add(() => deps.traffic.counts(), TILE_REQUESTS);
   sheet.add(() => deps.pipeline.status(), STATUS);
   sheet.add(() => deps.counters.all(), COUNTERS);
   sheet.add(() => deps.upstreams(), UPSTREAMS);
@@ -288,16 +289,10 @@ export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handl
   async function check(): Promise<Readiness> {
     const timeout = AbortSignal.timeout(CHECK_TIMEOUT_MS);
     try {
-      return { ready: true, remark: await Promise.race([readiness(timeout), rejectionOf(timeout)]) };
+      return { ready: true, remark: await orAborted(readiness(timeout), timeout) };
     } catch (error) {
       log.warn({ err: error }, 'the server is not ready');
       return { ready: false, remark: null };
     }
   }
-}
-
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }
