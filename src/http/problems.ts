@@ -85,6 +85,10 @@ export class HttpProblem extends Error {
   }
 }
 
+export function tooMany(message: string, retryAfterSeconds = 1): HttpProblem {
+  return new HttpProblem('too-many-requests', message, ['Retry-After', String(retryAfterSeconds)]);
+}
+
 export interface Problem {
   readonly answer: Response;
   /** Unexpected failures are logged with their stack. */

@@ -11,7 +11,7 @@ import { keyForRequest, type TaskDraft } from '../../tasks/task-draft.ts';
 import type { TaskEstimate } from '../../tasks/task-service.ts';
 import { isPublic, mayView, requireLayerScope } from '../auth/layer-visibility.ts';
 import { authorIn, type ChangeNote, type Context, createdResponse, idIn } from '../context.ts';
-import { HttpProblem } from '../problems.ts';
+import { HttpProblem, tooMany } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
@@ -165,9 +165,7 @@ export function streamEvents({ context, caller }: Call, deps: ApiDeps) {
   const after = lastEventId(context);
   const { eventPlaces } = deps;
   const { account } = authorIn({ caller });
-  if (!eventPlaces.hasRoom(account)) {
-    throw new HttpProblem('too-many-requests', 'Too many event streams are open.', ['Retry-After', '10']);
-  }
+  if (!eventPlaces.hasRoom(account)) throw tooMany('Too many event streams are open.', 10);
   return {
     status: 200,
     headers: pairs({

@@ -13,16 +13,6 @@ const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
 /** Browsers show no password dialog for an unknown scheme; our pages have a form. */
 const CHALLENGE_TO_SCRIPTS = 'Session realm="Tilewarden"';
 
-export async function authenticate(
-  access: Access,
-  request: RequestHead,
-  trusts: TrustsProxy,
-): Promise<Caller> {
-  const caller = await access.authenticate(credentialsOf(request, trusts, access));
-  if (caller) return caller;
-  throw credentialsNeeded(request);
-}
-
 export function credentialsNeeded(request: RequestHead): HttpProblem {
   const byScript = request.headers['sec-fetch-dest'] === 'empty';
   return new HttpProblem('credentials-needed', 'Valid credentials are needed.', [
