@@ -83,9 +83,9 @@ export function documentResponse(root: DocumentNode, format: DocumentFormat): Re
 export async function listResponse(
   context: Context,
   format: DocumentFormat,
-  { names, entry, path }: { readonly names: Iterable<string>; readonly entry: string; readonly path: string },
+  { names, entry, path }: { readonly names: readonly string[]; readonly entry: string; readonly path: string },
 ): Promise<Response> {
-  if (format === 'json') return jsonResponse([...names]);
+  if (format === 'json') return jsonResponse(names);
   const listEntry = (name: string) => {
     const href = `${context.baseUrl}${path}/${encodeURIComponent(name).replaceAll('%3A', ':')}.xml`;
     const link = element('atom:link', [], {
