@@ -1,3 +1,4 @@
+import { coordsOf } from '../domain/bounds.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
@@ -72,31 +73,23 @@ function ladderOf(root: WireElement): object {
 
 /** `document`: as it was declared, where it was; scales stay scales. */
 export function writeGwcGridSet(gridSet: GridSet, document: unknown): DocumentNode {
-  const { extent } = gridSet;
-  const coords = [extent.minX, extent.minY, extent.maxX, extent.maxY];
-  const srs = leaf('number', gridSet.srs);
+  const { levels } = gridSet;
+  const names = levels.map(({ name }) => name);
+  const resolutions = levels.map(({ resolution }) => resolution);
   const scales =
     isRecord(document) && Array.isArray(document.scaleDenominators) ? document.scaleDenominators : null;
   return nodeOf('gridSet', [
     leaf('name', gridSet.name),
     leaf('description', gridSet.description || null),
-    nodeOf('srs', [srs]),
-    nodeOf('extent', [doubleList('coords', 'double', coords)]),
+    nodeOf('srs', [leaf('number', gridSet.srs)]),
+    nodeOf('extent', [doubleList('coords', 'double', coordsOf(gridSet.extent))]),
     leaf('alignTopLeft', gridSet.alignTopLeft),
     scales
       ? doubleList('scaleDenominators', 'double', scales)
-      : doubleList(
-          'resolutions',
-          'double',
-          gridSet.levels.map((level) => level.resolution),
-        ),
+      : doubleList('resolutions', 'double', resolutions),
     double('metersPerUnit', gridSet.metersPerUnit),
     double('pixelSize', gridSet.pixelSize),
-    textList(
-      'scaleNames',
-      'string',
-      gridSet.levels.map((level) => level.name),
-    ),
+    textList('scaleNames', 'string', names),
     leaf('tileHeight', gridSet.tileHeight),
     leaf('tileWidth', gridSet.tileWidth),
     leaf('yCoordinateFirst', gridSet.yCoordinateFirst),
