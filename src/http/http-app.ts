@@ -1,5 +1,4 @@
 import { misconfigured } from '../domain/errors.ts';
-import type { AccessLog } from './access-log.ts';
 import { bindRoutes } from './api/api-route.ts';
 import { API_ROUTES } from './api/api-routes.ts';
 import { oidcLoginRoutes } from './api/oidc-login.ts';
@@ -8,6 +7,7 @@ import { createTrafficSeries, mergeSeries } from './api/series.ts';
 import { type Access, CallerPlaces } from './auth/access.ts';
 import { isLoopbackHost } from './auth/peer.ts';
 import { GWC_ROUTES } from './gwc/gwc-routes.ts';
+import type { DispatcherOptions } from './hits/hits.ts';
 import { DEFAULT_LIMITS, type HttpLimits } from './limits.ts';
 import { answerAlive, createReadiness, metricsRoutes } from './metrics/metrics-routes.ts';
 import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
@@ -31,14 +31,11 @@ import { wmsRoutes } from './services/wms/wms-routes.ts';
 /** Publishes a figure of this process; returns a function for those of all processes of the server, its own first. */
 type ShareFigure = <Figure>(name: string, read: () => Figure) => () => readonly Figure[];
 
-export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
-  readonly access: Access;
+export interface HttpServerDeps
+  extends Omit<RouteDeps, 'traffic' | 'surrogateKeys' | 'prefixes'>,
+    Pick<DispatcherOptions, 'access' | 'flush' | 'isAway' | 'accessLog'> {
   /** Absent: this is the only process. */
   readonly share?: ShareFigure;
-  /** As in `DispatcherOptions`. */
-  readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
-  readonly isAway?: () => boolean;
-  readonly accessLog?: AccessLog;
 }
 
 export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {

@@ -4,10 +4,9 @@ import { UnavailableError } from '../../lib/error-code.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Turnstile } from '../../lib/semaphore.ts';
 import type { AccessLog } from '../access-log.ts';
-import { type Access, CallerPlaces } from '../auth/access.ts';
+import { CallerPlaces } from '../auth/access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from '../auth/audit-trail.ts';
 import { requireLayerScope } from '../auth/layer-visibility.ts';
-import type { TrustsProxy } from '../auth/peer.ts';
 import { createKeyCheck, type PresentedKey, preflightResponse, presentedKeyOf } from '../auth/reader-key.ts';
 import {
   readBody,
@@ -25,18 +24,11 @@ import type { Route } from '../route.ts';
 import { type Match, matchWhileAway, type Router, routeOf } from './router.ts';
 import { createOutbox, createSender, type FrontReply, type Reply } from './send.ts';
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends ContextDeps {
   readonly router: Router;
-  readonly access: Access;
   readonly audit: AuditSink;
-  readonly trusts: TrustsProxy;
-  /** As in `ContextDeps`. */
-  readonly publicUrl: string | null;
-  readonly accessOf: ContextDeps['accessOf'];
   readonly log: Logger;
   readonly limits: HttpLimits;
-  /** Distinguishes the request ids of this run from those of earlier runs. */
-  readonly idPrefix: string;
   /** With several processes or nodes: resolves when the others have reported their counts, or obey all changes. */
   readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
   /** The database is unreachable: no request waits for it. */
