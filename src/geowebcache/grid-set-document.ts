@@ -15,6 +15,8 @@ import {
   numberField,
   numberOf,
   onlyChild,
+  present,
+  srsField,
   textField,
   type WireElement,
 } from './wire-element.ts';
@@ -37,10 +39,10 @@ export function readGwcGridSet(root: WireElement): ReadDocument {
   const width = integerField(root, 'tileWidth') ?? DEFAULT_TILE_SIZE;
   const height = integerField(root, 'tileHeight') ?? DEFAULT_TILE_SIZE;
   const document = omitUndefined({
-    name: needed(root, 'name', textField(root, 'name')),
+    name: present(root, 'name', textField(root, 'name')),
     description: onlyChild(root, 'description')?.text.trim(),
-    srs: needed(root, 'srs', srsOf(root)),
-    extent: needed(root, 'extent', coordsField(root, 'extent')),
+    srs: present(root, 'srs', srsField(root)),
+    extent: present(root, 'extent', coordsField(root, 'extent')),
     ...ladderOf(root),
     levelNames: entriesOf(root, 'scaleNames', ['string'])?.map(elementText),
     tileSize: [width, height],
@@ -50,16 +52,6 @@ export function readGwcGridSet(root: WireElement): ReadDocument {
     yCoordinateFirst: booleanField(root, 'yCoordinateFirst') ?? false,
   });
   return { document, warnings: warnings.all };
-}
-
-function needed<T>(root: WireElement, name: string, value: T | undefined): T {
-  if (value !== undefined) return value;
-  throw bodyProblem(`${name} is missing`, root.place);
-}
-
-function srsOf(root: WireElement): number | undefined {
-  const srs = onlyChild(root, 'srs');
-  return srs ? integerField(srs, 'number') : undefined;
 }
 
 function ladderOf(root: WireElement): object {

@@ -2,8 +2,8 @@ import { type Caller, mayWorkOnAll } from '../../access/caller.ts';
 import { invalid, isTilewardenError, shortened, type TilewardenError } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import {
-  bodyProblem,
   coordsField,
+  present,
   refuseUnknownFields,
   requireFields,
   textField,
@@ -124,11 +124,6 @@ function readWork({ type, layer, root }: MassTruncateRequest, truncation: MassTr
 
 function required(root: WireElement, name: string): string {
   return present(root, name, textField(root, name));
-}
-
-function present<Value>(root: WireElement, name: string, value: Value | undefined): Value {
-  if (value !== undefined) return value;
-  throw bodyProblem(`${name} is missing`, root.place);
 }
 
 function readRoot(body: Buffer, format: DocumentFormat): WireElement {

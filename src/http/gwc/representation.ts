@@ -83,7 +83,11 @@ export function documentResponse(root: DocumentNode, format: DocumentFormat): Re
 export async function listResponse(
   context: Context,
   format: DocumentFormat,
-  { names, entry, path }: { readonly names: readonly string[]; readonly entry: string; readonly path: string },
+  {
+    names,
+    entry,
+    path,
+  }: { readonly names: readonly string[]; readonly entry: string; readonly path: string },
 ): Promise<Response> {
   if (format === 'json') return jsonResponse(names);
   const listEntry = (name: string) => {

@@ -5,8 +5,8 @@ import {
   childrenNamed,
   coordsField,
   integerField,
-  onlyChild,
   refuseUnknownFields,
+  srsField,
   textField,
   type WireElement,
 } from '../../geowebcache/wire-element.ts';
@@ -88,14 +88,6 @@ export function readSeedForm(form: URLSearchParams, layer: string): TaskDraft {
     ...(parameters.length > 0 && { parameters: Object.fromEntries(parameters) }),
   };
   return readSeedRequest(Buffer.from(JSON.stringify({ seedRequest })), 'json', layer);
-}
-
-function srsField(root: WireElement): number | undefined {
-  const srs = onlyChild(root, 'srs');
-  if (!srs) return undefined;
-  const number = integerField(srs, 'number');
-  if (number !== undefined) return number;
-  throw bodyProblem('srs must have a number, e.g. 4326', srs.place);
 }
 
 type Pair = readonly [name: string, value: string];
