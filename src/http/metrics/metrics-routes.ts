@@ -16,8 +16,8 @@ import {
   type EventLoopWatch,
   type Metric,
   MetricSheet,
+  PROCESS_METRICS,
   type ProcessUsage,
-  processMetrics,
   type Sample,
 } from './process-metrics.ts';
 import type { TileCountSeries } from './tile-counts.ts';
@@ -58,7 +58,7 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   sheet.add(() => deps.deliveries.counts(), DELIVERIES);
   sheet.add(() => node, NODE);
   sheet.add(() => deps.readerKeys.figures(), READER_KEYS);
-  sheet.add(() => ({ ...deps.eventLoop.take(), ...deps.process() }), processMetrics());
+  sheet.add(() => ({ ...deps.eventLoop.take(), ...deps.process() }), PROCESS_METRICS);
   const outage = new MetricSheet();
   outage.add(() => node, DATABASE_UP);
   const [handler, whileAway] = [metricsPage(sheet), metricsPage(outage)];
