@@ -74,13 +74,12 @@ export function refuseExcess({ url = '', rawHeaders }: RequestHead, limits: Http
  * request; a request without one does not come from a browser.
  */
 function refuseCrossSite(request: RequestHead, ownHosts: readonly string[]): void {
-  const site = request.headers['sec-fetch-site'];
-  if (site !== undefined) {
-    if (site === 'same-origin' || site === 'none') return;
-    throw new HttpProblem('cross-site', 'Cross-site request blocked.');
-  }
-  const { origin } = request.headers;
-  if (origin === undefined || ownHosts.includes(hostOfOrigin(origin) ?? '')) return;
+  const { 'sec-fetch-site': site, origin } = request.headers;
+  const isOwn =
+    site === undefined
+      ? origin === undefined || ownHosts.includes(hostOfOrigin(origin) ?? '')
+      : site === 'same-origin' || site === 'none';
+  if (isOwn) return;
   throw new HttpProblem('cross-site', 'Cross-site request blocked.');
 }
 
@@ -92,11 +91,8 @@ export function refuseUnsafe(
 ): void {
   if (request.method === 'GET' || request.method === 'HEAD') return;
   const own = [ownAddress(request, '', trusts), ...(publicUrl === null ? [] : [publicUrl])];
-  if (changes)
-    refuseCrossSite(
-      request,
-      own.map((address) => new URL(address).host),
-    );
+  const ownHosts = own.map((address) => new URL(address).host);
+  if (changes) refuseCrossSite(request, ownHosts);
   refuseEncodedBody(request);
 }
 

@@ -24,11 +24,9 @@ export interface OgcDocument {
   readonly layers?: readonly Layer[];
 }
 
-type DocumentResponder = (context: Context, document: OgcDocument) => Response;
-
 /** JSON or HTML by `f` or `Accept`, with a validator. */
-export function createDocumentResponder(page: PageWriter): DocumentResponder {
-  return (context, document) => {
+export function createDocumentResponder(page: PageWriter) {
+  return (context: Context, document: OgcDocument): Response => {
     const type = requestedType(context);
     const etagOf = (body: string) => `"${createHash('sha1').update(body).digest('base64url')}"`;
     const lifetime = document.personal ? 'private, no-cache' : 'no-cache';
