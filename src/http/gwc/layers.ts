@@ -29,8 +29,7 @@ type OfLayer = Call<{ params: 'layer' }>;
 
 export async function listLayers({ context }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
   const layers = await visibleLayers(context, await collectYielding(catalog.layers()));
-  const names = layers.map(({ name }) => name);
-  return listResponse(context, format, { names, entry: 'layer', path: '/rest/layers' });
+  return listResponse(context, format, layers, 'layer', '/rest/layers');
 }
 
 export async function showLayer(call: OfLayer, { catalog, editor }: ApiDeps, format: DocumentFormat) {
@@ -147,8 +146,7 @@ export function warningHeader(warnings: readonly ReadWarning[]): Headers {
 type OfGridSet = Call<{ params: 'gridSet' }>;
 
 export function listGridSets({ context }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
-  const names = catalog.gridSets.gridSets.map(({ name }) => name);
-  return listResponse(context, format, { names, entry: 'gridSet', path: '/rest/gridsets' });
+  return listResponse(context, format, catalog.gridSets.gridSets, 'gridSet', '/rest/gridsets');
 }
 
 export async function showGridSet(

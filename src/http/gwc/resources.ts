@@ -18,8 +18,7 @@ type OfStore = Call<{ params: 'store' }>;
 
 /** Stores are declared in the configuration file. */
 export function listStores({ context }: Call, { rest }: ApiDeps, format: DocumentFormat) {
-  const names = rest.stores.map(({ name }) => name);
-  return listResponse(context, format, { names, entry: 'blobStore', path: '/rest/blobstores' });
+  return listResponse(context, format, rest.stores, 'blobStore', '/rest/blobstores');
 }
 
 export function showStore(call: OfStore, deps: ApiDeps, format: DocumentFormat) {
