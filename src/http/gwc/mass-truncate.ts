@@ -91,14 +91,10 @@ const FIELDS = {
   truncateAll: [],
 };
 
-interface MassTruncateRequest {
-  readonly type: keyof typeof FIELDS;
-  /** Null: every layer. */
-  readonly layer: string | null;
-  readonly root: WireElement;
-}
+type MassTruncateRequest = ReturnType<typeof readRequest>;
 
-function readRequest(body: Buffer, format: DocumentFormat): MassTruncateRequest {
+/** `layer` is null for every layer. */
+function readRequest(body: Buffer, format: DocumentFormat) {
   const root = readRoot(body, format);
   const type = keysOf(FIELDS).find((known) => known === root.name);
   if (!type) throw refused(`There is no request ${shortened(root.name)}`);

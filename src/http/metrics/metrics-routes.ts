@@ -267,16 +267,11 @@ const CHECK_TIMEOUT_MS = 5_000;
 /** Probes in between get the last result, so that frequent probes cost nothing. */
 const RESULT_LASTS_MS = 1_000;
 
-interface Readiness {
-  readonly ready: boolean;
-  readonly remark: string | null;
-}
-
 export const answerAlive: Handler = () => textResponse(200, 'alive\n');
 
 /** `/readyz`: yes or no. The reason is logged, not published. */
 export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handler {
-  let last: { readonly ready: Promise<Readiness>; readonly at: number } | null = null;
+  let last: { readonly ready: ReturnType<typeof check>; readonly at: number } | null = null;
 
   return async () => {
     const now = clock.monotonic();
@@ -286,7 +281,7 @@ export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handl
     return textResponse(200, remark === null ? 'ready\n' : `ready: ${remark}\n`);
   };
 
-  async function check(): Promise<Readiness> {
+  async function check() {
     const timeout = AbortSignal.timeout(CHECK_TIMEOUT_MS);
     try {
       return { ready: true, remark: await orAborted(readiness(timeout), timeout) };

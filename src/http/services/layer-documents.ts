@@ -20,17 +20,10 @@ import type { Html as Markup } from '../page.ts';
 import type { Headers, Response, Streamer } from '../response.ts';
 import { readKvp } from './kvp.ts';
 
-export interface LayerDocument {
+interface LayerDocument {
   readonly write: DocumentWriter;
   readonly contentType: string;
   readonly fileName?: string;
-}
-
-export interface DocumentResponder {
-  /** About all layers that the caller may see. */
-  aboutAll(context: Context): Promise<Response>;
-  /** Only for layers that the caller may see. */
-  about(context: Context, layers: readonly Layer[]): Promise<Response>;
 }
 
 /** One for anonymous callers, and some for others. */
@@ -103,18 +96,20 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
     return { status: 200, headers: [...typed, ...length], body: inPieces(document) };
   }
 
-  return (document: LayerDocument): DocumentResponder => {
+  return (document: LayerDocument) => {
     const templateOf = createTemplateShelf(document.write);
     // Separate: the many callers with keys must not evict other templates.
     const templateWithKey = createTemplateShelf(document.write);
     return {
-      async aboutAll(context) {
+      /** About all layers that the caller may see. */
+      async aboutAll(context: Context): Promise<Response> {
         const all = await roll();
         const shown = await visibleLayers(context, all);
         const template = await (context.key ? templateWithKey : templateOf)(shown, serviceFor(context));
         return await answer(context, document, template, shown, areOpen(all) && !context.key);
       },
-      async about(context, layers) {
+      /** Only for layers that the caller may see. */
+      async about(context: Context, layers: readonly Layer[]): Promise<Response> {
         const template = await writeTemplate(document.write, layers, serviceFor(context));
         return await answer(context, document, template, layers, layers.every(isOpen) && !context.key);
       },

@@ -108,7 +108,8 @@ function answerWarped(
   return answerComposed(context, services, map, { matches: [null], blank: false });
 }
 
-function kmlLayer(context: Context, layer: Layer, extension: string): KmlLayer {
+/** `folder`: the layer's address, without a closing slash. `query`: with its question mark, or empty. */
+function kmlLayer(context: Context, layer: Layer, extension: string) {
   const { subset } = degreesOf(layer);
   const query = new URLSearchParams([...parametersOf(context.query, layer.parameters)]).toString();
   const folder = `${context.baseUrl}${ROOT}/${encodeURIComponent(layer.name)}`;
@@ -189,15 +190,7 @@ function splitKind(text: string): { readonly rest: string; readonly kind: KmlKin
   return { rest, kind: kind === null ? null : (kind.toLowerCase() as KmlKind) };
 }
 
-interface KmlLayer {
-  readonly layer: Layer;
-  readonly subset: GridSubset;
-  /** Address of the layer's folder, without a closing slash. */
-  readonly folder: string;
-  readonly extension: string;
-  /** With its question mark, or empty. */
-  readonly query: string;
-}
+type KmlLayer = ReturnType<typeof kmlLayer>;
 
 /** Pixels of a region on the screen before its tiles are loaded. */
 const MIN_PIXELS = 128;

@@ -241,11 +241,7 @@ function isWorldInDegrees({ srs, extent, levels }: GridSet): boolean {
 }
 
 /** A tile map of TMS: one layer in one grid set and one format. */
-interface TileMap {
-  readonly layer: Layer;
-  readonly subset: GridSubset;
-  readonly format: Format;
-}
+type TileMap = ReturnType<typeof tileMapNamed>;
 
 /** `layer@gridSet@extension`, matched from the end: names may contain an `@`. */
 const FULL_NAME = /^(?<layer>.+)@(?<gridSet>[^@]+)@(?<extension>[^@]+)$/;
@@ -268,7 +264,7 @@ function readTileMapName(
  * A bare layer name means the layer's first grid set; without an extension of a tile, its first format.
  * Throws `grid-set-unknown` or `format-unknown`.
  */
-function tileMapNamed(layer: Layer, rest: RestOfName, extension: string | null): TileMap {
+function tileMapNamed(layer: Layer, rest: RestOfName, extension: string | null) {
   const subset = rest ? gridSubsetOf(layer, rest.gridSet) : layer.gridSubsets[0];
   const named = rest?.extension ?? extension;
   const format = named === null ? layer.formats[0] : formatNamed(layer, named);

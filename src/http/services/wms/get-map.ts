@@ -65,19 +65,12 @@ export const getMap: Operation = async (context, kvp, services) => {
   return answerComposed(context, services, map, { matches, blank });
 };
 
-interface Composition {
-  /** Tiles of the layers where the map is one. */
-  readonly matches: Matches;
-  /** Nothing of the layers is there. */
-  readonly blank: boolean;
-}
-
-/** The map, made of tiles of its layers. */
+/** The map, made of tiles of its layers. `blank`: nothing of them is there. */
 export async function answerComposed(
   context: Context,
   { composer, areaLimit, clock }: Services,
   map: MapRequest,
-  { matches, blank }: Composition,
+  { matches, blank }: { readonly matches: Matches; readonly blank: boolean },
 ): Promise<Response> {
   const { kvp, crs, format } = map;
   const layers = composedSets(map, matches);
@@ -160,6 +153,7 @@ function notOnGrid({ bound, subsets }: MapLayer, { width, height }: MapPicture):
   );
 }
 
+/** Tiles of the layers where the map is one. */
 type Matches = readonly (MatchedTile | null)[];
 
 function composedSets(
