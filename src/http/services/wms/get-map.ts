@@ -4,7 +4,6 @@ import { contentTypeOf, type Format } from '../../../domain/format.ts';
 import { boundsOfTile } from '../../../domain/grid-set.ts';
 import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
-import type { TileIndex } from '../../../domain/tile-key.ts';
 import type { ComposedMap } from '../../../pipeline/map-composer.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { areasOf, limited } from '../../auth/area-limit.ts';
@@ -226,14 +225,7 @@ function placeHeaders({ layers, place, crs }: MapRequest, { outcome }: ComposedM
   });
 }
 
-interface MatchedTile {
-  readonly subset: GridSubset;
-  /** May be outside the layer, and outside the grid. */
-  readonly index: TileIndex;
-  readonly offered: boolean;
-  /** In tiles. */
-  readonly error: number;
-}
+type MatchedTile = ReturnType<typeof matchesIn>[number];
 
 /** The tile closest to a box, if it is off by at most `tolerance` tiles. */
 function matchTile(subsets: readonly GridSubset[], place: MapPicture, tolerance: number): MatchedTile | null {
@@ -244,10 +236,11 @@ function matchTile(subsets: readonly GridSubset[], place: MapPicture, tolerance:
   return best ?? null;
 }
 
-function matchesIn(subset: GridSubset, { bounds, width, height }: MapPicture): readonly MatchedTile[] {
+/** Their indexes may be outside the layer, and outside the grid; errors are in tiles. */
+function matchesIn(subset: GridSubset, { bounds, width, height }: MapPicture) {
   const { gridSet } = subset;
   if (width !== gridSet.tileWidth || height !== gridSet.tileHeight) return [];
-  return gridSet.levels.map((level, z): MatchedTile => {
+  return gridSet.levels.map((level, z) => {
     const across = (bounds.maxX - bounds.minX) / level.tileSpanX;
     const down = (bounds.maxY - bounds.minY) / level.tileSpanY;
     const column = (bounds.minX - gridSet.extent.minX) / level.tileSpanX;

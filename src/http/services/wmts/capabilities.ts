@@ -34,14 +34,9 @@ export function createCapabilitiesWriter(crsOf: CrsNames): DocumentWriter {
   };
 }
 
-interface UsedGridSet {
-  readonly gridSet: GridSet;
-  /** The deepest that any layer offers. */
-  readonly zoomStop: number;
-}
-
-function gridSetsOf(layers: readonly Layer[]): readonly UsedGridSet[] {
-  const byName = new Map<string, UsedGridSet>();
+/** With the deepest zoom that any layer offers. */
+function gridSetsOf(layers: readonly Layer[]) {
+  const byName = new Map<string, Pick<GridSubset, 'gridSet' | 'zoomStop'>>();
   for (const { gridSet, zoomStop } of layers.flatMap(({ gridSubsets }) => gridSubsets)) {
     const known = byName.get(gridSet.name)?.zoomStop ?? 0;
     byName.set(gridSet.name, { gridSet, zoomStop: Math.max(known, zoomStop) });
