@@ -109,21 +109,11 @@ function combinedLine({ request, address, caller, status, bytes }: AccessEntry, 
   return `${address} - ${user} [${at}] "${escaped(line)}" ${status} ${bytes || '-'} "${escaped(referer)}" "${escaped(headers['user-agent'] ?? '-')}"\n`;
 }
 
-/** Escaped, so that an entry stays one line with balanced quotes. */
+/** Escaped byte by byte, so that an entry stays one line with balanced quotes. */
 function escaped(text: string): string {
-  if (!/["\\]|[^\x20-\x7e]/.test(text)) return text;
-  let line = '';
-  for (const byte of Buffer.from(text)) line += BYTES[byte];
-  return line;
+  const bytesOf = (other: string) => Buffer.from(other).toString('hex').replaceAll(/../g, '\\x$&');
+  return text.replaceAll(/["\\]|[^\x20-\x7e]/gu, bytesOf);
 }
-
-/** The written form of each byte. */
-const BYTES = Array.from({ length: 256 }, (_, byte) => {
-  const character = String.fromCharCode(byte);
-  return /[\x20-\x7e]/.test(character) && !/["\\]/.test(character)
-    ? character
-    : `\\x${byte.toString(16).padStart(2, '0')}`;
-});
 
 const SECRETS: ReadonlySet<string> = new Set(['key', 'authkey', 'access_token', 'code', 'state']);
 

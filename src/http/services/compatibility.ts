@@ -9,7 +9,7 @@ import { decodeUriPart } from '../../lib/decode-uri.ts';
 import type { Rewrite } from '../hits/hits.ts';
 
 type Layers = Pick<Catalog, 'layer'>;
-/** By name; decoded. */
+/** By name, as in the address: not decoded. */
 type Words = Readonly<Record<string, string | undefined>>;
 /** `path` with `{name}` in place of words, or a function. Null: the row does not fit. */
 type To = string | ((words: Words, query: string, layers: Layers) => string | null);
