@@ -136,11 +136,10 @@ ${values.map((value) => html`<li>${describeValue('', value)}</li>`)}
 /** An object of plain values: a line of a table. */
 function isFlat(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((inner) => typeof inner !== 'object' || isPlainList(inner));
-}
-
-function isPlainList(value: unknown): boolean {
-  return Array.isArray(value) && !value.some((inner) => typeof inner === 'object');
+  // Lists of plain values have no objects in them.
+  return Object.values(value)
+    .flat()
+    .every((inner) => typeof inner !== 'object');
 }
 
 function table(rows: readonly object[]): Html {
