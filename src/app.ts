@@ -128,7 +128,7 @@ async function openResponses(node: Node, { readerKeys }: Accounts) {
   const isAway = () => peers?.isAway() ?? false;
   const { file, format } = settings.server.accessLog;
   return {
-    ...(file !== null && { accessLog: open.use(openAccessLog({ file, format }, { clock, log })) }),
+    ...(file !== null && { accessLog: open.use(openAccessLog(file, format, { clock, log })) }),
     layerState(name: string) {
       const [, ...elsewhere] = shown.activity();
       const state = activity.of(name, elsewhere.flat());

@@ -1,7 +1,7 @@
 import { CONTACT_FIELDS, DEFAULT_SERVICE, type ServiceDescription } from '../domain/service-description.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { type DocumentNode, leaf, nodeOf, textList } from './document-node.ts';
-import { type ReadWarning, ReadWarnings, type Shape } from './read-warnings.ts';
+import { ReadWarnings, type Shape } from './read-warnings.ts';
 import {
   bodyProblem,
   booleanField,
@@ -15,12 +15,6 @@ import {
 
 /** The part that GeoWebCache has. */
 type KnownService = Omit<ServiceDescription, 'inspire'>;
-
-interface GlobalChange {
-  /** Complete, if the body has any part of it. */
-  readonly service?: KnownService;
-  readonly warnings: readonly ReadWarning[];
-}
 
 export interface GlobalDocument {
   readonly service: KnownService;
@@ -70,11 +64,11 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   cacheBypassAllowed: 'set cacheBypassAllowed of a layer',
 };
 
-/** `<global>`: absent elements stay unchanged. Throws `request-invalid`. */
+/** `<global>`: absent elements stay unchanged, but the service is complete. Throws `request-invalid`. */
 export function readGlobal(
   root: WireElement,
   now: Pick<GlobalDocument, 'version' | 'identifier' | 'location'>,
-): GlobalChange {
+) {
   if (root.name !== 'global') throw bodyProblem(`The root must be global, not "${root.name}"`, root.place);
   for (const [name, value] of Object.entries(now)) {
     const element = onlyChild(root, name);

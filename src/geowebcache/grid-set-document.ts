@@ -1,3 +1,4 @@
+import { coordsOf } from '../domain/bounds.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
@@ -14,6 +15,8 @@ import {
   numberField,
   numberOf,
   onlyChild,
+  present,
+  srsField,
   textField,
   type WireElement,
 } from './wire-element.ts';
@@ -36,10 +39,10 @@ export function readGwcGridSet(root: WireElement): ReadDocument {
   const width = integerField(root, 'tileWidth') ?? DEFAULT_TILE_SIZE;
   const height = integerField(root, 'tileHeight') ?? DEFAULT_TILE_SIZE;
   const document = omitUndefined({
-    name: needed(root, 'name', textField(root, 'name')),
+    name: present(root, 'name', textField(root, 'name')),
     description: onlyChild(root, 'description')?.text.trim(),
-    srs: needed(root, 'srs', srsOf(root)),
-    extent: needed(root, 'extent', coordsField(root, 'extent')),
+    srs: present(root, 'srs', srsField(root)),
+    extent: present(root, 'extent', coordsField(root, 'extent')),
     ...ladderOf(root),
     levelNames: entriesOf(root, 'scaleNames', ['string'])?.map(elementText),
     tileSize: [width, height],
@@ -49,16 +52,6 @@ export function readGwcGridSet(root: WireElement): ReadDocument {
     yCoordinateFirst: booleanField(root, 'yCoordinateFirst') ?? false,
   });
   return { document, warnings: warnings.all };
-}
-
-function needed<T>(root: WireElement, name: string, value: T | undefined): T {
-  if (value !== undefined) return value;
-  throw bodyProblem(`${name} is missing`, root.place);
-}
-
-function srsOf(root: WireElement): number | undefined {
-  const srs = onlyChild(root, 'srs');
-  return srs ? integerField(srs, 'number') : undefined;
 }
 
 function ladderOf(root: WireElement): object {
@@ -72,31 +65,23 @@ function ladderOf(root: WireElement): object {
 
 /** `document`: as it was declared, where it was; scales stay scales. */
 export function writeGwcGridSet(gridSet: GridSet, document: unknown): DocumentNode {
-  const { extent } = gridSet;
-  const coords = [extent.minX, extent.minY, extent.maxX, extent.maxY];
-  const srs = leaf('number', gridSet.srs);
+  const { levels } = gridSet;
+  const names = levels.map(({ name }) => name);
+  const resolutions = levels.map(({ resolution }) => resolution);
   const scales =
     isRecord(document) && Array.isArray(document.scaleDenominators) ? document.scaleDenominators : null;
   return nodeOf('gridSet', [
     leaf('name', gridSet.name),
     leaf('description', gridSet.description || null),
-    nodeOf('srs', [srs]),
-    nodeOf('extent', [doubleList('coords', 'double', coords)]),
+    nodeOf('srs', [leaf('number', gridSet.srs)]),
+    nodeOf('extent', [doubleList('coords', 'double', coordsOf(gridSet.extent))]),
     leaf('alignTopLeft', gridSet.alignTopLeft),
     scales
       ? doubleList('scaleDenominators', 'double', scales)
-      : doubleList(
-          'resolutions',
-          'double',
-          gridSet.levels.map((level) => level.resolution),
-        ),
+      : doubleList('resolutions', 'double', resolutions),
     double('metersPerUnit', gridSet.metersPerUnit),
     double('pixelSize', gridSet.pixelSize),
-    textList(
-      'scaleNames',
-      'string',
-      gridSet.levels.map((level) => level.name),
-    ),
+    textList('scaleNames', 'string', names),
     leaf('tileHeight', gridSet.tileHeight),
     leaf('tileWidth', gridSet.tileWidth),
     leaf('yCoordinateFirst', gridSet.yCoordinateFirst),

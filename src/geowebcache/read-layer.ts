@@ -17,6 +17,7 @@ import {
   integerField,
   numberOf,
   onlyChild,
+  present,
   textField,
   type WireElement,
 } from './wire-element.ts';
@@ -100,8 +101,7 @@ export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument
   const warnings = new ReadWarnings();
   warnings.ignoredOutside(root, SHAPE, WITHOUT_EFFECT);
   const meta = onlyChild(root, 'metaInformation');
-  const name = textField(root, 'name');
-  if (name === undefined) throw bodyProblem('name is missing', root.place);
+  const name = present(root, 'name', textField(root, 'name'));
   const document = omitUndefined({
     name,
     enabled: booleanField(root, 'enabled'),

@@ -42,12 +42,12 @@ export class ReadWarnings {
       const inner = shape[child.name];
       const place = [...path, child.name];
       if (inner === undefined) this.ignored(place, why[child.name] ?? 'it is not known here');
-      if (inner) this.#ignoredWithin(child, inner, why, place);
+      if (inner) this.ignoredWithin(child, inner, why, place);
     }
   }
 
-  /** JSON may have the entries of a list without their names. */
-  #ignoredWithin(
+  /** As `ignoredOutside` for a list: JSON may have its entries without their names. */
+  ignoredWithin(
     element: WireElement,
     shape: Shape,
     why: Readonly<Record<string, string>>,

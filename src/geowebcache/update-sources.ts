@@ -2,7 +2,7 @@ import { shortened } from '../domain/errors.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { type DocumentNode, leaf, nodeOf } from './document-node.ts';
-import type { ReadWarnings } from './read-warnings.ts';
+import { type ReadWarnings, type Shape, valuesNamed } from './read-warnings.ts';
 import {
   bodyProblem,
   childrenNamed,
@@ -19,10 +19,10 @@ const ACTIONS = new Map([
   ['reseed', 'renew'],
   ['seed', 'renew'],
 ]);
-const READ = ['feedUrl', 'gridSetId', 'pollInterval', 'operation'];
 /** Seconds. */
 const MAX_INTERVAL = 86_400;
 
+const SHAPE: Shape = { [FEED]: valuesNamed('feedUrl gridSetId pollInterval operation') };
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   maxMaskLevel: 'the tiles concerned are exact at every zoom',
   seedingThreads: 'renewals are tasks like others',
@@ -30,15 +30,12 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   httpUsername: 'the feed is read without a login',
   httpPassword: 'the feed is read without a login',
 };
-const UNKNOWN = 'it is not known here';
 const NOT_POLLED = 'it has no pollInterval above 0, and is not polled';
 
 /** The GeoRSS feeds of a layer. Throws `request-invalid`. */
 export function readUpdateSources(root: WireElement, warnings: ReadWarnings): readonly object[] | undefined {
-  const lists = childrenNamed(root, 'updateSources').map(({ children }) => children);
-  for (const children of lists.filter((all) => all.some(({ name }) => name === FEED))) {
-    const strays = children.filter(({ name }) => name !== FEED && !name.startsWith('@'));
-    for (const { name } of strays) warnings.ignored(['updateSources', name], UNKNOWN);
+  for (const list of childrenNamed(root, 'updateSources')) {
+    warnings.ignoredWithin(list, SHAPE, WITHOUT_EFFECT, ['updateSources']);
   }
   const feeds = entriesOf(root, 'updateSources', [FEED]) ?? [];
   const read = feeds.flatMap((feed) => readFeed(feed, warnings));
@@ -58,10 +55,6 @@ function readFeed(feed: WireElement, warnings: ReadWarnings): readonly object[] 
   }
   if (interval > MAX_INTERVAL)
     warnings.changed([...path, 'pollInterval'], `is read as ${MAX_INTERVAL}, a day`);
-  for (const { name } of feed.children) {
-    if (!READ.includes(name) && !name.startsWith('@'))
-      warnings.ignored([...path, name], WITHOUT_EFFECT[name] ?? UNKNOWN);
-  }
   return [omitUndefined({ url, gridSet, intervalSeconds: Math.min(interval, MAX_INTERVAL), action })];
 }
 

@@ -65,6 +65,21 @@ export function textField(parent: WireElement, name: string): string | undefined
   throw bodyProblem(`${name} must not be empty`, child.place);
 }
 
+/** `value`, which must not be missing. */
+export function present<Value>(parent: WireElement, name: string, value: Value | undefined): Value {
+  if (value !== undefined) return value;
+  throw bodyProblem(`${name} is missing`, parent.place);
+}
+
+/** The code of an `srs`, under `number`. */
+export function srsField(parent: WireElement): number | undefined {
+  const srs = onlyChild(parent, 'srs');
+  if (!srs) return undefined;
+  const number = integerField(srs, 'number');
+  if (number !== undefined) return number;
+  throw bodyProblem('srs must have a number, e.g. 4326', srs.place);
+}
+
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 export function numberOf(element: WireElement): number {

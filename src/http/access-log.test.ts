@@ -10,7 +10,7 @@ import { openAccessLog, withoutSecrets } from './access-log.ts';
 async function open(format: 'combined' | 'json', name = 'access.log') {
   const file = join(temporaryFolder(), name);
   const entries: LogEntry[] = [];
-  const accessLog = openAccessLog({ file, format }, { clock: systemClock, log: recordingLogger(entries) });
+  const accessLog = openAccessLog(file, format, { clock: systemClock, log: recordingLogger(entries) });
   const options = { trustedProxies: ['192.0.2.1'] };
   const opened = await openAccountApp({ deps: { accessLog }, options });
   return {

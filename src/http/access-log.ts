@@ -1,14 +1,9 @@
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import type { Caller } from '../access/caller.ts';
 import { decodeUriPart } from '../lib/decode-uri.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 import type { RequestHead } from './request-head.ts';
-
-interface AccessLogSettings {
-  readonly file: string;
-  readonly format: 'combined' | 'json';
-}
 
 interface AccessEntry {
   readonly request: Pick<RequestHead, 'method' | 'url' | 'httpVersion' | 'headers'>;
@@ -31,29 +26,19 @@ export type AccessLog = ReturnType<typeof openAccessLog>;
 
 /**
  * Lines are collected and appended about once a second, whole lines at a time, so that several processes can share a file.
- * A file that was moved or removed is opened again before the next write. Lines that cannot be written are lost; serving continues.
+ * The file is opened for each write, as it may have been moved or removed. Lines that cannot be written are lost; serving continues.
  */
-export function openAccessLog({ file, format }: AccessLogSettings, { clock, log }: Env) {
+export function openAccessLog(file: string, format: 'combined' | 'json', { clock, log }: Env) {
   const write = format === 'json' ? jsonLine : createCombinedLine();
   let waiting = '';
-  let handle: FileHandle | null = null;
   let failing = false;
-
-  async function current(): Promise<FileHandle> {
-    const [there, opened] = await Promise.all([stat(file).catch(() => null), handle?.stat() ?? null]);
-    if (handle && there && opened && there.ino === opened.ino && there.dev === opened.dev) return handle;
-    await handle?.close();
-    handle = null;
-    handle = await open(file, 'a', FILE_MODE);
-    return handle;
-  }
 
   async function flush(): Promise<void> {
     const lines = waiting;
     waiting = '';
     if (lines === '') return;
     try {
-      await (await current()).appendFile(lines);
+      await appendFile(file, lines, { mode: FILE_MODE });
       failing = false;
     } catch (error) {
       if (!failing)
@@ -74,7 +59,6 @@ export function openAccessLog({ file, format }: AccessLogSettings, { clock, log 
     async close(): Promise<void> {
       await flushing.close();
       await flush();
-      await handle?.close();
     },
   };
 }
@@ -125,21 +109,11 @@ function combinedLine({ request, address, caller, status, bytes }: AccessEntry, 
   return `${address} - ${user} [${at}] "${escaped(line)}" ${status} ${bytes || '-'} "${escaped(referer)}" "${escaped(headers['user-agent'] ?? '-')}"\n`;
 }
 
-/** Escaped, so that an entry stays one line with balanced quotes. */
+/** Escaped byte by byte, so that an entry stays one line with balanced quotes. */
 function escaped(text: string): string {
-  if (!/["\\]|[^\x20-\x7e]/.test(text)) return text;
-  let line = '';
-  for (const byte of Buffer.from(text)) line += BYTES[byte];
-  return line;
+  const bytesOf = (other: string) => Buffer.from(other).toString('hex').replaceAll(/../g, '\\x$&');
+  return text.replaceAll(/["\\]|[^\x20-\x7e]/gu, bytesOf);
 }
-
-/** The written form of each byte. */
-const BYTES = Array.from({ length: 256 }, (_, byte) => {
-  const character = String.fromCharCode(byte);
-  return /[\x20-\x7e]/.test(character) && !/["\\]/.test(character)
-    ? character
-    : `\\x${byte.toString(16).padStart(2, '0')}`;
-});
 
 const SECRETS: ReadonlySet<string> = new Set(['key', 'authkey', 'access_token', 'code', 'state']);
 

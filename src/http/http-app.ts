@@ -1,5 +1,4 @@
 import { misconfigured } from '../domain/errors.ts';
-import type { AccessLog } from './access-log.ts';
 import { bindRoutes } from './api/api-route.ts';
 import { API_ROUTES } from './api/api-routes.ts';
 import { oidcLoginRoutes } from './api/oidc-login.ts';
@@ -8,6 +7,7 @@ import { createTrafficSeries, mergeSeries } from './api/series.ts';
 import { type Access, CallerPlaces } from './auth/access.ts';
 import { isLoopbackHost } from './auth/peer.ts';
 import { GWC_ROUTES } from './gwc/gwc-routes.ts';
+import type { DispatcherOptions } from './hits/hits.ts';
 import { DEFAULT_LIMITS, type HttpLimits } from './limits.ts';
 import { answerAlive, createReadiness, metricsRoutes } from './metrics/metrics-routes.ts';
 import { countReads, type TileBatch, TileCounts } from './metrics/tile-counts.ts';
@@ -31,14 +31,11 @@ import { wmsRoutes } from './services/wms/wms-routes.ts';
 /** Publishes a figure of this process; returns a function for those of all processes of the server, its own first. */
 type ShareFigure = <Figure>(name: string, read: () => Figure) => () => readonly Figure[];
 
-export interface HttpServerDeps extends Omit<RouteDeps, 'traffic'> {
-  readonly access: Access;
+export interface HttpServerDeps
+  extends Omit<RouteDeps, 'traffic' | 'surrogateKeys' | 'prefixes'>,
+    Pick<DispatcherOptions, 'access' | 'flush' | 'isAway' | 'accessLog'> {
   /** Absent: this is the only process. */
   readonly share?: ShareFigure;
-  /** As in `DispatcherOptions`. */
-  readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
-  readonly isAway?: () => boolean;
-  readonly accessLog?: AccessLog;
 }
 
 export async function openHttpServer(deps: HttpServerDeps, options: HttpServerOptions): Promise<HttpServer> {
@@ -61,17 +58,17 @@ export function createHttpApp(deps: HttpServerDeps, options: HttpServerOptions):
     pipeline.flush();
     return counts.all();
   });
-  const allSeries = share('series', () => series.document());
+  const allSeries = share('series', () => {
+    pipeline.flush();
+    return series.document();
+  });
   const traffic = {
-    counts: {
-      series() {
-        const sum = new TileCounts();
-        for (const batch of tiles().flat()) sum.add(batch);
-        return sum.series();
-      },
+    counts() {
+      const sum = new TileCounts();
+      for (const batch of tiles().flat()) sum.add(batch);
+      return sum.series();
     },
-    series: { document: () => mergeSeries(allSeries()) },
-    flush: pipeline.flush,
+    series: () => mergeSeries(allSeries()),
   };
   const { surrogateKeys = null, prefixes } = options;
   const routes = createRoutes(
@@ -113,7 +110,7 @@ export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Rout
     ...serviceRoutes(deps),
     ...bindRoutes([...GWC_ROUTES, ...API_ROUTES], parts),
     ...oidcLoginRoutes(deps),
-    ...metricsRoutes({ ...deps, ...deps.metrics, tileCounts: { series: () => seriesNow(deps.traffic) } }),
+    ...metricsRoutes({ ...deps, ...deps.metrics }),
     ...assetRoutes(deps.assets),
   ];
   return routes;
@@ -130,9 +127,4 @@ function serviceRoutes(deps: RouteDeps): readonly Route[] {
     ...screened(layerPageRoutes(catalog), services.screen),
     ...demoRoutes(),
   ];
-}
-
-function seriesNow({ counts, flush }: RouteDeps['traffic']) {
-  flush();
-  return counts.series();
 }

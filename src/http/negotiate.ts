@@ -74,11 +74,7 @@ export function acceptsGzip(acceptEncoding: string | string[] | undefined): bool
   return (weight('gzip') ?? weight('x-gzip') ?? weight('*') ?? 0) > 0;
 }
 
-interface Wish {
-  readonly type: string;
-  /** 0 to 1; 0: not acceptable. */
-  readonly quality: number;
-}
+type Wish = ReturnType<typeof readWish>;
 
 /** More types than any client accepts. */
 const MAX_ACCEPTED_TYPES = 100;
@@ -109,8 +105,8 @@ function preferenceFor(offer: string, wishes: readonly Wish[]) {
   return { quality: matches[range]?.quality ?? 0, range };
 }
 
-/** Ignores parameters other than `q`: each type has one representation. */
-function readWish(text: string): Wish {
+/** `quality` is 0 to 1; 0: not acceptable. Ignores parameters other than `q`: each type has one representation. */
+function readWish(text: string) {
   const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   const weight = parameters.find((parameter) => /^q\s*=/.test(parameter));
   const quality = weight === undefined ? 1 : Number(weight.replace(/^q\s*=\s*/, ''));

@@ -2,14 +2,12 @@ import { createHash } from 'node:crypto';
 import { escapeXml } from '../lib/xml/write-xml.ts';
 import { pairs, type Response } from './response.ts';
 
-interface Page {
+/** `copying`: addresses on the page have a button that copies them. */
+export type PageWriter = (page: {
   readonly title: string;
   readonly body: Html;
-  /** Addresses on it have a button that copies them. */
   readonly copying?: boolean;
-}
-
-export type PageWriter = (page: Page) => Response;
+}) => Response;
 
 /**
  * Self-contained pages with inline style and script. The policy names both by their hash, so that nothing else runs,

@@ -85,14 +85,12 @@ export class HttpProblem extends Error {
   }
 }
 
-export interface Problem {
-  readonly answer: Response;
-  /** Unexpected failures are logged with their stack. */
-  readonly unexpected: boolean;
+export function tooMany(message: string, retryAfterSeconds = 1): HttpProblem {
+  return new HttpProblem('too-many-requests', message, ['Retry-After', String(retryAfterSeconds)]);
 }
 
-/** One line of text without internals. */
-export function problemOf(error: unknown, requestId: string): Problem {
+/** One line of text without internals. Unexpected failures are logged with their stack. */
+export function problemOf(error: unknown, requestId: string) {
   const foreseen = (status: number, message: string, headers: Headers) => ({
     answer: problemResponse(status, message, headers),
     unexpected: false,

@@ -15,7 +15,7 @@ export function addressOf(path: string, layer: string): string {
   return path
     .replaceAll('{layer}', layer)
     .replaceAll('{tile}', '0.png')
-    .replaceAll('{gridSet}', 'EPSG:900913')
+    .replaceAll(/\{(gridSet|TILEMATRIXSET)\}/g, 'EPSG:900913')
     .replaceAll(/\{[zxy]\}/g, '0')
     .replaceAll(/\{\w+\}/g, '1');
 }

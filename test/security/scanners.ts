@@ -303,7 +303,7 @@ function applierOfChanges() {
 
 function accessLogLine(format: 'combined' | 'json') {
   const file = join(mkdtempSync(join(tmpdir(), 'tilewarden-lines-')), 'access.log');
-  const log = openAccessLog({ file, format }, { clock: systemClock, log: silentLogger });
+  const log = openAccessLog(file, format, { clock: systemClock, log: silentLogger });
   return async (text: string) => {
     const url = `/?a=${text.slice(0, addressLength)}`;
     const headers = { 'user-agent': text, referer: `http://a.test/?return=${text}` };

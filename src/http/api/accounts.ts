@@ -163,19 +163,10 @@ export async function removeExternal(call: Call<{ params: 'id' }>, { accounts: {
   call.note({ target: (await externals.remove(idIn(call))).account });
 }
 
-function externalDocument({
-  id,
-  name,
-  issuer,
-  subject,
-  rights,
-  sessions,
-  tokens,
-  signedInAt,
-}: ExternalAccount) {
+function externalDocument({ rights, signedInAt, ...account }: ExternalAccount) {
+  const via = account.issuer === null ? 'proxy' : 'oidc';
   const { role, layers } = rights ?? { role: null, layers: [] };
-  const via = issuer === null ? 'proxy' : 'oidc';
-  return { id, name, via, issuer, subject, role, layers, sessions, tokens, signedInAt: isoTime(signedInAt) };
+  return { ...account, via, role, layers, signedInAt: isoTime(signedInAt) };
 }
 
 function userRights({ role, layers, areas }: User): object {

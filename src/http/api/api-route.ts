@@ -1,5 +1,5 @@
 /**
- * A route of the administrative interface is one entry of a table (`api-routes.ts`, `rest-routes.ts`):
+ * A route of the administrative interface is one entry of a table (`api-routes.ts`, `gwc-routes.ts`):
  *
  *     route('PUT /api/v1/users/{name}', 'admin', 'Change a user',
  *       { body: userChangesBody, answer: userResponse, target: 'user:{name}' }, changeUser)

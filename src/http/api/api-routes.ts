@@ -75,7 +75,7 @@ export const API_ROUTES = [
   route('PUT /api/v1/layers/{layer}', 'admin', 'Declare a layer, or replace its declaration', declaring,
     (call, deps) => catalog.put(call, 'layer', call.params.layer, deps)),
   route('DELETE /api/v1/layers/{layer}', 'admin', 'Remove a layer that was declared over this interface, and its tiles', { query: catalog.dryRunQuery, answer: catalog.removalResponse, status: 204 },
-    catalog.removeLayer),
+    (call, deps) => catalog.remove(call, 'layer', call.params.layer, deps)),
   route('GET /api/v1/layers/{layer}/times', 'viewer', 'List the latest times of a layer', { query: layers.timesQuery, answer: layers.timesResponse }, layers.listTimes),
   route('GET /api/v1/layers/{layer}/clients/{gridSet}', 'viewer', 'Addresses and code for map clients that show a layer',
     { query: coverage.tileSetQuery, answer: layers.clientListResponse }, layers.listClients),

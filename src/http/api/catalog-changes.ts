@@ -89,19 +89,20 @@ export async function put(
   return changed(call, await editor.put(kind, withName(call.body, name), options));
 }
 
-type Removing = Call<{ query: typeof dryRunQuery }>;
-
+/** With `dryRun` only reports the tiles to remove, and the dependents of a layer. */
 export async function remove(
-  { query, caller, context, note }: Removing,
+  { query, caller, context, note }: Call<{ query: typeof dryRunQuery }>,
   kind: EntryKind,
   name: string,
-  { editor }: ApiDeps,
+  deps: ApiDeps,
 ) {
   const options = { by: caller.name, dryRun: query.dryRun, ...expectedBy(context) };
-  const change = await editor.remove(kind, name, options);
-  if (query.dryRun) return jsonResponse(changeDocument(change));
-  note(removalNote(change));
-  return undefined;
+  if (!query.dryRun) {
+    note(await removeNoted(kind, name, options, deps));
+    return undefined;
+  }
+  const change = changeDocument(await deps.editor.remove(kind, name, options));
+  return jsonResponse(kind === 'layer' ? { ...change, dependents: await dependentsOf(name, deps) } : change);
 }
 
 function changed({ context, note }: Call, change: EntryChanged): Response {
@@ -144,16 +145,6 @@ export function changeNote({ kind, name, created, before, document }: EntryChang
     after: { document },
     summary: `${verb} ${WORDS[kind]} ${name}`,
   };
-}
-
-/** `schedules`: those removed with the layer. */
-export function removalNote(
-  { kind, name, before: document }: EntryChanged,
-  schedules: readonly object[] = [],
-): ChangeNote {
-  const summary = `removed ${WORDS[kind]} ${name}`;
-  const before = { document, ...(schedules.length > 0 && { schedules }) };
-  return { target: `${kind}:${name}`, before, after: { removed: true }, summary };
 }
 
 const WORDS = { layer: 'layer', 'grid-set': 'grid set' } as const;
@@ -199,25 +190,21 @@ export const restoredResponse = declarationResponse.extend({
   lost: texts.describe('Schedules that could not be restored'),
 });
 
-/** With `dryRun` only reports the tiles to remove, and the dependents of the layer. */
-export async function removeLayer(call: Call<{ query: typeof dryRunQuery; params: 'layer' }>, deps: ApiDeps) {
-  const { query, caller, context, params, note } = call;
-  const options = { by: caller.name, dryRun: query.dryRun, ...expectedBy(context) };
-  if (!query.dryRun) {
-    note(await removeNoted(params.layer, options, deps));
-    return undefined;
-  }
-  const change = await deps.editor.remove('layer', params.layer, options);
-  return jsonResponse({ ...changeDocument(change), dependents: await dependentsOf(params.layer, deps) });
-}
-
 type Removal = Parameters<ApiDeps['editor']['remove']>[2];
 
 /** The note contains the schedules removed with the layer, which are restored with it. */
-export async function removeNoted(layer: string, options: Removal, deps: ApiDeps): Promise<ChangeNote> {
-  const schedules = await deps.schedules.list(layer);
-  const documents = await Promise.all(schedules.map((schedule) => withRuns(schedule, deps)));
-  return removalNote(await deps.editor.remove('layer', layer, options), documents);
+export async function removeNoted(
+  kind: EntryKind,
+  name: string,
+  options: Removal,
+  deps: ApiDeps,
+): Promise<ChangeNote> {
+  const removed = kind === 'layer' ? await deps.schedules.list(name) : [];
+  const schedules = await Promise.all(removed.map((schedule) => withRuns(schedule, deps)));
+  const { before: document } = await deps.editor.remove(kind, name, options);
+  const before = { document, ...(schedules.length > 0 && { schedules }) };
+  const summary = `removed ${WORDS[kind]} ${name}`;
+  return { target: `${kind}:${name}`, before, after: { removed: true }, summary };
 }
 
 async function dependentsOf(layer: string, { changes, accounts, schedules, tasks, quota }: ApiDeps) {

@@ -69,9 +69,9 @@ export async function listFeeds({ caller }: Call, deps: ApiDeps) {
   return { changes: (await deps.changes.list()).flatMap((feed) => feedDocument(caller, feed, deps)) };
 }
 
-type OneFeed = Call<{ params: 'name' }>;
+type OneNamed = Call<{ params: 'name' }>;
 
-export async function listRecent(call: OneFeed, deps: ApiDeps) {
+export async function listRecent(call: OneNamed, deps: ApiDeps) {
   const { caller } = call;
   const { name } = await feedIn(call, deps);
   const recent = await deps.changes.recent(name);
@@ -89,7 +89,7 @@ export async function listRecent(call: OneFeed, deps: ApiDeps) {
 }
 
 /** The changes concern all layers of the feed. */
-export async function replayChanges(call: OneFeed, deps: ApiDeps) {
+export async function replayChanges(call: OneNamed, deps: ApiDeps) {
   const { name, layers } = await feedIn(call, deps);
   for (const layer of layers) requireLayerScope(call.context, layer);
   const count = (await deps.changes.replay(name)) ?? 0;
@@ -99,7 +99,7 @@ export async function replayChanges(call: OneFeed, deps: ApiDeps) {
 }
 
 /** A feed without a layer that the caller may see is reported as unknown. */
-async function feedIn({ caller, params }: OneFeed, deps: ApiDeps): Promise<FeedStatus> {
+async function feedIn({ caller, params }: OneNamed, deps: ApiDeps): Promise<FeedStatus> {
   const feed = (await deps.changes.list()).find(({ name }) => name === params.name);
   if (feed && seenBy(caller, feed.layers, deps).length > 0) return feed;
   throw new HttpProblem('path-unknown', 'There is no feed of that name.');
@@ -128,7 +128,7 @@ function seenBy(caller: Caller, layers: readonly string[], { catalog }: ApiDeps)
 
 /** Checks the signature first. Without one, the response does not reveal whether the feed exists. */
 export async function acceptChange(
-  { context, params: { name } }: Call<{ params: 'name' }>,
+  { context, params: { name } }: OneNamed,
   { changes, accounts, clock }: ApiDeps,
 ) {
   const { source, body } = context;
@@ -162,8 +162,7 @@ function eventIdIn(context: Context): string | null {
   const name = isStandard ? 'webhook-id' : 'x-event-id';
   const id = joinedHeader(context, name);
   if (id === undefined) return null;
-  const digest = () => createHash('sha256').update(context.body).digest('base64url');
-  if (EVENT_ID.test(id)) return `${id} ${digest()}`;
+  if (EVENT_ID.test(id)) return `${id} ${createHash('sha256').update(context.body).digest('base64url')}`;
   throw new HttpProblem('header-invalid', `${name} must have 1 to 200 printable ASCII characters.`);
 }
 
@@ -206,14 +205,12 @@ export const runQuery = z.strictObject({
   dryRun: yesOrNo.default(false).describe('Only report what a pass would do'),
 });
 
-type OneFollow = Call<{ params: 'name' }>;
-
 export async function listFollow(_: Call, { follow }: ApiDeps) {
   const all = await follow.list();
   return { follow: all.map((one) => ({ ...one, lastAt: isoTime(one.lastAt) })) };
 }
 
-export async function listPasses({ params: { name } }: OneFollow, { follow }: ApiDeps) {
+export async function listPasses({ params: { name } }: OneNamed, { follow }: ApiDeps) {
   if (!(await follow.list()).some((one) => one.name === name)) throw unknown(name);
   return { passes: (await follow.passes(name)).map(passDocument) };
 }

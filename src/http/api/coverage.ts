@@ -4,13 +4,7 @@ import { type Bounds, coordsOf } from '../../domain/bounds.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { boundsOfRect, tilesOfBounds } from '../../domain/grid-set.ts';
 import { coverageAt } from '../../domain/grid-subset.ts';
-import {
-  PAGE_SIZE,
-  type TileIndex,
-  type TileSetKey,
-  tileSetId,
-  tileSetNames,
-} from '../../domain/tile-key.ts';
+import { PAGE_SIZE, type TileIndex, tileSetId, tileSetNames } from '../../domain/tile-key.ts';
 import { blockAt, countTiles, intersectRects, sizeOfRect, type TileRect } from '../../domain/tile-rect.ts';
 import { freshSince, isFresh } from '../../pipeline/freshness.ts';
 import { resolveTileSet } from '../../pipeline/resolve-tile-set.ts';
@@ -86,7 +80,10 @@ export async function showZooms(call: OfTileSet & Call<{ query: typeof zoomCover
   const tiles = await requestedTileSet(call, deps.catalog);
   const { zoomStart, zoomStop } = tiles.subset;
   const box = call.query.bounds ?? null;
-  const levels = box ? [] : (await tiles.bound.store.usage()).levels.filter(isOf(tiles.set));
+  const id = tileSetId(tiles.set);
+  const levels = box
+    ? []
+    : (await tiles.bound.store.usage()).levels.filter((level) => tileSetId(level.set) === id);
   const zooms: (Amount & { readonly z: number; readonly offered: bigint })[] = [];
   for (let z = zoomStart; z <= zoomStop; z++) {
     const offered = coverageAt(tiles.subset, z);
@@ -96,11 +93,6 @@ export async function showZooms(call: OfTileSet & Call<{ query: typeof zoomCover
     zooms.push({ z, tiles: stored, bytes, offered: rect ? countTiles(rect) : 0n });
   }
   return { ...tileSetNames(tiles.set), zooms };
-}
-
-function isOf(set: TileSetKey) {
-  const id = tileSetId(set);
-  return (level: { readonly set: TileSetKey }) => tileSetId(level.set) === id;
 }
 
 /** Pages that the rectangle cuts count by the share that is inside. */
@@ -135,7 +127,7 @@ export async function showPlaces(
   const isListed = cell === 1 || (shows === 'state' && (await hasFew(tiles, z, rect)));
   const parts = isListed ? tileParts(tiles, z, plan) : pageParts(tiles, z, plan);
   const exact = isListed || shows !== 'state';
-  return { ...set, z, shows, exact, ...gridDocument(tiles, z, await coverageGrid(tiles, z, plan, parts)) };
+  return { ...set, z, shows, exact, ageSteps: AGE_STEPS, ...(await coverageGrid(tiles, z, plan, parts)) };
 }
 
 /** Tiles that are read one by one for a picture. */
@@ -169,23 +161,6 @@ function shareInside(rect: TileRect, part: TileRect, offered: TileRect): number 
   const whole = intersectRects(part, offered);
   const inside = whole && intersectRects(whole, rect);
   return inside ? sizeOfRect(inside) / sizeOfRect(whole) : 0;
-}
-
-function gridDocument({ subset }: ResolvedTileSet, z: number, grid: CoverageGrid) {
-  const { rect, cell, columns, rows, values } = grid;
-  const minX = Math.floor(rect.minX / cell) * cell;
-  const minY = Math.floor(rect.minY / cell) * cell;
-  const covered = { minX, minY, maxX: minX + columns * cell - 1, maxY: minY + rows * cell - 1 };
-  return {
-    ageSteps: AGE_STEPS,
-    cell,
-    minX,
-    minY,
-    columns,
-    rows,
-    bounds: coordsOf(boundsOfRect(subset.gridSet, z, covered)),
-    runs: runLengths(values),
-  };
 }
 
 /** Null if the layer has no tiles there. */
@@ -224,18 +199,9 @@ const MAX_CELLS = 128;
 
 type CoverageKind = (typeof COVERAGE_KINDS)[number];
 
-/** Cells from the top left, row by row. */
-interface CoverageGrid {
-  readonly rect: TileRect;
-  /** Tiles along a side of a cell. */
-  readonly cell: number;
-  readonly columns: number;
-  readonly rows: number;
-  readonly values: Uint8Array;
-}
-
 interface CellPlan {
   readonly rect: TileRect;
+  /** Tiles along a side of a cell. */
   readonly cell: number;
   readonly shows: CoverageKind;
   readonly now: number;
@@ -267,10 +233,10 @@ async function* tileParts(
   }
 }
 
-/** From the oldest. */
-function agesSince(now: number): readonly { readonly since: number; readonly value: number }[] {
-  const moments = [0, ...AGE_STEPS.map((seconds) => now - seconds * 1000).reverse()];
-  return moments.map((since, step) => ({ since, value: step + 1 }));
+/** 1 old … 5 younger than the first step. */
+function ageClass(age: number): number {
+  const step = AGE_STEPS.findIndex((seconds) => age <= seconds * 1000);
+  return step < 0 ? 1 : AGE_STEPS.length + 1 - step;
 }
 
 /** Tiles of one page or block, or a single one, by the place of the first. */
@@ -284,13 +250,13 @@ interface CountedPart {
   readonly changedAt: number;
 }
 
-/** The share of cached tiles in each cell, the age of the last change, or whether they are stale. */
+/** The share of cached tiles in each cell, the age of the last change, or whether they are stale; row by row. */
 async function coverageGrid(
   { subset }: ResolvedTileSet,
   z: number,
   { rect, cell, shows, now }: CellPlan,
   parts: AsyncIterable<readonly CountedPart[]>,
-): Promise<CoverageGrid> {
+) {
   const [left, top] = [Math.floor(rect.minX / cell), Math.floor(rect.minY / cell)];
   const columns = Math.floor(rect.maxX / cell) - left + 1;
   const rows = Math.floor(rect.maxY / cell) - top + 1;
@@ -308,18 +274,19 @@ async function coverageGrid(
       changes[place] = Math.max(changes[place] ?? 0, part.changedAt);
     }
   }
-  const ages = agesSince(now);
-  const ageOf = (change: number) => ages.findLast(({ since }) => change >= since)?.value ?? 0;
   const offered = coverageAt(subset, z) ?? rect;
   const values = Uint8Array.from(tiles, (count, place) => {
     if (count === 0) return 0;
-    if (shows === 'age') return ageOf(changes[place] ?? 0);
+    if (shows === 'age') return ageClass(now - (changes[place] ?? 0));
     if (shows === 'state') return staleState(count, stale[place] ?? 0);
     const [column, row] = [left + (place % columns), top + Math.floor(place / columns)];
     const shared = intersectRects(blockAt(column, row, cell), offered);
     return percent(count, shared ? sizeOfRect(shared) : 0);
   });
-  return { rect, cell, columns, rows, values };
+  const [minX, minY] = [left * cell, top * cell];
+  const covered = { minX, minY, maxX: minX + columns * cell - 1, maxY: minY + rows * cell - 1 };
+  const bounds = coordsOf(boundsOfRect(subset.gridSet, z, covered));
+  return { cell, minX, minY, columns, rows, bounds, runs: runLengths(values) };
 }
 
 function staleState(count: number, stale: number): number {
@@ -338,8 +305,7 @@ function runLengths(values: Uint8Array): number[] {
   return runs;
 }
 
-/** 0 and 100 are exact: none and all. */
+/** Of some tiles; 100 is exact: all. */
 function percent(count: number, of: number): number {
-  if (count <= 0) return 0;
   return count >= of ? 100 : Math.min(99, Math.max(1, Math.round((count / of) * 100)));
 }

@@ -118,15 +118,14 @@ async function storedDocument(
   };
 }
 
-interface Made {
-  readonly madeBy: TileMaker;
-  readonly createdAt: number;
-}
-
 /** Milliseconds. Clocks of other machines may differ. */
 const CLOCKS_DIFFER = 60_000;
 
-async function makerDocument(layer: string, { madeBy, createdAt }: Made, tasks: ApiDeps['tasks']) {
+async function makerDocument(
+  layer: string,
+  { madeBy, createdAt }: { readonly madeBy: TileMaker; readonly createdAt: number },
+  tasks: ApiDeps['tasks'],
+) {
   if (madeBy === null) return { kind: 'unknown', task: null, inHistory: false };
   if (madeBy === MADE_BY_REQUEST) return { kind: 'request', task: null, inHistory: false };
   const task = await tasks.get(madeBy);
@@ -186,7 +185,8 @@ export async function findTiles(
   for (const [i, address] of body.addresses.entries()) {
     if (i % ADDRESSES_PER_TURN === 0) await nextTurn();
     const tile = await tileAt(context, address);
-    pages.push(tile && [tileSetNumber(tile.tiles), ...pagePlace(tile.index)]);
+    if (!tile) pages.push(null);
+    else pages.push([tileSetNumber(tile.tiles), tile.index.z, pageOf(tile.index.x), pageOf(tile.index.y)]);
   }
   return { tileSets, pages };
 
@@ -196,8 +196,4 @@ export async function findTiles(
       return tileSets.push({ layer, gridSet, format, parameters: Object.fromEntries(selection.values) }) - 1;
     });
   }
-}
-
-function pagePlace({ z: zoom, x, y }: TileIndex): readonly number[] {
-  return [zoom, pageOf(x), pageOf(y)];
 }

@@ -183,13 +183,9 @@ export async function declared(
   return jsonResponse({ ...shownTo(call, { ...shown, document }), origin, version }, tag);
 }
 
-function stateDocument({ changedAt, failures, failuresSince, lastFailure }: LayerState) {
-  return {
-    changedAt: isoTime(changedAt),
-    failures,
-    failuresSince: isoTime(failuresSince),
-    lastFailure: failureDocument(lastFailure),
-  };
+function stateDocument({ changedAt, failuresSince, lastFailure, ...counts }: LayerState) {
+  const times = { changedAt: isoTime(changedAt), failuresSince: isoTime(failuresSince) };
+  return { ...counts, ...times, lastFailure: failureDocument(lastFailure) };
 }
 
 export function failureDocument(failure: LayerState['lastFailure']) {

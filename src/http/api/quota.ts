@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { invalid, shortened } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { getOrCreate } from '../../lib/get-or-create.ts';
 import { keysOf } from '../../lib/value-path.ts';
 import { type Evicted, NOTHING_EVICTED } from '../../quota/clean-up.ts';
 import type { EvictedHour } from '../../quota/evictions.ts';
@@ -36,7 +37,7 @@ const plain = {
 };
 const ignored = z.number().exactOptional().describe('Computed from the other fields; ignored');
 const size = { value: z.number().min(0), units: z.enum(keysOf(STORAGE_UNITS)) };
-const quota = z.strictObject({ ...size, bytes: ignored });
+const quota = z.strictObject({ ...size, bytes: ignored }).transform(({ value, units }) => ({ value, units }));
 
 /** `PUT /api/v1/quota`: only the fields to change; the response to `GET` is accepted unchanged. */
 export const quotaBody = z
@@ -117,7 +118,8 @@ export async function showQuota(_: Call, { quota }: ApiDeps) {
 }
 
 export async function changeQuota(call: Call<{ body: typeof quotaBody }>, deps: ApiDeps) {
-  const after = await applyQuota(call, deps, quotaChangeOf(call.body), (current) => {
+  const { cleanUpSeconds: _, ...change } = call.body;
+  const after = await applyQuota(call, deps, change, (current) => {
     if (isSameVersion(call.context.headers['if-match'], etagOf(current))) return;
     throw new HttpProblem(
       'precondition-failed',
@@ -171,21 +173,6 @@ export async function listEvictions(
   const hours = query.days * HOURS_OF_A_DAY;
   const first = Math.floor(clock.now() / HOUR_MS) - hours + 1;
   return evictionDocument(await quota.evictedHours(first * HOUR_MS), first, hours);
-}
-
-function quotaChangeOf({ cleanUpSeconds: _, ...body }: z.output<typeof quotaBody>): QuotaChange {
-  const { globalQuota, layerQuotas, ...others } = body;
-  return {
-    ...others,
-    ...(globalQuota && { globalQuota: withoutBytes(globalQuota) }),
-    ...(layerQuotas && {
-      layerQuotas: layerQuotas.map((entry) => ({ ...entry, quota: withoutBytes(entry.quota) })),
-    }),
-  };
-}
-
-function withoutBytes({ value, units }: Quota): Quota {
-  return { value, units };
 }
 
 function quotaDocument(configuration: QuotaConfiguration) {
@@ -252,9 +239,7 @@ function evictionDocument(rows: readonly EvictedHour[], first: number, hours: nu
   const layers = new Map<string, typeof all>();
   for (const { layer, at, tiles, bytes } of rows) {
     const place = at / HOUR_MS - first;
-    const own = layers.get(layer) ?? columns();
-    layers.set(layer, own);
-    for (const into of [all, own]) {
+    for (const into of [all, getOrCreate(layers, layer, columns)]) {
       into.tiles[place] = (into.tiles[place] ?? 0) + tiles;
       into.bytes[place] = (into.bytes[place] ?? 0) + bytes;
     }

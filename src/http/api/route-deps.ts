@@ -7,15 +7,10 @@ import type { FollowService } from '../../changes/follow/open-follow.ts';
 import type { ChangesService } from '../../changes/open-changes.ts';
 import type { NodeRegistry } from '../../cluster/node-registry.ts';
 import type { GridSet } from '../../domain/grid-set.ts';
-import type { Layer, LayerGroups } from '../../domain/layer.ts';
-import type { NamedArea } from '../../domain/named-area.ts';
-import type { KeyHeader } from '../../domain/surrogate-keys.ts';
+import type { Layer } from '../../domain/layer.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { UpstreamStatus } from '../../domain/upstream-status.ts';
-import type { Env } from '../../lib/env.ts';
 import type { LayerState } from '../../pipeline/layer-activity.ts';
-import type { MapComposer } from '../../pipeline/map-composer.ts';
-import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { Exporter } from '../../tasks/exporter.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
@@ -23,22 +18,16 @@ import type { ScheduleService } from '../../tasks/schedules/open-schedule-servic
 import type { SelectionWork } from '../../tasks/selection-work.ts';
 import type { TaskService } from '../../tasks/task-service.ts';
 import type { MetricsDeps } from '../metrics/metrics-routes.ts';
-import type { TileCounts } from '../metrics/tile-counts.ts';
 import type { WebAsset } from '../pages/web-assets.ts';
-import type { TileRefresh } from '../services/open-services.ts';
-import type { TrafficSeries } from './series.ts';
+import type { ServiceDeps } from '../services/open-services.ts';
+import type { SeriesDocument } from './series.ts';
 
-export interface RouteDeps extends Env {
+export interface RouteDeps extends ServiceDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
-  /** By name. */
-  readonly areas: ReadonlyMap<string, NamedArea>;
-  readonly groups: LayerGroups;
   readonly editor: CatalogEditor;
   readonly imports: ImportDeps;
   readonly exports: Pick<Exporter, 'read' | 'tidy'>;
   readonly service: ServiceSettings;
-  readonly pipeline: Pick<TilePipeline, 'read'>;
-  readonly composer: MapComposer;
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
   readonly tasks: TaskService;
   readonly schedules: Omit<ScheduleService, 'takeOver' | 'close'>;
@@ -62,16 +51,10 @@ export interface RouteDeps extends Env {
   readonly nodes: Pick<NodeRegistry, 'list'>;
   readonly upstreams: HostControl;
   readonly rest: RestSettings;
-  readonly metrics: Omit<MetricsDeps, 'tileCounts' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
+  readonly metrics: Omit<MetricsDeps, 'traffic' | 'tasks' | 'changes' | 'quota' | 'deliveries'>;
   readonly accounts: Accounts;
   readonly assets: readonly WebAsset[];
   readonly deliveries: Pick<Deliveries, 'list' | 'counts' | 'targets' | 'sendTest'>;
-  /** As in `ServiceDeps`. */
-  readonly surrogateKeys?: KeyHeader | null;
-  /** Prefix of all paths; none by default. */
-  readonly prefixes?: readonly string[];
-  /** As in `ServiceDeps`. */
-  readonly refresh?: TileRefresh;
 }
 
 /** State of map servers, by `host:port`. */
@@ -93,11 +76,9 @@ interface RestSettings {
   readonly reload: () => Promise<Reloaded>;
 }
 
-/** Tile responses; call `flush` first to include the current turn. */
-interface TileTraffic {
-  readonly counts: Pick<TileCounts, 'series'>;
-  readonly series: Pick<TrafficSeries, 'document'>;
-  flush(): void;
+/** Tile responses of all processes of the server. */
+interface TileTraffic extends Pick<MetricsDeps['traffic'], 'counts'> {
+  series(): SeriesDocument;
 }
 
 export interface ImportDeps {

@@ -28,8 +28,6 @@ export const seriesResponse = z.object({
   missMilliseconds: column.describe('Of all misses of the step together'),
 });
 
-export type TrafficSeries = ReturnType<typeof createTrafficSeries>;
-
 /** Tile responses of the last day: one number per kind and minute, 100 KB in all. */
 export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
   const rings = new Map<Field, Float64Array>(FIELDS.map((field) => [field, new Float64Array(MINUTES)]));
@@ -99,7 +97,7 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
   };
 }
 
-type SeriesDocument = z.infer<typeof seriesResponse>;
+export type SeriesDocument = z.infer<typeof seriesResponse>;
 
 /** The series of all processes as one. Each of them sees all evictions. */
 export function mergeSeries(documents: readonly SeriesDocument[]): SeriesDocument {

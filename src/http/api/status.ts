@@ -89,16 +89,14 @@ export function showAbout(_: Call, { about }: ApiDeps) {
 }
 
 export async function listNodes(_: Call, { nodes }: ApiDeps) {
-  const times = (node: { readonly startedAt: number; readonly seenAt: number }) => ({
-    startedAt: isoTime(node.startedAt),
-    seenAt: isoTime(node.seenAt),
+  const shown = (await nodes.list()).map((node) => {
+    return { ...node, startedAt: isoTime(node.startedAt), seenAt: isoTime(node.seenAt) };
   });
-  return { nodes: (await nodes.list()).map((node) => ({ ...node, ...times(node) })) };
+  return { nodes: shown };
 }
 
 export function showSeries(_: Call, { traffic }: ApiDeps) {
-  traffic.flush();
-  return traffic.series.document();
+  return traffic.series();
 }
 
 export async function listUpstreams({ context }: Call, deps: ApiDeps) {
@@ -131,26 +129,14 @@ function lastErrorOf(host: string, layers: readonly string[], { layerState, host
     const isOfHost = lastFailure?.upstream && hostsNamedIn(lastFailure.upstream.address).has(host);
     return isOfHost ? [{ layer, ...lastFailure }] : [];
   });
-  const last = failures.reduce<(typeof failures)[number] | null>(
-    (latest, one) => (latest && latest.at >= one.at ? latest : one),
-    null,
-  );
-  return last && { ...last, at: isoTime(last.at) };
+  const [last] = failures.sort((one, other) => other.at - one.at);
+  return last ? { ...last, at: isoTime(last.at) } : null;
 }
 
 /** `layers`: those of the host that the caller may see. */
 function upstreamDocument(host: string, layers: readonly string[], deps: ApiDeps): object {
-  const status = deps.upstreams.status(host);
-  const {
-    answerSeconds: _,
-    closed,
-    pause,
-    retryAfter,
-    latency,
-    failingSince,
-    lastFailure,
-    ...shown
-  } = status;
+  const { answerSeconds: _, closed, pause, ...shown } = deps.upstreams.status(host);
+  const { retryAfter, latency, failingSince, lastFailure } = shown;
   return {
     ...shown,
     layers,
@@ -158,8 +144,8 @@ function upstreamDocument(host: string, layers: readonly string[], deps: ApiDeps
     latency: latency && { p50: round(latency.p50), p95: round(latency.p95) },
     failingSince: isoTime(failingSince),
     lastFailure: lastFailure && {
+      ...lastFailure,
       at: isoTime(lastFailure.at),
-      reason: lastFailure.reason,
       text: failureText(lastFailure.reason),
     },
     retryAfter: isoTime(retryAfter),

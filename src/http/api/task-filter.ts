@@ -2,15 +2,7 @@ import { z } from 'zod';
 import { mayWorkOnAll } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { invalid } from '../../domain/errors.ts';
-import {
-  TASK_OUTCOMES,
-  TASK_STATES,
-  TASK_TYPES,
-  type Task,
-  type TaskState,
-  type TaskType,
-  UNFINISHED,
-} from '../../tasks/task.ts';
+import { TASK_OUTCOMES, TASK_STATES, TASK_TYPES, type TaskState, UNFINISHED } from '../../tasks/task.ts';
 import type { TaskFilter } from '../../tasks/task-service.ts';
 import { mayChange, requireLayerScope } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
@@ -59,16 +51,11 @@ export const stopResponse = z.object({
   tasks: z.array(z.number().int()).describe('The tasks that were stopped; empty with dryRun'),
 });
 
-type FilterFields<Time> = {
-  readonly [Field in 'state' | 'outcome']?:
-    | TaskFilter[`${Field}s`]
-    | NonNullable<TaskFilter[`${Field}s`]>[number];
-} & { readonly layer?: string; readonly type?: TaskType } & {
-  readonly since?: Time;
-  readonly until?: Time;
-};
+type FilterFields =
+  | Omit<z.output<typeof taskListQuery>, 'after' | 'limit'>
+  | Omit<z.output<typeof stopBody>, 'all' | 'dryRun'>;
 
-export function taskFilterOf(fields: FilterFields<number | string>): TaskFilter {
+export function taskFilterOf(fields: FilterFields): TaskFilter {
   const { state, outcome, layer, type, since, until } = fields;
   return {
     ...(state !== undefined && { states: [state].flat() }),
@@ -99,9 +86,13 @@ export async function stopTasks(
   const filter = stopFilterOf(body);
   if (body.layer !== undefined) requireLayerScope(context, boundLayer(catalog, body.layer).layer.name);
   const own = await ownUnfinished(tasks, context, filter);
-  if (body.dryRun) return { count: stoppable((await tasks.count(own)).state), tasks: [] };
+  if (body.dryRun) {
+    const { running, pending, paused } = (await tasks.count(own)).state;
+    return { count: { running, pending, paused }, tasks: [] };
+  }
   const stopped = await tasks.cancel(own, caller.name);
-  const count = stoppable(countByState(stopped));
+  const countOf = (state: TaskState) => stopped.filter((task) => task.state === state).length;
+  const count = { running: countOf('running'), pending: countOf('pending'), paused: countOf('paused') };
   const target = body.layer === undefined ? 'tasks' : `layer:${body.layer}`;
   note({ target, after: { count }, summary: `stopped ${stopped.length} tasks` });
   return { count, tasks: stopped.map(({ id }) => id) };
@@ -119,14 +110,4 @@ export async function ownUnfinished(
   if (caller?.role === 'admin' && mayWorkOnAll(caller)) return unfinished;
   const layers = await tasks.layersOf(unfinished);
   return { ...unfinished, layers: layers.filter((layer) => mayChange(context, layer)) };
-}
-
-function countByState(tasks: readonly Task[]): Readonly<Record<TaskState, number>> {
-  const count = { pending: 0, running: 0, paused: 0, done: 0, aborted: 0 };
-  for (const { state } of tasks) count[state] += 1;
-  return count;
-}
-
-function stoppable({ running, pending, paused }: Readonly<Record<TaskState, number>>) {
-  return { running, pending, paused };
 }

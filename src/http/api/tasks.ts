@@ -11,11 +11,10 @@ import { keyForRequest, type TaskDraft } from '../../tasks/task-draft.ts';
 import type { TaskEstimate } from '../../tasks/task-service.ts';
 import { isPublic, mayView, requireLayerScope } from '../auth/layer-visibility.ts';
 import { authorIn, type ChangeNote, type Context, createdResponse, idIn } from '../context.ts';
-import { HttpProblem } from '../problems.ts';
+import { HttpProblem, tooMany } from '../problems.ts';
 import { jsonResponse, pairs } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
-import type { RouteDeps } from './route-deps.ts';
 import {
   refuseUnknownNames,
   type taskBody,
@@ -166,9 +165,7 @@ export function streamEvents({ context, caller }: Call, deps: ApiDeps) {
   const after = lastEventId(context);
   const { eventPlaces } = deps;
   const { account } = authorIn({ caller });
-  if (!eventPlaces.hasRoom(account)) {
-    throw new HttpProblem('too-many-requests', 'Too many event streams are open.', ['Retry-After', '10']);
-  }
+  if (!eventPlaces.hasRoom(account)) throw tooMany('Too many event streams are open.', 10);
   return {
     status: 200,
     headers: pairs({
@@ -300,10 +297,8 @@ export const estimateResponse = z.object({
     .describe("Of the layer's store; null: it has no disk of its own"),
 });
 
-type Estimating = Pick<RouteDeps, 'tasks' | 'quota'>;
-
 /** `combinations`: as in `TaskService`. */
-async function estimateOf({ tasks, quota }: Estimating, draft: TaskDraft, combinations = 1): Promise<object> {
+async function estimateOf({ tasks, quota }: ApiDeps, draft: TaskDraft, combinations = 1): Promise<object> {
   const { disk, ...estimate } = await tasks.estimate(draft, combinations);
   const { addedBytes: added } = estimate;
   const limit = await quota.roomFor(draft.layer);

@@ -3,15 +3,10 @@ import type { TLSSocket } from 'node:tls';
 import { misconfigured } from '../../domain/errors.ts';
 import type { RequestHead } from '../request-head.ts';
 
-interface Peer {
-  /** Address of the client, or of the proxy in front of it. */
-  readonly address: string;
-  readonly localAddress: string;
-  readonly localPort: number;
-  readonly secure: boolean;
-}
+type Peer = ReturnType<typeof peerOf>;
 
-export function peerOf({ socket }: Pick<RequestHead, 'socket'>): Peer {
+/** The client, or the proxy in front of it. */
+export function peerOf({ socket }: Pick<RequestHead, 'socket'>) {
   const { remoteAddress = '', localAddress = '127.0.0.1', localPort = 80 } = socket;
   return { address: withoutMapping(remoteAddress), localAddress, localPort, secure: isEncrypted(socket) };
 }

@@ -3,7 +3,7 @@ import type { KeyAuth } from '../../access/open-reader-keys.ts';
 import { type HeldKey, mayRead } from '../../access/reader-key.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { decodeUriPart } from '../../lib/decode-uri.ts';
-import { HttpProblem } from '../problems.ts';
+import { HttpProblem, tooMany } from '../problems.ts';
 import type { RequestHead } from '../request-head.ts';
 import type { TrustsProxy } from './peer.ts';
 import { sourceAddress } from './request-checks.ts';
@@ -170,7 +170,7 @@ export function createKeyCheck({ ring, meter, wrongKey }: KeyAuth, trusts: Trust
       const verdict = meter.admit(held);
       if (verdict === null) return null;
       const note = (wait: number | null) => {
-        if (wait !== null) presented.problem = overLimit(wait);
+        if (wait !== null) presented.problem = tooMany('The request limit of this key is exceeded.', wait);
       };
       if (verdict instanceof Promise) return verdict.then(note);
       note(verdict);
@@ -187,13 +187,6 @@ export function createKeyCheck({ ring, meter, wrongKey }: KeyAuth, trusts: Trust
       }
     },
   };
-}
-
-function overLimit(seconds: number): HttpProblem {
-  return new HttpProblem('too-many-requests', 'The request limit of this key is exceeded.', [
-    'Retry-After',
-    String(seconds),
-  ]);
 }
 
 /** RFC 6454: the origin of the page; for images browsers send `Referer` only. */

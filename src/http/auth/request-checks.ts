@@ -13,16 +13,6 @@ const CHALLENGE = 'Basic realm="Tilewarden", charset="UTF-8"';
 /** Browsers show no password dialog for an unknown scheme; our pages have a form. */
 const CHALLENGE_TO_SCRIPTS = 'Session realm="Tilewarden"';
 
-export async function authenticate(
-  access: Access,
-  request: RequestHead,
-  trusts: TrustsProxy,
-): Promise<Caller> {
-  const caller = await access.authenticate(credentialsOf(request, trusts, access));
-  if (caller) return caller;
-  throw credentialsNeeded(request);
-}
-
 export function credentialsNeeded(request: RequestHead): HttpProblem {
   const byScript = request.headers['sec-fetch-dest'] === 'empty';
   return new HttpProblem('credentials-needed', 'Valid credentials are needed.', [
@@ -84,13 +74,12 @@ export function refuseExcess({ url = '', rawHeaders }: RequestHead, limits: Http
  * request; a request without one does not come from a browser.
  */
 function refuseCrossSite(request: RequestHead, ownHosts: readonly string[]): void {
-  const site = request.headers['sec-fetch-site'];
-  if (site !== undefined) {
-    if (site === 'same-origin' || site === 'none') return;
-    throw new HttpProblem('cross-site', 'Cross-site request blocked.');
-  }
-  const { origin } = request.headers;
-  if (origin === undefined || ownHosts.includes(hostOfOrigin(origin) ?? '')) return;
+  const { 'sec-fetch-site': site, origin } = request.headers;
+  const isOwn =
+    site === undefined
+      ? origin === undefined || ownHosts.includes(hostOfOrigin(origin) ?? '')
+      : site === 'same-origin' || site === 'none';
+  if (isOwn) return;
   throw new HttpProblem('cross-site', 'Cross-site request blocked.');
 }
 
@@ -102,11 +91,8 @@ export function refuseUnsafe(
 ): void {
   if (request.method === 'GET' || request.method === 'HEAD') return;
   const own = [ownAddress(request, '', trusts), ...(publicUrl === null ? [] : [publicUrl])];
-  if (changes)
-    refuseCrossSite(
-      request,
-      own.map((address) => new URL(address).host),
-    );
+  const ownHosts = own.map((address) => new URL(address).host);
+  if (changes) refuseCrossSite(request, ownHosts);
   refuseEncodedBody(request);
 }
 

@@ -37,22 +37,17 @@ export function quotaAs(format: DocumentFormat) {
   return async (_: Call, { quota }: ApiDeps) => configurationResponse(await quota.settings.read(), format);
 }
 
-async function explainingUnits(work: () => Promise<Response>): Promise<Response> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof UnknownUnit)) throw error;
-    return textResponse(statusOf('request-invalid'), error.report, ['Cache-Control', 'no-store']);
-  }
-}
-
 export function changeQuotaBy(format: DocumentFormat) {
-  return (call: Call, deps: ApiDeps) =>
-    explainingUnits(async () => {
-      const { headers, body } = call.context;
-      requireMediaType(headers, BODY_TYPES[format]);
+  return async (call: Call, deps: ApiDeps) => {
+    const { headers, body } = call.context;
+    requireMediaType(headers, BODY_TYPES[format]);
+    try {
       return configurationResponse(await applyQuota(call, deps, readQuotaDocument(body, format)), format);
-    });
+    } catch (error) {
+      if (!(error instanceof UnknownUnit)) throw error;
+      return textResponse(statusOf('request-invalid'), error.message, ['Cache-Control', 'no-store']);
+    }
+  };
 }
 
 function configurationResponse(configuration: QuotaConfiguration, format: DocumentFormat): Response {
@@ -199,25 +194,23 @@ const LABEL_WIDTH = 20;
 
 /** Section 7 of the specification requires an error of several lines. */
 class UnknownUnit extends Error {
-  readonly report: string;
-
   /** `line` is -1 for formats without lines. */
   constructor(text: string, field: string, line: number) {
     const unit = visible(text);
-    const message = `Unknown unit ${unit}: ${field} must be one of ${Object.keys(STORAGE_UNITS).join(', ')}`;
-    super(message);
-    this.name = 'UnknownUnit';
-    this.report = [
-      message,
+    const problem = `Unknown unit ${unit}: ${field} must be one of ${Object.keys(STORAGE_UNITS).join(', ')}`;
+    const lines = [
+      problem,
       '---- Debugging information ----',
-      row('message', message),
+      row('message', problem),
       row('cause-exception', 'IllegalArgumentException'),
       row('cause-message', `No storage unit is called ${unit}`),
       row('class', 'tileQuotaConfiguration'),
       row('required-type', 'StorageUnit'),
       row('line number', String(line)),
       '',
-    ].join('\n');
+    ];
+    super(lines.join('\n'));
+    this.name = 'UnknownUnit';
   }
 }
 

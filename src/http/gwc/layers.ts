@@ -1,7 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ShownEntry } from '../../catalog/catalog-editor.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
-import type { Layer } from '../../domain/layer.ts';
 import { readGwcGridSet, writeGwcGridSet } from '../../geowebcache/grid-set-document.ts';
 import { STYLE_FILTER } from '../../geowebcache/parameter-filters.ts';
 import type { DocumentFormat } from '../../geowebcache/read-document.ts';
@@ -16,7 +15,7 @@ import { writeGwcLayer } from '../../geowebcache/write-layer.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import { collectYielding } from '../../lib/yielding.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
-import { changeNote, removalNote, removeNoted } from '../api/catalog-changes.ts';
+import { changeNote, removeNoted } from '../api/catalog-changes.ts';
 import { requireReadable, visibleLayers } from '../auth/layer-visibility.ts';
 import { shownTo } from '../context.ts';
 import { headerText } from '../hits/hits.ts';
@@ -30,7 +29,7 @@ type OfLayer = Call<{ params: 'layer' }>;
 
 export async function listLayers({ context }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
   const layers = await visibleLayers(context, await collectYielding(catalog.layers()));
-  return listResponse(context, format, { names: layerNames(layers), entry: 'layer', path: '/rest/layers' });
+  return listResponse(context, format, layers, 'layer', '/rest/layers');
 }
 
 export async function showLayer(call: OfLayer, { catalog, editor }: ApiDeps, format: DocumentFormat) {
@@ -73,7 +72,7 @@ async function save(
 export async function removeLayer(call: OfLayer, deps: ApiDeps) {
   const name = requestedName(call, deps.catalog);
   try {
-    call.note(await removeNoted(name, { by: call.caller.name, dryRun: false }, deps));
+    call.note(await removeNoted('layer', name, { by: call.caller.name, dryRun: false }, deps));
   } catch (error) {
     throw isTilewardenError(error, 'entry-unknown') ? unknownLayer(name) : error;
   }
@@ -99,11 +98,6 @@ function readLayer(call: OfLayer, { catalog }: ApiDeps, format: DocumentFormat):
     throw invalid('parameterFilters contains an element that is not a known ParameterFilter');
   }
   return read;
-}
-
-/** Lazy: the list is written in turns. */
-function* layerNames(layers: readonly Layer[]): Generator<string> {
-  for (const { name } of layers) yield name;
 }
 
 function unknownLayer(name: string): HttpProblem {
@@ -152,8 +146,7 @@ export function warningHeader(warnings: readonly ReadWarning[]): Headers {
 type OfGridSet = Call<{ params: 'gridSet' }>;
 
 export function listGridSets({ context }: Call, { catalog }: ApiDeps, format: DocumentFormat) {
-  const names = catalog.gridSets.gridSets.map(({ name }) => name);
-  return listResponse(context, format, { names, entry: 'gridSet', path: '/rest/gridsets' });
+  return listResponse(context, format, catalog.gridSets.gridSets, 'gridSet', '/rest/gridsets');
 }
 
 export async function showGridSet(
@@ -175,9 +168,9 @@ export async function putGridSet(call: OfGridSet, { editor }: ApiDeps, format: D
   return textResponse(change.created ? 201 : 200, '', warningHeader(warnings));
 }
 
-export async function removeGridSet({ params: { gridSet }, caller, note }: OfGridSet, { editor }: ApiDeps) {
+export async function removeGridSet({ params: { gridSet }, caller, note }: OfGridSet, deps: ApiDeps) {
   try {
-    note(removalNote(await editor.remove('grid-set', gridSet, { by: caller.name, dryRun: false })));
+    note(await removeNoted('grid-set', gridSet, { by: caller.name, dryRun: false }, deps));
   } catch (error) {
     throw isTilewardenError(error, 'entry-unknown') ? unknown('remove', gridSet) : error;
   }

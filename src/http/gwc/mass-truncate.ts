@@ -2,8 +2,8 @@ import { type Caller, mayWorkOnAll } from '../../access/caller.ts';
 import { invalid, isTilewardenError, shortened, type TilewardenError } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import {
-  bodyProblem,
   coordsField,
+  present,
   refuseUnknownFields,
   requireFields,
   textField,
@@ -91,14 +91,10 @@ const FIELDS = {
   truncateAll: [],
 };
 
-interface MassTruncateRequest {
-  readonly type: keyof typeof FIELDS;
-  /** Null: every layer. */
-  readonly layer: string | null;
-  readonly root: WireElement;
-}
+type MassTruncateRequest = ReturnType<typeof readRequest>;
 
-function readRequest(body: Buffer, format: DocumentFormat): MassTruncateRequest {
+/** `layer` is null for every layer. */
+function readRequest(body: Buffer, format: DocumentFormat) {
   const root = readRoot(body, format);
   const type = keysOf(FIELDS).find((known) => known === root.name);
   if (!type) throw refused(`There is no request ${shortened(root.name)}`);
@@ -124,11 +120,6 @@ function readWork({ type, layer, root }: MassTruncateRequest, truncation: MassTr
 
 function required(root: WireElement, name: string): string {
   return present(root, name, textField(root, name));
-}
-
-function present<Value>(root: WireElement, name: string, value: Value | undefined): Value {
-  if (value !== undefined) return value;
-  throw bodyProblem(`${name} is missing`, root.place);
 }
 
 function readRoot(body: Buffer, format: DocumentFormat): WireElement {

@@ -83,9 +83,11 @@ export function documentResponse(root: DocumentNode, format: DocumentFormat): Re
 export async function listResponse(
   context: Context,
   format: DocumentFormat,
-  { names, entry, path }: { readonly names: Iterable<string>; readonly entry: string; readonly path: string },
+  items: readonly { readonly name: string }[],
+  entry: string,
+  path: string,
 ): Promise<Response> {
-  if (format === 'json') return jsonResponse([...names]);
+  if (format === 'json') return jsonResponse(items.map(({ name }) => name));
   const listEntry = (name: string) => {
     const href = `${context.baseUrl}${path}/${encodeURIComponent(name).replaceAll('%3A', ':')}.xml`;
     const link = element('atom:link', [], {
@@ -97,7 +99,7 @@ export async function listResponse(
     return element(entry, [element('name', name), link]);
   };
   function* written() {
-    for (const name of names) yield writeXml(listEntry(name));
+    for (const { name } of items) yield writeXml(listEntry(name));
   }
   const entries = await collectYielding(written());
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<${entry}s>${entries.join('')}</${entry}s>`;

@@ -5,7 +5,6 @@ import type { DocumentFormat } from '../../geowebcache/read-document.ts';
 import type { ApiDeps, Call } from '../api/api-route.ts';
 import type { Reloaded, StoreDescription } from '../api/route-deps.ts';
 import { FORM, requireMediaType } from '../auth/request-checks.ts';
-import type { TileCountSeries } from '../metrics/tile-counts.ts';
 import { type Html, html, pageResponse } from '../page.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { textResponse } from '../response.ts';
@@ -19,8 +18,7 @@ type OfStore = Call<{ params: 'store' }>;
 
 /** Stores are declared in the configuration file. */
 export function listStores({ context }: Call, { rest }: ApiDeps, format: DocumentFormat) {
-  const names = rest.stores.map(({ name }) => name);
-  return listResponse(context, format, { names, entry: 'blobStore', path: '/rest/blobstores' });
+  return listResponse(context, format, rest.stores, 'blobStore', '/rest/blobstores');
 }
 
 export function showStore(call: OfStore, deps: ApiDeps, format: DocumentFormat) {
@@ -75,10 +73,13 @@ export async function putGlobal({ context, caller, note }: Call, deps: ApiDeps, 
   return textResponse(200, '', warningHeader(warnings));
 }
 
-/** Counts of responses with tiles since the start, and the use of the memory in front of the stores. */
+/** Counts of responses with tiles since the start, failures left out, and the use of the memory in front of the stores. */
 export function showStatistics(_: Call, { rest, traffic, metrics }: ApiDeps, format: DocumentFormat) {
-  traffic.flush();
-  const { hits, misses } = countsOf(traffic.counts);
+  let [hits, misses] = [0, 0];
+  for (const { outcome, count } of traffic.counts()) {
+    if (outcome === 'hit' || outcome === 'stale') hits += count;
+    if (outcome === 'miss' || outcome === 'bypass') misses += count;
+  }
   const { memoryTierBytes: used } = metrics.pipeline.status();
   const total = hits + misses;
   const share = (count: number) => (total === 0 ? 0 : (100 * count) / total);
@@ -96,16 +97,6 @@ export function showStatistics(_: Call, { rest, traffic, metrics }: ApiDeps, for
     ]),
     format,
   );
-}
-
-/** Hits, stale or not, and misses; failures are neither. */
-function countsOf(counts: { series(): Iterable<TileCountSeries> }) {
-  let [hits, misses] = [0, 0];
-  for (const { outcome, count } of counts.series()) {
-    if (outcome === 'hit' || outcome === 'stale') hits += count;
-    if (outcome === 'miss' || outcome === 'bypass') misses += count;
-  }
-  return { hits, misses };
 }
 
 const MAX_NAMED = 100;

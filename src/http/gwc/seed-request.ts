@@ -5,8 +5,8 @@ import {
   childrenNamed,
   coordsField,
   integerField,
-  onlyChild,
   refuseUnknownFields,
+  srsField,
   textField,
   type WireElement,
 } from '../../geowebcache/wire-element.ts';
@@ -65,10 +65,6 @@ function refuseOtherLayer(root: WireElement, layer: string): void {
 }
 
 const CORNERS = ['minX', 'minY', 'maxX', 'maxY'];
-const FORM_FIELDS: readonly (readonly [field: string, name: string])[] = [
-  ...FIELDS.map((name) => [name, name] as const),
-  ['tileFormat', 'format'],
-];
 
 /** The form on GeoWebCache's seed page; empty fields are ignored. */
 export function readSeedForm(form: URLSearchParams, layer: string): TaskDraft {
@@ -81,21 +77,12 @@ export function readSeedForm(form: URLSearchParams, layer: string): TaskDraft {
     name.startsWith('parameter_') ? [[name.slice('parameter_'.length), value]] : [],
   );
   const seedRequest = {
-    ...Object.fromEntries(
-      FORM_FIELDS.flatMap(([field, name]) => (fields.has(field) ? [[name, fields.get(field)]] : [])),
-    ),
+    ...Object.fromEntries(filled.filter(([name]) => FIELDS.includes(name))),
+    ...(fields.has('tileFormat') && { format: fields.get('tileFormat') }),
     ...(coords.length > 0 && { bounds: { coords: { double: coords.map((name) => fields.get(name)) } } }),
     ...(parameters.length > 0 && { parameters: Object.fromEntries(parameters) }),
   };
   return readSeedRequest(Buffer.from(JSON.stringify({ seedRequest })), 'json', layer);
-}
-
-function srsField(root: WireElement): number | undefined {
-  const srs = onlyChild(root, 'srs');
-  if (!srs) return undefined;
-  const number = integerField(srs, 'number');
-  if (number !== undefined) return number;
-  throw bodyProblem('srs must have a number, e.g. 4326', srs.place);
 }
 
 type Pair = readonly [name: string, value: string];

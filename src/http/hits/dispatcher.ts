@@ -4,13 +4,11 @@ import { UnavailableError } from '../../lib/error-code.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Turnstile } from '../../lib/semaphore.ts';
 import type { AccessLog } from '../access-log.ts';
-import { type Access, CallerPlaces } from '../auth/access.ts';
+import { CallerPlaces } from '../auth/access.ts';
 import { type AuditSink, leavesTrace, noteDenial, withTrace } from '../auth/audit-trail.ts';
 import { requireLayerScope } from '../auth/layer-visibility.ts';
-import type { TrustsProxy } from '../auth/peer.ts';
 import { createKeyCheck, type PresentedKey, preflightResponse, presentedKeyOf } from '../auth/reader-key.ts';
 import {
-  authenticate,
   readBody,
   refuseBadHost,
   refuseExcess,
@@ -19,25 +17,18 @@ import {
 } from '../auth/request-checks.ts';
 import { authorIn, CallerGone, Context, type ContextDeps, connectionOf } from '../context.ts';
 import type { HttpLimits } from '../limits.ts';
-import { HttpProblem, problemOf } from '../problems.ts';
+import { problemOf, tooMany } from '../problems.ts';
 import type { RequestHead } from '../request-head.ts';
 import type { Response } from '../response.ts';
 import type { Route } from '../route.ts';
 import { type Match, matchWhileAway, type Router, routeOf } from './router.ts';
 import { createOutbox, createSender, type FrontReply, type Reply } from './send.ts';
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends ContextDeps {
   readonly router: Router;
-  readonly access: Access;
   readonly audit: AuditSink;
-  readonly trusts: TrustsProxy;
-  /** As in `ContextDeps`. */
-  readonly publicUrl: string | null;
-  readonly accessOf: ContextDeps['accessOf'];
   readonly log: Logger;
   readonly limits: HttpLimits;
-  /** Distinguishes the request ids of this run from those of earlier runs. */
-  readonly idPrefix: string;
   /** With several processes or nodes: resolves when the others have reported their counts, or obey all changes. */
   readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
   /** The database is unreachable: no request waits for it. */
@@ -54,7 +45,7 @@ const LINGER_MS = 1000;
 
 /** Passes each request through the checks to its handler, and the response to the client. */
 export function createDispatcher(options: DispatcherOptions) {
-  const { router, access, audit, trusts, log, limits, flush, accessLog } = options;
+  const { router, audit, trusts, log, limits, flush, accessLog } = options;
   const stopping = new AbortController();
   const outbox = createOutbox();
   const send = createSender(outbox, streamSignal);
@@ -143,12 +134,7 @@ export function createDispatcher(options: DispatcherOptions) {
     const { match, context } = matchOf(request);
     const most = limits.requestsPerConnection + limits.waitingPerConnection;
     const message = `At most ${most} requests of one connection may wait for answers; wait for some of them.`;
-    answerProblem(
-      response,
-      new HttpProblem('too-many-requests', message, ['Retry-After', '1']),
-      context,
-      match,
-    );
+    answerProblem(response, tooMany(message), context, match);
     lingerOver(request);
   }
 
@@ -236,8 +222,10 @@ export function createDispatcher(options: DispatcherOptions) {
     if (match.role !== 'public') {
       if (options.isAway?.())
         throw new UnavailableError('The database cannot be reached now; try again later.');
-      context.caller = await authenticate(access, request, trusts);
-      refuseLesserRole(context.caller, match.role);
+      const caller = await context.identify();
+      if (!caller) throw context.credentialsNeeded();
+      context.caller = caller;
+      refuseLesserRole(caller, match.role);
     }
     await admitKey(request, context);
     routeOf(match);
@@ -259,12 +247,7 @@ export function createDispatcher(options: DispatcherOptions) {
   async function handle(route: Route, context: Context): Promise<Response> {
     if (route.role === 'public') return route.handler(context);
     const { account } = authorIn(context);
-    if (!adminPlaces.hasRoom(account)) {
-      throw new HttpProblem('too-many-requests', 'Too many concurrent administrative requests.', [
-        'Retry-After',
-        '1',
-      ]);
-    }
+    if (!adminPlaces.hasRoom(account)) throw tooMany('Too many concurrent administrative requests.');
     const giveBack = adminPlaces.take(account);
     try {
       if (route.method === 'GET') await flush?.('counts');
@@ -321,8 +304,7 @@ export function createDispatcher(options: DispatcherOptions) {
   }
 
   function streamSignal(context: Context, response: ServerResponse): AbortSignal {
-    const holds = () => context.callerStillHolds();
-    const watched = watchStream(response, { holds, intervalMs: limits.streamCheckInterval, log });
+    const watched = watchStream(response, context, limits.streamCheckInterval, log);
     return AbortSignal.any([context.signal, stopping.signal, watched]);
   }
 }
@@ -352,24 +334,22 @@ function lingerOver(request: IncomingMessage): void {
   request.once('end', () => clearTimeout(cut));
 }
 
-interface StreamWatch {
-  /** Whether the caller may continue to listen. */
-  readonly holds: () => Promise<boolean>;
-  readonly intervalMs: number;
-  readonly log: Logger;
-}
-
 /**
  * An endless response outlives the rights at its start. The signal aborts soon after its caller was removed, changed or
  * signed out, and when that is unknown.
  */
-function watchStream(response: ServerResponse, { holds, intervalMs, log }: StreamWatch): AbortSignal {
+function watchStream(
+  response: ServerResponse,
+  context: Context,
+  intervalMs: number,
+  log: Logger,
+): AbortSignal {
   const ended = new AbortController();
   let checking = false;
   const check = async () => {
     if (checking) return;
     checking = true;
-    const good = await holds().catch((error: unknown) => {
+    const good = await context.callerStillHolds().catch((error: unknown) => {
       log.warn({ err: error }, 'the credentials of an event stream could not be checked again');
       return false;
     });

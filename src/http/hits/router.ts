@@ -97,26 +97,24 @@ export function createRouter(
 
   function find(method: string, target: string): Match {
     const { path, query } = splitTarget(target);
-    if (barePrefixes.has(path)) return matchMethod(BARE_PREFIX, method, path, query, path, NO_PARAMS);
+    if (barePrefixes.has(path)) {
+      return matchMethod(BARE_PREFIX, method, { path, query, prefix: path }, NO_PARAMS);
+    }
     const folder = folderOf(path);
-    if (folder === null) return matchNothing('unknown', 'public', path, query, '');
-    return matchSegments(method, path, query, folder);
+    if (folder === null) return matchNothing('unknown', 'public', { path, query, prefix: '' });
+    const at = { path, query, prefix: folder.slice(0, -1) };
+    const segments = decodeSegments(path.slice(folder.length));
+    if (!isDecoded(segments)) return matchNothing('malformed', roleOfArea(segments[0]), at);
+    for (const place of placesFor(segments)) {
+      const params = matchPlace(place, segments);
+      if (params) return matchMethod(place, method, at, params);
+    }
+    return matchNothing('unknown', roleOfArea(segments[0]), at);
   }
 
   function folderOf(path: string): string | null {
     for (const folder of folders) if (path.startsWith(folder)) return folder;
     return null;
-  }
-
-  function matchSegments(method: string, path: string, query: string, folder: string): Match {
-    const segments = decodeSegments(path.slice(folder.length));
-    const prefix = folder.slice(0, -1);
-    if (!isDecoded(segments)) return matchNothing('malformed', roleOfArea(segments[0]), path, query, prefix);
-    for (const place of placesFor(segments)) {
-      const params = matchPlace(place, segments);
-      if (params) return matchMethod(place, method, path, query, prefix, params);
-    }
-    return matchNothing('unknown', roleOfArea(segments[0]), path, query, prefix);
   }
 }
 
@@ -145,32 +143,20 @@ export function routeOf({ kind, route, allow }: Match): Route {
   throw new HttpProblem('path-unknown', 'There is nothing at this path.');
 }
 
-function matchNothing(
-  kind: 'unknown' | 'malformed',
-  role: RouteRole,
-  path: string,
-  query: string,
-  prefix: string,
-): Match {
-  return { kind, path, query, prefix, params: NO_PARAMS, role, route: null, allow: '' };
+function matchNothing(kind: 'unknown' | 'malformed', role: RouteRole, at: Omit<Target, 'params'>): Match {
+  return { ...at, kind, params: NO_PARAMS, role, route: null, allow: '' };
 }
 
 function isDecoded(segments: readonly (string | null)[]): segments is readonly string[] {
   return !segments.includes(null);
 }
 
-function matchMethod(
-  { routes, role, allow }: Place,
-  method: string,
-  path: string,
-  query: string,
-  prefix: string,
-  params: PathParams,
-): Match {
+function matchMethod(place: Place, method: string, at: Omit<Target, 'params'>, params: PathParams): Match {
+  const { routes, role, allow } = place;
   const route = routes.get(method === 'HEAD' ? 'GET' : method);
-  if (route) return { kind: 'found', path, query, prefix, params, role: route.role, route, allow };
+  if (route) return { ...at, kind: 'found', params, role: route.role, route, allow };
   const [other = null] = routes.values();
-  return { kind: 'method-not-allowed', path, query, prefix, params, role, route: other, allow };
+  return { ...at, kind: 'method-not-allowed', params, role, route: other, allow };
 }
 
 function matchPlace(place: Place, segments: readonly string[]): PathParams | null {

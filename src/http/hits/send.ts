@@ -150,17 +150,10 @@ function addVary(headers: string[], names: string): void {
 function ownHeaders(given: Headers, context: Context): string[] {
   const headers = [...given, 'X-Request-Id', context.id, ...OWN_HEADERS];
   for (const [name, value] of OWN_DEFAULTS) {
-    if (!hasHeader(given, name)) headers.push(name, value);
+    if (!given.includes(name)) headers.push(name, value);
   }
   vary(headers, context);
   return headers;
-}
-
-function hasHeader(headers: Headers, name: string): boolean {
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] === name) return true;
-  }
-  return false;
 }
 
 /** At most so many wait, so that the first is not delayed by all that follow. */

@@ -76,7 +76,9 @@ export function createTileResponder(deps: TileResponderDeps): TileResponder {
     if (isHidden(tiles.subset, z)) return answerOutside(context, tiles, index);
     const { circularFilter } = tiles.bound.layer;
     if (circularFilter !== null && isBeyondCircle(tiles.subset, index)) {
-      return answerFiltered(context, tiles, index, circularFilter);
+      // Like GeoWebCache's request filters: the response names the filter.
+      const filter = ['gwc-request-filter', headerText(circularFilter)];
+      return answerOutside(context, tiles, index).then((blank) => withHeaders(blank, filter));
     }
     if (tiles.bound.layer.passCredentials) return answerPassed(context, tiles, index, mask);
     const read = pipeline.read(tiles, index, context.signal);
@@ -115,17 +117,6 @@ export function createTileResponder(deps: TileResponderDeps): TileResponder {
     }
   }
 
-  /** Like GeoWebCache's request filters: the response names the filter. */
-  async function answerFiltered(
-    context: Context,
-    tiles: ResolvedTileSet,
-    index: TileIndex,
-    filter: string,
-  ): Promise<Response> {
-    const blank = await answerOutside(context, tiles, index);
-    return withHeaders(blank, ['gwc-request-filter', headerText(filter)]);
-  }
-
   function answerWith(
     context: Context,
     tiles: ResolvedTileSet,
@@ -158,9 +149,9 @@ export function createTileResponder(deps: TileResponderDeps): TileResponder {
  * The response for a place of the grid outside the layer: a transparent tile, or no content if tiles are not
  * pictures. Throws `tile-outside` for a place outside the grid.
  */
-function createOutsideResponder(clock: Clock, keyHeader: KeyHeader | null): TileResponder {
+function createOutsideResponder(clock: Clock, keyHeader: KeyHeader | null) {
   const blank = createBlankTiles();
-  return async (context, tiles, index) => {
+  return async (context: Context, tiles: ResolvedTileSet, index: TileIndex): Promise<Response> => {
     if (!isOnGrid(tiles, index)) checkTile(tiles, index);
     const { subset, format } = tiles;
     const headers = [...blankHeaders(tiles, index.z, clock.now()), ...keyHeaders(keyHeader, tiles, index)];

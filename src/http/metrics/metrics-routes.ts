@@ -4,6 +4,7 @@ import type { Deliveries } from '../../changes/deliveries/open-deliveries.ts';
 import type { ChangesService } from '../../changes/open-changes.ts';
 import type { BreakerState, UpstreamReport, UpstreamStatus } from '../../domain/upstream-status.ts';
 import type { Count, Counters } from '../../lib/counters.ts';
+import { orAborted } from '../../lib/deferred.ts';
 import type { Env } from '../../lib/env.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
@@ -15,14 +16,14 @@ import {
   type EventLoopWatch,
   type Metric,
   MetricSheet,
+  PROCESS_METRICS,
   type ProcessUsage,
-  processMetrics,
   type Sample,
 } from './process-metrics.ts';
 import type { TileCountSeries } from './tile-counts.ts';
 
 export interface MetricsDeps {
-  readonly tileCounts: { series(): Iterable<TileCountSeries> };
+  readonly traffic: { counts(): Iterable<TileCountSeries> };
   readonly pipeline: Pick<TilePipeline, 'status'>;
   /** Counters of all processes of the server. */
   readonly counters: Pick<Counters, 'all'>;
@@ -47,7 +48,7 @@ interface NodeState {
 export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   const { tasks, changes, quota, node } = deps;
   const sheet = new MetricSheet();
-  sheet.add(() => deps.tileCounts.series(), TILE_REQUESTS);
+  sheet.add(() => deps.traffic.counts(), TILE_REQUESTS);
   sheet.add(() => deps.pipeline.status(), STATUS);
   sheet.add(() => deps.counters.all(), COUNTERS);
   sheet.add(() => deps.upstreams(), UPSTREAMS);
@@ -57,7 +58,7 @@ export function metricsRoutes(deps: MetricsDeps): readonly Route[] {
   sheet.add(() => deps.deliveries.counts(), DELIVERIES);
   sheet.add(() => node, NODE);
   sheet.add(() => deps.readerKeys.figures(), READER_KEYS);
-  sheet.add(() => ({ ...deps.eventLoop.take(), ...deps.process() }), processMetrics());
+  sheet.add(() => ({ ...deps.eventLoop.take(), ...deps.process() }), PROCESS_METRICS);
   const outage = new MetricSheet();
   outage.add(() => node, DATABASE_UP);
   const [handler, whileAway] = [metricsPage(sheet), metricsPage(outage)];
@@ -266,16 +267,11 @@ const CHECK_TIMEOUT_MS = 5_000;
 /** Probes in between get the last result, so that frequent probes cost nothing. */
 const RESULT_LASTS_MS = 1_000;
 
-interface Readiness {
-  readonly ready: boolean;
-  readonly remark: string | null;
-}
-
 export const answerAlive: Handler = () => textResponse(200, 'alive\n');
 
 /** `/readyz`: yes or no. The reason is logged, not published. */
 export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handler {
-  let last: { readonly ready: Promise<Readiness>; readonly at: number } | null = null;
+  let last: { readonly ready: ReturnType<typeof check>; readonly at: number } | null = null;
 
   return async () => {
     const now = clock.monotonic();
@@ -285,19 +281,13 @@ export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handl
     return textResponse(200, remark === null ? 'ready\n' : `ready: ${remark}\n`);
   };
 
-  async function check(): Promise<Readiness> {
+  async function check() {
     const timeout = AbortSignal.timeout(CHECK_TIMEOUT_MS);
     try {
-      return { ready: true, remark: await Promise.race([readiness(timeout), rejectionOf(timeout)]) };
+      return { ready: true, remark: await orAborted(readiness(timeout), timeout) };
     } catch (error) {
       log.warn({ err: error }, 'the server is not ready');
       return { ready: false, remark: null };
     }
   }
-}
-
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }

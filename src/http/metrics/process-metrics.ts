@@ -49,50 +49,36 @@ export function formerUsage({ cpuSeconds }: ProcessUsage): ProcessUsage {
 }
 
 type Figures = ReturnType<EventLoopWatch['take']> & ProcessUsage;
-const gauge = (name: string, help: string, read: Metric<Figures>['read']): Metric<Figures> => ({
-  kind: 'gauge',
-  name,
-  help,
-  read,
-});
+function gauge(name: string, help: string, read: (figures: Figures) => number): Metric<Figures> {
+  return { kind: 'gauge', name, help, read };
+}
 
 /** Names that dashboards for Node.js use. */
-export function processMetrics(): readonly Metric<Figures>[] {
-  const startedAt = Math.round(performance.timeOrigin / 1000);
-  return [
-    {
-      ...gauge(
-        'process_cpu_seconds_total',
-        'Processor time of the server process',
-        ({ cpuSeconds }) => cpuSeconds,
-      ),
-      kind: 'counter',
-    },
-    gauge(
-      'process_resident_memory_bytes',
-      'Memory of the server process',
-      ({ residentBytes }) => residentBytes,
-    ),
-    gauge('nodejs_heap_size_used_bytes', 'Heap in use', ({ heapBytes }) => heapBytes),
-    gauge(
-      'nodejs_external_memory_bytes',
-      'Memory outside the heap, e.g. of tiles',
-      ({ externalBytes }) => externalBytes,
-    ),
-    gauge('process_start_time_seconds', 'When the process started, since 1970', () => startedAt),
-    {
-      kind: 'gauge',
-      name: 'tilewarden_event_loop_delay_seconds',
-      help: 'How late the event loop was since the last scrape, measured every 20 ms',
-      labels: ['quantile'],
-      read: ({ p50, p99, max }) => [
-        [p50 / 1e9, { quantile: '0.5' }],
-        [p99 / 1e9, { quantile: '0.99' }],
-        [max / 1e9, { quantile: '1' }],
-      ],
-    },
-  ];
-}
+export const PROCESS_METRICS: readonly Metric<Figures>[] = [
+  {
+    kind: 'counter',
+    name: 'process_cpu_seconds_total',
+    help: 'Processor time of the server process',
+    read: ({ cpuSeconds }) => cpuSeconds,
+  },
+  gauge('process_resident_memory_bytes', 'Memory of the server process', (now) => now.residentBytes),
+  gauge('nodejs_heap_size_used_bytes', 'Heap in use', (now) => now.heapBytes),
+  gauge('nodejs_external_memory_bytes', 'Memory outside the heap, e.g. of tiles', (now) => now.externalBytes),
+  gauge('process_start_time_seconds', 'When the process started, since 1970', () =>
+    Math.round(performance.timeOrigin / 1000),
+  ),
+  {
+    kind: 'gauge',
+    name: 'tilewarden_event_loop_delay_seconds',
+    help: 'How late the event loop was since the last scrape, measured every 20 ms',
+    labels: ['quantile'],
+    read: ({ p50, p99, max }) => [
+      [p50 / 1e9, { quantile: '0.5' }],
+      [p99 / 1e9, { quantile: '0.99' }],
+      [max / 1e9, { quantile: '1' }],
+    ],
+  },
+];
 
 /** Without the sampling interval; 0 before the first measurement, which is NaN. */
 function lateBy(nanoseconds: number): number {

@@ -87,8 +87,6 @@ export class TileCounts {
     const sum = this.#layers.get(layer) ?? emptyBatch(layer);
     this.#layers.set(layer, sum);
     for (const outcome of OUTCOMES) sum[outcome] += batch[outcome];
-    sum.bytes += batch.bytes;
-    sum.missMilliseconds += batch.missMilliseconds;
     for (const [code, count] of batch.failures) sum.failures.set(code, (sum.failures.get(code) ?? 0) + count);
   }
 

@@ -5,16 +5,7 @@ import { isWebMercator } from '../../domain/srs.ts';
 import type { ResolvedTileSet } from '../../pipeline/tile-pipeline.ts';
 import { geographicBoxOf, webMercatorSubset } from '../services/layer-facts.ts';
 
-export interface Snippet {
-  /** Its id on the page, e.g. `leaflet`. */
-  readonly id: string;
-  readonly client: string;
-  readonly hint: Hint;
-  /** Instructions, in one sentence: the text of the hint. */
-  readonly how: string;
-  readonly text: string;
-}
-
+export type Snippet = ReturnType<typeof snippetsFor>[number];
 export type Hint = keyof typeof HINTS;
 
 const ROWS_FROM_TOP = 'For any client that takes z, x and y, rows counted from the top.';
@@ -44,12 +35,11 @@ const HINTS = {
 /** The address with the key of the reader, if there is one. */
 export type Keyed = (address: string) => string;
 
-/** For each client that can show this tile set. `base` is the address of the server, without a closing slash. */
-export function snippetsFor(
-  shown: ResolvedTileSet,
-  base: string,
-  keyed: Keyed = (address) => address,
-): readonly Snippet[] {
+/**
+ * For each client that can show this tile set, with an id for the page and instructions in one sentence. `base` is the
+ * address of the server, without a closing slash.
+ */
+export function snippetsFor(shown: ResolvedTileSet, base: string, keyed: Keyed = (address) => address) {
   const { layer } = shown.bound;
   const { gridSet } = shown.subset;
   const mercator = isWebMercator(gridSet);

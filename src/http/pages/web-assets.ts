@@ -41,19 +41,20 @@ const HASHED = /^assets\/.*-[\w-]{8}\.\w+$/;
 /** Lists all files at the start: no path is ever made from a request. */
 export async function listWebAssets(folder: string): Promise<readonly WebAsset[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && assetContentType(entry.name) !== null);
-  return files.map((entry) => {
+  return entries.flatMap((entry) => {
+    const contentType = entry.isFile() ? CONTENT_TYPES[extname(entry.name)] : undefined;
+    if (contentType === undefined) return [];
     const file = join(entry.parentPath, entry.name);
-    return createWebAsset(relative(folder, file).split(sep).join('/'), file);
+    return [createWebAsset(relative(folder, file).split(sep).join('/'), contentType, file)];
   });
 }
 
 /** `path`: from the page's folder, with slashes, e.g. `assets/index-1a2b.js`. */
-function createWebAsset(path: string, file: string) {
+function createWebAsset(path: string, contentType: string, file: string) {
   let reading: Promise<ReturnType<typeof contentOf>> | null = null;
   return {
     path,
-    contentType: assetContentType(path) ?? 'application/octet-stream',
+    contentType,
     /** Read with the first request: most files are documentation pages that are rarely read. */
     content() {
       reading ??= readFile(file)
@@ -85,26 +86,17 @@ function contentOf(bytes: Buffer) {
 const FRONT = ['/', '/home', '/demo'];
 
 export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
-  return assets.flatMap((asset) => [
-    ...assetPaths(asset).map((path) => publicRoute(path, (context) => assetResponse(context, asset))),
-    ...bareFolderRoutes(asset),
-  ]);
-}
-
-function assetPaths({ path }: WebAsset): readonly string[] {
-  if (path === INDEX) return FRONT;
-  return isIndex(path) ? [`/${path}`, `/${dirname(path)}/`] : [`/${path}`];
-}
-
-function isIndex(path: string): boolean {
-  return path.endsWith(`/${INDEX}`);
-}
-
-/** `/docs` leads to `/docs/`, whose page has relative addresses. */
-function bareFolderRoutes({ path }: WebAsset): readonly Route[] {
-  if (!isIndex(path)) return [];
-  const folder = dirname(path);
-  return [publicRoute(`/${folder}`, () => slashAdded(folder))];
+  return assets.flatMap((asset) => {
+    const { path } = asset;
+    const routes = (paths: readonly string[]) =>
+      paths.map((one) => publicRoute(one, (context) => assetResponse(context, asset)));
+    if (path === INDEX) return routes(FRONT);
+    if (!path.endsWith(`/${INDEX}`)) return routes([`/${path}`]);
+    // `/docs` leads to `/docs/`, whose page has relative addresses.
+    const folder = dirname(path);
+    const bare = publicRoute(`/${folder}`, () => slashAdded(folder));
+    return [...routes([`/${path}`, `/${folder}/`]), bare];
+  });
 }
 
 async function pack(bytes: Buffer): Promise<Buffer | null> {
@@ -121,8 +113,4 @@ async function assetResponse(context: Context, asset: WebAsset): Promise<Respons
   const body = packed ?? content.bytes;
   const answer = validated(context, content.etag, headers, { body, type: asset.contentType });
   return packed && answer.body ? withHeaders(answer, ['Content-Encoding', 'gzip']) : answer;
-}
-
-function assetContentType(path: string): string | null {
-  return CONTENT_TYPES[extname(path)] ?? null;
 }

@@ -36,9 +36,7 @@ export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
   const crs = requestedCrs(kvp, version);
   const queried = await layersQueried(context, kvp, services);
   const infoFormat = requestedInfoFormat(queried, kvp);
-  const bounds = queried.map(({ bound }) => bound);
-  const styles = queried.map(({ style }) => style);
-  const layers = withSubsets(bounds, styles, crs, version);
+  const layers = withSubsets(queried, crs, version);
   const place = requestedPlace(kvp, layers, crs, version);
   const { i, j } = queryPoint(kvp, place, version);
   await services.areaLimit.requirePixel(context, () => gridSetOfMap(layers, crs), place, i, j);

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createGunzip, createGzip } from 'node:zlib';
+import { createGzip } from 'node:zlib';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { inLanguage, type ServiceDescription } from '../../domain/service-description.ts';
@@ -20,17 +20,10 @@ import type { Html as Markup } from '../page.ts';
 import type { Headers, Response, Streamer } from '../response.ts';
 import { readKvp } from './kvp.ts';
 
-export interface LayerDocument {
+interface LayerDocument {
   readonly write: DocumentWriter;
   readonly contentType: string;
   readonly fileName?: string;
-}
-
-export interface DocumentResponder {
-  /** About all layers that the caller may see. */
-  aboutAll(context: Context): Promise<Response>;
-  /** Only for layers that the caller may see. */
-  about(context: Context, layers: readonly Layer[]): Promise<Response>;
 }
 
 /** One for anonymous callers, and some for others. */
@@ -39,9 +32,6 @@ const MAX_TEMPLATES = 4;
 const MAX_COMPRESSED_BYTES = 16 * 1024 * 1024;
 const MIN_BYTES_TO_COMPRESS = 8 * 1024;
 const MAX_WAITING_TO_COMPRESS = 16;
-/** Documents of this size are decompressed, on a thread, for clients without gzip. */
-const MIN_BYTES_TO_DECOMPRESS = 1024 * 1024;
-const UNPACKED_CHUNK = 256 * 1024;
 
 /**
  * Documents about layers: written once per change, in pieces, and revalidated by clients each time. A changed layer is
@@ -58,8 +48,8 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
 
   /** Null: sent uncompressed. */
   async function pack(context: Context, document: AddressedDocument): Promise<Buffer | null> {
-    const least = takesPacked(context) ? MIN_BYTES_TO_COMPRESS : MIN_BYTES_TO_DECOMPRESS;
-    if (document.bytes < least) return null;
+    if (document.bytes < MIN_BYTES_TO_COMPRESS || !acceptsGzip(context.headers['accept-encoding']))
+      return null;
     const known = packed.get(document.id);
     if (known || places.full) return known;
     const packNow = async () => {
@@ -98,29 +88,28 @@ export function createLayerDocuments(roll: LayerRoll, serviceNow: () => ServiceD
     // A document with a key is for one caller, and not cached.
     if (pair !== null) return { status: 200, headers: typed, body: inPieces(document) };
     const bytes = await pack(context, document);
-    if (bytes && takesPacked(context)) {
-      return { status: 200, headers: [...typed, 'Content-Encoding', 'gzip'], body: bytes };
-    }
-    const length = ['Content-Length', String(document.bytes)];
-    if (bytes) return { status: 200, headers: [...typed, ...length], body: unpacked(bytes) };
+    if (bytes) return { status: 200, headers: [...typed, 'Content-Encoding', 'gzip'], body: bytes };
     if (template.pieces.length === 1) {
       return { status: 200, headers: typed, body: await buffer(document.pieces()) };
     }
+    const length = ['Content-Length', String(document.bytes)];
     return { status: 200, headers: [...typed, ...length], body: inPieces(document) };
   }
 
-  return (document: LayerDocument): DocumentResponder => {
+  return (document: LayerDocument) => {
     const templateOf = createTemplateShelf(document.write);
     // Separate: the many callers with keys must not evict other templates.
     const templateWithKey = createTemplateShelf(document.write);
     return {
-      async aboutAll(context) {
+      /** About all layers that the caller may see. */
+      async aboutAll(context: Context): Promise<Response> {
         const all = await roll();
         const shown = await visibleLayers(context, all);
         const template = await (context.key ? templateWithKey : templateOf)(shown, serviceFor(context));
         return await answer(context, document, template, shown, areOpen(all) && !context.key);
       },
-      async about(context, layers) {
+      /** Only for layers that the caller may see. */
+      async about(context: Context, layers: readonly Layer[]): Promise<Response> {
         const template = await writeTemplate(document.write, layers, serviceFor(context));
         return await answer(context, document, template, layers, layers.every(isOpen) && !context.key);
       },
@@ -166,17 +155,6 @@ function timesOf(layers: readonly Layer[]): string {
 
 function sameLayers(a: readonly Layer[], b: readonly Layer[]): boolean {
   return a === b || (a.length === b.length && a.every((layer, i) => layer === b[i]));
-}
-
-function takesPacked({ headers }: Context): boolean {
-  return acceptsGzip(headers['accept-encoding']);
-}
-
-function unpacked(bytes: Buffer): Streamer {
-  return (response, signal) => {
-    const unpack = createGunzip({ chunkSize: UNPACKED_CHUNK });
-    pipeline(Readable.from([bytes]), unpack, response, { signal }).catch(() => response.destroy());
-  };
 }
 
 function inPieces(document: AddressedDocument): Streamer {

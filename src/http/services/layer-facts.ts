@@ -6,7 +6,6 @@ import { everySubset, type Layer, type Legend } from '../../domain/layer.ts';
 import type { ParameterFilter } from '../../domain/parameter-filter.ts';
 import { boundsFromWgs84, projectionOf, projectionOfSrs } from '../../domain/projection.ts';
 import { isWebMercator } from '../../domain/srs.ts';
-import type { TimeDimension } from '../../domain/time-values.ts';
 import { remembered } from '../../lib/get-or-create.ts';
 import { type Html as Markup, html as markup } from '../page.ts';
 import { BASE } from './layer-documents.ts';
@@ -92,16 +91,10 @@ export function stylesOf(layer: Layer): readonly [string, ...string[]] {
   return [first, ...others];
 }
 
-export interface Dimension {
-  readonly name: string;
-  readonly defaultValue: string;
-  /** Intervals of time by their ends. */
-  readonly values: readonly string[];
-  readonly times: TimeDimension | null;
-}
+export type Dimension = ReturnType<typeof dimensionsOf>[number];
 
-/** Filters whose values can be listed: OGC 07-057r7, table 9, requires values. */
-export function dimensionsOf(layer: Layer): readonly Dimension[] {
+/** Filters whose values can be listed: OGC 07-057r7, table 9, requires values. Intervals of time are listed by their ends. */
+export function dimensionsOf(layer: Layer) {
   return layer.parameters
     .filter((filter) => !isStyleFilter(filter))
     .map(({ name, defaultValue, values, times = null }) => ({

@@ -2,7 +2,6 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import type { ServiceSettings } from '../../catalog/catalog-entries.ts';
 import type { LayerGroups } from '../../domain/layer.ts';
 import type { NamedArea } from '../../domain/named-area.ts';
-import { DEFAULT_SERVICE } from '../../domain/service-description.ts';
 import type { KeyHeader } from '../../domain/surrogate-keys.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Env } from '../../lib/env.ts';
@@ -23,16 +22,16 @@ export interface ServiceDeps extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version'>;
   readonly pipeline: Pick<TilePipeline, 'read'>;
   readonly composer: MapComposer;
-  /** By name; none by default. */
-  readonly areas?: ReadonlyMap<string, NamedArea>;
-  /** None by default. */
-  readonly groups?: LayerGroups;
+  /** By name. */
+  readonly areas: ReadonlyMap<string, NamedArea>;
+  readonly groups: LayerGroups;
   /** The service's metadata. */
-  readonly service?: Pick<ServiceSettings, 'current'>;
-  /** The header with the keys by which a CDN purges a tile; none when absent. */
-  readonly surrogateKeys?: KeyHeader | null;
-  /** Absent in processes that cannot make tiles. */
-  readonly refresh?: TileRefresh;
+  readonly service: Pick<ServiceSettings, 'current'>;
+  /** The header with the keys by which a CDN purges a tile. */
+  readonly surrogateKeys: KeyHeader | null;
+  readonly refresh: TileRefresh;
+  /** All paths exist below each of these. */
+  readonly prefixes: readonly string[];
 }
 
 export type Services = ReturnType<typeof openServices>;
@@ -42,17 +41,16 @@ export type Operation<Deps = Services> = (context: Context, kvp: Kvp, services: 
 
 /** The parts that all services share. */
 export function openServices(deps: ServiceDeps) {
-  const { catalog, pipeline, composer, clock, log, groups = new Map(), surrogateKeys = null } = deps;
+  const { catalog, pipeline, composer, clock, log, groups, surrogateKeys } = deps;
   const roll = createLayerRoll(catalog);
-  const areaLimit = createAreaLimit(deps.areas ?? new Map());
+  const areaLimit = createAreaLimit(deps.areas);
   const responder = { pipeline, composer, areaLimit, clock, surrogateKeys };
   const answerRead = createTileResponder(responder);
   const answerRefreshed = createRefreshResponder(deps.refresh, responder);
   const answerAccepted: TileResponder = (context, tiles, index) =>
     asksForRefresh(context) ? answerRefreshed(context, tiles, index) : answerRead(context, tiles, index);
   const memory = createTileMemory(catalog, answerAccepted, answerRead);
-  const serviceNow = () => deps.service?.current ?? DEFAULT_SERVICE;
-  const documentOf = createLayerDocuments(roll, serviceNow);
+  const documentOf = createLayerDocuments(roll, () => deps.service.current);
   const screen = createLayerScreen(roll);
   const shared = { catalog, groups, pipeline, composer, areaLimit, clock, log };
   return { ...shared, roll, screen, answerAccepted, ...memory, documentOf };
@@ -106,7 +104,7 @@ function asksForRefresh({ query }: Pick<Context, 'query'>): boolean {
 }
 
 /** The response is the operator's own: no cache stores it under this address. */
-function createRefreshResponder(refresh: TileRefresh | undefined, deps: TileResponderDeps): TileResponder {
+function createRefreshResponder(refresh: TileRefresh, deps: TileResponderDeps): TileResponder {
   return async (context, tiles, index) => {
     context.audience = 'caller';
     const caller = await context.identify();
@@ -115,7 +113,6 @@ function createRefreshResponder(refresh: TileRefresh | undefined, deps: TileResp
     if (!mayView(caller, tiles.bound.layer))
       throw new HttpProblem('forbidden', `${caller.name} may not work on this layer.`);
     refuseOtherSites(context);
-    if (!refresh) throw new Error('Tiles cannot be refreshed here.');
     const read = () => refresh(tiles, index, context.signal);
     return notStored(await createTileResponder({ ...deps, pipeline: { read } })(context, tiles, index));
   };

@@ -4,7 +4,7 @@ import { isKeyName } from '../auth/reader-key.ts';
 import { CallerGone, type Context } from '../context.ts';
 import { html as markup } from '../page.ts';
 import { HttpProblem, problemOf, statusOf } from '../problems.ts';
-import type { Headers, Response } from '../response.ts';
+import type { Response } from '../response.ts';
 import { type Handler, recovering } from '../route.ts';
 import { type Kvp, pairsOf, readKvp } from './kvp.ts';
 
@@ -74,16 +74,10 @@ export function checkService(kvp: Kvp, own: 'WMS' | 'WMTS'): void {
   throw badValue('SERVICE', message);
 }
 
-export interface ExceptionReport {
-  readonly status: number;
-  /** Null unless the client caused it. */
-  readonly code: ServiceCode | null;
-  readonly locator: string | null;
-  readonly message: string;
-  readonly headers: Headers;
-}
+export type ExceptionReport = ReturnType<typeof reportOf>;
 
-export function reportOf(error: unknown, context: Context, log: Logger): ExceptionReport {
+/** `code` is null unless the client caused it. */
+export function reportOf(error: unknown, context: Context, log: Logger) {
   if (error instanceof ServiceException) {
     const { code, locator, message } = error;
     const status = statusOf(code === 'OperationNotSupported' ? 'operation-unsupported' : 'request-invalid');

@@ -38,15 +38,10 @@ interface NamedTile {
   readonly index: TileIndex;
 }
 
-interface FinderDeps extends ServiceDeps {
-  /** Prefix of all paths; none by default. */
-  readonly prefixes?: readonly string[];
-}
-
 export type TileFinder = ReturnType<typeof createTileFinder>;
 
 /** Uses the services to read an address; reads and makes no tile. Null: not a tile that the caller may see. */
-export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
+export function createTileFinder(deps: ServiceDeps) {
   const named = new WeakMap<Target, NamedTile>();
   const note: TileResponder = ({ target }, tiles, index) => {
     named.set(target, { tiles, index });
@@ -59,7 +54,7 @@ export function createTileFinder({ prefixes = [''], ...deps }: FinderDeps) {
     remembering: <Handler>(handler: Handler) => handler,
     composer: { compose: refuseMap, maskTile: refuseMap },
   };
-  const router = createRouter([...tileServiceRoutes(services), ...wmsRoutes(services)], prefixes);
+  const router = createRouter([...tileServiceRoutes(services), ...wmsRoutes(services)], deps.prefixes);
 
   return async (context: Context, address: string): Promise<NamedTile | null> => {
     const match = router.match('GET', address);

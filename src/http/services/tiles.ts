@@ -38,20 +38,14 @@ export function createTileService(deps: Services): Handler {
     name: TileName,
     index: TileIndex,
   ): Response | Promise<Response> {
-    if (name.extension === null) return answerNegotiated(context, bound, name, index);
-    const { mediaType } = formatNamed(bound.layer, name.extension);
-    return answerTile(context, serveTileSet(context, bound, name, mediaType), index);
-  }
-
-  async function answerNegotiated(
-    context: Context,
-    bound: BoundLayer,
-    name: TileName,
-    index: TileIndex,
-  ): Promise<Response> {
+    const { extension } = name;
+    if (extension !== null) {
+      const { mediaType } = formatNamed(bound.layer, extension);
+      return answerTile(context, serveTileSet(context, bound, name, mediaType), index);
+    }
     const { mediaType } = formatAccepted(context, bound.layer.formats);
-    const answer = await answerAccepted(context, serveTileSet(context, bound, name, mediaType), index);
-    return withHeaders(answer, ['Vary', 'Accept']);
+    const answer = answerAccepted(context, serveTileSet(context, bound, name, mediaType), index);
+    return Promise.resolve(answer).then((found) => withHeaders(found, ['Vary', 'Accept']));
   }
 }
 

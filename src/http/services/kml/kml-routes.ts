@@ -17,7 +17,7 @@ import { carryKey } from '../../auth/reader-key.ts';
 import type { Context } from '../../context.ts';
 import { type Html as Markup, html as markup, tagged } from '../../page.ts';
 import type { Response } from '../../response.ts';
-import { type Handler, openRoute, type Route } from '../../route.ts';
+import { type Handler, openRoute, type Route, recovering } from '../../route.ts';
 import { parametersOf, readKvp } from '../kvp.ts';
 import { documentResponse } from '../layer-documents.ts';
 import { geographicBoxOf, geographicExtent, titleOf } from '../layer-facts.ts';
@@ -35,19 +35,13 @@ const TYPES: Readonly<Record<KmlKind, string>> = {
 
 /** KML super-overlays, at GeoWebCache's addresses: a document for each tile, with the next finer ones behind links. */
 export function kmlRoutes(deps: Services): readonly Route[] {
-  const route = (path: string, handler: Handler) => openRoute(`${ROOT}${path}`, inPlainText(handler));
-  return [route('/{document}', describeLayer(deps.catalog)), route('/{layer}/{tile}', createKmlTile(deps))];
-}
-
-/** Pictures that WMS draws fail as its own requests do. */
-function inPlainText(handler: Handler): Handler {
-  return async (context) => {
-    try {
-      return await handler(context);
-    } catch (error) {
-      throw error instanceof ServiceException ? invalid(error.message) : error;
-    }
+  // Pictures that WMS draws fail as its own requests do.
+  const inPlainText = (error: unknown) => {
+    throw error instanceof ServiceException ? invalid(error.message) : error;
   };
+  const route = (path: string, handler: Handler) =>
+    openRoute(`${ROOT}${path}`, recovering(handler, inPlainText));
+  return [route('/{document}', describeLayer(deps.catalog)), route('/{layer}/{tile}', createKmlTile(deps))];
 }
 
 function describeLayer(catalog: Services['catalog']): Handler {
@@ -73,7 +67,7 @@ function createKmlTile(services: Services): Handler {
     const isThere = subsetContains(subset, index.z, index.x, index.y);
     if (kind === null && isThere) return answerWarped(context, services, bound, { index, extension });
     const text = kind && tileDocument(kmlLayer(context, layer, extension), index);
-    if (kind && text) return kmlResponse(context, text, kind, layer);
+    if (text) return kmlResponse(context, text, kind, layer);
     throw new TilewardenError('tile-outside', `Layer ${layer.name} has nothing at ${context.param('tile')}.`);
   };
 }
@@ -114,7 +108,8 @@ function answerWarped(
   return answerComposed(context, services, map, { matches: [null], blank: false });
 }
 
-function kmlLayer(context: Context, layer: Layer, extension: string): KmlLayer {
+/** `folder`: the layer's address, without a closing slash. `query`: with its question mark, or empty. */
+function kmlLayer(context: Context, layer: Layer, extension: string) {
   const { subset } = degreesOf(layer);
   const query = new URLSearchParams([...parametersOf(context.query, layer.parameters)]).toString();
   const folder = `${context.baseUrl}${ROOT}/${encodeURIComponent(layer.name)}`;
@@ -195,15 +190,7 @@ function splitKind(text: string): { readonly rest: string; readonly kind: KmlKin
   return { rest, kind: kind === null ? null : (kind.toLowerCase() as KmlKind) };
 }
 
-interface KmlLayer {
-  readonly layer: Layer;
-  readonly subset: GridSubset;
-  /** Address of the layer's folder, without a closing slash. */
-  readonly folder: string;
-  readonly extension: string;
-  /** With its question mark, or empty. */
-  readonly query: string;
-}
+type KmlLayer = ReturnType<typeof kmlLayer>;
 
 /** Pixels of a region on the screen before its tiles are loaded. */
 const MIN_PIXELS = 128;

@@ -24,11 +24,9 @@ export interface OgcDocument {
   readonly layers?: readonly Layer[];
 }
 
-type DocumentResponder = (context: Context, document: OgcDocument) => Response;
-
 /** JSON or HTML by `f` or `Accept`, with a validator. */
-export function createDocumentResponder(page: PageWriter): DocumentResponder {
-  return (context, document) => {
+export function createDocumentResponder(page: PageWriter) {
+  return (context: Context, document: OgcDocument): Response => {
     const type = requestedType(context);
     const etagOf = (body: string) => `"${createHash('sha1').update(body).digest('base64url')}"`;
     const lifetime = document.personal ? 'private, no-cache' : 'no-cache';
@@ -138,11 +136,10 @@ ${values.map((value) => html`<li>${describeValue('', value)}</li>`)}
 /** An object of plain values: a line of a table. */
 function isFlat(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((inner) => typeof inner !== 'object' || isPlainList(inner));
-}
-
-function isPlainList(value: unknown): boolean {
-  return Array.isArray(value) && !value.some((inner) => typeof inner === 'object');
+  // Lists of plain values have no objects in them.
+  return Object.values(value)
+    .flat()
+    .every((inner) => typeof inner !== 'object');
 }
 
 function table(rows: readonly object[]): Html {

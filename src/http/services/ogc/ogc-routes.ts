@@ -1,4 +1,3 @@
-import type { BoundLayer } from '../../../catalog/catalog.ts';
 import { shortened, TilewardenError } from '../../../domain/errors.ts';
 import { type Format, formatOf } from '../../../domain/format.ts';
 import type { GridSet } from '../../../domain/grid-set.ts';
@@ -8,7 +7,6 @@ import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
 import { areOpen, isOpen, visibleLayers } from '../../auth/layer-visibility.ts';
 import type { Context } from '../../context.ts';
-import type { TileResponder } from '../../hits/hits.ts';
 import { formatAccepted } from '../../negotiate.ts';
 import { createPageWriter } from '../../page.ts';
 import { HttpProblem } from '../../problems.ts';
@@ -51,7 +49,8 @@ const STYLES = 'STYLES';
 type Described = Omit<OgcDocument, 'personal'>;
 
 /** OGC API – Tiles – Part 1: Core 1.0 (OGC 20-057). */
-export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Services): readonly Route[] {
+export function ogcRoutes(services: Services): readonly Route[] {
+  const { catalog, roll, screen, log } = services;
   const crsOf = createOgcCrsNames();
   const answer = createDocumentResponder(createPageWriter());
   const routes: OgcRoute[] = [];
@@ -146,12 +145,7 @@ export function ogcRoutes({ catalog, answerAccepted, roll, screen, log }: Servic
       const title = `${layer.title}, ${subset.gridSet.name}`;
       return { title, content: describeTileset(place, subset, crsOf) };
     });
-    const tile: Handler = async (context) => {
-      const bound = await layerFor(context, catalog, context.param('layer'));
-      checkKind(bound.layer, kind);
-      const parameters = filterValues(context, bound.layer, requestedStyle(context, bound.layer));
-      return answerOgcTile(answerAccepted, context, { bound, kind, parameters });
-    };
+    const tile: Handler = (context) => answerOgcTile(services, context, kind);
     add(`${COLLECTION}${path}/{gridSet}/{matrix}/{row}/{column}`, `A ${what} tile`, tile, 'tile');
   }
   return routes;
@@ -201,30 +195,28 @@ function filterValues(context: Context, layer: Layer, style: string | null): Rea
   return new Map(style === stylesOf(layer)[0] ? others : [...others, [STYLES, style]]);
 }
 
-interface OgcTile {
-  readonly bound: BoundLayer;
-  readonly kind: TileKind;
-  readonly parameters: ReadonlyMap<string, string>;
-}
-
 /** `…/tiles/{gridSet}/{matrix}/{row}/{column}`: in the format of `f`, else of `Accept`. */
 async function answerOgcTile(
-  answerTile: TileResponder,
+  { catalog, answerAccepted }: Services,
   context: Context,
-  { bound, kind, parameters }: OgcTile,
+  kind: TileKind,
 ): Promise<Response> {
-  const subset = gridSubsetOf(bound.layer, context.param('gridSet'));
+  const bound = await layerFor(context, catalog, context.param('layer'));
+  const { layer } = bound;
+  checkKind(layer, kind);
+  const parameters = filterValues(context, layer, requestedStyle(context, layer));
+  const subset = gridSubsetOf(layer, context.param('gridSet'));
   const index = requestedIndex(context, subset);
   const named = formatParameter(context);
-  const offered = formatsOf(bound.layer, kind);
-  const format = named === null ? formatAccepted(context, offered) : tileFormat(bound, offered, named);
+  const offered = formatsOf(layer, kind);
+  const format = named === null ? formatAccepted(context, offered) : tileFormat(layer, offered, named);
   const query = { gridSet: subset.gridSet.name, format: format.mediaType, parameters };
-  const answer = await answerTile(context, resolveTileSet(bound, query), index);
+  const answer = await answerAccepted(context, resolveTileSet(bound, query), index);
   return named === null ? withHeaders(answer, ['Vary', 'Accept']) : answer;
 }
 
 /** By extension or media type. */
-function tileFormat({ layer }: BoundLayer, offered: readonly Format[], name: string): Format {
+function tileFormat(layer: Layer, offered: readonly Format[], name: string): Format {
   const format = name.includes('/') ? formatOf(name) : formatNamed(layer, name);
   const match = offered.find(({ mediaType }) => mediaType === format?.mediaType);
   if (match) return match;

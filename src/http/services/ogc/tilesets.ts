@@ -127,8 +127,6 @@ export function describeTileMatrixSets(
   return { tileMatrixSets, links: selfLinks(`${root}/tileMatrixSets`) };
 }
 
-type Position = readonly [number, number];
-
 /**
  * OGC 17-083r4, 6.1 and its JSON encoding. `identifier`, `supportedCRS` and `topLeftCorner` are the draft's names of
  * `id`, `crs` and `pointOfOrigin`: GDAL up to 3.6 needs them, and the standard allows further members.
@@ -188,7 +186,7 @@ function describeLimits(subset: GridSubset): readonly object[] {
 }
 
 /** In the order of the CRS's axes. */
-function position({ yFirst }: OgcCrs, x: number, y: number): Position {
+function position({ yFirst }: OgcCrs, x: number, y: number): readonly [number, number] {
   return yFirst ? [y, x] : [x, y];
 }
 

@@ -8,6 +8,7 @@ import { gridSubsetOf, type Layer } from '../../../domain/layer.ts';
 import { isWebMercator, sameSrs } from '../../../domain/srs.ts';
 import type { TileIndex } from '../../../domain/tile-key.ts';
 import { resolveTileSet } from '../../../pipeline/resolve-tile-set.ts';
+import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { isOpenTo, requireVisible } from '../../auth/layer-visibility.ts';
 import { carryKey, hasKeyInAddress } from '../../auth/reader-key.ts';
 import type { Context } from '../../context.ts';
@@ -54,10 +55,10 @@ function describeService(documentOf: Services['documentOf']): Handler {
 function describeTileMap(catalog: Services['catalog']): Handler {
   return async (context) => {
     checkVersion(context);
-    const name = readTileMapName(catalog, context.param('map'));
-    const { layer } = name.bound;
+    const { bound, rest } = readTileMapName(catalog, context.param('map'));
+    const { layer } = bound;
     await requireVisible(context, layer);
-    const map = tileMapNamed(name, null);
+    const map = tileMapNamed(layer, rest, null);
     if (hasOneOrigin(map.subset)) {
       return xmlResponse(context, tileMapDocument(folderOf(context), map, hasKeyInAddress(context)), [layer]);
     }
@@ -73,26 +74,16 @@ function createTmsTile({ catalog, answerTile, remembering }: Omit<Services, 'doc
     checkVersion(context);
     const place = placeIn(context);
     const { row, extension } = splitRow(place.tile);
-    const name = readTileMapName(catalog, context.param('map'));
-    const { bound } = name;
+    const { bound, rest } = readTileMapName(catalog, context.param('map'));
     if (!isOpenTo(context, bound.layer)) await requireVisible(context, bound.layer);
-    const { subset, format } = tileMapNamed(name, extension);
+    const { subset, format } = tileMapNamed(bound.layer, rest, extension);
     const tiles = resolveTileSet(bound, {
       gridSet: subset.gridSet.name,
       format: format.mediaType,
       parameters: parametersOf(context.query, bound.layer.parameters),
     });
-    const flipped = isFlipped(context);
-    return answerTile(context, tiles, tileIndex({ ...place, row, flipped }, bound.layer, subset));
+    return answerTile(context, tiles, tileIndex({ ...place, row, flipped: isFlipped(context) }, tiles));
   });
-}
-
-interface TmsPlace {
-  readonly z: string;
-  readonly x: string;
-  readonly row: string;
-  /** Rows count from the top. */
-  readonly flipped: boolean;
 }
 
 function namesTile({ query }: Context): boolean {
@@ -110,14 +101,18 @@ function placeIn(context: Context): { readonly z: string; readonly x: string; re
   throw invalid(`${TILE_IN_QUERY} must be the place of a tile such as /3/2/1.png, not ${shortened(value)}.`);
 }
 
-function tileIndex(place: TmsPlace, layer: Layer, subset: GridSubset): TileIndex {
+/** `flipped`: rows count from the top. */
+function tileIndex(
+  place: { readonly z: string; readonly x: string; readonly row: string; readonly flipped: boolean },
+  { bound, subset }: ResolvedTileSet,
+): TileIndex {
   const { flipped } = place;
   const z = indexOf('zoom', place.z);
   const x = indexOf('column', place.x);
   const row = indexOf('row', place.row);
   const last = levelOf(subset.gridSet, z).rows - 1;
   const y = flipped ? row : last - row;
-  const isAllowed = flipped || layer.outside === 'transparent';
+  const isAllowed = flipped || bound.layer.outside === 'transparent';
   if (isAllowed || subsetContains(subset, z, x, y)) return { z, x, y };
   throw outside(subset, { z, x, y: row }, last);
 }
@@ -179,8 +174,7 @@ function* writeService(layers: readonly Layer[]): Iterable<string> {
 }
 
 /** The bounding box is the grid's, not the layer's: GDAL takes its lower left corner as the origin. */
-function tileMapDocument(folder: string, { bound, subset, format }: TileMap, tilesInQuery: boolean): Markup {
-  const { layer } = bound;
+function tileMapDocument(folder: string, { layer, subset, format }: TileMap, tilesInQuery: boolean): Markup {
   const { gridSet } = subset;
   const { minX, minY, maxX, maxY } = boundsAt(gridSet, subset.zoomStart);
   const map = `${folder}/${VERSION}/${tileMapName(layer, subset, format)}`;
@@ -247,23 +241,18 @@ function isWorldInDegrees({ srs, extent, levels }: GridSet): boolean {
 }
 
 /** A tile map of TMS: one layer in one grid set and one format. */
-interface TileMap {
-  readonly bound: BoundLayer;
-  readonly subset: GridSubset;
-  readonly format: Format;
-}
+type TileMap = ReturnType<typeof tileMapNamed>;
 
 /** `layer@gridSet@extension`, matched from the end: names may contain an `@`. */
 const FULL_NAME = /^(?<layer>.+)@(?<gridSet>[^@]+)@(?<extension>[^@]+)$/;
 
-/** A layer and the rest of a tile map's name, which is not read before the caller may see the layer. */
-interface TileMapName {
-  readonly bound: BoundLayer;
-  /** Null: the bare name of a layer. */
-  readonly rest: { readonly gridSet: string; readonly extension: string } | null;
-}
+/** What follows the layer in a tile map's name; null: nothing. It is not read before the caller may see the layer. */
+type RestOfName = { readonly gridSet: string; readonly extension: string } | null;
 
-function readTileMapName(catalog: Pick<Catalog, 'layer'>, name: string): TileMapName {
+function readTileMapName(
+  catalog: Pick<Catalog, 'layer'>,
+  name: string,
+): { readonly bound: BoundLayer; readonly rest: RestOfName } {
   const parts = FULL_NAME.exec(name)?.groups;
   const short = catalog.layer(name);
   if (short || !parts) return { bound: short ?? boundLayer(catalog, name), rest: null };
@@ -275,31 +264,17 @@ function readTileMapName(catalog: Pick<Catalog, 'layer'>, name: string): TileMap
  * A bare layer name means the layer's first grid set; without an extension of a tile, its first format.
  * Throws `grid-set-unknown` or `format-unknown`.
  */
-function tileMapNamed({ bound, rest }: TileMapName, extension: string | null): TileMap {
-  if (!rest) return tileMapOf(bound, null, extension);
-  const map = tileMapOf(bound, rest.gridSet, rest.extension);
-  if (extension !== null) checkExtension(map, rest.extension, extension);
-  return map;
-}
-
-/** The extensions of a tile and its tile map must mean the same format. */
-function checkExtension({ bound, format }: TileMap, ofMap: string, ofTile: string): void {
-  if (formatNamed(bound.layer, ofTile) === format) return;
+function tileMapNamed(layer: Layer, rest: RestOfName, extension: string | null) {
+  const subset = rest ? gridSubsetOf(layer, rest.gridSet) : layer.gridSubsets[0];
+  const named = rest?.extension ?? extension;
+  const format = named === null ? layer.formats[0] : formatNamed(layer, named);
+  if (extension === null || formatNamed(layer, extension) === format) return { layer, subset, format };
   throw new TilewardenError(
     'format-unknown',
-    `This tile map has .${ofMap} tiles only, no .${shortened(ofTile)} ones.`,
+    `This tile map has .${named} tiles only, no .${shortened(extension)} ones.`,
   );
 }
 
 function tileMapName(layer: Layer, { gridSet }: GridSubset, format: Format): string {
   return `${encodeURIComponent(layer.name)}@${encodeURIComponent(gridSet.name)}@${format.extensions[0]}`;
-}
-
-function tileMapOf(bound: BoundLayer, gridSet: string | null, extension: string | null): TileMap {
-  const { layer } = bound;
-  return {
-    bound,
-    subset: gridSet === null ? layer.gridSubsets[0] : gridSubsetOf(layer, gridSet),
-    format: extension === null ? layer.formats[0] : formatNamed(layer, extension),
-  };
 }

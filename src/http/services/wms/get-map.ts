@@ -4,12 +4,7 @@ import { contentTypeOf, type Format } from '../../../domain/format.ts';
 import { boundsOfTile } from '../../../domain/grid-set.ts';
 import { type GridSubset, subsetContains } from '../../../domain/grid-subset.ts';
 import { clientSecondsAt } from '../../../domain/layer.ts';
-import type { TileIndex } from '../../../domain/tile-key.ts';
-import type {
-  ComposedMap,
-  MapRequest as ComposerRequest,
-  MapComposer,
-} from '../../../pipeline/map-composer.ts';
+import type { ComposedMap } from '../../../pipeline/map-composer.ts';
 import type { ResolvedTileSet } from '../../../pipeline/tile-pipeline.ts';
 import { areasOf, limited } from '../../auth/area-limit.ts';
 import { isOpen } from '../../auth/layer-visibility.ts';
@@ -69,28 +64,28 @@ export const getMap: Operation = async (context, kvp, services) => {
   return answerComposed(context, services, map, { matches, blank });
 };
 
-interface Composition {
-  /** Tiles of the layers where the map is one. */
-  readonly matches: Matches;
-  /** Nothing of the layers is there. */
-  readonly blank: boolean;
-}
-
-/** The map, made of tiles of its layers. */
+/** The map, made of tiles of its layers. `blank`: nothing of them is there. */
 export async function answerComposed(
   context: Context,
   { composer, areaLimit, clock }: Services,
   map: MapRequest,
-  { matches, blank }: Composition,
+  { matches, blank }: { readonly matches: Matches; readonly blank: boolean },
 ): Promise<Response> {
-  const sets = composedSets(map, matches);
+  const { kvp, crs, format } = map;
+  const layers = composedSets(map, matches);
   const place = drawnPlace(map, matches);
-  const mask =
-    (await areaLimit.maskFor(context, () => gridSetOfMap(map.layers, map.crs), place)) ?? undefined;
-  const picture = await (blank
-    ? composeBlank(map, composer, context.signal)
-    : composeMap(map, { layers: sets, ...place, ...(mask && { mask }) }, composer, context.signal));
-  const message = blank ? ['geowebcache-message', NO_TILE_MESSAGE] : sets.flatMap(noteHeaders);
+  const mask = await areaLimit.maskFor(context, () => gridSetOfMap(map.layers, crs), place);
+  const isClear = format.alpha && (blank || isTrue(kvp, 'TRANSPARENT'));
+  const drawn = { layers, ...place, crs: { srs: crs.code, projection: null }, ...(mask && { mask }) };
+  const picture = await composer
+    .compose({
+      ...(blank ? { layers: [], ...map.place } : drawn),
+      format,
+      background: isClear ? null : backgroundColour(kvp),
+      signal: context.signal,
+    })
+    .catch(blameBox);
+  const message = blank ? ['geowebcache-message', NO_TILE_MESSAGE] : layers.flatMap(noteHeaders);
   const more = [...message, ...cacheControl(context, map, picture, clock.now())];
   if (areasOf(context) === null) return mapResponse(context, map, picture, more);
   return limited(mapResponse(context, map, { ...picture, createdAt: null }, more));
@@ -99,11 +94,12 @@ export async function answerComposed(
 async function readMap(services: Services, context: Context, kvp: Kvp): Promise<MapRequest> {
   const version = versionOf(kvp);
   const requested = await requestedMapLayers(context, services, kvp);
-  const bounds = requested.map(({ bound }) => bound);
-  const styles = requested.map(({ style }) => style);
-  const format = mapFormat(bounds, kvp);
+  const format = mapFormat(
+    requested.map(({ bound }) => bound),
+    kvp,
+  );
   const crs = requestedCrs(kvp, version);
-  const [first, ...others] = withSubsets(bounds, styles, crs, version);
+  const [first, ...others] = withSubsets(requested, crs, version);
   if (!first) throw new ServiceException('MissingParameterValue', 'LAYERS', 'No layer is named.');
   const place = requestedPlace(kvp, [first, ...others], crs, version);
   const tiled = isTrue(kvp, 'TILED');
@@ -131,11 +127,6 @@ function isBlank({ format, layers }: MapRequest, { offered }: MatchedTile): bool
   return !offered && format.kind === 'raster' && layers[0].bound.layer.outside !== 'notFound';
 }
 
-function composeBlank({ place, format, kvp }: MapRequest, composer: MapComposer, signal: AbortSignal) {
-  const background = format.alpha ? null : backgroundColour(kvp);
-  return composer.compose({ layers: [], ...place, format, background, signal });
-}
-
 function checkComposable({ layers, tiled, format, place }: MapRequest, matches: Matches): void {
   if (format.kind !== 'raster') {
     throw new ServiceException('InvalidFormat', 'FORMAT', `${format.mediaType} is available as tiles only.`);
@@ -161,6 +152,7 @@ function notOnGrid({ bound, subsets }: MapLayer, { width, height }: MapPicture):
   );
 }
 
+/** Tiles of the layers where the map is one. */
 type Matches = readonly (MatchedTile | null)[];
 
 function composedSets(
@@ -177,18 +169,6 @@ function drawnPlace({ place }: MapRequest, matches: Matches): MapPicture {
   const tile = matches.find((match) => match !== null);
   if (!tile) return place;
   return { ...place, bounds: boundsOfTile(tile.subset.gridSet, tile.index.z, tile.index.x, tile.index.y) };
-}
-
-function composeMap(
-  { kvp, format, crs: { code } }: MapRequest,
-  drawn: Pick<ComposerRequest, 'layers' | 'bounds' | 'width' | 'height' | 'mask'>,
-  composer: MapComposer,
-  signal: AbortSignal,
-) {
-  const transparent = format.alpha && isTrue(kvp, 'TRANSPARENT');
-  const background = transparent ? null : backgroundColour(kvp);
-  const crs = { srs: code, projection: null };
-  return composer.compose({ ...drawn, crs, format, background, signal }).catch(blameBox);
 }
 
 /** Sizes have been checked; only the area can still be too large. */
@@ -245,14 +225,7 @@ function placeHeaders({ layers, place, crs }: MapRequest, { outcome }: ComposedM
   });
 }
 
-interface MatchedTile {
-  readonly subset: GridSubset;
-  /** May be outside the layer, and outside the grid. */
-  readonly index: TileIndex;
-  readonly offered: boolean;
-  /** In tiles. */
-  readonly error: number;
-}
+type MatchedTile = ReturnType<typeof matchesIn>[number];
 
 /** The tile closest to a box, if it is off by at most `tolerance` tiles. */
 function matchTile(subsets: readonly GridSubset[], place: MapPicture, tolerance: number): MatchedTile | null {
@@ -263,10 +236,11 @@ function matchTile(subsets: readonly GridSubset[], place: MapPicture, tolerance:
   return best ?? null;
 }
 
-function matchesIn(subset: GridSubset, { bounds, width, height }: MapPicture): readonly MatchedTile[] {
+/** Their indexes may be outside the layer, and outside the grid; errors are in tiles. */
+function matchesIn(subset: GridSubset, { bounds, width, height }: MapPicture) {
   const { gridSet } = subset;
   if (width !== gridSet.tileWidth || height !== gridSet.tileHeight) return [];
-  return gridSet.levels.map((level, z): MatchedTile => {
+  return gridSet.levels.map((level, z) => {
     const across = (bounds.maxX - bounds.minX) / level.tileSpanX;
     const down = (bounds.maxY - bounds.minY) / level.tileSpanY;
     const column = (bounds.minX - gridSet.extent.minX) / level.tileSpanX;

@@ -243,16 +243,11 @@ function requestedStyles(kvp: Kvp, count: number): readonly string[] {
 }
 
 export function withSubsets(
-  bounds: readonly BoundLayer[],
-  styles: readonly string[],
+  layers: readonly StyledLayer[],
   crs: MapCrs,
   version: WmsVersion,
 ): readonly MapLayer[] {
-  return bounds.map((bound, index) => ({
-    bound,
-    style: styles[index] ?? '',
-    ...subsetsIn(bound.layer, crs, version),
-  }));
+  return layers.map(({ bound, style }) => ({ bound, style, ...subsetsIn(bound.layer, crs, version) }));
 }
 
 /** Formats of maps, independent of the stored ones; the capabilities list these. */
@@ -365,12 +360,8 @@ async function visibleMembers(
   names: readonly string[],
 ): Promise<readonly BoundLayer[]> {
   const members = names.flatMap((name) => catalog.layer(name) ?? []).filter(({ layer }) => layer.enabled);
-  const visible = new Set(
-    await visibleLayers(
-      context,
-      members.map(({ layer }) => layer),
-    ),
-  );
+  const layers = members.map(({ layer }) => layer);
+  const visible = new Set(await visibleLayers(context, layers));
   return members.filter(({ layer }) => visible.has(layer));
 }
 

@@ -26,7 +26,7 @@ export function createCapabilitiesWriter(crsOf: CrsNames): DocumentWriter {
   return function* (layers, service) {
     yield `<?xml version="1.0" encoding="UTF-8"?>\n<Capabilities ${NAMESPACES.markup} version="1.0.0">\n`;
     yield `${serviceSection(service).markup}\n<Contents>\n`;
-    for (const layer of layers) yield* describeInPieces(layer, crsOf);
+    for (const layer of layers) yield* describeLayer(layer, crsOf);
     for (const { gridSet, zoomStop } of gridSetsOf(layers)) {
       yield `${describeMatrixSet(gridSet, zoomStop, crsOf(gridSet)).markup}\n`;
     }
@@ -34,14 +34,9 @@ export function createCapabilitiesWriter(crsOf: CrsNames): DocumentWriter {
   };
 }
 
-interface UsedGridSet {
-  readonly gridSet: GridSet;
-  /** The deepest that any layer offers. */
-  readonly zoomStop: number;
-}
-
-function gridSetsOf(layers: readonly Layer[]): readonly UsedGridSet[] {
-  const byName = new Map<string, UsedGridSet>();
+/** With the deepest zoom that any layer offers. */
+function gridSetsOf(layers: readonly Layer[]) {
+  const byName = new Map<string, Pick<GridSubset, 'gridSet' | 'zoomStop'>>();
   for (const { gridSet, zoomStop } of layers.flatMap(({ gridSubsets }) => gridSubsets)) {
     const known = byName.get(gridSet.name)?.zoomStop ?? 0;
     byName.set(gridSet.name, { gridSet, zoomStop: Math.max(known, zoomStop) });
@@ -122,34 +117,10 @@ function matrix(gridSet: GridSet, level: GridLevel, crs: GridSetCrs): Markup {
   return markup`<TileMatrix><ows:Identifier>${level.name}</ows:Identifier><ScaleDenominator>${ogcScale(gridSet, level)}</ScaleDenominator><TopLeftCorner>${corner}</TopLeftCorner><TileWidth>${gridSet.tileWidth}</TileWidth><TileHeight>${gridSet.tileHeight}</TileHeight><MatrixWidth>${level.columns}</MatrixWidth><MatrixHeight>${level.rows}</MatrixHeight></TileMatrix>`;
 }
 
-/** Values come in pieces: a source may list a hundred thousand times. */
-function* describeInPieces(layer: Layer, crsOf: CrsNames): Generator<string, void> {
-  const dimensions = dimensionsOf(layer);
-  const pieces = describeLayer(layer, crsOf, dimensions).markup.split(VALUES.markup);
-  for (const [index, piece] of pieces.entries()) {
-    yield piece;
-    const { values = [] } = dimensions[index] ?? {};
-    for (let at = 0; at < values.length; at += VALUES_PER_PIECE) {
-      yield values
-        .slice(at, at + VALUES_PER_PIECE)
-        .map(valueElement)
-        .join('\n');
-    }
-  }
-  yield '\n';
-}
-
-/** A placeholder for the values of a dimension. No name can contain it: XML has no such character. */
-const VALUES: Markup = { markup: '\x01' };
-const VALUES_PER_PIECE = 5000;
-
-function valueElement(value: string): string {
-  return `<Value>${escapeXml(value)}</Value>`;
-}
-
 /** OGC 07-057r7, table 6; in the order of its schema. */
-function describeLayer(layer: Layer, crsOf: CrsNames, dimensions: readonly Dimension[]): Markup {
-  return markup`<Layer>
+function* describeLayer(layer: Layer, crsOf: CrsNames): Generator<string, void> {
+  const dimensions = dimensionsOf(layer);
+  yield markup`<Layer>
 <ows:Title>${titleOf(layer)}</ows:Title>
 ${tagged('ows:Abstract', layer.description || null)}
 ${keywords(layer)}${wgs84Box(layer)}
@@ -159,11 +130,13 @@ ${layer.metadata.map(({ url }) => markup`<ows:Metadata xlink:href="${url}"/>`)}
 ${stylesOf(layer).map((name, index) => style(layer, name, index === 0))}
 ${layer.formats.map(({ mediaType }) => markup`<Format>${mediaType}</Format>`)}
 ${layer.infoFormats.map((mediaType) => markup`<InfoFormat>${mediaType}</InfoFormat>`)}
-${dimensions.map(dimension)}
-${layer.gridSubsets.map(matrixSetLink)}
+`.markup;
+  for (const dimension of dimensions) yield* describeDimension(dimension);
+  yield markup`${layer.gridSubsets.map(matrixSetLink)}
 ${layer.formats.map(({ mediaType }) => resourceUrl(layer, TILE, mediaType, dimensions))}
 ${layer.infoFormats.map((mediaType) => resourceUrl(layer, FEATURE_INFO, mediaType, dimensions))}
-</Layer>`;
+</Layer>
+`.markup;
 }
 
 function style(layer: Layer, name: string, isDefault: boolean): Markup {
@@ -184,9 +157,15 @@ function legendUrl(layer: Layer, legend: Legend): Markup {
   return markup`<LegendURL format="${legend.format}"${attributes} xlink:href="${legendAddress(layer, legend)}"/>`;
 }
 
-function dimension({ name, defaultValue, times }: Dimension): Markup {
+/** Value by value: a source may list a hundred thousand times. */
+function* describeDimension({ name, defaultValue, values, times }: Dimension): Generator<string, void> {
   const current = times?.followsLatest ? markup`<Current>true</Current>` : EMPTY;
-  return markup`<Dimension><ows:Identifier>${name}</ows:Identifier>${tagged('ows:UOM', times && 'ISO8601')}${tagged('Default', defaultValue || null)}${current}${VALUES}</Dimension>`;
+  yield markup`<Dimension><ows:Identifier>${name}</ows:Identifier>${tagged('ows:UOM', times && 'ISO8601')}${tagged('Default', defaultValue || null)}${current}`
+    .markup;
+  for (const [index, value] of values.entries()) {
+    yield `${index === 0 ? '' : '\n'}<Value>${escapeXml(value)}</Value>`;
+  }
+  yield '</Dimension>\n';
 }
 
 function boundingBoxes(layer: Layer, crsOf: CrsNames): readonly Markup[] {

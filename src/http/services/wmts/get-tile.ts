@@ -110,18 +110,18 @@ function checkRange(what: string, locator: string, value: number, min: number, m
 
 /**
  * Addresses of WMTS by path: `layer/style/DIMENSION…/gridSet/matrix/row/column`, with `/j/i` behind it for feature information.
- * Style and dimensions may be left out; then dimensions may be in the query, as GeoWebCache has them.
+ * Style and dimensions may be left out; then dimensions may be in the query, as GeoWebCache has them. Layers with more
+ * dimensions than these have them in the query.
  */
-/** Layers with more have them in the query. */
 const MAX_IN_PATH = 4;
-const PLACE = ['TILEMATRIXSET', 'TILEMATRIX', 'TILEROW', 'TILECOL'];
+export const PLACE = ['TILEMATRIXSET', 'TILEMATRIX', 'TILEROW', 'TILECOL'];
 const PIXEL = ['J', 'I'];
 /** With dimensions, or without a style and with a pixel: the layer decides. */
 const SEGMENTS = Array.from({ length: MAX_IN_PATH + 2 }, (_, index) => PLACE.length + 3 + index);
 
 /** One for each number of segments, all of them variables. */
 export const LONG_PATHS: readonly string[] = SEGMENTS.map((count) =>
-  Array.from({ length: count }, (_, index) => `{${segmentName(index)}}`).join('/'),
+  Array.from({ length: count }, (_, index) => `{segment${index}}`).join('/'),
 );
 
 /** In their order; empty: they are in the query. */
@@ -132,7 +132,7 @@ export function pathDimensions(layer: Layer): readonly Dimension[] {
 
 /** Null: it is not the address of a tile or of feature information. */
 export function readLongPath(context: Context, catalog: Pick<Catalog, 'layer'>): Kvp | null {
-  const segments = segmentsOf(context);
+  const segments = Object.values(context.params);
   const layer = catalog.layer(segments[0] ?? '')?.layer;
   const names = namesFor(segments, layer);
   if (!names) return null;
@@ -151,17 +151,4 @@ function namesFor(segments: readonly string[], layer: Layer | undefined): readon
     layer !== undefined &&
     everySubset(layer).some(({ gridSet }) => gridSet.name === name || gridSet.aliases.includes(name));
   return (fitting.find(({ head }) => isGridSet(segments[head.length])) ?? fitting.at(-1))?.names ?? null;
-}
-
-function segmentsOf({ params }: Context): readonly string[] {
-  const found: string[] = [];
-  for (let index = 0; ; index++) {
-    const segment = params[segmentName(index)];
-    if (segment === undefined) return found;
-    found.push(segment);
-  }
-}
-
-function segmentName(index: number): string {
-  return `segment${index}`;
 }

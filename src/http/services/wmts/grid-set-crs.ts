@@ -43,15 +43,11 @@ export function corners(crs: GridSetCrs, { minX, minY, maxX, maxY }: Bounds): re
   return [position(crs, minX, minY), position(crs, maxX, maxY)];
 }
 
-interface ScaleSet {
-  readonly urn: string;
-  readonly srs: number;
-  readonly scales: readonly number[];
-}
+type ScaleSet = ReturnType<typeof wellKnownScaleSets>[number];
 
-function wellKnownScaleSets(): readonly ScaleSet[] {
+function wellKnownScaleSets() {
   const builtIn = new Map(builtInGridSets().map((gridSet) => [gridSet.name, gridSet]));
-  const scaleSet = (name: string, srs: number, from = name, levels?: number): ScaleSet => ({
+  const scaleSet = (name: string, srs: number, from = name, levels?: number) => ({
     urn: `urn:ogc:def:wkss:OGC:1.0:${name}`,
     srs,
     scales: (builtIn.get(from)?.levels ?? []).slice(0, levels).map((level) => level.scaleDenominator),

@@ -16,14 +16,14 @@ import {
 } from '../service-exception.ts';
 import { getTileJson } from '../tile-json.ts';
 import { createCapabilitiesWriter } from './capabilities.ts';
-import { getTile, LONG_PATHS, readLongPath, requestedLayer } from './get-tile.ts';
+import { getTile, LONG_PATHS, PLACE, readLongPath, requestedLayer } from './get-tile.ts';
 import { createCrsNames } from './grid-set-crs.ts';
 
 const REST = '/service/wmts/rest';
 const GET_TILE = /(?:^|&)request=gettile(?:&|$)/i;
-const PLACE = '{gridSet}/{matrix}/{row}/{column}';
+const TILE = PLACE.map((name) => `{${name}}`).join('/');
 /** With a style, with an empty one, without. */
-const TILE_PATHS = [`{layer}/{style}/${PLACE}`, `{layer}//${PLACE}`, `{layer}/${PLACE}`];
+const TILE_PATHS = [`{layer}/{STYLE}/${TILE}`, `{layer}//${TILE}`, `{layer}/${TILE}`];
 
 /** WMTS 1.0.0 in both its encodings, at GeoWebCache's addresses. */
 export function wmtsRoutes(deps: Services): readonly Route[] {
@@ -53,7 +53,7 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
     ...kvpRoutes('/service/wmts', withExceptions(deps.remembering(answerPairs)), GET_TILE),
     route('WMTSCapabilities.xml', async (context) => getCapabilities(context, readPairs(context), deps)),
     ...TILE_PATHS.map((path) => tileRoute(`${REST}/${path}`, withExceptions(tile))),
-    route(`{layer}//${PLACE}/{j}/{i}`, info),
+    route(`{layer}//${TILE}/{J}/{I}`, info),
     ...LONG_PATHS.map((path) => tileRoute(`${REST}/${path}`, withExceptions(long))),
   ];
 }
@@ -67,21 +67,10 @@ function requestedOperation(operations: ReadonlyMap<string, Operation>, kvp: Kvp
   throw badValue('request', `Invalid request name '${shortened(name)}'.`);
 }
 
-const IN_PATH: Readonly<Record<string, string>> = {
-  LAYER: 'layer',
-  STYLE: 'style',
-  TILEMATRIXSET: 'gridSet',
-  TILEMATRIX: 'matrix',
-  TILEROW: 'row',
-  TILECOL: 'column',
-  J: 'j',
-  I: 'i',
-};
-
 /** Format and dimensions of a RESTful address are in its query. */
 function readPath(context: Context): Kvp {
   const inQuery = readPairs(context);
-  return (name) => context.params[IN_PATH[name] ?? ''] ?? inQuery(name);
+  return (name) => context.params[name === 'LAYER' ? 'layer' : name] ?? inQuery(name);
 }
 
 /** FORMAT of a path is the format of the response, because no tile is requested. */
