@@ -1,8 +1,7 @@
-import { type ApiResponse, Problem, part, reach, send } from '../api/client.ts';
-import { type Task, taskFeed } from '../api/task-feed.ts';
+import { type ApiResponse, Problem, part, problemFrom, reach, send } from '../api/client.ts';
 import { useAction } from '../api/use-resource.ts';
-import { bytesText, failureText, fill, zoomsText } from '../format.ts';
-import { insideOf, type TileSet, tileContentAddress, wishesOf } from '../map/tile-set.ts';
+import { bytesText, fill, zoomsText } from '../format.ts';
+import { insideOf, type TileSet, tileAddress, tileContentAddress, wishesOf } from '../map/tile-set.ts';
 import { ActionNotices, Button, LinkButton } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { addressOf } from '../route.ts';
@@ -29,7 +28,6 @@ export interface TileComparison {
 type Removal = ApiResponse<'POST /api/v1/layers/{layer}/truncate'>;
 
 const WORDS = TEXTS.inspect;
-const TIMEOUT_MS = 60_000;
 
 export function TileActions(props: {
   set: TileSet;
@@ -115,24 +113,12 @@ function truncate(set: TileSet, info: TileInfo, zoomStop: number, dryRun: boolea
   });
 }
 
-/** Reseeds one tile and returns both versions. */
+/** Has the tile made again, and returns both versions. */
 async function renewTile(set: TileSet, info: TileInfo): Promise<TileComparison> {
-  const address = tileContentAddress(set, info);
-  const before = info.stored ? await pictureAt(address) : null;
-  await endOf(() =>
-    send<Task>('POST', 'api/v1/tasks', {
-      layer: info.layer,
-      type: 'reseed',
-      gridSet: info.gridSet,
-      format: info.format,
-      parameters: info.parameters,
-      zoomStart: info.z,
-      zoomStop: info.z,
-      bounds: insideOf(info.bounds),
-      priority: 1,
-    }),
-  );
-  const after = await pictureAt(address);
+  const content = tileContentAddress(set, info);
+  const before = info.stored ? await pictureAt(content) : null;
+  await makeAgain(set, info);
+  const after = await pictureAt(content);
   const same = before?.address === after.address;
   const comparable = before !== null && !same && info.format.startsWith('image/');
   return {
@@ -143,32 +129,14 @@ async function renewTile(set: TileSet, info: TileInfo): Promise<TileComparison> 
   };
 }
 
-/** Listens before it starts the task, so that a quick one is not missed. */
-async function endOf(start: () => Promise<Task>): Promise<void> {
-  const ended = new Map<number, Task>();
-  let tell = (_task: Task) => {};
-  const stop = taskFeed.listen((task) => {
-    if (task.state !== 'done' && task.state !== 'aborted') return;
-    ended.set(task.id, task);
-    tell(task);
-  });
+async function makeAgain(set: TileSet, { z, x, y }: TileInfo): Promise<void> {
+  const address = new URL(tileAddress(set, z, x, y), location.href);
+  address.searchParams.set('cached', 'refresh');
   try {
-    const { id } = await start();
-    const task = await new Promise<Task>((resolve, reject) => {
-      tell = (one) => one.id === id && resolve(one);
-      const known = ended.get(id);
-      if (known) resolve(known);
-      setTimeout(
-        () => reject(new Problem(fill(WORDS.renewFailed, { reason: TEXTS.unknown }), 0, null)),
-        TIMEOUT_MS,
-      );
-    });
-    if (task.counters.failed === 0 && task.state === 'done') return;
-    const [failure] = task.errors;
-    const reason = (failure && failureText(failure)) ?? task.reason ?? TEXTS.unknown;
-    throw new Problem(fill(WORDS.renewFailed, { reason }), 0, null);
-  } finally {
-    stop();
+    await reach(address.href, { cache: 'no-store' });
+  } catch (error) {
+    const { message, status, requestId } = problemFrom(error);
+    throw new Problem(fill(WORDS.renewFailed, { reason: message }), status, requestId);
   }
 }
 
