@@ -140,7 +140,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     await page.getByText('a client’s request', { exact: true }).waitFor();
     await open.go(`inspect/roads?gridSet=EPSG:900913&format=image/png&tile=5/1/1`, 'Tile inspector');
     await page.getByRole('button', { name: 'Replace and compare' }).click();
-    await page.getByText(/^The tile could not be fetched: .*HTTP 503/).waitFor();
+    await page.getByText(/^The tile could not be fetched: .*it cannot serve now/).waitFor();
   });
 
   it('the public map lists at most fifty layers, and finds the others by typing', async () => {

@@ -161,7 +161,7 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
       {declared !== null && (
         <GridSetForm
           key={declared}
-          wanted={{ srs: declared, degrees: null }}
+          srs={declared}
           onSaved={(name) => {
             known.reload();
             save([...subsets, { name }]);

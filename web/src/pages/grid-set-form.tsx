@@ -19,21 +19,19 @@ const PATH = 'api/v1/gridsets';
 /** At the first zoom that is shown: fewer are not seen as a grid. */
 const MIN_TILES_ALONG = 4;
 
-/** The CRS and area that need a grid set. */
-export interface WantedGridSet {
-  /** EPSG code. */
-  readonly srs: string;
-  /** West, south, east, north of the data. */
-  readonly degrees: readonly number[] | null;
-}
-
 /** Declares a grid set: a national scheme, or one computed from the extent of the data. It may be part of another form. */
-export function GridSetForm(props: { wanted: WantedGridSet; onSaved: (name: string) => unknown }) {
-  const { wanted, onSaved } = props;
-  const [code, setCode] = useState(wanted.srs);
+export function GridSetForm(props: {
+  /** EPSG code. */
+  srs: string;
+  /** West, south, east, north of the data. */
+  degrees?: readonly number[] | null;
+  onSaved: (name: string) => unknown;
+}) {
+  const { degrees = null, onSaved } = props;
+  const [code, setCode] = useState(props.srs);
   const [projection, setProjection] = useState('');
-  const [units, setUnits] = useState<'degrees' | 'crs'>(wanted.degrees ? 'degrees' : 'crs');
-  const [typed, setTyped] = useState(wanted.degrees?.map(coordinateText) ?? NOT_TYPED);
+  const [units, setUnits] = useState<'degrees' | 'crs'>(degrees ? 'degrees' : 'crs');
+  const [typed, setTyped] = useState(degrees?.map(coordinateText) ?? NOT_TYPED);
   const [scheme, setScheme] = useState(0);
   const [name, setName] = useState<string | null>(null);
   const [zooms, setZooms] = useState<string | null>(null);
@@ -309,7 +307,8 @@ export function MissingGridSets(props: { capabilities: Capabilities; onDeclared:
         <Card title={WORDS.addTitle}>
           <GridSetForm
             key={chosen.srs}
-            wanted={{ srs: String(chosen.srs), degrees: chosen.degrees }}
+            srs={String(chosen.srs)}
+            degrees={chosen.degrees}
             onSaved={props.onDeclared}
           />
         </Card>

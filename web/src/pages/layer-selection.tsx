@@ -164,11 +164,8 @@ function Ask(props: {
 }) {
   const { action, layers, onClose, onConfirm } = props;
   const [zooms, setZooms] = useState<Zooms>(FIRST_ZOOMS);
-  const [typed, setTyped] = useState('');
-  const count = String(layers.length);
   const { zoomStart, zoomStop } = zooms;
   const areZoomsRight = zoomStart >= 0 && zoomStart <= zoomStop;
-  const isReady = action === 'truncate' ? typed === count : areZoomsRight;
   const zoom = (name: keyof Zooms) => (
     <Input
       label={TEXTS.seed.zooms[name]}
@@ -185,7 +182,8 @@ function Ask(props: {
       title={fill(WORDS.titles[action], { count: layers.length })}
       verb={WORDS.buttons[action]}
       kind={action === 'truncate' || action === 'disable' ? 'danger' : 'primary'}
-      ready={isReady}
+      ready={areZoomsRight}
+      name={action === 'truncate' ? String(layers.length) : undefined}
       onConfirm={() => onConfirm(zooms)}
       onClose={onClose}
     >
@@ -209,14 +207,6 @@ function Ask(props: {
           ),
         ])}
       />
-      {action === 'truncate' && (
-        <Input
-          label={fill(TEXTS.layer.typeName, { name: count })}
-          value={typed}
-          autoComplete="off"
-          onText={setTyped}
-        />
-      )}
     </Dialog>
   );
 }

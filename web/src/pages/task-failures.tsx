@@ -81,7 +81,7 @@ function byReason(errors: readonly Failure[]): ReadonlyMap<string, readonly Fail
   return groups;
 }
 
-export function failedTile({ z, x, y }: Failure): string {
+function failedTile({ z, x, y }: Failure): string {
   return `${z}/${x}/${y}`;
 }
 

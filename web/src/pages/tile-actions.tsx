@@ -10,20 +10,7 @@ import { TEXTS } from '../texts.ts';
 
 export type TileInfo = ApiResponse<'GET /api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
 
-export interface TilePicture {
-  /** A data address. */
-  readonly address: string;
-  readonly bytes: number;
-}
-
-export interface TileComparison {
-  /** Null when it was not stored. */
-  readonly before: TilePicture | null;
-  readonly after: TilePicture;
-  readonly same: boolean;
-  /** Null when they are the same, or no pictures. */
-  readonly difference: Difference | null;
-}
+export type TileComparison = Awaited<ReturnType<typeof renewTile>>;
 
 type Removal = ApiResponse<'POST /api/v1/layers/{layer}/truncate'>;
 
@@ -32,7 +19,8 @@ const WORDS = TEXTS.inspect;
 export function TileActions(props: {
   set: TileSet;
   info: TileInfo;
-  onRenewed: (comparison: TileComparison) => void;
+  /** Null: the tile could not be made, and the details name the reason. */
+  onRenewed: (comparison: TileComparison | null) => void;
   onRemoved: () => void;
 }) {
   const { set, info, onRenewed, onRemoved } = props;
@@ -64,15 +52,18 @@ export function TileActions(props: {
       {text}
     </ConfirmButton>
   );
+  const renew = async () => {
+    const comparison = await renewTile(set, info).catch((error: unknown) => {
+      onRenewed(null);
+      throw error;
+    });
+    onRenewed(comparison);
+  };
   const below = set.gridSet.zoomStop > info.z;
   return (
     <>
       <div className="row">
-        <Button
-          title={WORDS.renewHelp}
-          disabled={action.busy}
-          onClick={() => action.run(() => renewTile(set, info).then(onRenewed))}
-        >
+        <Button title={WORDS.renewHelp} disabled={action.busy} onClick={() => action.run(renew)}>
           {action.busy ? WORDS.working : WORDS.renew}
         </Button>
         <LinkButton href={seedAddress(set, info)}>{WORDS.renewBelow}</LinkButton>
@@ -113,8 +104,8 @@ function truncate(set: TileSet, info: TileInfo, zoomStop: number, dryRun: boolea
   });
 }
 
-/** Has the tile made again, and returns both versions. */
-async function renewTile(set: TileSet, info: TileInfo): Promise<TileComparison> {
+/** Has the tile made again, and returns both versions; `before` is null when it was not stored. */
+async function renewTile(set: TileSet, info: TileInfo) {
   const content = tileContentAddress(set, info);
   const before = info.stored ? await pictureAt(content) : null;
   await makeAgain(set, info);
@@ -140,7 +131,8 @@ async function makeAgain(set: TileSet, { z, x, y }: TileInfo): Promise<void> {
   }
 }
 
-async function pictureAt(path: string): Promise<TilePicture> {
+/** As a data address. */
+async function pictureAt(path: string): Promise<{ readonly address: string; readonly bytes: number }> {
   const blob = await (await reach(path, { cache: 'reload' })).blob();
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
@@ -150,20 +142,15 @@ async function pictureAt(path: string): Promise<TilePicture> {
   });
 }
 
-/** Differences of two pictures, pixel by pixel. */
-interface Difference {
-  /** From 0 to 1. */
-  readonly share: number;
-  /** The second picture, pale, with differences in red; a data address. */
-  readonly picture: string;
-}
-
 const MARK = [220, 38, 38, 255] as const;
 /** Opacity of equal pixels. */
 const PALE = 0.25;
 
-/** Null if their sizes differ. */
-async function differenceOf(before: string, after: string): Promise<Difference | null> {
+/**
+ * The share of pixels that differ, from 0 to 1, and the second picture, pale, with differences in red. Null if their sizes
+ * differ.
+ */
+async function differenceOf(before: string, after: string) {
   const [old, fresh] = [await pixelsOf(before), await pixelsOf(after)];
   if (old.image.width !== fresh.image.width || old.image.height !== fresh.image.height) return null;
   const words = ({ image }: typeof old) => new Uint32Array(image.data.buffer);

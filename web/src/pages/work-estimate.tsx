@@ -9,14 +9,7 @@ import { selectionOf } from './work-plan.ts';
 type EstimateResponse = Extract<ApiResponse<'POST /api/v1/tasks'>, { metatiles: number }>;
 type Cached = Pick<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
 
-/** Work that remains for a request. */
-type Remaining = Pick<EstimateResponse, 'seconds' | 'quota' | 'disk' | 'coveredUse' | 'addedBytes'> & {
-  readonly all: number;
-  readonly tiles: number;
-  readonly stale: number;
-  readonly upstreamRequests: number;
-  readonly zooms: readonly { readonly z: number; readonly tiles: number; readonly all: number }[];
-};
+type Remaining = ReturnType<typeof remaining>;
 
 const WORDS = TEXTS.seed;
 /** Seconds. */
@@ -34,7 +27,8 @@ export function useEstimate(request: object | null, skipsFresh: boolean) {
   return { data, problem: response.problem };
 }
 
-function remaining(response: EstimateResponse, skipsFresh: boolean): Remaining {
+/** Work that remains for a request. */
+function remaining(response: EstimateResponse, skipsFresh: boolean) {
   const { quota, disk, coveredUse, addedBytes, staleTiles } = response;
   const zooms = response.zooms.map(({ z, tiles, metatiles, cachedTiles, staleTiles: stale }) => {
     const left = skipsFresh ? Math.max(0, tiles - cachedTiles + stale) : tiles;

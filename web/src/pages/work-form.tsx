@@ -12,7 +12,7 @@ import { bytesText, countText, fill } from '../format.ts';
 import { WHOLE } from '../map/draw-area.ts';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
 import { ActionNotices, Button, Card, Check, Choice, Copy, Form, TextField, tied } from '../parts/basics.tsx';
-import { Confirm, paragraphs } from '../parts/dialog.tsx';
+import { Dialog, paragraphs } from '../parts/dialog.tsx';
 import type { LayerFault } from '../parts/layer-field.tsx';
 import { type Seeds, seedsAddress, seedsText } from '../parts/task-parts.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
@@ -346,13 +346,13 @@ function Question(props: { plan: Plan; text: ReactNode; onConfirm: () => unknown
   const { plan, text, ...answers } = props;
   const truncates = plan.type === 'truncate';
   return (
-    <Confirm
+    <Dialog
       title={truncates ? WORDS.confirmTitle : WORDS.manyTitle}
       verb={truncates ? WORDS.confirmTitle : WORDS.starts.seed}
       name={truncates ? plan.set.layer.name : undefined}
       {...answers}
     >
-      {text}
-    </Confirm>
+      <div>{text}</div>
+    </Dialog>
   );
 }
