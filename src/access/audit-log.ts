@@ -211,17 +211,13 @@ async function latestFitting(
   return entries;
 }
 
-function fits(
-  entry: AuditEntry,
-  { id, actor, account, source, text, target, outcome, since, until }: AuditFilter,
-): boolean {
+const COMPARED = ['id', 'actor', 'account', 'source', 'target'] as const;
+
+function fits(entry: AuditEntry, filter: AuditFilter): boolean {
+  const { text, outcome, since, until } = filter;
   const time = Date.parse(entry.time);
   return (
-    (id === undefined || entry.id === id) &&
-    (actor === undefined || entry.actor === actor) &&
-    (account === undefined || entry.account === account) &&
-    (source === undefined || entry.source === source) &&
-    (target === undefined || entry.target === target) &&
+    COMPARED.every((name) => filter[name] === undefined || filter[name] === entry[name]) &&
     (outcome === undefined || (entry.outcome ?? 'unknown') === outcome) &&
     (text === undefined || `${entry.action} ${entry.path ?? ''}`.includes(text)) &&
     (since === undefined || time >= since) &&
