@@ -82,12 +82,18 @@ export function GridSetForm(props: {
             onText={setProjection}
           />
         )}
-        <ExtentFields
-          crs={srs === null ? WORDS.crs : `EPSG:${srs}`}
-          units={units}
+        <Choice
+          label={WORDS.units}
+          value={units}
+          options={{ degrees: WORDS.degrees, crs: srs === null ? WORDS.crs : `EPSG:${srs}` }}
+          onChange={setUnits}
+        />
+        <BoundsFields
+          legend={WORDS.extent}
+          labels={TEXTS.seed.bounds[units === 'degrees' ? 'degrees' : 'grid-set']}
           typed={typed}
           error={!isEmpty && !bounds ? WORDS.badExtent : null}
-          onUnits={setUnits}
+          help={WORDS.wholeHelp}
           onTyped={(changed) => {
             setTyped(changed);
             setScheme(0);
@@ -138,35 +144,6 @@ export function GridSetForm(props: {
         )}
       </div>
     </div>
-  );
-}
-
-function ExtentFields(props: {
-  crs: string;
-  units: 'degrees' | 'crs';
-  typed: readonly string[];
-  error: string | null;
-  onUnits: (units: 'degrees' | 'crs') => void;
-  onTyped: (typed: string[]) => void;
-}) {
-  const { units, typed, error } = props;
-  return (
-    <>
-      <Choice
-        label={WORDS.units}
-        value={units}
-        options={{ degrees: WORDS.degrees, crs: props.crs }}
-        onChange={props.onUnits}
-      />
-      <BoundsFields
-        legend={WORDS.extent}
-        labels={TEXTS.seed.bounds[units === 'degrees' ? 'degrees' : 'grid-set']}
-        typed={typed}
-        error={error}
-        help={WORDS.wholeHelp}
-        onTyped={props.onTyped}
-      />
-    </>
   );
 }
 

@@ -143,7 +143,7 @@ function Found({ rows, onChanged }: { rows: readonly LayerRow[]; onChanged: () =
         keyOf={({ row }) => row.layer.name}
       >
         {({ row, on }) => (
-          <div className="chosen-line">
+          <div className="marked-line">
             {on !== null && (
               <Mark
                 label={fill(WORDS.several.choose, { name: row.layer.name })}

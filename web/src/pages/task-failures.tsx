@@ -44,7 +44,7 @@ export default function TaskFailures({ task }: { task: Task }) {
           {[...byReason(task.errors)].map(([message, failures]) => (
             <li key={message} className="stack tight">
               <strong>{message}</strong>
-              <UpstreamLink address={failures[0]?.upstream?.address ?? null} />
+              {failures[0]?.upstream?.address && <UpstreamLink address={failures[0].upstream.address} />}
               <span>
                 {fill(TEXTS.labelled, { label: fill(WORDS.places, { count: failures.length }), value: '' })}
                 {failures.map((failure) => (
@@ -61,8 +61,7 @@ export default function TaskFailures({ task }: { task: Task }) {
   );
 }
 
-function UpstreamLink({ address }: { address: string | null }) {
-  if (address === null) return null;
+function UpstreamLink({ address }: { address: string }) {
   return (
     <a className="small" href={address} target="_blank" rel="noopener noreferrer" title={address}>
       {WORDS.openUpstream}

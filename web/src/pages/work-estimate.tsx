@@ -65,16 +65,17 @@ export function CachedCount({ resource: { data, problem } }: { resource: Resourc
     <div aria-live="polite">
       <Facts
         of={[
-          [WORDS.cached, <Big key="tiles" text={countText(data.tiles)} />],
+          [
+            WORDS.cached,
+            <span key="tiles" className="big">
+              {countText(data.tiles)}
+            </span>,
+          ],
           [WORDS.bytes, bytesText(data.bytes)],
         ]}
       />
     </div>
   );
-}
-
-function Big({ text }: { text: string }) {
-  return <span className="big">{text}</span>;
 }
 
 export function Estimate({ resource: { data, problem } }: { resource: ReturnType<typeof useEstimate> }) {
@@ -87,7 +88,12 @@ export function Estimate({ resource: { data, problem } }: { resource: ReturnType
     <div aria-live="polite">
       <Facts
         of={[
-          [TEXTS.layer.tiles, <Big key="tiles" text={count} />],
+          [
+            TEXTS.layer.tiles,
+            <span key="tiles" className="big">
+              {count}
+            </span>,
+          ],
           [TEXTS.tasks.counterNames.present, tiles === all ? null : countText(all - tiles)],
           [WORDS.stale, stale === 0 ? null : countText(stale)],
           [TEXTS.tasks.counterNames.upstreamRequests, countText(data.upstreamRequests)],

@@ -97,10 +97,11 @@ export function WorkForm(props: WorkProps) {
     return responses[0] && props.onDone(responses[0], plan);
   };
   const run = () => action.run(start);
+  const truncates = plan.type === 'truncate';
   // Enter may come before the server has checked the last letter.
   const [isWanted, setWanted] = useState(false);
   const isChecked = (saves?.isChecked ?? true) && (coverage.data !== null || coverage.problem !== null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was wanted is sent once, as it is when it was checked
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a wanted save is sent once, with the checked values
   useEffect(() => {
     if (!isWanted || !isChecked) return;
     setWanted(false);
@@ -144,7 +145,7 @@ export function WorkForm(props: WorkProps) {
                 <div className="row">
                   <Button
                     type={saves ? 'submit' : 'button'}
-                    kind={!saves && plan.type === 'truncate' ? 'danger' : 'primary'}
+                    kind={!saves && truncates ? 'danger' : 'primary'}
                     disabled={action.busy || !isReady || (!saves && calls.length === 0)}
                     {...(!saves && { onClick: () => (asks === null ? run() : setQuestion(asks)) })}
                   >
@@ -164,7 +165,15 @@ export function WorkForm(props: WorkProps) {
         )}
       </Form>
       {question !== null && (
-        <Question plan={plan} text={question} onConfirm={run} onClose={() => setQuestion(null)} />
+        <Dialog
+          title={truncates ? WORDS.confirmTitle : WORDS.manyTitle}
+          verb={truncates ? WORDS.confirmTitle : WORDS.starts.seed}
+          name={truncates ? plan.set.layer.name : undefined}
+          onConfirm={run}
+          onClose={() => setQuestion(null)}
+        >
+          <div>{question}</div>
+        </Dialog>
       )}
     </>
   );
@@ -340,19 +349,4 @@ function questionOf(
     requests: countText(estimate.upstreamRequests),
   });
   return [size, ...warnings].join(' ');
-}
-
-function Question(props: { plan: Plan; text: ReactNode; onConfirm: () => unknown; onClose: () => void }) {
-  const { plan, text, ...answers } = props;
-  const truncates = plan.type === 'truncate';
-  return (
-    <Dialog
-      title={truncates ? WORDS.confirmTitle : WORDS.manyTitle}
-      verb={truncates ? WORDS.confirmTitle : WORDS.starts.seed}
-      name={truncates ? plan.set.layer.name : undefined}
-      {...answers}
-    >
-      <div>{text}</div>
-    </Dialog>
-  );
 }

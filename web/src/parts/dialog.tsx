@@ -34,7 +34,7 @@ export function Dialog(props: Question & { kind?: 'danger' | 'primary'; ready?: 
   useEffect(() => {
     const before = lastFocused;
     dialog.current?.showModal();
-    // A key pressed in haste leaves everything as it is.
+    // Enter pressed in haste must not confirm.
     if (dialog.current?.querySelector('.danger:enabled')) cancel.current?.focus();
     return () => {
       if (before?.isConnected) before.focus();
