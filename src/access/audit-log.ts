@@ -8,18 +8,18 @@ import { writeJson } from '../lib/write-json.ts';
 import { type AuditLine, auditRow, createAuditTable } from './audit-table.ts';
 import type { Via } from './caller.ts';
 
-export interface AuditLogOptions extends Env {
-  readonly database: Database;
-  readonly dataFolder: string;
-}
-
 const MAX_LINE = 64 * 1024;
 const NOTES_PER_MINUTE = 120;
 const MINUTE_MS = 60_000;
 
 export type AuditLog = ReturnType<typeof openAuditLog>;
 
-export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptions) {
+export function openAuditLog({
+  database,
+  dataFolder,
+  clock,
+  log,
+}: Env & { readonly database: Database; readonly dataFolder: string }) {
   const isOwn = database.dialect === 'sqlite';
   const reserve = isOwn ? join(dataFolder, 'audit.log.reserve') : null;
   const lines = createAuditTable(database, clock, reserve);

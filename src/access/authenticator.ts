@@ -25,12 +25,6 @@ export interface Presented {
   readonly proxy?: ProxyHeaders | null;
 }
 
-interface RefusedLogin {
-  /** Null for an unknown name, which may be a password typed into the wrong field. */
-  readonly name: string | null;
-  readonly address: string;
-}
-
 interface AuthenticatorDeps extends Env {
   readonly users: UserStore;
   readonly tokens: TokenStore;
@@ -41,7 +35,8 @@ interface AuthenticatorDeps extends Env {
   readonly hasher: PasswordHasher;
   readonly cache: CredentialCache;
   readonly throttle: LoginThrottle;
-  readonly refused: (login: RefusedLogin) => void;
+  /** `name` is null for an unknown one, which may be a password typed into the wrong field. */
+  readonly refused: (login: { readonly name: string | null; readonly address: string }) => void;
 }
 
 const USED_EVERY_MS = 60_000;

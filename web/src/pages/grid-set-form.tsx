@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { type ApiResponse, curl, send } from '../api/client.ts';
 import { useAction, useResource } from '../api/use-resource.ts';
 import { coordinateText, countText, fill, resolutionText } from '../format.ts';
-import { boundsIn } from '../map/draw-area.ts';
+import { boundsIn, NOT_TYPED } from '../map/draw-area.ts';
 import { BARE_MAP, GridDrawing } from '../map/grid-drawing.ts';
 import { MapBox, useBaseMap } from '../map/map-box.tsx';
 import { Button, Card, Choice, Copy, ProblemNotice, TextField } from '../parts/basics.tsx';
@@ -14,7 +14,6 @@ type Proposal = Proposals['proposals'][number];
 
 const WORDS = TEXTS.gridSets;
 const MAX_ZOOMS = 31;
-const NOT_TYPED = ['', '', '', ''];
 const PATH = 'api/v1/gridsets';
 /** At the first zoom that is shown: fewer are not seen as a grid. */
 const MIN_TILES_ALONG = 4;
