@@ -66,7 +66,7 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
             events={{ onView: setView, onTile: setPlace, onTileFailed: setFailed }}
             onReady={setMap}
           >
-            <div className="over bottom">{shown ? <Legend of={shown} zoom={zoom} /> : WORDS.clickHint}</div>
+            <div className="over">{shown ? <Legend of={shown} zoom={zoom} /> : WORDS.clickHint}</div>
           </MapBox>
           {failed !== null && (
             <p className="notice warn small">{fill(WORDS.tileFailed, { address: failed })}</p>

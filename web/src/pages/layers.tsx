@@ -186,9 +186,7 @@ function LayerLine({ row: { layer, usage } }: { row: LayerRow }) {
       <span className="number">
         {usage ? bytesText(usage.bytes) : <span className="quiet">{WORDS.notCached}</span>}
         <br />
-        <span className="small quiet share">
-          {usage && fill(TEXTS.overview.tiles, { count: usage.tiles })}
-        </span>
+        <span className="small quiet">{usage && fill(TEXTS.overview.tiles, { count: usage.tiles })}</span>
       </span>
     </a>
   );

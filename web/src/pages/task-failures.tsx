@@ -122,7 +122,7 @@ function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
   };
   return (
     <MapBox set={set} label={WORDS.failureMap} onReady={mark}>
-      {reason !== null && <div className="over bottom">{reason}</div>}
+      {reason !== null && <div className="over">{reason}</div>}
     </MapBox>
   );
 }

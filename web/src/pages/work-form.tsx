@@ -4,6 +4,7 @@ import {
   type ReactNode,
   type SetStateAction,
   useEffect,
+  useRef,
   useState,
 } from 'react';
 import { type ApiResponse, curl, fetchJson, part } from '../api/client.ts';
@@ -80,10 +81,8 @@ export function WorkForm(props: WorkProps) {
   const coverage = useProposedZooms(plan, setPlan);
   // A partly typed parameter value must not make tiles.
   const [isTyping, setTyping] = useState(false);
-  const [drawn, setDrawn] = useState(plan.set);
-  useEffect(() => {
-    if (!isTyping) setDrawn(plan.set);
-  }, [isTyping, plan.set]);
+  const drawn = useRef(plan.set);
+  if (!isTyping) drawn.current = plan.set;
   // A drawing may be reported after the plan has changed.
   const change = (changes: Partial<Plan>) => setPlan((now) => ({ ...now, ...changes }));
   const read = readPlan(plan);
@@ -120,7 +119,7 @@ export function WorkForm(props: WorkProps) {
   };
   const map = (
     <Card title={WORDS.area} className="span-7">
-      <AreaMap set={drawn} area={plan.area} onChange={(area) => change({ area })} />
+      <AreaMap set={drawn.current} area={plan.area} onChange={(area) => change({ area })} />
     </Card>
   );
   // Enter in a field saves a schedule, and starts nothing.
