@@ -8,18 +8,18 @@ import { writeJson } from '../lib/write-json.ts';
 import { type AuditLine, auditRow, createAuditTable } from './audit-table.ts';
 import type { Via } from './caller.ts';
 
-export interface AuditLogOptions extends Env {
-  readonly database: Database;
-  readonly dataFolder: string;
-}
-
 const MAX_LINE = 64 * 1024;
 const NOTES_PER_MINUTE = 120;
 const MINUTE_MS = 60_000;
 
 export type AuditLog = ReturnType<typeof openAuditLog>;
 
-export function openAuditLog({ database, dataFolder, clock, log }: AuditLogOptions) {
+export function openAuditLog({
+  database,
+  dataFolder,
+  clock,
+  log,
+}: Env & { readonly database: Database; readonly dataFolder: string }) {
   const isOwn = database.dialect === 'sqlite';
   const reserve = isOwn ? join(dataFolder, 'audit.log.reserve') : null;
   const lines = createAuditTable(database, clock, reserve);
@@ -211,17 +211,13 @@ async function latestFitting(
   return entries;
 }
 
-function fits(
-  entry: AuditEntry,
-  { id, actor, account, source, text, target, outcome, since, until }: AuditFilter,
-): boolean {
+const COMPARED = ['id', 'actor', 'account', 'source', 'target'] as const;
+
+function fits(entry: AuditEntry, filter: AuditFilter): boolean {
+  const { text, outcome, since, until } = filter;
   const time = Date.parse(entry.time);
   return (
-    (id === undefined || entry.id === id) &&
-    (actor === undefined || entry.actor === actor) &&
-    (account === undefined || entry.account === account) &&
-    (source === undefined || entry.source === source) &&
-    (target === undefined || entry.target === target) &&
+    COMPARED.every((name) => filter[name] === undefined || filter[name] === entry[name]) &&
     (outcome === undefined || (entry.outcome ?? 'unknown') === outcome) &&
     (text === undefined || `${entry.action} ${entry.path ?? ''}`.includes(text)) &&
     (since === undefined || time >= since) &&

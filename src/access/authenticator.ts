@@ -25,12 +25,6 @@ export interface Presented {
   readonly proxy?: ProxyHeaders | null;
 }
 
-interface RefusedLogin {
-  /** Null for an unknown name, which may be a password typed into the wrong field. */
-  readonly name: string | null;
-  readonly address: string;
-}
-
 interface AuthenticatorDeps extends Env {
   readonly users: UserStore;
   readonly tokens: TokenStore;
@@ -41,7 +35,8 @@ interface AuthenticatorDeps extends Env {
   readonly hasher: PasswordHasher;
   readonly cache: CredentialCache;
   readonly throttle: LoginThrottle;
-  readonly refused: (login: RefusedLogin) => void;
+  /** `name` is null for an unknown one, which may be a password typed into the wrong field. */
+  readonly refused: (login: { readonly name: string | null; readonly address: string }) => void;
 }
 
 const USED_EVERY_MS = 60_000;
@@ -67,33 +62,30 @@ export class Authenticator {
     if (authorization === null && proxy) return this.#byProxy(proxy);
     if (authorization === null) return session === null ? null : this.#bySession(session);
     const credentials = readAuthorization(authorization);
-    if (credentials?.scheme === 'bearer') return this.#bySecret(credentials.secret, address);
     if (!credentials) return null;
-    if (isTokenShaped(credentials.password) || isJwtShaped(credentials.password)) {
-      return this.#bySecret(credentials.password, address);
-    }
-    return this.byPassword(credentials.name, credentials.password, address);
+    const { name, secret } = credentials;
+    if (isJwtShaped(secret)) return this.#byJwt(secret, address);
+    if (name === null || isTokenShaped(secret)) return this.#byToken(secret, address);
+    return this.byPassword(name, secret, address);
   }
 
   /** Whether the same credentials would still give the same caller. Does not count as a use. */
   async stillHolds(presented: Presented, caller: Caller): Promise<boolean> {
-    const { authorization, session } = presented;
-    if (caller.external) {
-      const again = caller.via === 'oidc' ? this.#deps.externals.find(session ?? '', true) : null;
-      return sameCaller(caller, await (again ?? this.authenticate(presented).catch(() => null)));
-    }
-    if (caller.via === 'token') return this.#tokenHolds(authorization ?? '');
-    if (caller.via === 'session' && (await this.#deps.sessions.find(session ?? '', true)) !== caller.name)
-      return false;
-    const user = await this.#deps.users.find(caller.name);
-    if (!user || !sameRights(user, caller)) return false;
-    return caller.via === 'session' || user.password === this.#matched.get(caller)?.password;
+    const again = await this.#again(presented, caller);
+    return again !== null && accountOf(again) === accountOf(caller) && sameRights(again, caller);
   }
 
-  async #tokenHolds(authorization: string): Promise<boolean> {
-    const credentials = readAuthorization(authorization);
-    const secret = credentials?.scheme === 'bearer' ? credentials.secret : credentials?.password;
-    return secret !== undefined && (await this.#deps.tokens.find(secret)) !== null;
+  async #again(presented: Presented, caller: Caller): Promise<Caller | null> {
+    const { users, tokens } = this.#deps;
+    if (caller.via === 'session' || caller.via === 'oidc')
+      return this.#bySession(presented.session ?? '', true);
+    if (caller.via === 'token') {
+      const token = await tokens.find(readAuthorization(presented.authorization ?? '')?.secret ?? '');
+      return token && tokenCaller(token);
+    }
+    if (caller.via !== 'basic') return this.authenticate(presented).catch(() => null);
+    const user = await users.find(caller.name);
+    return user && user.password === this.#matched.get(caller)?.password ? callerOf(user, 'basic') : null;
   }
 
   /**
@@ -103,10 +95,10 @@ export class Authenticator {
   async isOwn(authorization: string): Promise<boolean> {
     const credentials = readAuthorization(authorization);
     if (!credentials) return true;
-    const secret = credentials.scheme === 'bearer' ? credentials.secret : credentials.password;
+    const { name, secret } = credentials;
     if (isTokenShaped(secret)) return true;
     if (isJwtShaped(secret) && this.#deps.oidc?.isAddressed(secret)) return true;
-    return credentials.scheme === 'basic' && (await this.#deps.users.find(credentials.name)) !== null;
+    return name !== null && (await this.#deps.users.find(name)) !== null;
   }
 
   /** Throws `attempts-throttled`. Takes as long for a user who does not exist. */
@@ -176,10 +168,6 @@ export class Authenticator {
     await this.#deps.users.restorePassword(name, stored, await this.#deps.hasher.hash(password));
   }
 
-  #bySecret(secret: string, address: string): Promise<Caller | null> {
-    return isJwtShaped(secret) ? this.#byJwt(secret, address) : this.#byToken(secret, address);
-  }
-
   /** Throws `role-missing`. */
   async #byJwt(token: string, address: string): Promise<Caller | null> {
     const { oidc, refused } = this.#deps;
@@ -210,14 +198,13 @@ export class Authenticator {
       return null;
     }
     this.#markUsed(token);
-    const { id: tokenId, name, role, layers, createdBy: owner, account } = token;
-    const caller = { name: `token:${name}`, role, layers, via: 'token', owner, tokenId } as const;
-    return account === null ? caller : { ...caller, ownerAccount: account };
+    return tokenCaller(token);
   }
 
-  async #bySession(secret: string): Promise<Caller | null> {
-    const name = await this.#deps.sessions.find(secret);
-    if (name === null) return this.#deps.externals.find(secret);
+  /** `peek`: it does not count as a use. */
+  async #bySession(secret: string, peek = false): Promise<Caller | null> {
+    const name = await this.#deps.sessions.find(secret, peek);
+    if (name === null) return this.#deps.externals.find(secret, peek);
     const user = await this.#deps.users.find(name);
     return user && callerOf(user, 'session');
   }
@@ -241,21 +228,22 @@ function callerOf({ name, role, layers, areas }: User, via: 'basic' | 'session')
   return { name, role, layers, ...(areas && { areas }), via };
 }
 
-function sameCaller(caller: Caller, again: Caller | null): boolean {
-  return again !== null && accountOf(again) === accountOf(caller) && sameRights(again, caller);
+function tokenCaller({ id: tokenId, name, role, layers, createdBy: owner, account }: ApiToken): Caller {
+  const caller = { name: `token:${name}`, role, layers, via: 'token', owner, tokenId } as const;
+  return account === null ? caller : { ...caller, ownerAccount: account };
 }
 
-type Rights = Pick<Caller, 'role' | 'layers'> & { readonly areas?: readonly string[] | null };
-
-function sameRights(user: Rights, caller: Caller): boolean {
-  const scopeOf = ({ layers, areas }: Rights) => JSON.stringify([layers, areas ?? null]);
-  return user.role === caller.role && scopeOf(user) === scopeOf(caller);
+function sameRights(one: Caller, other: Caller): boolean {
+  const rightsOf = ({ role, layers, areas }: Caller) => JSON.stringify([role, layers, areas]);
+  return rightsOf(one) === rightsOf(other);
 }
 
-/** The content of an `Authorization` header; null: an unknown form. */
-type Authorization =
-  | { readonly scheme: 'basic'; readonly name: string; readonly password: string }
-  | { readonly scheme: 'bearer'; readonly secret: string };
+/** The content of an `Authorization` header. */
+interface Authorization {
+  /** Null: a bearer token. */
+  readonly name: string | null;
+  readonly secret: string;
+}
 
 /** RFC 7515, 7.1: three parts in base64url. */
 function isJwtShaped(text: string): boolean {
@@ -265,10 +253,11 @@ function isJwtShaped(text: string): boolean {
 /** Tokens of some issuers list hundreds of groups. */
 const MAX_HEADER_LENGTH = 12_000;
 
+/** Null: an unknown form. */
 function readAuthorization(header: string): Authorization | null {
   if (header.length > MAX_HEADER_LENGTH) return null;
   const [, scheme = '', rest = ''] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];
-  if (scheme.toLowerCase() === 'bearer') return { scheme: 'bearer', secret: rest };
+  if (scheme.toLowerCase() === 'bearer') return { name: null, secret: rest };
   if (scheme.toLowerCase() !== 'basic') return null;
   return readBasic(rest);
 }
@@ -281,7 +270,7 @@ function readBasic(encoded: string): Authorization | null {
   if (!Buffer.from(text, 'utf8').equals(bytes)) return null;
   const colon = text.indexOf(':');
   if (colon < 0) return null;
-  return { scheme: 'basic', name: text.slice(0, colon), password: text.slice(colon + 1) };
+  return { name: text.slice(0, colon), secret: text.slice(colon + 1) };
 }
 
 const LASTS_MS = 5 * 60_000;

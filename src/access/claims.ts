@@ -22,7 +22,7 @@ function highestRole(groups: readonly string[], roles: RoleMap): Role | null {
 }
 
 /** Role and layers from the claims; a null role: no access. */
-export function rightsOf(
+function rightsOf(
   claims: Claims,
   { roleClaim, roles, layersClaim }: ClaimSettings,
 ): { readonly role: Role | null; readonly layers: readonly string[] } {

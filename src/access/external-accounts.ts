@@ -83,21 +83,14 @@ export function createExternalAccounts(database: Database, clock: Clock, rightsT
       const rows = await database.query.selectFrom('external_accounts').selectAll().orderBy('name').execute();
       const open = await sessions.countOpen();
       const tokens = await tokenCounts(database);
-      return rows.map((row) => {
-        const { issuer, subject, name } = row;
-        const [sessions, owned] = [open.get(row.account) ?? 0, tokens.get(row.account) ?? 0];
-        const rights = rightsToday(identityIn(row));
-        return {
-          id: row.id,
-          issuer,
-          subject,
-          name,
-          rights,
-          sessions,
-          tokens: owned,
-          signedInAt: row.claims_at,
-        };
-      });
+      return rows.map((row) => ({
+        ...identityIn(row),
+        id: row.id,
+        rights: rightsToday(identityIn(row)),
+        sessions: open.get(row.account) ?? 0,
+        tokens: tokens.get(row.account) ?? 0,
+        signedInAt: row.claims_at,
+      }));
     },
 
     /** Throws `account-unknown`. */
@@ -132,17 +125,12 @@ async function remember(query: Statements, identity: ExternalIdentity): Promise<
 
 /** Removes accounts without session and token whose last sign-in was before that time. */
 async function removeUnused(query: Statements, before: number): Promise<void> {
+  const tokenOwners = query.selectFrom('tokens').select('account').where('account', 'is not', null);
   await query
     .deleteFrom('external_accounts')
     .where('claims_at', '<', before)
     .where('account', 'not in', query.selectFrom('oidc_sessions').select('account'))
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('tokens').select('id').whereRef('tokens.account', '=', 'external_accounts.account'),
-        ),
-      ),
-    )
+    .where('account', 'not in', tokenOwners)
     .execute();
 }
 

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { chmod, open, rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { misconfigured } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { PasswordHasher } from './password-hasher.ts';
@@ -67,12 +67,7 @@ function judge(given: string, exposure: Exposure, log: Logger): void {
 }
 
 async function keepPassword(file: string, password: string): Promise<void> {
-  const handle = await open(file, 'w', OWNER_ONLY);
-  try {
-    await chmod(file, OWNER_ONLY);
-    await handle.writeFile(`${password}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  // A new file: an existing one would keep its mode.
+  await rm(file, { force: true });
+  await writeFile(file, `${password}\n`, { mode: OWNER_ONLY, flush: true });
 }

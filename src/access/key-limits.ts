@@ -8,12 +8,6 @@ interface KeyLedgers {
   readonly days: Ledger;
 }
 
-interface KeyUse {
-  readonly id: number;
-  readonly answered: number;
-  readonly refused: number;
-}
-
 /** Seconds to wait; null: the request may be answered. */
 type Verdict = number | null;
 
@@ -50,7 +44,7 @@ export class KeyMeter {
   }
 
   /** Uses since the last call. */
-  takeUses(): readonly KeyUse[] {
+  takeUses() {
     const uses = Array.from(this.#uses, ([id, use]) => ({ id, ...use }));
     this.#uses = new Map();
     return uses;

@@ -213,18 +213,10 @@ function comeBack(ms: number, reason: string): TilewardenError {
 export function sourceOf(address: string): string {
   const [plain = ''] = address.split('%');
   if (!isIPv6(plain)) return plain;
-  const [head = '', tail] = plain.toLowerCase().split('::');
-  const before = groupsOf(head);
-  const missing = tail === undefined ? 0 : 8 - before.length - groupsOf(tail).length;
-  const groups = [...before, ...Array<string>(Math.max(0, missing)).fill('0'), ...groupsOf(tail ?? '')];
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':')}::/64`;
-}
-
-function groupsOf(text: string): readonly string[] {
-  if (text === '') return [];
-  // The dotted end of an address such as 64:ff9b::192.0.2.1 is two groups.
-  return text.split(':').flatMap((group) => (group.includes('.') ? [group, group] : [group]));
+  // In its shortest form: lower case, no leading zeros, and a dotted end as two groups.
+  const { hostname } = new URL(`http://[${plain}]`);
+  const halves = hostname.slice(1, -1).split('::');
+  const [before = [], after = []] = halves.map((half) => half.split(':').filter((group) => group !== ''));
+  const zeros = Array<string>(8 - before.length - after.length).fill('0');
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
 }

@@ -15,33 +15,27 @@ import {
   type Exposure,
   ensureAdministrator,
   FIRST_ADMINISTRATOR,
+  type FirstAdministratorDeps,
   forgetInitialPassword,
 } from './first-administrator.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { createOidcProvider, type OidcSettings } from './oidc-provider.ts';
 import { openReaderKeys } from './open-reader-keys.ts';
-import { openPasswordHasher, type PasswordHasher, type ScryptCost } from './password-hasher.ts';
+import { openPasswordHasher, type ScryptCost } from './password-hasher.ts';
 import { createSessionStore } from './session-store.ts';
 import { createTokenStore } from './token-store.ts';
 import {
   checkAccount,
   checkLayerPatterns,
   checkPassword,
-  checkRole,
   type User,
   type UserChanges,
   type UserDraft,
 } from './user.ts';
-import { type Change, createUserStore, type UserStore } from './user-store.ts';
-
-interface AccountServiceDeps {
-  readonly users: UserStore;
-  readonly hasher: PasswordHasher;
-  readonly passwordFile: string;
-}
+import { type Change, createUserStore } from './user-store.ts';
 
 /** Creates, changes and removes users. A refusal is a `TilewardenError` with advice. */
-function createAccountService({ users, hasher, passwordFile }: AccountServiceDeps) {
+function createAccountService({ users, hasher, passwordFile }: Omit<FirstAdministratorDeps, 'log'>) {
   async function forgetInitialPasswordOf(name: string): Promise<void> {
     if (name === FIRST_ADMINISTRATOR) await forgetInitialPassword(passwordFile);
   }
@@ -63,7 +57,6 @@ function createAccountService({ users, hasher, passwordFile }: AccountServiceDep
       { password, role, layers, areas }: UserChanges,
       known?: User,
     ): Promise<Change<User>> {
-      if (role !== undefined) checkRole(role);
       if (layers !== undefined) checkLayerPatterns(layers);
       if (password !== undefined) checkPassword(password, name);
       const stored = password === undefined ? undefined : await hasher.hash(password);

@@ -70,7 +70,7 @@ export function openPasswordHasher({ log, clock }: Env, cost = DEFAULT_COST) {
 
   return {
     async hash(password: string): Promise<string> {
-      const salt = createSalt();
+      const salt = randomBytes(SALT_BYTES);
       const key = await derive({ password, salt, cost }, 'known');
       return formatStored({ cost, salt, key: Buffer.from(key) });
     },
@@ -120,10 +120,6 @@ export function deriveKey(password: string, salt: Uint8Array, { logN, r, p }: Sc
   return scryptSync(password.normalize('NFC'), salt, KEY_BYTES, { N, r, p, maxmem });
 }
 
-function createSalt(): Buffer {
-  return randomBytes(SALT_BYTES);
-}
-
 /** Self-describing, e.g. `$scrypt$ln=16,r=8,p=2$<salt>$<key>`, so that the cost can rise without a flag day. */
 function formatStored({ cost, salt, key }: StoredPassword): string {
   return `$scrypt$ln=${cost.logN},r=${cost.r},p=${cost.p}$${plainBase64(salt)}$${plainBase64(key)}`;
@@ -140,7 +136,7 @@ export function parseStored(text: string): StoredPassword | null {
 
 /** A stored password that nothing matches: checking one against it takes as long as against a real one. */
 function createUnmatchable(cost: ScryptCost): StoredPassword {
-  return { cost, salt: createSalt(), key: randomBytes(KEY_BYTES) };
+  return { cost, salt: randomBytes(SALT_BYTES), key: randomBytes(KEY_BYTES) };
 }
 
 function sameKey(one: Uint8Array, other: Uint8Array): boolean {

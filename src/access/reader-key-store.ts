@@ -1,12 +1,10 @@
 import type { Database, Statements } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
+import type { RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { hashSecret } from './api-token.ts';
 import { dayName, dayOf, keyScope } from './key-limits.ts';
 import { checkReaderKey, createReaderSecret, type ReaderKey, type ReaderKeyDraft } from './reader-key.ts';
-
-type KeyRow = Omit<Schema['reader_keys'], 'id'> & { readonly id: number };
 
 const LOCK = 'reader-keys';
 const MAX_KEYS = 100_000;
@@ -125,7 +123,7 @@ async function countKeys(query: Statements): Promise<number> {
   return (await all.executeTakeFirstOrThrow()).count;
 }
 
-function readerKeyIn(row: KeyRow, now: number): ReaderKey {
+function readerKeyIn(row: RowOf<'reader_keys'>, now: number): ReaderKey {
   return {
     id: row.id,
     name: row.name,

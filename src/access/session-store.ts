@@ -116,21 +116,12 @@ function isOpen(row: Pick<RowOf<'sessions'>, 'seen_at' | 'created_at'>, now: num
 }
 
 async function removeOldest(query: Statements, userName: string): Promise<void> {
-  const rows = await query
+  const oldest = query
     .selectFrom('sessions')
     .select('hash')
     .where('user_name', '=', userName)
     .orderBy('seen_at', 'desc')
     .offset(MAX_PER_USER - 1)
-    .limit(1000)
-    .execute();
-  if (rows.length === 0) return;
-  await query
-    .deleteFrom('sessions')
-    .where(
-      'hash',
-      'in',
-      rows.map(({ hash }) => hash),
-    )
-    .execute();
+    .limit(1000);
+  await query.deleteFrom('sessions').where('hash', 'in', oldest).execute();
 }

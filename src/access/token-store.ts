@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
+import type { RowOf } from '../db/schema.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createTokenSecret, hashSecret } from './api-token.ts';
@@ -23,8 +23,6 @@ export interface ApiToken {
 }
 
 export type TokenDraft = Pick<ApiToken, 'name' | 'role' | 'layers' | 'expiresAt'>;
-
-type TokenRow = Omit<Schema['tokens'], 'id'> & { readonly id: number };
 
 const LOCK = 'accounts';
 const MAX_TOKENS = 10_000;
@@ -98,7 +96,7 @@ export function createTokenStore(
   };
 }
 
-function tokenOf(row: TokenRow): ApiToken {
+function tokenOf(row: RowOf<'tokens'>): ApiToken {
   return {
     id: row.id,
     name: row.name,

@@ -2,7 +2,7 @@ import { invalid } from '../domain/errors.ts';
 import { isoTime } from '../lib/clock.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
 import { isTokenShaped } from './api-token.ts';
-import { mayWorkOnAll, ROLES, type Role } from './caller.ts';
+import { mayWorkOnAll, type Role } from './caller.ts';
 
 export interface User {
   readonly name: string;
@@ -39,11 +39,6 @@ function checkAccountName(name: string): void {
   );
 }
 
-export function checkRole(role: string): void {
-  if ((ROLES as readonly string[]).includes(role)) return;
-  throw invalid(`A role is one of ${ROLES.join(', ')}.`);
-}
-
 export function checkLayerPatterns(layers: readonly string[]): void {
   const fits = (pattern: string) => pattern.length >= 1 && pattern.length <= MAX_PATTERN_LENGTH;
   if (layers.length >= 1 && layers.length <= MAX_PATTERNS && layers.every(fits)) return;
@@ -61,7 +56,6 @@ export function checkAreas(areas: readonly string[]): void {
 /** Rules of users and tokens. Throws `request-invalid`. */
 export function checkAccount(account: Scope & Pick<User, 'name'>): void {
   checkAccountName(account.name);
-  checkRole(account.role);
   checkLayerPatterns(account.layers);
   checkScope(account);
 }

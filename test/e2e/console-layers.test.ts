@@ -124,7 +124,7 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     expect(await page.getByText('apikey=***').count()).toBe(1);
     await page.getByRole('button', { name: 'Replace and compare' }).click();
     await page.getByRole('figure').filter({ hasText: 'Difference 100 % of the pixels' }).waitFor();
-    await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
+    await page.getByText('a client’s request', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Delete tile…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(/^1 tile \(.*\) will be deleted/).waitFor();
@@ -137,7 +137,10 @@ describe('layers and tiles in the console', needs('chromium'), () => {
     await page.getByText('1 tile deleted.').waitFor();
     await page.getByText('This tile is not cached.').waitFor();
     await open.go(`${INSPECT}&tile=5/0/0`, 'Tile inspector');
-    await page.getByRole('link', { name: `Task #${task + 1}` }).waitFor();
+    await page.getByText('a client’s request', { exact: true }).waitFor();
+    await open.go(`inspect/roads?gridSet=EPSG:900913&format=image/png&tile=5/1/1`, 'Tile inspector');
+    await page.getByRole('button', { name: 'Replace and compare' }).click();
+    await page.getByText(/^The tile could not be fetched: .*it cannot serve now/).waitFor();
   });
 
   it('the public map lists at most fifty layers, and finds the others by typing', async () => {

@@ -10,7 +10,6 @@ import { fill } from './format.ts';
 import type { ConsoleMap, TilePlace } from './map/console-map.ts';
 import { MapBox } from './map/map-box.tsx';
 import { extensionOf, type OfferedLayer, type TileSet, tileAddress, tileSetFrom } from './map/tile-set.ts';
-import { AddServer, isFirstRun } from './parts/add-server.tsx';
 import { Choice, Form, ProblemNotice } from './parts/basics.tsx';
 import { type LayerFault, LayerField } from './parts/layer-field.tsx';
 import { TileSetChoices } from './parts/tile-set-choices.tsx';
@@ -88,12 +87,6 @@ function Landing() {
           {session.data?.caller ? WORDS.console : TEXTS.signIn}
         </a>
       </Form>
-      {session.data?.caller?.role === 'admin' && isFirstRun(list.data && layers.map(({ name }) => name)) && (
-        <section className="first-run" aria-label={TEXTS.firstRun.title}>
-          <strong>{TEXTS.firstRun.title}</strong>
-          <AddServer />
-        </section>
-      )}
       <div className="notices" role="status">
         <ProblemNotice
           problem={list.problem ?? details.problem}

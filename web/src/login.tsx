@@ -2,9 +2,8 @@ import { useEffect, useRef, useState } from 'react';
 import { Problem, SESSION_PATH, send } from './api/client.ts';
 import { useAction } from './api/use-resource.ts';
 import { docsAddress } from './docs-address.ts';
-import { Button, Form, Input, Password, ProblemNotice } from './parts/basics.tsx';
+import { Button, Form, Input, LanguageChoice, Password, ProblemNotice } from './parts/basics.tsx';
 import { Logo } from './parts/icons.tsx';
-import { LanguageChoice } from './parts/language-choice.tsx';
 import { TEXTS } from './texts.ts';
 
 interface LoginProps {

@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react';
-import { mayWorkOn as isOwnLayer } from '../../src/access/caller.ts';
+import { mayWorkOn as isOwnLayer, roleSuffices } from '../../src/access/caller.ts';
 import type { ApiResponse } from './api/client.ts';
 
 export type Caller = Omit<ApiResponse<'GET /api/v1/me'>, 'passwordIsInitial'>;
@@ -12,8 +12,6 @@ export interface Session {
   /** Whether there is a sign-in with OpenID Connect. */
   readonly oidc: boolean;
 }
-
-const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
 
 export const CallerContext = createContext<Caller | null>(null);
 
@@ -29,7 +27,7 @@ export function mayWorkOn(caller: Caller, layer: string): boolean {
 }
 
 export function may(caller: Caller, role: Role): boolean {
-  return ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
+  return roleSuffices(caller.role, role);
 }
 
 /** Connects the tabs of this browser. A second channel of the same tab would get its own reports. */

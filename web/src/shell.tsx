@@ -17,7 +17,7 @@ import { loadedPage, loadPage, PAGE_NAMES, PAGE_ROLES, type PageName, pageOf } f
 import { Button, Empty, ProblemNotice } from './parts/basics.tsx';
 import { rememberFocus } from './parts/dialog.tsx';
 import { addressOf, useRoute } from './route.ts';
-import { type Caller, CallerContext, may, openSignOutChannel, type Session, useCaller } from './session.tsx';
+import { CallerContext, may, openSignOutChannel, type Session, useCaller } from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -32,9 +32,7 @@ const RETRY_MS = 3000;
 
 /** `first` is null while it is unknown. */
 export function Shell({ first }: { first: Session | null }) {
-  const [caller, setCaller] = useState<Caller | null>(first?.caller ?? null);
-  const [oidc, setOidc] = useState(first?.oidc ?? false);
-  const [isLoaded, setLoaded] = useState(first !== null);
+  const [session, setSession] = useState(first);
   /** Why the user has to sign in again; the page stays as it is until then. */
   const [ended, setEnded] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -42,13 +40,11 @@ export function Shell({ first }: { first: Session | null }) {
 
   const loadSession = useCallback(async () => {
     try {
-      const { caller: user, oidc: hasOidc } = await get<Session>('session.json');
-      setCaller(user);
-      setOidc(hasOidc);
+      const loaded = await get<Session>('session.json');
+      setSession(loaded);
       setEnded(null);
-      setLoaded(true);
       setProblem(null);
-      if (user) dispatchEvent(new Event(SESSION_BEGUN));
+      if (loaded.caller) dispatchEvent(new Event(SESSION_BEGUN));
     } catch (error) {
       setProblem(problemFrom(error));
       setTimeout(() => void loadSession(), RETRY_MS);
@@ -67,11 +63,12 @@ export function Shell({ first }: { first: Session | null }) {
     };
   }, [loadSession, first]);
 
-  if (!isLoaded) {
+  if (!session) {
     return <div className="login">{problem ? <ProblemNotice problem={problem} /> : TEXTS.loading}</div>;
   }
+  const { caller, oidc } = session;
   const signedOut = () => {
-    setCaller(null);
+    setSession({ caller: null, oidc });
     setEnded(TEXTS.errors.signedOutHere);
     otherTabs.current?.report();
   };

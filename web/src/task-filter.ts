@@ -1,6 +1,5 @@
 import type { ApiBody } from './api/client.ts';
 import type { Task } from './api/task-feed.ts';
-import type { Shape } from './map/shapes.ts';
 import { parameterWishes } from './map/tile-set.ts';
 import { TEXTS } from './texts.ts';
 
@@ -39,11 +38,7 @@ export function queryOf(request: PartialRequest): Record<string, string> {
 
 /** The request of a task. A task has its area in the grid set's CRS, and bounds around it. */
 export function requestOfTask(
-  task: Omit<TaskRequest, 'area' | 'areaCrs' | 'order' | 'share'> & {
-    readonly area: Shape | null;
-    readonly order: 'zoom' | 'use';
-    readonly share: number | null;
-  },
+  task: Omit<TaskRequest, 'area' | 'areaCrs' | 'order' | 'share'> & Pick<Task, 'area' | 'order' | 'share'>,
 ): TaskRequest {
   const { layer, type, gridSet, format, parameters, zoomStart, zoomStop, threadCount, bounds, area } = task;
   const { order, share } = task;

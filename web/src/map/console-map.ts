@@ -65,12 +65,12 @@ export class ConsoleMap {
       // The wheel and the mouse work immediately, also before the map has the focus.
       interactions: defaultInteractions({ onFocusOnly: false }),
     });
-    this.map.on('moveend', () => this.#tellView());
+    this.map.on('moveend', () => this.#reportView());
     for (const type of ['pointerdown', 'wheel', 'keydown'] as const)
       target.addEventListener(type, () => {
         this.#hasMoved = true;
       });
-    this.map.on('singleclick', ({ coordinate }) => this.#tellTile(coordinate));
+    this.map.on('singleclick', ({ coordinate }) => this.#reportTile(coordinate));
   }
 
   show(set: TileSet<OfferedLayer>): void {
@@ -95,7 +95,7 @@ export class ConsoleMap {
       if (before) keepPlace(before, view);
       this.map.setView(view);
     }
-    this.#tellView();
+    this.#reportView();
   }
 
   /** Moves there, and no closer than to a zoom, unless the user has moved the map. */
@@ -139,7 +139,7 @@ export class ConsoleMap {
   /** For the keyboard: the tile in the middle. */
   pickMiddle(): void {
     const centre = this.map.getView().getCenter();
-    if (centre) this.#tellTile(centre);
+    if (centre) this.#reportTile(centre);
   }
 
   close(): void {
@@ -147,7 +147,7 @@ export class ConsoleMap {
     this.map.dispose();
   }
 
-  #tellView(): void {
+  #reportView(): void {
     const view = this.map.getView();
     const resolution = view.getResolution();
     if (!this.#grid || resolution === undefined || !view.getCenter()) return;
@@ -156,7 +156,7 @@ export class ConsoleMap {
     this.#events.onView?.({ zoom, bounds: [minX, minY, maxX, maxY] });
   }
 
-  #tellTile(coordinate: number[]): void {
+  #reportTile(coordinate: number[]): void {
     const place = this.tileAt(coordinate);
     if (place?.offered) this.#events.onTile?.(place);
   }

@@ -29,7 +29,7 @@ export type Area =
   | { readonly kind: 'shape'; readonly shape: Shape; readonly crs: 'grid-set' | 'EPSG:4326' };
 
 export const WHOLE: Area = { kind: 'whole' };
-const NOT_TYPED = ['', '', '', ''];
+export const NOT_TYPED: readonly string[] = ['', '', '', ''];
 
 /** Four empty fields mean the whole layer, in degrees too. */
 export function isWhole(area: Area): boolean {

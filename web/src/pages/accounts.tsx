@@ -143,44 +143,25 @@ function grantCells({ name, role, layers }: User | Token): readonly ReactNode[] 
 }
 
 function ChangeUser(props: { user: User; onConfirm: (changes: object) => unknown; onClose: () => void }) {
-  const { name, role } = props.user;
-  const [typed, setTyped] = useState({
-    name,
-    role,
-    layers: props.user.layers.join(', '),
-    areas: props.user.areas?.join(', ') ?? '',
-  });
-  const [password, setPassword] = useState('');
-  const { areas } = typed;
-  const isViewer = typed.role === 'viewer';
-  const grant = grantFields(typed, (changes) => setTyped({ ...typed, ...changes }));
-  const { name: _, ...rights } = grant.body;
+  const { name, role, layers, areas } = props.user;
+  const lists = { layers: layers.join(', '), areas: areas?.join(', ') ?? '' };
+  const [typed, setTyped] = useState({ ...BLANK_USER, name, role, ...lists });
+  const fields = userFields(typed, (changes) => setTyped({ ...typed, ...changes }));
+  const { name: _, password, ...rights } = fields.body;
   return (
     <Dialog
       title={fill(TEXTS.editTitle, { name })}
       verb={TEXTS.save}
       kind="primary"
       ready
-      onConfirm={() =>
-        props.onConfirm({
-          ...rights,
-          areas: isViewer ? listOrNull(areas) : null,
-          ...(password !== '' && { password }),
-        })
-      }
+      onConfirm={() => props.onConfirm({ ...rights, ...(password !== '' && { password }) })}
       onClose={props.onClose}
     >
-      {grant.role}
+      {fields.role}
       <p className="small quiet">{WORDS.rolesHelp}</p>
-      {grant.layers}
-      {isViewer && <AreaNames value={areas} onText={(text) => setTyped({ ...typed, areas: text })} />}
-      <NewPassword
-        required={false}
-        label={WORDS.fresh}
-        help={WORDS.keepPassword}
-        value={password}
-        onText={setPassword}
-      />
+      {fields.layers}
+      {fields.areas}
+      <NewPassword required={false} label={WORDS.fresh} help={WORDS.keepPassword} {...fields.password} />
     </Dialog>
   );
 }
@@ -189,25 +170,29 @@ const BLANK_USER = { name: '', role: 'viewer' as Role, layers: '*', areas: '', p
 
 function AddUser({ onAdd }: AddProps<NewUser>) {
   const { typed, change, clearAfter } = useAddFields(BLANK_USER);
-  const { password, areas } = typed;
-  const isViewer = typed.role === 'viewer';
-  const grant = grantFields(typed, change);
-  const add = () =>
-    clearAfter(onAdd({ ...grant.body, areas: isViewer ? listOrNull(areas) : null, password }));
+  const fields = userFields(typed, change);
   return (
-    <AddForm verb={WORDS.addUser} onSubmit={add}>
-      {grant.name}
-      <NewPassword
-        label={TEXTS.login.password}
-        help={WORDS.passwordRule}
-        value={password}
-        onText={(text) => change({ password: text })}
-      />
-      {grant.role}
-      {grant.layers}
-      {isViewer && <AreaNames value={areas} onText={(text) => change({ areas: text })} />}
+    <AddForm verb={WORDS.addUser} onSubmit={() => clearAfter(onAdd(fields.body))}>
+      {fields.name}
+      <NewPassword label={TEXTS.login.password} help={WORDS.passwordRule} {...fields.password} />
+      {fields.role}
+      {fields.layers}
+      {fields.areas}
     </AddForm>
   );
+}
+
+/** Only viewers are limited to areas. */
+function userFields(typed: typeof BLANK_USER, change: (changes: Partial<typeof BLANK_USER>) => void) {
+  const grant = grantFields(typed, change);
+  const { text } = tied(typed, change);
+  const isViewer = typed.role === 'viewer';
+  return {
+    ...grant,
+    body: { ...grant.body, areas: isViewer ? listOrNull(typed.areas) : null, password: typed.password },
+    password: text('password'),
+    areas: isViewer && <AreaNames {...text('areas')} />,
+  };
 }
 
 function Tokens({ tokens, onChanged }: { tokens: readonly Token[]; onChanged: () => void }) {
@@ -236,15 +221,14 @@ const BLANK_TOKEN = { name: '', role: 'operator' as Role, layers: '*', day: '' }
 
 function AddToken({ onAdd }: AddProps) {
   const { typed, change, clearAfter } = useAddFields(BLANK_TOKEN);
-  const { day } = typed;
   const grant = grantFields(typed, change);
-  const add = () => clearAfter(onAdd({ ...grant.body, expiresAt: endOfDay(day) }));
+  const add = () => clearAfter(onAdd({ ...grant.body, expiresAt: endOfDay(typed.day) }));
   return (
     <AddForm verb={WORDS.addToken} onSubmit={add}>
       {grant.name}
       {grant.role}
       {grant.layers}
-      <Expiry label={WORDS.expiresOn} value={day} onText={(text) => change({ day: text })} />
+      <Expiry label={WORDS.expiresOn} {...tied(typed, change).text('day')} />
     </AddForm>
   );
 }

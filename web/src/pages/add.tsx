@@ -235,7 +235,7 @@ function Choices(props: {
           keyOf={({ layer }) => layer.name}
         >
           {({ layer, on, isOpen }) => (
-            <div className="service-line">
+            <div className="marked-line">
               <Mark
                 label={fill(WORDS.choose, { name: layer.name })}
                 checked={on}

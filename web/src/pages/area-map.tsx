@@ -12,7 +12,7 @@ interface AreaMapProps {
   /** A tile set, as in addresses of pages. */
   readonly wishes?: Readonly<Record<string, string>>;
   readonly area: Area;
-  /** The map begins no closer: no tiles are made for it where a task makes none, and a change may be a point. */
+  /** The map opens no closer: it must not make tiles that the task does not, and a change may be a point. */
   readonly maxZoom: number;
   readonly label: string;
 }

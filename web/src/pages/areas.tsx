@@ -2,7 +2,6 @@ import { lazy, Suspense } from 'react';
 import { type ApiResponse, part } from '../api/client.ts';
 import { useApi, useResource } from '../api/use-resource.ts';
 import { countText, fill, preciseTimeText } from '../format.ts';
-import type { Area } from '../map/draw-area.ts';
 import { Card, Loaded, PageHead, Table } from '../parts/basics.tsx';
 import { addressOf, useRoute } from '../route.ts';
 import { TEXTS } from '../texts.ts';
@@ -63,19 +62,19 @@ function OnMap({ name }: { name: string }) {
       <Loaded resource={layers} empty={(data) => data.layers.length === 0 && WORDS.noLayer}>
         {(data) => (
           <Loaded resource={shape}>
-            {(found) => <Drawn name={name} shape={found} layer={data.layers[0]?.name ?? ''} />}
+            {(found) => (
+              <Suspense>
+                <AreaMap
+                  layer={data.layers[0]?.name ?? ''}
+                  area={{ kind: 'shape', shape: found, crs: 'EPSG:4326' }}
+                  maxZoom={MAX_ZOOM}
+                  label={fill(WORDS.map, { name })}
+                />
+              </Suspense>
+            )}
           </Loaded>
         )}
       </Loaded>
     </Card>
-  );
-}
-
-function Drawn({ name, shape, layer }: { name: string; shape: Shape; layer: string }) {
-  const area: Area = { kind: 'shape', shape, crs: 'EPSG:4326' };
-  return (
-    <Suspense>
-      <AreaMap layer={layer} area={area} maxZoom={MAX_ZOOM} label={fill(WORDS.map, { name })} />
-    </Suspense>
   );
 }

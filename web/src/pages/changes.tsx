@@ -88,7 +88,11 @@ function FeedTable({ feeds }: { feeds: Feeds['changes'] }) {
       numbers={3}
       rows={feeds.map((feed) => [
         feed.name,
-        <Named key="name" name={feedLink(feed)} kind={`${feed.type} · ${feed.action}`} />,
+        <Named
+          key="name"
+          name={<a href={addressOf('changes', feed.name)}>{feed.name}</a>}
+          kind={`${feed.type} · ${feed.action}`}
+        />,
         <State key="state" of={feed} />,
         <LayerLinks key="layers" names={feed.layers} />,
         feed.lastAt === null ? TEXTS.never : preciseTimeText(feed.lastAt),
@@ -169,10 +173,6 @@ function DeliveryTable({ deliveries }: { deliveries: Deliveries['deliveries'] })
       {!isWhole && deliveries.length > FIRST && <Button onClick={() => setWhole(true)}>{TEXTS.more}</Button>}
     </div>
   );
-}
-
-function feedLink({ name }: Feeds['changes'][number]) {
-  return <a href={addressOf('changes', name)}>{name}</a>;
 }
 
 function Recent({ name }: { name: string }) {

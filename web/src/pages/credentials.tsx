@@ -1,17 +1,15 @@
 import { type ReactNode, useState } from 'react';
-import { send } from '../api/client.ts';
+import { type ApiResponse, send } from '../api/client.ts';
 import { useAction } from '../api/use-resource.ts';
 import { fill, listOf, timeText } from '../format.ts';
 import { Button, Copy, Empty, Form, Input, ProblemNotice, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { TEXTS } from '../texts.ts';
 
-interface Credential {
-  readonly id: number;
-  readonly name: string;
-  readonly expiresAt: string | null;
-  readonly lastUsedAt: string | null;
-}
+type Credential = Pick<
+  ApiResponse<'GET /api/v1/keys'>['keys'][number],
+  'id' | 'name' | 'expiresAt' | 'lastUsedAt'
+>;
 
 interface CredentialProps<T extends Credential> {
   /** `POST` creates one there, `DELETE` with its id removes it. */

@@ -161,7 +161,7 @@ function GridSets({ document, faults, onChange }: FieldsProps) {
       {declared !== null && (
         <GridSetForm
           key={declared}
-          wanted={{ srs: declared, degrees: null }}
+          srs={declared}
           onSaved={(name) => {
             known.reload();
             save([...subsets, { name }]);
@@ -233,11 +233,14 @@ function Filters({ document, faults, onChange }: FieldsProps) {
 }
 
 const TILE_WORDS = TEXTS.serving;
-const EXPIRIES = [
-  ['expireCache', TILE_WORDS.expireCacheHelp],
-  ['expireClients', TILE_WORDS.expireClientsHelp],
+/** With their defaults and help. */
+const NUMBERS = [
+  ['gutter', '0', null],
+  ['minScale', '', null],
+  ['maxScale', '', null],
+  ['expireCache', '0', TILE_WORDS.expireCacheHelp],
+  ['expireClients', '0', TILE_WORDS.expireClientsHelp],
 ] as const;
-const NUMBERS = ['gutter', 'minScale', 'maxScale'] as const;
 const CRS_EXAMPLE = 'EPSG:25832, EPSG:2056';
 const METATILE = ['columns', 'rows'] as const;
 const DEFAULT_METATILE = 4;
@@ -266,18 +269,8 @@ function Serving({ document, faults, onChange }: FieldsProps) {
             onText={(text) => changeMetatile(at, text)}
           />
         ))}
-        {NUMBERS.map((setting) => (
-          <TextField
-            key={setting}
-            label={TILE_WORDS[setting]}
-            inputMode="numeric"
-            placeholder={setting === 'gutter' ? '0' : ''}
-            value={String(document[setting] ?? '')}
-            error={faultIn(faults, setting)}
-            onText={(text) => onChange({ [setting]: number(text) })}
-          />
-        ))}
-        {EXPIRIES.map(([setting, help]) => {
+        {NUMBERS.map(([setting, usual, help]) => {
+          // Only an expiry can be a list.
           const isByZoom = Array.isArray(document[setting]);
           return (
             <TextField
@@ -285,7 +278,7 @@ function Serving({ document, faults, onChange }: FieldsProps) {
               label={TILE_WORDS[setting]}
               help={isByZoom ? TILE_WORDS.byZoom : help}
               inputMode="numeric"
-              placeholder={isByZoom ? '' : '0'}
+              placeholder={isByZoom ? '' : usual}
               disabled={isByZoom}
               value={isByZoom ? '' : String(document[setting] ?? '')}
               error={faultIn(faults, setting)}
@@ -320,7 +313,7 @@ function Serving({ document, faults, onChange }: FieldsProps) {
   );
 }
 
-/** A list is typed with commas. Its text stays as it was typed for as long as it means the list. */
+/** A list is typed with commas. The typed text stays as long as it means the same list. */
 function ValuesField(
   props: Partial<Pick<InputProps, 'label' | 'placeholder'>> & {
     kind: Kind;

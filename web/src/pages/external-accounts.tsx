@@ -1,59 +1,51 @@
 import type { ReactNode } from 'react';
-import { type ApiResponse, send } from '../api/client.ts';
+import { send } from '../api/client.ts';
 import { type Action, useAction, useApi } from '../api/use-resource.ts';
 import { fill, timeText } from '../format.ts';
 import { ActionNotices, Card, Table } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { TEXTS } from '../texts.ts';
 
-type Account = ApiResponse<'GET /api/v1/external-accounts'>['accounts'][number];
-
 const WORDS = TEXTS.accounts;
 
 /** Accounts of an issuer or a proxy, if any has sessions or tokens. */
 export function ExternalAccounts() {
   const { data, reload } = useApi('/api/v1/external-accounts');
+  const action = useAction();
   if (!data || data.accounts.length === 0) return null;
   return (
     <Card title={WORDS.external} aside={<span className="small quiet">{WORDS.externalHelp}</span>}>
-      <AccountTable accounts={data.accounts} onChanged={reload} />
+      <div className="stack">
+        <ActionNotices action={action} />
+        <Table
+          label={WORDS.external}
+          head={[TEXTS.name, WORDS.issuer, WORDS.role, WORDS.sessions, WORDS.tokens, WORDS.signedInAt]}
+          buttons={WORDS.change}
+          rows={data.accounts.map((account) => [
+            account.id,
+            account.name,
+            <span key="issuer" className="mono small">
+              {account.issuer ?? WORDS.proxy}
+              <br />
+              {account.subject}
+            </span>,
+            account.role === null ? WORDS.noRole : TEXTS.roles[account.role],
+            account.sessions,
+            account.tokens,
+            timeText(account.signedInAt),
+            <AccountButtons
+              key="buttons"
+              name={account.name}
+              path={`api/v1/external-accounts/${account.id}`}
+              hasSessions={account.sessions > 0}
+              removal={WORDS.removeExternalText}
+              action={action}
+              onChanged={reload}
+            />,
+          ])}
+        />
+      </div>
     </Card>
-  );
-}
-
-function AccountTable({ accounts, onChanged }: { accounts: readonly Account[]; onChanged: () => void }) {
-  const action = useAction();
-  return (
-    <div className="stack">
-      <ActionNotices action={action} />
-      <Table
-        label={WORDS.external}
-        head={[TEXTS.name, WORDS.issuer, WORDS.role, WORDS.sessions, WORDS.tokens, WORDS.signedInAt]}
-        buttons={WORDS.change}
-        rows={accounts.map((account) => [
-          account.id,
-          account.name,
-          <span key="issuer" className="mono small">
-            {account.issuer ?? WORDS.proxy}
-            <br />
-            {account.subject}
-          </span>,
-          account.role === null ? WORDS.noRole : TEXTS.roles[account.role],
-          account.sessions,
-          account.tokens,
-          timeText(account.signedInAt),
-          <AccountButtons
-            key="buttons"
-            name={account.name}
-            path={`api/v1/external-accounts/${account.id}`}
-            hasSessions={account.sessions > 0}
-            removal={WORDS.removeExternalText}
-            action={action}
-            onChanged={onChanged}
-          />,
-        ])}
-      />
-    </div>
   );
 }
 

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { type ApiResponse, curl, send } from '../api/client.ts';
 import { useAction, useResource } from '../api/use-resource.ts';
 import { coordinateText, countText, fill, resolutionText } from '../format.ts';
-import { boundsIn } from '../map/draw-area.ts';
+import { boundsIn, NOT_TYPED } from '../map/draw-area.ts';
 import { BARE_MAP, GridDrawing } from '../map/grid-drawing.ts';
 import { MapBox, useBaseMap } from '../map/map-box.tsx';
 import { Button, Card, Choice, Copy, ProblemNotice, TextField } from '../parts/basics.tsx';
@@ -14,26 +14,23 @@ type Proposal = Proposals['proposals'][number];
 
 const WORDS = TEXTS.gridSets;
 const MAX_ZOOMS = 31;
-const NOT_TYPED = ['', '', '', ''];
 const PATH = 'api/v1/gridsets';
 /** At the first zoom that is shown: fewer are not seen as a grid. */
 const MIN_TILES_ALONG = 4;
 
-/** The CRS and area that need a grid set. */
-export interface WantedGridSet {
-  /** EPSG code. */
-  readonly srs: string;
-  /** West, south, east, north of the data. */
-  readonly degrees: readonly number[] | null;
-}
-
 /** Declares a grid set: a national scheme, or one computed from the extent of the data. It may be part of another form. */
-export function GridSetForm(props: { wanted: WantedGridSet; onSaved: (name: string) => unknown }) {
-  const { wanted, onSaved } = props;
-  const [code, setCode] = useState(wanted.srs);
+export function GridSetForm(props: {
+  /** EPSG code. */
+  srs: string;
+  /** West, south, east, north of the data. */
+  degrees?: readonly number[] | null;
+  onSaved: (name: string) => unknown;
+}) {
+  const { degrees = null, onSaved } = props;
+  const [code, setCode] = useState(props.srs);
   const [projection, setProjection] = useState('');
-  const [units, setUnits] = useState<'degrees' | 'crs'>(wanted.degrees ? 'degrees' : 'crs');
-  const [typed, setTyped] = useState(wanted.degrees?.map(coordinateText) ?? NOT_TYPED);
+  const [units, setUnits] = useState<'degrees' | 'crs'>(degrees ? 'degrees' : 'crs');
+  const [typed, setTyped] = useState(degrees?.map(coordinateText) ?? NOT_TYPED);
   const [scheme, setScheme] = useState(0);
   const [name, setName] = useState<string | null>(null);
   const [zooms, setZooms] = useState<string | null>(null);
@@ -84,12 +81,18 @@ export function GridSetForm(props: { wanted: WantedGridSet; onSaved: (name: stri
             onText={setProjection}
           />
         )}
-        <ExtentFields
-          crs={srs === null ? WORDS.crs : `EPSG:${srs}`}
-          units={units}
+        <Choice
+          label={WORDS.units}
+          value={units}
+          options={{ degrees: WORDS.degrees, crs: srs === null ? WORDS.crs : `EPSG:${srs}` }}
+          onChange={setUnits}
+        />
+        <BoundsFields
+          legend={WORDS.extent}
+          labels={TEXTS.seed.bounds[units === 'degrees' ? 'degrees' : 'grid-set']}
           typed={typed}
           error={!isEmpty && !bounds ? WORDS.badExtent : null}
-          onUnits={setUnits}
+          help={WORDS.wholeHelp}
           onTyped={(changed) => {
             setTyped(changed);
             setScheme(0);
@@ -140,35 +143,6 @@ export function GridSetForm(props: { wanted: WantedGridSet; onSaved: (name: stri
         )}
       </div>
     </div>
-  );
-}
-
-function ExtentFields(props: {
-  crs: string;
-  units: 'degrees' | 'crs';
-  typed: readonly string[];
-  error: string | null;
-  onUnits: (units: 'degrees' | 'crs') => void;
-  onTyped: (typed: string[]) => void;
-}) {
-  const { units, typed, error } = props;
-  return (
-    <>
-      <Choice
-        label={WORDS.units}
-        value={units}
-        options={{ degrees: WORDS.degrees, crs: props.crs }}
-        onChange={props.onUnits}
-      />
-      <BoundsFields
-        legend={WORDS.extent}
-        labels={TEXTS.seed.bounds[units === 'degrees' ? 'degrees' : 'grid-set']}
-        typed={typed}
-        error={error}
-        help={WORDS.wholeHelp}
-        onTyped={props.onTyped}
-      />
-    </>
   );
 }
 
@@ -309,7 +283,8 @@ export function MissingGridSets(props: { capabilities: Capabilities; onDeclared:
         <Card title={WORDS.addTitle}>
           <GridSetForm
             key={chosen.srs}
-            wanted={{ srs: String(chosen.srs), degrees: chosen.degrees }}
+            srs={String(chosen.srs)}
+            degrees={chosen.degrees}
             onSaved={props.onDeclared}
           />
         </Card>

@@ -28,10 +28,7 @@ function NewGridSet({ code }: { code: string }) {
     <>
       <PageHead title={WORDS.addTitle} />
       <Card>
-        <GridSetForm
-          wanted={{ srs: code, degrees: null }}
-          onSaved={(name) => goTo(addressOf('gridsets', name))}
-        />
+        <GridSetForm srs={code} onSaved={(name) => goTo(addressOf('gridsets', name))} />
       </Card>
     </>
   );

@@ -66,7 +66,7 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
             events={{ onView: setView, onTile: setPlace, onTileFailed: setFailed }}
             onReady={setMap}
           >
-            <div className="over bottom">{shown ? <Legend of={shown} zoom={zoom} /> : WORDS.clickHint}</div>
+            <div className="over">{shown ? <Legend of={shown} zoom={zoom} /> : WORDS.clickHint}</div>
           </MapBox>
           {failed !== null && (
             <p className="notice warn small">{fill(WORDS.tileFailed, { address: failed })}</p>
@@ -90,7 +90,7 @@ export function LayerMap({ set, onChange }: { set: TileSet; onChange: (set: Tile
   );
 }
 
-/** Of the extent: what the map opens at. Of the cached tiles: fewer at a zoom are strays. */
+/** The map opens at a cached area below this part of the extent. Zooms with less than this part of all tiles are ignored. */
 const SMALL_PART = 1 / 16;
 
 /** A layer whose extent is much larger than its map, e.g. because none is declared, opens where tiles are cached. */
@@ -118,19 +118,24 @@ function areaOf([minX = 0, minY = 0, maxX = 0, maxY = 0]: readonly number[]): nu
   return (maxX - minX) * (maxY - minY);
 }
 
-/** Around the cells that have tiles; rows count from the top. */
-function cachedBox({ bounds, columns, rows, runs }: Coverage): readonly number[] | null {
-  const places: number[] = [];
+/** Rows count from the top. */
+function* cellsOf({ columns, runs }: Coverage) {
   let place = 0;
   for (let run = 0; run < runs.length; run += 2) {
     const [value = 0, length = 0] = [runs[run], runs[run + 1]];
-    for (let i = 0; value > 0 && i < length; i++) places.push(place + i);
-    place += length;
+    for (const end = place + length; place < end; place++)
+      yield { value, column: place % columns, row: Math.floor(place / columns) };
   }
+}
+
+/** Around the cells that have tiles. */
+function cachedBox(coverage: Coverage): readonly number[] | null {
+  const { bounds, columns, rows } = coverage;
+  const cached = [...cellsOf(coverage)].filter(({ value }) => value > 0);
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = bounds ?? [];
-  if (!bounds || places.length === 0) return null;
+  if (!bounds || cached.length === 0) return null;
   const [width, height] = [(maxX - minX) / columns, (maxY - minY) / rows];
-  const [xs, ys] = [places.map((one) => one % columns), places.map((one) => Math.floor(one / columns))];
+  const [xs, ys] = [cached.map(({ column }) => column), cached.map(({ row }) => row)];
   return [
     minX + Math.min(...xs) * width,
     maxY - (Math.max(...ys) + 1) * height,
@@ -263,7 +268,7 @@ const MAX_PIXELS = 1024;
 
 /** A picture of the cells, as a data address; null: no cells. */
 function coveragePicture(coverage: Coverage): string | null {
-  const { columns, rows, runs, shows } = coverage;
+  const { columns, rows, shows = 'share' } = coverage;
   if (columns === 0 || rows === 0) return null;
   const scale = Math.max(1, Math.floor(MAX_PIXELS / Math.max(columns, rows)));
   const canvas = document.createElement('canvas');
@@ -271,30 +276,16 @@ function coveragePicture(coverage: Coverage): string | null {
   canvas.height = rows * scale;
   const context = canvas.getContext('2d');
   if (!context) return null;
-  let place = 0;
-  for (let run = 0; run < runs.length; run += 2) {
-    const [value = 0, length = 0] = [runs[run], runs[run + 1]];
-    if (value > 0 || shows === 'state') {
-      context.fillStyle = cellColour(shows ?? 'share', value);
-      fillRun(context, place, length, columns, scale);
-    }
-    place += length;
+  const side = scale >= 6 ? scale - 1 : scale;
+  let last: number | null = null;
+  for (const { value, column, row } of cellsOf(coverage)) {
+    if (value === 0 && shows !== 'state') continue;
+    // Parsing a colour costs more than drawing a cell.
+    if (value !== last) context.fillStyle = cellColour(shows, value);
+    last = value;
+    context.fillRect(column * scale, row * scale, side, side);
   }
   return canvas.toDataURL();
-}
-
-function fillRun(
-  context: CanvasRenderingContext2D,
-  from: number,
-  length: number,
-  columns: number,
-  scale: number,
-): void {
-  const gap = scale >= 6 ? 1 : 0;
-  for (let place = from; place < from + length; place++) {
-    const [column, row] = [place % columns, Math.floor(place / columns)];
-    context.fillRect(column * scale, row * scale, scale - gap, scale - gap);
-  }
 }
 
 /** E.g. `rgb(8 81 156)`; of missing tiles nearly transparent. */
@@ -306,7 +297,7 @@ function cellColour(shows: NonNullable<Coverage['shows']>, value: number): strin
   return `rgb(${colour.join(' ')})`;
 }
 
-/** The latest times of a layer, to be gone through. */
+/** A slider over the latest times of a layer. */
 function TimeSlider(props: { set: TileSet; onChange: (set: TileSet) => void }) {
   const address = `api/v1/layers/${part(props.set.layer.name)}/times?count=${SHOWN_TIMES}`;
   const { data } = useResource<Times>(address, TIMES_SECONDS);

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { type ApiResponse, fetchJson, type Problem, part, problemFrom, send } from '../api/client.ts';
+import { type ApiResponse, fetchJson, part, problemFrom, send } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { bytesText, fill } from '../format.ts';
 import { Button, Card, Input, LinkButton, Table } from '../parts/basics.tsx';
@@ -24,7 +24,7 @@ interface Zooms {
 
 interface Result {
   readonly layer: string;
-  readonly outcome: ReactNode | Problem;
+  readonly outcome: ReactNode;
 }
 
 const WORDS = TEXTS.layers.several;
@@ -51,7 +51,9 @@ export function LayerSelection(props: {
     setBusy(true);
     setResults([]);
     for (const layer of meant(action)) {
-      const outcome = await perform(action, layer.name, zooms).catch(problemFrom);
+      const outcome = await perform(action, layer.name, zooms).catch((error: unknown) => (
+        <span className="field-error">{problemFrom(error).message}</span>
+      ));
       setResults((before) => [...before, { layer: layer.name, outcome }]);
     }
     setBusy(false);
@@ -142,18 +144,10 @@ function Results({ results }: { results: readonly Result[] }) {
       <Table
         label={WORDS.results}
         className="snug"
-        rows={results.map(({ layer, outcome }) => [
-          layer,
-          layerLink(layer),
-          <Outcome key="outcome" of={outcome} />,
-        ])}
+        rows={results.map(({ layer, outcome }) => [layer, layerLink(layer), outcome])}
       />
     </Card>
   );
-}
-
-function Outcome({ of }: { of: Result['outcome'] }) {
-  return of instanceof Error ? <span className="field-error">{of.message}</span> : of;
 }
 
 function Ask(props: {
@@ -164,11 +158,8 @@ function Ask(props: {
 }) {
   const { action, layers, onClose, onConfirm } = props;
   const [zooms, setZooms] = useState<Zooms>(FIRST_ZOOMS);
-  const [typed, setTyped] = useState('');
-  const count = String(layers.length);
   const { zoomStart, zoomStop } = zooms;
   const areZoomsRight = zoomStart >= 0 && zoomStart <= zoomStop;
-  const isReady = action === 'truncate' ? typed === count : areZoomsRight;
   const zoom = (name: keyof Zooms) => (
     <Input
       label={TEXTS.seed.zooms[name]}
@@ -185,7 +176,8 @@ function Ask(props: {
       title={fill(WORDS.titles[action], { count: layers.length })}
       verb={WORDS.buttons[action]}
       kind={action === 'truncate' || action === 'disable' ? 'danger' : 'primary'}
-      ready={isReady}
+      ready={areZoomsRight}
+      name={action === 'truncate' ? String(layers.length) : undefined}
       onConfirm={() => onConfirm(zooms)}
       onClose={onClose}
     >
@@ -209,14 +201,6 @@ function Ask(props: {
           ),
         ])}
       />
-      {action === 'truncate' && (
-        <Input
-          label={fill(TEXTS.layer.typeName, { name: count })}
-          value={typed}
-          autoComplete="off"
-          onText={setTyped}
-        />
-      )}
     </Dialog>
   );
 }

@@ -143,7 +143,7 @@ function Found({ rows, onChanged }: { rows: readonly LayerRow[]; onChanged: () =
         keyOf={({ row }) => row.layer.name}
       >
         {({ row, on }) => (
-          <div className="chosen-line">
+          <div className="marked-line">
             {on !== null && (
               <Mark
                 label={fill(WORDS.several.choose, { name: row.layer.name })}
@@ -186,9 +186,7 @@ function LayerLine({ row: { layer, usage } }: { row: LayerRow }) {
       <span className="number">
         {usage ? bytesText(usage.bytes) : <span className="quiet">{WORDS.notCached}</span>}
         <br />
-        <span className="small quiet share">
-          {usage && fill(TEXTS.overview.tiles, { count: usage.tiles })}
-        </span>
+        <span className="small quiet">{usage && fill(TEXTS.overview.tiles, { count: usage.tiles })}</span>
       </span>
     </a>
   );

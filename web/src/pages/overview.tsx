@@ -12,11 +12,10 @@ import {
   sinceText,
   withLocalTimes,
 } from '../format.ts';
-import { AddServer, isFirstRun } from '../parts/add-server.tsx';
-import { Bar, Card, Empty, Loaded, PageHead } from '../parts/basics.tsx';
+import { Bar, Button, Card, Empty, Form, Input, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { NoTasks, TaskLine, useAreaTexts, useHostFailures } from '../parts/task-parts.tsx';
-import { addressOf } from '../route.ts';
+import { addressOf, goTo } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { conditionsOf, FAILED_LATELY, isOver, searchOf, withTaskChanges } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
@@ -97,14 +96,33 @@ export default function Overview() {
   );
 }
 
+/** The name of the built-in map, which a server without a configuration has. */
+const BUILT_IN = 'world';
+
+/** Leads to the layers of a map server, as long as nothing but the built-in map is declared. */
 function FirstRun() {
   const isAdmin = may(useCaller(), 'admin');
   const layers = useResource<readonly string[]>(isAdmin ? 'rest/layers.json' : null);
-  if (!isFirstRun(layers.data)) return null;
+  const [url, setUrl] = useState('');
+  if (layers.data?.join() !== BUILT_IN) return null;
   return (
     <Card title={TEXTS.firstRun.title}>
       <p className="quiet">{TEXTS.firstRun.help}</p>
-      <AddServer />
+      <Form className="row" onSubmit={() => goTo(addressOf('add', '', { url }))}>
+        <Input
+          label={TEXTS.firstRun.address}
+          type="url"
+          pattern="https?://.+"
+          required
+          size={44}
+          placeholder="https://maps.example.org/wms"
+          value={url}
+          onText={setUrl}
+        />
+        <Button type="submit" kind="primary beside-fields">
+          {TEXTS.add.read}
+        </Button>
+      </Form>
     </Card>
   );
 }

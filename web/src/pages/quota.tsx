@@ -16,7 +16,7 @@ import {
   TextField,
   tied,
 } from '../parts/basics.tsx';
-import { Confirm } from '../parts/dialog.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { type LayerFault, LayerField } from '../parts/layer-field.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
 import { addressOf } from '../route.ts';
@@ -205,15 +205,17 @@ function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSa
         </fieldset>
       </Form>
       {asking && (
-        <Confirm
+        <Dialog
           title={WORDS.lowerTitle}
           verb={TEXTS.save}
           onConfirm={() => action.run(save)}
           onClose={() => setAsking(false)}
         >
-          <Effects effects={effects} />
-          <p>{WORDS.lowerText}</p>
-        </Confirm>
+          <div>
+            <Effects effects={effects} />
+            <p>{WORDS.lowerText}</p>
+          </div>
+        </Dialog>
       )}
     </Card>
   );

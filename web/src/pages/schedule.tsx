@@ -191,21 +191,13 @@ function Actions({ schedule, onChanged }: { schedule: Schedule; onChanged: () =>
 export type Schedule = ApiResponse<'GET /api/v1/schedules/{id}'>;
 type ScheduleBody = ApiBody<'POST /api/v1/schedules'>;
 
-export interface When {
-  readonly name: string;
-  readonly cron: string;
-  readonly timeZone: string;
-  /** `HH:MM`, or empty: at any hour. */
-  readonly from: string;
-  readonly until: string;
-  readonly overrun: Schedule['overrun'];
-  readonly enabled: boolean;
-}
-
 const NIGHTLY = '0 22 * * *';
 export const SCHEDULED_WORK = [...TASK_TYPES, 'invalidate'] as const;
 
-export function whenOf(schedule: Schedule | null): When {
+export type When = Readonly<ReturnType<typeof whenOf>>;
+
+/** `from` and `until`: `HH:MM`, or empty: at any hour. */
+export function whenOf(schedule: Schedule | null) {
   const [from = '', until = ''] = schedule?.hours?.split('-') ?? [];
   return {
     name: schedule?.name ?? '',
@@ -246,7 +238,7 @@ export function scheduleBody(
 }
 
 /** The body that leaves a schedule as it is. */
-export function bodyOf(schedule: Schedule): ScheduleBody {
+function bodyOf(schedule: Schedule): ScheduleBody {
   const { id, origin, createdBy, createdAt, nextRuns, lastRun, ...settings } = schedule;
   const entries = Object.entries(settings).filter(([, value]) => value !== null);
   return Object.fromEntries(entries) as unknown as ScheduleBody;

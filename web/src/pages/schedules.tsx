@@ -62,12 +62,7 @@ function ScheduleList() {
 
 function LastRun({ schedule: { lastRun, timeZone } }: { schedule: Schedule }) {
   if (lastRun === null) return <span className="small quiet">{WORDS.neverRan}</span>;
-  return (
-    <span>
-      <RunBadge run={lastRun} />
-      <span className="small quiet block">{timeText(lastRun.at, timeZone)}</span>
-    </span>
-  );
+  return <Named name={<RunBadge run={lastRun} />} kind={timeText(lastRun.at, timeZone)} />;
 }
 
 /** "At 22:00, every day" and, beneath, where and within which hours. */

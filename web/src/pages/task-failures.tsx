@@ -44,7 +44,7 @@ export default function TaskFailures({ task }: { task: Task }) {
           {[...byReason(task.errors)].map(([message, failures]) => (
             <li key={message} className="stack tight">
               <strong>{message}</strong>
-              <UpstreamLink address={failures[0]?.upstream?.address ?? null} />
+              {failures[0]?.upstream?.address && <UpstreamLink address={failures[0].upstream.address} />}
               <span>
                 {fill(TEXTS.labelled, { label: fill(WORDS.places, { count: failures.length }), value: '' })}
                 {failures.map((failure) => (
@@ -61,8 +61,7 @@ export default function TaskFailures({ task }: { task: Task }) {
   );
 }
 
-function UpstreamLink({ address }: { address: string | null }) {
-  if (address === null) return null;
+function UpstreamLink({ address }: { address: string }) {
   return (
     <a className="small" href={address} target="_blank" rel="noopener noreferrer" title={address}>
       {WORDS.openUpstream}
@@ -81,7 +80,7 @@ function byReason(errors: readonly Failure[]): ReadonlyMap<string, readonly Fail
   return groups;
 }
 
-export function failedTile({ z, x, y }: Failure): string {
+function failedTile({ z, x, y }: Failure): string {
   return `${z}/${x}/${y}`;
 }
 
@@ -123,7 +122,7 @@ function FailureMap({ task, layer }: { task: Task; layer: LayerInfo }) {
   };
   return (
     <MapBox set={set} label={WORDS.failureMap} onReady={mark}>
-      {reason !== null && <div className="over bottom">{reason}</div>}
+      {reason !== null && <div className="over">{reason}</div>}
     </MapBox>
   );
 }

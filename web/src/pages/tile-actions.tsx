@@ -1,8 +1,7 @@
-import { type ApiResponse, Problem, part, reach, send } from '../api/client.ts';
-import { type Task, taskFeed } from '../api/task-feed.ts';
+import { type ApiResponse, Problem, part, problemFrom, reach, send } from '../api/client.ts';
 import { useAction } from '../api/use-resource.ts';
-import { bytesText, failureText, fill, zoomsText } from '../format.ts';
-import { insideOf, type TileSet, tileContentAddress, wishesOf } from '../map/tile-set.ts';
+import { bytesText, fill, zoomsText } from '../format.ts';
+import { insideOf, type TileSet, tileAddress, tileContentAddress, wishesOf } from '../map/tile-set.ts';
 import { ActionNotices, Button, LinkButton } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
 import { addressOf } from '../route.ts';
@@ -11,30 +10,17 @@ import { TEXTS } from '../texts.ts';
 
 export type TileInfo = ApiResponse<'GET /api/v1/layers/{layer}/tiles/{gridSet}/{z}/{x}/{y}'>;
 
-export interface TilePicture {
-  /** A data address. */
-  readonly address: string;
-  readonly bytes: number;
-}
-
-export interface TileComparison {
-  /** Null when it was not stored. */
-  readonly before: TilePicture | null;
-  readonly after: TilePicture;
-  readonly same: boolean;
-  /** Null when they are the same, or no pictures. */
-  readonly difference: Difference | null;
-}
+export type TileComparison = Awaited<ReturnType<typeof renewTile>>;
 
 type Removal = ApiResponse<'POST /api/v1/layers/{layer}/truncate'>;
 
 const WORDS = TEXTS.inspect;
-const TIMEOUT_MS = 60_000;
 
 export function TileActions(props: {
   set: TileSet;
   info: TileInfo;
-  onRenewed: (comparison: TileComparison) => void;
+  /** Null: the tile could not be made, and the details name the reason. */
+  onRenewed: (comparison: TileComparison | null) => void;
   onRemoved: () => void;
 }) {
   const { set, info, onRenewed, onRemoved } = props;
@@ -66,15 +52,18 @@ export function TileActions(props: {
       {text}
     </ConfirmButton>
   );
+  const renew = async () => {
+    const comparison = await renewTile(set, info).catch((error: unknown) => {
+      onRenewed(null);
+      throw error;
+    });
+    onRenewed(comparison);
+  };
   const below = set.gridSet.zoomStop > info.z;
   return (
     <>
       <div className="row">
-        <Button
-          title={WORDS.renewHelp}
-          disabled={action.busy}
-          onClick={() => action.run(() => renewTile(set, info).then(onRenewed))}
-        >
+        <Button title={WORDS.renewHelp} disabled={action.busy} onClick={() => action.run(renew)}>
           {action.busy ? WORDS.working : WORDS.renew}
         </Button>
         <LinkButton href={seedAddress(set, info)}>{WORDS.renewBelow}</LinkButton>
@@ -115,24 +104,12 @@ function truncate(set: TileSet, info: TileInfo, zoomStop: number, dryRun: boolea
   });
 }
 
-/** Reseeds one tile and returns both versions. */
-async function renewTile(set: TileSet, info: TileInfo): Promise<TileComparison> {
-  const address = tileContentAddress(set, info);
-  const before = info.stored ? await pictureAt(address) : null;
-  await endOf(() =>
-    send<Task>('POST', 'api/v1/tasks', {
-      layer: info.layer,
-      type: 'reseed',
-      gridSet: info.gridSet,
-      format: info.format,
-      parameters: info.parameters,
-      zoomStart: info.z,
-      zoomStop: info.z,
-      bounds: insideOf(info.bounds),
-      priority: 1,
-    }),
-  );
-  const after = await pictureAt(address);
+/** Has the tile made again, and returns both versions; `before` is null when it was not stored. */
+async function renewTile(set: TileSet, info: TileInfo) {
+  const content = tileContentAddress(set, info);
+  const before = info.stored ? await pictureAt(content) : null;
+  await makeAgain(set, info);
+  const after = await pictureAt(content);
   const same = before?.address === after.address;
   const comparable = before !== null && !same && info.format.startsWith('image/');
   return {
@@ -143,36 +120,19 @@ async function renewTile(set: TileSet, info: TileInfo): Promise<TileComparison> 
   };
 }
 
-/** Listens before it starts the task, so that a quick one is not missed. */
-async function endOf(start: () => Promise<Task>): Promise<void> {
-  const ended = new Map<number, Task>();
-  let tell = (_task: Task) => {};
-  const stop = taskFeed.listen((task) => {
-    if (task.state !== 'done' && task.state !== 'aborted') return;
-    ended.set(task.id, task);
-    tell(task);
-  });
+async function makeAgain(set: TileSet, { z, x, y }: TileInfo): Promise<void> {
+  const address = new URL(tileAddress(set, z, x, y), location.href);
+  address.searchParams.set('cached', 'refresh');
   try {
-    const { id } = await start();
-    const task = await new Promise<Task>((resolve, reject) => {
-      tell = (one) => one.id === id && resolve(one);
-      const known = ended.get(id);
-      if (known) resolve(known);
-      setTimeout(
-        () => reject(new Problem(fill(WORDS.renewFailed, { reason: TEXTS.unknown }), 0, null)),
-        TIMEOUT_MS,
-      );
-    });
-    if (task.counters.failed === 0 && task.state === 'done') return;
-    const [failure] = task.errors;
-    const reason = (failure && failureText(failure)) ?? task.reason ?? TEXTS.unknown;
-    throw new Problem(fill(WORDS.renewFailed, { reason }), 0, null);
-  } finally {
-    stop();
+    await reach(address.href, { cache: 'no-store' });
+  } catch (error) {
+    const { message, status, requestId } = problemFrom(error);
+    throw new Problem(fill(WORDS.renewFailed, { reason: message }), status, requestId);
   }
 }
 
-async function pictureAt(path: string): Promise<TilePicture> {
+/** As a data address. */
+async function pictureAt(path: string): Promise<{ readonly address: string; readonly bytes: number }> {
   const blob = await (await reach(path, { cache: 'reload' })).blob();
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
@@ -182,20 +142,15 @@ async function pictureAt(path: string): Promise<TilePicture> {
   });
 }
 
-/** Differences of two pictures, pixel by pixel. */
-interface Difference {
-  /** From 0 to 1. */
-  readonly share: number;
-  /** The second picture, pale, with differences in red; a data address. */
-  readonly picture: string;
-}
-
 const MARK = [220, 38, 38, 255] as const;
 /** Opacity of equal pixels. */
 const PALE = 0.25;
 
-/** Null if their sizes differ. */
-async function differenceOf(before: string, after: string): Promise<Difference | null> {
+/**
+ * The share of pixels that differ, from 0 to 1, and the second picture, pale, with differences in red. Null if their sizes
+ * differ.
+ */
+async function differenceOf(before: string, after: string) {
   const [old, fresh] = [await pixelsOf(before), await pixelsOf(after)];
   if (old.image.width !== fresh.image.width || old.image.height !== fresh.image.height) return null;
   const words = ({ image }: typeof old) => new Uint32Array(image.data.buffer);

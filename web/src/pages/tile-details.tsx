@@ -27,7 +27,7 @@ export function TileDetails({ set, place }: { set: TileSet; place: TilePlace }) 
   const path = `api/v1/layers/${part(set.layer.name)}/tiles/${part(set.gridSet.name)}/${z}/${x}/${y}`;
   const tile = useResource<TileInfo>(`${path}?${tileSetQuery(set)}`);
   const [comparison, setComparison] = useState<TileComparison | null>(null);
-  /** When the deleted tile was stored: its details are outdated until they are loaded again. */
+  /** `storedAt` of the deleted tile: its details are outdated until they are loaded again. */
   const [removed, setRemoved] = useState<string | null>(null);
   return (
     <section className="stack" aria-label={fill(WORDS.picture, { z, x, y })}>
@@ -143,7 +143,12 @@ function Known({ set, info }: { set: TileSet; info: TileInfo }) {
         [TEXTS.tasks.bounds, info.bounds.map(coordinateText).join(', ')],
         [WORDS.page, uses],
         [TEXTS.layer.settingNames.metatile, range],
-        [WORDS.upstream, mono(info.upstream ?? WORDS.noUpstream)],
+        [
+          WORDS.upstream,
+          <span key="upstream" className="mono">
+            {info.upstream ?? WORDS.noUpstream}
+          </span>,
+        ],
         [
           WORDS.lastFailure,
           info.lastFailure && `${failureText(info.lastFailure)} (${agoText(info.lastFailure.at)})`,
@@ -152,10 +157,6 @@ function Known({ set, info }: { set: TileSet; info: TileInfo }) {
       ]}
     />
   );
-}
-
-function mono(text: string): ReactNode {
-  return <span className="mono">{text}</span>;
 }
 
 function storedFacts({ bytes, checksum, storedAt, madeBy, expiresAt, expired }: Stored): Fact[] {

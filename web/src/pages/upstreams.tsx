@@ -32,7 +32,7 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
   const { limits, latency, budget, waiting, errors, waitingReason, pausedBy, pausedAt } = host;
   const waitingUntil = waitingReason === 'paused' ? null : host.waitingUntil;
   const failures = Object.entries(errors).map(([kind, count]) =>
-    fill(TEXTS.labelled, { label: kindText(kind), value: countText(count) }),
+    fill(TEXTS.labelled, { label: kind.replace(/^status-/, 'HTTP '), value: countText(count) }),
   );
   const reason = waitingReason && WORDS.reasons[waitingReason];
   const most = limits.ratePerSecond;
@@ -144,7 +144,7 @@ function triedText({ state, lastFailure }: Upstream): string {
   return lastFailure ? fill(WORDS.stillFailing, { how: lastFailure.text }) : WORDS.notTried;
 }
 
-export type Upstream = ApiResponse<'GET /api/v1/upstreams'>['upstreams'][number];
+type Upstream = ApiResponse<'GET /api/v1/upstreams'>['upstreams'][number];
 
 const BADGES: Readonly<Record<Upstream['state'], string>> = {
   healthy: 'done',
@@ -152,10 +152,6 @@ const BADGES: Readonly<Record<Upstream['state'], string>> = {
   paused: 'paused',
   failing: 'failed',
 };
-
-export function kindText(kind: string): string {
-  return kind.replace(/^status-/, 'HTTP ');
-}
 
 export function HealthBadge({ host: { state } }: { host: Upstream }) {
   return (

@@ -8,6 +8,7 @@ import {
   cornersOf,
   type DrawMode,
   isWhole,
+  NOT_TYPED,
   shapeIn,
   WHOLE,
 } from '../map/draw-area.ts';
@@ -89,7 +90,7 @@ export function AreaFields({ set, area, onChange, fault }: AreaProps & { readonl
       </>
     );
   }
-  const typed = area.kind === 'bounds' ? area.typed : ['', '', '', ''];
+  const typed = area.kind === 'bounds' ? area.typed : NOT_TYPED;
   const degrees = area.kind === 'bounds' && area.degrees === true;
   const units = degrees ? 'degrees' : 'grid-set';
   const { srs } = set.gridSet;

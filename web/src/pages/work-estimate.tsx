@@ -9,14 +9,7 @@ import { selectionOf } from './work-plan.ts';
 type EstimateResponse = Extract<ApiResponse<'POST /api/v1/tasks'>, { metatiles: number }>;
 type Cached = Pick<ApiResponse<'POST /api/v1/layers/{layer}/truncate'>, 'tiles' | 'bytes'>;
 
-/** Work that remains for a request. */
-type Remaining = Pick<EstimateResponse, 'seconds' | 'quota' | 'disk' | 'coveredUse' | 'addedBytes'> & {
-  readonly all: number;
-  readonly tiles: number;
-  readonly stale: number;
-  readonly upstreamRequests: number;
-  readonly zooms: readonly { readonly z: number; readonly tiles: number; readonly all: number }[];
-};
+type Remaining = ReturnType<typeof remaining>;
 
 const WORDS = TEXTS.seed;
 /** Seconds. */
@@ -34,7 +27,8 @@ export function useEstimate(request: object | null, skipsFresh: boolean) {
   return { data, problem: response.problem };
 }
 
-function remaining(response: EstimateResponse, skipsFresh: boolean): Remaining {
+/** Work that remains for a request. */
+function remaining(response: EstimateResponse, skipsFresh: boolean) {
   const { quota, disk, coveredUse, addedBytes, staleTiles } = response;
   const zooms = response.zooms.map(({ z, tiles, metatiles, cachedTiles, staleTiles: stale }) => {
     const left = skipsFresh ? Math.max(0, tiles - cachedTiles + stale) : tiles;
@@ -71,16 +65,17 @@ export function CachedCount({ resource: { data, problem } }: { resource: Resourc
     <div aria-live="polite">
       <Facts
         of={[
-          [WORDS.cached, <Big key="tiles" text={countText(data.tiles)} />],
+          [
+            WORDS.cached,
+            <span key="tiles" className="big">
+              {countText(data.tiles)}
+            </span>,
+          ],
           [WORDS.bytes, bytesText(data.bytes)],
         ]}
       />
     </div>
   );
-}
-
-function Big({ text }: { text: string }) {
-  return <span className="big">{text}</span>;
 }
 
 export function Estimate({ resource: { data, problem } }: { resource: ReturnType<typeof useEstimate> }) {
@@ -93,7 +88,12 @@ export function Estimate({ resource: { data, problem } }: { resource: ReturnType
     <div aria-live="polite">
       <Facts
         of={[
-          [TEXTS.layer.tiles, <Big key="tiles" text={count} />],
+          [
+            TEXTS.layer.tiles,
+            <span key="tiles" className="big">
+              {count}
+            </span>,
+          ],
           [TEXTS.tasks.counterNames.present, tiles === all ? null : countText(all - tiles)],
           [WORDS.stale, stale === 0 ? null : countText(stale)],
           [TEXTS.tasks.counterNames.upstreamRequests, countText(data.upstreamRequests)],

@@ -4,6 +4,7 @@ import {
   type ReactNode,
   type SetStateAction,
   useEffect,
+  useRef,
   useState,
 } from 'react';
 import { type ApiResponse, curl, fetchJson, part } from '../api/client.ts';
@@ -12,7 +13,7 @@ import { bytesText, countText, fill } from '../format.ts';
 import { WHOLE } from '../map/draw-area.ts';
 import { type TileSet, tileSetQuery } from '../map/tile-set.ts';
 import { ActionNotices, Button, Card, Check, Choice, Copy, Form, TextField, tied } from '../parts/basics.tsx';
-import { Confirm, paragraphs } from '../parts/dialog.tsx';
+import { Dialog, paragraphs } from '../parts/dialog.tsx';
 import type { LayerFault } from '../parts/layer-field.tsx';
 import { type Seeds, seedsAddress, seedsText } from '../parts/task-parts.tsx';
 import { TileSetChoices } from '../parts/tile-set-choices.tsx';
@@ -80,10 +81,8 @@ export function WorkForm(props: WorkProps) {
   const coverage = useProposedZooms(plan, setPlan);
   // A partly typed parameter value must not make tiles.
   const [isTyping, setTyping] = useState(false);
-  const [drawn, setDrawn] = useState(plan.set);
-  useEffect(() => {
-    if (!isTyping) setDrawn(plan.set);
-  }, [isTyping, plan.set]);
+  const drawn = useRef(plan.set);
+  if (!isTyping) drawn.current = plan.set;
   // A drawing may be reported after the plan has changed.
   const change = (changes: Partial<Plan>) => setPlan((now) => ({ ...now, ...changes }));
   const read = readPlan(plan);
@@ -97,10 +96,11 @@ export function WorkForm(props: WorkProps) {
     return responses[0] && props.onDone(responses[0], plan);
   };
   const run = () => action.run(start);
+  const truncates = plan.type === 'truncate';
   // Enter may come before the server has checked the last letter.
   const [isWanted, setWanted] = useState(false);
   const isChecked = (saves?.isChecked ?? true) && (coverage.data !== null || coverage.problem !== null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was wanted is sent once, as it is when it was checked
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a wanted save is sent once, with the checked values
   useEffect(() => {
     if (!isWanted || !isChecked) return;
     setWanted(false);
@@ -119,7 +119,7 @@ export function WorkForm(props: WorkProps) {
   };
   const map = (
     <Card title={WORDS.area} className="span-7">
-      <AreaMap set={drawn} area={plan.area} onChange={(area) => change({ area })} />
+      <AreaMap set={drawn.current} area={plan.area} onChange={(area) => change({ area })} />
     </Card>
   );
   // Enter in a field saves a schedule, and starts nothing.
@@ -144,7 +144,7 @@ export function WorkForm(props: WorkProps) {
                 <div className="row">
                   <Button
                     type={saves ? 'submit' : 'button'}
-                    kind={!saves && plan.type === 'truncate' ? 'danger' : 'primary'}
+                    kind={!saves && truncates ? 'danger' : 'primary'}
                     disabled={action.busy || !isReady || (!saves && calls.length === 0)}
                     {...(!saves && { onClick: () => (asks === null ? run() : setQuestion(asks)) })}
                   >
@@ -164,7 +164,15 @@ export function WorkForm(props: WorkProps) {
         )}
       </Form>
       {question !== null && (
-        <Question plan={plan} text={question} onConfirm={run} onClose={() => setQuestion(null)} />
+        <Dialog
+          title={truncates ? WORDS.confirmTitle : WORDS.manyTitle}
+          verb={truncates ? WORDS.confirmTitle : WORDS.starts.seed}
+          name={truncates ? plan.set.layer.name : undefined}
+          onConfirm={run}
+          onClose={() => setQuestion(null)}
+        >
+          <div>{question}</div>
+        </Dialog>
       )}
     </>
   );
@@ -340,19 +348,4 @@ function questionOf(
     requests: countText(estimate.upstreamRequests),
   });
   return [size, ...warnings].join(' ');
-}
-
-function Question(props: { plan: Plan; text: ReactNode; onConfirm: () => unknown; onClose: () => void }) {
-  const { plan, text, ...answers } = props;
-  const truncates = plan.type === 'truncate';
-  return (
-    <Confirm
-      title={truncates ? WORDS.confirmTitle : WORDS.manyTitle}
-      verb={truncates ? WORDS.confirmTitle : WORDS.starts.seed}
-      name={truncates ? plan.set.layer.name : undefined}
-      {...answers}
-    >
-      {text}
-    </Confirm>
-  );
 }

@@ -4,7 +4,7 @@ import type { Action, Resource } from '../api/use-resource.ts';
 import { docsAddress } from '../docs-address.ts';
 import { fill } from '../format.ts';
 import { useRoute } from '../route.ts';
-import { TEXTS } from '../texts.ts';
+import { chooseLanguage, LANGUAGE, LANGUAGES, TEXTS } from '../texts.ts';
 
 export function Card(props: { title?: string; aside?: ReactNode; className?: string; children: ReactNode }) {
   return (
@@ -274,6 +274,10 @@ export function Choice<T extends string>(props: {
       </select>
     </Field>
   );
+}
+
+export function LanguageChoice() {
+  return <Choice label={TEXTS.language} value={LANGUAGE} options={LANGUAGES} onChange={chooseLanguage} />;
 }
 
 /** Ties controls to fields of a draft, e.g. `<Input label="…" {...tied(draft, change).text('name')} />`. */

@@ -15,19 +15,26 @@ interface Question {
   readonly title: string;
   /** Text of its button. */
   readonly verb: string;
+  /** Must be typed to confirm. */
+  readonly name?: string | undefined;
+  /** The same from a shell. */
+  readonly command?: string;
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
-/** A question over the page. Closing it restores the focus. */
-export function Dialog(props: Question & { kind: 'danger' | 'primary'; ready: boolean }) {
+/** A question over the page, by default before something that cannot be undone. Closing it restores the focus. */
+export function Dialog(props: Question & { kind?: 'danger' | 'primary'; ready?: boolean }) {
+  const { name, command, kind = 'danger' } = props;
+  const [typed, setTyped] = useState('');
+  const ready = props.ready !== false && (name === undefined || typed === name);
   const dialog = useRef<HTMLDialogElement>(null);
   const cancel = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     const before = lastFocused;
     dialog.current?.showModal();
-    // A key pressed in haste leaves everything as it is.
+    // Enter pressed in haste must not confirm.
     if (dialog.current?.querySelector('.danger:enabled')) cancel.current?.focus();
     return () => {
       if (before?.isConnected) before.focus();
@@ -35,7 +42,7 @@ export function Dialog(props: Question & { kind: 'danger' | 'primary'; ready: bo
   }, []);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (!props.ready) return;
+    if (!ready) return;
     props.onConfirm();
     props.onClose();
   };
@@ -45,8 +52,17 @@ export function Dialog(props: Question & { kind: 'danger' | 'primary'; ready: bo
       <form className="stack" onSubmit={submit}>
         <h2>{props.title}</h2>
         {props.children}
+        {command !== undefined && <FoldedCopy text={command} label={TEXTS.tasks.curl} />}
+        {name !== undefined && (
+          <Input
+            label={fill(TEXTS.layer.typeName, { name })}
+            value={typed}
+            autoComplete="off"
+            onText={setTyped}
+          />
+        )}
         <div className="row">
-          <Button type="submit" kind={props.kind} disabled={!props.ready}>
+          <Button type="submit" kind={kind} disabled={!ready}>
             {props.verb}
           </Button>
           <Button ref={cancel} onClick={props.onClose}>
@@ -58,50 +74,23 @@ export function Dialog(props: Question & { kind: 'danger' | 'primary'; ready: bo
   );
 }
 
-interface Safeguards {
-  /** Must be typed to confirm. */
-  readonly name?: string | undefined;
-  /** The same from a shell. */
-  readonly command?: string;
-}
-
-/** For actions that cannot be undone. */
-export function Confirm({ children, name, command, ...question }: Question & Safeguards) {
-  const [typed, setTyped] = useState('');
-  return (
-    <Dialog {...question} ready={name === undefined || typed === name} kind="danger">
-      <div>{children}</div>
-      {command !== undefined && <FoldedCopy text={command} label={TEXTS.tasks.curl} />}
-      {name !== undefined && (
-        <Input
-          label={fill(TEXTS.layer.typeName, { name })}
-          value={typed}
-          autoComplete="off"
-          onText={setTyped}
-        />
-      )}
-    </Dialog>
-  );
-}
-
 export function paragraphs(texts: readonly (string | null)[]): ReactNode {
   return texts.map((text) => text !== null && <p key={text}>{text}</p>);
 }
 
 /** A button with a question; `text` may have to be loaded first. */
 export function ConfirmButton(
-  props: Omit<Question, 'children' | 'onClose'> &
-    Safeguards & {
-      action: Action;
-      label?: string | undefined;
-      disabled?: boolean;
-      /** Style of the button; its question is always a dangerous one. */
-      kind?: string;
-      text: string | (() => Promise<ReactNode>);
-      onConfirm: () => Promise<unknown>;
-      /** The verb and an ellipsis when left out. */
-      children?: ReactNode;
-    },
+  props: Omit<Question, 'children' | 'onClose'> & {
+    action: Action;
+    label?: string | undefined;
+    disabled?: boolean;
+    /** Style of the button; its question is always a dangerous one. */
+    kind?: string;
+    text: string | (() => Promise<ReactNode>);
+    onConfirm: () => Promise<unknown>;
+    /** The verb and an ellipsis when left out. */
+    children?: ReactNode;
+  },
 ) {
   const { action, label, disabled = false, kind = 'danger', text, onConfirm, children, ...question } = props;
   const [message, setMessage] = useState<ReactNode>(null);
@@ -113,9 +102,9 @@ export function ConfirmButton(
         {children ?? `${question.verb}…`}
       </Button>
       {message !== null && (
-        <Confirm {...question} onConfirm={() => action.run(onConfirm)} onClose={() => setMessage(null)}>
-          {message}
-        </Confirm>
+        <Dialog {...question} onConfirm={() => action.run(onConfirm)} onClose={() => setMessage(null)}>
+          <div>{message}</div>
+        </Dialog>
       )}
     </>
   );
