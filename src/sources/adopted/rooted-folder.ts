@@ -11,6 +11,7 @@ import { oldTilePaths } from './old-tile-paths.ts';
 // Several times cheaper than their counterparts in `fs/promises`.
 const realPathOf = promisify(realpath.native);
 const openFile = promisify(open);
+const readFile = promisify(read);
 const statusOf = promisify(stat);
 
 /** A pipe without a writer must not block; a link that is created after the check must not be followed. */
@@ -154,20 +155,8 @@ function placeOfOpen(file: number): string | null {
 
 async function readPart(file: number, offset: number, length: number): Promise<Buffer | null> {
   const bytes = Buffer.allocUnsafeSlow(length);
-  for (let at = 0; at < length; ) {
-    const count = await readSome(file, bytes, at, offset + at);
-    if (count === 0) return null;
-    at += count;
-  }
-  return bytes;
-}
-
-function readSome(file: number, bytes: Buffer, at: number, from: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    read(file, bytes, at, bytes.length - at, from, (error, count) =>
-      error ? reject(error) : resolve(count),
-    );
-  });
+  const { bytesRead } = await readFile(file, bytes, 0, length, offset);
+  return bytesRead === length ? bytes : null;
 }
 
 /** Bytes; far more than any tile has. */

@@ -127,13 +127,8 @@ async function readPart(file: FileHandle, offset: number, length: number) {
   const { ino, size, mtimeMs } = await file.stat();
   // Lengths in an archive are checked against the length of the file.
   const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
-  let filled = 0;
-  while (filled < bytes.length) {
-    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, offset + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return { bytes: bytes.subarray(0, filled), version: `${ino}-${size}-${mtimeMs}` };
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, offset);
+  return { bytes: bytes.subarray(0, bytesRead), version: `${ino}-${size}-${mtimeMs}` };
 }
 
 const PARTIAL_CONTENT = 206;
