@@ -11,7 +11,6 @@ import {
 } from './import-report.ts';
 import { adoptedCaches, type CachePlaces, cachingFields } from './mapproxy-caches.ts';
 import { type Coverage, gridSetsOf, ImportedAreas, READABLE_COVERAGE } from './mapproxy-coverage.ts';
-import { dimensionsOf } from './mapproxy-dimensions.ts';
 import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids, type OfferedGrid } from './mapproxy-grids.ts';
 import {
   asPart,
@@ -31,6 +30,7 @@ import {
   cacheEncoding,
   cacheFormat,
   describingFields,
+  dimensionsOf,
   drawsMaps,
   namedLayers,
   namesIn,
@@ -145,7 +145,6 @@ export class MapProxyReader {
     const imported = joinedCaches(caches, (why) => void about.leftOut('tile_sources', why));
     if (typeof imported === 'string') return imported;
     const parameters = dimensionsOf(layer, imported.forwarded);
-    if (typeof parameters === 'string') return parameters;
     const wms = this.#wmsFields(layer, imported.grids);
     if (typeof wms === 'string') return wms;
     for (const [cache, given] of caches) {
@@ -207,7 +206,6 @@ export class MapProxyReader {
     const wms = this.#wmsFields(layer, imported.grids);
     if (typeof wms === 'string') return wms;
     const parameters = dimensionsOf(layer, imported.forwarded);
-    if (typeof parameters === 'string') return parameters;
     const listed = parameters.map(({ name }) => name);
     // Any value: nothing is kept.
     const open = imported.forwarded
