@@ -30,6 +30,7 @@ import { importMapProxy } from './import-mapproxy.ts';
 import { importQuota, importUsers } from './import-quota-and-users.ts';
 import { type Imported, ImportReport } from './import-report.ts';
 import type { Variables } from './mapproxy-variables.ts';
+import { tableOfXml } from './xml-table.ts';
 
 /** The folder of GeoServer's tile layers, in its data folder. */
 const GEOSERVER_LAYERS = 'gwc-layers';
@@ -137,7 +138,7 @@ async function importTilePackage(file: string): Promise<Imported> {
     hasTiles: () => false,
     isThere: existsSync,
     findArchive: () => null,
-    readXml: (path) => (path === file ? conf : bounds),
+    readTable: (path) => (path === file ? conf : bounds),
   });
 }
 
@@ -207,14 +208,14 @@ async function importGeoWebCacheFolder(
     const named = namedAlike(path);
     if (named === null) return null;
     try {
-      return readXml(decodeXml(readBytes(named)));
+      return tableOfXml(readXml(decodeXml(readBytes(named))));
     } catch (error) {
       return failAt(named)(error);
     }
   };
   const options = {
     ...{ folder, gridSets, hasTiles, isThere: existsSync, findArchive, ...known },
-    readXml: readScheme,
+    readTable: readScheme,
   };
   const imported = importGeoWebCache(root, options, report);
   const quotaFile = join(folder, QUOTA_FILE);
