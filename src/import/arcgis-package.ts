@@ -6,14 +6,11 @@ import { tableIn } from './mapproxy-tables.ts';
 import type { Table } from './tracked-table.ts';
 import { tableOfXml } from './xml-table.ts';
 
-/** As `conf.xml` and `conf.cdi` have it; null: the package has no such file. */
-interface PackageScheme {
-  readonly conf: Table | null;
-  readonly bounds: Table | null;
-}
-
-/** The tiling scheme of a `.tpk`, which has the files of a cache in a folder, or of a `.tpkx`. Throws `store-failed`. */
-export async function readPackageScheme(file: string): Promise<PackageScheme> {
+/**
+ * The tiling scheme of a `.tpk`, which has the files of a cache in a folder, or of a `.tpkx`: as `conf.xml` and `conf.cdi`
+ * have it, null where there is none. Throws `store-failed`.
+ */
+export async function readPackageScheme(file: string) {
   const files = await readPackageFiles(file);
   const [root, conf, bounds] = [files.get('root.json'), files.get('conf.xml'), files.get('conf.cdi')];
   if (root && !conf) return schemeIn(root);
@@ -22,7 +19,7 @@ export async function readPackageScheme(file: string): Promise<PackageScheme> {
 }
 
 /** Levels after `maxLOD` are in the scheme, but have no tiles. */
-function schemeIn(bytes: Buffer): PackageScheme {
+function schemeIn(bytes: Buffer) {
   const root = jsonIn(bytes);
   const info = tableIn(root, 'tileInfo');
   const { wkid, latestWkid, wkt } = tableIn(info, 'spatialReference');

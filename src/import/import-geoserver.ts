@@ -20,15 +20,6 @@ export interface GeoServerFolder {
   readonly global: XmlElement | null;
 }
 
-export interface GeoServerLayers {
-  /** The tile layers as a `geowebcache.xml` of WMS layers that GeoServer draws. */
-  readonly document: XmlElement;
-  /** Extents in degrees, by name: those of grid subsets without one of their own. */
-  readonly degrees: ReadonlyMap<string, readonly number[]>;
-  /** Ids of the tile layers, by name: the keys of their tiles in buckets begin with them. */
-  readonly ids: ReadonlyMap<string, string>;
-}
-
 export const TILE_LAYER = 'GeoServerTileLayer';
 const USUAL_ADDRESS = 'http://localhost:8080/geoserver';
 /** Elements of GeoServer's catalog without a meaning outside it. */
@@ -63,7 +54,8 @@ const REASONS: Reasons = {
   metaTilingThreads: 'set concurrency of the host under upstreams instead',
 };
 
-export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportReport): GeoServerLayers {
+/** The tile layers as a `geowebcache.xml` of WMS layers that GeoServer draws. */
+export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportReport) {
   const catalog = new GeoServerCatalog(folder.catalog);
   const settings = new TrackedTable(
     folder.settings ? tableOfXml(folder.settings) : {},
@@ -93,7 +85,13 @@ export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportRe
   const own = folder.geowebcache?.children ?? [];
   const others = own.filter(({ name }) => name !== 'layers');
   const all = [...own.filter(({ name }) => name === 'layers').flatMap(({ children }) => children), ...layers];
-  return { document: node('gwcConfiguration', [...others, node('layers', all)]), degrees, ids: tileLayerIds };
+  return {
+    document: node('gwcConfiguration', [...others, node('layers', all)]),
+    /** Extents by name: those of grid subsets without one of their own. */
+    degrees,
+    /** By name: the keys of their tiles in buckets begin with them. */
+    ids: tileLayerIds,
+  };
 }
 
 function wmsLayer(layer: XmlElement, url: string): XmlElement {

@@ -190,13 +190,7 @@ function importTileLayer(
   });
 }
 
-interface KnownSubset {
-  readonly subset: SubsetDocument;
-  /** The name of its grid set in GeoWebCache. */
-  readonly there: string;
-  /** The layer has it under another name already. */
-  readonly twice: boolean;
-}
+type KnownSubset = ReturnType<typeof knownSubsets>[number];
 
 /** GeoWebCache too ignores unknown ones, and serves the layer in the others. */
 function knownSubsets(
@@ -204,7 +198,7 @@ function knownSubsets(
   degrees: readonly number[] | null,
   { gridSets }: LayerContext,
   about: SubjectReport,
-): readonly KnownSubset[] {
+) {
   const seen = new Set<string>();
   return subsets.flatMap(({ name: there, ...rest }) => {
     const known = gridSets.byName.get(there);
@@ -221,7 +215,13 @@ function knownSubsets(
       known.zoomStop ?? Number.POSITIVE_INFINITY,
     );
     const around = rest.extent || !known.gridSet ? null : subsetWithin(known.gridSet, degrees);
-    const subset = { ...around, ...rest, name, ...(Number.isFinite(last) && { zoomStop: last }) };
+    const subset: SubsetDocument = {
+      ...around,
+      ...rest,
+      name,
+      ...(Number.isFinite(last) && { zoomStop: last }),
+    };
+    // `there`: its name in GeoWebCache; `twice`: the layer has it under another name already.
     return [{ subset, there, twice }];
   });
 }

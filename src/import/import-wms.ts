@@ -131,14 +131,6 @@ function legendsOf(layer: WmsLayer, about: SubjectReport): readonly object[] {
   });
 }
 
-interface ChosenGridSets {
-  readonly gridSets: readonly GridSet[];
-  /** CRS without a grid set. */
-  readonly strange: readonly string[];
-  /** The server's name of web mercator, unless it is the usual one. */
-  readonly mercatorName: string | null;
-}
-
 /** A CRS that layers of a service have, and that no grid set is declared for. */
 export interface MissingGridSet {
   /** EPSG code. */
@@ -199,7 +191,9 @@ export function createGridSetChooser(known: readonly GridSet[]): (crs: readonly 
   return (crs) => getOrCreate(ofLists, crs, () => choose(crs, known));
 }
 
-function choose(crs: readonly string[], known: readonly GridSet[]): ChosenGridSets {
+type ChosenGridSets = ReturnType<typeof choose>;
+
+function choose(crs: readonly string[], known: readonly GridSet[]) {
   const considered = crs.length > MEANT ? known.filter(isMeant) : known;
   const found = new Set<GridSet>();
   const strange: string[] = [];
@@ -210,7 +204,9 @@ function choose(crs: readonly string[], known: readonly GridSet[]): ChosenGridSe
   }
   return {
     gridSets: usualFirst(found),
+    /** CRS without a grid set. */
     strange,
+    /** The server's name of web mercator, unless it is the usual one. */
     mercatorName: crs.includes(`EPSG:${MERCATOR}`) ? null : (crs.find((name) => isMercator(name)) ?? null),
   };
 }
