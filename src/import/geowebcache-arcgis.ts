@@ -1,5 +1,5 @@
 import { basename, dirname, extname, resolve } from 'node:path';
-import { boundsOf, coordsOf } from '../domain/bounds.ts';
+import type { Bounds } from '../domain/bounds.ts';
 import { invalid } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
@@ -60,7 +60,8 @@ export function readArcgisLayer(layer: TrackedTable, files: ArcgisFiles) {
   if (!files.isThere(folder)) throw invalid(`there is no folder ${folder} with its tiles`);
   const levels = levelsOf(conf);
   const first = levels[0]?.id ?? 0;
-  const extent = numbersIn(bounds, 'XMin', 'YMin', 'XMax', 'YMax');
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbersIn(bounds, 'XMin', 'YMin', 'XMax', 'YMax');
+  const extent = { minX, minY, maxX, maxY };
   const grid = gridOf(name, conf, levels, extent, files.gridSets);
   const subset = grid.gridSet && clippedSubset(grid.gridSet, extent);
   if (!subset) throw invalid('the bounds in conf.cdi are not in its tiling scheme');
@@ -125,7 +126,7 @@ function gridOf(
   layer: string,
   conf: Table,
   levels: readonly Level[],
-  bounds: readonly number[],
+  { maxX: east, minY: south }: Bounds,
   known: readonly GridSet[],
 ): MatchedGrid {
   const info = inner(conf, 'TileCacheInfo');
@@ -133,13 +134,12 @@ function gridOf(
   const [columns = 0, rows = 0, dpi = 0] = numbersIn(info, 'TileCols', 'TileRows', 'DPI');
   const srs = srsIn(inner(info, 'SpatialReference'));
   const resolutions = levels.map(({ resolution }) => resolution);
-  const [, south = 0, east = 0] = bounds;
   /** Whole tiles of a level around the bounds. */
   const gridAt = (resolution = 0) => {
     const [width, height] = [resolution * columns, resolution * rows];
     const maxX = minX + Math.ceil((east - minX) / width) * width;
     const minY = maxY - Math.ceil((maxY - south) / height) * height;
-    const extent = coordsOf(boundsOf([minX, minY, maxX, maxY]));
+    const extent = [minX, minY, maxX, maxY];
     const sizes = { tileSize: [columns, rows], pixelSize: METRES_PER_INCH / dpi };
     return { name: `EPSG:${srs}_${layer}`, srs, extent, resolutions, alignTopLeft: true, ...sizes };
   };

@@ -1,3 +1,4 @@
+import type { Bounds } from '../domain/bounds.ts';
 import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
 import { GeoServerCatalog, type PublishedLayer } from './geoserver-catalog.ts';
 import { type ImportReport, WHOLE } from './import-report.ts';
@@ -63,7 +64,7 @@ export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportRe
   );
   const wms = `${geoServerAddress(folder.global, report)}/wms`;
   const tileLayers = folder.tileLayers ?? usualTileLayers(catalog, settings);
-  const degrees = new Map<string, readonly number[]>();
+  const degrees = new Map<string, Bounds>();
   const tileLayerIds = new Map<string, string>();
   const layers = tileLayers.flatMap((layer) => {
     const published = catalog.find(textIn(layer, 'id'));

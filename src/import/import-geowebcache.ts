@@ -1,3 +1,4 @@
+import type { Bounds } from '../domain/bounds.ts';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { readGwcGridSet } from '../geowebcache/grid-set-document.ts';
@@ -36,7 +37,7 @@ export interface GeoWebCacheImport extends ArcgisFiles {
   readonly hasTiles: (folder: string, layer: string) => boolean;
   readonly findArchive: FindArchive;
   /** Extents in degrees, by layer: those of grid subsets without one of their own. */
-  readonly degrees?: ReadonlyMap<string, readonly number[]>;
+  readonly degrees?: ReadonlyMap<string, Bounds>;
   /** The beginning of keys in buckets, by layer, unless it is the layer's name. */
   readonly ids?: ReadonlyMap<string, string>;
 }
@@ -195,7 +196,7 @@ type KnownSubset = ReturnType<typeof knownSubsets>[number];
 /** GeoWebCache too ignores unknown ones, and serves the layer in the others. */
 function knownSubsets(
   subsets: readonly SubsetDocument[],
-  degrees: readonly number[] | null,
+  degrees: Bounds | null,
   { gridSets }: LayerContext,
   about: SubjectReport,
 ) {

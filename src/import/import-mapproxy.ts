@@ -47,8 +47,7 @@ export function importMapProxy(
   const shown = namedLayers(tree.layers).flatMap((layer) => reader.layer(layer) ?? []);
   reader.finish();
   const layers = withoutTwins([...shown, ...reader.innerLayers], report);
-  const readText = (file: string) => options.readText(options.resolve(options.folder, file));
-  const schedules = seeds ? schedulesOf(seeds, reader.cacheLayers, readText, report) : new Map();
+  const schedules = seeds ? schedulesOf(seeds, reader.cacheLayers, options.readText, report) : new Map();
   return {
     adoptBuckets: Object.fromEntries(reader.buckets),
     areas: reader.areas.documents,

@@ -42,8 +42,8 @@ import {
 import { type Table, TrackedTable } from './tracked-table.ts';
 
 export interface MapProxyFiles extends Omit<CachePlaces, 'base' | 'globals' | 'buckets'> {
-  /** Null: there is no such file. */
-  readonly readText: (path: string) => string | null;
+  /** A file beside the configuration; null: there is no such file. */
+  readonly readText: (name: string) => string | null;
 }
 
 const DEFAULT_BASE = 'cache_data';
@@ -77,11 +77,6 @@ export class MapProxyReader {
   /** EPSG codes of its WMS; null: it has none. */
   readonly #wmsCrs: readonly number[] | null;
   readonly #used = { cache: new Set<string>(), source: new Set<string>() };
-
-  readonly #readText = (file: string) => {
-    const { folder, resolve, readText } = this.#options;
-    return readText(resolve(folder, file));
-  };
 
   constructor(tree: Table, options: MapProxyFiles, report: ImportReport) {
     this.#tree = tree;
@@ -162,7 +157,7 @@ export class MapProxyReader {
     if (!format) return `its format ${cache.text('format')} is not served here`;
     const imported = this.#cacheSource(cache, format, about);
     if (typeof imported === 'string') return imported;
-    const coverage = coverageIn(cache.table('cache'), this.#readText);
+    const coverage = coverageIn(cache.table('cache'), this.#options.readText);
     if (coverage === undefined) return `its cache has a coverage that is not ${READABLE_COVERAGE}`;
     const gridSets = gridSetsOf({ ...imported, coverage: coverage ?? imported.coverage }, about);
     if (gridSets.length === 0) return 'its coverage is in none of its grids';
@@ -350,7 +345,7 @@ export class MapProxyReader {
       selected,
       http: this.#globals.table('http'),
       allGrids: this.#grids,
-      readText: this.#readText,
+      readText: this.#options.readText,
       areaOf: (coverage: Coverage) => this.areas.nameOf(coverage, tagged),
       readVariable: (variable: string) =>
         about.changed('source', `$${variable} is read from the environment of the server`),

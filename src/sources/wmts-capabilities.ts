@@ -1,3 +1,4 @@
+import type { Bounds } from '../domain/bounds.ts';
 import { boundsOfTile, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
@@ -157,7 +158,7 @@ function readLayer(element: XmlElement, sets: (id: string) => TileMatrixSet | nu
     /** The default one. */
     style: style ? textIn(style, 'Identifier') : '',
     styles: styles.map((one) => textIn(one, 'Identifier')).filter((id) => id !== ''),
-    /** West, south, east, north; null: unknown. */
+    /** Null: unknown. */
     degrees: readDegrees(element),
     formats: childrenOf(element, 'Format').map(({ text }) => text.trim()),
     /** Their defaults. */
@@ -179,11 +180,16 @@ function readLayer(element: XmlElement, sets: (id: string) => TileMatrixSet | nu
 }
 
 /** OGC 06-121r3, 10.2.2: longitude before latitude. */
-function readDegrees(element: XmlElement): readonly number[] | null {
+function readDegrees(element: XmlElement): Bounds | null {
   const box = childOf(element, 'WGS84BoundingBox');
-  const corners = box && `${textIn(box, 'LowerCorner')} ${textIn(box, 'UpperCorner')}`.trim().split(/\s+/);
-  const numbers = corners?.map(Number) ?? [];
-  return numbers.length === 4 && numbers.every(Number.isFinite) ? numbers : null;
+  return box && boundsOfTexts(`${textIn(box, 'LowerCorner')} ${textIn(box, 'UpperCorner')}`.split(/\s+/));
+}
+
+/** West, south, east, north; null: not four numbers. */
+export function boundsOfTexts(texts: readonly string[]): Bounds | null {
+  const numbers = texts.map((text) => (text === '' ? Number.NaN : Number(text)));
+  const [minX = Number.NaN, minY = Number.NaN, maxX = Number.NaN, maxY = Number.NaN] = numbers;
+  return [minX, minY, maxX, maxY].every(Number.isFinite) ? { minX, minY, maxX, maxY } : null;
 }
 
 function readLimits(link: XmlElement): ReadonlyMap<string, TileRect> {
