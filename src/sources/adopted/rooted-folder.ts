@@ -27,22 +27,13 @@ export interface OpenedFile {
   part(offset: number, length: number): Promise<Buffer | null>;
 }
 
-/** A folder of another program. Files outside it, links followed, are not read. */
-export interface RootedFolder {
-  /** Null: no plain file, or `use` returns null. Throws `store-failed` when the folder cannot be read. */
-  read<T>(path: string, use: (file: OpenedFile) => Promise<T | null>): Promise<T | null>;
-  /** The real path of a plain file; null and failures as above. */
-  locate(path: string): Promise<string | null>;
-}
+export type RootedFolder = ReturnType<typeof openRootedFolder>;
 
-/** The folder is opened with the first file, and may be missing until then. */
-export function openRootedFolder({
-  folder,
-  within,
-}: {
-  folder: string;
-  within: Adoption['within'];
-}): RootedFolder {
+/**
+ * A folder of another program. Files outside it, links followed, are not read. It is opened with the first file, and may
+ * be missing until then.
+ */
+export function openRootedFolder({ folder, within }: { folder: string } & Pick<Adoption, 'within'>) {
   let root: string | null = null;
 
   async function findRoot(): Promise<string> {
@@ -62,8 +53,11 @@ export function openRootedFolder({
   }
 
   return {
-    read: (path, use) => inRoot((real) => withFile(real, join(real, path), use)),
-    locate: (path) =>
+    /** Null: no plain file, or `use` returns null. Throws `store-failed` when the folder cannot be read. */
+    read: <T>(path: string, use: (file: OpenedFile) => Promise<T | null>): Promise<T | null> =>
+      inRoot((real) => withFile(real, join(real, path), use)),
+    /** The real path of a plain file; null and failures as above. */
+    locate: (path: string): Promise<string | null> =>
       inRoot(async (real) => {
         const place = await realPathOf(join(real, path));
         return isBelow(place, real) && (await statusOf(place)).isFile() ? place : null;

@@ -1,4 +1,4 @@
-import { constants, type FileHandle, open } from 'node:fs/promises';
+import { constants, open } from 'node:fs/promises';
 import { z } from 'zod';
 import { TilewardenError } from '../../domain/errors.ts';
 import { text, texts } from '../../lib/schemas.ts';
@@ -98,20 +98,16 @@ function createLocalFileParts(path: string): FileParts {
       signal.throwIfAborted();
       const file = await open(path, NOT_WAITING);
       try {
-        return await readPart(file, offset, length);
+        const { ino, size, mtimeMs } = await file.stat();
+        // Lengths in an archive are checked against the length of the file.
+        const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
+        const { bytesRead } = await file.read(bytes, 0, bytes.length, offset);
+        return { bytes: bytes.subarray(0, bytesRead), version: `${ino}-${size}-${mtimeMs}` };
       } finally {
         await file.close();
       }
     },
   };
-}
-
-async function readPart(file: FileHandle, offset: number, length: number) {
-  const { ino, size, mtimeMs } = await file.stat();
-  // Lengths in an archive are checked against the length of the file.
-  const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
-  const { bytesRead } = await file.read(bytes, 0, bytes.length, offset);
-  return { bytes: bytes.subarray(0, bytesRead), version: `${ino}-${size}-${mtimeMs}` };
 }
 
 const PARTIAL_CONTENT = 206;

@@ -125,22 +125,17 @@ function chooseDimensions(
 }
 
 /** By query at the declared address, or at that of the document; by path as in the document. */
-function tileUrl(options: WmtsSourceOptions, known: WmtsCapabilities, choice: TileChoice): URL {
-  const queryBase = isDocument(options.url) ? known.queryAddress : options.url;
-  const ways = {
-    rest: () => pathUrl(options.url, choice),
-    kvp: () => (queryBase === null ? null : queryUrl(queryBase, choice)),
-  };
-  for (const way of waysOf(options)) {
-    const url = ways[way]();
-    if (url) return url;
+function tileUrl({ url, encoding }: WmtsSourceOptions, known: WmtsCapabilities, choice: TileChoice): URL {
+  const isPathUsual = isDocument(url);
+  const queryBase = isPathUsual ? known.queryAddress : url;
+  const byPath = () => pathUrl(url, choice);
+  const byQuery = () => queryBase && queryUrl(queryBase, choice);
+  const ways = { rest: [byPath], kvp: [byQuery], auto: isPathUsual ? [byPath, byQuery] : [byQuery, byPath] };
+  for (const way of ways[encoding]) {
+    const address = way();
+    if (address) return address;
   }
   throw unfit(`gives no address for ${choice.format} of layer ${choice.layer.id}`);
-}
-
-function waysOf({ encoding, url }: WmtsSourceOptions): readonly ('rest' | 'kvp')[] {
-  if (encoding !== 'auto') return [encoding];
-  return isDocument(url) ? ['rest', 'kvp'] : ['kvp', 'rest'];
 }
 
 async function readCapabilities(bytes: Buffer, layer: string): Promise<WmtsCapabilities> {
