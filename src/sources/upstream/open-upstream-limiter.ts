@@ -46,7 +46,7 @@ export interface UpstreamLimiterOptions extends Env {
 const READ_INTERVAL_MS = 1000;
 const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
 
-/** The limiter of the server: all its own requests and those of its workers pass here. */
+/** Admits the requests of this process; the limits of all nodes are divided by `shares` and counted in `budgets`. */
 export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
   const hosts = new Map<string, HostLimiter>();
   let { upstreams } = options;

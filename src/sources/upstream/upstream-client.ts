@@ -66,7 +66,7 @@ export interface UpstreamClientOptions extends Env {
    */
   readonly configuredHosts?: HostSet;
   readonly proxies?: OutboundProxies;
-  /** Decides when a request may begin, for all processes of the server; by default a limiter of this client. */
+  /** Decides when a request may begin; by default a limiter of this client. */
   readonly limiter?: UpstreamLimiter;
   readonly limits?: Partial<UpstreamLimits>;
 }
