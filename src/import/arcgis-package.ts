@@ -1,28 +1,25 @@
 import { invalid } from '../domain/errors.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { decodeXml, readXml } from '../lib/xml/read-xml.ts';
-import type { XmlElement } from '../lib/xml/xml-element.ts';
 import { readPackageFiles } from '../sources/adopted/tile-package.ts';
-import { TILING_SCHEME } from './geowebcache-arcgis.ts';
 import { tableIn } from './mapproxy-tables.ts';
-import { node } from './xml-table.ts';
+import type { Table } from './tracked-table.ts';
+import { tableOfXml } from './xml-table.ts';
 
-/** As `conf.xml` and `conf.cdi` have it; null: the package has no such file. */
-interface PackageScheme {
-  readonly conf: XmlElement | null;
-  readonly bounds: XmlElement | null;
-}
-
-/** The tiling scheme of a `.tpk`, which has the files of a cache in a folder, or of a `.tpkx`. Throws `store-failed`. */
-export async function readPackageScheme(file: string): Promise<PackageScheme> {
+/**
+ * The tiling scheme of a `.tpk`, which has the files of a cache in a folder, or of a `.tpkx`: as `conf.xml` and `conf.cdi`
+ * have it, null where there is none. Throws `store-failed`.
+ */
+export async function readPackageScheme(file: string) {
   const files = await readPackageFiles(file);
   const [root, conf, bounds] = [files.get('root.json'), files.get('conf.xml'), files.get('conf.cdi')];
   if (root && !conf) return schemeIn(root);
-  return { conf: conf ? readXml(decodeXml(conf)) : null, bounds: bounds ? readXml(decodeXml(bounds)) : null };
+  const read = (xml: Buffer | undefined) => (xml ? tableOfXml(readXml(decodeXml(xml))) : null);
+  return { conf: read(conf), bounds: read(bounds) };
 }
 
 /** Levels after `maxLOD` are in the scheme, but have no tiles. */
-function schemeIn(bytes: Buffer): PackageScheme {
+function schemeIn(bytes: Buffer) {
   const root = jsonIn(bytes);
   const info = tableIn(root, 'tileInfo');
   const { wkid, latestWkid, wkt } = tableIn(info, 'spatialReference');
@@ -45,22 +42,13 @@ function schemeIn(bytes: Buffer): PackageScheme {
     TileImageInfo: { CacheTileFormat: tableIn(root, 'tileImageInfo').format },
     CacheStorageInfo: { StorageFormat: tableIn(root, 'storageInfo').storageFormat },
   };
-  const bounds = { XMin: xmin, YMin: ymin, XMax: xmax, YMax: ymax };
-  return { conf: elementOf(TILING_SCHEME, conf), bounds: elementOf('EnvelopeN', bounds) };
+  return { conf, bounds: { XMin: xmin, YMin: ymin, XMax: xmax, YMax: ymax } };
 }
 
-function jsonIn(bytes: Buffer): Readonly<Record<string, unknown>> {
+function jsonIn(bytes: Buffer): Table {
   try {
     const root: unknown = JSON.parse(bytes.toString('utf8'));
     if (isRecord(root)) return root;
   } catch {}
   throw invalid('The root.json of the package is not a JSON object.');
-}
-
-function elementOf(name: string, value: unknown): XmlElement {
-  if (!isRecord(value)) return node(name, String(value ?? ''));
-  const inner = Object.entries(value).flatMap(([key, one]) =>
-    [one].flat().map((each) => elementOf(key, each)),
-  );
-  return node(name, inner);
 }

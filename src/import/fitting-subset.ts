@@ -1,4 +1,4 @@
-import { coordsOf } from '../domain/bounds.ts';
+import { type Bounds, containsBounds, coordsOf, expandBounds, intersectBounds } from '../domain/bounds.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { boundsFromWgs84, projectionOf } from '../domain/projection.ts';
 
@@ -16,31 +16,28 @@ const TOLERANCE = 0.01;
 const ALL_OF_IT = 1e-3;
 
 /** The part of a grid set in a box of degrees; null: none. */
-export function subsetWithin(gridSet: GridSet, degrees: readonly number[] | null): SubsetDocument | null {
-  return clippedSubset(gridSet, degrees && extentIn(gridSet, degrees));
+export function subsetWithin(gridSet: GridSet, degrees: Bounds | null): SubsetDocument | null {
+  return clippedSubset(gridSet, degrees && boundsIn(gridSet, degrees));
 }
 
 /** The part of a grid set in a box of its CRS; all of it where there is no box. Null: none of it is in the box. */
-export function clippedSubset(gridSet: GridSet, extent: readonly number[] | null): SubsetDocument | null {
-  if (!extent) return { name: gridSet.name };
-  const { minX, minY, maxX, maxY } = gridSet.extent;
-  const [west = minX, south = minY, east = maxX, north = maxY] = extent;
-  const clipped = [Math.max(west, minX), Math.max(south, minY), Math.min(east, maxX), Math.min(north, maxY)];
-  const [left = 0, bottom = 0, right = 0, top = 0] = clipped;
-  if (left >= right || bottom >= top) return null;
-  const slack = (maxX - minX) * ALL_OF_IT;
-  const whole = left - minX < slack && bottom - minY < slack && maxX - right < slack && maxY - top < slack;
-  return whole ? { name: gridSet.name } : { name: gridSet.name, extent: clipped };
+export function clippedSubset({ name, extent }: GridSet, box: Bounds | null): SubsetDocument | null {
+  if (!box) return { name };
+  const common = intersectBounds(extent, box);
+  if (!common) return null;
+  const slack = (extent.maxX - extent.minX) * ALL_OF_IT;
+  const isWhole = containsBounds(expandBounds(common, slack, slack), extent);
+  return isWhole ? { name } : { name, extent: coordsOf(common) };
 }
 
-/** minX, minY, maxX, maxY around the box; null where the CRS is not known or does not reach. */
-function extentIn(gridSet: GridSet, degrees: readonly number[]): readonly number[] | null {
+/** The box around a box of degrees; null where the CRS is not known or does not reach. */
+function boundsIn(gridSet: GridSet, degrees: Bounds): Bounds | null {
   const projection = projectionOf(gridSet);
-  if (!projection) return null;
-  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = degrees;
-  const around = boundsFromWgs84(projection, { minX, minY, maxX, maxY });
+  const around = projection && boundsFromWgs84(projection, degrees);
   if (!around || gridSet.srs === 4326) return around && degrees;
-  return coordsOf(around).map((value) => Math.round(value * 100) / 100);
+  const { minX, minY, maxX, maxY } = around;
+  const rounded = (value: number) => Math.round(value * 100) / 100;
+  return { minX: rounded(minX), minY: rounded(minY), maxX: rounded(maxX), maxY: rounded(maxY) };
 }
 
 /** Grid sets that clients know by these names come first. */

@@ -1,5 +1,6 @@
+import type { Bounds } from '../domain/bounds.ts';
 import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
-import { numberOf } from './tracked-table.ts';
+import { boundsOfTexts } from '../sources/wmts-capabilities.ts';
 
 /** A layer or group of GeoServer's catalog. */
 export interface PublishedLayer {
@@ -15,8 +16,8 @@ export interface PublishedLayer {
   readonly defaultStyle: string;
   /** Without the default one. */
   readonly styles: readonly string[];
-  /** minX, minY, maxX, maxY in degrees; null: not known. */
-  readonly degrees: readonly number[] | null;
+  /** Null: not known. */
+  readonly degrees: Bounds | null;
 }
 
 const KINDS: Readonly<Record<string, PublishedLayer['kind']>> = {
@@ -102,9 +103,8 @@ function qualified(workspace: string | null, name: string): string {
   return workspace ? `${workspace}:${name}` : name;
 }
 
-function boxIn(element: XmlElement, name: string): readonly number[] | null {
+function boxIn(element: XmlElement, name: string): Bounds | null {
   const box = childOf(element, name);
-  const numbers = ['minx', 'miny', 'maxx', 'maxy'].map((edge) => numberOf(box ? textIn(box, edge) : ''));
-  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbers;
-  return !numbers.includes(undefined) && minX < maxX && minY < maxY ? [minX, minY, maxX, maxY] : null;
+  const bounds = box && boundsOfTexts(['minx', 'miny', 'maxx', 'maxy'].map((edge) => textIn(box, edge)));
+  return bounds && bounds.minX < bounds.maxX && bounds.minY < bounds.maxY ? bounds : null;
 }

@@ -10,6 +10,7 @@ import { readXml } from '../lib/xml/read-xml.ts';
 import { arcgisDocument } from './geowebcache-arcgis.ts';
 import { importFromFile } from './import-from.ts';
 import { importGeoWebCache } from './import-geowebcache.ts';
+import { tableOfXml } from './xml-table.ts';
 
 interface Scheme {
   readonly wkid?: number | '';
@@ -57,7 +58,7 @@ function read(scheme: Scheme, { fields = '', bounds = BOUNDS, path = 'roads/conf
     hasTiles: () => false,
     isThere: (folder) => folder !== '/gwc/gone',
     findArchive: () => null,
-    readXml: (file) => (files[file] ? readXml(files[file]) : null),
+    readTable: (file) => (files[file] ? tableOfXml(readXml(files[file])) : null),
   });
   expect(checkImported(imported).refused).toEqual([]);
   const [layer] = imported.layers;
@@ -126,7 +127,7 @@ describe('an arcgisLayer of geowebcache.xml', () => {
     [{ ...UTM, wkid: '' }, {}, 'has no WKID'],
     [{ ...UTM, ids: [0, 2, 3] }, {}, 'LevelIDs in conf.xml must be whole numbers in sequence'],
     [{ ...UTM, format: 'LERC' }, {}, 'its CacheTileFormat LERC is not served here'],
-    [{ resolutions: [Number.NaN] }, {}, 'Resolution of LODInfo must be a number, not "NaN"'],
+    [{ resolutions: [Number.NaN] }, {}, 'Resolution in the tiling scheme must be a number, not "NaN"'],
   ] as const)('an ArcGIS cache that cannot be read is left out with the reason %#', (scheme, given, why) => {
     const { layer, reported } = read(scheme, given);
     expect(layer).toBeUndefined();

@@ -1,27 +1,18 @@
 import { basename, dirname, extname, resolve } from 'node:path';
-import { boundsOf, coordsOf } from '../domain/bounds.ts';
+import type { Bounds } from '../domain/bounds.ts';
 import { invalid } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
-import type { ReadDocument } from '../geowebcache/read-layer.ts';
-import { booleanField, onlyChild, textField, type WireElement } from '../geowebcache/wire-element.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
-import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
+import { isRecord } from '../lib/value-path.ts';
+import type { XmlElement } from '../lib/xml/xml-element.ts';
 import { clippedSubset } from './fitting-subset.ts';
 import type { ImportedDocument } from './import-report.ts';
 import { EMPTY_SOURCE } from './mapproxy-parts.ts';
 import { type MatchedGrid, matchGrid } from './matching-grid.ts';
+import { listOf, numberOf, type Table, type TrackedTable } from './tracked-table.ts';
 import { node } from './xml-table.ts';
 
-/** Fields that `readArcgisLayer` reads. */
-export const ARCGIS_FIELDS = [
-  'name',
-  'enabled',
-  'metaInformation',
-  'tilingScheme',
-  'tileCachePath',
-  'hexZoom',
-];
 /** The root of `conf.xml`. */
 export const TILING_SCHEME = 'CacheInfo';
 
@@ -30,13 +21,8 @@ export interface ArcgisFiles {
   readonly folder: string;
   readonly gridSets: readonly GridSet[];
   readonly isThere: (path: string) => boolean;
-  /** Null: there is no such file. */
-  readonly readXml: (path: string) => XmlElement | null;
-}
-
-interface ReadArcgisLayer extends ReadDocument {
-  /** A grid set of its own; null: it has one that is known. */
-  readonly gridSet: ImportedDocument | null;
+  /** A `conf.xml` or `conf.cdi`; null: there is no such file. */
+  readonly readTable: (path: string) => Table | null;
 }
 
 /** A tile package, which has all files of a cache. */
@@ -56,37 +42,41 @@ const FORMATS: Readonly<Record<string, string>> = {
   png32: 'image/png',
 };
 
-/** GeoWebCache's `arcgisLayer`: a cache that ArcGIS wrote, with its `conf.xml` and `conf.cdi`. Throws `request-invalid`. */
-export function readArcgisLayer(element: WireElement, files: ArcgisFiles): ReadArcgisLayer {
-  const name = textField(element, 'name');
-  const scheme = resolve(files.folder, textField(element, 'tilingScheme') ?? '');
-  const conf = files.readXml(scheme);
+/**
+ * GeoWebCache's `arcgisLayer`: a cache that ArcGIS wrote, with its `conf.xml` and `conf.cdi`. `gridSet`: one of its own;
+ * null: it has one that is known. Throws `request-invalid`.
+ */
+export function readArcgisLayer(layer: TrackedTable, files: ArcgisFiles) {
+  const name = layer.text('name');
+  const scheme = resolve(files.folder, layer.text('tilingScheme') ?? '');
+  const conf = files.readTable(scheme);
   const isPackage = PACKAGE.test(scheme);
-  if (name === undefined || conf?.name !== TILING_SCHEME)
+  if (name === undefined || !conf || !('TileCacheInfo' in conf))
     throw invalid(`it needs a name, and in tilingScheme the conf.xml of an ArcGIS cache; ${scheme} is none`);
-  const bounds = files.readXml(resolve(dirname(scheme), 'conf.cdi'));
+  const bounds = files.readTable(resolve(dirname(scheme), 'conf.cdi'));
   if (!bounds) throw invalid(`there is no conf.cdi, with the bounds of the layer, beside ${scheme}`);
-  const tiles = textField(element, 'tileCachePath') ?? resolve(dirname(scheme), '_alllayers');
+  const tiles = layer.text('tileCachePath') ?? resolve(dirname(scheme), '_alllayers');
   const folder = isPackage ? scheme : resolve(files.folder, tiles);
   if (!files.isThere(folder)) throw invalid(`there is no folder ${folder} with its tiles`);
   const levels = levelsOf(conf);
   const first = levels[0]?.id ?? 0;
-  const extent = numbersIn(bounds, 'XMin', 'YMin', 'XMax', 'YMax');
+  const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbersIn(bounds, 'XMin', 'YMin', 'XMax', 'YMax');
+  const extent = { minX, minY, maxX, maxY };
   const grid = gridOf(name, conf, levels, extent, files.gridSets);
   const subset = grid.gridSet && clippedSubset(grid.gridSet, extent);
   if (!subset) throw invalid('the bounds in conf.cdi are not in its tiling scheme');
-  const isCompact = /Compact/.test(textIn(inner(conf, 'CacheStorageInfo'), 'StorageFormat'));
+  const isCompact = /Compact/.test(String(inner(conf, 'CacheStorageInfo').StorageFormat));
   if (isPackage && !isCompact)
     throw invalid('its tiles are files of their own, not bundles: unpack it and import its conf.xml');
-  const isCut = !isCompact && booleanField(element, 'hexZoom') === true;
+  const isCut = layer.flag('hexZoom') === true && !isCompact;
   const last = Math.min(grid.zoomStop ?? levels.length - 1, isCut ? DECIMAL_LEVELS - first : levels.length);
-  const meta = onlyChild(element, 'metaInformation');
+  const meta = layer.table('metaInformation');
   const place = isCompact ? { layout: 'arcgis-compact' } : { layout: 'mapproxy', paths: 'arcgis' };
   const document = omitUndefined({
     name,
-    enabled: booleanField(element, 'enabled'),
-    title: meta ? textField(meta, 'title') : undefined,
-    description: meta ? textField(meta, 'description') : undefined,
+    enabled: layer.flag('enabled'),
+    title: meta.text('title'),
+    description: meta.text('description'),
     source: EMPTY_SOURCE,
     onMiss: 'not-found',
     formats: [formatIn(conf)],
@@ -97,14 +87,12 @@ export function readArcgisLayer(element: WireElement, files: ArcgisFiles): ReadA
       origin: 'nw',
       ...(first > 0 && { zoomOffset: -first }),
     },
-  });
+  }) as ImportedDocument;
   const what = 'its tiles are adopted, and others are 404: for these, write the ArcGIS server into source';
-  const hexadecimal = 'levels are read by decimal numbers: those above 9 are left out';
-  const warnings = [
-    { path: ['tilingScheme'], what: `${folder}: ${what}`, ignored: false },
-    ...(isCut && last < levels.length - 1 ? [{ path: ['hexZoom'], what: hexadecimal, ignored: false }] : []),
-  ];
-  return { document, gridSet: grid.document, warnings };
+  layer.change('tilingScheme', `${folder}: ${what}`);
+  if (isCut && last < levels.length - 1)
+    layer.change('hexZoom', 'levels are read by decimal numbers: those above 9 are left out');
+  return { document, gridSet: grid.document };
 }
 
 /** A `geowebcache.xml` with the cache of one package, or of one `conf.xml`, whose folder names it: the service, above `Layers`. */
@@ -121,9 +109,9 @@ interface Level {
   readonly resolution: number;
 }
 
-function levelsOf(conf: XmlElement): readonly Level[] {
-  const list = inner(inner(conf, 'TileCacheInfo'), 'LODInfos');
-  const levels = childrenOf(list, 'LODInfo').map((level) => {
+function levelsOf(conf: Table): readonly Level[] {
+  const list = listOf(inner(inner(conf, 'TileCacheInfo'), 'LODInfos').LODInfo);
+  const levels = list.filter(isRecord).map((level) => {
     const [id = 0, resolution = 0] = numbersIn(level, 'LevelID', 'Resolution');
     return { id, resolution };
   });
@@ -136,9 +124,9 @@ function levelsOf(conf: XmlElement): readonly Level[] {
 /** Tiles count from TileOrigin, at the top left. */
 function gridOf(
   layer: string,
-  conf: XmlElement,
+  conf: Table,
   levels: readonly Level[],
-  bounds: readonly number[],
+  { maxX: east, minY: south }: Bounds,
   known: readonly GridSet[],
 ): MatchedGrid {
   const info = inner(conf, 'TileCacheInfo');
@@ -146,13 +134,12 @@ function gridOf(
   const [columns = 0, rows = 0, dpi = 0] = numbersIn(info, 'TileCols', 'TileRows', 'DPI');
   const srs = srsIn(inner(info, 'SpatialReference'));
   const resolutions = levels.map(({ resolution }) => resolution);
-  const [, south = 0, east = 0] = bounds;
   /** Whole tiles of a level around the bounds. */
   const gridAt = (resolution = 0) => {
     const [width, height] = [resolution * columns, resolution * rows];
     const maxX = minX + Math.ceil((east - minX) / width) * width;
     const minY = maxY - Math.ceil((maxY - south) / height) * height;
-    const extent = coordsOf(boundsOf([minX, minY, maxX, maxY]));
+    const extent = [minX, minY, maxX, maxY];
     const sizes = { tileSize: [columns, rows], pixelSize: METRES_PER_INCH / dpi };
     return { name: `EPSG:${srs}_${layer}`, srs, extent, resolutions, alignTopLeft: true, ...sizes };
   };
@@ -165,31 +152,30 @@ function gridOf(
 }
 
 /** Old files have the code in the well-known text, if at all. */
-function srsIn(reference: XmlElement): number {
-  const authority = /AUTHORITY\["EPSG",(\d+)\]\]$/.exec(textIn(reference, 'WKT'))?.[1];
-  const code = Number(textIn(reference, 'LatestWKID') || textIn(reference, 'WKID') || authority);
+function srsIn({ WKT, LatestWKID, WKID }: Table): number {
+  const authority = /AUTHORITY\["EPSG",(\d+)\]\]$/.exec(String(WKT))?.[1];
+  const code = Number(LatestWKID || WKID || authority);
   if (code > 0) return sameSrs(code, WEB_MERCATOR) ? WEB_MERCATOR : code;
   throw invalid('the SpatialReference in conf.xml has no WKID: add it, e.g. <WKID>4326</WKID>');
 }
 
-function formatIn(conf: XmlElement): string {
-  const name = textIn(inner(conf, 'TileImageInfo'), 'CacheTileFormat');
+function formatIn(conf: Table): string {
+  const name = String(inner(conf, 'TileImageInfo').CacheTileFormat);
   const format = FORMATS[name.toLowerCase()];
   if (format === undefined) throw invalid(`its CacheTileFormat ${name} is not served here`);
   return format;
 }
 
-function inner(element: XmlElement, name: string): XmlElement {
-  const found = childOf(element, name);
-  if (!found) throw invalid(`${element.name} in conf.xml has no ${name}`);
-  return found;
+function inner(table: Table, name: string): Table {
+  const found = table[name];
+  if (isRecord(found)) return found;
+  throw invalid(`conf.xml has no ${name}`);
 }
 
-function numbersIn(element: XmlElement, ...names: readonly string[]): readonly number[] {
+function numbersIn(table: Table, ...names: readonly string[]): readonly number[] {
   return names.map((name) => {
-    const text = textIn(element, name);
-    const number = Number(text);
-    if (text !== '' && Number.isFinite(number)) return number;
-    throw invalid(`${name} of ${element.name} must be a number, not "${text}"`);
+    const number = numberOf(table[name]);
+    if (number !== undefined) return number;
+    throw invalid(`${name} in the tiling scheme must be a number, not "${table[name] ?? ''}"`);
   });
 }

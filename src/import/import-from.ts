@@ -30,6 +30,7 @@ import { importMapProxy } from './import-mapproxy.ts';
 import { importQuota, importUsers } from './import-quota-and-users.ts';
 import { type Imported, ImportReport } from './import-report.ts';
 import type { Variables } from './mapproxy-variables.ts';
+import { tableOfXml } from './xml-table.ts';
 
 /** The folder of GeoServer's tile layers, in its data folder. */
 const GEOSERVER_LAYERS = 'gwc-layers';
@@ -48,11 +49,6 @@ const QUOTA_FILE = 'geowebcache-diskquota.xml';
 const SEED_FILE = 'seed.yaml';
 const USERS_FILE = 'users.properties';
 const LIMITS = { bytes: 256 * 2 ** 20, depth: 32, elements: 20_000_000, attributes: 64 };
-
-const FILES = {
-  isThere: existsSync,
-  readText: (file: string) => (existsSync(file) ? readBytes(file).toString('utf8') : null),
-};
 
 /** Requests come from the operator's own machine: any host is allowed. */
 export async function importFromAddress(
@@ -117,28 +113,23 @@ export async function importFromFile(
     const beside = join(resolve(path), SEED_FILE);
     const tasks = seeds ?? (existsSync(beside) ? beside : null);
     const read = tasks === null ? null : readYaml(resolve(tasks));
-    return importMapProxy(readYaml(file), { ...FILES, folder: dirname(file), resolve, environment }, read);
+    const folder = dirname(file);
+    const readText = (name: string) => textOf(resolve(folder, name));
+    const options = { folder, resolve, isThere: existsSync, readText, environment };
+    return importMapProxy(readYaml(file), options, read);
   }
   if (seeds !== null) throw invalid(`${seeds} goes only with a mapproxy.yaml before it.`);
   if (GEOSERVER_FOLDERS.includes(basename(file))) return importGeoServerFolder(dirname(file), users);
-  if (PACKAGE.test(file)) return importTilePackage(file);
+  if (PACKAGE.test(file)) {
+    const { conf, bounds } = await readPackageScheme(file).catch(failAt(file));
+    const readTable = (inner: string) => (inner === file ? conf : bounds);
+    return importGeoWebCacheFolder(arcgisDocument(file), dirname(file), users, { readTable });
+  }
   const root = await readXmlFile(file);
   if (root.name === TILING_SCHEME) return importGeoWebCacheFolder(arcgisDocument(file), dirname(file), users);
   if (root.name === TILE_LAYER) return importGeoServerFolder(dirname(dirname(file)), users, root);
   if (root.name === 'mapcache') return importMapCache(root, { isThere: existsSync });
   return importGeoWebCacheFolder(root, dirname(file), users);
-}
-
-async function importTilePackage(file: string): Promise<Imported> {
-  const { conf, bounds } = await readPackageScheme(file).catch(failAt(file));
-  return importGeoWebCache(arcgisDocument(file), {
-    folder: dirname(file),
-    gridSets: builtInGridSets(),
-    hasTiles: () => false,
-    isThere: existsSync,
-    findArchive: () => null,
-    readXml: (path) => (path === file ? conf : bounds),
-  });
 }
 
 /** `only`: one of its tile layers; null: all. */
@@ -164,7 +155,7 @@ async function importGeoServerFolder(
     },
     report,
   );
-  return importGeoWebCacheFolder(document, join(folder, 'gwc'), users, report, known);
+  return importGeoWebCacheFolder(document, join(folder, 'gwc'), users, known, report);
 }
 
 /** XML files with an id, at most three folders below: workspace, store, layer. */
@@ -183,40 +174,41 @@ function filesIn(folder: string): readonly string[] {
     .map((name) => join(folder, name));
 }
 
-async function readXmlFiles(files: readonly string[]): Promise<readonly XmlElement[]> {
-  const roots: XmlElement[] = [];
-  for (const file of files) roots.push(await readXmlFile(file));
-  return roots;
+function readXmlFiles(files: readonly string[]): Promise<readonly XmlElement[]> {
+  return Promise.all(files.map(readXmlFile));
 }
 
 async function importGeoWebCacheFolder(
   root: XmlElement,
   folder: string,
   users: string | null,
+  known: Partial<Pick<GeoWebCacheImport, 'degrees' | 'ids' | 'readTable'>> = {},
   report = new ImportReport(),
-  known: Pick<GeoWebCacheImport, 'degrees' | 'ids'> = {},
 ): Promise<Imported> {
-  const gridSets = builtInGridSets();
   const hasTiles = (base: string, layer: string) => existsSync(join(base, geoWebCacheFolder(layer)));
   const findArchive = (given: string) => {
     const path = resolve(folder, given);
     const format = mbtilesFormat(path, systemClock);
     return format === null ? null : { path, format };
   };
-  const readScheme = (path: string) => {
+  const readTable = (path: string) => {
     const named = namedAlike(path);
     if (named === null) return null;
     try {
-      return readXml(decodeXml(readBytes(named)));
+      return tableOfXml(readXml(decodeXml(readBytes(named))));
     } catch (error) {
       return failAt(named)(error);
     }
   };
   const options = {
-    ...{ folder, gridSets, hasTiles, isThere: existsSync, findArchive, ...known },
-    readXml: readScheme,
+    folder,
+    gridSets: builtInGridSets(),
+    isThere: existsSync,
+    hasTiles,
+    findArchive,
+    readTable,
   };
-  const imported = importGeoWebCache(root, options, report);
+  const imported = importGeoWebCache(root, { ...options, ...known }, report);
   const quotaFile = join(folder, QUOTA_FILE);
   const usersFile = users === null ? join(folder, USERS_FILE) : resolve(users);
   const hasUsers = users !== null || existsSync(usersFile);
@@ -245,6 +237,11 @@ function configurationAt(path: string): string {
   throw invalid(
     `The folder ${path} has none of ${CONFIGURATION_FILES.join(', ')}; name the configuration file.`,
   );
+}
+
+/** Null: there is no such file. */
+function textOf(file: string): string | null {
+  return existsSync(file) ? readBytes(file).toString('utf8') : null;
 }
 
 function readBytes(file: string): Buffer {

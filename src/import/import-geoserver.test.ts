@@ -63,7 +63,7 @@ function read(global: string | null, changed: Partial<GeoServerFolder> = {}) {
     hasTiles: () => false,
     isThere: () => true,
     findArchive: () => null,
-    readXml: () => null,
+    readTable: () => null,
     ...known,
   };
   const imported = importGeoWebCache(document, options, report);

@@ -1,3 +1,4 @@
+import type { Bounds } from '../domain/bounds.ts';
 import { childOf, childrenOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
 import { GeoServerCatalog, type PublishedLayer } from './geoserver-catalog.ts';
 import { type ImportReport, WHOLE } from './import-report.ts';
@@ -18,15 +19,6 @@ export interface GeoServerFolder {
   readonly geowebcache: XmlElement | null;
   /** `global.xml`; null: there is none. */
   readonly global: XmlElement | null;
-}
-
-export interface GeoServerLayers {
-  /** The tile layers as a `geowebcache.xml` of WMS layers that GeoServer draws. */
-  readonly document: XmlElement;
-  /** Extents in degrees, by name: those of grid subsets without one of their own. */
-  readonly degrees: ReadonlyMap<string, readonly number[]>;
-  /** Ids of the tile layers, by name: the keys of their tiles in buckets begin with them. */
-  readonly ids: ReadonlyMap<string, string>;
 }
 
 export const TILE_LAYER = 'GeoServerTileLayer';
@@ -63,7 +55,8 @@ const REASONS: Reasons = {
   metaTilingThreads: 'set concurrency of the host under upstreams instead',
 };
 
-export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportReport): GeoServerLayers {
+/** The tile layers as a `geowebcache.xml` of WMS layers that GeoServer draws. */
+export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportReport) {
   const catalog = new GeoServerCatalog(folder.catalog);
   const settings = new TrackedTable(
     folder.settings ? tableOfXml(folder.settings) : {},
@@ -71,7 +64,7 @@ export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportRe
   );
   const wms = `${geoServerAddress(folder.global, report)}/wms`;
   const tileLayers = folder.tileLayers ?? usualTileLayers(catalog, settings);
-  const degrees = new Map<string, readonly number[]>();
+  const degrees = new Map<string, Bounds>();
   const tileLayerIds = new Map<string, string>();
   const layers = tileLayers.flatMap((layer) => {
     const published = catalog.find(textIn(layer, 'id'));
@@ -93,7 +86,13 @@ export function geoServerAsGeoWebCache(folder: GeoServerFolder, report: ImportRe
   const own = folder.geowebcache?.children ?? [];
   const others = own.filter(({ name }) => name !== 'layers');
   const all = [...own.filter(({ name }) => name === 'layers').flatMap(({ children }) => children), ...layers];
-  return { document: node('gwcConfiguration', [...others, node('layers', all)]), degrees, ids: tileLayerIds };
+  return {
+    document: node('gwcConfiguration', [...others, node('layers', all)]),
+    /** Extents by name: those of grid subsets without one of their own. */
+    degrees,
+    /** By name: the keys of their tiles in buckets begin with them. */
+    ids: tileLayerIds,
+  };
 }
 
 function wmsLayer(layer: XmlElement, url: string): XmlElement {

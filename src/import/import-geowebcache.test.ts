@@ -16,7 +16,7 @@ function read(inner: string, hasTiles: (folder: string, layer: string) => boolea
     hasTiles,
     isThere: (folder) => folder !== '/gone',
     findArchive: (path) => (path === 'gone.mbtiles' ? null : { path: `/gwc/${path}`, format: 'image/png' }),
-    readXml: () => null,
+    readTable: () => null,
   });
   const reported = imported.report.entries.map(
     ({ fate, subject, element }) => `${fate}: ${element} of ${subject}`,
@@ -231,7 +231,7 @@ describe('geowebcache.xml', () => {
         hasTiles: () => false,
         isThere: () => true,
         findArchive: () => null,
-        readXml: () => null,
+        readTable: () => null,
       }),
     ).toThrow('The root must be gwcConfiguration, not layers.');
   });

@@ -1,3 +1,4 @@
+import type { Bounds } from '../domain/bounds.ts';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { readGwcGridSet } from '../geowebcache/grid-set-document.ts';
@@ -10,11 +11,11 @@ import {
   type WireElement,
 } from '../geowebcache/wire-element.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
-import type { XmlElement } from '../lib/xml/xml-element.ts';
-import { subsetWithin } from './fitting-subset.ts';
+import { childrenOf, type XmlElement } from '../lib/xml/xml-element.ts';
+import { type SubsetDocument, subsetWithin } from './fitting-subset.ts';
 import { importFormatModifiers } from './format-modifiers.ts';
-import { ARCGIS_FIELDS, type ArcgisFiles, readArcgisLayer } from './geowebcache-arcgis.ts';
-import { type FindArchive, MBTILES_FIELDS, readMbtilesLayer } from './geowebcache-mbtiles.ts';
+import { type ArcgisFiles, readArcgisLayer } from './geowebcache-arcgis.ts';
+import { type FindArchive, readMbtilesLayer } from './geowebcache-mbtiles.ts';
 import { type AdoptableStore, geoWebCacheStores } from './geowebcache-stores.ts';
 import {
   type Imported,
@@ -24,9 +25,11 @@ import {
   WHOLE,
   withoutTwins,
 } from './import-report.ts';
-import { type GridSetDocument, matchGrid } from './matching-grid.ts';
+import { type GridSetDocument, type MatchedGrid, matchGrid } from './matching-grid.ts';
 import { recorded } from './recorded-element.ts';
 import { geoWebCacheMetadata, geoWebCacheService } from './service-metadata.ts';
+import { TrackedTable } from './tracked-table.ts';
+import { tableOfXml } from './xml-table.ts';
 
 /** `folder`: the absolute path of the configuration; its cache may be there too. `gridSets`: existing ones. */
 export interface GeoWebCacheImport extends ArcgisFiles {
@@ -34,7 +37,7 @@ export interface GeoWebCacheImport extends ArcgisFiles {
   readonly hasTiles: (folder: string, layer: string) => boolean;
   readonly findArchive: FindArchive;
   /** Extents in degrees, by layer: those of grid subsets without one of their own. */
-  readonly degrees?: ReadonlyMap<string, readonly number[]>;
+  readonly degrees?: ReadonlyMap<string, Bounds>;
   /** The beginning of keys in buckets, by layer, unless it is the layer's name. */
   readonly ids?: ReadonlyMap<string, string>;
 }
@@ -46,19 +49,6 @@ interface Defaults {
   readonly fullWMS: boolean | undefined;
 }
 
-/** Our counterpart of one of GeoWebCache's grid sets. */
-interface KnownGridSet {
-  readonly name: string;
-  readonly gridSet: GridSet | null;
-  readonly zoomStop: number | null;
-}
-
-interface Subset {
-  readonly name: string;
-  readonly extent?: readonly number[];
-  readonly zoomStop?: number;
-}
-
 interface Feed {
   readonly gridSet?: string;
 }
@@ -67,7 +57,7 @@ interface LayerDocument extends ImportedDocument {
   readonly store?: string;
   readonly source: { readonly styles?: string };
   readonly formats: readonly string[];
-  readonly gridSets: readonly Subset[];
+  readonly gridSets: readonly SubsetDocument[];
   readonly parameters?: readonly { readonly name: string }[];
   readonly legends?: readonly { readonly style?: string }[];
   readonly updateSources?: readonly Feed[];
@@ -111,7 +101,7 @@ export function importGeoWebCache(
     cacheBypass: booleanField(root, 'cacheBypassAllowed'),
     fullWMS: booleanField(root, 'fullWMS'),
   };
-  const layers = childrenNamed(root, 'layers')
+  const layers = childrenOf(root, 'layers')
     .flatMap(({ children }) => children)
     .flatMap((element) => importLayer(element, { gridSets, stores, defaults, options, report }) ?? []);
   const service = geoWebCacheService(root);
@@ -122,7 +112,7 @@ export function importGeoWebCache(
 /** A grid set of the program with the same name and tiles is not declared again. */
 function importGridSets(root: WireElement, known: readonly GridSet[], report: ImportReport) {
   const documents: ImportedDocument[] = [];
-  const byName = new Map<string, KnownGridSet>();
+  const byName = new Map<string, Omit<MatchedGrid, 'document'>>();
   for (const gridSet of known) {
     const { name, aliases } = gridSet;
     for (const there of [name, ...aliases]) byName.set(there, { name, gridSet, zoomStop: null });
@@ -153,11 +143,12 @@ interface LayerContext {
   readonly report: ImportReport;
 }
 
-function importLayer(element: WireElement, context: LayerContext): ImportedDocument | null {
+const TILE_LAYERS = ['mbtilesLayer', 'arcgisLayer'];
+
+function importLayer(element: XmlElement, context: LayerContext): ImportedDocument | null {
   const { defaults } = context;
   const about = context.report.about(nameIn(element, 'layer'));
-  if (element.name === 'mbtilesLayer') return importMbtilesLayer(element, context.options.findArchive, about);
-  if (element.name === 'arcgisLayer') return importArcgisLayer(element, context, about);
+  if (TILE_LAYERS.includes(element.name)) return importTileLayer(element, context, about);
   const read = attempted(element, about, readGwcLayer);
   if (!read) return null;
   const { store, source, gridSets, updateSources, ...document } = read.document as LayerDocument;
@@ -182,44 +173,33 @@ function importLayer(element: WireElement, context: LayerContext): ImportedDocum
   };
 }
 
-function importMbtilesLayer(
-  element: WireElement,
-  find: FindArchive,
-  about: SubjectReport,
-): ImportedDocument | null {
-  const read = attempted(element, about, (one) => readMbtilesLayer(one, find));
-  if (read) about.taken(...MBTILES_FIELDS.filter((name) => childrenNamed(element, name).length > 0));
-  return read && (read.document as ImportedDocument);
-}
-
-function importArcgisLayer(
-  element: WireElement,
+/** Layers without a WMS. */
+function importTileLayer(
+  element: XmlElement,
   { options, gridSets }: LayerContext,
   about: SubjectReport,
 ): ImportedDocument | null {
-  const read = attempted(element, about, (one) => readArcgisLayer(one, options));
-  if (!read) return null;
-  if (read.gridSet) gridSets.documents.push(read.gridSet);
-  const fields = element.children.filter(({ name }) => ARCGIS_FIELDS.includes(name));
-  tell(about, { ...element, children: fields }, read);
-  return read.document as ImportedDocument;
+  const layer = new TrackedTable(tableOfXml(element), about);
+  return unlessRefused(about, () => {
+    const { document, gridSet } =
+      element.name === 'mbtilesLayer'
+        ? { document: readMbtilesLayer(layer, options.findArchive), gridSet: null }
+        : readArcgisLayer(layer, options);
+    if (gridSet) gridSets.documents.push(gridSet);
+    layer.report();
+    return document;
+  });
 }
 
-interface KnownSubset {
-  readonly subset: Subset;
-  /** The name of its grid set in GeoWebCache. */
-  readonly there: string;
-  /** The layer has it under another name already. */
-  readonly twice: boolean;
-}
+type KnownSubset = ReturnType<typeof knownSubsets>[number];
 
 /** GeoWebCache too ignores unknown ones, and serves the layer in the others. */
 function knownSubsets(
-  subsets: readonly Subset[],
-  degrees: readonly number[] | null,
+  subsets: readonly SubsetDocument[],
+  degrees: Bounds | null,
   { gridSets }: LayerContext,
   about: SubjectReport,
-): readonly KnownSubset[] {
+) {
   const seen = new Set<string>();
   return subsets.flatMap(({ name: there, ...rest }) => {
     const known = gridSets.byName.get(there);
@@ -236,7 +216,13 @@ function knownSubsets(
       known.zoomStop ?? Number.POSITIVE_INFINITY,
     );
     const around = rest.extent || !known.gridSet ? null : subsetWithin(known.gridSet, degrees);
-    const subset = { ...around, ...rest, name, ...(Number.isFinite(last) && { zoomStop: last }) };
+    const subset: SubsetDocument = {
+      ...around,
+      ...rest,
+      name,
+      ...(Number.isFinite(last) && { zoomStop: last }),
+    };
+    // `there`: its name in GeoWebCache; `twice`: the layer has it under another name already.
     return [{ subset, there, twice }];
   });
 }
@@ -318,19 +304,25 @@ function nameIn(element: WireElement, kind: string): string {
 }
 
 /** Null: it cannot be read. The report names unread elements. */
-function attempted<Read extends ReadDocument>(
+function attempted(
   given: WireElement,
   about: SubjectReport,
-  read: (element: WireElement) => Read,
-): Read | null {
+  read: (element: WireElement) => ReadDocument,
+): ReadDocument | null {
   const { element, unread } = recorded(given);
-  try {
+  return unlessRefused(about, () => {
     const document = read(element);
     const reported = document.warnings.filter(({ ignored }) => ignored).map(({ path }) => path.join('.'));
     const isReported = (path: string) =>
       reported.some((name) => path === name || path.startsWith(`${name}.`));
     for (const path of unread()) if (!isReported(path)) about.leftOut(path, 'is not known here');
     return document;
+  });
+}
+
+function unlessRefused<Read>(about: SubjectReport, read: () => Read): Read | null {
+  try {
+    return read();
   } catch (error) {
     if (!isTilewardenError(error)) throw error;
     return about.leftOut(WHOLE, error.message);

@@ -35,6 +35,8 @@ interface MapCacheGrid extends CachedGrid, Pick<MatchedGrid, 'zoomStop'> {
   readonly lastZoom: number | null;
 }
 
+type FindNamed = (kind: string, name: string | undefined) => TrackedTable | undefined;
+
 /** A grid of a tileset. */
 interface LinkedGrid {
   readonly grid: MapCacheGrid;
@@ -171,22 +173,29 @@ class MapCacheReader {
     grid.report(REASONS);
   }
 
-  /** An element of that kind that a tileset names, tracked for the layer. */
-  #named(kind: string, name: string | undefined, about: SubjectReport): TrackedTable | undefined {
-    const element = this.#elements.get(kind)?.get(name ?? '');
-    if (!element) return undefined;
-    this.#used.add(`${kind} ${name}`);
-    const table = new TrackedTable(tableOfXml(element), about, kind);
-    table.text('@name');
-    return table;
+  /** Finds elements that a tileset names, and collects them for its report. */
+  #finder(about: SubjectReport, found: TrackedTable[]): FindNamed {
+    return (kind, name) => {
+      const element = this.#elements.get(kind)?.get(name ?? '');
+      if (!element) return undefined;
+      this.#used.add(`${kind} ${name}`);
+      const table = new TrackedTable(tableOfXml(element), about, kind);
+      table.text('@name');
+      found.push(table);
+      return table;
+    };
   }
 
   #layer(name: string, element: XmlElement): ImportedDocument | null {
     const about = this.#report.about(`layer ${name}`);
     const refuse = (what: string) => about.leftOut(WHOLE, what);
     const tileset = new TrackedTable(tableOfXml(element), about);
-    const source = this.#named('source', tileset.text('source'), about);
-    const format = this.#format(tileset.text('format'), about);
+    const used = [tileset];
+    const find = this.#finder(about, used);
+    const source = find('source', tileset.text('source'));
+    const format = mapCacheFormat(tileset.text('format') ?? this.#defaultFormat, (one) =>
+      find('format', one),
+    );
     if (!format) return refuse(`its format ${tileset.text('format')} is not served here`);
     const links = tileset.tables('grid').flatMap((link) => this.#link(link, about) ?? []);
     if (links.length === 0) return refuse('it has no grid that is known');
@@ -194,9 +203,15 @@ class MapCacheReader {
     if (typeof parameters === 'string') return refuse(parameters);
     const onMiss = tileset.flag('read-only') === true ? 'not-found' : undefined;
     const wms = (source && wmsSource(source, format)) ?? null;
-    const ruled = this.#ruled(links, onMiss === undefined ? wms : null, about);
+    const ruled = this.#ruled(links, onMiss === undefined ? wms : null, find, about);
     if (typeof ruled === 'string') return refuse(ruled);
-    const kept = this.#adoptions(name, tileset, links, about);
+    const grids = links.map(({ grid }) => grid);
+    const kept = mapCacheAdoptions(name, tileset.text('cache'), grids, {
+      isThere: this.#isThere,
+      cache: (one) => find('cache', one),
+      dimensions: tileset.table('dimensions'),
+      tilesets: () => this.#elements.get('tileset')?.values() ?? [],
+    });
     const adopted = ruled ? 'a ruleset hides parts of its tiles' : kept;
     const drawn = wms ?? (typeof adopted === 'string' ? null : KEPT_ONLY);
     if (!drawn)
@@ -220,7 +235,7 @@ class MapCacheReader {
       parameters: parameters.length > 0 ? parameters : undefined,
       adopt: reportAdopted(about, adopted),
     };
-    for (const one of [tileset, source]) one?.report(REASONS);
+    for (const one of used) one.report(REASONS);
     return omitUndefined(document) as unknown as ImportedDocument;
   }
 
@@ -241,12 +256,13 @@ class MapCacheReader {
   #ruled(
     links: readonly LinkedGrid[],
     wms: { readonly source: object } | null,
+    find: FindNamed,
     about: SubjectReport,
   ): RuledFields | string | null {
     const [link, ...others] = links;
     const name = links.find(({ ruleset }) => ruleset !== undefined)?.ruleset;
     if (!link || name === undefined) return null;
-    const ruleset = this.#named('ruleset', name, about);
+    const ruleset = find('ruleset', name);
     if (!ruleset) return `its ruleset ${name} is not declared`;
     if (others.length > 0)
       return `its ruleset ${name} is that of one of several grids: declare a tileset for each grid to keep it`;
@@ -254,47 +270,9 @@ class MapCacheReader {
     const { subset, grid } = link;
     const zooms = { firstZoom: subset.zoomStart ?? 0, lastZoom: subset.zoomStop ?? grid.lastZoom };
     const ruled = ruledFields(wms.source, ruleset, { srs: grid.srs, ...zooms }, this.areas);
-    ruleset.report();
     if (typeof ruled !== 'string')
       about.changed('ruleset', 'tiles across the edge of an extent are cut, where MapCache shows them whole');
     return ruled;
-  }
-
-  #format(name: string | undefined, about: SubjectReport): string | null {
-    const used: TrackedTable[] = [];
-    const format = mapCacheFormat(name ?? this.#defaultFormat, (one) => {
-      const declared = this.#named('format', one, about);
-      if (declared) used.push(declared);
-      return declared;
-    });
-    if (format) for (const one of used) one.report(REASONS);
-    return format;
-  }
-
-  #adoptions(
-    name: string,
-    tileset: TrackedTable,
-    links: readonly { readonly grid: MapCacheGrid }[],
-    about: SubjectReport,
-  ): readonly object[] | string {
-    const used: TrackedTable[] = [];
-    const adopted = mapCacheAdoptions(
-      name,
-      tileset.text('cache'),
-      links.map(({ grid }) => grid),
-      {
-        isThere: this.#isThere,
-        cache: (one) => {
-          const table = this.#named('cache', one, about);
-          if (table) used.push(table);
-          return table;
-        },
-        dimensions: tileset.table('dimensions'),
-        tilesets: () => this.#elements.get('tileset')?.values() ?? [],
-      },
-    );
-    for (const table of used) table.report(REASONS);
-    return adopted;
   }
 }
 

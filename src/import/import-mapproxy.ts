@@ -1,13 +1,7 @@
 import { invalid } from '../domain/errors.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
-import {
-  type Imported,
-  type ImportedDocument,
-  ImportReport,
-  type SubjectReport,
-  withoutTwins,
-} from './import-report.ts';
+import { type Imported, ImportReport, type SubjectReport, withoutTwins } from './import-report.ts';
 import { mapProxyInspire } from './mapproxy-inspire.ts';
 import { type MapProxyFiles, MapProxyReader } from './mapproxy-reader.ts';
 import { REASONS, SERVICE_REASONS } from './mapproxy-reasons.ts';
@@ -47,13 +41,15 @@ export function importMapProxy(
   const shown = namedLayers(tree.layers).flatMap((layer) => reader.layer(layer) ?? []);
   reader.finish();
   const layers = withoutTwins([...shown, ...reader.innerLayers], report);
-  const readText = (file: string) => options.readText(options.resolve(options.folder, file));
-  const schedules = seeds ? schedulesOf(seeds, reader.cacheLayers, readText, report) : new Map();
+  const schedules = seeds ? schedulesOf(seeds, reader.cacheLayers, options.readText, report) : new Map();
   return {
     adoptBuckets: Object.fromEntries(reader.buckets),
     areas: reader.areas.documents,
-    gridSets: reader.declared(),
-    layers: layers.map((layer) => withSchedules(layer, schedules.get(layer.name))),
+    gridSets: reader.grids.documents(),
+    layers: layers.map((layer) => {
+      const own = schedules.get(layer.name);
+      return own ? { ...layer, schedules: own } : layer;
+    }),
     groups: groupsIn(tree.layers),
     service: serviceIn(tree, about),
     report,
@@ -77,8 +73,4 @@ function serviceIn(tree: Table, about: SubjectReport): object | undefined {
   });
   for (const table of tables.values()) table.report(SERVICE_REASONS);
   return Object.keys(service).length > 0 ? service : undefined;
-}
-
-function withSchedules(layer: ImportedDocument, schedules: readonly object[] | undefined): ImportedDocument {
-  return schedules ? { ...layer, schedules } : layer;
 }

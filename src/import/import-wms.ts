@@ -1,4 +1,4 @@
-import { type Bounds, boundsAround, boundsOf, coordsOf } from '../domain/bounds.ts';
+import { type Bounds, boundsAround, coordsOf } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
 import { formatOf } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
@@ -131,14 +131,6 @@ function legendsOf(layer: WmsLayer, about: SubjectReport): readonly object[] {
   });
 }
 
-interface ChosenGridSets {
-  readonly gridSets: readonly GridSet[];
-  /** CRS without a grid set. */
-  readonly strange: readonly string[];
-  /** The server's name of web mercator, unless it is the usual one. */
-  readonly mercatorName: string | null;
-}
-
 /** A CRS that layers of a service have, and that no grid set is declared for. */
 export interface MissingGridSet {
   /** EPSG code. */
@@ -153,24 +145,27 @@ export interface MissingGridSet {
 export class MissingGridSets {
   /** Layers that cannot be served without one of these CRS. */
   readonly layers: { readonly name: string; readonly title: string; readonly crs: readonly string[] }[] = [];
-  readonly #byCode = new Map<number, MissingGridSet>();
+  /** Boxes of the layers that have it. */
+  readonly #byCode = new Map<number, (Bounds | null)[]>();
   readonly #others = new Set<string>();
 
   add(layer: WmsLayer, { strange }: ChosenGridSets, isServed: boolean): void {
     const meant = layer.crs.length > MEANT ? strange.filter((crs) => layer.boxedCrs.includes(crs)) : strange;
     const codes = meant.flatMap((crs) => srsOfCrs(crs) ?? []);
     for (const crs of strange) this.#others.add(crs);
-    for (const srs of codes) {
-      const { layers, degrees } = this.#byCode.get(srs) ?? { layers: 0, degrees: null };
-      this.#byCode.set(srs, { srs, layers: layers + 1, degrees: boxAround(degrees, layer.degrees) });
-    }
+    for (const srs of codes) getOrCreate(this.#byCode, srs, () => []).push(layer.degrees);
     if (isServed || codes.length === 0) return;
     this.layers.push({ name: layer.name, title: layer.title, crs: codes.map((srs) => `EPSG:${srs}`) });
   }
 
   /** The most used first. */
   get gridSets(): readonly MissingGridSet[] {
-    return [...this.#byCode.values()].sort((a, b) => b.layers - a.layers);
+    const all = Array.from(this.#byCode, ([srs, boxes]) => {
+      const known = boxes.filter((box) => box !== null);
+      const degrees = known.length > 0 ? coordsOf(boundsAround(known)) : null;
+      return { srs, layers: boxes.length, degrees };
+    });
+    return all.sort((a, b) => b.layers - a.layers);
   }
 
   /** One line for all: a service has as many layers as it likes. */
@@ -179,14 +174,6 @@ export class MissingGridSets {
     if (names.length === 0) return;
     report.about('service').leftOut('CRS', `${few(names)}: declare a grid set and name it in gridSets`);
   }
-}
-
-function boxAround(one: readonly number[] | null, other: readonly number[] | null): readonly number[] | null {
-  if (!one || !other) return one ?? other;
-  const [first, second] = [one, other].map(([minX = 0, minY = 0, maxX = 0, maxY = 0]) =>
-    boundsOf([minX, minY, maxX, maxY]),
-  ) as [Bounds, Bounds];
-  return coordsOf(boundsAround([first, second]));
 }
 
 const MERCATOR = 3857;
@@ -199,7 +186,9 @@ export function createGridSetChooser(known: readonly GridSet[]): (crs: readonly 
   return (crs) => getOrCreate(ofLists, crs, () => choose(crs, known));
 }
 
-function choose(crs: readonly string[], known: readonly GridSet[]): ChosenGridSets {
+type ChosenGridSets = ReturnType<typeof choose>;
+
+function choose(crs: readonly string[], known: readonly GridSet[]) {
   const considered = crs.length > MEANT ? known.filter(isMeant) : known;
   const found = new Set<GridSet>();
   const strange: string[] = [];
@@ -210,7 +199,9 @@ function choose(crs: readonly string[], known: readonly GridSet[]): ChosenGridSe
   }
   return {
     gridSets: usualFirst(found),
+    /** CRS without a grid set. */
     strange,
+    /** The server's name of web mercator, unless it is the usual one. */
     mercatorName: crs.includes(`EPSG:${MERCATOR}`) ? null : (crs.find((name) => isMercator(name)) ?? null),
   };
 }

@@ -48,8 +48,8 @@ describe('coverages of mapproxy.yaml', () => {
     ],
   ])('MapProxy sources with the coverage %s have it as extent, and are clipped to it', (coverage, extent) => {
     const files = {
-      '/mp/a.wkt': 'POLYGON((10 20, 30 -40, 25 50, 10 20))\nPOLYGON((11 20, 12 21, 13 20, 11 20))',
-      '/mp/a.geojson':
+      'a.wkt': 'POLYGON((10 20, 30 -40, 25 50, 10 20))\nPOLYGON((11 20, 12 21, 13 20, 11 20))',
+      'a.geojson':
         '{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,2],[5,8],[3,4],[1,2]]]}}',
     };
     const { areas, layer, reported } = read({
@@ -68,8 +68,7 @@ describe('coverages of mapproxy.yaml', () => {
   it('MapProxy coverages are areas with the same shape, one for each shape', () => {
     const wkt = 'POLYGON((10 20, 30 -40, 25 50, 10 20))\n\nPOLYGON((11 20, 12 21, 13 20, 11 20))\n';
     const coverage = (fields: string) =>
-      read({ source: `${WMS}, coverage: { ${fields}, srs: 'EPSG:3857' }`, files: { '/mp/a.wkt': wkt } })
-        .areas;
+      read({ source: `${WMS}, coverage: { ${fields}, srs: 'EPSG:3857' }`, files: { 'a.wkt': wkt } }).areas;
     const first = [
       [
         [10, 20],

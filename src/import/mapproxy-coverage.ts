@@ -101,9 +101,8 @@ function polygonsIn(text: string): readonly Polygon[] | null {
 
 /** The part of a grid set around it; null: none of it is. */
 export function subsetInCoverage(gridSet: GridSet, { bounds, srs }: Coverage): SubsetDocument | null {
-  if (sameSrs(srs, gridSet.srs)) return clippedSubset(gridSet, coordsOf(bounds));
-  const degrees = projectionOfSrs(srs)?.boundsToWgs84(bounds) ?? null;
-  return subsetWithin(gridSet, degrees && coordsOf(degrees));
+  if (sameSrs(srs, gridSet.srs)) return clippedSubset(gridSet, bounds);
+  return subsetWithin(gridSet, projectionOfSrs(srs)?.boundsToWgs84(bounds) ?? null);
 }
 
 /** The parts of its grids that a source has something in. */

@@ -251,7 +251,7 @@ sources: { s: { type: wms, req: { url: 'http://maps.example.org/wms', sld: '${sl
     expect(read(yaml('http://example.org/a.sld')).layers).toMatchObject([
       { source: { layers: '', vendorParameters: { sld: 'http://example.org/a.sld' } } },
     ]);
-    expect(read(yaml('file://a.sld'), { '/mp/a.sld': '<sld/>' }).layers).toMatchObject([
+    expect(read(yaml('file://a.sld'), { 'a.sld': '<sld/>' }).layers).toMatchObject([
       { source: { layers: '', vendorParameters: { sld_body: '<sld/>' } } },
     ]);
     expect(read(yaml('file://b.sld')).layers).toEqual([]);

@@ -99,11 +99,15 @@ function colourOf(value: unknown): string | undefined {
   return `#${channels.map((one) => Math.round(one).toString(16).padStart(2, '0')).join('')}`;
 }
 
+export function allZooms(grid: MapProxyGrid): OfferedGrid {
+  return { grid, zoomStop: grid.zoomStop };
+}
+
 /** A layer of ours as a source. */
 export function partOfLayer(layer: string, grids: readonly MapProxyGrid[]): ImportedSource {
   return {
     source: { type: 'layer', layer },
-    grids: grids.map((grid) => ({ grid, zoomStop: grid.zoomStop })),
+    grids: grids.map(allZooms),
     coverage: null,
     within: null,
     forwarded: [],

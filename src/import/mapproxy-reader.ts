@@ -11,7 +11,6 @@ import {
 } from './import-report.ts';
 import { adoptedCaches, type CachePlaces, cachingFields } from './mapproxy-caches.ts';
 import { type Coverage, gridSetsOf, ImportedAreas, READABLE_COVERAGE } from './mapproxy-coverage.ts';
-import { dimensionsOf } from './mapproxy-dimensions.ts';
 import { DEFAULT_GRID, type MapProxyGrid, MapProxyGrids, type OfferedGrid } from './mapproxy-grids.ts';
 import {
   asPart,
@@ -31,6 +30,7 @@ import {
   cacheEncoding,
   cacheFormat,
   describingFields,
+  dimensionsOf,
   drawsMaps,
   namedLayers,
   namesIn,
@@ -42,8 +42,8 @@ import {
 import { type Table, TrackedTable } from './tracked-table.ts';
 
 export interface MapProxyFiles extends Omit<CachePlaces, 'base' | 'globals' | 'buckets'> {
-  /** Null: there is no such file. */
-  readonly readText: (path: string) => string | null;
+  /** A file beside the configuration; null: there is no such file. */
+  readonly readText: (name: string) => string | null;
 }
 
 const DEFAULT_BASE = 'cache_data';
@@ -59,7 +59,6 @@ export class MapProxyReader {
   readonly #options: MapProxyFiles;
   readonly #report: ImportReport;
   readonly #globals: TrackedTable;
-  readonly #grids: MapProxyGrids;
   readonly #caches: Table;
   readonly #sources: Table;
   readonly #inner = new Map<string, InnerLayer | string>();
@@ -70,6 +69,7 @@ export class MapProxyReader {
   /** Layers for caches that other layers are drawn from, and that are not layers there. */
   readonly innerLayers: ImportedDocument[] = [];
   readonly areas = new ImportedAreas();
+  readonly grids: MapProxyGrids;
   /** Buckets of the layers' adopted caches, by name. */
   readonly buckets = new Map<string, object>();
   /** Layers of ours with the tiles of each cache. */
@@ -77,11 +77,6 @@ export class MapProxyReader {
   /** EPSG codes of its WMS; null: it has none. */
   readonly #wmsCrs: readonly number[] | null;
   readonly #used = { cache: new Set<string>(), source: new Set<string>() };
-
-  readonly #readText = (file: string) => {
-    const { folder, resolve, readText } = this.#options;
-    return readText(resolve(folder, file));
-  };
 
   constructor(tree: Table, options: MapProxyFiles, report: ImportReport) {
     this.#tree = tree;
@@ -92,24 +87,21 @@ export class MapProxyReader {
     this.#names = new Set(namedLayers(tree.layers).map(({ name }) => String(name)));
     this.#caches = tableIn(tree, 'caches');
     this.#sources = tableIn(tree, 'sources');
-    this.#grids = new MapProxyGrids(tableIn(tree, 'grids'), tileSize, report);
+    this.grids = new MapProxyGrids(tableIn(tree, 'grids'), tileSize, report);
     const hasWms = tree.services === undefined || 'wms' in tableIn(tree, 'services');
     this.#wmsCrs = hasWms ? wmsCrsIn(tree, report.about('mapproxy.yaml')) : null;
-  }
-
-  declared(): readonly ImportedDocument[] {
-    return this.#grids.documents();
   }
 
   /** Reports unused entries. */
   finish(): void {
     this.#globals.report(REASONS);
-    for (const kind of ['cache', 'source'] as const) {
-      const names = Object.keys(tableIn(this.#tree, `${kind}s`));
-      reportUnused(this.#report, kind, names, (name) => this.#used[kind].has(name));
-    }
-    const grids = Object.keys(tableIn(this.#tree, 'grids'));
-    reportUnused(this.#report, 'grid', grids, (name) => this.#grids.isUsed(name));
+    const isUsed = {
+      cache: (name: string) => this.#used.cache.has(name),
+      source: (name: string) => this.#used.source.has(name),
+      grid: (name: string) => this.grids.isUsed(name),
+    };
+    for (const kind of ['cache', 'source', 'grid'] as const)
+      reportUnused(this.#report, kind, Object.keys(tableIn(this.#tree, `${kind}s`)), isUsed[kind]);
   }
 
   layer(table: Table): ImportedDocument | null {
@@ -145,7 +137,6 @@ export class MapProxyReader {
     const imported = joinedCaches(caches, (why) => void about.leftOut('tile_sources', why));
     if (typeof imported === 'string') return imported;
     const parameters = dimensionsOf(layer, imported.forwarded);
-    if (typeof parameters === 'string') return parameters;
     const wms = this.#wmsFields(layer, imported.grids);
     if (typeof wms === 'string') return wms;
     for (const [cache, given] of caches) {
@@ -163,7 +154,7 @@ export class MapProxyReader {
     if (!format) return `its format ${cache.text('format')} is not served here`;
     const imported = this.#cacheSource(cache, format, about);
     if (typeof imported === 'string') return imported;
-    const coverage = coverageIn(cache.table('cache'), this.#readText);
+    const coverage = coverageIn(cache.table('cache'), this.#options.readText);
     if (coverage === undefined) return `its cache has a coverage that is not ${READABLE_COVERAGE}`;
     const gridSets = gridSetsOf({ ...imported, coverage: coverage ?? imported.coverage }, about);
     if (gridSets.length === 0) return 'its coverage is in none of its grids';
@@ -191,15 +182,18 @@ export class MapProxyReader {
   #uncached(layer: TrackedTable, names: readonly string[], about: SubjectReport): object | string {
     const caches = names.filter((name) => Object.hasOwn(this.#caches, name));
     if (caches.length > 0 && layer.has('dimensions')) return 'its dimensions would reach all of its caches';
-    const inner = new Map(caches.map((name) => [name, this.#innerLayer(name)]));
-    const refused = [...inner.values()].find((one) => typeof one === 'string');
-    if (typeof refused === 'string') return refused;
-    const known = [...inner.values()].flatMap((one) => (typeof one === 'string' ? [] : one.grids));
+    const inner = new Map<string, InnerLayer>();
+    for (const name of caches) {
+      const cache = this.#innerLayer(name);
+      if (typeof cache === 'string') return cache;
+      inner.set(name, cache);
+    }
+    const known = [...inner.values()].flatMap((one) => one.grids);
     const grids = known.length > 0 ? known.map(({ grid }) => grid) : this.#usualGrids();
     const format = 'image/png';
     const sources = names.map((name) => {
       const part = inner.get(name);
-      if (part && typeof part !== 'string') return partOfLayer(part.name, grids);
+      if (part) return partOfLayer(part.name, grids);
       return this.#source(name, { grids, format, requestFormat: undefined }, about);
     });
     const imported = composedOf(this.#withOwnParameters(names, sources));
@@ -207,7 +201,6 @@ export class MapProxyReader {
     const wms = this.#wmsFields(layer, imported.grids);
     if (typeof wms === 'string') return wms;
     const parameters = dimensionsOf(layer, imported.forwarded);
-    if (typeof parameters === 'string') return parameters;
     const listed = parameters.map(({ name }) => name);
     // Any value: nothing is kept.
     const open = imported.forwarded
@@ -220,10 +213,11 @@ export class MapProxyReader {
       'its maps are not cached there: nor are they here, until expireCache is removed',
     );
     const all = [...parameters, ...open];
-    const fields = { source: imported.source, gridSets, ...(all.length > 0 && { parameters: all }) };
     return {
       ...wms,
-      ...fields,
+      source: imported.source,
+      gridSets,
+      parameters: all.length > 0 ? all : undefined,
       within: imported.within ?? undefined,
       formats: [format],
       expireCache: -1,
@@ -271,7 +265,7 @@ export class MapProxyReader {
   }
 
   #usualGrids(): readonly MapProxyGrid[] {
-    return GRIDS_WITHOUT_CACHE.flatMap((grid) => this.#grids.of(grid) ?? []);
+    return GRIDS_WITHOUT_CACHE.flatMap((grid) => this.grids.of(grid) ?? []);
   }
 
   /** A layer for a cache that others are drawn from; or why there is none. */
@@ -327,20 +321,14 @@ export class MapProxyReader {
     return composedOf(
       names
         .filter((name) => drawsMaps(tableIn(this.#sources, name)))
-        .map((name) =>
-          this.#isCache(name) ? this.#fromCache(name, grids) : this.#source(name, wanted, about),
-        ),
+        .map((name) => {
+          // Sources of a cache may be caches; one of the same name is the source.
+          const isCache = !Object.hasOwn(this.#sources, name) && Object.hasOwn(this.#caches, name);
+          if (!isCache) return this.#source(name, wanted, about);
+          const inner = this.#innerLayer(name);
+          return typeof inner === 'string' ? inner : partOfLayer(inner.name, grids);
+        }),
     );
-  }
-
-  /** Sources of a cache may be caches; one of the same name is the source. */
-  #isCache(name: string): boolean {
-    return !Object.hasOwn(this.#sources, name) && Object.hasOwn(this.#caches, name);
-  }
-
-  #fromCache(name: string, grids: readonly MapProxyGrid[]): ImportedSource | string {
-    const inner = this.#innerLayer(name);
-    return typeof inner === 'string' ? inner : partOfLayer(inner.name, grids);
   }
 
   #source(given: string, wanted: WantedSource, about: SubjectReport): ImportedSource | string {
@@ -351,8 +339,8 @@ export class MapProxyReader {
     const options = {
       selected,
       http: this.#globals.table('http'),
-      allGrids: this.#grids,
-      readText: this.#readText,
+      allGrids: this.grids,
+      readText: this.#options.readText,
       areaOf: (coverage: Coverage) => this.areas.nameOf(coverage, tagged),
       readVariable: (variable: string) =>
         about.changed('source', `$${variable} is read from the environment of the server`),
@@ -380,7 +368,7 @@ export class MapProxyReader {
 
   #gridsOf(cache: TrackedTable) {
     const names = cache.has('grids') ? cache.texts('grids') : [DEFAULT_GRID];
-    return names.map((name) => this.#grids.of(name));
+    return names.map((name) => this.grids.of(name));
   }
 
   #adopted(
@@ -390,11 +378,10 @@ export class MapProxyReader {
     named: readonly string[],
   ): readonly object[] | string {
     const { folder, resolve } = this.#options;
-    const base = resolve(folder, this.#globals.table('cache').text('base_dir') ?? DEFAULT_BASE);
+    const globals = this.#globals.table('cache');
+    const base = resolve(folder, globals.text('base_dir') ?? DEFAULT_BASE);
     const dimensions = named.filter((dimension) => forwarded.includes(dimension.toUpperCase()));
     const used = { grids: grids.map(({ grid }) => grid), declared: this.#gridsOf(cache), dimensions };
-    const { buckets } = this;
-    const globals = this.#globals.table('cache');
-    return adoptedCaches(name, cache, used, { ...this.#options, base, globals, buckets });
+    return adoptedCaches(name, cache, used, { ...this.#options, base, globals, buckets: this.buckets });
   }
 }

@@ -3,10 +3,10 @@ import { sameSrs } from '../domain/srs.ts';
 import { ALWAYS_BY_FORM } from '../geowebcache/read-layer.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
-import { credentialsOf, headersIn, parsedAddress, timeoutIn } from './http-source.ts';
+import { type Address, credentialsOf, headersIn, parsedAddress, timeoutIn } from './http-source.ts';
 import { type Coverage, READABLE_COVERAGE, readCoverage, subsetInCoverage } from './mapproxy-coverage.ts';
 import { DEFAULT_GRID, type MapProxyGrid, type MapProxyGrids, type OfferedGrid } from './mapproxy-grids.ts';
-import { emptySource, type ImportedSource, partOptionsIn } from './mapproxy-parts.ts';
+import { allZooms, emptySource, type ImportedSource, partOptionsIn } from './mapproxy-parts.ts';
 import { mediaTypeOf } from './mapproxy-tables.ts';
 import { variableProblem, withVariables } from './mapproxy-variables.ts';
 import { levelsInCommon } from './matching-grid.ts';
@@ -109,8 +109,7 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
   // As in MapProxy, the parameter is left out.
   const vendorParameters = namesNone && !hasSld ? { ...given, LAYERS: '' } : given;
   const grids = gridsAskedFor(source, context);
-  if (grids.length === 0)
-    return 'has none of the SRS of its grids in supported_srs: maps are not reprojected';
+  if (typeof grids === 'string') return grids;
   if (options.flag('map') === false) return 'draws no maps: wms_opts.map is false';
   const requestFormat = requestFormatOf(request.text('format') ?? context.requestFormat, context);
   const queryable = options.flag('featureinfo') === true;
@@ -125,13 +124,13 @@ function wmsSource(source: TrackedTable, context: SourceContext): ReturnType<Rea
     requestFormat: requestFormat === context.format ? undefined : requestFormat,
     srs: mercatorNames(grids),
     concurrency: concurrencyIn(source),
-    ...httpFields(source, context),
-    ...credentialsOf(address),
+    maxUrlLength: maxUrlLengthIn(source, context),
+    ...httpFields(source, context, address),
     vendorParameters,
   });
   return {
     source: imported,
-    grids: grids.map(({ grid }) => ({ grid, zoomStop: grid.zoomStop })),
+    grids,
     layer: { ...offline(source), ...(queryable && { queryable }), ...(legend && { legends: [{}] }) },
   };
 }
@@ -144,23 +143,20 @@ function arcgisSource(source: TrackedTable, context: SourceContext): ReturnType<
   if (!address || !/\/(?:MapServer|ImageServer)\/?$/.test(service))
     return 'has no address in req.url that ends with MapServer or ImageServer';
   const grids = gridsAskedFor(source, context);
-  if (grids.length === 0)
-    return 'has none of the SRS of its grids in supported_srs: maps are not reprojected';
+  if (typeof grids === 'string') return grids;
   if (options.flag('map') === false) return 'draws no maps: opts.map is false';
   const parameters = vendorParametersIn(request, context);
   if (typeof parameters === 'string') return parameters;
-  const { maxUrlLength, ...http } = httpFields(source, context) as { maxUrlLength?: number };
   return {
     source: omitUndefined({
       type: 'arcgis',
       url: service,
       layers: request.text('layers'),
       transparent: request.flag('transparent') === true ? true : undefined,
-      ...http,
-      ...credentialsOf(address),
+      ...httpFields(source, context, address),
       parameters,
     }),
-    grids: grids.map(({ grid }) => ({ grid, zoomStop: grid.zoomStop })),
+    grids,
     layer: { ...offline(source), ...(options.flag('featureinfo') === true && ARCGIS_INFO) },
   };
 }
@@ -171,17 +167,15 @@ const ARCGIS_INFO = { queryable: true, infoFormats: ['application/json', 'text/h
 function ogcApiTilesSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
   const address = parsedAddress(source.text('landingpage_url') ?? '');
   if (!address) return 'has no address in landingpage_url';
-  const { maxUrlLength, ...http } = httpFields(source, context) as { maxUrlLength?: number };
   return {
     source: omitUndefined({
       type: 'ogcapi-tiles',
       url: address.url,
       collection: source.text('collection'),
       tileMatrixSet: source.text('tile_matrix_set_id'),
-      ...http,
-      ...credentialsOf(address),
+      ...httpFields(source, context, address),
     }),
-    grids: context.grids.map((grid) => ({ grid, zoomStop: grid.zoomStop })),
+    grids: context.grids.map(allZooms),
     layer: offline(source),
   };
 }
@@ -194,25 +188,26 @@ function layersOf(request: TrackedTable, { selected }: SourceContext): string | 
   return selected.split(',').every((layer) => known.includes(layer)) ? selected : undefined;
 }
 
-interface GridAskedFor {
-  readonly grid: MapProxyGrid;
+interface GridAskedFor extends OfferedGrid {
   /** The name of its SRS in requests, e.g. `EPSG:900913`. */
   readonly crs: string;
 }
 
-/** Grids whose SRS the source knows, under any name. */
-function gridsAskedFor(source: TrackedTable, context: SourceContext): readonly GridAskedFor[] {
+/** Grids whose SRS the source knows, under any name; or why there are none. */
+function gridsAskedFor(source: TrackedTable, context: SourceContext): readonly GridAskedFor[] | string {
   const supported = source.texts('supported_srs');
-  return context.grids.flatMap((grid) => {
+  const grids = context.grids.flatMap((grid) => {
     const own = grid.srsThere.replace(/^EPSG/, 'EPSG:');
-    if (supported.length === 0 || supported.includes(own)) return [{ grid, crs: own }];
+    if (supported.length === 0 || supported.includes(own)) return [{ ...allZooms(grid), crs: own }];
     const crs = supported.find((name) => sameSrs(srsOfCrs(name) ?? -1, grid.gridSet?.srs ?? -2));
-    if (crs !== undefined) return [{ grid, crs }];
+    if (crs !== undefined) return [{ ...allZooms(grid), crs }];
     context.leaveOutGrid(
       `the source does not support the SRS of ${grid.nameThere}, and maps are not reprojected`,
     );
     return [];
   });
+  if (grids.length > 0) return grids;
+  return 'has none of the SRS of its grids in supported_srs: maps are not reprojected';
 }
 
 /** Web mercator has several names, of which a server may know one. */
@@ -273,14 +268,18 @@ function concurrencyIn(source: TrackedTable): number | undefined {
 }
 
 /** `globals` have the values that a source leaves out. */
-function httpFields(source: TrackedTable, { http }: SourceContext): object {
+function httpFields(source: TrackedTable, { http }: SourceContext, address: Address): object {
   const own = source.table('http');
-  const method = [own, http].map((table) => table.text('method')).find((text) => text !== undefined);
   return {
     timeoutSeconds: timeoutIn(own, 'client_timeout') ?? timeoutIn(http, 'client_timeout'),
     headers: headersIn(own.table('headers')) ?? headersIn(http.table('headers')),
-    maxUrlLength: method?.toUpperCase() === 'POST' ? ALWAYS_BY_FORM : undefined,
+    ...credentialsOf(address),
   };
+}
+
+function maxUrlLengthIn(source: TrackedTable, { http }: SourceContext): number | undefined {
+  const method = [source.table('http'), http].map((table) => table.text('method'));
+  return method.find((text) => text !== undefined)?.toUpperCase() === 'POST' ? ALWAYS_BY_FORM : undefined;
 }
 
 function tileSource(source: TrackedTable, context: SourceContext): ReturnType<ReadSource> {
@@ -306,7 +305,6 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
   const grids = gridsInCommon(grid, context);
   if (grids.length === 0) return `has tiles in the grid ${name} only, and the cache in others`;
   const named = grids.map((one) => one.grid.name);
-  const { maxUrlLength, ...http } = httpFields(source, context) as { maxUrlLength?: number };
   return {
     source: omitUndefined({
       type: 'xyz',
@@ -314,8 +312,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
       gridSets: named.every((one) => one === 'EPSG:900913')
         ? undefined
         : Object.fromEntries(named.map((one) => [one, {}])),
-      ...http,
-      ...credentialsOf(address),
+      ...httpFields(source, context, address),
     }),
     grids,
     layer: offline(source),

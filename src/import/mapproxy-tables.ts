@@ -141,6 +141,26 @@ export function describingFields(layer: TrackedTable): object {
   };
 }
 
+/** Dimensions that reach the source, as parameters of the layer. */
+export function dimensionsOf(layer: TrackedTable, forwarded: readonly string[]) {
+  const dimensions = layer.table('dimensions');
+  return dimensions.keys().flatMap((key) => {
+    const name = key.toUpperCase();
+    const dimension = dimensions.table(key);
+    const given = dimension.texts('values');
+    if (!forwarded.includes(name)) {
+      dimensions.leaveOut(key, 'does not reach the source: it is not in forward_req_params');
+      return [];
+    }
+    const usual = dimension.text('default');
+    if (name.includes('TIME') && given.some((value) => value.includes('/')))
+      return [{ name, type: 'time', values: given, default: usual ?? 'latest' }];
+    const [only = ''] = given;
+    const values = given.length === 1 ? only.trim().split('/') : given;
+    return [{ name, values, default: usual ?? values.at(-1) }];
+  });
+}
+
 /** EPSG codes of its WMS that are known here. */
 export function wmsCrsIn(tree: Table, about: SubjectReport): readonly number[] {
   const listed = listOf(tableIn(tableIn(tree, 'services'), 'wms').srs).map(String);

@@ -1,14 +1,7 @@
 import type { WireElement } from '../geowebcache/wire-element.ts';
 
-/** An element of a document whose reads are recorded. */
-export interface RecordedElement {
-  readonly element: WireElement;
-  /** Paths of the elements with a value, below this one, that nothing has read; e.g. `wmsUrl.text`. */
-  unread(): readonly string[];
-}
-
 /** Records which values are read, so that no element is dropped silently. */
-export function recorded(root: WireElement): RecordedElement {
+export function recorded(root: WireElement) {
   const read = new Set<WireElement>();
   const leaves: { readonly element: WireElement; readonly path: string }[] = [];
 
@@ -35,6 +28,7 @@ export function recorded(root: WireElement): RecordedElement {
 
   return {
     element: wrapped(root, []),
+    /** Paths of the elements with a value that nothing has read, e.g. `wmsUrl.text`. */
     unread: () => [...new Set(leaves.filter(({ element }) => !read.has(element)).map(({ path }) => path))],
   };
 }

@@ -155,7 +155,7 @@ it('metadata of GeoWebCache’s service and layers are those of the file', () =>
     hasTiles: () => false,
     isThere: () => false,
     findArchive: () => null,
-    readXml: () => null,
+    readTable: () => null,
   };
   const { service, layers, report } = importGeoWebCache(root, { ...places, gridSets: builtInGridSets() });
   const contact = { individualName: 'Ann' };

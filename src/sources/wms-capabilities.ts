@@ -1,7 +1,8 @@
+import type { Bounds } from '../domain/bounds.ts';
 import { readLongXml } from '../lib/xml/read-xml.ts';
 import { childOf, childrenOf, hrefOf, textIn, type XmlElement } from '../lib/xml/xml-element.ts';
 import { collectYielding } from '../lib/yielding.ts';
-import { CAPABILITIES_LIMITS } from './wmts-capabilities.ts';
+import { boundsOfTexts, CAPABILITIES_LIMITS } from './wmts-capabilities.ts';
 
 /** A layer with the properties it inherits. */
 export interface WmsLayer {
@@ -13,8 +14,8 @@ export interface WmsLayer {
   readonly crs: readonly string[];
   /** CRS with a bounding box of the layer. */
   readonly boxedCrs: readonly string[];
-  /** West, south, east, north; null: unknown. */
-  readonly degrees: readonly number[] | null;
+  /** Null: unknown. */
+  readonly degrees: Bounds | null;
   readonly styles: readonly ReturnType<typeof styleOf>[];
   readonly dimensions: readonly WmsDimension[];
   readonly queryable: boolean;
@@ -138,17 +139,13 @@ function crsOfBox({ attributes }: XmlElement): readonly string[] {
   return crs === undefined ? [] : [crs];
 }
 
-function degreesOf(element: XmlElement): readonly number[] | null {
+function degreesOf(element: XmlElement): Bounds | null {
   const newer = childOf(element, 'EX_GeographicBoundingBox');
   const names = ['westBoundLongitude', 'southBoundLatitude', 'eastBoundLongitude', 'northBoundLatitude'];
-  if (newer) return finite(names.map((name) => textIn(newer, name)));
+  if (newer) return boundsOfTexts(names.map((name) => textIn(newer, name)));
   const older = childOf(element, 'LatLonBoundingBox');
-  return older && finite(['minx', 'miny', 'maxx', 'maxy'].map((name) => older.attributes.get(name) ?? ''));
-}
-
-function finite(texts: readonly string[]): readonly number[] | null {
-  const numbers = texts.map((text) => (text === '' ? Number.NaN : Number(text)));
-  return numbers.every(Number.isFinite) ? numbers : null;
+  const edges = ['minx', 'miny', 'maxx', 'maxy'];
+  return older && boundsOfTexts(edges.map((name) => older.attributes.get(name) ?? ''));
 }
 
 function styleOf(element: XmlElement) {

@@ -1,3 +1,4 @@
+import type { Bounds } from '../domain/bounds.ts';
 import { boundsOfTile, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import type { TileIndex } from '../domain/tile-key.ts';
@@ -39,28 +40,8 @@ export interface MatrixSetLink {
   readonly limits: ReadonlyMap<string, TileRect>;
 }
 
-export interface WmtsLayer {
-  readonly id: string;
-  readonly title: string;
-  readonly abstract: string;
-  readonly style: string;
-  /** The default among them. */
-  readonly styles: readonly string[];
-  /** West, south, east, north in degrees; null: unknown. */
-  readonly degrees: readonly number[] | null;
-  readonly formats: readonly string[];
-  /** By identifier, with their defaults. */
-  readonly dimensions: ReadonlyMap<string, string>;
-  readonly links: readonly MatrixSetLink[];
-  /** Addresses by format, for requests by path. */
-  readonly templates: ReadonlyMap<string, string>;
-}
-
-export interface WmtsCapabilities {
-  readonly layers: ReadonlyMap<string, WmtsLayer>;
-  /** Addresses for requests by query. */
-  readonly queryAddress: string | null;
-}
+export type WmtsLayer = ReturnType<typeof readLayer>;
+export type WmtsCapabilities = Awaited<ReturnType<typeof wmtsCapabilitiesOf>>;
 
 /** National servers list hundreds of layers, each with limits for every zoom. */
 export const CAPABILITIES_LIMITS = {
@@ -119,7 +100,7 @@ function nameOnly(element: XmlElement): XmlElement {
 }
 
 /** For callers that have parsed the XML; yields to the event loop. Throws an `Error` that names the missing part. */
-export async function wmtsCapabilitiesOf(root: XmlElement): Promise<WmtsCapabilities> {
+export async function wmtsCapabilitiesOf(root: XmlElement) {
   if (root.name !== 'Capabilities') throw new Error(`a ${root.name} came, not WMTS capabilities`);
   const contents = childOf(root, 'Contents');
   if (!contents) throw new Error('the capabilities have no contents');
@@ -137,6 +118,7 @@ export async function wmtsCapabilitiesOf(root: XmlElement): Promise<WmtsCapabili
   const layers = await collectYielding(readLayers());
   return {
     layers: new Map(layers.map((layer) => [layer.id, layer])),
+    /** For requests by query. */
     queryAddress: readQueryAddress(root),
   };
 }
@@ -163,7 +145,7 @@ function readMatrix(element: XmlElement): TileMatrix {
   };
 }
 
-function readLayer(element: XmlElement, sets: (id: string) => TileMatrixSet | null): WmtsLayer {
+function readLayer(element: XmlElement, sets: (id: string) => TileMatrixSet | null) {
   const styles = childrenOf(element, 'Style');
   const style = styles.find(({ attributes }) => attributes.get('isDefault') === 'true') ?? styles[0];
   const tiles = childrenOf(element, 'ResourceURL').filter(
@@ -173,20 +155,24 @@ function readLayer(element: XmlElement, sets: (id: string) => TileMatrixSet | nu
     id: textIn(element, 'Identifier'),
     title: textIn(element, 'Title'),
     abstract: textIn(element, 'Abstract'),
+    /** The default one. */
     style: style ? textIn(style, 'Identifier') : '',
     styles: styles.map((one) => textIn(one, 'Identifier')).filter((id) => id !== ''),
+    /** Null: unknown. */
     degrees: readDegrees(element),
     formats: childrenOf(element, 'Format').map(({ text }) => text.trim()),
+    /** Their defaults. */
     dimensions: new Map(
       childrenOf(element, 'Dimension').map((dimension) => [
         textIn(dimension, 'Identifier'),
         textIn(dimension, 'Default'),
       ]),
     ),
-    links: childrenOf(element, 'TileMatrixSetLink').flatMap((link) => {
+    links: childrenOf(element, 'TileMatrixSetLink').flatMap((link): readonly MatrixSetLink[] => {
       const set = sets(textIn(link, 'TileMatrixSet'));
       return set ? [{ set, limits: readLimits(link) }] : [];
     }),
+    /** Addresses by format, for requests by path. */
     templates: new Map(
       tiles.map(({ attributes }) => [attributes.get('format') ?? '', attributes.get('template') ?? '']),
     ),
@@ -194,11 +180,16 @@ function readLayer(element: XmlElement, sets: (id: string) => TileMatrixSet | nu
 }
 
 /** OGC 06-121r3, 10.2.2: longitude before latitude. */
-function readDegrees(element: XmlElement): readonly number[] | null {
+function readDegrees(element: XmlElement): Bounds | null {
   const box = childOf(element, 'WGS84BoundingBox');
-  const corners = box && `${textIn(box, 'LowerCorner')} ${textIn(box, 'UpperCorner')}`.trim().split(/\s+/);
-  const numbers = corners?.map(Number) ?? [];
-  return numbers.length === 4 && numbers.every(Number.isFinite) ? numbers : null;
+  return box && boundsOfTexts(`${textIn(box, 'LowerCorner')} ${textIn(box, 'UpperCorner')}`.split(/\s+/));
+}
+
+/** West, south, east, north; null: not four numbers. */
+export function boundsOfTexts(texts: readonly string[]): Bounds | null {
+  const numbers = texts.map((text) => (text === '' ? Number.NaN : Number(text)));
+  const [minX = Number.NaN, minY = Number.NaN, maxX = Number.NaN, maxY = Number.NaN] = numbers;
+  return [minX, minY, maxX, maxY].every(Number.isFinite) ? { minX, minY, maxX, maxY } : null;
 }
 
 function readLimits(link: XmlElement): ReadonlyMap<string, TileRect> {
@@ -231,15 +222,6 @@ function readQueryAddress(root: XmlElement): string | null {
   return byQuery ? hrefOf(byQuery) : null;
 }
 
-interface MatchedTile {
-  readonly matrixSet: string;
-  readonly matrix: string;
-  readonly column: number;
-  readonly row: number;
-  /** False: by its own limits the server has no such tile. */
-  readonly offered: boolean;
-}
-
 /** OGC 07-057r7, 6.1: metres that a pixel is taken to measure. */
 export const PIXEL_SIZE = 0.00028;
 /** In pixels: how far the edges of two equal tiles may differ. */
@@ -247,17 +229,14 @@ const TOLERANCE = 0.5;
 const DEGREES = 4326;
 
 /** The first of the sets that has exactly this tile of ours; null when none does. */
-export function matchTile(
-  links: readonly MatrixSetLink[],
-  gridSet: GridSet,
-  tile: TileIndex,
-): MatchedTile | null {
+export function matchTile(links: readonly MatrixSetLink[], gridSet: GridSet, tile: TileIndex) {
   for (const { set, limits } of links) {
     if (!hasSrs(set, gridSet)) continue;
     const found = matchInSet(set, gridSet, tile);
     if (!found) continue;
     const { matrix, column, row } = found;
     const within = limits.get(matrix.id) ?? blockAt(0, 0, matrix.columns, matrix.rows);
+    // False: by its own limits the server has no such tile.
     const offered = rectContains(within, column, row);
     return { matrixSet: set.id, matrix: matrix.id, column, row, offered };
   }
@@ -275,13 +254,7 @@ function hasSrs({ crs }: TileMatrixSet, gridSet: GridSet): boolean {
   return srs !== null && sameSrs(srs, gridSet.srs);
 }
 
-interface FoundTile {
-  readonly matrix: TileMatrix;
-  readonly column: number;
-  readonly row: number;
-}
-
-function matchInSet(set: TileMatrixSet, gridSet: GridSet, tile: TileIndex): FoundTile | null {
+function matchInSet(set: TileMatrixSet, gridSet: GridSet, tile: TileIndex) {
   for (const matrix of set.matrices) {
     // OGC 07-057r7, 6.1: in the order of the CRS's axes; servers disagree on that order.
     const [first, second] = matrix.topLeftCorner;
@@ -300,7 +273,7 @@ function matchInMatrix(
   top: number,
   gridSet: GridSet,
   { z, x, y }: TileIndex,
-): { readonly column: number; readonly row: number } | null {
+) {
   if (matrix.tileWidth !== gridSet.tileWidth || matrix.tileHeight !== gridSet.tileHeight) return null;
   const resolution = (matrix.scaleDenominator * PIXEL_SIZE) / gridSet.metersPerUnit;
   const ours = boundsOfTile(gridSet, z, x, y);

@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/lib/clock.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../../src/sources/tile-source.ts';
+import type { UpstreamLimiter } from '../../src/sources/upstream/open-upstream-limiter.ts';
 import { endOf } from '../../src/sources/upstream/upstream-client.ts';
 import {
   failureOfStatus,
@@ -7,7 +8,6 @@ import {
   timedOut,
   unavailable,
 } from '../../src/sources/upstream/upstream-failure.ts';
-import type { UpstreamLimiter } from '../../src/sources/upstream/upstream-limiter.ts';
 import type { Scenario } from './scenario.ts';
 
 export interface ScriptedUpstream {

@@ -6,8 +6,6 @@ import { isCalled, type OldTileRequest, tileThere } from '../old-cache.ts';
 import { byQuadkey, digits, inHexadecimal, inThousands, type TilePath } from '../tile-paths.ts';
 import type { AdoptOptions, FolderAdoptOptions } from './adopt-options.ts';
 
-/** The names of folders and file, from the adopted folder down. */
-
 /**
  * Possible paths of a tile below the adopted folder, the likeliest first; none when the folder does not have its grid
  * set or parameters, or when a name in the path would lead elsewhere.

@@ -11,6 +11,7 @@ import { oldTilePaths } from './old-tile-paths.ts';
 // Several times cheaper than their counterparts in `fs/promises`.
 const realPathOf = promisify(realpath.native);
 const openFile = promisify(open);
+const readFile = promisify(read);
 const statusOf = promisify(stat);
 
 /** A pipe without a writer must not block; a link that is created after the check must not be followed. */
@@ -26,22 +27,13 @@ export interface OpenedFile {
   part(offset: number, length: number): Promise<Buffer | null>;
 }
 
-/** A folder of another program. Files outside it, links followed, are not read. */
-export interface RootedFolder {
-  /** Null: no plain file, or `use` returns null. Throws `store-failed` when the folder cannot be read. */
-  read<T>(path: string, use: (file: OpenedFile) => Promise<T | null>): Promise<T | null>;
-  /** The real path of a plain file; null and failures as above. */
-  locate(path: string): Promise<string | null>;
-}
+export type RootedFolder = ReturnType<typeof openRootedFolder>;
 
-/** The folder is opened with the first file, and may be missing until then. */
-export function openRootedFolder({
-  folder,
-  within,
-}: {
-  folder: string;
-  within: Adoption['within'];
-}): RootedFolder {
+/**
+ * A folder of another program. Files outside it, links followed, are not read. It is opened with the first file, and may
+ * be missing until then.
+ */
+export function openRootedFolder({ folder, within }: { folder: string } & Pick<Adoption, 'within'>) {
   let root: string | null = null;
 
   async function findRoot(): Promise<string> {
@@ -61,8 +53,11 @@ export function openRootedFolder({
   }
 
   return {
-    read: (path, use) => inRoot((real) => withFile(real, join(real, path), use)),
-    locate: (path) =>
+    /** Null: no plain file, or `use` returns null. Throws `store-failed` when the folder cannot be read. */
+    read: <T>(path: string, use: (file: OpenedFile) => Promise<T | null>): Promise<T | null> =>
+      inRoot((real) => withFile(real, join(real, path), use)),
+    /** The real path of a plain file; null and failures as above. */
+    locate: (path: string): Promise<string | null> =>
       inRoot(async (real) => {
         const place = await realPathOf(join(real, path));
         return isBelow(place, real) && (await statusOf(place)).isFile() ? place : null;
@@ -154,20 +149,8 @@ function placeOfOpen(file: number): string | null {
 
 async function readPart(file: number, offset: number, length: number): Promise<Buffer | null> {
   const bytes = Buffer.allocUnsafeSlow(length);
-  for (let at = 0; at < length; ) {
-    const count = await readSome(file, bytes, at, offset + at);
-    if (count === 0) return null;
-    at += count;
-  }
-  return bytes;
-}
-
-function readSome(file: number, bytes: Buffer, at: number, from: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    read(file, bytes, at, bytes.length - at, from, (error, count) =>
-      error ? reject(error) : resolve(count),
-    );
-  });
+  const { bytesRead } = await readFile(file, bytes, 0, length, offset);
+  return bytesRead === length ? bytes : null;
 }
 
 /** Bytes; far more than any tile has. */

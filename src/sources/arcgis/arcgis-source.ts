@@ -48,17 +48,9 @@ const DPI = 96;
 const GOOGLE_MERCATOR = 900913;
 /** The server's spelling; parameters of a request are in upper case. */
 const NAMES = [
-  ...['layers', 'layerDefs', 'time', 'layerTimeOptions', 'gdbVersion', 'historicMoment', 'dynamicLayers'],
-  ...[
-    'renderingRule',
-    'mosaicRule',
-    'bandIds',
-    'interpolation',
-    'noData',
-    'noDataInterpretation',
-    'adjustAspectRatio',
-  ],
-];
+  'layers layerDefs time layerTimeOptions gdbVersion historicMoment dynamicLayers renderingRule mosaicRule',
+  'bandIds interpolation noData noDataInterpretation adjustAspectRatio',
+].flatMap((names) => names.split(' '));
 /** Pixels around the requested one. */
 const TOLERANCE = 3;
 const INFO_FORMATS = new Map([

@@ -1,8 +1,6 @@
-import { constants, type FileHandle, open } from 'node:fs/promises';
+import { constants, open } from 'node:fs/promises';
 import { z } from 'zod';
 import { TilewardenError } from '../../domain/errors.ts';
-import type { GridSet } from '../../domain/grid-set.ts';
-import { isWebMercator } from '../../domain/srs.ts';
 import { text, texts } from '../../lib/schemas.ts';
 import {
   CONNECTION_OPTIONS,
@@ -11,6 +9,7 @@ import {
   httpOptions,
   requestManners,
 } from '../http-options.ts';
+import { isOffered, requireOffered, SINGLE_TILES, tileOf } from '../single-tiles.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { createSourceLife } from '../source-life.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
@@ -42,25 +41,23 @@ export const archiveSourceOptions = z
   });
 
 type ArchiveSourceOptions = z.output<typeof archiveSourceOptions>;
-
-/** Reads tiles from one file. A missing tile is empty: an archive is complete. */
 type ArchiveTools = Pick<SourceTools, 'upstream' | 'clock'>;
 
+/** Reads tiles from one file. A missing tile is empty: an archive is complete. */
 export function openArchiveSource(options: ArchiveSourceOptions, tools: ArchiveTools): TileSource {
   const life = createSourceLife();
   const archive = openArchive(options, tools);
 
   async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
-    if (!archiveOffers(options, request.gridSet)) throw notOffered(options, request.gridSet);
-    const { z, rect } = request.metatile;
-    const tile = await archive.tile(z, rect.minX, rect.minY, { priority: request.priority, signal });
+    requireOffered('The tile archive', options.gridSets, request.gridSet);
+    const tile = await archive.tile(tileOf(request), { priority: request.priority, signal });
     if (!tile) return { kind: 'nothing' };
     checkKind(tile.mediaType, request);
     return { kind: 'encoded', ...tile };
   }
 
   return {
-    maxMetatile: { columns: 1, rows: 1 },
+    maxMetatile: SINGLE_TILES,
     fetch: (request) => life.during(request.signal, (signal) => fetch(request, signal)),
     vectorLayers: (signal) =>
       life.during(signal, async (linked) => {
@@ -72,11 +69,6 @@ export function openArchiveSource(options: ArchiveSourceOptions, tools: ArchiveT
       await archive.close();
     },
   };
-}
-
-function archiveOffers({ gridSets }: ArchiveSourceOptions, gridSet: GridSet): boolean {
-  if (!gridSets) return isWebMercator(gridSet);
-  return [gridSet.name, ...gridSet.aliases].some((name) => gridSets.includes(name));
 }
 
 function openArchive(options: ArchiveSourceOptions, { upstream, clock }: ArchiveTools): Archive {
@@ -96,15 +88,6 @@ function checkKind(mediaType: string | null, { format }: SourceRequest): void {
   );
 }
 
-function notOffered({ gridSets }: ArchiveSourceOptions, gridSet: GridSet): TilewardenError {
-  const offered = gridSets?.join(', ') ?? 'web mercator';
-  return new TilewardenError(
-    'source-unavailable',
-    `The tile archive has no tiles in grid set ${gridSet.name}; it has ${offered}.`,
-    { reason: 'grid-set' },
-  );
-}
-
 /** A pipe in place of the file must not block. */
 const NOT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
 
@@ -115,25 +98,16 @@ function createLocalFileParts(path: string): FileParts {
       signal.throwIfAborted();
       const file = await open(path, NOT_WAITING);
       try {
-        return await readPart(file, offset, length);
+        const { ino, size, mtimeMs } = await file.stat();
+        // Lengths in an archive are checked against the length of the file.
+        const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
+        const { bytesRead } = await file.read(bytes, 0, bytes.length, offset);
+        return { bytes: bytes.subarray(0, bytesRead), version: `${ino}-${size}-${mtimeMs}` };
       } finally {
         await file.close();
       }
     },
   };
-}
-
-async function readPart(file: FileHandle, offset: number, length: number) {
-  const { ino, size, mtimeMs } = await file.stat();
-  // Lengths in an archive are checked against the length of the file.
-  const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
-  let filled = 0;
-  while (filled < bytes.length) {
-    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, offset + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return { bytes: bytes.subarray(0, filled), version: `${ino}-${size}-${mtimeMs}` };
 }
 
 const PARTIAL_CONTENT = 206;
@@ -171,7 +145,7 @@ export const archiveDriver = {
   pictures: 'ready-made',
   passesCredentials: false,
   queryable: false,
-  offers: archiveOffers,
+  offers: ({ gridSets }, gridSet) => isOffered(gridSets, gridSet),
   fileOption: ({ path }) => (path === undefined ? null : ['path']),
   open: openArchiveSource,
 } as const satisfies SourceDriver<ArchiveSourceOptions>;

@@ -1,4 +1,5 @@
 import { TilewardenError } from '../../domain/errors.ts';
+import type { TileIndex } from '../../domain/tile-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { openSqliteFile, type SqliteDatabase } from '../sqlite-file.ts';
 
@@ -11,7 +12,7 @@ interface ArchivedTile {
 /** Tiles in one file. Rows count from the top. Failures are `source-unavailable` or `source-bad-answer`. */
 export interface Archive {
   /** Null: no tile. */
-  tile(z: number, x: number, y: number, access: ArchiveAccess): Promise<ArchivedTile | null>;
+  tile(tile: TileIndex, access: ArchiveAccess): Promise<ArchivedTile | null>;
   /** Its metadata, e.g. `vector_layers`; plain JSON, not validated. */
   metadata(access: ArchiveAccess): Promise<Readonly<Record<string, unknown>>>;
   close(): Promise<void>;
@@ -68,7 +69,7 @@ export function openMbtiles(path: string, clock: Clock): Archive {
   }
 
   return {
-    tile: (z, x, y, { signal }) =>
+    tile: ({ z, x, y }, { signal }) =>
       attempt(signal, () => {
         const { find, metadata } = file.current().tables;
         // MBTiles 1.3: rows count from the bottom, as in TMS.

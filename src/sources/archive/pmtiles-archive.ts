@@ -94,7 +94,7 @@ export function openPmtilesArchive(parts: FileParts): Archive {
   }
 
   return {
-    tile: (z, x, y, access) =>
+    tile: ({ z, x, y }, access) =>
       reading(access, async (archive) => {
         const header = await checkedHeader(archive);
         const tile = await archive.getZxy(z, x, y, access.signal);

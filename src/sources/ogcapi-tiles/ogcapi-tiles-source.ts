@@ -8,6 +8,7 @@ import { getOrCreate } from '../../lib/get-or-create.ts';
 import { text } from '../../lib/schemas.ts';
 import { CONNECTION_OPTIONS, httpAddress, httpOptions } from '../http-options.ts';
 import { fillTemplate, keepDescription, openMapServer, unfit, withoutSecrets } from '../map-server.ts';
+import { absent, SINGLE_TILES, tileOf } from '../single-tiles.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import { type MatrixSetLink, matchTile, srsOfCrs } from '../wmts-capabilities.ts';
@@ -35,10 +36,7 @@ const ogcApiTilesOptions = z.strictObject({
   tileMatrixSet: text
     .optional()
     .describe('Use only this tile matrix set; by default the one that fits the requested grid set'),
-  absent: z
-    .array(z.literal([204, 400, 403, 404, 410]))
-    .default([204])
-    .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
+  absent,
   ...httpOptions,
 });
 
@@ -138,7 +136,7 @@ function openOgcApiTilesSource(
   }
 
   return {
-    maxMetatile: { columns: 1, rows: 1 },
+    maxMetatile: SINGLE_TILES,
     confirms: true,
     addressOf: (request) =>
       descriptionFor(request).address(
@@ -173,15 +171,13 @@ function namesOf(items: readonly TileSetItem[]): string {
   return someOf(items.map((item) => `${matrixSetName(item)} (${item.crs ?? 'no CRS'})`));
 }
 
-function chooseTile(
-  sets: readonly OfferedTileSet[],
-  { gridSet, metatile: { z: zoom, rect }, format }: SourceRequest,
-) {
-  const index = { z: zoom, x: rect.minX, y: rect.minY };
+function chooseTile(sets: readonly OfferedTileSet[], request: SourceRequest) {
+  const { gridSet, format } = request;
+  const index = tileOf(request);
   const links = sets.map(({ link }) => link);
   const tile = matchTile(links, gridSet, index);
   const set = tile && sets.find(({ link }) => link.set.id === tile.matrixSet);
-  if (!set) throw unfit(misfit(links, gridSet, zoom));
+  if (!set) throw unfit(misfit(links, gridSet, index.z));
   const [type, template] = chooseTemplate(set.templates, format);
   const values = new Map([
     ['tilematrix', tile.matrix],

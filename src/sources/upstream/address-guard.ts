@@ -2,7 +2,7 @@ import { type LookupAddress, lookup as resolveName } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { invalid } from '../../domain/errors.ts';
-import { getOrCreate } from '../../lib/get-or-create.ts';
+import { remembered } from '../../lib/get-or-create.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
 /**
@@ -111,12 +111,8 @@ function answerLookup(
   else callback(null, addresses);
 }
 
-const fixedLists = new Map<readonly string[], BlockList>();
-
 /** Made once: a list takes as long as the check of a declaration. */
-function fixedList(subnets: readonly string[]): BlockList {
-  return getOrCreate(fixedLists, subnets, () => blockListOf(subnets));
-}
+const fixedList = remembered(blockListOf);
 
 export function blockListOf(subnets: readonly string[]): BlockList {
   const list = new BlockList();
@@ -149,22 +145,6 @@ function addressesIn(value: unknown, subdomains: readonly string[]): readonly st
   return Object.values(value).flatMap((inner) => addressesIn(inner, own));
 }
 
-/**
- * For sources that come over the network: an address whose requests would all be refused is refused when it is
- * declared. Names are judged when they are resolved. `advice`: how to allow a host.
- */
-function refusePrivate(
-  source: unknown,
-  isAllowed: (host: string) => boolean,
-  advice: (host: string) => string,
-): void {
-  const guard = createAddressGuard({ allowPrivate: false });
-  for (const host of hostsNamedIn(source)) {
-    const refusal = isAllowed(host) ? null : guard.refuses(host.replace(/:\d+$/, ''));
-    if (refusal) throw invalid(`source: ${refusal.isNever ? refusal.advice : advice(host)}`);
-  }
-}
-
 interface HostSettings {
   readonly upstreams: UpstreamSettings;
   readonly layers: readonly { readonly source: unknown; readonly updateSources: unknown }[];
@@ -176,20 +156,29 @@ interface HostSettings {
 export function createHostRules(settings: HostSettings, advice: (host: string) => string) {
   let { upstreams } = settings;
   let configured = hostsOf(settings);
+  const guard = createAddressGuard({ allowPrivate: false });
+  /** Whether the configuration names the host. */
   const has = (host: string) => configured.has(host);
   return {
-    get upstreams(): HostSettings['upstreams'] {
+    get upstreams(): UpstreamSettings {
       return upstreams;
     },
-    /** Whether the configuration names the host. */
     has,
     applySettings(next: HostSettings): void {
       upstreams = next.upstreams;
       configured = hostsOf(next);
     },
-    /** Throws for a source in a private network that the administrator of the machine has not named. */
-    admit: (source: unknown): void =>
-      refusePrivate(source, (host) => has(host) || upstreamOptionsFor(upstreams, host).allowPrivate, advice),
+    /**
+     * Throws for a source in a private network that the administrator of the machine has not named: all its requests
+     * would be refused. Names are judged when they are resolved.
+     */
+    admit(source: unknown): void {
+      for (const host of hostsNamedIn(source)) {
+        if (has(host) || upstreamOptionsFor(upstreams, host).allowPrivate) continue;
+        const refusal = guard.refuses(host.replace(/:\d+$/, ''));
+        if (refusal) throw invalid(`source: ${refusal.isNever ? refusal.advice : advice(host)}`);
+      }
+    },
   };
 }
 

@@ -11,11 +11,9 @@ const RATE_SECONDS = 10;
 export class HostFigures {
   readonly #clock: Pick<Clock, 'monotonic' | 'now'>;
   readonly #latencies: number[] = [];
-  #nextLatency = 0;
   readonly #errors = new Map<string, number>();
-  /** Requests begun in each of the last seconds, by the second modulo their number. */
-  readonly #perSecond: number[] = new Array(RATE_SECONDS + 1).fill(0);
-  #second: number;
+  /** Requests begun, by the second, the oldest first. */
+  readonly #perSecond = new Map<number, number>();
   #requests = 0;
   #refused = 0;
   #answerMs = 0;
@@ -23,14 +21,16 @@ export class HostFigures {
 
   constructor(clock: Pick<Clock, 'monotonic' | 'now'>) {
     this.#clock = clock;
-    this.#second = this.#now();
   }
 
   begun(): void {
-    this.#turn();
+    const now = this.#second();
     this.#requests++;
-    const slot = this.#second % this.#perSecond.length;
-    this.#perSecond[slot] = (this.#perSecond[slot] ?? 0) + 1;
+    this.#perSecond.set(now, (this.#perSecond.get(now) ?? 0) + 1);
+    for (const second of this.#perSecond.keys()) {
+      if (second >= now - RATE_SECONDS) return;
+      this.#perSecond.delete(second);
+    }
   }
 
   refused(): void {
@@ -40,21 +40,18 @@ export class HostFigures {
   ended({ kind, reason, ms }: RequestEnd): void {
     this.#answerMs += ms;
     if (kind === 'answered') {
-      this.#latencies[this.#nextLatency] = ms;
-      this.#nextLatency = (this.#nextLatency + 1) % REMEMBERED;
+      this.#latencies.push(ms);
+      if (this.#latencies.length > REMEMBERED) this.#latencies.shift();
     }
     if (reason === null) return;
     this.#errors.set(reason, (this.#errors.get(reason) ?? 0) + 1);
     this.#lastFailure = { at: this.#clock.now(), reason };
   }
 
-  report(): Pick<
-    UpstreamStatus,
-    'requestsPerSecond' | 'latency' | 'requests' | 'refused' | 'answerSeconds' | 'errors' | 'lastFailure'
-  > {
-    this.#turn();
-    const running = this.#perSecond[this.#second % this.#perSecond.length] ?? 0;
-    const begun = this.#perSecond.reduce((sum, count) => sum + count, 0) - running;
+  report() {
+    const now = this.#second();
+    let begun = 0;
+    for (let past = 1; past <= RATE_SECONDS; past++) begun += this.#perSecond.get(now - past) ?? 0;
     return {
       requestsPerSecond: begun / RATE_SECONDS,
       latency: this.#latency(),
@@ -73,14 +70,7 @@ export class HostFigures {
     return { p50: at(0.5), p95: at(0.95) };
   }
 
-  #now(): number {
+  #second(): number {
     return Math.floor(this.#clock.monotonic() / 1000);
-  }
-
-  #turn(): void {
-    const now = this.#now();
-    const first = Math.max(this.#second + 1, now - this.#perSecond.length + 1);
-    for (let second = first; second <= now; second++) this.#perSecond[second % this.#perSecond.length] = 0;
-    this.#second = now;
   }
 }

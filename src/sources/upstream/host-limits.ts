@@ -38,18 +38,15 @@ const LAST_SECONDS = 5;
 /** Milliseconds after which a failed read of the budget is retried. */
 const RETRY_PAUSE_MS = 5000;
 
-export type DailyBudget = ReturnType<typeof openDailyBudget>;
-
-export function budgetOf({ dailyBudget, timeZone }: UpstreamOptions, parts: BudgetParts): DailyBudget | null {
-  return dailyBudget === null ? null : openDailyBudget(dailyBudget, new LocalTime(timeZone), parts);
-}
+export type DailyBudget = NonNullable<ReturnType<typeof budgetOf>>;
 
 /** Requests that may be sent to a host on one day. */
-function openDailyBudget(
-  limit: number,
-  time: LocalTime,
+export function budgetOf(
+  { dailyBudget: limit, timeZone }: UpstreamOptions,
   { host, ledger, clock, log, refilled }: BudgetParts,
 ) {
+  if (limit === null) return null;
+  const time = new LocalTime(timeZone);
   const period = () => time.at(clock.now()).day;
   const budget = new Budget({
     ...BLOCKS,

@@ -7,7 +7,7 @@ import type { Random } from '../../lib/random.ts';
 import { openRepeater } from '../../lib/repeat.ts';
 import { HostLimiter } from './host-limiter.ts';
 import type { HostShares } from './host-share.ts';
-import type { UpstreamLimiter } from './upstream-limiter.ts';
+import type { Permit, UpstreamPriority } from './upstream-limiter.ts';
 import { type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
 /** Hosts that operators have paused; durable, for all servers that share a database. */
@@ -25,6 +25,8 @@ export interface HostOutageStore {
   /** There may be new reports. A notification may be lost. */
   listen(onChange: () => void): () => void;
 }
+
+export type UpstreamLimiter = Pick<ReturnType<typeof openUpstreamLimiter>, 'acquire'>;
 
 export interface UpstreamLimiterOptions extends Env {
   /** By `host:port` or `host`. */
@@ -44,7 +46,7 @@ export interface UpstreamLimiterOptions extends Env {
 const READ_INTERVAL_MS = 1000;
 const DEFAULTS = { maxWaiting: 512, maxInteractiveWaitMs: 15_000 };
 
-/** The limiter of the server: all its own requests and those of its workers pass here. */
+/** Admits the requests of this process; the limits of all nodes are divided by `shares` and counted in `budgets`. */
 export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
   const hosts = new Map<string, HostLimiter>();
   let { upstreams } = options;
@@ -65,8 +67,8 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     });
   }
 
-  async function readOutages(store: HostOutageStore): Promise<void> {
-    const outages = await store.read();
+  async function readOutages(): Promise<void> {
+    const outages = (await options.outages?.read()) ?? new Map<string, HostOutage>();
     for (const host of outages.keys()) limiterOf(host);
     for (const [host, limiter] of hosts) limiter.applyOutage(outages.get(host) ?? null);
   }
@@ -83,26 +85,22 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     return reading;
   }
 
-  const { outages, pauses, clock, log } = options;
+  const { clock, log } = options;
+  const shared = [options.outages, options.pauses].filter((store) => store !== undefined);
   const following =
-    outages &&
-    openRepeater(() => readOutages(outages), {
+    shared.length > 0 &&
+    openRepeater(() => Promise.all([readOutages(), readPauses()]), {
       clock,
       log,
       pause: READ_INTERVAL_MS,
-      listen: (wake) => outages.listen(wake),
+      listen(wake) {
+        const stops = shared.map((store) => store.listen(wake));
+        return () => {
+          for (const stop of stops) stop();
+        };
+      },
       level: 'debug',
-      failure: 'could not read the host outages of other nodes',
-    });
-  const followingPauses =
-    pauses &&
-    openRepeater(readPauses, {
-      clock,
-      log,
-      pause: READ_INTERVAL_MS,
-      listen: (wake) => pauses.listen(wake),
-      level: 'debug',
-      failure: 'could not read which hosts are paused',
+      failure: 'could not read which hosts fail on other nodes, or are paused',
     });
   return {
     setUpstreams(next: UpstreamSettings): void {
@@ -113,8 +111,13 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
         if (!isDeepStrictEqual(limits, upstreamOptionsFor(former, host))) limiter.setLimits(limits);
       }
     },
-    acquire: ((host, priority, signal) =>
-      limiterOf(host).acquire(priority, signal)) as UpstreamLimiter['acquire'],
+    /**
+     * Lets a request to `name:port` begin, over all sources of the server. Rejects with `source-busy` or
+     * `source-unavailable`, and with the signal's reason; if the end of a host's pause is known, the cause is a
+     * `HostClosed`.
+     */
+    acquire: (host: string, priority: UpstreamPriority, signal: AbortSignal): Promise<Permit> =>
+      limiterOf(host).acquire(priority, signal),
     report: (): readonly UpstreamStatus[] => [...hosts.values()].map((limiter) => limiter.status()),
     status: (host: string): UpstreamStatus => limiterOf(host).status(),
     /** Resolves when recorded pauses are obeyed here. */
@@ -122,8 +125,7 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
     tryNow: (host: string): void => limiterOf(host).tryNow(),
     /** Rejects waiting requests, and gives back the rest of the budgets. */
     async close(): Promise<void> {
-      await following?.close();
-      await followingPauses?.close();
+      if (following) await following.close();
       await Promise.all([...hosts.values()].map((limiter) => limiter.close()));
     },
   };

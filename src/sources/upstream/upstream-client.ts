@@ -6,7 +6,7 @@ import type { Env } from '../../lib/env.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { createSourceLife, linkAbort } from '../source-life.ts';
 import { type HostOptions, type HostPool, openHostPool } from './host-pool.ts';
-import { openUpstreamLimiter } from './open-upstream-limiter.ts';
+import { openUpstreamLimiter, type UpstreamLimiter } from './open-upstream-limiter.ts';
 import { NO_PROXIES, type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 import {
   conditionOf,
@@ -18,7 +18,7 @@ import {
   readResponse,
 } from './read-response.ts';
 import { failureOfConnection, timedOut } from './upstream-failure.ts';
-import type { RequestEnd, UpstreamLimiter, UpstreamPriority } from './upstream-limiter.ts';
+import type { RequestEnd, UpstreamPriority } from './upstream-limiter.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
 export interface UpstreamRequest {
@@ -66,7 +66,7 @@ export interface UpstreamClientOptions extends Env {
    */
   readonly configuredHosts?: HostSet;
   readonly proxies?: OutboundProxies;
-  /** Decides when a request may begin, for all processes of the server; by default a limiter of this client. */
+  /** Decides when a request may begin; by default a limiter of this client. */
   readonly limiter?: UpstreamLimiter;
   readonly limits?: Partial<UpstreamLimits>;
 }

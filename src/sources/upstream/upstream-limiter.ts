@@ -18,16 +18,6 @@ export interface Permit {
   end(end: RequestEnd): void;
 }
 
-/**
- * Lets requests to hosts begin, over all sources and all processes of the server. Rejects with `source-busy` or
- * `source-unavailable`, and with the signal's reason; if the end of a host's pause is known, the cause is a
- * `HostClosed`.
- */
-export interface UpstreamLimiter {
-  /** `host` is `name:port`. */
-  acquire(host: string, priority: UpstreamPriority, signal: AbortSignal): Promise<Permit>;
-}
-
 export interface Waiter {
   readonly priority: UpstreamPriority;
   readonly admit: (permit: Permit) => void;

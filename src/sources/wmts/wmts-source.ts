@@ -5,6 +5,7 @@ import { orAborted } from '../../lib/deferred.ts';
 import { text } from '../../lib/schemas.ts';
 import { CONNECTION_OPTIONS, httpAddress, httpOptions, withQuery } from '../http-options.ts';
 import { fillTemplate, keepDescription, openMapServer, unfit } from '../map-server.ts';
+import { absent, SINGLE_TILES, tileOf } from '../single-tiles.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 import {
@@ -34,10 +35,7 @@ export const wmtsSourceOptions = z.strictObject({
     .record(text, z.union([z.string(), z.number()]).transform(String))
     .default({})
     .describe("Values of dimensions; a parameter of the same name goes before, the server's default behind"),
-  absent: z
-    .array(z.literal([204, 400, 403, 404, 410]))
-    .default([204])
-    .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
+  absent,
   ...httpOptions,
 });
 
@@ -65,7 +63,7 @@ export function openWmtsSource(
   }
 
   return {
-    maxMetatile: { columns: 1, rows: 1 },
+    maxMetatile: SINGLE_TILES,
     confirms: true,
     addressOf: (request) =>
       capabilities.address(
@@ -81,16 +79,13 @@ export function openWmtsSource(
 
 type TileChoice = ReturnType<typeof chooseTile>;
 
-function chooseTile(
-  options: WmtsSourceOptions,
-  known: WmtsCapabilities,
-  { gridSet, metatile, format, parameters }: SourceRequest,
-) {
+function chooseTile(options: WmtsSourceOptions, known: WmtsCapabilities, request: SourceRequest) {
+  const { gridSet, format, parameters } = request;
   const layer = known.layers.get(options.layer);
   if (!layer) throw unfit(`has no layer ${options.layer}; it has ${someOf([...known.layers.keys()])}`);
   const { tileMatrixSet: wanted } = options;
   const links = layer.links.filter(({ set }) => wanted === undefined || set.id === wanted);
-  const index = { z: metatile.z, x: metatile.rect.minX, y: metatile.rect.minY };
+  const index = tileOf(request);
   const tile = matchTile(links, gridSet, index);
   if (!tile) {
     const offered = someOf(layer.links.map(({ set }) => `${set.id} (${set.crs})`));
@@ -130,22 +125,17 @@ function chooseDimensions(
 }
 
 /** By query at the declared address, or at that of the document; by path as in the document. */
-function tileUrl(options: WmtsSourceOptions, known: WmtsCapabilities, choice: TileChoice): URL {
-  const queryBase = isDocument(options.url) ? known.queryAddress : options.url;
-  const ways = {
-    rest: () => pathUrl(options.url, choice),
-    kvp: () => (queryBase === null ? null : queryUrl(queryBase, choice)),
-  };
-  for (const way of waysOf(options)) {
-    const url = ways[way]();
-    if (url) return url;
+function tileUrl({ url, encoding }: WmtsSourceOptions, known: WmtsCapabilities, choice: TileChoice): URL {
+  const isPathUsual = isDocument(url);
+  const queryBase = isPathUsual ? known.queryAddress : url;
+  const byPath = () => pathUrl(url, choice);
+  const byQuery = () => queryBase && queryUrl(queryBase, choice);
+  const ways = { rest: [byPath], kvp: [byQuery], auto: isPathUsual ? [byPath, byQuery] : [byQuery, byPath] };
+  for (const way of ways[encoding]) {
+    const address = way();
+    if (address) return address;
   }
   throw unfit(`gives no address for ${choice.format} of layer ${choice.layer.id}`);
-}
-
-function waysOf({ encoding, url }: WmtsSourceOptions): readonly ('rest' | 'kvp')[] {
-  if (encoding !== 'auto') return [encoding];
-  return isDocument(url) ? ['rest', 'kvp'] : ['kvp', 'rest'];
 }
 
 async function readCapabilities(bytes: Buffer, layer: string): Promise<WmtsCapabilities> {

@@ -6,6 +6,7 @@ import { orAborted } from '../../lib/deferred.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { openThread } from '../../lib/open-thread.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
+import type { SourceRequest } from '../tile-source.ts';
 import type { MapStyleName } from './map-style.ts';
 import type { MapView } from './map-view.ts';
 
@@ -17,11 +18,6 @@ interface DrawingPoolOptions {
   readonly timeoutMs: number;
   readonly startThread: () => Worker;
   readonly log: Logger;
-}
-
-interface DrawingOrder {
-  readonly priority: 'interactive' | 'task';
-  readonly signal: AbortSignal;
 }
 
 export interface DrawingJob {
@@ -64,7 +60,10 @@ export function openDrawingPool({ threads, maxWaiting, timeoutMs, startThread, l
 
   return {
     /** An aborted order leaves the queue immediately; one that is being drawn is finished and discarded. */
-    async draw(job: DrawingJob, { signal, priority }: DrawingOrder): Promise<Buffer> {
+    async draw(
+      job: DrawingJob,
+      { signal, priority }: Pick<SourceRequest, 'signal' | 'priority'>,
+    ): Promise<Buffer> {
       if (places.full) {
         throw new TilewardenError('source-busy', 'Too many maps are being drawn.', {
           retryAfterSeconds: 1,

@@ -1,11 +1,6 @@
 import { type MapView, projectLatitude, unprojectLatitude } from './map-view.ts';
 
-/** Lines of equal longitude and latitude, `step` degrees apart. */
-export interface Graticule {
-  readonly step: number;
-  readonly meridians: readonly GraticuleLine[];
-  readonly parallels: readonly GraticuleLine[];
-}
+export type Graticule = ReturnType<typeof graticuleOf>;
 
 interface GraticuleLine {
   readonly degrees: number;
@@ -19,9 +14,10 @@ const MIN_DISTANCE = 100;
 const REACH = 160;
 const POLE = 90;
 
-export function graticuleOf(view: MapView): Graticule {
+/** Lines of equal longitude and latitude. */
+export function graticuleOf(view: MapView) {
   const step = STEPS.findLast((degrees) => degrees / view.resolutionX >= MIN_DISTANCE) ?? STEPS[0] ?? 30;
-  return { step, meridians: meridiansOf(view, step), parallels: parallelsOf(view, step) };
+  return { meridians: meridiansOf(view, step), parallels: parallelsOf(view, step) };
 }
 
 function meridiansOf(view: MapView, step: number): GraticuleLine[] {

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import { FORMAT_NAMES, formatOf, formatOfExtension } from '../../domain/format.ts';
 import { type GridSet, levelOf } from '../../domain/grid-set.ts';
-import { isWebMercator } from '../../domain/srs.ts';
 import type { TileIndex } from '../../domain/tile-key.ts';
 import { text, whole } from '../../lib/schemas.ts';
 import { CONNECTION_OPTIONS, httpOptions } from '../http-options.ts';
 import { openMapServer, withoutSecrets } from '../map-server.ts';
+import { absent, isOffered, requireOffered, SINGLE_TILES, tileOf } from '../single-tiles.ts';
 import type { SourceDriver, SourceTools } from '../source-driver.ts';
 import { byQuadkey, inHexadecimal, inThousands } from '../tile-paths.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
@@ -19,13 +19,6 @@ const TILE_PLACEHOLDERS: ReadonlySet<string> = new Set([
 const WHOLE_PLACES = ['quadkey', 'tilecache', '-tilecache', 'arcgis', '-arcgis'];
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
-
-interface TileTemplate {
-  readonly url: string;
-  readonly zoomOffset: number;
-  readonly subdomains: readonly string[];
-  readonly keys: Readonly<Record<string, string>>;
-}
 
 export function placeholdersOf(template: string): ReadonlySet<string> {
   return new Set([...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
@@ -70,42 +63,38 @@ const keyName = z
   .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, 'must be a plain name')
   .refine((name) => !TILE_PLACEHOLDERS.has(name), { error: 'is the name of another placeholder' });
 
-export const xyzSourceOptions = z
-  .strictObject({
-    type: z.literal('xyz'),
-    url: template.describe(
-      'Address of a tile with {z} {x} {y}, {quadkey}, {tilecache} or {arcgis}, and {s} and the names of keys; rows count from the top, those of {-y}, {-tilecache} and {-arcgis} from the bottom',
+const xyzFields = z.strictObject({
+  type: z.literal('xyz'),
+  url: template.describe(
+    'Address of a tile with {z} {x} {y}, {quadkey}, {tilecache} or {arcgis}, and {s} and the names of keys; rows count from the top, those of {-y}, {-tilecache} and {-arcgis} from the bottom',
+  ),
+  subdomains: z
+    .array(z.string().regex(/^[A-Za-z0-9.-]{1,63}$/, 'must be part of a host name'))
+    .min(1)
+    .max(MAX_SUBDOMAINS)
+    .optional()
+    .describe('The values of {s}, used in turn'),
+  keys: z
+    .record(keyName, text)
+    .default({})
+    .describe('Secrets that the address holds by name, e.g. {key}; never shown'),
+  format: z
+    .enum([...FORMAT_NAMES, 'any'])
+    .optional()
+    .describe(
+      "What the server sends; by the address's extension, or else the tiles' own format, when left out",
     ),
-    subdomains: z
-      .array(z.string().regex(/^[A-Za-z0-9.-]{1,63}$/, 'must be part of a host name'))
-      .min(1)
-      .max(MAX_SUBDOMAINS)
-      .optional()
-      .describe('The values of {s}, used in turn'),
-    keys: z
-      .record(keyName, text)
-      .default({})
-      .describe('Secrets that the address holds by name, e.g. {key}; never shown'),
-    format: z
-      .enum([...FORMAT_NAMES, 'any'])
-      .optional()
-      .describe(
-        "What the server sends; by the address's extension, or else the tiles' own format, when left out",
-      ),
-    zoomOffset: zoomOffset.default(0).describe("Added to our zoom to get the server's"),
-    gridSets: z
-      .record(text, z.strictObject({ url: template.optional(), zoomOffset: zoomOffset.optional() }))
-      .optional()
-      .describe('Grid sets in which the server has tiles; web mercator when left out'),
-    absent: z
-      .array(z.literal([204, 403, 404, 410]))
-      .default([204])
-      .describe('HTTP statuses that mean there is no tile here: an empty tile is kept'),
-    ...httpOptions,
-  })
-  .superRefine(checkPlaceholders);
+  zoomOffset: zoomOffset.default(0).describe("Added to our zoom to get the server's"),
+  gridSets: z
+    .record(text, z.strictObject({ url: template.optional(), zoomOffset: zoomOffset.optional() }))
+    .optional()
+    .describe('Grid sets in which the server has tiles; web mercator when left out'),
+  absent,
+  ...httpOptions,
+});
+export const xyzSourceOptions = xyzFields.superRefine(checkPlaceholders);
 
-type XyzSourceOptions = z.output<typeof xyzSourceOptions>;
+type XyzSourceOptions = z.output<typeof xyzFields>;
 
 function checkTemplate(url: string, context: z.RefinementCtx): void {
   const refuse = (message: string) => context.addIssue({ code: 'custom', message, input: url });
@@ -119,14 +108,7 @@ function checkTemplate(url: string, context: z.RefinementCtx): void {
     refuse('must hold {z}, {x} and {y} (or {-y}), or one of {quadkey}, {tilecache}, {arcgis}');
 }
 
-interface Templates {
-  readonly url: string;
-  readonly gridSets?: Readonly<Record<string, { readonly url?: string | undefined }>> | undefined;
-  readonly keys: Readonly<Record<string, string>>;
-  readonly subdomains?: readonly string[] | undefined;
-}
-
-function checkPlaceholders(options: Templates, context: z.RefinementCtx): void {
+function checkPlaceholders(options: XyzSourceOptions, context: z.RefinementCtx): void {
   const known = new Set([...TILE_PLACEHOLDERS, ...Object.keys(options.keys)]);
   for (const { url, path } of templatesOf(options)) {
     const refuse = (message: string) => context.addIssue({ code: 'custom', message, path, input: url });
@@ -143,7 +125,7 @@ function checkPlaceholders(options: Templates, context: z.RefinementCtx): void {
 function templatesOf({
   url,
   gridSets = {},
-}: Templates): readonly { readonly url: string; readonly path: string[] }[] {
+}: XyzSourceOptions): readonly { readonly url: string; readonly path: string[] }[] {
   const others = Object.entries(gridSets).flatMap(([name, own]) =>
     own.url === undefined ? [] : [{ url: own.url, path: ['gridSets', name, 'url'] }],
   );
@@ -167,7 +149,7 @@ export function openXyzSource(
   }
 
   return {
-    maxMetatile: { columns: 1, rows: 1 },
+    maxMetatile: SINGLE_TILES,
     confirms: true,
     addressOf: (request) => shownAddress(options, request),
     fetch: (request) => server.during(request.signal, (signal) => fetch(request, signal)),
@@ -175,14 +157,14 @@ export function openXyzSource(
   };
 }
 
-/** Whether the server has tiles in the grid set, as far as declared. */
-function xyzOffers(options: XyzSourceOptions, gridSet: GridSet): boolean {
-  if (!options.gridSets) return isWebMercator(gridSet);
-  return [gridSet.name, ...gridSet.aliases].some((name) => Object.hasOwn(options.gridSets ?? {}, name));
+function offeredBy({ gridSets }: XyzSourceOptions): readonly string[] | undefined {
+  return gridSets && Object.keys(gridSets);
 }
 
-function templateFor(options: XyzSourceOptions, gridSet: GridSet): TileTemplate {
-  if (!xyzOffers(options, gridSet)) throw notOffered(options, gridSet);
+type TileTemplate = ReturnType<typeof templateFor>;
+
+function templateFor(options: XyzSourceOptions, gridSet: GridSet) {
+  requireOffered('The map source', offeredBy(options), gridSet);
   const { gridSets = {}, subdomains = [], keys } = options;
   const name = [gridSet.name, ...gridSet.aliases].find((known) => Object.hasOwn(gridSets, known));
   const own = name === undefined ? undefined : gridSets[name];
@@ -192,19 +174,6 @@ function templateFor(options: XyzSourceOptions, gridSet: GridSet): TileTemplate 
     subdomains,
     keys,
   };
-}
-
-function notOffered({ gridSets }: XyzSourceOptions, gridSet: GridSet): TilewardenError {
-  const offered = gridSets ? Object.keys(gridSets).join(', ') : 'web mercator';
-  return new TilewardenError(
-    'source-unavailable',
-    `The map source has no tiles in grid set ${gridSet.name}; it has ${offered}.`,
-    { reason: 'grid-set' },
-  );
-}
-
-function tileOf({ metatile: { z, rect } }: SourceRequest): { z: number; x: number; y: number } {
-  return { z, x: rect.minX, y: rect.minY };
 }
 
 /** A media type; null: any. */
@@ -242,6 +211,6 @@ export const xyzDriver = {
   pictures: 'ready-made',
   passesCredentials: true,
   queryable: false,
-  offers: xyzOffers,
+  offers: (options, gridSet) => isOffered(offeredBy(options), gridSet),
   open: openXyzSource,
 } as const satisfies SourceDriver<XyzSourceOptions>;
