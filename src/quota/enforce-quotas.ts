@@ -23,6 +23,13 @@ interface EnforcerOptions extends CleanUpParts {
   readonly log: Logger;
 }
 
+interface Enforced {
+  /** Whether pages were. */
+  readonly removed: boolean;
+  /** Whether usage is still above a quota. */
+  readonly over: boolean;
+}
+
 /** Milliseconds between readings of the usage; fast growth is met before the clean-up period ends. */
 const WATCH_INTERVAL = 250;
 /** The same above a quota, where writers may wait. */
@@ -49,8 +56,7 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
   /** Milliseconds of the last reading. */
   let took = 0;
 
-  /** Returns whether pages were removed, and whether usage is still above a quota. */
-  async function enforce(configuration: QuotaConfiguration, thoroughly: boolean) {
+  async function enforce(configuration: QuotaConfiguration, thoroughly: boolean): Promise<Enforced> {
     const turns = new Semaphore(configuration.maxConcurrentCleanUps);
     const keep = (used: UsedBytes) => (scope: QuotaScope) =>
       turns.during(() => keepWithin(scope, used(scope.layer), thoroughly), signal);
@@ -108,9 +114,9 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
           wake = new AbortController();
         }
         const thoroughly: boolean = due || unfinished;
-        const { removed, over } = configuration.enabled
+        const { removed, over }: Enforced = configuration.enabled
           ? await enforce(configuration, thoroughly)
-          : { removed: false, over: false };
+          : IDLE;
         unfinished = over && thoroughly;
         if (!removed || !over) await pause(configuration, over);
       } catch (error) {
@@ -121,6 +127,8 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
     }
   }
 }
+
+const IDLE: Enforced = { removed: false, over: false };
 
 /** The usage to go down to. */
 function targetOf(scope: QuotaScope, used: number): number {
