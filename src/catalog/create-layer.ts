@@ -1,6 +1,6 @@
 import { boundsOf } from '../domain/bounds.ts';
 import { misconfigured } from '../domain/errors.ts';
-import { type Format, formatOf } from '../domain/format.ts';
+import { FORMAT_NAMES, type Format, formatOf } from '../domain/format.ts';
 import type { GridSetRegistry, Scales } from '../domain/grid-set.ts';
 import { createGridSubset, type GridSubset, retinaSubset } from '../domain/grid-subset.ts';
 import { readPeriod } from '../domain/iso-time.ts';
@@ -123,7 +123,9 @@ function expiryOf(declared: LayerDeclaration['expireCache']): readonly [number, 
 
 function createFormat(declared: LayerDeclaration['formats'][number]): Format {
   const { type: mediaType, ...encoding } = typeof declared === 'string' ? { type: declared } : declared;
-  return { ...(formatOf(mediaType) as Format), ...omitUndefined(encoding) };
+  const format = formatOf(mediaType);
+  if (format) return { ...format, ...omitUndefined(encoding) };
+  throw misconfigured(`There is no format ${mediaType}; there are ${FORMAT_NAMES.join(', ')}.`);
 }
 
 function scalesOf({ minScale, maxScale }: LayerDeclaration): Scales | null {
