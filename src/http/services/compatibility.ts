@@ -71,6 +71,7 @@ const ROWS: Readonly<Record<CompatibleProgram, readonly Row[]>> = {
   ],
 };
 
+const REST = 'rest*';
 const NUMBERS = ['z', 'x', 'y'];
 const NUMBER = /^\d{1,10}$/;
 
@@ -98,30 +99,55 @@ export function createRewrite(programs: readonly CompatibleProgram[], layers: La
     .map(([pattern, to]) => ({ pattern: compiled(pattern), to }));
   if (rows.length === 0) return null;
   return (path, query) => {
-    const plain = path.endsWith('/') ? path.slice(0, -1) : path;
+    const segments = (path.endsWith('/') ? path.slice(0, -1) : path).split('/');
     for (const { pattern, to } of rows) {
-      const match = pattern.exec(plain);
-      const address = match && ourAddress(to, match.groups ?? {}, query, layers);
+      const words = pattern(segments);
+      const address = words && ourAddress(to, words, query, layers);
       if (address) return address;
     }
     return null;
   };
 }
 
-/** Of two words in a segment the second has no mark of the kind that is between them. */
-function compiled(pattern: string): RegExp {
-  const text = pattern.replaceAll('.', '\\.');
-  const words = text.replaceAll(/\{(\w+)(\*?)\}/g, (_, name: string, rest: string, at: number) => {
-    const one = NUMBERS.includes(name) ? '\\d{1,10}' : `[^/${text[at - 1]}]+`;
-    return `(?<${name}>${rest === '' ? one : '.+'})`;
-  });
-  return new RegExp(`^${words}$`);
+/** Pattern of a segment: text, or one or two words with text around them. */
+type Segment = readonly [before: string, first?: string, between?: string, second?: string, after?: string];
+
+function compiled(pattern: string): (path: readonly string[]) => Words | null {
+  const segments = pattern.split('/').map((text) => text.split(/[{}]/) as unknown as Segment);
+  const hasRest = pattern.endsWith(`{${REST}}`);
+  const count = hasRest ? segments.length - 1 : segments.length;
+  return (given) => {
+    if (hasRest ? given.length <= count : given.length !== count) return null;
+    const words: Record<string, string> = hasRest ? { [REST]: given.slice(count).join('/') } : {};
+    const fits = segments.slice(0, count).every((segment, i) => readSegment(segment, given[i] ?? '', words));
+    return fits ? words : null;
+  };
+}
+
+function readSegment(
+  [before, first, between = '', second, after = '']: Segment,
+  given: string,
+  words: Record<string, string>,
+): boolean {
+  if (first === undefined) return given === before;
+  const end = second === undefined ? between : after;
+  if (!given.startsWith(before) || !given.endsWith(end)) return false;
+  const inner = given.slice(before.length, given.length - end.length);
+  if (second === undefined) return readWord(first, inner, words);
+  const at = inner.lastIndexOf(between);
+  const [left, right] = [inner.slice(0, Math.max(at, 0)), inner.slice(at + between.length)];
+  return readWord(first, left, words) && readWord(second, right, words);
+}
+
+function readWord(name: string, value: string, words: Record<string, string>): boolean {
+  words[name] = value;
+  return NUMBERS.includes(name) ? NUMBER.test(value) : value !== '';
 }
 
 function ourAddress(to: To, words: Words, query: string, layers: Layers): string | null {
   if (typeof to !== 'string') return to(words, query, layers);
   return withQuery(
-    to.replaceAll(/\{(\w+)\*?\}/g, (_, name: string) => words[name] ?? ''),
+    to.replaceAll(/\{(\w+\*?)\}/g, (_, name: string) => words[name] ?? ''),
     query,
   );
 }
