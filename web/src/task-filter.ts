@@ -69,13 +69,7 @@ const STATES: Readonly<Record<string, Pick<Conditions, 'state' | 'outcome'>>> = 
 };
 
 /** As in the address of the page; an empty text is no condition. */
-export interface TaskFilter {
-  readonly state: string;
-  readonly type: string;
-  readonly layer: string;
-  /** Days; empty: of any age. */
-  readonly days: string;
-}
+export type TaskFilter = Readonly<ReturnType<typeof filterOf>>;
 
 /** The server's filter: in a query, and in the body that stops tasks. */
 type Conditions = Pick<ApiBody<'POST /api/v1/tasks/stop'>, 'type' | 'layer' | 'since'> & {
@@ -83,7 +77,7 @@ type Conditions = Pick<ApiBody<'POST /api/v1/tasks/stop'>, 'type' | 'layer' | 's
   readonly outcome?: NonNullable<Task['outcome']>[];
 };
 
-export function filterOf(query: URLSearchParams): TaskFilter {
+export function filterOf(query: URLSearchParams) {
   const [state = '', type = '', layer = '', days = ''] = ['state', 'type', 'layer', 'days'].map(
     (name) => query.get(name) ?? '',
   );

@@ -233,11 +233,7 @@ function AddToken({ onAdd }: AddProps) {
   );
 }
 
-interface Grant {
-  readonly name: string;
-  readonly role: Role;
-  readonly layers: string;
-}
+type Grant = Readonly<Pick<typeof BLANK_TOKEN, 'name' | 'role' | 'layers'>>;
 
 /** Fields that users and tokens share, and the body of the request. */
 function grantFields({ name, role, layers }: Grant, change: (changes: Partial<Grant>) => void) {

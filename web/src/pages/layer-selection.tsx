@@ -17,11 +17,6 @@ export interface ChosenLayer {
   readonly bytes: number;
 }
 
-interface Zooms {
-  readonly zoomStart: number;
-  readonly zoomStop: number;
-}
-
 interface Result {
   readonly layer: string;
   readonly outcome: ReactNode;
@@ -33,6 +28,7 @@ type ActionName = (typeof ACTIONS)[number];
 /** Estimates that a question shows: each is a request. */
 const MAX_ESTIMATES = 20;
 const FIRST_ZOOMS = { zoomStart: 0, zoomStop: 4 };
+type Zooms = Readonly<typeof FIRST_ZOOMS>;
 
 /** Work on several layers: one question, one request for each layer, and the result of each. */
 export function LayerSelection(props: {
