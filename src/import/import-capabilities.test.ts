@@ -134,7 +134,7 @@ describe('the capabilities of a WMS', () => {
       expect.objectContaining({
         fate: 'left out',
         element: 'CRS',
-        what: expect.stringContaining('and 55 more'),
+        what: expect.stringContaining('and 40 more'),
       }),
     );
   });

@@ -4,6 +4,7 @@ import { formatOf } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
 import { sameSrs } from '../domain/srs.ts';
+import { someOf } from '../lib/closest-name.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { WmsCapabilities, WmsDimension, WmsLayer } from '../sources/wms-capabilities.ts';
@@ -172,7 +173,7 @@ export class MissingGridSets {
   report(report: ImportReport): void {
     const names = [...this.#others];
     if (names.length === 0) return;
-    report.about('service').leftOut('CRS', `${few(names)}: declare a grid set and name it in gridSets`);
+    report.about('service').leftOut('CRS', `${someOf(names)}: declare a grid set and name it in gridSets`);
   }
 }
 
@@ -222,9 +223,4 @@ function gridSetFor(crs: string, known: readonly GridSet[]): GridSet | null {
 
 function isMercator(crs: string): boolean {
   return sameSrs(srsOfCrs(crs) ?? 0, MERCATOR);
-}
-
-function few(names: readonly string[]): string {
-  const more = names.length - 5;
-  return names.slice(0, 5).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -32,29 +32,33 @@ export function openMapServer(
   }
 
   return {
-    during: life.during,
     close: async (): Promise<void> => life.end(),
 
     /** A document, or information that is not cached. */
     get({ headers = {}, ...request }: UpstreamRequest) {
-      return upstream.get({ ...request, headers: { ...headers, ...headersFor(request.url) }, timeoutMs });
+      const all = { ...headers, ...headersFor(request.url) };
+      return life.during(request.signal, (signal) =>
+        upstream.get({ ...request, signal, headers: all, timeoutMs }),
+      );
     },
 
     /** Refuses a picture of another type than `expected`; null: accepts any. Other content is reported by the gate. */
     async picture(
       request: SourceRequest,
-      signal: AbortSignal,
       target: Pick<UpstreamRequest, 'url' | 'form'>,
       expected: string | null,
     ): Promise<SourceResult> {
       const { priority, validator = null, format, sent } = request;
-      const { status, bytes, mediaType, secrets, ...freshness } = await upstream.get({
-        ...target,
-        ...{ priority, validator, sent, signal, timeoutMs, alsoAccept: absent },
-        headers: headersFor(target.url, request),
-        // Vector tiles are stored packed; the gate refuses packed pictures.
-        packed: format.kind === 'opaque',
-      });
+      const answer = await life.during(request.signal, (signal) =>
+        upstream.get({
+          ...target,
+          ...{ priority, validator, sent, signal, timeoutMs, alsoAccept: absent },
+          headers: headersFor(target.url, request),
+          // Vector tiles are stored packed; the gate refuses packed pictures.
+          packed: format.kind === 'opaque',
+        }),
+      );
+      const { status, bytes, mediaType, secrets, ...freshness } = answer;
       if (absent.includes(status)) return { kind: 'nothing' };
       const { freshSeconds, validator: tag, warning } = freshness;
       if (status === NOT_MODIFIED) return { kind: 'unchanged', freshSeconds };

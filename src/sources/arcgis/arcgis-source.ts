@@ -114,12 +114,12 @@ function openArcgisSource(
     });
   }
 
-  async function askAt(request: InfoRequest, signal: AbortSignal): Promise<InfoResponse> {
+  async function featureInfo(request: InfoRequest): Promise<InfoResponse> {
     const form = INFO_FORMATS.get(request.infoFormat);
     if (!form)
       throw invalid(`An arcgis source answers GetFeatureInfo as ${[...INFO_FORMATS.keys()].join(' or ')}.`);
     const url = infoAddress(request, form);
-    const { bytes, mediaType } = await server.get({ url, priority: 'interactive', signal });
+    const { bytes, mediaType } = await server.get({ url, priority: 'interactive', signal: request.signal });
     if (form === 'html') return { bytes, mediaType };
     checkJson(bytes);
     // Some versions send it as plain text.
@@ -130,12 +130,11 @@ function openArcgisSource(
     maxMetatile: null,
     confirms: true,
     addressOf: (request) => withoutSecrets(pictureAddress(request)),
-    fetch: (request) =>
-      server.during(request.signal, (signal) => {
-        const type = request.format.mediaType === 'image/jpeg' ? 'image/jpeg' : 'image/png';
-        return server.picture(request, signal, { url: pictureAddress(request) }, type);
-      }),
-    featureInfo: (request) => server.during(request.signal, (signal) => askAt(request, signal)),
+    async fetch(request) {
+      const type = request.format.mediaType === 'image/jpeg' ? 'image/jpeg' : 'image/png';
+      return server.picture(request, { url: pictureAddress(request) }, type);
+    },
+    featureInfo,
     close: server.close,
   };
 }

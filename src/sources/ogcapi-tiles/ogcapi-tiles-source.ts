@@ -61,12 +61,10 @@ function openOgcApiTilesSource(
 ): TileSource {
   const server = openMapServer(options, upstream, new URL(options.url).origin);
 
-  async function read<Document>(
-    url: URL,
-    schema: z.ZodType<Document>,
-    signal: AbortSignal,
-  ): Promise<Document> {
+  /** Documents are for all callers: none of them ends the request. */
+  async function read<Document>(url: URL, schema: z.ZodType<Document>): Promise<Document> {
     const headers = { accept: 'application/json' };
+    const { signal } = new AbortController();
     const { bytes } = await server.get({ url, headers, priority: 'interactive', signal });
     try {
       return readOgcDocument(bytes, schema);
@@ -75,42 +73,31 @@ function openOgcApiTilesSource(
     }
   }
 
-  async function readTileSets(
-    kind: Kind,
-    srs: number,
-    signal: AbortSignal,
-  ): Promise<readonly OfferedTileSet[]> {
+  async function readTileSets(kind: Kind, srs: number): Promise<readonly OfferedTileSet[]> {
     const page = pageAddress(options);
-    const linked = linkTo(await read(page, linkedDocument, signal), `tilesets-${kind}`);
+    const linked = linkTo(await read(page, linkedDocument), `tilesets-${kind}`);
     if (!linked) throw unfit(`has no ${kind} tiles at ${withoutSecrets(page)}`);
     const listAddress = addressAt(linked.href, page);
-    const { tilesets } = await read(listAddress, tileSetList, signal);
+    const { tilesets } = await read(listAddress, tileSetList);
     const wanted = tilesets.filter((item) => isWanted(item, kind, srs, options.tileMatrixSet));
     if (wanted.length === 0) throw unfit(`has no tile set in EPSG:${srs}; it has ${namesOf(tilesets)}`);
     const offered: OfferedTileSet[] = [];
     for (const item of wanted.slice(0, MAX_TILE_SETS)) {
-      offered.push(await readTileSet(item, listAddress, String(offered.length), signal));
+      offered.push(await readTileSet(item, listAddress, String(offered.length)));
     }
     return offered;
   }
 
-  async function readTileSet(
-    item: TileSetItem,
-    base: URL,
-    id: string,
-    signal: AbortSignal,
-  ): Promise<OfferedTileSet> {
+  async function readTileSet(item: TileSetItem, base: URL, id: string): Promise<OfferedTileSet> {
     const self = linkTo(item, 'self', 'tileset');
     const address = self ? addressAt(self.href, base) : base;
-    const tileSet = self
-      ? await read(address, tileSetDocument, signal)
-      : { ...item, tileMatrixSetLimits: null };
+    const tileSet = self ? await read(address, tileSetDocument) : { ...item, tileMatrixSetLimits: null };
     const scheme = linkTo(tileSet, 'tiling-scheme') ?? linkTo(item, 'tiling-scheme');
     const name = matrixSetName(tileSet) || matrixSetName(item);
     const set = scheme
       ? matrixSetOf(
           id,
-          await read(addressAt(scheme.href, address), tileMatrixSetDocument, signal),
+          await read(addressAt(scheme.href, address), tileMatrixSetDocument),
           tileSet.crs ?? item.crs,
         )
       : wellKnownMatrixSet(name);
@@ -121,18 +108,17 @@ function openOgcApiTilesSource(
 
   const descriptions = new Map<string, ReturnType<typeof describe>>();
   function describe(kind: Kind, srs: number) {
-    const load = (signal: AbortSignal) => readTileSets(kind, srs, signal);
-    return keepDescription(clock, () => server.during(new AbortController().signal, load));
+    return keepDescription(clock, () => readTileSets(kind, srs));
   }
   function descriptionFor({ gridSet, format }: SourceRequest) {
     const kind = format.kind === 'opaque' ? 'vector' : 'map';
     return getOrCreate(descriptions, `${kind} ${gridSet.srs}`, () => describe(kind, gridSet.srs));
   }
 
-  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
-    const tile = chooseTile(await orAborted(descriptionFor(request).current(), signal), request);
+  async function fetch(request: SourceRequest): Promise<SourceResult> {
+    const tile = chooseTile(await orAborted(descriptionFor(request).current(), request.signal), request);
     if (!tile.offered) return { kind: 'nothing' };
-    return server.picture(request, signal, { url: tile.url }, tile.type);
+    return server.picture(request, { url: tile.url }, tile.type);
   }
 
   return {
@@ -143,7 +129,7 @@ function openOgcApiTilesSource(
         (known) => chooseTile(known, request).url,
         () => pageAddress(options),
       ),
-    fetch: (request) => server.during(request.signal, (signal) => fetch(request, signal)),
+    fetch,
     close: server.close,
   };
 }

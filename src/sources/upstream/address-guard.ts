@@ -57,41 +57,34 @@ export function createAddressGuard(options: {
   const notAllowed = options.isOwn === false ? 'foreign' : 'private';
   const never = fixedList(NEVER);
   const blocked = options.allowPrivate ? never : fixedList(PRIVATE);
-  const refusalOf = (hostname: string, addresses: readonly string[]) => {
-    const refused = addresses.filter((address) => isIn(blocked, address));
+  const refusalOf = (hostname: string, addresses: readonly Pick<LookupAddress, 'address'>[]) => {
+    const refused = addresses.filter(({ address }) => isIn(blocked, address));
     if (refused.length === 0) return null;
-    return new AddressRefused(
-      hostname,
-      refused.some((address) => isIn(never, address)) ? 'never' : notAllowed,
-    );
+    const isNever = refused.some(({ address }) => isIn(never, address));
+    return new AddressRefused(hostname, isNever ? 'never' : notAllowed);
   };
   return {
     /** Why a literal address is refused; null: it is allowed. Names are judged when they are resolved. */
     refuses(hostname: string): AddressRefused | null {
       // RFC 6761, 6.3: these names are this machine, whatever a resolver says.
       const literal = /(^|\.)localhost$/i.test(hostname) ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
-      return isIP(literal) === 0 ? null : refusalOf(hostname, [literal]);
+      return isIP(literal) === 0 ? null : refusalOf(hostname, [{ address: literal }]);
     },
     /** The same for a name that a proxy resolves once more. One that only the proxy can resolve must be allowed. */
     async judge(hostname: string): Promise<AddressRefused | null> {
       if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0) return null;
       const addresses = await lookup(hostname, { all: true }).catch(() => []);
       if (addresses.length === 0 && !options.allowPrivate) return new AddressRefused(hostname, 'unknown');
-      return refusalOf(
-        hostname,
-        addresses.map(({ address }) => address),
-      );
+      return refusalOf(hostname, addresses);
     },
     /** For sockets: a name with a forbidden address does not resolve. */
     lookup(...[hostname, lookupOptions, callback]: Parameters<LookupFunction>) {
       resolveName(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
-        if (error) return void callback(error, '');
-        const refusal = refusalOf(
-          hostname,
-          addresses.map(({ address }) => address),
-        );
-        if (refusal) return void callback(refusal, '');
-        answerLookup(addresses, lookupOptions.all === true, callback);
+        const failure = error ?? refusalOf(hostname, addresses);
+        const [first] = failure ? [] : addresses;
+        if (failure) callback(failure, '');
+        else if (first && !lookupOptions.all) callback(null, first.address, first.family);
+        else callback(null, addresses);
       });
     },
   };
@@ -99,16 +92,6 @@ export function createAddressGuard(options: {
 
 export function isIn(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-}
-
-function answerLookup(
-  addresses: LookupAddress[],
-  all: boolean,
-  callback: Parameters<LookupFunction>[2],
-): void {
-  const first = addresses[0];
-  if (!all && first) callback(null, first.address, first.family);
-  else callback(null, addresses);
 }
 
 /** Made once: a list takes as long as the check of a declaration. */

@@ -4,21 +4,19 @@ import { hideCredentials } from '../../lib/hide-secrets.ts';
 import { plainExcerpt } from '../../lib/plain-excerpt.ts';
 import { AddressRefused } from './address-guard.ts';
 
-/** Why a response was refused before it was decoded; for metrics. */
-type UpstreamRefusal = 'status' | 'encoded-body' | 'too-long' | 'truncated';
-
 /** Characters of an error response that are kept for the log. */
 const EXCERPT_LENGTH = 500;
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
-const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
+/** Why a response is refused before it is decoded, by its name in metrics. */
+const REFUSALS = {
   status: 'The map source answered with an error.',
   'encoded-body': 'The map source sent a compressed answer although none was asked for.',
   'too-long': 'The map source sent more than is allowed.',
   truncated: 'The map source ended its answer too early.',
 };
 
-export function refuseResponse(reason: UpstreamRefusal, detail: string): TilewardenError {
+export function refuseResponse(reason: keyof typeof REFUSALS, detail: string): TilewardenError {
   return new TilewardenError('source-bad-answer', REFUSALS[reason], { reason, cause: new Error(detail) });
 }
 

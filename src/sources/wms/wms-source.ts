@@ -27,25 +27,24 @@ export function openWmsSource(
   const places = options.concurrency === undefined ? null : new Semaphore(options.concurrency);
 
   /** Requests of clients go first. */
-  async function fetchInTurn(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
+  async function fetch(request: SourceRequest): Promise<SourceResult> {
+    const { signal, priority } = request;
     const type = requestFormat(options, request);
-    const fetch = () =>
-      fromAny(signal, (base) => server.picture(request, signal, mapRequest(base, options, request), type));
-    return places ? places.during(fetch, signal, request.priority === 'interactive' ? 1 : 0) : fetch();
+    const fetchNow = () =>
+      fromAny(signal, (base) => server.picture(request, mapRequest(base, options, request), type));
+    return places ? places.during(fetchNow, signal, priority === 'interactive' ? 1 : 0) : fetchNow();
   }
 
   /** For requests other than GetMap, whose responses are not cached. */
   function ask(
-    caller: AbortSignal,
+    signal: AbortSignal,
     urlAt: (base: string) => URL,
     priority: SourceRequest['priority'] = 'interactive',
   ): Promise<InfoResponse> {
-    return server.during(caller, (signal) =>
-      fromAny(signal, async (base) => {
-        const { bytes, mediaType } = await server.get({ url: urlAt(base), priority, signal });
-        return { bytes, mediaType };
-      }),
-    );
+    return fromAny(signal, async (base) => {
+      const { bytes, mediaType } = await server.get({ url: urlAt(base), priority, signal });
+      return { bytes, mediaType };
+    });
   }
 
   async function fromAny<Response>(
@@ -73,7 +72,7 @@ export function openWmsSource(
     maxMetatile: null,
     confirms: true,
     addressOf: (request) => withoutSecrets(mapRequestUrl(options.url[preferred] ?? '', options, request)),
-    fetch: (request) => server.during(request.signal, (signal) => fetchInTurn(request, signal)),
+    fetch,
     featureInfo: (request) => ask(request.signal, (base) => infoRequestUrl(base, options, request)),
     legend: (request) => ask(request.signal, (base) => legendRequestUrl(base, options, request)),
     async dimensionValues(dimension, caller) {

@@ -47,19 +47,17 @@ export function openWmtsSource(
   { upstream, clock }: Pick<SourceTools, 'upstream' | 'clock'>,
 ): TileSource {
   const server = openMapServer(options, upstream, new URL(options.url).origin);
-  const readDocument = (caller: AbortSignal, priority: SourceRequest['priority']) =>
-    server.during(caller, async (signal) => {
-      return (await server.get({ url: capabilitiesUrl(options), priority, signal })).bytes;
-    });
+  const readDocument = async (signal: AbortSignal, priority: SourceRequest['priority']) =>
+    (await server.get({ url: capabilitiesUrl(options), priority, signal })).bytes;
   const capabilities = keepDescription(clock, async () =>
     readCapabilities(await readDocument(new AbortController().signal, 'interactive'), options.layer),
   );
 
-  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
-    const known = await orAborted(capabilities.current(), signal);
+  async function fetch(request: SourceRequest): Promise<SourceResult> {
+    const known = await orAborted(capabilities.current(), request.signal);
     const choice = chooseTile(options, known, request);
     if (!choice.tile.offered) return { kind: 'nothing' };
-    return server.picture(request, signal, { url: tileUrl(options, known, choice) }, choice.format);
+    return server.picture(request, { url: tileUrl(options, known, choice) }, choice.format);
   }
 
   return {
@@ -70,7 +68,7 @@ export function openWmtsSource(
         (known) => tileUrl(options, known, chooseTile(options, known, request)),
         () => capabilitiesUrl(options),
       ),
-    fetch: (request) => server.during(request.signal, (signal) => fetch(request, signal)),
+    fetch,
     dimensionValues: async (dimension, signal) =>
       readWmtsDimension(await readDocument(signal, 'task'), options.layer, dimension),
     close: server.close,

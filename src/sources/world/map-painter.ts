@@ -2,7 +2,7 @@ import { type Canvas, createCanvas, Path2D, type SKRSContext2D } from '@napi-rs/
 import { getOrCreate } from '../../lib/get-or-create.ts';
 import { createGazetteer, type Gazetteer } from './gazetteer.ts';
 import { type Graticule, graticuleOf } from './graticule.ts';
-import { layOutLabels, type MeasureText, type PlacedLabel } from './label-layout.ts';
+import { layOutLabels, type PlacedLabel } from './label-layout.ts';
 import { createTextMeasure, paintDegrees, paintNames, registerMapFont } from './label-painter.ts';
 import { type AtlasDetail, loadWorldAtlas, type MapShape, type WorldAtlas } from './map-shape.ts';
 import { type MapStyle, type MapStyleName, mapStyleOf, type Stroke } from './map-style.ts';
@@ -17,14 +17,10 @@ const MAX_LAYOUTS = 64;
 
 /** Data of the views so far: each file is read once and kept. */
 class WorldLibrary {
-  readonly #measure: MeasureText;
+  readonly #measure = createTextMeasure();
   readonly #atlases = new Map<string, WorldAtlas>();
   readonly #gazetteers = new Map<MapProjection, Gazetteer>();
   readonly #layouts = new Map<string, readonly PlacedLabel[]>();
-
-  constructor(measure: MeasureText) {
-    this.#measure = measure;
-  }
 
   atlasFor(view: MapView): WorldAtlas {
     return this.#atlas(detailFor(view.resolutionX), view.projection);
@@ -70,7 +66,7 @@ export class MapPainter {
 
   constructor() {
     registerMapFont();
-    this.#library = new WorldLibrary(createTextMeasure());
+    this.#library = new WorldLibrary();
   }
 
   /** RGBA, every pixel opaque. */

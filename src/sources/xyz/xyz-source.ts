@@ -140,10 +140,10 @@ export function openXyzSource(
   const server = openMapServer(options, upstream);
   const secrets = Object.values(options.keys);
 
-  async function fetch(request: SourceRequest, signal: AbortSignal): Promise<SourceResult> {
+  async function fetch(request: SourceRequest): Promise<SourceResult> {
     const url = tileUrl(templateFor(options, request.gridSet), request.gridSet, tileOf(request));
     const expected = expectedType(options, request);
-    return server.picture(request, signal, { url }, expected).catch((error: unknown) => {
+    return server.picture(request, { url }, expected).catch((error: unknown) => {
       throw withoutWords(error, secrets);
     });
   }
@@ -152,7 +152,7 @@ export function openXyzSource(
     maxMetatile: SINGLE_TILES,
     confirms: true,
     addressOf: (request) => shownAddress(options, request),
-    fetch: (request) => server.during(request.signal, (signal) => fetch(request, signal)),
+    fetch,
     close: server.close,
   };
 }
