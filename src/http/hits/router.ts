@@ -144,7 +144,8 @@ export function routeOf({ kind, route, allow }: Match): Route {
 }
 
 function matchNothing(kind: 'unknown' | 'malformed', role: RouteRole, at: Omit<Target, 'params'>): Match {
-  return { ...at, kind, params: NO_PARAMS, role, route: null, allow: '' };
+  const { path, query, prefix } = at;
+  return { kind, path, query, prefix, params: NO_PARAMS, role, route: null, allow: '' };
 }
 
 function isDecoded(segments: readonly (string | null)[]): segments is readonly string[] {
@@ -153,10 +154,12 @@ function isDecoded(segments: readonly (string | null)[]): segments is readonly s
 
 function matchMethod(place: Place, method: string, at: Omit<Target, 'params'>, params: PathParams): Match {
   const { routes, role, allow } = place;
+  // Copied by name: a spread into so large an object takes Node.js 20 some microseconds.
+  const { path, query, prefix } = at;
   const route = routes.get(method === 'HEAD' ? 'GET' : method);
-  if (route) return { ...at, kind: 'found', params, role: route.role, route, allow };
+  if (route) return { kind: 'found', path, query, prefix, params, role: route.role, route, allow };
   const [other = null] = routes.values();
-  return { ...at, kind: 'method-not-allowed', params, role, route: other, allow };
+  return { kind: 'method-not-allowed', path, query, prefix, params, role, route: other, allow };
 }
 
 function matchPlace(place: Place, segments: readonly string[]): PathParams | null {
