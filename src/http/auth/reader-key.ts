@@ -90,8 +90,11 @@ export function presentedKeyOf(
   if (inHeader === undefined) {
     if (mark < 0) return null;
     const known = memoryOf(socket).key;
-    if (known && url.length - mark === known.query.length && url.endsWith(known.query))
-      return new PresentedKey(url.slice(0, mark), [{ ...known.candidate, held: null }]);
+    if (known && url.length - mark === known.query.length && url.endsWith(known.query)) {
+      // Without a spread, which takes ten times as long.
+      const { pair, name, secret } = known.candidate;
+      return new PresentedKey(url.slice(0, mark), [{ pair, name, secret, held: null }]);
+    }
   }
   let bare = url;
   const candidates: Candidate[] = [];
