@@ -229,15 +229,13 @@ function Effects({ effects }: { effects: readonly Effect[] }) {
   ));
 }
 
-function NumberField({
-  whole,
-  ...field
-}: {
+function NumberField(props: {
   label: string;
   value: string;
   whole?: boolean;
   onText: (value: string) => void;
 }) {
+  const { whole, ...field } = props;
   const fits = whole ? isWhole : isPositive;
   const error = fits(field.value) ? null : whole ? WORDS.notWhole : WORDS.notPositive;
   return <TextField inputMode="decimal" error={error} {...field} />;

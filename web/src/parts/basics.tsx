@@ -118,17 +118,8 @@ export function LinkButton({ kind = '', children, ...link }: ComponentProps<'a'>
 }
 
 /** `share` is from 0 to 1; `fault` is the part of the whole that failed, and is within it. */
-export function Bar({
-  share,
-  fault = 0,
-  label,
-  kind = '',
-}: {
-  share: number;
-  fault?: number;
-  label: string;
-  kind?: string;
-}) {
+export function Bar(props: { share: number; fault?: number; label: string; kind?: string }) {
+  const { share, fault = 0, label, kind = '' } = props;
   const percent = Math.min(100, Math.max(0, share * 100));
   return (
     <div
