@@ -273,8 +273,8 @@ export const MUTANTS = [
   },
   {
     file: 'src/http/services/wms/get-map.ts',
-    line: 'composeMap(map, { layers: sets, ...place, ...(mask && { mask }) },',
-    fault: 'composeMap(map, { layers: sets, ...place },',
+    line: 'const drawn = { layers, ...place, crs: { srs: crs.code, projection: null }, ...(mask && { mask }) };',
+    fault: 'const drawn = { layers, ...place, crs: { srs: crs.code, projection: null } };',
     tests: ['src/http/services/areas-of-keys.test.ts'],
   },
   // cluster
