@@ -14,10 +14,10 @@ import {
 } from '../removal/tile-selection.ts';
 import { amountInSet } from '../storage/read-tiles.ts';
 import { sumOfChanges } from '../storage/store.ts';
+import type { TaskService } from './open-task-service.ts';
 import { lookAt, type RenewalOptions } from './renew-tiles.ts';
 import type { Task } from './task.ts';
 import type { TaskAuthor, TaskDraft } from './task-draft.ts';
-import type { TaskService } from './task-service.ts';
 
 interface SelectionWorkOptions extends RenewalOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'record'>;

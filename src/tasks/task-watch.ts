@@ -7,7 +7,6 @@ import { openRepeater, type Repeater } from '../lib/repeat.ts';
 import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
 import { isFinal, type Task, type TaskWait } from './task.ts';
-import type { TaskEvent } from './task-service.ts';
 
 /** Milliseconds for which a reported wait counts. Workers poll every minute, and report the wait again while it lasts. */
 const BELIEVED_FOR = 70_000;
@@ -26,6 +25,15 @@ const HOST_WAITS: Readonly<Record<Exclude<HostClosedReason, 'paused'>, (failure:
     'retry-after': () => 'asked for a pause (Retry-After)',
     failing: (failure) => `is failing (${failureText(failure ?? 'unknown')}); paused`,
   };
+
+/**
+ * A change of a task. Ids rise, over restarts too. A listener that was disconnected passes the last id it saw, and gets
+ * each task that has changed since, once, in its current state.
+ */
+export interface TaskEvent {
+  readonly id: number;
+  readonly task: Task;
+}
 
 type Listener = (event: TaskEvent) => void;
 

@@ -12,8 +12,8 @@ import {
   UNFINISHED,
 } from '../task.ts';
 import { shareOf, type TaskAuthor, type TaskKey } from '../task-draft.ts';
+import type { TaskCounts, TaskFilter, TaskListing } from '../task-filter.ts';
 import { pieceCount, type TaskPlan, type TaskPosition } from '../task-plan.ts';
-import type { TaskCounts, TaskFilter, TaskListing } from '../task-service.ts';
 import { exportUnderWay, hideExport } from './export-tasks.ts';
 import { endTask, returnPiece } from './finish-task.ts';
 import type { FailedStep } from './lease.ts';
