@@ -28,7 +28,7 @@ import type { Archive, ArchiveOrder, Task } from './task.ts';
 import type { TaskAuthor, TaskDraft } from './task-draft.ts';
 import type { TaskFilter, TaskListing } from './task-filter.ts';
 import { coverOf, type TaskPlan, type ZoomProgress, zoomProgress } from './task-plan.ts';
-import { openTaskRunner } from './task-runner.ts';
+import { TaskRunner } from './task-runner.ts';
 import { type TaskEvent, TaskWatch } from './task-watch.ts';
 
 /** Limit of attempts to read a consistent position of a running task. */
@@ -284,7 +284,7 @@ export async function openTaskService(options: TaskServiceOptions) {
 }
 
 function openOwnRunner(options: TaskServiceOptions, leases: LeaseStore) {
-  return openTaskRunner({
+  return new TaskRunner({
     ...options,
     leases,
     owner: `${process.pid}-${randomUUID().slice(0, 8)}`,

@@ -185,9 +185,10 @@ export class RateMeter {
     const now = this.#clock.monotonic();
     const elapsed = now - this.#at;
     if (elapsed < MIN_INTERVAL_MS) return;
-    const { rate, trust } = this.#after(elapsed, Number(processed - this.#processed));
-    this.#rate = rate;
-    this.#trust = trust;
+    const share = 1 - Math.exp(-elapsed / MEMORY);
+    const tiles = Math.max(0, Number(processed - this.#processed));
+    this.#rate += share * ((tiles / elapsed) * 1000 - this.#rate);
+    this.#trust += share * (1 - this.#trust);
     if (processed !== this.#processed) this.#movedAt = now;
     this.#processed = processed;
     this.#at = now;
@@ -199,13 +200,5 @@ export class RateMeter {
     if (tilesPerSecond === 0) return STANDING;
     const seconds = Math.ceil(Number(remaining) / tilesPerSecond);
     return { tilesPerSecond, secondsRemaining: Math.min(Math.max(0, seconds), Number.MAX_SAFE_INTEGER) };
-  }
-
-  #after(elapsed: number, tiles: number): { rate: number; trust: number } {
-    const share = 1 - Math.exp(-elapsed / MEMORY);
-    return {
-      rate: this.#rate + share * ((Math.max(0, tiles) / elapsed) * 1000 - this.#rate),
-      trust: this.#trust + share * (1 - this.#trust),
-    };
   }
 }
