@@ -69,6 +69,8 @@ export interface RenewResult {
   readonly upstreamRequests: number;
 }
 
+export const NOTHING_RENEWED: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
+
 export interface PipelineStatus {
   readonly flights: number;
   readonly waitingReads: number;
