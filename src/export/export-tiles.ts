@@ -291,17 +291,13 @@ async function archived(bytes: Buffer, { kind }: Format): Promise<Pick<ExportedT
   return kind === 'opaque' ? await packVectorTile(bytes) : { bytes, layers: [] };
 }
 
-export interface Page {
+interface Page {
   readonly z: number;
   readonly pageX: number;
   readonly pageY: number;
 }
 
-export interface PageList {
-  add(page: Page): void;
-  inOrder(): IterableIterator<Page>;
-  close(): void;
-}
+type PageList = ReturnType<typeof openPageList>;
 
 /** Beyond these the library's numbers are not exact. */
 const MAX_CURVE_ZOOM = 26;
@@ -310,7 +306,7 @@ const MAX_CURVE_ZOOM = 26;
  * Zoom by zoom along the Hilbert curve of PMTiles: the tiles of an aligned square follow each other on it, so that pages in
  * order are tiles in order. The list is a file: a cache may have millions of pages.
  */
-function openPageList(path: string, gridSet: GridSet): PageList {
+function openPageList(path: string, gridSet: GridSet) {
   rmSync(path, { force: true });
   const db = new Database(path);
   db.pragma('journal_mode = OFF');
@@ -319,7 +315,8 @@ function openPageList(path: string, gridSet: GridSet): PageList {
     PRIMARY KEY (z, place, pageX, pageY)) WITHOUT ROWID; BEGIN`);
   const add = db.prepare('INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)');
   return {
-    add: ({ z, pageX, pageY }) => void add.run(z, placeOnCurve(gridSet, { z, pageX, pageY }), pageX, pageY),
+    add: ({ z, pageX, pageY }: Page) =>
+      void add.run(z, placeOnCurve(gridSet, { z, pageX, pageY }), pageX, pageY),
     inOrder: () => db.prepare<[], Page>('SELECT z, pageX, pageY FROM pages ORDER BY z, place').iterate(),
     close() {
       db.close();

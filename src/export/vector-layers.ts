@@ -102,16 +102,12 @@ function typeIn(value: Buffer): FieldType {
   return type;
 }
 
-/** Layers of an unfinished archive, stored with its tiles for another attempt. */
-interface LayerNotes {
-  /** In the transaction that keeps the tiles. */
-  add(tiles: Iterable<{ readonly z: number; readonly layers: readonly TileLayer[] }>): void;
-  list(): readonly VectorLayer[];
-}
-
 export const LAYERS_TABLE = 'export_layers';
 
-export function createLayerNotes(db: Database.Database): LayerNotes {
+type LayerNotes = ReturnType<typeof createLayerNotes>;
+
+/** Layers of an unfinished archive, stored with its tiles for another attempt. */
+export function createLayerNotes(db: Database.Database) {
   db.exec(
     `CREATE TABLE IF NOT EXISTS ${LAYERS_TABLE} (id TEXT PRIMARY KEY, layer TEXT NOT NULL) WITHOUT ROWID`,
   );
@@ -131,10 +127,11 @@ export function createLayerNotes(db: Database.Database): LayerNotes {
   }
 
   return {
-    add(tiles) {
+    /** In the transaction that keeps the tiles. */
+    add(tiles: Iterable<{ readonly z: number; readonly layers: readonly TileLayer[] }>): void {
       for (const { z, layers } of tiles) for (const layer of layers) note(z, layer);
     },
-    list: () => [...known.values()],
+    list: (): readonly VectorLayer[] => [...known.values()],
   };
 }
 
