@@ -234,11 +234,7 @@ const VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD';
 const FILE_VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD_FILE';
 
 /** The first administrator's password; null when none is given. Not a flag: all users of the machine can see flags. */
-function readAdminPassword(input: {
-  readonly environment: Environment;
-  readonly workingFolder: string;
-}): string | null {
-  const { environment, workingFolder } = input;
+function readAdminPassword({ environment, workingFolder }: SettingsInput): string | null {
   const password = environment[VARIABLE] || null;
   const file = environment[FILE_VARIABLE] || null;
   if (password !== null && file !== null) {

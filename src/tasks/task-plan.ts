@@ -104,12 +104,7 @@ function* rectsBefore(plan: TaskPlan, ordinal: number): Generator<TileRangeLevel
   }
 }
 
-/** The part covered by the first `count` steps of a piece, in at most two rectangles. */
-function firstSteps({ stepColumns, stepRows }: TaskPlan, piece: Piece, count: number) {
-  return firstBlocks(piece.rect, stepColumns, stepRows, count);
-}
-
-/** The first blocks of a rectangle, row by row: whole rows, and the beginning of the next one. */
+/** The first blocks of a rectangle, row by row: whole rows, and the beginning of the next one. At most two parts. */
 function firstBlocks(rect: TileRect, columns: number, rows: number, count: number): readonly TileRect[] {
   const across = spanCount(rect.minX, rect.maxX, columns);
   const [minColumn, minRow] = [Math.floor(rect.minX / columns), Math.floor(rect.minY / rows)];
@@ -234,7 +229,8 @@ export async function zoomProgress(
     const piece = pieceAt(plan, ordinal);
     if (!piece) continue;
     add(piece.z, -(await count(piece.z, piece.rect)));
-    for (const rect of firstSteps(plan, piece, doneSteps)) add(piece.z, await count(piece.z, rect));
+    const done = firstBlocks(piece.rect, plan.stepColumns, plan.stepRows, doneSteps);
+    for (const rect of done) add(piece.z, await count(piece.z, rect));
   }
   for (const { z, tiles } of waiting) add(z, -tiles);
   return [...zooms.values()].sort((a, b) => a.z - b.z);

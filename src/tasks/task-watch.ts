@@ -52,7 +52,6 @@ export class TaskWatch {
   readonly #options: TaskWatchOptions;
   readonly #meters = new Map<number, RateMeter>();
   readonly #listeners = new Set<Listener>();
-  readonly #stopListening: () => void;
   readonly #polling: Repeater;
   /** Changes at or above the horizon of the last poll that were reported already, by task: they will be seen again. */
   #reported = new Map<number, number>();
@@ -63,9 +62,9 @@ export class TaskWatch {
     this.#options = options;
     this.#horizon = horizon;
     const failure = 'could not read changes of tasks';
-    const polls = { ...options, pause: POLL_INTERVAL_MS, failure };
+    const listen = (wake: () => void) => options.database.listen(TASKS_CHANGED, wake);
+    const polls = { ...options, pause: POLL_INTERVAL_MS, failure, listen };
     this.#polling = openRepeater((ended) => this.#pollInTurn(ended), polls);
-    this.#stopListening = options.database.listen(TASKS_CHANGED, this.#polling.wake);
   }
 
   withPace(task: Task): Task {
@@ -90,7 +89,6 @@ export class TaskWatch {
   }
 
   async close(): Promise<void> {
-    this.#stopListening();
     await this.#polling.close();
     this.#listeners.clear();
   }
