@@ -18,11 +18,10 @@ interface EditedNode extends NodeParts, Work {
 /** Changes of declarations: over HTTP in all nodes, by the configuration file in this one. */
 export async function openEditing(node: EditedNode) {
   const { catalog, registry, tasks, schedules, quota } = node;
-  const { gridSetDocuments, ...configFile } = createFileApplier(node);
   const editor = createCatalogEditor({
     ...node,
     reader: await node.reader(),
-    gridSetDocuments,
+    gridSetDocuments: () => (node.file?.current.settings ?? node.settings).gridSetDocuments,
     changed: node.outdate,
     dependentsOf: async (query) => ({
       task: await lastId(query, 'tasks'),
@@ -39,7 +38,7 @@ export async function openEditing(node: EditedNode) {
     },
   });
   await editor.finish(node.isFirst && (await registry.list()).length <= 1);
-  return { editor, configFile };
+  return { editor, configFile: createFileApplier(node) };
 }
 
 /**
@@ -47,8 +46,7 @@ export async function openEditing(node: EditedNode) {
  * file changes nothing. A file belongs to one node: the others have theirs.
  */
 function createFileApplier(node: EditedNode) {
-  const { settings, feed, catalog, records, declared, schedules, service, supervisor, file } = node;
-  let { gridSetDocuments } = settings;
+  const { feed, catalog, records, declared, schedules, service, supervisor, file } = node;
   /** Throws when the certificate cannot be used. */
   let renewCertificate = async (): Promise<unknown> => null;
 
@@ -64,7 +62,6 @@ function createFileApplier(node: EditedNode) {
     await renewCertificate();
     const recorded = await records.declareFixed(after.layers, after.gridSets);
     await declared.refresh();
-    gridSetDocuments = after.gridSetDocuments;
     await service.setFile(after.service);
     const changed = node.applySettings(after);
     file.applied(loaded);
@@ -90,8 +87,6 @@ function createFileApplier(node: EditedNode) {
   if (file) feed?.on(CONFIG_FILE, async () => void (await inTurn('elsewhere')));
 
   return {
-    /** File form of the grid sets that the file declares now. */
-    gridSetDocuments: () => gridSetDocuments,
     /** `renew` is called before a file is applied. */
     withCertificate(renew: () => Promise<unknown>): void {
       renewCertificate = renew;

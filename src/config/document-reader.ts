@@ -138,7 +138,7 @@ const SCHEDULES_ELSEWHERE: Explanation = {
   message: 'belong to the configuration file; for this layer use POST /api/v1/schedules',
 };
 
-/** Same for a grid set. */
+/** A grid set that came over the network, by the same rules. */
 function readGridSetDocument(document: unknown): GridSet {
   const gridSet = checked('gridSets', document);
   try {

@@ -42,7 +42,7 @@ export function urlOf({ host, port, tls }: Pick<Settings['server'], 'host' | 'po
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
 }
 
-/** A process cannot fill the memory of another. */
+/** Whether a store is in the memory of one process, which others can neither read nor fill. */
 export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
   return Object.values(stores).some((store) => driverOf(store).place === 'memory');
 }

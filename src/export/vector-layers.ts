@@ -32,7 +32,7 @@ const STRING_VALUE = 1;
 const BOOL_VALUE = 7;
 /** Unpacked; the same limit as for the cache. */
 const MAX_TILE_BYTES = 32 * 2 ** 20;
-/** Tiles that name their attributes by chance must not fill the memory. */
+/** Bound the memory: the names in tiles may be random. */
 const MAX_LAYERS = 500;
 const MAX_FIELDS = 500;
 

@@ -112,7 +112,6 @@ export interface TilePipeline {
    * cache nothing. Later reads start again.
    */
   forget(set: TileSetKey, z: number, rect: TileRect): void;
-  forgetLayer(layer: string): void;
   /**
    * The same for places in every format and for all parameters, whatever a store lists; undefined: the whole layer.
    */

@@ -165,12 +165,31 @@ export class LeaseRun {
   }
 
   async #perform(step: TileRangeLevel): Promise<StepOutcome | HostClosed> {
-    const context: Omit<StepContext, 'tiles'> = {
+    try {
+      return { ok: true, counts: await this.#performAsDeclared(step) };
+    } catch (error) {
+      if (error instanceof HostClosed) return error;
+      const tiles = countCovered(this.#cover, step.z, step.rect);
+      return { ok: false, tiles, ...this.#failureOf(error) };
+    }
+  }
+
+  /** Tiles made for a former declaration do not belong to the new one. */
+  async #performAsDeclared(step: TileRangeLevel) {
+    for (;;) {
+      const tiles = this.#options.tilesOf(this.lease);
+      this.#tiles = tiles;
+      const counts = await performStep(step, this.#contextWith(tiles));
+      if (tileSetId(this.#options.tilesOf(this.lease).set) === tileSetId(tiles.set)) return counts;
+    }
+  }
+
+  #contextWith(tiles: ResolvedTileSet): StepContext {
+    return {
+      ...this.#options,
+      tiles,
       lease: this.lease,
       cover: this.#cover,
-      pipeline: this.#options.pipeline,
-      exporter: this.#options.exporter,
-      clock: this.#options.clock,
       threads: this.#threads,
       signal: this.#abort.signal,
       waits: (wait) => {
@@ -181,23 +200,6 @@ export class LeaseRun {
       },
       sent: () => this.#tally.requestSent(),
     };
-    try {
-      return { ok: true, counts: await this.#performAsDeclared(step, context) };
-    } catch (error) {
-      if (error instanceof HostClosed) return error;
-      const tiles = countCovered(this.#cover, step.z, step.rect);
-      return { ok: false, tiles, ...this.#failureOf(error) };
-    }
-  }
-
-  /** Tiles made for a former declaration do not belong to the new one. */
-  async #performAsDeclared(step: TileRangeLevel, context: Omit<StepContext, 'tiles'>) {
-    for (;;) {
-      const tiles = this.#options.tilesOf(this.lease);
-      this.#tiles = tiles;
-      const counts = await performStep(step, { ...context, tiles });
-      if (tileSetId(this.#options.tilesOf(this.lease).set) === tileSetId(tiles.set)) return counts;
-    }
   }
 
   #failureOf(error: unknown): FailureReason {

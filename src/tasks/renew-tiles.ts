@@ -29,7 +29,7 @@ interface CountedSet {
 }
 
 /** The stored tiles of a selection, by tile set, the most used first, and drafts of tasks that renew them. */
-export async function lookAt(bound: BoundLayer, selection: TileSelection, options: RenewalOptions) {
+export async function selectStored(bound: BoundLayer, selection: TileSelection, options: RenewalOptions) {
   const { layer } = bound;
   const seen: CountedSet[] = [];
   for (const stored of await setsOf(bound, selection)) {
