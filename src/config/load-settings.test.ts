@@ -20,10 +20,7 @@ function load(yaml: string | null, input: Partial<SettingsInput> = {}): Promise<
   return loadSettings({ flags: {}, environment: {}, workingFolder: folder, ...input });
 }
 
-async function problemsOf(
-  yaml: string | null,
-  input: Partial<SettingsInput> = {},
-): Promise<readonly string[]> {
+async function problemsOf(yaml: string | null, input: Partial<SettingsInput> = {}) {
   try {
     await load(yaml, input);
   } catch (error) {
