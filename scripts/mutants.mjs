@@ -95,7 +95,7 @@ export const MUTANTS = [
   },
   {
     file: 'src/tasks/store/finish-task.ts',
-    line: 'await returnPiece(query, id, piece, token);',
+    line: 'await returnPiece(query, taskId, piece, token);',
     fault: 'void [piece, token];',
     tests: ['src/tasks/store/task-store.test.ts'],
   },

@@ -8,7 +8,6 @@ import { shareCounts } from './app/open-services.ts';
 import type { InitialPassword, ServerEnv } from './app/parent.ts';
 import { openServerFigures } from './cluster/figures.ts';
 import { readVersion } from './config/environment.ts';
-import type { LoadedSettings } from './config/load-settings.ts';
 import { nodeName, taskSettings } from './config/node-settings.ts';
 import type { Settings } from './config/settings-schema.ts';
 import { mergeUpstreams } from './domain/upstream-status.ts';
@@ -43,8 +42,8 @@ export interface App {
   /** Where it listens, with a slash at the end. */
   readonly url: string;
   readonly initialPassword: InitialPassword | null;
-  /** Applies reloaded settings and returns those that need a restart. Throws and changes nothing if they are invalid. */
-  applySettings(loaded: LoadedSettings): Promise<readonly string[]>;
+  /** Reads the settings again, applies them and returns those that need a restart. Throws and changes nothing if they are invalid. */
+  reload(): Promise<readonly string[]>;
   /** Answers requests in flight, then closes everything in reverse order. */
   close(): Promise<void>;
 }
@@ -76,7 +75,7 @@ export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
     configFile.withCertificate(() => server.reload());
     const { url, port } = server.address;
     await registry.listening(nodeName(settings, port, node.several), url);
-    return { url, initialPassword, applySettings: configFile.applySettings };
+    return { url, initialPassword, reload: configFile.apply };
   });
 }
 

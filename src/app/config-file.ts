@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
-import { measureFile } from '../catalog/measure-file.ts';
 import { refuseLost } from '../config/check-reload.ts';
-import { type LoadedSettings, type SettingsFile, withoutRestart } from '../config/load-settings.ts';
+import { withoutRestart } from '../config/load-settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { lastId } from '../db/numbers.ts';
-import { packPolygons } from '../domain/area-shape.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import type { Reloaded } from '../http/api/route-deps.ts';
 import { CONFIG_FILE } from './membership.ts';
@@ -20,11 +18,10 @@ interface EditedNode extends NodeParts, Work {
 /** Changes of declarations: over HTTP in all nodes, by the configuration file in this one. */
 export async function openEditing(node: EditedNode) {
   const { catalog, registry, tasks, schedules, quota } = node;
-  const { gridSetDocuments, ...configFile } = createFileApplier(node);
   const editor = createCatalogEditor({
     ...node,
     reader: await node.reader(),
-    gridSetDocuments,
+    gridSetDocuments: () => (node.file?.current.settings ?? node.settings).gridSetDocuments,
     changed: node.outdate,
     dependentsOf: async (query) => ({
       task: await lastId(query, 'tasks'),
@@ -41,43 +38,33 @@ export async function openEditing(node: EditedNode) {
     },
   });
   await editor.finish(node.isFirst && (await registry.list()).length <= 1);
-  return { editor, configFile };
+  return { editor, configFile: createFileApplier(node) };
 }
-
-const NO_SHAPE = {
-  shape: packPolygons([]),
-  points: 0,
-  bounds: { minX: 0, minY: 0, maxX: 0, maxY: 0 },
-  digest: '',
-};
 
 /**
  * Applies areas, groups, layers, grid sets, upstreams, schedules and service metadata of a reloaded file, in turn. An invalid
  * file changes nothing. A file belongs to one node: the others have theirs.
  */
 function createFileApplier(node: EditedNode) {
-  const { settings, feed, catalog, records, declared, schedules, service, supervisor } = node;
-  /** Null: the settings did not come from a place that can be read again. */
-  const file = node.file ?? null;
-  let { gridSetDocuments } = settings;
+  const { feed, catalog, records, declared, schedules, service, supervisor, file } = node;
   /** Throws when the certificate cannot be used. */
   let renewCertificate = async (): Promise<unknown> => null;
 
-  async function applySettings(
-    next: LoadedSettings,
+  async function readAndApply(
     first: 'here' | 'elsewhere',
   ): Promise<Exclude<Reloaded, { problems: unknown }>> {
-    const { loaded, restart } = file ? withoutRestart(file.current, next) : { loaded: next, restart: [] };
+    if (!file) throw new SettingsError(['The settings did not come from a file']);
+    const { settings: before } = file.current;
+    // Files of areas are read on a thread: they would block requests.
+    const { loaded, restart } = withoutRestart(file.current, await file.load(node.areaThread.measureFile));
     const { settings: after } = loaded;
-    await refuseLost(catalog, file?.current.settings ?? null, after);
+    await refuseLost(catalog, before, after);
     await renewCertificate();
-    const before = file?.current.settings.upstreams ?? {};
     const recorded = await records.declareFixed(after.layers, after.gridSets);
     await declared.refresh();
-    gridSetDocuments = after.gridSetDocuments;
     await service.setFile(after.service);
     const changed = node.applySettings(after);
-    file?.applied(loaded);
+    file.applied(loaded);
     if (first === 'here') {
       await feed?.ask(CONFIG_FILE);
       // Layers of the database may be clipped to areas of the file.
@@ -86,54 +73,30 @@ function createFileApplier(node: EditedNode) {
       await node.outdate([...new Set([...changed, ...recorded, ...clipped])]);
       await schedules.takeOver(after.schedules);
     }
-    const upstreams = changedHosts(before, after.upstreams);
+    const upstreams = changedHosts(before.upstreams, after.upstreams);
     return { layers: after.layers.length, changed, upstreams, restart };
   }
 
-  /** Files of areas are read on a thread, in a second pass: they would block requests. */
-  async function loadAgain({ load }: SettingsFile): Promise<LoadedSettings> {
-    const files: (readonly [srs: number, path: string])[] = [];
-    const loaded = load((srs, path) => {
-      files.push([srs, path]);
-      return { srs, ...NO_SHAPE };
-    });
-    if (files.length === 0) return loaded;
-    const shapes = await Promise.allSettled(files.map((file) => node.areaThread.measureFile(...file)));
-    return load((srs, path) => {
-      const shape = shapes[files.findIndex((file) => `${file}` === `${[srs, path]}`)];
-      if (!shape) return measureFile(srs, path);
-      if (shape.status === 'rejected') throw shape.reason;
-      return shape.value;
-    });
-  }
-
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = (
-    loaded: () => LoadedSettings | Promise<LoadedSettings>,
-    first: 'here' | 'elsewhere' = 'here',
-  ) => {
-    const done = last.catch(() => {}).then(async () => applySettings(await loaded(), first));
+  const inTurn = (first: 'here' | 'elsewhere') => {
+    const done = last.catch(() => {}).then(() => readAndApply(first));
     last = done;
     return done;
   };
   // Another process of the server has applied the file.
-  if (file) feed?.on(CONFIG_FILE, async () => void (await inTurn(() => loadAgain(file), 'elsewhere')));
+  if (file) feed?.on(CONFIG_FILE, async () => void (await inTurn('elsewhere')));
 
   return {
-    /** File form of the grid sets that the file declares now. */
-    gridSetDocuments: () => gridSetDocuments,
     /** `renew` is called before a file is applied. */
     withCertificate(renew: () => Promise<unknown>): void {
       renewCertificate = renew;
     },
-    async applySettings(loaded: LoadedSettings): Promise<readonly string[]> {
-      return (await inTurn(() => loaded)).restart;
-    },
-    /** Reads the file again; returns its problems if it is invalid. */
+    /** Reads the file again and applies it; returns the settings that need a restart. */
+    apply: async (): Promise<readonly string[]> => (await inTurn('here')).restart,
+    /** The same; returns the problems of the file if it is invalid. */
     async reload(): Promise<Reloaded> {
-      if (!file) return { problems: ['The settings did not come from a file'] };
       try {
-        const reloaded = await inTurn(() => loadAgain(file));
+        const reloaded = await inTurn('here');
         supervisor?.reloaded();
         return reloaded;
       } catch (error) {

@@ -5,13 +5,17 @@ import { openChanges } from '../changes/open-changes.ts';
 import type { Node } from './open-node.ts';
 import { createMapServerReader } from './read-map-server.ts';
 
+/** An entry of the audit log for what the server did by itself. */
+function doneBy(name: string, action: 'change' | 'follow') {
+  return { phase: 'ended', action, outcome: 'done', actor: name, account: name } as const;
+}
+
 /** Inputs of a node from outside: data changes, and map servers that layers follow. While it leads it reads both. */
 export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record' | 'recordWith'>) {
   const { settings, declared, upstreams, open } = node;
   const auditChange: AuditChange = ({ feed, ...entry }) => {
     const name = `feed:${feed}`;
-    const ended = { phase: 'ended', action: 'change', outcome: 'done' } as const;
-    return audit.record({ ...ended, actor: name, account: name, target: name, ...entry });
+    return audit.record({ ...doneBy(name, 'change'), target: name, ...entry });
   };
   const changes = open.use(
     await openChanges({
@@ -43,16 +47,8 @@ async function openFollowing(node: Node, audit: Pick<AuditLog, 'recordWith'>, au
       read: createMapServerReader({ upstreams, privateAdvice, gridSets: () => catalog.gridSets.gridSets }),
       apply: node.applyChanges,
       auditLayer(query, { id, follow, layer, ...change }) {
-        const name = `follow:${follow}`;
-        const ended = {
-          id,
-          phase: 'ended',
-          action: 'follow',
-          outcome: 'done',
-          administrative: true,
-        } as const;
-        const entry = { ...ended, actor: name, account: name, target: `layer:${layer}`, ...change };
-        return audit.recordWith(query, entry);
+        const entry = { id, administrative: true, target: `layer:${layer}`, ...change };
+        return audit.recordWith(query, { ...doneBy(`follow:${follow}`, 'follow'), ...entry });
       },
       auditMark,
     }),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SettingsFile } from '../config/load-settings.ts';
 import { databaseOf } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
-import type { Database, DatabaseOptions } from '../db/database.ts';
+import type { DatabaseOptions } from '../db/database.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { ProcessFeed } from '../db/process-feed.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
@@ -16,35 +16,27 @@ export interface NodeEnv extends Env {
   readonly file?: SettingsFile;
 }
 
-/** Dependencies of every part of a process. */
-export interface ProcessParts extends NodeEnv {
-  readonly settings: Settings;
-  /** Closes the parts in reverse order, also when a later one cannot be opened. */
-  readonly open: ClosingStack;
-  /** Names this process. */
-  readonly instance: string;
-  /** Null: the server has no other process. */
-  readonly feed: ProcessFeed | null;
-  /** Whether other processes of the server answer requests too. */
-  readonly several: boolean;
-  readonly database: Database;
-}
+export type ProcessParts = Awaited<ReturnType<typeof openProcess>>;
 
 interface ProcessOptions extends Omit<DatabaseOptions, 'location' | keyof Env> {
   /** Ends a process that does not respond; null: the server has no other process. */
   readonly onSilent: ((pid: number) => void) | null;
+  /** Whether other processes of the server answer requests too. */
   readonly several: boolean;
 }
 
+/** Dependencies of every part of a process. `open` closes the parts in reverse order, also when a later one cannot be opened. */
 export async function openProcess(
   settings: Settings,
   env: NodeEnv,
   { onSilent, several, ...options }: ProcessOptions,
   open: ClosingStack,
-): Promise<ProcessParts> {
+) {
   const { clock, random, log, file } = env;
   const { data } = settings;
+  /** Names this process. */
   const instance = randomUUID();
+  /** Null: the server has no other process. */
   const feed = onSilent && open.use(new ProcessFeed({ data, instance, onSilent, clock, log }));
   const location = databaseOf(settings);
   const database = open.use(await openDatabase({ location, feed, clock, log, ...options }));

@@ -76,19 +76,22 @@ export async function openServices(
   const stores = new Map([...opened].map(([name, store]) => [name, quotaGuard.guard(store)]));
   const privateAdvice = createPrivateAdvice(settings, parts.file);
   const hosts = createHostRules(settings, privateAdvice);
-  const upstreams = open.use(
-    openUpstreamClient({
-      userAgent: `Tilewarden/${readVersion()}`,
-      get upstreams() {
-        return hosts.upstreams;
-      },
-      configuredHosts: hosts,
-      proxies: settings.proxies,
-      limiter,
-      clock,
-      log,
-    }),
-  );
+  /** `configuredHosts`: only these may be in a private network. */
+  const openClient = (configuredHosts: Pick<ReadonlySet<string>, 'has'>) =>
+    open.use(
+      openUpstreamClient({
+        userAgent: `Tilewarden/${readVersion()}`,
+        get upstreams() {
+          return hosts.upstreams;
+        },
+        configuredHosts,
+        proxies: settings.proxies,
+        limiter,
+        clock,
+        log,
+      }),
+    );
+  const upstreams = openClient(hosts);
   const areaThread = open.use(openAreaThread(log));
   const entries = createCatalogEntries(database, clock);
   const areas = createAreas(settings.areas, entries, areaThread.placer);
@@ -131,6 +134,7 @@ export async function openServices(
     divided,
     limiter,
     upstreams,
+    openClient,
     hostControl,
     privateAdvice,
     catalog,

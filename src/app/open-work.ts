@@ -3,7 +3,6 @@ import type { TimeStore } from '../catalog/time-lists.ts';
 import { createChangeApplier } from '../changes/apply-changes.ts';
 import { openOutgoing } from '../changes/deliveries/open-outgoing.ts';
 import { releaseShares } from '../cluster/host-shares.ts';
-import { readVersion } from '../config/environment.ts';
 import { exportNode, keepsInMemory, taskSettings } from '../config/node-settings.ts';
 import { GONE, type GoneProcess } from '../db/process-feed.ts';
 import { openRepeater } from '../lib/repeat.ts';
@@ -13,7 +12,6 @@ import { createTileRefresh } from '../removal/refresh-tile.ts';
 import { createRemovals } from '../removal/removals.ts';
 import { openWindowKeeper } from '../removal/window-keeper.ts';
 import { hostsNamedIn } from '../sources/upstream/address-guard.ts';
-import { openUpstreamClient } from '../sources/upstream/upstream-client.ts';
 import { hostAndPort } from '../sources/upstream/upstream-options.ts';
 import { createExporter } from '../tasks/exporter.ts';
 import { createMassTruncation } from '../tasks/mass-truncation.ts';
@@ -99,20 +97,10 @@ export async function openWork(node: NodeParts, times: TimeStore) {
   };
 }
 
-/** Purges and notifications. Their hosts have the limits of all hosts; only they may be in a private network by being named here. */
+/** Purges and notifications. Their hosts have the limits of all hosts. */
 function openReports({ settings, limiter, obeyed, open, ...node }: NodeParts) {
-  const { purge, notify, upstreams, proxies, server } = settings;
-  const client = open.use(
-    openUpstreamClient({
-      userAgent: `Tilewarden/${readVersion()}`,
-      upstreams,
-      configuredHosts: hostsNamedIn([...purge, ...notify].map(({ url }) => url)),
-      proxies,
-      limiter,
-      clock: node.clock,
-      log: node.log,
-    }),
-  );
+  const { purge, notify, server } = settings;
+  const client = node.openClient(hostsNamedIn([...purge, ...notify].map(({ url }) => url)));
   const limits = {
     priority: 'interactive',
     timeoutMs: SEND_TIMEOUT_MS,

@@ -12,7 +12,7 @@ import { warmCutter } from '../raster/warm-cutter.ts';
 import { withoutCaches } from '../storage/open-stores.ts';
 import { createExporter } from '../tasks/exporter.ts';
 import { createLeaseStore } from '../tasks/store/lease-store.ts';
-import { openTaskRunner } from '../tasks/task-runner.ts';
+import { TaskRunner } from '../tasks/task-runner.ts';
 import { explainingDataFaults } from './data-folder.ts';
 import { CATALOG, CONFIG_FILE, TILES } from './membership.ts';
 import { openFeeds } from './open-feeds.ts';
@@ -82,7 +82,7 @@ async function openWorkProcess(settings: Settings, env: WorkEnv, open: ClosingSt
   if (feed) open.use(await feed.follow());
   const { workers, maxThreads } = taskSettings(settings);
   open.use(
-    openTaskRunner({
+    new TaskRunner({
       ...parts,
       ...services,
       owner: instance,

@@ -4,7 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { type App, openApp } from '../app.ts';
-import { type LoadedSettings, withoutRestart } from '../config/load-settings.ts';
+import { type SettingsFile, withoutRestart } from '../config/load-settings.ts';
 import { processCount, urlOf } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { misconfigured } from '../domain/errors.ts';
@@ -17,6 +17,7 @@ import { lockDatabase } from './membership.ts';
 import { openChild, openPool, openWorkers, type ServerEnv } from './parent.ts';
 
 export interface ServerOptions extends Omit<ServerEnv, 'supervisor' | 'forkWorker'> {
+  readonly file: SettingsFile;
   /** Starts one of several processes that answer on this port. `first`: after a start of the server. */
   readonly forkServer: (port: number, first: boolean) => ChildProcess;
   readonly forkWorker: () => ChildProcess;
@@ -67,25 +68,36 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
           for (const some of [pool, workers]) some.kill(pid);
         });
         channel.handle(START_WORKERS, startWorkers);
-        channel.handle(FILE_APPLIED, () => {
-          if (file) file.applied(withoutRestart(file.current, file.load()).loaded);
-        });
+        channel.handle(FILE_APPLIED, fileApplied);
         initialPassword = (await ready) ?? initialPassword;
       },
       ...{ feed, clock, random, log },
     });
 
-    async function applySettings(loaded: LoadedSettings): Promise<void> {
-      const before = file?.current ?? null;
-      refuseMoving(before?.settings ?? base, loaded.settings);
+    async function fileApplied(): Promise<void> {
+      try {
+        file.applied(withoutRestart(file.current, await file.load()).loaded);
+      } catch (err) {
+        // It has been edited again.
+        log.warn(
+          { err },
+          'the configuration file cannot be read; later processes begin with former settings',
+        );
+      }
+    }
+
+    async function replaceProcesses(): Promise<void> {
+      const before = file.current;
+      const loaded = await file.load();
+      refuseMoving(before.settings, loaded.settings);
       const { tls } = loaded.settings.server;
       if (tls) await readTlsFiles(tls);
-      file?.applied(loaded);
+      file.applied(loaded);
       try {
         await pool.replaceAll();
         await workers.replaceAll();
       } catch (error) {
-        if (before) file?.applied(before);
+        file.applied(before);
         throw error;
       }
     }
@@ -99,8 +111,8 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
     return {
       url: urlOf({ ...base.server, port }),
       initialPassword,
-      applySettings(loaded: LoadedSettings) {
-        const done = reloading.then(() => applySettings(loaded));
+      reload() {
+        const done = reloading.then(replaceProcesses);
         reloading = done.catch(() => {});
         return done.then(() => []);
       },

@@ -31,7 +31,7 @@ interface AccountChange {
 async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>): Promise<Result> {
   process.umask(PRIVATE_FILES);
   const { settingsFor } = await import('./settings-for.ts');
-  const { settings } = settingsFor(flags);
+  const { settings } = await settingsFor(flags);
   const log = createLogger('warn');
   const { openAccountsApp } = await import('../app/offline.ts');
   const accounts = await openAccountsApp(settings, { log, clock: systemClock });

@@ -17,7 +17,7 @@ it.each(['work-process', 'server-process'])(
   async (kind) => {
     const workingFolder = temporaryFolder();
     const data = join(workingFolder, 'gone');
-    const { handover } = loadSettings({ flags: { data }, environment: {}, workingFolder });
+    const { handover } = await loadSettings({ flags: { data }, environment: {}, workingFolder });
     const child = await started(fork(FILE, [kind], { stdio: ['pipe', 'ignore', 'pipe', 'ipc'] }));
     const ended = once(child, 'exit');
     const { stdin, stderr } = child;
@@ -44,7 +44,7 @@ it.each(['startWorkProcess', 'startServerProcess'])(
   'a process that %s cannot start does not end the server',
   async (start) => {
     const workingFolder = temporaryFolder();
-    const { handover } = loadSettings({ flags: {}, environment: {}, workingFolder });
+    const { handover } = await loadSettings({ flags: {}, environment: {}, workingFolder });
     const program = `
       import { ${start} } from '${new URL('./child-processes.ts', import.meta.url)}';
       process.execPath = '/missing/node';

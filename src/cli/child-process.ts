@@ -24,7 +24,7 @@ async function openWorkProcess({ handover, configFile, flags, startedIn }: Proce
   const reload = async () => {
     const { withoutRestart } = await import('../config/load-settings.ts');
     const { settingsFor } = await import('./settings-for.ts');
-    current = withoutRestart(current, settingsFor(flags, startedIn)).loaded;
+    current = withoutRestart(current, await settingsFor(flags, startedIn)).loaded;
     return current.settings;
   };
   const { openWorkApp } = await import('../app/open-worker.ts');

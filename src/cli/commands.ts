@@ -15,7 +15,7 @@ const checkConfig: Command = {
   async run(flags, terminal) {
     const { describeSettings } = await import('../config/load-settings.ts');
     const { settingsFor } = await import('./settings-for.ts');
-    const loaded = settingsFor(flags);
+    const loaded = await settingsFor(flags);
     terminal.out(describeSettings(loaded, flags.all !== undefined));
     for (const warning of loaded.warnings) terminal.err(`warning: ${warning}\n`);
     return 0;

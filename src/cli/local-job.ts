@@ -20,7 +20,7 @@ async function runLocalJob(
 ): Promise<number> {
   process.umask(PRIVATE_FILES);
   const { settingsFor } = await import('./settings-for.ts');
-  const { settings } = settingsFor(flags);
+  const { settings } = await settingsFor(flags);
   const log = createLogger('warn');
   const interruption = openInterruption();
   const { signal } = interruption;

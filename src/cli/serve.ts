@@ -1,4 +1,5 @@
 import type { NodeEnv } from '../app/open-process.ts';
+import type { App } from '../app.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
@@ -17,7 +18,7 @@ export const serve: Command = {
     const { settingsFor } = await import('./settings-for.ts');
     const { readSettingsFile } = await import('../config/load-settings.ts');
     const load = (measure?: Parameters<typeof settingsFor>[2]) => settingsFor(flags, startedIn, measure);
-    const file = readSettingsFile(load);
+    const file = readSettingsFile(load, await load());
     const { settings } = file.current;
     const { adminPassword } = settings.access;
     const start = () => processStart(file.current, flags, startedIn);
@@ -32,8 +33,7 @@ export const serve: Command = {
       });
       moveTo(settings.data);
       if (server.initialPassword) showInitialPassword(server.initialPassword, terminal);
-      if (outlivesTerminal(settings))
-        process.on('SIGHUP', () => void reload(() => server.applySettings(load()), env.log));
+      if (outlivesTerminal(settings)) process.on('SIGHUP', () => void reload(server, env.log));
       terminal.out(`Tilewarden is ready at ${server.url}\n`);
       return server;
     });
@@ -76,9 +76,9 @@ function showInitialPassword(
   terminal.out(`First sign-in: user admin; the password is in ${file} until it is changed\n`);
 }
 
-async function reload(applySettings: () => Promise<readonly string[]>, log: Logger): Promise<void> {
+async function reload(server: Pick<App, 'reload'>, log: Logger): Promise<void> {
   try {
-    const restart = await applySettings();
+    const restart = await server.reload();
     log.info({}, 'settings reloaded');
     if (restart.length > 0) log.warn({ settings: restart }, 'these settings need a restart');
   } catch (error) {
@@ -94,7 +94,7 @@ export const worker: Command = {
     hardenProcess();
     const startedIn = process.cwd();
     const { settingsFor } = await import('./settings-for.ts');
-    const loaded = settingsFor(flags, startedIn);
+    const loaded = await settingsFor(flags, startedIn);
     const { settings } = loaded;
     return runUntilStopped(settings, async (env) => {
       const { openWorkerApp } = await import('../app/open-worker.ts');

@@ -7,6 +7,6 @@ export function settingsFor(
   flags: FlagValues,
   workingFolder = process.cwd(),
   measure?: Parameters<typeof loadSettings>[1],
-): LoadedSettings {
+): Promise<LoadedSettings> {
   return loadSettings({ flags, environment: readEnvironment(), workingFolder }, measure);
 }

@@ -59,7 +59,7 @@ export function openServerFigures(feed: ProcessFeed | null, env: Env, open: Clos
     /** Resolves when `others` are at least as recent as the call. */
     async refresh(): Promise<void> {
       try {
-        if (feed?.hasOthers()) await feed.ask(FIGURES);
+        await feed?.ask(FIGURES);
       } catch (err) {
         // For example on a full disk: the figures of a moment ago are shown.
         env.log.debug({ err }, 'could not query the figures of other processes');

@@ -1,13 +1,6 @@
 import type { Database, Statements } from '../db/database.ts';
 import type { RowOf } from '../db/schema.ts';
-
-export interface ShareWish {
-  readonly limit: number;
-  readonly wanted: number;
-  readonly urgent: number;
-  readonly spare: number;
-  readonly held: number;
-}
+import type { ShareWish } from '../domain/upstream-status.ts';
 
 const CHANNEL = 'host-shares';
 /** Milliseconds. */

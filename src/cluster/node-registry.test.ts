@@ -72,6 +72,17 @@ describe('nodes that share a PostgreSQL', () => {
     );
     expect((await a.registry.list())[1]).toMatchObject({ name: 'gone', seenAt, leader: false });
   });
+
+  it('a node that was suspended until the others had removed it is waited for as soon as it shows copies', async () => {
+    const location = await createPostgresDatabase();
+    const a = await join(location, 'a', ['serve']);
+    const b = await join(location, 'b', ['serve']);
+    await a.registry.changesApplied(5);
+    await b.database.change.deleteFrom('nodes').where('name', '=', 'a').execute();
+    expect(await b.registry.changesAppliedByOthers(1000)).toEqual([]);
+    await a.registry.changesApplied(7);
+    expect(await b.registry.changesAppliedByOthers(1000)).toEqual([7]);
+  });
 });
 
 it('a server with a database of its own is the only node, and leads', async () => {

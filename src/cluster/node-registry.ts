@@ -109,7 +109,9 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     async changesApplied(below) {
       const applied = { applied_at: await database.now(), applied: below };
       Object.assign(row, applied);
-      await database.change.updateTable('nodes').set(applied).where('instance', '=', row.instance).execute();
+      const own = database.change.updateTable('nodes').set(applied).where('instance', '=', row.instance);
+      // Others have removed a node that was suspended, and would not wait for it.
+      if ((await own.executeTakeFirst()).numUpdatedRows === 0n) await beat();
     },
     changesAppliedByOthers,
     leads(leads) {

@@ -22,13 +22,12 @@ export function openLocalLeadership({
   ...options
 }: TermOptions & { readonly file: string }): Leadership {
   const terms = createTerms(options);
-  let lock = openFileLock(file);
-  if (lock) terms.begin();
+  let lock: ReturnType<typeof openFileLock> = null;
   const stand = () => {
-    if (terms.leads()) return;
-    lock = openFileLock(file);
-    if (lock) terms.begin();
+    lock ??= openFileLock(file);
+    if (lock && !terms.leads()) terms.begin();
   };
+  stand();
   const standing = openRepeater(stand, {
     ...options,
     pause: ATTEMPT,

@@ -15,14 +15,17 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function load(yaml: string | null, input: Partial<SettingsInput> = {}): LoadedSettings {
+function load(yaml: string | null, input: Partial<SettingsInput> = {}): Promise<LoadedSettings> {
   if (yaml !== null) writeFileSync(join(folder, 'tilewarden.yaml'), yaml);
   return loadSettings({ flags: {}, environment: {}, workingFolder: folder, ...input });
 }
 
-function problemsOf(yaml: string | null, input: Partial<SettingsInput> = {}): readonly string[] {
+async function problemsOf(
+  yaml: string | null,
+  input: Partial<SettingsInput> = {},
+): Promise<readonly string[]> {
   try {
-    load(yaml, input);
+    await load(yaml, input);
   } catch (error) {
     if (error instanceof SettingsError) return error.problems;
     throw error;
@@ -40,8 +43,8 @@ layers:
     adopt: ${adopt}
 `;
 
-  it('several adopted caches are found relative to the file', () => {
-    const { settings } = load(
+  it('several adopted caches are found relative to the file', async () => {
+    const { settings } = await load(
       `${adopting('[{ layout: geowebcache, folder: gwc }, { layout: mbtiles, file: /a.mbtiles }]')}adoptFolders: [old]`,
     );
     expect(settings.layers[0]?.adopt).toEqual([
@@ -51,9 +54,9 @@ layers:
     expect(settings.adoptFolders).toEqual([join(folder, 'old')]);
   });
 
-  it('the folder of an adopted cache in a bucket is not looked for on this machine', () => {
+  it('the folder of an adopted cache in a bucket is not looked for on this machine', async () => {
     const buckets = 'adoptBuckets: { old: { type: s3, bucket: tiles } }';
-    const { settings } = load(`${adopting('{ layout: xyz, folder: a/b, bucket: old }')}${buckets}`);
+    const { settings } = await load(`${adopting('{ layout: xyz, folder: a/b, bucket: old }')}${buckets}`);
     expect(settings.layers[0]?.adopt).toMatchObject([{ folder: 'a/b', bucket: 'old' }]);
   });
 
@@ -63,8 +66,8 @@ layers:
     ['{ layout: arcgis-compact, folder: a }', { folder: 'a' }],
     ['{ layout: arcgis-compact, file: a.tpkx }', { file: 'a.tpkx' }],
     ['{ layout: mapproxy-sqlite, folder: a }', { folder: 'a' }],
-  ])('an adopted cache is found relative to the file: %s', (adopt, place) => {
-    const [adopted] = load(adopting(adopt)).settings.layers[0]?.adopt ?? [];
+  ])('an adopted cache is found relative to the file: %s', async (adopt, place) => {
+    const [adopted] = (await load(adopting(adopt))).settings.layers[0]?.adopt ?? [];
     const absolute = Object.entries(place).map(([key, path]) => [key, join(folder, path)]);
     expect(adopted).toMatchObject(Object.fromEntries(absolute));
   });
@@ -94,12 +97,12 @@ layers:
       '{ layout: geowebcache, folder: a, gridSets: { EPSG:4326: b } }',
       /adopt.gridSets names the grid set EPSG:4326/,
     ],
-  ])('adopted caches are refused when they are wrong: %s', (adopt, message) => {
-    expect(problemsOf(adopting(adopt)).join()).toMatch(message);
+  ])('adopted caches are refused when they are wrong: %s', async (adopt, message) => {
+    expect((await problemsOf(adopting(adopt))).join()).toMatch(message);
   });
 
-  it('adopted caches are refused with a store that forgets truncations', () => {
-    expect(problemsOf(adopting('{ layout: tms, folder: a }', 'memory')).join()).toMatch(
+  it('adopted caches are refused with a store that forgets truncations', async () => {
+    expect((await problemsOf(adopting('{ layout: tms, folder: a }', 'memory'))).join()).toMatch(
       /adopt needs a store that outlives a restart/,
     );
   });

@@ -44,9 +44,7 @@ const followedServer = z
 export const followSchema = z
   .array(followedServer)
   .max(100)
-  .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
-    error: 'must not contain two entries with the same name',
-  });
+  .refine(hasUniqueNames, { error: 'must not contain two entries with the same name' });
 
 const name = () =>
   z

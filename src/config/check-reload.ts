@@ -14,11 +14,7 @@ type DeclaredCatalog = Pick<
 const LAYERS_PER_TURN = 100;
 
 /** Throws `SettingsError` if the file lacks something that a layer declared over HTTP needs. */
-export async function refuseLost(
-  catalog: DeclaredCatalog,
-  current: Settings | null,
-  next: Settings,
-): Promise<void> {
+export async function refuseLost(catalog: DeclaredCatalog, current: Settings, next: Settings): Promise<void> {
   await refuseLostGridSets(catalog, next);
   await refuseLostLayers(catalog, current, next);
 }
@@ -41,12 +37,8 @@ async function refuseLostGridSets(catalog: DeclaredCatalog, next: Settings): Pro
 }
 
 /** A layer that was declared over HTTP may be drawn from a layer of the file. */
-async function refuseLostLayers(
-  catalog: DeclaredCatalog,
-  current: Settings | null,
-  next: Settings,
-): Promise<void> {
-  const before = new Set(current?.layers.map(({ name }) => name));
+async function refuseLostLayers(catalog: DeclaredCatalog, current: Settings, next: Settings): Promise<void> {
+  const before = new Set(current.layers.map(({ name }) => name));
   const after = new Set(next.layers.map(({ name }) => name));
   const gone = [...before].filter((name) => !after.has(name));
   if (gone.length === 0) return;

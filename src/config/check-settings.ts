@@ -21,8 +21,8 @@ type GivenLayer = SettingsDocument['layers'][number];
 /** The settings, with the problems that no schema finds: unknown or duplicate names. A server starts with `warnings`. */
 export function checkSettings(document: SettingsDocument) {
   const { settings: resolved, problems: ofGridSets } = resolveSettings(document);
-  const problems = [...ofGridSets];
   const { areas, groups, gridSets, layers } = resolved;
+  const problems = [...ofGridSets];
   const byName = new Map(layers.map((layer) => [layer.name, layer]));
   const context = {
     areas,
@@ -32,19 +32,19 @@ export function checkSettings(document: SettingsDocument) {
     adoptBuckets: document.adoptBuckets,
     byName,
   };
-  const names = new Set<string>();
+  const repeatedName = uniqueNames('layers', 'layer');
   for (const [index, layer] of document.layers.entries()) {
-    const path = ['layers', index];
-    if (names.has(layer.name)) {
-      problems.push({
-        path: [...path, 'name'],
-        message: `is not unique: another layer is named ${layer.name}`,
-      });
-    }
-    names.add(layer.name);
-    problems.push(...layerProblems(layer, layers[index] ?? toDeclaration(layer, areas), context, path));
+    const declaration = layers[index] ?? toDeclaration(layer, areas);
+    problems.push(
+      ...repeatedName(layer, index),
+      ...layerProblems(layer, declaration, context, ['layers', index]),
+    );
   }
-  problems.push(...groupProblems(document, names), ...repeatedFeeds(document));
+  const names = new Set(byName.keys());
+  problems.push(
+    ...groupProblems(document, names),
+    ...document.changes.flatMap(uniqueNames('changes', 'feed')),
+  );
   if (!document.access.enabled && document.server.trustedProxies.length > 0) {
     problems.push({
       path: ['server', 'trustedProxies'],
@@ -75,12 +75,15 @@ function feedWarnings({ changes }: SettingsDocument, declared: ReadonlySet<strin
   );
 }
 
-function repeatedFeeds({ changes }: SettingsDocument): readonly Explanation[] {
-  return changes.flatMap(({ name }, index) => {
-    if (changes.findIndex((feed) => feed.name === name) === index) return [];
-    const message = `is not unique: another feed is named ${name}`;
-    return [{ path: ['changes', index, 'name'], message }];
-  });
+/** A check of the names of a section, one after the other. */
+function uniqueNames(section: string, what: string) {
+  const seen = new Set<string>();
+  return ({ name }: { readonly name: string }, index: number): readonly Explanation[] => {
+    const isRepeated = seen.has(name);
+    seen.add(name);
+    const message = `is not unique: another ${what} is named ${name}`;
+    return isRepeated ? [{ path: [section, index, 'name'], message }] : [];
+  };
 }
 
 export interface LayerContext {
@@ -156,22 +159,18 @@ function groupProblems({ groups }: SettingsDocument, layers: ReadonlySet<string>
   const problems: Explanation[] = [];
   const names = groups.map(({ name }) => name);
   const parents = new Map<string, string>();
-  for (const [index, { name, layers: children }] of groups.entries()) {
-    const refuse = (key: readonly (string | number)[], message: string) =>
-      problems.push({ path: ['groups', index, ...key], message });
-    if (names.indexOf(name) !== index) refuse(['name'], `is not unique: another group is named ${name}`);
+  const repeatedName = uniqueNames('groups', 'group');
+  for (const [index, group] of groups.entries()) {
+    const { name, layers: children } = group;
+    problems.push(...repeatedName(group, index));
     for (const [at, child] of children.entries()) {
+      const refuse = (message: string) => problems.push({ path: ['groups', index, 'layers', at], message });
       const isGroup = names.includes(child);
       const parent = parents.get(child);
-      if (!isGroup && !layers.has(child)) {
-        refuse(['layers', at], unknownName('layer or group', child, [...layers, ...names]));
-      }
-      if (parent !== undefined)
-        refuse(['layers', at], `names the group ${child}, which is in ${parent} already`);
+      if (!isGroup && !layers.has(child)) refuse(unknownName('layer or group', child, [...layers, ...names]));
+      if (parent !== undefined) refuse(`names the group ${child}, which is in ${parent} already`);
       if (isGroup) parents.set(child, name);
-      if (isBelow(name, child, parents)) {
-        refuse(['layers', at], `names the group ${child}, which would be in itself`);
-      }
+      if (isBelow(name, child, parents)) refuse(`names the group ${child}, which would be in itself`);
     }
   }
   return problems;

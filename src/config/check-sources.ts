@@ -38,12 +38,7 @@ export function sourceProblems(
   return problem ? [{ path: [...path, 'source', ...problem.path], message: problem.message }] : [];
 }
 
-interface Problem {
-  readonly path: ValuePath;
-  readonly message: string;
-}
-
-function layerProblem(layer: Declared, byName: LayersByName, gridSets: GridSetRegistry): Problem | null {
+function layerProblem(layer: Declared, byName: LayersByName, gridSets: GridSetRegistry): Explanation | null {
   const { source } = layer;
   if (source.type === 'layer') return problemOfPart(layer, source, byName, gridSets);
   if (source.type !== 'layers') return problemOfGridSets(layer, source, gridSets);
@@ -57,12 +52,12 @@ function layerProblem(layer: Declared, byName: LayersByName, gridSets: GridSetRe
   return null;
 }
 
-function within(path: ValuePath, problem: Problem | null): Problem | null {
+function within(path: ValuePath, problem: Explanation | null): Explanation | null {
   return problem && { ...problem, path: [...path, ...problem.path] };
 }
 
 /** Only some sources have capabilities. */
-function problemOfTimes({ parameters, source }: Declared): Problem | null {
+function problemOfTimes({ parameters, source }: Declared): Explanation | null {
   const index = parameters.findIndex(({ from }) => from === 'capabilities');
   if (index < 0 || sourceDriverOf(source).listsDimensions) return null;
   const types = sourceTypes(({ listsDimensions }) => listsDimensions === true);
@@ -99,7 +94,7 @@ function problemOfGridSets(
   layer: Declared,
   source: SourceSettings,
   gridSets: GridSetRegistry,
-): Problem | null {
+): Explanation | null {
   const { offers } = sourceDriverOf(source);
   const missing = offeredBy(layer, gridSets).filter((gridSet) => offers?.(source, gridSet) === false);
   if (missing.length === 0) return null;
@@ -120,7 +115,7 @@ function problemOfPart(
   part: DrawnLayer,
   byName: LayersByName,
   gridSets: GridSetRegistry,
-): Problem | null {
+): Explanation | null {
   const below = byName.get(part.layer);
   if (!below) {
     return { path: ['layer'], message: unknownName('layer', part.layer, [...byName.keys()]) };
@@ -140,7 +135,7 @@ function* chainsFrom(chain: readonly string[], byName: LayersByName): Generator<
   for (const { layer } of layersBelow(byName.get(last)?.source)) yield* chainsFrom([...chain, layer], byName);
 }
 
-function problemOfChains(layer: Declared, part: DrawnLayer, byName: LayersByName): Problem | null {
+function problemOfChains(layer: Declared, part: DrawnLayer, byName: LayersByName): Explanation | null {
   const refused = (message: string) => ({ path: ['layer'], message });
   let count = 0;
   for (const chain of chainsFrom([layer.name, part.layer], byName)) {
@@ -161,7 +156,7 @@ function problemOfDrawing(
   source: DrawnLayer,
   below: Declared,
   gridSets: GridSetRegistry,
-): Problem | null {
+): Explanation | null {
   const offered = offeredBy(below, gridSets);
   const wanted = source.gridSet;
   if (wanted !== undefined && !offered.some(({ name, aliases }) => [name, ...aliases].includes(wanted))) {

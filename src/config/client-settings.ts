@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { errorCode } from '../lib/error-code.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
-import type { Environment } from './environment.ts';
+import type { SettingsInput } from './load-settings.ts';
 import { variableOf } from './setting-overrides.ts';
 import { SettingsError } from './settings-error.ts';
 
@@ -37,11 +37,7 @@ const FIRST_IS_DELETED =
 const USUAL_SERVER = 'http://127.0.0.1:8080';
 const USUAL_USER = 'admin';
 
-export function readClientSettings(input: {
-  readonly flags: Readonly<Record<string, string | undefined>>;
-  readonly environment: Environment;
-  readonly workingFolder: string;
-}): ClientSettings {
+export function readClientSettings(input: SettingsInput): ClientSettings {
   const read = (name: ClientFlag): string | null => {
     return input.flags[name] ?? (input.environment[variableOf({ flag: name })] || null);
   };

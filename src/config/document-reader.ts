@@ -92,15 +92,12 @@ function addressOrigin(url: unknown): string {
   return scheme === undefined ? String(url) : `${scheme}${host}`.toLowerCase();
 }
 
-type Lists = 'layers' | 'gridSets';
-
 /**
  * A layer that came over the network: the document of the configuration file, read by the same rules, but it can
  * name nothing on this machine. Throws `request-invalid` with everything that is wrong.
  */
-function readLayerDocument(document: unknown, context: LayerContext, adoptFolders: readonly string[] = []) {
-  const [layer] = checked('layers', document).layers;
-  if (!layer) throw documentRefused([{ path: [], message: 'must be a layer' }]);
+function readLayerDocument(document: unknown, context: LayerContext, adoptFolders: readonly string[]) {
+  const layer = checked('layers', document);
   const { declaration, problems } = resolveLayer(layer, context);
   const file = sourceDriverOf(layer.source).fileOption?.(layer.source) ?? null;
   const refused = [
@@ -141,14 +138,9 @@ const SCHEDULES_ELSEWHERE: Explanation = {
   message: 'belong to the configuration file; for this layer use POST /api/v1/schedules',
 };
 
-/** Same for a grid set. */
+/** A grid set that came over the network, by the same rules. */
 function readGridSetDocument(document: unknown): GridSet {
-  const [gridSet] = checked('gridSets', document).gridSets;
-  if (!gridSet) throw documentRefused([{ path: [], message: 'must be a grid set' }]);
-  return requestedGridSet(gridSet);
-}
-
-function requestedGridSet(gridSet: SettingsDocument['gridSets'][number]): GridSet {
+  const gridSet = checked('gridSets', document);
   try {
     return toGridSet(gridSet);
   } catch (error) {
@@ -166,14 +158,18 @@ function settingsKeys() {
 }
 
 /** Validates with the schema of the whole file, so that messages are the same. */
-function checked(list: Lists, document: unknown): SettingsDocument {
+function checked<List extends 'layers' | 'gridSets'>(
+  list: List,
+  document: unknown,
+): SettingsDocument[List][number] {
   const tree = { layers: [], [list]: [document] };
   const references = [...referencesIn(document, [])].map(onlyFromFile);
   if (references.length > 0) throw documentRefused(references);
   const result = settingsSchema.safeParse(tree);
-  if (result.success) return result.data;
+  const [entry] = result.data?.[list] ?? [];
+  if (entry) return entry;
   throw documentRefused(
-    explainIssues(result.error.issues, tree, settingsKeys, WORDS).map(({ path, ...rest }) => ({
+    explainIssues(result.error?.issues ?? [], tree, settingsKeys, WORDS).map(({ path, ...rest }) => ({
       ...rest,
       path: path.slice(2),
     })),

@@ -5,12 +5,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadSettings } from './load-settings.ts';
 import { SettingsError } from './settings-error.ts';
 
-function problemsOf(yaml: string): readonly string[] {
+async function problemsOf(yaml: string): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-settings-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'tilewarden.yaml'), yaml);
   try {
-    loadSettings({ flags: {}, environment: {}, workingFolder: folder });
+    await loadSettings({ flags: {}, environment: {}, workingFolder: folder });
   } catch (error) {
     if (error instanceof SettingsError) return error.problems;
     throw error;
@@ -19,9 +19,9 @@ function problemsOf(yaml: string): readonly string[] {
 }
 
 describe('problems of several kinds in one file', () => {
-  it('the problem of a misplaced key names the section that has it', () => {
+  it('the problem of a misplaced key names the section that has it', async () => {
     const layer = "layers: [{ name: a, url: 'http://a/', source: { type: wms, layers: b } }]";
-    expect(problemsOf(`port: 8080\n${layer}\n`)).toEqual([
+    expect(await problemsOf(`port: 8080\n${layer}\n`)).toEqual([
       'tilewarden.yaml:2:47  layers[0].source.url is missing; it must be text or a list',
       'tilewarden.yaml:2:21  layers[0].url is not a setting; did you mean source.url?',
       'tilewarden.yaml:1:1  port is not a setting; did you mean server.port?',
@@ -30,37 +30,39 @@ describe('problems of several kinds in one file', () => {
 
   it.each(['http://maps.example.org', 'Maps.example.org', 'maps.example.org/wms', 'a:0', 'maps example'])(
     'a key of upstreams that is not a host is a problem: %s',
-    (key) => {
-      expect(problemsOf(`upstreams: { '${key}': { concurrency: 2 } }\n`)).toEqual([
+    async (key) => {
+      expect(await problemsOf(`upstreams: { '${key}': { concurrency: 2 } }\n`)).toEqual([
         expect.stringMatching(/upstreams.*must be a host in lower case, or host and port/),
       ]);
     },
   );
 
-  it('groups are a tree of layers and groups, with names of their own', () => {
+  it('groups are a tree of layers and groups, with names of their own', async () => {
     const layer = (name: string) =>
       `  - { name: ${name}, source: { type: wms, url: 'http://a/', layers: b } }\n`;
     const layers = `layers:\n${layer('a')}${layer('b')}`;
     const groupsOf = (...groups: string[]) =>
       problemsOf(`${layers}groups:\n${groups.map((group) => `  - ${group}\n`).join('')}`);
-    expect(groupsOf('{ name: c, layers: [a, d] }', '{ name: d, title: D, layers: [a, b] }')).toEqual([]);
+    expect(await groupsOf('{ name: c, layers: [a, d] }', '{ name: d, title: D, layers: [a, b] }')).toEqual(
+      [],
+    );
     expect(
-      groupsOf('{ name: c, layers: [roads] }', '{ name: a, layers: [b] }', '{ name: c, layers: [b] }'),
+      await groupsOf('{ name: c, layers: [roads] }', '{ name: a, layers: [b] }', '{ name: c, layers: [b] }'),
     ).toEqual([
       expect.stringContaining('layers[0].name is the name of a group'),
       expect.stringContaining('groups[0].layers[0] names the layer or group roads, which is not declared'),
       expect.stringContaining('groups[2].name is not unique: another group is named c'),
     ]);
     expect(
-      groupsOf('{ name: c, layers: [d] }', '{ name: d, layers: [e] }', '{ name: e, layers: [c] }'),
+      await groupsOf('{ name: c, layers: [d] }', '{ name: d, layers: [e] }', '{ name: e, layers: [c] }'),
     ).toEqual([expect.stringContaining('groups[2].layers[0] names the group c, which would be in itself')]);
-    expect(groupsOf('{ name: c, layers: [c] }')).toHaveLength(1);
+    expect(await groupsOf('{ name: c, layers: [c] }')).toHaveLength(1);
     expect(
-      groupsOf('{ name: c, layers: [e] }', '{ name: d, layers: [e] }', '{ name: e, layers: [a] }'),
+      await groupsOf('{ name: c, layers: [e] }', '{ name: d, layers: [e] }', '{ name: e, layers: [a] }'),
     ).toEqual([expect.stringContaining('groups[1].layers[0] names the group e, which is in c already')]);
   });
 
-  it('keys of upstreams that are hosts are accepted', () => {
+  it('keys of upstreams that are hosts are accepted', async () => {
     const keys = [
       'localhost',
       '10.0.0.1',
@@ -69,10 +71,11 @@ describe('problems of several kinds in one file', () => {
       'geo_server',
       'xn--mnchen-3ya.de',
     ];
-    for (const key of keys) expect(problemsOf(`upstreams: { '${key}': { concurrency: 2 } }\n`)).toEqual([]);
+    for (const key of keys)
+      expect(await problemsOf(`upstreams: { '${key}': { concurrency: 2 } }\n`)).toEqual([]);
   });
 
-  it('problems of a file are all reported together, whatever finds them', () => {
+  it('problems of a file are all reported together, whatever finds them', async () => {
     const yaml = `
 port: 8080
 log: { level: loud }
@@ -84,7 +87,7 @@ layers:
   - { name: c, source: { type: layer, layer: d }, gridSets: [EPSG:9009133], unknown: 1 }
   - { name: e, source: { type: layer, layer: a } }
 `;
-    expect(problemsOf(yaml).map((problem) => problem.replace(/;.*$| must .*$/, ''))).toEqual([
+    expect((await problemsOf(yaml)).map((problem) => problem.replace(/;.*$| must .*$/, ''))).toEqual([
       'tilewarden.yaml:3:15  log.level',
       'tilewarden.yaml:5:59  gridSets[0].levels',
       'tilewarden.yaml:7:42  layers[0].source.url',
@@ -97,7 +100,7 @@ layers:
     ]);
   });
 
-  it('problems of a file do not call an incorrect entry missing', () => {
+  it('problems of a file do not call an incorrect entry missing', async () => {
     const yaml = `
 stores: { default: { type: bundle }, shared: { type: nfs } }
 gridSets: [{ name: own, srs: 0, extent: [0, 0, 1, 1], levels: 3 }]
@@ -106,7 +109,7 @@ layers:
   - { name: b, source: { type: layer, layer: a, gridSet: own }, gridSets: [own] }
   - { source: { type: world } }
 `;
-    expect(problemsOf(yaml).map((problem) => problem.split(' ')[2])).toEqual([
+    expect((await problemsOf(yaml)).map((problem) => problem.split(' ')[2])).toEqual([
       'stores.shared.type',
       'gridSets[0].srs',
       'layers[0].source.type',
@@ -114,10 +117,10 @@ layers:
     ]);
   });
 
-  it('problems of a file are found beside an absent secret', () => {
+  it('problems of a file are found beside an absent secret', async () => {
     const source = "{ type: wms, url: 'http://a/', layers: b, username: c, password: { env: ABSENT } }";
     const yaml = `layers: [{ name: a, source: ${source}, gridSets: [EPSG:1] }]\n`;
-    expect(problemsOf(yaml)).toEqual([
+    expect(await problemsOf(yaml)).toEqual([
       expect.stringContaining('layers[0].source.password'),
       expect.stringContaining('layers[0].gridSets[0] names the grid set EPSG:1, which is not declared'),
     ]);

@@ -4,16 +4,13 @@ import { settingsSchema } from './settings-schema.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-const SECRET_FORMS = [
-  { type: 'string' },
-  { type: 'object', properties: { env: { type: 'string' } }, required: ['env'], additionalProperties: false },
-  {
-    type: 'object',
-    properties: { file: { type: 'string' } },
-    required: ['file'],
-    additionalProperties: false,
-  },
-];
+const reference = (key: string) => ({
+  type: 'object',
+  properties: { [key]: { type: 'string' } },
+  required: [key],
+  additionalProperties: false,
+});
+const SECRET_FORMS = [{ type: 'string' }, reference('env'), reference('file')];
 
 /** JSON Schema of the configuration file, for editors and for programs that generate such files. */
 export function createSettingsSchema(): JsonSchema {

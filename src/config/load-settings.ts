@@ -49,7 +49,10 @@ const DEFAULT_DATA = 'data';
 const MAX_CONFIG_BYTES = 64 * 2 ** 20;
 
 /** Flags override the environment, that the file, that the defaults. Throws `SettingsError` with all problems. */
-export function loadSettings(input: SettingsInput, measure = measureFile): LoadedSettings {
+export async function loadSettings(
+  input: SettingsInput,
+  measure: MeasureFile = measureFile,
+): Promise<LoadedSettings> {
   const overrides = givenOverrides(input);
   const configFile = findConfigFile(input, overrides);
   const file = readConfigFile(configFile);
@@ -62,7 +65,7 @@ export function loadSettings(input: SettingsInput, measure = measureFile): Loade
   const revealed = revealSecrets(merged, input.environment, folder);
   const locate = createLocator(file, overrides);
   const checked = checkDocument(revealed, locate);
-  const document = withAreaFiles(checked, folder, locate, measure);
+  const document = await withAreaFiles(checked, folder, locate, measure);
   const { settings, problems, warnings } = checkSettings(document);
   if (problems.length > 0) throw new SettingsError(problems.map(locate));
   const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
@@ -179,19 +182,19 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
 }
 
 /** Includes the contents of area files, so that all processes use the same and changes are noticed. */
-function withAreaFiles(
+async function withAreaFiles(
   document: SettingsDocument,
   folder: string,
   locate: Locate,
   measure: MeasureFile,
-): SettingsDocument {
+): Promise<SettingsDocument> {
   const problems: string[] = [];
-  const areas = document.areas.map(({ file, ...area }, index) => {
+  const reading = document.areas.map(async ({ file, ...area }, index) => {
     if (file === undefined) return area;
     const path = resolve(folder, file);
     if (area.table !== undefined) return { ...area, file: path };
     try {
-      return { ...area, measured: measure(srsOfArea(area), path) };
+      return { ...area, measured: await measure(srsOfArea(area), path) };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       const read = { path: ['areas', index, 'file'], message: `cannot be read: ${file} (${message})` };
@@ -199,6 +202,7 @@ function withAreaFiles(
       return area;
     }
   });
+  const areas = await Promise.all(reading);
   if (problems.length > 0) throw new SettingsError(problems);
   return { ...document, areas };
 }
@@ -230,11 +234,7 @@ const VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD';
 const FILE_VARIABLE = 'TILEWARDEN_ADMIN_PASSWORD_FILE';
 
 /** The first administrator's password; null when none is given. Not a flag: all users of the machine can see flags. */
-function readAdminPassword(input: {
-  readonly environment: Environment;
-  readonly workingFolder: string;
-}): string | null {
-  const { environment, workingFolder } = input;
+function readAdminPassword({ environment, workingFolder }: SettingsInput): string | null {
   const password = environment[VARIABLE] || null;
   const file = environment[FILE_VARIABLE] || null;
   if (password !== null && file !== null) {
@@ -258,8 +258,8 @@ export type SettingsFile = ReturnType<typeof readSettingsFile>;
 
 /** Settings that can be read again while the server runs. */
 export function readSettingsFile(
-  load: (measure?: MeasureFile) => LoadedSettings,
-  first: LoadedSettings = load(),
+  load: (measure?: MeasureFile) => Promise<LoadedSettings>,
+  first: LoadedSettings,
 ) {
   let current = first;
   return {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { driverOf } from '../storage/drivers.ts';
-import { type TaskSettings, taskSettingsFor } from '../tasks/task-service.ts';
+import type { TaskSettings } from '../tasks/open-task-service.ts';
 import { DEFAULT_CONFIG_NAME } from './environment.ts';
 import type { SettingsFile } from './load-settings.ts';
 import type { Settings } from './settings-schema.ts';
@@ -42,7 +42,7 @@ export function urlOf({ host, port, tls }: Pick<Settings['server'], 'host' | 'po
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
 }
 
-/** A process cannot fill the memory of another. */
+/** Whether a store is in the memory of one process, which others can neither read nor fill. */
 export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
   return Object.values(stores).some((store) => driverOf(store).place === 'memory');
 }
@@ -57,10 +57,11 @@ export function processCount(settings: Settings): number {
   return typeof processes === 'number' ? processes : Math.min(MAX_PROCESSES, availableParallelism());
 }
 
+/** A worker for each processor core, and enough metatiles in flight to keep an upstream busy. */
 export function taskSettings({ tasks }: Settings): TaskSettings {
-  const usual = taskSettingsFor(availableParallelism());
+  const cores = availableParallelism();
   const { workers, maxThreads } = tasks;
-  return { ...tasks, workers: workers ?? usual.workers, maxThreads: maxThreads ?? usual.maxThreads };
+  return { ...tasks, workers: workers ?? cores, maxThreads: maxThreads ?? Math.max(8, cores * 4) };
 }
 
 export function databaseOf({ database, data }: Pick<Settings, 'database' | 'data'>): string {

@@ -72,21 +72,16 @@ function resolveGridSets(documents: readonly GivenGridSet[], problems: Explanati
 }
 
 export function toGridSet(options: GivenGridSet): GridSet {
-  const { extent, tileSize, projection, resolutions, scaleDenominators, levels, ...others } = options;
-  const { levelNames, metersPerUnit, yCoordinateFirst, ...rest } = others;
+  const { name, srs, extent, tileSize, projection, ...rest } = options;
   const [tileWidth, tileHeight] = typeof tileSize === 'number' ? [tileSize, tileSize] : tileSize;
   const gridSet = createGridSet({
-    ...rest,
+    ...omitUndefined(rest),
+    name,
+    srs,
     projection: projection ?? null,
     extent: boundsOf(extent),
     tileWidth,
     tileHeight,
-    ...(resolutions && { resolutions }),
-    ...(scaleDenominators && { scaleDenominators }),
-    ...(levels !== undefined && { levels }),
-    ...(levelNames && { levelNames }),
-    ...(metersPerUnit !== undefined && { metersPerUnit }),
-    ...(yCoordinateFirst !== undefined && { yCoordinateFirst }),
   });
   checkProjection(gridSet);
   return gridSet;

@@ -48,42 +48,39 @@ export function revealSecrets(tree: unknown, environment: Environment, folder: s
       );
     }
     secretPaths.add(printPath(path));
-    const secret = reference.env !== null ? fromEnvironment(reference.env) : fromFile(reference.file);
-    if (secret.message !== null) problems.push({ path, message: secret.message });
-    return secret.value;
+    return reference.kind === 'env' ? fromEnvironment(reference.name, path) : fromFile(reference.name, path);
   }
 
-  function fromEnvironment(name: string): Secret {
+  function fromEnvironment(name: string, path: ValuePath): string {
     const value = environment[name];
-    if (value !== undefined) return { value, message: null };
-    return { value: '', message: `refers to the environment variable ${name}, which is not set` };
+    if (value !== undefined) return value;
+    problems.push({ path, message: `refers to the environment variable ${name}, which is not set` });
+    return '';
   }
 
-  function fromFile(path: string): Secret {
+  function fromFile(name: string, path: ValuePath): string {
     try {
-      return { value: readFileSync(resolve(folder, path), 'utf8').replace(/\r?\n$/, ''), message: null };
+      return readFileSync(resolve(folder, name), 'utf8').replace(/\r?\n$/, '');
     } catch (error) {
-      return { value: '', message: `refers to the file ${path}, which cannot be read (${errorCode(error)})` };
+      const message = `refers to the file ${name}, which cannot be read (${errorCode(error)})`;
+      problems.push({ path, message });
+      return '';
     }
   }
 
   return { tree: reveal(tree, []), secretPaths, problems };
 }
 
-interface Secret {
-  readonly value: string;
-  readonly message: string | null;
+interface Reference {
+  readonly kind: 'env' | 'file';
+  readonly name: string;
 }
 
-type Reference =
-  | { readonly env: string; readonly file: null }
-  | { readonly env: null; readonly file: string };
-
 export function referenceOf(value: Record<string, unknown>): Reference | null {
-  if (Object.keys(value).length !== 1) return null;
-  if (typeof value.env === 'string') return { env: value.env, file: null };
-  if (typeof value.file === 'string') return { env: null, file: value.file };
-  return null;
+  const [first, ...others] = Object.entries(value);
+  if (!first || others.length > 0) return null;
+  const [kind, name] = first;
+  return (kind === 'env' || kind === 'file') && typeof name === 'string' ? { kind, name } : null;
 }
 
 /** The operator of a map server names its parameters, e.g. `vendorParameters.authkey`. */

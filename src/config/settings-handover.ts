@@ -26,12 +26,13 @@ export function completeSettings(
   resolved: Omit<Settings, 'data' | 'access' | 'proxies'>,
   { document, folder, data, proxies }: SettingsHandover,
 ): Settings {
+  const { tls, accessLog } = resolved.server;
   return {
     ...resolved,
     server: {
       ...resolved.server,
-      tls: absoluteTls(resolved.server.tls, folder),
-      accessLog: absoluteLog(resolved.server.accessLog, folder),
+      tls: tls && { certificate: resolve(folder, tls.certificate), key: resolve(folder, tls.key) },
+      accessLog: { ...accessLog, file: accessLog.file && resolve(folder, accessLog.file) },
     },
     layers: resolved.layers.map((layer) => ({
       ...layer,
@@ -49,14 +50,6 @@ export function completeSettings(
 function absoluteFeed(feed: ChangeFeedSettings, folder: string): ChangeFeedSettings {
   if (feed.type === 'tile-list') return { ...feed, folder: resolve(folder, feed.folder) };
   return feed.type === 'file' ? { ...feed, path: resolve(folder, feed.path) } : feed;
-}
-
-function absoluteLog(log: Settings['server']['accessLog'], folder: string): Settings['server']['accessLog'] {
-  return { ...log, file: log.file && resolve(folder, log.file) };
-}
-
-function absoluteTls(tls: Settings['server']['tls'], folder: string): Settings['server']['tls'] {
-  return tls && { certificate: resolve(folder, tls.certificate), key: resolve(folder, tls.key) };
 }
 
 function absoluteSource(source: SourceSettings, folder: string): SourceSettings {

@@ -6,7 +6,7 @@ import {
   nameSchema,
 } from '../catalog/layer-declaration.ts';
 import { changeFeedOptions } from '../changes/change-options.ts';
-import { type GridSetRegistry, MAX_LEVELS } from '../domain/grid-set.ts';
+import { type GridSetRegistry, MAX_LEVELS, MAX_TILE_SIZE } from '../domain/grid-set.ts';
 import type { LayerGroups } from '../domain/layer.ts';
 import type { NamedArea } from '../domain/named-area.ts';
 import { COMPATIBLE_PROGRAMS, type ServiceDescription } from '../domain/service-description.ts';
@@ -174,8 +174,6 @@ const tasksSchema = z.strictObject({
   keepDays: z.number().positive().default(30).describe('How long finished tasks are remembered'),
   keepFinished: whole(0, 100_000).default(10_000).describe('How many finished tasks are remembered'),
 });
-
-const MAX_TILE_SIZE = 4096;
 
 const LADDERS = ['resolutions', 'scaleDenominators', 'levels'];
 const pixelsSchema = whole(1, MAX_TILE_SIZE);

@@ -215,12 +215,6 @@ export class ProcessFeed {
     }
   }
 
-  /** Whether another process follows. */
-  hasOthers(): boolean {
-    const others = this.#database.prepare('select count(*) from processes where instance <> ?').pluck();
-    return Number(others.get(this.#options.instance)) > 0;
-  }
-
   /** Figures of this process, serialized, for the others. */
   publish(body: Buffer): Promise<unknown> {
     return this.#write(() =>

@@ -29,7 +29,7 @@ export interface Schema {
     plan: Json;
     thread_count: number;
     weight: number;
-    /** 1 when the task is small enough to be let past long ones. */
+    /** 1: small enough to overtake long tasks. */
     express: number;
     /** Milliseconds of threads it has had, divided by its weight; the smallest goes next. */
     fair_time: number;
@@ -142,8 +142,9 @@ export interface Schema {
     created_by: string;
     created_at: number;
     last_used_at: number | null;
-    /** Answered on this day (days since 1970, UTC), of a key without a limit for the day. */
+    /** In days since 1970, UTC. */
     used_day: number;
+    /** Requests answered on that day, for a key without a daily limit. */
     used: number;
   };
   sessions: {

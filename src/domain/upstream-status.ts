@@ -161,3 +161,14 @@ function mergeHost(a: UpstreamStatus, b: UpstreamStatus): UpstreamStatus {
     lastFailure: (a.lastFailure?.at ?? 0) >= (b.lastFailure?.at ?? 0) ? a.lastFailure : b.lastFailure,
   };
 }
+
+/** Places of a host's limit that a node wants; see `HostShares` in `sources/upstream`. */
+export interface ShareWish {
+  readonly limit: number;
+  readonly wanted: number;
+  /** Requests among them with a waiting client: they come first. */
+  readonly urgent: number;
+  /** Places for a next request, if no other node wants them. */
+  readonly spare: number;
+  readonly held: number;
+}

@@ -151,7 +151,7 @@ async function copyChanged(
       signal.throwIfAborted();
       const here = blockAt(page.pageX, page.pageY, PAGE_SIZE);
       if (!isBehind && !(await isChanged(page.z, here))) continue;
-      const rects: readonly TileRect[] = isBehind ? [] : selection({ z: page.z, x: here.minX, y: here.minY });
+      const rects: readonly TileRect[] = isBehind ? [] : selection(page);
       for (const rect of rects) isBehind = writer.forget(page.z, rect) || isBehind;
       changed.push(page);
     }
@@ -164,9 +164,12 @@ async function copyChanged(
   }
 }
 
+/** Levels, blocks and pages that are remembered. */
+const MAX_RECTS = 4096;
+
 /** Whether tiles of a page were truncated or reported as changed after a generation: checks levels and blocks first. */
 function createChangeCheck(store: Store, set: TileSetKey, after: number) {
-  const known = new RecentMap<string, boolean>(MAX_PAGES);
+  const known = new RecentMap<string, boolean>(MAX_RECTS);
   async function isLater(z: number, rect: TileRect): Promise<boolean> {
     const name = `${z} ${rect.minX} ${rect.minY} ${rect.maxX}`;
     const later =
@@ -193,29 +196,17 @@ export function writerFor(target: string, content: ArchiveContent): OpenWriter {
   return open;
 }
 
-type Selection = (tile: TileIndex) => readonly TileRect[];
+type Selection = (page: Page) => readonly TileRect[];
 
 const isIn = (rects: readonly TileRect[], x: number, y: number) =>
   rects.some((rect) => rectContains(rect, x, y));
 
-/** Pages that are remembered: the tiles of a row are in many. */
-const MAX_PAGES = 4096;
-
 function createSelection(rects: ReadonlyMap<number, TileRect>, area: ExportArea | null): Selection {
-  const known = new RecentMap<string, readonly TileRect[]>(MAX_PAGES);
-  return ({ z, x, y }) => {
-    const [pageX, pageY] = [Math.floor(x / PAGE_SIZE), Math.floor(y / PAGE_SIZE)];
-    const name = `${z}/${pageX}/${pageY}`;
-    const part = known.get(name) ?? selectedIn(z, blockAt(pageX, pageY, PAGE_SIZE));
-    known.set(name, part, 1);
-    return part;
-  };
-
-  function selectedIn(z: number, page: TileRect): readonly TileRect[] {
+  return ({ z, pageX, pageY }) => {
     const rect = rects.get(z);
-    const within = rect ? intersectRects(rect, page) : null;
+    const within = rect ? intersectRects(rect, blockAt(pageX, pageY, PAGE_SIZE)) : null;
     return within === null ? [] : [...(area?.touched(z, within) ?? [within])];
-  }
+  };
 }
 
 async function scanPages(
@@ -227,7 +218,7 @@ async function scanPages(
   const zooms = new Set<number>();
   let expected = 0;
   for await (const { z, pageX, pageY, tiles } of pagesIn(store, { set })) {
-    const rects = selection({ z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
+    const rects = selection({ z, pageX, pageY });
     if (rects.length === 0) continue;
     const page = blockAt(pageX, pageY, PAGE_SIZE);
     const isWhole = rects.reduce((sum, rect) => sum + sizeOfRect(rect), 0) === sizeOfRect(page);
@@ -255,7 +246,7 @@ async function* batchesOf(
   let batch: TileIndex[] = [];
   for (const { z, pageX, pageY } of pages) {
     const page = blockAt(pageX, pageY, PAGE_SIZE);
-    const rects = selection({ z, x: page.minX, y: page.minY });
+    const rects = selection({ z, pageX, pageY });
     const tiles = await presentTiles(store, set, z, page, 0);
     batch.push(...tiles.filter(({ x, y }) => isIn(rects, x, y)).map(({ x, y }) => ({ z, x, y })));
     if (batch.length < BATCH) continue;
@@ -291,17 +282,13 @@ async function archived(bytes: Buffer, { kind }: Format): Promise<Pick<ExportedT
   return kind === 'opaque' ? await packVectorTile(bytes) : { bytes, layers: [] };
 }
 
-export interface Page {
+interface Page {
   readonly z: number;
   readonly pageX: number;
   readonly pageY: number;
 }
 
-export interface PageList {
-  add(page: Page): void;
-  inOrder(): IterableIterator<Page>;
-  close(): void;
-}
+type PageList = ReturnType<typeof openPageList>;
 
 /** Beyond these the library's numbers are not exact. */
 const MAX_CURVE_ZOOM = 26;
@@ -310,7 +297,7 @@ const MAX_CURVE_ZOOM = 26;
  * Zoom by zoom along the Hilbert curve of PMTiles: the tiles of an aligned square follow each other on it, so that pages in
  * order are tiles in order. The list is a file: a cache may have millions of pages.
  */
-function openPageList(path: string, gridSet: GridSet): PageList {
+function openPageList(path: string, gridSet: GridSet) {
   rmSync(path, { force: true });
   const db = new Database(path);
   db.pragma('journal_mode = OFF');
@@ -319,7 +306,8 @@ function openPageList(path: string, gridSet: GridSet): PageList {
     PRIMARY KEY (z, place, pageX, pageY)) WITHOUT ROWID; BEGIN`);
   const add = db.prepare('INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)');
   return {
-    add: ({ z, pageX, pageY }) => void add.run(z, placeOnCurve(gridSet, { z, pageX, pageY }), pageX, pageY),
+    add: ({ z, pageX, pageY }: Page) =>
+      void add.run(z, placeOnCurve(gridSet, { z, pageX, pageY }), pageX, pageY),
     inOrder: () => db.prepare<[], Page>('SELECT z, pageX, pageY FROM pages ORDER BY z, place').iterate(),
     close() {
       db.close();

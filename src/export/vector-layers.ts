@@ -32,7 +32,7 @@ const STRING_VALUE = 1;
 const BOOL_VALUE = 7;
 /** Unpacked; the same limit as for the cache. */
 const MAX_TILE_BYTES = 32 * 2 ** 20;
-/** Tiles that name their attributes by chance must not fill the memory. */
+/** Bound the memory: the names in tiles may be random. */
 const MAX_LAYERS = 500;
 const MAX_FIELDS = 500;
 
@@ -102,16 +102,12 @@ function typeIn(value: Buffer): FieldType {
   return type;
 }
 
-/** Layers of an unfinished archive, stored with its tiles for another attempt. */
-interface LayerNotes {
-  /** In the transaction that keeps the tiles. */
-  add(tiles: Iterable<{ readonly z: number; readonly layers: readonly TileLayer[] }>): void;
-  list(): readonly VectorLayer[];
-}
-
 export const LAYERS_TABLE = 'export_layers';
 
-export function createLayerNotes(db: Database.Database): LayerNotes {
+type LayerNotes = ReturnType<typeof createLayerNotes>;
+
+/** Layers of an unfinished archive, stored with its tiles for another attempt. */
+export function createLayerNotes(db: Database.Database) {
   db.exec(
     `CREATE TABLE IF NOT EXISTS ${LAYERS_TABLE} (id TEXT PRIMARY KEY, layer TEXT NOT NULL) WITHOUT ROWID`,
   );
@@ -131,10 +127,11 @@ export function createLayerNotes(db: Database.Database): LayerNotes {
   }
 
   return {
-    add(tiles) {
+    /** In the transaction that keeps the tiles. */
+    add(tiles: Iterable<{ readonly z: number; readonly layers: readonly TileLayer[] }>): void {
       for (const { z, layers } of tiles) for (const layer of layers) note(z, layer);
     },
-    list: () => [...known.values()],
+    list: (): readonly VectorLayer[] => [...known.values()],
   };
 }
 

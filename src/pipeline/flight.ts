@@ -11,7 +11,7 @@ interface MadeTile extends StoredTile, TileIndex {
   readonly blank: boolean;
 }
 
-export interface FlightPlan {
+export interface FlightPlan extends Pick<RenewRequest, 'lease' | 'sent' | 'storeAgain'> {
   /** Rises with each flight. */
   readonly number: number;
   readonly tiles: ResolvedTileSet;
@@ -20,10 +20,6 @@ export interface FlightPlan {
   readonly ticket: number | null;
   readonly priority: 'interactive' | 'task';
   readonly madeBy: TileMaker;
-  /** As in `RenewRequest`. */
-  readonly lease?: number | undefined;
-  readonly sent?: (() => void) | undefined;
-  readonly storeAgain?: RenewRequest['storeAgain'] | undefined;
 }
 
 /**

@@ -103,7 +103,6 @@ export class Flights {
     for (const flight of this.#open.get(layer)?.values() ?? []) {
       if (concerns(change, flight)) this.#outdate(flight);
     }
-    if (change.kind === 'layer') this.#options.failures.forgetLayer(layer);
   }
 
   overtake(change: TileChange): void {
@@ -167,7 +166,7 @@ export class Flights {
       this.#options.failures.sourceFailed(layer);
       this.#options.warn(error, `the source of layer ${layer} failed: ${reasonOf(error)}`);
       if (!flight.outdated && !isOfOneCaller(flight))
-        this.#options.failures.remember(flightKey(tiles.set, metatile), layer, error);
+        this.#options.failures.remember(flightKey(tiles.set, metatile), error);
     }
     // Messages refer callers to the log.
     if (!isTilewardenError(error) && !flight.signal.aborted) {
@@ -239,13 +238,13 @@ interface NegativeMemoryOptions {
 }
 
 interface Failure {
-  readonly layer: string;
   readonly error: unknown;
   /** On the monotonic clock. */
   readonly until: number;
 }
 
-const MAX_FAILURES = 10_000;
+/** As many as may wait for sources: they are forgotten within a second. */
+const MAX_FAILURES = 2000;
 const SPREAD = 0.2;
 const MAX_LAYERS = 4096;
 /** Milliseconds after a failure in which a source may be overloaded. */
@@ -254,7 +253,7 @@ const OVERLOAD_MS = 30_000;
 /** Failures that are repeated for a moment instead of another query, and the time of each source's last failure. */
 export class NegativeMemory {
   readonly #options: NegativeMemoryOptions;
-  readonly #failures = new Map<string, Failure>();
+  readonly #failures = new RecentMap<string, Failure>(MAX_FAILURES);
   readonly #failedAt = new RecentMap<string, number>(MAX_LAYERS);
 
   constructor(options: NegativeMemoryOptions) {
@@ -263,8 +262,7 @@ export class NegativeMemory {
 
   find(key: string): { readonly error: unknown } | null {
     const failure = this.#failures.get(key);
-    if (!failure) return null;
-    if (failure.until > this.#options.clock.monotonic()) return failure;
+    if (failure && failure.until > this.#options.clock.monotonic()) return failure;
     this.#failures.delete(key);
     return null;
   }
@@ -278,24 +276,8 @@ export class NegativeMemory {
     return failedAt !== null && this.#options.clock.monotonic() - failedAt < OVERLOAD_MS;
   }
 
-  remember(key: string, layer: string, error: unknown): void {
+  remember(key: string, error: unknown): void {
     const { clock, random, ttlMs } = this.#options;
-    if (ttlMs <= 0) return;
-    this.#failures.delete(key);
-    this.#failures.set(key, { layer, error, until: clock.monotonic() + jitter(ttlMs, SPREAD, random) });
-    this.#dropOld();
-  }
-
-  forgetLayer(layer: string): void {
-    for (const [key, failure] of this.#failures) if (failure.layer === layer) this.#failures.delete(key);
-  }
-
-  /** The oldest are first, which nearly means the first to end; the rest is bounded too. */
-  #dropOld(): void {
-    const now = this.#options.clock.monotonic();
-    for (const [key, failure] of this.#failures) {
-      if (failure.until > now && this.#failures.size <= MAX_FAILURES) return;
-      this.#failures.delete(key);
-    }
+    this.#failures.set(key, { error, until: clock.monotonic() + jitter(ttlMs, SPREAD, random) }, 1);
   }
 }

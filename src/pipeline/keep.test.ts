@@ -33,7 +33,7 @@ function holding(harness: PipelineHarness) {
 async function truncate(harness: PipelineHarness): Promise<void> {
   await raise(harness.store, 'roads');
   await harness.store.drop('roads', null);
-  harness.pipeline.forgetLayer('roads');
+  harness.pipeline.forgetPlaces('roads', undefined);
 }
 
 describe('a combination of parameters that may not be stored', () => {

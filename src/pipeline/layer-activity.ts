@@ -61,27 +61,24 @@ export class LayerActivity {
   failed(layer: string, error: unknown): void {
     if (!isFailure(error)) return;
     const isKnown = isTilewardenError(error);
-    const lastFailure = {
+    const record = this.#recordOf(layer);
+    record.lastFailure = {
       at: this.#clock.now(),
       reason: reasonOf(error),
       message: isKnown ? messageWithStatus(error) : UNEXPECTED,
       upstream: isKnown ? error.upstream : null,
     };
-    this.#add({ layer, changedAt: null, failures: 1, lastFailure });
+    const hours = this.#turned(record);
+    hours[record.hour % HOURS] = (hours[record.hour % HOURS] ?? 0) + 1;
   }
 
-  #add({ layer, changedAt, failures, lastFailure }: LayerStats): void {
-    const record = getOrCreate(this.#layers, layer, () => ({
+  #recordOf(layer: string): LayerRecord {
+    return getOrCreate(this.#layers, layer, () => ({
       changedAt: null,
       lastFailure: null,
       hours: null,
       hour: 0,
     }));
-    record.changedAt = laterOf(record.changedAt, changedAt);
-    if (!lastFailure) return;
-    if (lastFailure.at >= (record.lastFailure?.at ?? 0)) record.lastFailure = lastFailure;
-    const hours = this.#turned(record);
-    hours[record.hour % HOURS] = (hours[record.hour % HOURS] ?? 0) + failures;
   }
 
   /** Failures are those of the last 24 hours, to within one; the last one may be older. `elsewhere`: of other processes. */
@@ -99,7 +96,8 @@ export class LayerActivity {
   #onEvent(event: TileEvent): void {
     if (event.type === 'served' || event.type === 'outdated' || event.type === 'store-state') return;
     const layer = event.type === 'layer-dropped' ? event.layer : event.set.layer;
-    this.#add({ layer, changedAt: event.at, failures: 0, lastFailure: null });
+    const record = this.#recordOf(layer);
+    record.changedAt = laterOf(record.changedAt, event.at);
   }
 
   #stateOf(record: LayerRecord): Omit<LayerStats, 'layer'> {

@@ -28,8 +28,8 @@ const UNNOTICED = 0.05;
 const MAX_MAP_SOURCE_PIXELS = 2 * MAX_SOURCE_PIXELS;
 
 /**
- * One of so many layers of a map. Null when the layer has nothing there, or not at the scale of the map. Throws `request-invalid` when it would take too
- * many tiles.
+ * One of so many layers of a map. Null when the layer has nothing there, or not at the scale of the map. Throws
+ * `request-invalid` when it would take too many tiles.
  */
 export function planMap(subset: GridSubset, place: MapPicture, layers = 1): MapPlan | null {
   const { scales, gridSet } = subset;
@@ -120,11 +120,6 @@ function tilesAt(subset: GridSubset, z: number, bounds: Bounds): TileRect | null
   return rect && offered && intersectRects(rect, offered);
 }
 
-interface WarpPlan {
-  readonly z: number;
-  readonly layer: WarpedLayer;
-}
-
 /** Shares of a picture that differ by less are the same. */
 const SAME_SHARE = 0.02;
 /** Metres that a pixel is taken to measure on a screen. */
@@ -139,7 +134,7 @@ export function planWarp(
   { bounds, width, height }: MapPicture,
   crs: Crs,
   maxPixels: number,
-): WarpPlan | null {
+): { readonly z: number; readonly layer: WarpedLayer } | null {
   const picture = { bounds, width, height };
   const { scales, gridSet, shownStart, shownStop } = subset;
   if (scales && !isWithinScales(scales, scaleOf(picture, crs))) return null;

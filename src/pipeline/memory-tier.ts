@@ -211,7 +211,7 @@ export class MemoryTier {
   }
 }
 
-/** A small view would keep all of its memory alive. */
+/** A small view would keep all of its memory alive: the tiles of a metatile share one buffer. */
 function ownBytes(bytes: Buffer): Buffer {
   if (bytes.buffer.byteLength <= bytes.length + ENTRY_OVERHEAD_BYTES) return bytes;
   const own = Buffer.allocUnsafeSlow(bytes.length);

@@ -302,7 +302,7 @@ export class MetatileMaker {
     const copies = flight.madeTiles().filter((tile) => flight.isRequested(tile) || tier.has(tiles.set, tile));
     tier.drop(tiles.set, metatile.z, metatile.rect);
     if (flight.outdated || flight.overtaken || !isKept(tiles, metatile.z)) return;
-    for (const tile of copies) tier.put(tiles.set, tile, { ...tile, bytes: copyOf(tile.bytes) });
+    for (const tile of copies) tier.put(tiles.set, tile, tile);
   }
 }
 
@@ -321,13 +321,6 @@ function statusOf(answer: Picture): number | null {
 function sourceAddress({ plan, signal }: Flight, source: TileSource): string | null {
   const address = source.addressOf?.(sourceRequestOf(plan, null, signal));
   return address === undefined ? null : String(hideKeys(address));
-}
-
-/** The tiles of a metatile share one buffer; a copy keeps a single tile from holding all of it. */
-function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(copy);
-  return copy;
 }
 
 function freshUntilOf({ plan }: Flight, freshSeconds: number | null, createdAt: number): number | null {

@@ -127,7 +127,7 @@ class Pipeline implements TilePipeline {
     this.#adopted = new AdoptedTiles({ clock, events, counters, warn: this.#warn });
     this.renew = createRenewer(this.#flights, this.#adopted, clock, options.parameterSets);
     this.#unsubscribe = events.subscribe((event) => {
-      if (event.type === 'layer-dropped') this.forgetLayer(event.layer);
+      if (event.type === 'layer-dropped') this.#forget({ kind: 'layer', layer: event.layer });
       if (event.type !== 'deleted') return;
       const { set, z, rect } = event;
       this.#dropCopies({ kind: 'tiles', set, z, rect });
@@ -161,12 +161,8 @@ class Pipeline implements TilePipeline {
     this.#forget({ kind: 'tiles', set, z, rect });
   }
 
-  forgetLayer(layer: string): void {
-    this.#forget({ kind: 'layer', layer });
-  }
-
   forgetPlaces(layer: string, places?: readonly TilePlace[]): void {
-    if (!places) this.forgetLayer(layer);
+    if (!places) this.#forget({ kind: 'layer', layer });
     for (const place of places ?? []) this.#forget({ kind: 'place', layer, place });
     this.#events.emit({ type: 'outdated', layer, places: places ?? null, at: this.#clock.now() });
   }

@@ -47,7 +47,7 @@ class RaceModel {
     await raise(this.harness.store, 'roads');
     await this.harness.store.drop('roads', null);
     this.harness.source.version++;
-    this.harness.pipeline.forgetLayer('roads');
+    this.harness.pipeline.forgetPlaces('roads', undefined);
   }
 
   renew(mode: 'all' | 'missing'): void {

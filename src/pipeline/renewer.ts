@@ -9,10 +9,9 @@ import type { Flight } from './flight.ts';
 import type { Flights } from './flights.ts';
 import { freshSince, isKept } from './freshness.ts';
 import { onlyForCallers } from './passed-reads.ts';
-import type { RenewRequest, RenewResult, TilePipeline } from './tile-pipeline.ts';
+import { NOTHING_RENEWED, type RenewRequest, type RenewResult, type TilePipeline } from './tile-pipeline.ts';
 
 const MAX_ATTEMPTS = 3;
-const NOTHING_DONE: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
 
 /** Fetches and replaces metatiles for tasks, in the same way as for clients. */
 export function createRenewer(
@@ -36,9 +35,10 @@ export function createRenewer(
     const present = mode === 'all' ? new Set<string>() : await presentIn(request);
     const copied = await copyAdopted(request, present, generation).catch(falseIfOutdated);
     if (copied === false) return null;
-    if (present.size === sizeOfRect(within)) return { ...NOTHING_DONE, present: present.size, bytes: copied };
+    if (present.size === sizeOfRect(within))
+      return { ...NOTHING_RENEWED, present: present.size, bytes: copied };
     if (mode === 'stale' && !(await hasMore(request, present.size))) {
-      return { ...NOTHING_DONE, present: sizeOfRect(within) };
+      return { ...NOTHING_RENEWED, present: sizeOfRect(within) };
     }
     await request.turn?.();
     signal.throwIfAborted();
@@ -80,8 +80,9 @@ export function createRenewer(
   /** Tiles outdated by a truncation in the meantime are fetched again with a later ticket. */
   return async (request) => {
     const within = intersectRects(request.within, request.metatile.rect);
-    if (!within) return NOTHING_DONE;
-    if (!isKept(request.tiles, request.metatile.z)) return { ...NOTHING_DONE, present: sizeOfRect(within) };
+    if (!within) return NOTHING_RENEWED;
+    if (!isKept(request.tiles, request.metatile.z))
+      return { ...NOTHING_RENEWED, present: sizeOfRect(within) };
     await parameterSets?.require(...countedSet(request.tiles));
     const after = flights.started;
     let upstreamRequests = 0;
@@ -106,7 +107,7 @@ function resultOf(
   present: ReadonlySet<string>,
   ownFlight: boolean,
 ): RenewResult {
-  if (flight.confirmed) return { ...NOTHING_DONE, present: sizeOfRect(within) };
+  if (flight.confirmed) return { ...NOTHING_RENEWED, present: sizeOfRect(within) };
   const all = flight.madeTiles();
   const made = all.filter((tile) => rectContains(within, tile.x, tile.y) && !present.has(tileText(tile)));
   return {

@@ -133,8 +133,7 @@ function makeTileSet(
     parametersId: selection.id,
   };
   const set = tileSetIn(bound, names);
-  if (!set) return { bound, subset, format, selection, set: names, bypass: true };
-  return { bound, subset, format, selection, set };
+  return { bound, subset, format, selection, set: set ?? names, ...(!set && { bypass: true }) };
 }
 
 /** For a client; tasks always may. */

@@ -47,16 +47,16 @@ export interface RenewRequest {
   /** The task that wants it; none for a client's request. */
   readonly task?: number;
   /** Token of its lease; a shared store stores nothing when the lease is lost. */
-  readonly lease?: number;
+  readonly lease?: number | undefined;
   readonly signal: AbortSignal;
   /** Called for each request that leaves for the source's server, also when it fails. */
-  readonly sent?: () => void;
+  readonly sent?: (() => void) | undefined;
   /** Awaited before a request to the source. */
   readonly turn?: () => Promise<void>;
   /** Called when the source has answered, before its answer is cut and stored. */
   readonly answered?: () => void;
   /** Called when the store refuses new tiles: whether to store them again, without another fetch. */
-  readonly storeAgain?: (error: unknown) => Promise<boolean>;
+  readonly storeAgain?: ((error: unknown) => Promise<boolean>) | undefined;
 }
 
 /** Counts tiles inside `within`; made + present equals their number. */
@@ -68,6 +68,8 @@ export interface RenewResult {
   readonly bytes: number;
   readonly upstreamRequests: number;
 }
+
+export const NOTHING_RENEWED: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
 
 export interface PipelineStatus {
   readonly flights: number;
@@ -110,7 +112,6 @@ export interface TilePipeline {
    * cache nothing. Later reads start again.
    */
   forget(set: TileSetKey, z: number, rect: TileRect): void;
-  forgetLayer(layer: string): void;
   /**
    * The same for places in every format and for all parameters, whatever a store lists; undefined: the whole layer.
    */

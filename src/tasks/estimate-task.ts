@@ -3,12 +3,50 @@ import { countTiles, type TileRect } from '../domain/tile-rect.ts';
 import { freshSince } from '../pipeline/freshness.ts';
 import { rectsOf } from '../removal/tile-selection.ts';
 import { countStored, presentTiles, tileSetsIn } from '../storage/read-tiles.ts';
-import { type LevelUsage, NO_CHANGE, type Store, type StoreChange, sumOfChanges } from '../storage/store.ts';
+import {
+  type LevelUsage,
+  NO_CHANGE,
+  type Store,
+  type StoreChange,
+  type StoreRoom,
+  sumOfChanges,
+} from '../storage/store.ts';
 import { setsToEmpty } from './perform-step.ts';
 import { makesTiles, type PlannedTask } from './plan-task.ts';
 import type { Task } from './task.ts';
 import { spanCount } from './task-plan.ts';
-import type { TaskEstimate, ZoomEstimate } from './task-service.ts';
+
+/** Work on one zoom. */
+export interface ZoomEstimate {
+  readonly z: number;
+  readonly tiles: bigint;
+  readonly metatiles: bigint;
+  readonly cachedTiles: bigint;
+  readonly cachedBytes: bigint;
+  readonly staleTiles: bigint;
+}
+
+export interface TaskEstimate {
+  /** For a truncate only cached tiles. */
+  readonly tiles: bigint;
+  readonly cachedTiles: bigint;
+  readonly cachedBytes: bigint;
+  /** Cached tiles that a seed renews: expired or invalidated. Of many tiles in proportion to some of them. */
+  readonly staleTiles: bigint;
+  readonly metatiles: bigint;
+  readonly upstreamRequests: bigint;
+  /** Size of all tiles, cached ones included; null: no basis for an estimate yet. */
+  readonly bytes: bigint | null;
+  /** Size of tiles stored in addition to the cached ones: a range where few tiles of a zoom are known. */
+  readonly addedBytes: { readonly least: bigint; readonly most: bigint } | null;
+  /** From the first on. */
+  readonly zooms: readonly ZoomEstimate[];
+  readonly seconds: number | null;
+  /** Share of the use that the pages have, of an order by use; null of others. */
+  readonly coveredUse: number | null;
+  /** Free space of the disk with the tiles; null: no disk. */
+  readonly disk: StoreRoom | null;
+}
 
 /** Limit of tiles whose age is checked one by one; the rest is estimated from their share. */
 const MAX_EXAMINED = 100_000;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Store, StoreChange } from '../storage/store.ts';
+import type { ZoomEstimate } from './estimate-task.ts';
 import { expectedSizes } from './estimate-task.ts';
-import type { ZoomEstimate } from './task-service.ts';
 
 const SET = { layer: 'roads', gridSet: 'EPSG:900913', format: 'image/png', parametersId: null };
 

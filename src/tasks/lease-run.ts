@@ -1,7 +1,7 @@
 import { type AreaCover, countCovered } from '../domain/area-cover.ts';
 import { isTilewardenError, messageWithStatus } from '../domain/errors.ts';
+import type { TileRangeLevel } from '../domain/grid-subset.ts';
 import { type TileSetKey, tileSetId } from '../domain/tile-key.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
 import { HostClosed } from '../domain/upstream-status.ts';
 import type { Env } from '../lib/env.ts';
 import { Semaphore } from '../lib/semaphore.ts';
@@ -9,28 +9,19 @@ import type { RateLimitedWarning } from '../pipeline/rate-limited-warning.ts';
 import type { ResolvedTileSet, TilePipeline } from '../pipeline/tile-pipeline.ts';
 import type { Exporter } from './exporter.ts';
 import { LeaseTally, type StepOutcome, type TallySnapshot } from './lease-tally.ts';
-import { performStep, type StepContext, type StepPlace } from './perform-step.ts';
+import { performStep, type StepContext } from './perform-step.ts';
 import type { ExportFigures, FailureReason, HostAway, Lease, Report, ReportResponse } from './store/lease.ts';
 import type { LeaseStore } from './store/lease-store.ts';
 import type { TaskWait } from './task.ts';
 import { coverOf, stepsOf } from './task-plan.ts';
-
-/** Tiles were replaced in the store. */
-export interface TilesChange {
-  readonly set: TileSetKey;
-  readonly z: number;
-  readonly rect: TileRect;
-}
-
-/** Notifies every memory tier that may hold these tiles; resolves when they have dropped them. */
-type TilesChanged = (change: TilesChange) => Promise<void>;
 
 export interface LeaseRunOptions extends Env {
   readonly leases: LeaseStore;
   readonly pipeline: TilePipeline;
   /** Null: this worker has no tasks of type `export`. */
   readonly exporter: Exporter | null;
-  readonly tilesChanged: TilesChanged;
+  /** Notifies every memory tier that may hold these replaced tiles; resolves when they have dropped them. */
+  readonly tilesChanged: (change: TileRangeLevel & { readonly set: TileSetKey }) => Promise<void>;
   /** By the current declaration of the layer. Throws when the tiles of the lease are no longer available. */
   readonly tilesOf: (lease: Lease) => ResolvedTileSet;
   /** Whether this worker has no thread left for other tasks. */
@@ -56,7 +47,7 @@ const DATABASE_TIMEOUT_MS = 60_000;
 const STEPS_BEHIND = 3;
 
 interface Work {
-  readonly step: StepPlace;
+  readonly step: TileRangeLevel;
   readonly end: (outcome: StepOutcome) => void;
 }
 
@@ -173,13 +164,32 @@ export class LeaseRun {
     this.#wait = { host, ...closing };
   }
 
-  async #perform(step: StepPlace): Promise<StepOutcome | HostClosed> {
-    const context: Omit<StepContext, 'tiles'> = {
+  async #perform(step: TileRangeLevel): Promise<StepOutcome | HostClosed> {
+    try {
+      return { ok: true, counts: await this.#performAsDeclared(step) };
+    } catch (error) {
+      if (error instanceof HostClosed) return error;
+      const tiles = countCovered(this.#cover, step.z, step.rect);
+      return { ok: false, tiles, ...this.#failureOf(error) };
+    }
+  }
+
+  /** Tiles made for a former declaration do not belong to the new one. */
+  async #performAsDeclared(step: TileRangeLevel) {
+    for (;;) {
+      const tiles = this.#options.tilesOf(this.lease);
+      this.#tiles = tiles;
+      const counts = await performStep(step, this.#contextWith(tiles));
+      if (tileSetId(this.#options.tilesOf(this.lease).set) === tileSetId(tiles.set)) return counts;
+    }
+  }
+
+  #contextWith(tiles: ResolvedTileSet): StepContext {
+    return {
+      ...this.#options,
+      tiles,
       lease: this.lease,
       cover: this.#cover,
-      pipeline: this.#options.pipeline,
-      exporter: this.#options.exporter,
-      clock: this.#options.clock,
       threads: this.#threads,
       signal: this.#abort.signal,
       waits: (wait) => {
@@ -190,23 +200,6 @@ export class LeaseRun {
       },
       sent: () => this.#tally.requestSent(),
     };
-    try {
-      return { ok: true, counts: await this.#performAsDeclared(step, context) };
-    } catch (error) {
-      if (error instanceof HostClosed) return error;
-      const tiles = countCovered(this.#cover, step.z, step.rect);
-      return { ok: false, tiles, ...this.#failureOf(error) };
-    }
-  }
-
-  /** Tiles made for a former declaration do not belong to the new one. */
-  async #performAsDeclared(step: StepPlace, context: Omit<StepContext, 'tiles'>) {
-    for (;;) {
-      const tiles = this.#options.tilesOf(this.lease);
-      this.#tiles = tiles;
-      const counts = await performStep(step, { ...context, tiles });
-      if (tileSetId(this.#options.tilesOf(this.lease).set) === tileSetId(tiles.set)) return counts;
-    }
   }
 
   #failureOf(error: unknown): FailureReason {

@@ -1,6 +1,7 @@
 import { boundsAround } from '../domain/bounds.ts';
+import type { TileRangeLevel } from '../domain/grid-subset.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
-import { addResults, type StepPlace } from './perform-step.ts';
+import { addResults } from './perform-step.ts';
 import { type Counts, type FailureReason, NO_COUNTS, type StepFailure } from './store/lease.ts';
 import type { TaskPlan } from './task-plan.ts';
 
@@ -24,7 +25,7 @@ export interface TallySnapshot {
  */
 export class LeaseTally {
   #doneSteps: number;
-  readonly #ended = new Map<number, { step: StepPlace; outcome: StepOutcome }>();
+  readonly #ended = new Map<number, { step: TileRangeLevel; outcome: StepOutcome }>();
   #counts: Counts = NO_COUNTS;
   #failures: StepFailure[] = [];
   #retried = new Map<number, FailureReason | null>();
@@ -37,7 +38,7 @@ export class LeaseTally {
     this.#doneSteps = doneSteps;
   }
 
-  stepEnded(index: number, step: StepPlace, outcome: StepOutcome): void {
+  stepEnded(index: number, step: TileRangeLevel, outcome: StepOutcome): void {
     this.#ended.set(index, { step, outcome });
     for (let next = this.#ended.get(this.#doneSteps); next; next = this.#ended.get(this.#doneSteps)) {
       this.#ended.delete(this.#doneSteps);
@@ -50,7 +51,7 @@ export class LeaseTally {
     this.#counts = { ...this.#counts, upstreamRequests: this.#counts.upstreamRequests + 1 };
   }
 
-  retryEnded(id: number, step: StepPlace, tiles: bigint, outcome: StepOutcome): void {
+  retryEnded(id: number, step: TileRangeLevel, tiles: bigint, outcome: StepOutcome): void {
     this.#retried.set(id, outcome.ok ? null : { reason: outcome.reason, upstream: outcome.upstream ?? null });
     if (!outcome.ok) return;
     this.#counts = addCounts(this.#counts, { ...(outcome.counts ?? NO_COUNTS), processed: tiles });
@@ -72,7 +73,7 @@ export class LeaseTally {
     return snapshot;
   }
 
-  #count(step: StepPlace, outcome: StepOutcome): void {
+  #count(step: TileRangeLevel, outcome: StepOutcome): void {
     if (!outcome.ok) {
       const { tiles, reason, upstream = null } = outcome;
       this.#failures.push({ z: step.z, rect: step.rect, tiles, reason, upstream });
@@ -83,7 +84,7 @@ export class LeaseTally {
     this.#noteChange(step, outcome.counts);
   }
 
-  #noteChange({ z, rect }: StepPlace, counts: Counts | null): void {
+  #noteChange({ z, rect }: TileRangeLevel, counts: Counts | null): void {
     if (!counts || counts.processed === BigInt(counts.present)) return;
     const known = this.#changed.get(z);
     const whole = wholeSteps(rect, this.#plan);

@@ -10,9 +10,9 @@ import type { Removals } from '../removal/removals.ts';
 import { setsOf } from '../removal/tile-selection.ts';
 import { layersIn } from '../storage/read-tiles.ts';
 import type { TilePlace } from '../storage/store.ts';
+import type { TaskService } from './open-task-service.ts';
 import { EVERY_FORMAT, type Task } from './task.ts';
 import type { TaskAuthor, TaskDraft } from './task-draft.ts';
-import type { TaskService } from './task-service.ts';
 
 interface MassTruncationOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'layerNames' | 'stores'>;

@@ -10,7 +10,7 @@ import {
 } from '../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../domain/errors.ts';
 import { keyForRequest, type TaskDraft } from './task-draft.ts';
-import type { TaskEvent } from './task-service.ts';
+import type { TaskEvent } from './task-watch.ts';
 
 let fixture: TaskFixture | null = null;
 

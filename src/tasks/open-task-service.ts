@@ -26,13 +26,27 @@ import { TASKS_STOPPED, TASKS_WAITING } from './store/task-rows.ts';
 import { createTaskStore, type NewTask, type TaskStore } from './store/task-store.ts';
 import type { Archive, ArchiveOrder, Task } from './task.ts';
 import type { TaskAuthor, TaskDraft } from './task-draft.ts';
+import type { TaskFilter, TaskListing } from './task-filter.ts';
 import { coverOf, type TaskPlan, type ZoomProgress, zoomProgress } from './task-plan.ts';
-import { openTaskRunner } from './task-runner.ts';
-import type { TaskService, TaskSettings } from './task-service.ts';
-import { TaskWatch } from './task-watch.ts';
+import { TaskRunner } from './task-runner.ts';
+import { type TaskEvent, TaskWatch } from './task-watch.ts';
 
 /** Limit of attempts to read a consistent position of a running task. */
 const POSITION_ATTEMPTS = 3;
+
+export interface TaskSettings {
+  /** Worker processes; 0: this node performs no tasks. */
+  readonly workers: number;
+  /** Metatiles in flight over all tasks of this node. */
+  readonly maxThreads: number;
+  /** A request's `threadCount` is reduced to this. */
+  readonly maxThreadCount: number;
+  /** Tasks that may wait or run at the same time; a further one is refused. */
+  readonly maxUnfinished: number;
+  /** Finished tasks are kept this long, and this many. */
+  readonly keepDays: number;
+  readonly keepFinished: number;
+}
 
 interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporter'>> {
   readonly database: Database;
@@ -51,10 +65,7 @@ interface TaskServiceOptions extends Env, Partial<Pick<LeaseRunOptions, 'exporte
   readonly random: Random;
 }
 
-export interface OpenTaskService extends TaskService {
-  /** Workers hand their pieces back; unfinished tasks continue at the next start. */
-  close(): Promise<void>;
-}
+export type TaskService = Awaited<ReturnType<typeof openTaskService>>;
 
 const DAY = 86_400_000;
 /** Milliseconds between searches for finished tasks that are older or more than are kept. */
@@ -62,7 +73,8 @@ const HISTORY_INTERVAL = 600_000;
 /** Earlier tasks that an estimate of time rests on. */
 const EARLIER_TASKS = 5;
 
-export async function openTaskService(options: TaskServiceOptions): Promise<OpenTaskService> {
+/** Tasks as the HTTP interface and the command line see them. Every promise of a change resolves when it is durable. */
+export async function openTaskService(options: TaskServiceOptions) {
   const { database, catalog, removals, settings, lead = leadAlone, clock, random, log } = options;
   const store = createTaskStore(database);
   const leases = createLeaseStore({ database, clock, random });
@@ -196,14 +208,22 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
   }
 
   return {
-    create: async (draft, author) => onlyOne(await createAll([draft], author)),
+    /**
+     * Throws `layer-unknown`, `request-invalid`, `parameter-refused`, `too-many-tasks` or `key-reused`, and then has changed nothing. An
+     * export that is under way is returned for the same order, unless its tiles may have been truncated since; too many are `too-many-exports`.
+     */
+    create: async (draft: TaskDraft, author: TaskAuthor) => onlyOne(await createAll([draft], author)),
+    /** All of them or none. */
     createAll,
-    async removeExport(id, by) {
+    /** Throws `too-many-tasks`: for callers with work to do first that cannot be undone. */
+    refuseUnlessRoomFor: (count: number, author: TaskAuthor) => room(author, count),
+    /** Stops it and removes it from the list of exports. */
+    async removeExport(id: number, by: string): Promise<void> {
       await store.removeExport(id, `deleted by ${by}`, clock.now());
       await database.notify(TASKS_STOPPED);
     },
-    refuseUnlessRoomFor: (count, author) => room(author, count),
-    async estimate(draft, combinations) {
+    /** `combinations`: the number of tasks, one for each format and parameter set. */
+    async estimate(draft: TaskDraft, combinations?: number) {
       const planned = await plan(draft);
       const { layer, type } = planned.request;
       if (makesTiles(type)) await options.parameterSets?.requireRoom(...countedSet(planned.tiles));
@@ -215,37 +235,45 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
       });
       return estimateTask(planned, earlier, clock.now(), combinations);
     },
-    get: async (id) => paced(await store.get(id)),
-    progressByZoom: (task) => progressByZoom(store, task),
-    count: (filter) => store.count(filter),
-    layersOf: (filter) => store.layersOf(filter),
-    list: async (filter) => (await store.list(filter)).map((task) => watch.withPace(task)),
-    async active(layer) {
+    get: async (id: number) => paced(await store.get(id)),
+    /** Adds up to the task's tiles; null: it does not, since the task changes or ended while failed tiles waited, or is an export. */
+    progressByZoom: (task: Task) => progressByZoom(store, task),
+    count: store.count,
+    layersOf: store.layersOf,
+    list: async (filter: TaskListing) => (await store.list(filter)).map((task) => watch.withPace(task)),
+    /** Pending and running tasks in id order, of one layer or of all; exports are not among them. */
+    async active(layer: string | null): Promise<readonly Task[]> {
       const all = await store.active(layer);
       return all.filter(({ request }) => request.type !== 'export').map((task) => watch.withPace(task));
     },
-    async cancel(filter, by) {
+    /** Stops those that have not ended; returns them as they were before. */
+    async cancel(filter: TaskFilter, by: string): Promise<readonly Task[]> {
       const stopped = await store.cancel(filter, `stopped by ${by}`, clock.now());
       if (stopped.length > 0) await database.notify(TASKS_STOPPED);
       for (const task of stopped) await endMarks(task);
       return stopped;
     },
-    async pause(id) {
+    async pause(id: number): Promise<Task | null> {
       const paused = await store.pause(id);
       if (paused) await database.notify(TASKS_STOPPED);
       return paused;
     },
-    resume: (id) => store.resume(id),
-    async retryFailed(id, author) {
+    resume: store.resume,
+    /** A new task over what failed in a finished one. */
+    async retryFailed(id: number, author: TaskAuthor): Promise<Task | null> {
       const retry = await planRetry(store, id);
       return retry && onlyOne(await raiseAndRecord([{ task: { ...retry, author, key: null }, draft: {} }]));
     },
+    /** `tilesPerSecond`: the total of all running tasks, as far as this server has watched them. */
     async figures() {
       const { state: states, outcome: outcomes } = await store.count({});
       return { states, outcomes, tilesPerSecond: watch.tilesPerSecond() };
     },
-    subscribe: (afterEventId, listener) => watch.subscribe(afterEventId, listener),
-    async close() {
+    /** Calls back with every change after `afterEventId` (null: from now on); returns a function that unsubscribes. */
+    subscribe: (afterEventId: number | null, listener: (event: TaskEvent) => void) =>
+      watch.subscribe(afterEventId, listener),
+    /** Workers hand their pieces back; unfinished tasks continue at the next start. */
+    async close(): Promise<void> {
       stopListening();
       await runner?.close();
       await reaper.close();
@@ -256,7 +284,7 @@ export async function openTaskService(options: TaskServiceOptions): Promise<Open
 }
 
 function openOwnRunner(options: TaskServiceOptions, leases: LeaseStore) {
-  return openTaskRunner({
+  return new TaskRunner({
     ...options,
     leases,
     owner: `${process.pid}-${randomUUID().slice(0, 8)}`,

@@ -1,4 +1,4 @@
-/** The pages of a tile set that were used most: seeds by use have them until they have a share of all use. */
+/** The most used pages of a tile set, down to a share of all its use: those that a seed by use makes. */
 import { invalid } from '../domain/errors.ts';
 import { pageOf, type TileSetKey } from '../domain/tile-key.ts';
 import type { PagePlace, UsedPage } from './cut-plan.ts';

@@ -2,6 +2,7 @@ import { storesOf } from '../catalog/catalog.ts';
 import { countCovered, coveredRects } from '../domain/area-cover.ts';
 import { boundsAround } from '../domain/bounds.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
+import type { TileRangeLevel } from '../domain/grid-subset.ts';
 import type { Metatile } from '../domain/metatile.ts';
 import type { TileSetKey } from '../domain/tile-key.ts';
 import type { TileRect } from '../domain/tile-rect.ts';
@@ -28,11 +29,6 @@ export interface StepContext extends ExportWork {
   readonly threads: Semaphore;
 }
 
-export interface StepPlace {
-  readonly z: number;
-  readonly rect: TileRect;
-}
-
 /** Immediate retries of a step that did not cause its failure. */
 const MAX_RETRIES = 10;
 /** An hour, with the pause below: an administrator has to make room first. */
@@ -51,7 +47,7 @@ const MAX_PAUSE = 5;
 const FULL_DISK_PAUSE = 5;
 
 /** Makes all tiles of a step or throws; a `HostClosed` when the step is to be done later. Null when the area has none of them. */
-export async function performStep(step: StepPlace, context: StepContext): Promise<Counts | null> {
+export async function performStep(step: TileRangeLevel, context: StepContext): Promise<Counts | null> {
   const { request } = context.lease;
   const exports = request.type === 'export';
   const expected = exports ? null : countCovered(context.cover, step.z, step.rect);
@@ -132,12 +128,12 @@ function modeOf({ type, onlyStale }: TaskRequest): RenewMode {
 }
 
 async function renewTiles(
-  step: StepPlace,
+  step: TileRangeLevel,
   expected: number,
   context: StepContext,
   storeAgain: (error: unknown) => Promise<boolean>,
 ): Promise<Counts> {
-  let sum: RenewResult = { made: 0, present: 0, blank: 0, bytes: 0, upstreamRequests: 0 };
+  let sum: RenewResult = NO_COUNTS;
   const rect = boundsAround([...coveredRects(context.cover, step.z, step.rect)]);
   // By the current layer: its metatiles may have changed since the task was cut into steps.
   for (const { metatile, within } of metatilesIn(context.tiles, step.z, rect)) {
@@ -222,7 +218,7 @@ export function partitionOf({ format, parametersId }: TaskRequest) {
 async function removeFrom(
   name: string,
   store: Store,
-  step: StepPlace,
+  step: TileRangeLevel,
   { tiles, signal, cover, lease }: StepContext,
 ): Promise<StoreChange> {
   const edit = { type: 'remove', before: lease.plan.raised?.[name] } as const;
@@ -236,7 +232,7 @@ async function removeFrom(
   return removed;
 }
 
-async function removeTiles(step: StepPlace, expected: bigint, context: StepContext): Promise<Counts> {
+async function removeTiles(step: TileRangeLevel, expected: bigint, context: StepContext): Promise<Counts> {
   let removed = NO_CHANGE;
   for (const [name, store] of storesOf(context.tiles.bound)) {
     removed = sumOfChanges([removed, await removeFrom(name, store, step, context)]);

@@ -1,9 +1,9 @@
 import type { BoundLayer } from '../catalog/catalog.ts';
 import { partitionsOf } from '../catalog/parameter-partitions.ts';
 import type { ParameterStore } from '../catalog/parameter-store.ts';
+import type { TileRangeLevel } from '../domain/grid-subset.ts';
 import { findGridSubset, type Layer } from '../domain/layer.ts';
 import { frequencyAt } from '../domain/page-rank.ts';
-import type { TileRect } from '../domain/tile-rect.ts';
 import type { Clock } from '../lib/clock.ts';
 import {
   countSelected,
@@ -29,7 +29,7 @@ interface CountedSet {
 }
 
 /** The stored tiles of a selection, by tile set, the most used first, and drafts of tasks that renew them. */
-export async function lookAt(bound: BoundLayer, selection: TileSelection, options: RenewalOptions) {
+export async function selectStored(bound: BoundLayer, selection: TileSelection, options: RenewalOptions) {
   const { layer } = bound;
   const seen: CountedSet[] = [];
   for (const stored of await setsOf(bound, selection)) {
@@ -51,7 +51,7 @@ async function countUses(
   now: number,
 ): Promise<CountedSet> {
   const used = new MostUsedPages(MAX_KEPT);
-  const parts: { readonly z: number; readonly rect: TileRect }[] = [];
+  const parts: TileRangeLevel[] = [];
   const selected = await countSelected(store, layer, set, selection, (z, rect) => parts.push({ z, rect }));
   for (const { z, rect } of parts)
     for await (const pages of store.usage({ set, z, rect }))

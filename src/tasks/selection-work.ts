@@ -14,10 +14,10 @@ import {
 } from '../removal/tile-selection.ts';
 import { amountInSet } from '../storage/read-tiles.ts';
 import { sumOfChanges } from '../storage/store.ts';
-import { lookAt, type RenewalOptions } from './renew-tiles.ts';
+import type { TaskService } from './open-task-service.ts';
+import { type RenewalOptions, selectStored } from './renew-tiles.ts';
 import type { Task } from './task.ts';
 import type { TaskAuthor, TaskDraft } from './task-draft.ts';
-import type { TaskService } from './task-service.ts';
 
 interface SelectionWorkOptions extends RenewalOptions {
   readonly catalog: Pick<Catalog, 'layer' | 'record'>;
@@ -74,7 +74,7 @@ export function createSelectionWork(options: SelectionWorkOptions) {
     renew: TaskAuthor | null,
   ): Promise<Invalidated> {
     const bound = await boundFor(name, selection);
-    const { stored, renewals } = await lookAt(bound, selection, options);
+    const { stored, renewals } = await selectStored(bound, selection, options);
     const drafts = renew ? await renewals() : [];
     if (renew) await tasks.refuseUnlessRoomFor(drafts.length, renew);
     await remove(bound, selection, 'outdate');
@@ -99,7 +99,7 @@ export function createSelectionWork(options: SelectionWorkOptions) {
 
     /** Starts tasks that renew tiles already marked, the most used first. */
     async renew(name: string, selection: TileSelection, by: TaskAuthor): Promise<void> {
-      const { renewals } = await lookAt(boundLayer(catalog, name), selection, options);
+      const { renewals } = await selectStored(boundLayer(catalog, name), selection, options);
       const drafts = await renewals();
       await tasks.refuseUnlessRoomFor(drafts.length, by);
       await tasks.createAll(drafts, by);

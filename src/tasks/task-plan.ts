@@ -5,6 +5,7 @@ import {
   VISITS_PER_TURN,
   type ZoomGeometry,
 } from '../domain/area-cover.ts';
+import type { TileRangeLevel } from '../domain/grid-subset.ts';
 import { blockAt, intersectRects, type TileRect } from '../domain/tile-rect.ts';
 import { createPace } from '../lib/yielding.ts';
 import type { RaisedMarks } from '../removal/removal.ts';
@@ -25,27 +26,21 @@ export interface TaskPlan {
   readonly raised?: RaisedMarks;
 }
 
-export interface PlanLevel {
-  readonly z: number;
-  readonly rect: TileRect;
+export interface PlanLevel extends TileRangeLevel {
   /** A piece's size in tiles. Pieces are aligned to it, and it is a multiple of the step's. */
   readonly blockColumns: number;
   readonly blockRows: number;
 }
 
 /** The part of a task that one worker leases. */
-export interface Piece {
+export interface Piece extends TileRangeLevel {
   readonly ordinal: number;
-  readonly z: number;
-  readonly rect: TileRect;
 }
 
 /** The part of a piece that is done or not done as a whole. */
-interface Step {
+interface Step extends TileRangeLevel {
   /** Counts from 0 within its piece. */
   readonly index: number;
-  readonly z: number;
-  readonly rect: TileRect;
 }
 
 export function coverOf(plan: TaskPlan, request: TaskRequest): AreaCover | null {
@@ -97,7 +92,7 @@ export function* stepsOf(plan: TaskPlan, piece: Piece, from: number): Generator<
 }
 
 /** The part covered by the pieces before `ordinal`, in at most two rectangles per level. */
-function* rectsBefore(plan: TaskPlan, ordinal: number): Generator<Omit<Piece, 'ordinal'>> {
+function* rectsBefore(plan: TaskPlan, ordinal: number): Generator<TileRangeLevel> {
   let left = ordinal;
   for (const level of plan.levels) {
     if (left <= 0) return;
@@ -109,12 +104,7 @@ function* rectsBefore(plan: TaskPlan, ordinal: number): Generator<Omit<Piece, 'o
   }
 }
 
-/** The part covered by the first `count` steps of a piece, in at most two rectangles. */
-function firstSteps({ stepColumns, stepRows }: TaskPlan, piece: Piece, count: number) {
-  return firstBlocks(piece.rect, stepColumns, stepRows, count);
-}
-
-/** The first blocks of a rectangle, row by row: whole rows, and the beginning of the next one. */
+/** The first blocks of a rectangle, row by row: whole rows, and the beginning of the next one. At most two parts. */
 function firstBlocks(rect: TileRect, columns: number, rows: number, count: number): readonly TileRect[] {
   const across = spanCount(rect.minX, rect.maxX, columns);
   const [minColumn, minRow] = [Math.floor(rect.minX / columns), Math.floor(rect.minY / rows)];
@@ -239,7 +229,8 @@ export async function zoomProgress(
     const piece = pieceAt(plan, ordinal);
     if (!piece) continue;
     add(piece.z, -(await count(piece.z, piece.rect)));
-    for (const rect of firstSteps(plan, piece, doneSteps)) add(piece.z, await count(piece.z, rect));
+    const done = firstBlocks(piece.rect, plan.stepColumns, plan.stepRows, doneSteps);
+    for (const rect of done) add(piece.z, await count(piece.z, rect));
   }
   for (const { z, tiles } of waiting) add(z, -tiles);
   return [...zooms.values()].sort((a, b) => a.z - b.z);

@@ -1,4 +1,4 @@
-import type { BoundLayer, Catalog } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Database } from '../db/database.ts';
 import { isTilewardenError, TilewardenError } from '../domain/errors.ts';
 import type { HostClosed, HostClosing } from '../domain/upstream-status.ts';
@@ -39,14 +39,15 @@ function createRestingTasks(clock: Clock) {
 }
 
 interface TaskRunnerOptions
-  extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed' | 'tilesOf' | 'warn'> {
+  extends Omit<LeaseRunOptions, 'crowded' | 'resting' | 'hostClosed' | 'tilesOf' | 'failTask' | 'warn'> {
+  readonly database: Database;
+  readonly catalog: Pick<Catalog, 'layer'>;
   /** Names this worker in the leases it holds. */
   readonly owner: string;
   /** Steps that this worker has in flight at most. */
   readonly threads: number;
   /** Workers that share the tasks, this one included. */
   readonly workers: number;
-  readonly layer: (name: string) => BoundLayer | null;
   /** Performed once, while there is no work; the signal aborts when there may be some, and at a stop. */
   readonly warmUp?: (woken: AbortSignal) => Promise<void>;
 }
@@ -60,13 +61,14 @@ const STOP_TIMEOUT_MS = 2000;
 /** Milliseconds between warnings of the same kind. */
 const WARN_INTERVAL = 60_000;
 
-/** Leases pieces and performs them, as many concurrently as it has threads. */
-class TaskRunner {
+/** Performs pieces of tasks, whichever process has recorded them, as many concurrently as it has threads, until it is closed. */
+export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #runs = new Map<LeaseRun, Promise<void>>();
   readonly #resting: ReturnType<typeof createRestingTasks>;
   readonly #warn: RateLimitedWarning;
   readonly #polling: Repeater;
+  readonly #stopListening: () => void;
   readonly #ending = new AbortController();
   /** No thread is free: the end of a run will wake us. */
   #full = false;
@@ -74,25 +76,19 @@ class TaskRunner {
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
-    this.#resting = createRestingTasks(options.clock);
-    const { clock, log } = options;
+    const { database, clock, log } = options;
+    this.#resting = createRestingTasks(clock);
     this.#warn = createRateLimitedWarning(log, clock, WARN_INTERVAL);
     const pause = () => (this.#full ? POLL_INTERVAL_MS * 60 : POLL_INTERVAL_MS);
-    const polls = { clock, log, pause, failure: 'could not search for work' };
-    this.#polling = openRepeater((_, woken) => this.#poll(woken), polls);
-  }
-
-  wake(): void {
-    this.#polling.wake();
-  }
-
-  /** Tasks were stopped: steps whose leases are no longer valid are aborted. */
-  check(): void {
-    for (const run of this.#runs.keys()) run.check();
+    const failure = 'could not search for work';
+    const listen = (wake: () => void) => database.listen(TASKS_WAITING, wake);
+    this.#polling = openRepeater((_, woken) => this.#poll(woken), { clock, log, pause, failure, listen });
+    this.#stopListening = database.listen(TASKS_STOPPED, () => this.#check());
   }
 
   /** Hands every piece back and resolves when nothing runs. */
   async close(): Promise<void> {
+    this.#stopListening();
     this.#ending.abort();
     for (const run of this.#runs.keys()) run.handBack();
     const abortAll = () => {
@@ -103,6 +99,11 @@ class TaskRunner {
       await this.#polling.close();
       await Promise.all(this.#runs.values());
     });
+  }
+
+  /** Steps whose leases are no longer valid are aborted. */
+  #check(): void {
+    for (const run of this.#runs.keys()) run.check();
   }
 
   async #poll(woken: AbortSignal): Promise<void> {
@@ -150,7 +151,7 @@ class TaskRunner {
       .catch((error: unknown) => this.#abandon(lease, error))
       .finally(() => {
         this.#runs.delete(run);
-        this.wake();
+        this.#polling.wake();
       });
     this.#runs.set(run, running);
     if (this.#stopping) run.handBack();
@@ -158,10 +159,13 @@ class TaskRunner {
 
   /** Null: its tiles are no longer available, and the task has failed. */
   async #runOf(lease: Lease): Promise<LeaseRun | null> {
+    const { database, catalog, clock } = this.#options;
+    const failTask = (id: number, reason: string) => createTaskStore(database).fail(id, reason, clock.now());
     const options = {
       ...this.#options,
       warn: this.#warn,
-      tilesOf: ({ request }: Lease) => requestTileSet(request, this.#options.layer),
+      tilesOf: ({ request }: Lease) => requestTileSet(request, catalog),
+      failTask,
       crowded: () => this.#freeThreads() < 1,
       resting: () => this.#resting.ids(),
       hostClosed: (id: number, { closing }: HostClosed) => this.#resting.add(id, closing),
@@ -170,7 +174,7 @@ class TaskRunner {
       return new LeaseRun(lease, options);
     } catch (error) {
       if (!isTilewardenError(error)) throw error;
-      await this.#options.failTask(lease.taskId, error.message);
+      await failTask(lease.taskId, error.message);
       return null;
     }
   }
@@ -187,8 +191,8 @@ class TaskRunner {
 }
 
 /** The tile set that the task was accepted for, or why it is no longer available. */
-function requestTileSet(request: TaskRequest, layer: TaskRunnerOptions['layer']): ResolvedTileSet {
-  const bound = layer(request.layer);
+function requestTileSet(request: TaskRequest, catalog: TaskRunnerOptions['catalog']): ResolvedTileSet {
+  const bound = catalog.layer(request.layer);
   if (!bound) throw new TilewardenError('layer-unknown', `Layer ${request.layer} does not exist any more.`);
   const { gridSet, format } = request;
   const tiles = resolveTileSet(bound, {
@@ -198,30 +202,4 @@ function requestTileSet(request: TaskRequest, layer: TaskRunnerOptions['layer'])
   });
   if (tiles.set.parametersId === request.parametersId) return tiles;
   throw new TilewardenError('parameter-refused', `The parameters of layer ${request.layer} have changed.`);
-}
-
-interface OpenRunnerOptions extends Omit<TaskRunnerOptions, 'layer' | 'failTask'> {
-  readonly database: Database;
-  readonly catalog: Pick<Catalog, 'layer'>;
-}
-
-/** Performs pieces of tasks in this process, whichever process has recorded them, until it is closed. */
-export function openTaskRunner({ database, catalog, ...options }: OpenRunnerOptions) {
-  const tasks = createTaskStore(database);
-  const runner = new TaskRunner({
-    ...options,
-    layer: (name) => catalog.layer(name),
-    failTask: (id, reason) => tasks.fail(id, reason, options.clock.now()),
-  });
-  const stopListening = [
-    database.listen(TASKS_WAITING, () => runner.wake()),
-    database.listen(TASKS_STOPPED, () => runner.check()),
-  ];
-  return {
-    /** Hands every piece back and resolves when nothing runs. */
-    async close(): Promise<void> {
-      for (const stop of stopListening) stop();
-      await runner.close();
-    },
-  };
 }

@@ -7,7 +7,6 @@ import { openRepeater, type Repeater } from '../lib/repeat.ts';
 import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
 import { isFinal, type Task, type TaskWait } from './task.ts';
-import type { TaskEvent } from './task-service.ts';
 
 /** Milliseconds for which a reported wait counts. Workers poll every minute, and report the wait again while it lasts. */
 const BELIEVED_FOR = 70_000;
@@ -27,6 +26,15 @@ const HOST_WAITS: Readonly<Record<Exclude<HostClosedReason, 'paused'>, (failure:
     failing: (failure) => `is failing (${failureText(failure ?? 'unknown')}); paused`,
   };
 
+/**
+ * A change of a task. Ids rise, over restarts too. A listener that was disconnected passes the last id it saw, and gets
+ * each task that has changed since, once, in its current state.
+ */
+export interface TaskEvent {
+  readonly id: number;
+  readonly task: Task;
+}
+
 type Listener = (event: TaskEvent) => void;
 
 interface TaskWatchOptions extends Env {
@@ -44,7 +52,6 @@ export class TaskWatch {
   readonly #options: TaskWatchOptions;
   readonly #meters = new Map<number, RateMeter>();
   readonly #listeners = new Set<Listener>();
-  readonly #stopListening: () => void;
   readonly #polling: Repeater;
   /** Changes at or above the horizon of the last poll that were reported already, by task: they will be seen again. */
   #reported = new Map<number, number>();
@@ -55,9 +62,9 @@ export class TaskWatch {
     this.#options = options;
     this.#horizon = horizon;
     const failure = 'could not read changes of tasks';
-    const polls = { ...options, pause: POLL_INTERVAL_MS, failure };
+    const listen = (wake: () => void) => options.database.listen(TASKS_CHANGED, wake);
+    const polls = { ...options, pause: POLL_INTERVAL_MS, failure, listen };
     this.#polling = openRepeater((ended) => this.#pollInTurn(ended), polls);
-    this.#stopListening = options.database.listen(TASKS_CHANGED, this.#polling.wake);
   }
 
   withPace(task: Task): Task {
@@ -82,7 +89,6 @@ export class TaskWatch {
   }
 
   async close(): Promise<void> {
-    this.#stopListening();
     await this.#polling.close();
     this.#listeners.clear();
   }
@@ -177,9 +183,10 @@ export class RateMeter {
     const now = this.#clock.monotonic();
     const elapsed = now - this.#at;
     if (elapsed < MIN_INTERVAL_MS) return;
-    const { rate, trust } = this.#after(elapsed, Number(processed - this.#processed));
-    this.#rate = rate;
-    this.#trust = trust;
+    const share = 1 - Math.exp(-elapsed / MEMORY);
+    const tiles = Math.max(0, Number(processed - this.#processed));
+    this.#rate += share * ((tiles / elapsed) * 1000 - this.#rate);
+    this.#trust += share * (1 - this.#trust);
     if (processed !== this.#processed) this.#movedAt = now;
     this.#processed = processed;
     this.#at = now;
@@ -191,13 +198,5 @@ export class RateMeter {
     if (tilesPerSecond === 0) return STANDING;
     const seconds = Math.ceil(Number(remaining) / tilesPerSecond);
     return { tilesPerSecond, secondsRemaining: Math.min(Math.max(0, seconds), Number.MAX_SAFE_INTEGER) };
-  }
-
-  #after(elapsed: number, tiles: number): { rate: number; trust: number } {
-    const share = 1 - Math.exp(-elapsed / MEMORY);
-    return {
-      rate: this.#rate + share * ((Math.max(0, tiles) / elapsed) * 1000 - this.#rate),
-      trust: this.#trust + share * (1 - this.#trust),
-    };
   }
 }

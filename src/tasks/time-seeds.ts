@@ -14,9 +14,9 @@ import type { Layer } from '../domain/layer.ts';
 import type { TimeDimension, TimeSeed } from '../domain/time-values.ts';
 import type { Env } from '../lib/env.ts';
 import { repeat } from '../lib/repeat.ts';
+import type { TaskService } from './open-task-service.ts';
 import { isFinal } from './task.ts';
 import type { TaskDraft } from './task-draft.ts';
-import type { TaskService } from './task-service.ts';
 
 interface TimeSeederOptions extends Env {
   readonly catalog: Pick<Catalog, 'layer' | 'version'>;

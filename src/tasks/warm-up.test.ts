@@ -6,7 +6,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createDeferred } from '../lib/deferred.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { createLeaseStore } from './store/lease-store.ts';
-import { openTaskRunner } from './task-runner.ts';
+import { TaskRunner } from './task-runner.ts';
 
 let fixture: TaskFixture | null = null;
 
@@ -19,7 +19,7 @@ afterEach(async () => {
 function openWarmingWorker({ database, harness }: TaskFixture) {
   const env = { clock: systemClock, random: () => 0.5, log: silentLogger };
   const seen: AbortSignal[] = [];
-  const worker = openTaskRunner({
+  const worker = new TaskRunner({
     ...env,
     database,
     catalog: { layer: () => harness.tiles.bound },

@@ -56,7 +56,11 @@ describe('tilewarden import URL', () => {
       const file = join(folder, `${service.replace(/\W/g, '-')}.yaml`);
       const { code, out, err } = await run(`${other}/service/${service}`, '--output', file);
       expect([code, out, err]).toEqual([0, '', expect.stringContaining('Wrote 1 layer and')]);
-      const { settings } = loadSettings({ flags: { config: file }, environment: {}, workingFolder: folder });
+      const { settings } = await loadSettings({
+        flags: { config: file },
+        environment: {},
+        workingFolder: folder,
+      });
       expect(settings.layers.map(({ name }) => name)).toEqual(['world']);
     }
     expect((await run(`${other}/service/wms`, '--output', join(folder, 'wmts.yaml'))).code).toBe(2);
@@ -196,7 +200,7 @@ describe('tilewarden import FOLDER', () => {
       `Wrote ${count.toLocaleString('en')} layers and 0 grid sets to ${file}.\n`,
     ]);
     expect(readFileSync(file, 'utf8')).toContain(`- name: layer ${count - 1}\n`);
-    const { settings } = loadSettings({ flags: {}, environment: {}, workingFolder: folder });
+    const { settings } = await loadSettings({ flags: {}, environment: {}, workingFolder: folder });
     expect(settings.layers).toHaveLength(count);
   });
 

@@ -54,7 +54,7 @@ changes: [{ name: osm, type: tile-list, folder: ./absent, layers: [roads] }]
 `,
   );
   const flags = { config, data: join(folder, 'data'), port: '0', 'no-auth': 'true' };
-  const { settings } = loadSettings({ flags, environment: {}, workingFolder: folder });
+  const { settings } = await loadSettings({ flags, environment: {}, workingFolder: folder });
   // More than any disk has free.
   Object.assign(settings.stores.full ?? {}, { minFreePercent: 100.1 });
   app = await openApp(settings, { log: silentLogger, clock: systemClock, random: systemRandom });

@@ -44,7 +44,8 @@ export async function openServer(options: OpenServerOptions = {}): Promise<OpenS
   const flags = { data, port: '0', ...config, ...options.flags };
   const environment = { TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD, ...options.env };
   const workingFolder = temporaryFolder();
-  const file = readSettingsFile(() => loadSettings({ flags, environment, workingFolder }));
+  const load = () => loadSettings({ flags, environment, workingFolder });
+  const file = readSettingsFile(load, await load());
   let lines = '';
   const write = (line: string) => {
     lines += line;

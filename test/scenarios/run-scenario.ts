@@ -8,11 +8,11 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { DEFAULT_PIPELINE_SETTINGS } from '../../src/pipeline/tile-pipeline.ts';
 import { openUpstreamLimiter } from '../../src/sources/upstream/open-upstream-limiter.ts';
 import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts';
-import { type OpenTaskService, openTaskService } from '../../src/tasks/open-task-service.ts';
-import { taskSettingsFor } from '../../src/tasks/task-service.ts';
+import { openTaskService, type TaskService } from '../../src/tasks/open-task-service.ts';
 import { author } from '../fixtures/author.ts';
 import { openPipelineHarness, type PipelineHarness } from '../fixtures/pipeline-harness.ts';
 import { removalsOf } from '../fixtures/removals.ts';
+import { TASK_SETTINGS } from '../fixtures/task-fixture.ts';
 import { createVirtualClock, nextTurn, type VirtualClock } from '../fixtures/virtual-clock.ts';
 import type { Scenario } from './scenario.ts';
 import { createScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
@@ -83,7 +83,7 @@ class Stage {
   readonly #samples: Sample[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), 'tilewarden-scenario-'));
   #closeTasks: () => Promise<void> = async () => {};
-  #tasks: OpenTaskService | null = null;
+  #tasks: TaskService | null = null;
   #newTiles = 0;
   #task: number | null = null;
 
@@ -165,7 +165,7 @@ class Stage {
       catalog: { layer: () => tiles.bound },
       pipeline,
       removals: removalsOf({ bound: tiles.bound, store, pipeline }),
-      settings: { ...taskSettingsFor(2), workers: 0 },
+      settings: TASK_SETTINGS,
       adopts: true,
       clock,
       random: () => 0.5,

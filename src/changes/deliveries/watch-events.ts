@@ -2,8 +2,8 @@ import type { TileEvents } from '../../domain/tile-events.ts';
 import { failureText, type UpstreamReport } from '../../domain/upstream-status.ts';
 import type { Env } from '../../lib/env.ts';
 import { openRepeater } from '../../lib/repeat.ts';
+import type { TaskService } from '../../tasks/open-task-service.ts';
 import type { Task } from '../../tasks/task.ts';
-import type { TaskService } from '../../tasks/task-service.ts';
 import { type DeliveryStore, ONCE } from './delivery-store.ts';
 import type { Notifier } from './notifier.ts';
 

@@ -108,7 +108,7 @@ function connect(path: string, readonly: boolean): BetterSqlite3.Database {
   const database = new BetterSqlite3(path, { readonly, timeout: OPEN_WAIT });
   if (!readonly) {
     database.pragma('journal_mode = wal');
-    // A commit does not wait for the disk, which would stop this thread; see `LogSync`.
+    // A commit does not wait for the disk, which would stop this thread; see `openLogSync`.
     database.pragma('synchronous = normal');
     database.pragma('foreign_keys = on');
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ANNA, JSON_BODY, openAccountApp } from '../../../test/fixtures/account-app.ts';
 import { basic, GOOD_PASSWORD, refuseAuditEntries } from '../../../test/fixtures/accounts.ts';
 import { createDeferred } from '../../lib/deferred.ts';
-import type { TaskService } from '../../tasks/task-service.ts';
+import type { TaskService } from '../../tasks/open-task-service.ts';
 
 const MARY = { name: 'mary', password: 'the sentence of mary', role: 'operator', layers: ['topp:*'] };
 

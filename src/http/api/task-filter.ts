@@ -3,7 +3,7 @@ import { mayWorkOnAll } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { invalid } from '../../domain/errors.ts';
 import { TASK_OUTCOMES, TASK_STATES, TASK_TYPES, type TaskState, UNFINISHED } from '../../tasks/task.ts';
-import type { TaskFilter } from '../../tasks/task-service.ts';
+import type { TaskFilter } from '../../tasks/task-filter.ts';
 import { mayChange, requireLayerScope } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
 import type { ApiDeps, Call } from './api-route.ts';

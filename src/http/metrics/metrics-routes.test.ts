@@ -5,7 +5,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import type { UpstreamStatus } from '../../domain/upstream-status.ts';
 import { Counters } from '../../lib/counters.ts';
 import type { QuotaService } from '../../quota/quota-service.ts';
-import type { TaskService } from '../../tasks/task-service.ts';
+import type { TaskService } from '../../tasks/open-task-service.ts';
 import { processUsage } from './process-metrics.ts';
 
 const STATUS: UpstreamStatus = {

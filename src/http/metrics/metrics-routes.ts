@@ -9,7 +9,7 @@ import type { Env } from '../../lib/env.ts';
 import type { TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { quotaBytes } from '../../quota/quota-configuration.ts';
 import type { QuotaService, UsageReport } from '../../quota/quota-service.ts';
-import type { TaskService } from '../../tasks/task-service.ts';
+import type { TaskService } from '../../tasks/open-task-service.ts';
 import { contentResponse, textResponse } from '../response.ts';
 import type { Handler, Route } from '../route.ts';
 import {

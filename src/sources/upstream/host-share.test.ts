@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { createVirtualClock } from '../../../test/fixtures/virtual-clock.ts';
+import type { ShareWish } from '../../domain/upstream-status.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { HostShare, type HostShares, type ShareWish } from './host-share.ts';
+import { HostShare, type HostShares } from './host-share.ts';
 
 function openShare(renew: HostShares['renew'], clock = createVirtualClock()) {
   const demand = { wanted: 1 };

@@ -1,3 +1,4 @@
+import type { ShareWish } from '../../domain/upstream-status.ts';
 import type { Env } from '../../lib/env.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 
@@ -7,16 +8,6 @@ export interface HostShares {
   renew(name: string, wish: ShareWish): Promise<Share>;
   /** Places may have become free, or other nodes may want some. A notification may be lost. */
   listen(changed: () => void): () => void;
-}
-
-export interface ShareWish {
-  readonly limit: number;
-  readonly wanted: number;
-  /** Requests among them with a waiting client: they come first. */
-  readonly urgent: number;
-  /** Places for a next request, if no other node wants them. */
-  readonly spare: number;
-  readonly held: number;
 }
 
 export interface Share {

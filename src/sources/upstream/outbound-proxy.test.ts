@@ -51,21 +51,23 @@ describe('the proxy for an address', () => {
   const load = (environment: Record<string, string>) =>
     loadSettings({ flags: {}, environment, workingFolder: '/nowhere' });
 
-  it('the proxy comes from the environment, the lower-case name first, and reaches workers', () => {
+  it('the proxy comes from the environment, the lower-case name first, and reaches workers', async () => {
     const environment = { HTTPS_PROXY: 'http://other', https_proxy: 'proxy.example:3128', NO_PROXY: 'a' };
-    const { settings, handover } = load(environment);
+    const { settings, handover } = await load(environment);
     const proxies = { http: null, https: 'http://proxy.example:3128', except: 'a' };
     expect([settings.proxies, handover.proxies]).toEqual([proxies, proxies]);
   });
 
-  it('the proxy is shown by check-config without its password', () => {
-    const text = describeSettings(load({ HTTP_PROXY: PROXY }));
+  it('the proxy is shown by check-config without its password', async () => {
+    const text = describeSettings(await load({ HTTP_PROXY: PROXY }));
     expect(text).toContain('# http addresses through the proxy http://proxy.example:3128\n');
     expect(text).not.toContain('hunter2');
   });
 
-  it.each(['socks5://proxy', 'http://', 'http://a b'])('HTTPS_PROXY=%s is refused by name', (value) => {
-    expect(() => load({ HTTPS_PROXY: value })).toThrow(/^HTTPS_PROXY {2}must be the address of a proxy/);
+  it.each(['socks5://proxy', 'http://', 'http://a b'])('HTTPS_PROXY=%s is refused by name', async (value) => {
+    await expect(load({ HTTPS_PROXY: value })).rejects.toThrow(
+      /^HTTPS_PROXY {2}must be the address of a proxy/,
+    );
   });
 });
 

@@ -4,17 +4,17 @@ import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
 import { type Clock, isoTime } from '../../lib/clock.ts';
 import type { Env } from '../../lib/env.ts';
 import { repeat } from '../../lib/repeat.ts';
+import type { TaskService } from '../open-task-service.ts';
 import type { SelectionWork } from '../selection-work.ts';
 import { isFinal } from '../task.ts';
 import { scheduleAuthor, type TaskDraft } from '../task-draft.ts';
-import type { TaskService } from '../task-service.ts';
 import type { Schedule, ScheduleDeclaration, ScheduleRun } from './schedule.ts';
 import { createScheduleStore, type ScheduleStore } from './schedule-store.ts';
 import { createTimetable } from './timetable.ts';
 
 interface ScheduleServiceOptions extends Omit<ScheduleRunnerOptions, 'store'> {
   readonly database: Database;
-  readonly tasks: TaskService;
+  readonly tasks: Omit<TaskService, 'close'>;
   /** Schedules of the configuration file. */
   readonly declared: readonly ScheduleDeclaration[];
   readonly lead?: Lead;

@@ -68,14 +68,19 @@ export async function endTask(
     .where('state', 'in', statesBefore(happening))
     .executeTakeFirst();
   if (changed.numUpdatedRows === 0n) return;
-  const held = query.selectFrom('task_leases').select(['piece', 'token']).where('task_id', '=', id);
-  for (const { piece, token } of await held.where('owner', 'is not', null).execute())
-    await returnPiece(query, id, piece, token);
+  await returnPieces(query, id);
   await query
     .updateTable('task_failures')
     .set({ retry_at: null, token: null })
     .where('task_id', '=', id)
     .execute();
+}
+
+/** All that are held of a task. */
+export async function returnPieces(query: Statements, taskId: number): Promise<void> {
+  const leases = query.selectFrom('task_leases').select(['piece', 'token']).where('task_id', '=', taskId);
+  for (const { piece, token } of await leases.where('owner', 'is not', null).execute())
+    await returnPiece(query, taskId, piece, token);
 }
 
 /** Its holder's token is void; reported work stays done. */

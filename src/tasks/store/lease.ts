@@ -1,6 +1,6 @@
 import type { UpstreamWords } from '../../domain/errors.ts';
-import type { TileRect } from '../../domain/tile-rect.ts';
-import type { RenewResult } from '../../pipeline/tile-pipeline.ts';
+import type { TileRangeLevel } from '../../domain/grid-subset.ts';
+import { NOTHING_RENEWED, type RenewResult } from '../../pipeline/tile-pipeline.ts';
 import type { TaskRequest, TaskWait } from '../task.ts';
 import type { Piece, TaskPlan } from '../task-plan.ts';
 
@@ -24,10 +24,8 @@ export type Lease =
     })
   | (LeaseBase & { readonly kind: 'retry'; readonly steps: readonly FailedStep[] });
 
-export interface FailedStep {
+export interface FailedStep extends TileRangeLevel {
   readonly id: number;
-  readonly z: number;
-  readonly rect: TileRect;
   readonly tiles: bigint;
 }
 
@@ -37,15 +35,7 @@ export interface Counts extends RenewResult {
   readonly removed: number;
 }
 
-export const NO_COUNTS: Counts = {
-  processed: 0n,
-  made: 0,
-  present: 0,
-  removed: 0,
-  blank: 0,
-  bytes: 0,
-  upstreamRequests: 0,
-};
+export const NO_COUNTS: Counts = { ...NOTHING_RENEWED, processed: 0n, removed: 0 };
 
 export interface FailureReason {
   readonly reason: string;
@@ -53,9 +43,7 @@ export interface FailureReason {
   readonly upstream?: UpstreamWords | null;
 }
 
-export interface StepFailure extends FailureReason {
-  readonly z: number;
-  readonly rect: TileRect;
+export interface StepFailure extends FailureReason, TileRangeLevel {
   readonly tiles: bigint;
 }
 

@@ -7,7 +7,7 @@ import { whenOver } from '../../../test/fixtures/when-over.ts';
 import { openDatabase } from '../../db/open-database.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { TaskFilter } from '../task-service.ts';
+import type { TaskFilter } from '../task-filter.ts';
 import { countedTasks } from './task-rows.ts';
 
 const FILTERS: readonly TaskFilter[] = [

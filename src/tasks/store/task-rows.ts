@@ -11,8 +11,8 @@ import {
   type TaskRequest,
   type TaskState,
 } from '../task.ts';
+import type { TaskCounts, TaskFilter } from '../task-filter.ts';
 import type { TaskPlan } from '../task-plan.ts';
-import type { TaskCounts, TaskFilter } from '../task-service.ts';
 import type { FailedStep } from './lease.ts';
 
 export type TaskRow = RowOf<'tasks'>;

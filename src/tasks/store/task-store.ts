@@ -12,10 +12,10 @@ import {
   UNFINISHED,
 } from '../task.ts';
 import { shareOf, type TaskAuthor, type TaskKey } from '../task-draft.ts';
+import type { TaskCounts, TaskFilter, TaskListing } from '../task-filter.ts';
 import { pieceCount, type TaskPlan, type TaskPosition } from '../task-plan.ts';
-import type { TaskCounts, TaskFilter, TaskListing } from '../task-service.ts';
 import { exportUnderWay, hideExport } from './export-tasks.ts';
-import { endTask, returnPiece } from './finish-task.ts';
+import { endTask, returnPieces } from './finish-task.ts';
 import type { FailedStep } from './lease.ts';
 import {
   changeTasks,
@@ -122,9 +122,7 @@ export function createTaskStore(database: Database) {
     pause: (id: number): Promise<Task | null> =>
       changeTasks(database, CHANGE, async (inside) => {
         const task = await moveTask(inside, id, 'paused', {});
-        const ofTask = inside.selectFrom('task_leases').select(['piece', 'token']).where('task_id', '=', id);
-        const held = task ? await ofTask.where('owner', 'is not', null).execute() : [];
-        for (const { piece, token } of held) await returnPiece(inside, id, piece, token);
+        if (task) await returnPieces(inside, id);
         return task;
       }),
     resume: (id: number): Promise<Task | null> =>
