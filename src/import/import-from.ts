@@ -174,8 +174,10 @@ function filesIn(folder: string): readonly string[] {
     .map((name) => join(folder, name));
 }
 
-function readXmlFiles(files: readonly string[]): Promise<readonly XmlElement[]> {
-  return Promise.all(files.map(readXmlFile));
+async function readXmlFiles(files: readonly string[]): Promise<readonly XmlElement[]> {
+  const roots: XmlElement[] = [];
+  for (const file of files) roots.push(await readXmlFile(file));
+  return roots;
 }
 
 async function importGeoWebCacheFolder(
