@@ -37,10 +37,10 @@ export async function readGeoServerDrawings(
   names: Iterable<string>,
   rest: GeoServerRest,
 ): Promise<ReadonlyMap<string, Drawing | null>> {
-  const reader = createDrawingReader(rest);
+  const drawingOf = createDrawingReader(rest);
   const drawings = new Map<string, Drawing | null>(Array.from(names, (name) => [name, null]));
   await withConcurrency(names, LANES, async (name) => {
-    drawings.set(name, await reader.drawingOf(name));
+    drawings.set(name, await drawingOf(name));
   });
   return drawings;
 }
@@ -98,13 +98,11 @@ function createDrawingReader(rest: GeoServerRest) {
     return digest(JSON.stringify(parts));
   }
 
-  return {
-    async drawingOf(name: string): Promise<Drawing | null> {
-      const layer = await layerParts(name);
-      if (layer) return layer.drawing;
-      const group = await groupDigest(name, 0);
-      return group === null ? null : { '': group };
-    },
+  return async (name: string): Promise<Drawing | null> => {
+    const layer = await layerParts(name);
+    if (layer) return layer.drawing;
+    const group = await groupDigest(name, 0);
+    return group === null ? null : { '': group };
   };
 }
 

@@ -117,7 +117,11 @@ class MapCacheReader {
       const place = { origin: 'sw', zoomStop: null, lastZoom: null } as const;
       this.#grids.set(name, { name: nameHere, nameThere: name, srs, ...place });
     }
-    for (const [name, element] of this.#elements.get('grid') ?? []) this.#declareGrid(name, element);
+    for (const [name, element] of this.#elements.get('grid') ?? []) {
+      const grid = this.#readGrid(name, element);
+      if (grid) this.#grids.set(name, grid);
+      else this.#grids.delete(name);
+    }
   }
 
   layers(): readonly ImportedDocument[] {
@@ -131,8 +135,7 @@ class MapCacheReader {
     return layers;
   }
 
-  #declareGrid(name: string, element: XmlElement): void {
-    this.#grids.delete(name);
+  #readGrid(name: string, element: XmlElement): MapCacheGrid | null {
     const about = this.#report.about(`grid ${name}`);
     const grid = new TrackedTable(tableOfXml(element), about);
     const srs = srsOfCrs(grid.text('srs') ?? '');
@@ -140,14 +143,10 @@ class MapCacheReader {
     const resolutions = grid.numbers('resolutions');
     const from = grid.text('origin') ?? 'bottom-left';
     const origin = ORIGINS[from];
-    if (srs === null || !extent || !resolutions) {
-      about.leftOut(WHOLE, 'it needs an srs with an EPSG code, an extent and resolutions');
-      return;
-    }
-    if (!origin) {
-      about.leftOut(WHOLE, `its origin is ${from}; bottom-left and top-left are supported`);
-      return;
-    }
+    const refuse = (what: string) => about.leftOut(WHOLE, what);
+    if (srs === null || !extent || !resolutions)
+      return refuse('it needs an srs with an EPSG code, an extent and resolutions');
+    if (!origin) return refuse(`its origin is ${from}; bottom-left and top-left are supported`);
     const size = grid.pair('size');
     const document = {
       name: grid.text('@name') ?? name,
@@ -161,16 +160,10 @@ class MapCacheReader {
     const twin = known.find((one) => one.name === BUILT_IN[name]);
     const matched = matchGrid(document, twin, known);
     if (matched.document) this.gridSets.push(matched.document);
-    const { name: nameHere, zoomStop } = matched;
-    this.#grids.set(name, {
-      name: nameHere,
-      nameThere: name,
-      origin,
-      zoomStop,
-      srs,
-      lastZoom: resolutions.length - 1,
-    });
     grid.report(REASONS);
+    const { name: nameHere, zoomStop } = matched;
+    const place = { origin, zoomStop, srs, lastZoom: resolutions.length - 1 };
+    return { name: nameHere, nameThere: name, ...place };
   }
 
   /** Finds elements that a tileset names, and collects them for its report. */
