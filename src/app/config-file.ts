@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { refuseLost } from '../config/check-reload.ts';
-import { withoutRestart } from '../config/load-settings.ts';
+import { type SettingsFile, withoutRestart } from '../config/load-settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { lastId } from '../db/numbers.ts';
@@ -50,21 +50,19 @@ function createFileApplier(node: EditedNode) {
   /** Throws when the certificate cannot be used. */
   let renewCertificate = async (): Promise<unknown> => null;
 
-  async function readAndApply(
+  async function applyFile(
+    file: SettingsFile,
     first: 'here' | 'elsewhere',
   ): Promise<Exclude<Reloaded, { problems: unknown }>> {
-    if (!file) throw new SettingsError(['The settings did not come from a file']);
-    const { settings: before } = file.current;
-    // Files of areas are read on a thread: they would block requests.
-    const { loaded, restart } = withoutRestart(file.current, await file.load(node.areaThread.measureFile));
-    const { settings: after } = loaded;
+    const { used, restart } = withoutRestart(file.current, await node.areaThread.readSettings(file.input));
+    const [before, after] = [file.current.settings, used.settings];
     await refuseLost(catalog, before, after);
     await renewCertificate();
     const recorded = await records.declareFixed(after.layers, after.gridSets);
     await declared.refresh();
     await service.setFile(after.service);
     const changed = node.applySettings(after);
-    file.applied(loaded);
+    file.current = used;
     if (first === 'here') {
       await feed?.ask(CONFIG_FILE);
       // Layers of the database may be clipped to areas of the file.
@@ -72,33 +70,33 @@ function createFileApplier(node: EditedNode) {
       await declared.refresh();
       await node.outdate([...new Set([...changed, ...recorded, ...clipped])]);
       await schedules.takeOver(after.schedules);
+      supervisor?.reloaded(used);
     }
     const upstreams = changedHosts(before.upstreams, after.upstreams);
     return { layers: after.layers.length, changed, upstreams, restart };
   }
 
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = (first: 'here' | 'elsewhere') => {
-    const done = last.catch(() => {}).then(() => readAndApply(first));
+  function applyInTurn(first: 'here' | 'elsewhere' = 'here') {
+    if (!file) throw new SettingsError(['The settings did not come from a file']);
+    const done = last.catch(() => {}).then(() => applyFile(file, first));
     last = done;
     return done;
-  };
+  }
   // Another process of the server has applied the file.
-  if (file) feed?.on(CONFIG_FILE, async () => void (await inTurn('elsewhere')));
+  if (file) feed?.on(CONFIG_FILE, async () => void (await applyInTurn('elsewhere')));
 
   return {
     /** `renew` is called before a file is applied. */
     withCertificate(renew: () => Promise<unknown>): void {
       renewCertificate = renew;
     },
-    /** Reads the file again and applies it; returns the settings that need a restart. */
-    apply: async (): Promise<readonly string[]> => (await inTurn('here')).restart,
-    /** The same; returns the problems of the file if it is invalid. */
-    async reload(): Promise<Reloaded> {
+    /** Reads the file again; returns the settings that need a restart. */
+    reload: async (): Promise<readonly string[]> => (await applyInTurn()).restart,
+    /** The same; returns its problems if it is invalid. */
+    async reloaded(): Promise<Reloaded> {
       try {
-        const reloaded = await inTurn('here');
-        supervisor?.reloaded();
-        return reloaded;
+        return await applyInTurn();
       } catch (error) {
         if (error instanceof SettingsError) return { problems: error.problems };
         if (isTilewardenError(error, 'config-invalid')) return { problems: [error.message] };

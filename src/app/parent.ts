@@ -1,5 +1,6 @@
 /** Messages between a parent and the processes that it starts: ready, stop, and requests to the parent. */
 import type { ChildProcess } from 'node:child_process';
+import type { UsedSettings } from '../config/load-settings.ts';
 import { keepsInMemory, taskSettings } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { createProcessFeed } from '../db/process-feed.ts';
@@ -31,7 +32,7 @@ export interface Supervisor {
   /** Ends a process that does not respond. */
   end(pid: number): void;
   /** The settings of the file have changed: later processes begin with them. */
-  reloaded(): void;
+  reloaded(used: UsedSettings): void;
   /** There is work: starts processes that perform tasks, if there are none. */
   startWorkers(): void;
 }

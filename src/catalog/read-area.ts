@@ -3,6 +3,7 @@ import { type AreaShape, boundsOfRing, ringsOf } from '../domain/area-shape.ts';
 import { type Bounds, boundsAround, type Polygon } from '../domain/bounds.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { type AreaSource, type MeasuredShape, measure } from '../domain/named-area.ts';
+import type { ShapeInCrs } from '../domain/placed-area.ts';
 import { readWkb, wkbOfGeoPackage } from '../domain/read-wkb.ts';
 import type { Clock } from '../lib/clock.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
@@ -12,6 +13,13 @@ import { openSqliteFile, type SqliteDatabase } from '../sources/sqlite-file.ts';
 const MAX_ROWS = 1_000_000;
 /** Beyond it one box is marked. */
 const MAX_BOXES = 1000;
+
+/** Reads the shape of an area again. `boxes` are around the places that differ from what it was; null: everywhere. */
+export type ShapeReader = (
+  source: AreaSource,
+  srs: number,
+  was: ShapeInCrs,
+) => Promise<MeasuredShape & { readonly boxes: readonly Bounds[] | null }>;
 
 /** The shape of an area as its source has it now, without pauses. Throws `config-invalid` with the reason. */
 export async function readArea(source: AreaSource, srs: number, clock: Clock): Promise<MeasuredShape> {

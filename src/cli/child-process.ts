@@ -4,7 +4,7 @@ import { setPriority } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 import { deserialize } from 'node:v8';
 import { connectParent } from '../app/parent.ts';
-import type { LoadedSettings } from '../config/load-settings.ts';
+import { settingsInput } from '../config/environment.ts';
 import { settingsFrom } from '../config/settings-handover.ts';
 import type { Channel } from '../lib/channel.ts';
 import type { ProcessStart } from './child-processes.ts';
@@ -15,20 +15,14 @@ const NICENESS = 10;
 /** On Linux each thread has its own; new threads inherit it. */
 const THREADS = '/proc/self/task';
 
-/** Performs tasks. The reader of the configuration file is loaded after an edit. */
+/** Performs tasks. */
 async function openWorkProcess({ handover, configFile, flags, startedIn }: ProcessStart, parent: Channel) {
   const settings = settingsFrom(handover);
   const env = enterProcess(settings, 'worker');
   giveWay();
-  let current: LoadedSettings = { settings, handover, configFile, shown: null, warnings: [] };
-  const reload = async () => {
-    const { withoutRestart } = await import('../config/load-settings.ts');
-    const { settingsFor } = await import('./settings-for.ts');
-    current = withoutRestart(current, await settingsFor(flags, startedIn)).loaded;
-    return current.settings;
-  };
+  const file = { input: settingsInput(flags, startedIn), current: { settings, handover, configFile } };
   const { openWorkApp } = await import('../app/open-worker.ts');
-  return openWorkApp(settings, { ...env, reload }, parent);
+  return openWorkApp(settings, { ...env, file }, parent);
 }
 
 function giveWay(): void {

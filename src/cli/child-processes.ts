@@ -2,13 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import { serialize } from 'node:v8';
-import type { LoadedSettings } from '../config/load-settings.ts';
-import type { FlagValues } from './command.ts';
+import type { SettingsInput } from '../config/environment.ts';
+import type { UsedSettings } from '../config/load-settings.ts';
 
 /** Settings for a process of a server, over its standard input: the file may have been edited in the meantime. Secrets are in the clear. */
-export interface ProcessStart extends Pick<LoadedSettings, 'handover' | 'configFile'> {
+export interface ProcessStart extends Pick<UsedSettings, 'handover' | 'configFile'> {
   /** To read the file again: the flags of the server, and where it was started. */
-  readonly flags: FlagValues;
+  readonly flags: SettingsInput['flags'];
   readonly startedIn: string;
 }
 
@@ -19,9 +19,8 @@ export interface ServerStart extends ProcessStart {
 }
 
 export function processStart(
-  { handover, configFile }: LoadedSettings,
-  flags: FlagValues,
-  startedIn: string,
+  { handover, configFile }: UsedSettings,
+  { flags, workingFolder: startedIn }: SettingsInput,
 ): ProcessStart {
   return { handover, configFile, flags, startedIn };
 }

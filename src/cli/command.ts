@@ -1,4 +1,6 @@
 import { CLIENT_OVERRIDES } from '../config/client-settings.ts';
+import { settingsInput } from '../config/environment.ts';
+import type { LoadedSettings } from '../config/load-settings.ts';
 import {
   CONFIG_FILE,
   SETTING_OVERRIDES,
@@ -99,6 +101,12 @@ function flagsOf(overrides: readonly Omit<SettingOverride, 'path'>[]): readonly 
   return overrides.map(({ flag: name, placeholder, help }) =>
     flag(name, placeholder, `${help}; or ${variableOf({ flag: name })}`),
   );
+}
+
+/** Loads the reader of settings only now: it takes more processor time than all else that a start loads. */
+export async function settingsFor(flags: FlagValues): Promise<LoadedSettings> {
+  const { loadSettings } = await import('../config/load-settings.ts');
+  return loadSettings(settingsInput(flags));
 }
 
 const MINUTE = 60_000;

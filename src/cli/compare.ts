@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readClientSettings } from '../config/client-settings.ts';
-import { readEnvironment, readOutboundProxies, readVersion } from '../config/environment.ts';
+import { readOutboundProxies, readVersion, settingsInput } from '../config/environment.ts';
 import { type Comparison, headerDifferences, VERDICTS } from '../import/compare-responses.ts';
 import { comparisonPage, countOf } from '../import/comparison-page.ts';
 import { answeredRequests } from './access-log.ts';
@@ -42,8 +42,8 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
   const tolerance = intFlag(flags, 'tolerance', 2, [0, 255]);
   const concurrency = intFlag(flags, 'concurrency', 2, [1, 16]);
   const size = intFlag(flags, 'sample', 500, [1, MAX_SAMPLE]);
-  const environment = readEnvironment();
-  const { server, credentials } = readClientSettings({ flags, environment, workingFolder: process.cwd() });
+  const input = settingsInput(flags);
+  const { server, credentials } = readClientSettings(input);
   const addresses = await sampleAddresses(requests, oldUrl.pathname, size);
   if (addresses.length === 0)
     throw new CommandFailure(
@@ -65,7 +65,7 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
       tolerance,
       concurrency,
       keepPictures: page !== undefined,
-      proxies: readOutboundProxies(environment),
+      proxies: readOutboundProxies(input.environment),
       userAgent: `Tilewarden/${readVersion()} (import --compare)`,
       signal: interruption.signal,
       onProgress: progressOn(terminal, addresses.length),

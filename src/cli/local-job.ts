@@ -2,7 +2,7 @@ import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import { createLogger } from '../lib/logger.ts';
-import { type Command, DATA_FLAGS, flag, type Terminal } from './command.ts';
+import { type Command, DATA_FLAGS, flag, settingsFor, type Terminal } from './command.ts';
 import { countText, plural, sizeText } from './format.ts';
 import { INTERRUPTED, openInterruption, PRIVATE_FILES } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
@@ -19,7 +19,6 @@ async function runLocalJob(
   work: (settings: Settings, tools: JobTools) => Promise<string>,
 ): Promise<number> {
   process.umask(PRIVATE_FILES);
-  const { settingsFor } = await import('./settings-for.ts');
   const { settings } = await settingsFor(flags);
   const log = createLogger('warn');
   const interruption = openInterruption();

@@ -1,11 +1,13 @@
 import type { NodeEnv } from '../app/open-process.ts';
 import type { App } from '../app.ts';
+import { settingsInput } from '../config/environment.ts';
+import type { SettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { processStart, startServerProcess, startWorkProcess } from './child-processes.ts';
-import { type Command, SETTING_FLAGS, settingFlags, type Terminal } from './command.ts';
+import { type Command, SETTING_FLAGS, settingFlags, settingsFor, type Terminal } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
 export const serve: Command = {
@@ -14,14 +16,11 @@ export const serve: Command = {
   flags: SETTING_FLAGS,
   async run(flags, terminal) {
     hardenProcess();
-    const startedIn = process.cwd();
-    const { settingsFor } = await import('./settings-for.ts');
-    const { readSettingsFile } = await import('../config/load-settings.ts');
-    const load = (measure?: Parameters<typeof settingsFor>[2]) => settingsFor(flags, startedIn, measure);
-    const file = readSettingsFile(load, await load());
+    const input = settingsInput(flags);
+    const file: SettingsFile = { input, current: await settingsFor(flags) };
     const { settings } = file.current;
     const { adminPassword } = settings.access;
-    const start = () => processStart(file.current, flags, startedIn);
+    const start = () => processStart(file.current, input);
     return runUntilStopped(settings, async (env) => {
       // Loaded only now: the other commands, and a refusal of settings, need none of it.
       const { openServer } = await import('../app/supervise.ts');
@@ -92,13 +91,12 @@ export const worker: Command = {
   flags: settingFlags('config', 'data', 'database', 'node', 'log-level'),
   async run(flags, terminal) {
     hardenProcess();
-    const startedIn = process.cwd();
-    const { settingsFor } = await import('./settings-for.ts');
-    const loaded = await settingsFor(flags, startedIn);
+    const input = settingsInput(flags);
+    const loaded = await settingsFor(flags);
     const { settings } = loaded;
     return runUntilStopped(settings, async (env) => {
       const { openWorkerApp } = await import('../app/open-worker.ts');
-      const forkWorker = () => startWorkProcess(processStart(loaded, flags, startedIn));
+      const forkWorker = () => startWorkProcess(processStart(loaded, input));
       const app = await openWorkerApp(settings, { ...env, forkWorker });
       moveTo(settings.data);
       terminal.out(`Tilewarden worker ${app.name} is ready\n`);

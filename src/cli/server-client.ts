@@ -3,7 +3,7 @@ import { type IncomingMessage, request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
 import type { ApiResponse } from '../app.ts';
 import { type ClientSettings, type Credentials, readClientSettings } from '../config/client-settings.ts';
-import { readEnvironment } from '../config/environment.ts';
+import { settingsInput } from '../config/environment.ts';
 import { closestName } from '../lib/closest-name.ts';
 import { plainReason } from '../lib/plain-reason.ts';
 import { CommandFailure, type FlagValues } from './command.ts';
@@ -34,8 +34,7 @@ export type FieldFlags = Readonly<Record<string, string>>;
 
 /** For the server and the user in flags and environment. */
 export function serverClientFor(flags: FlagValues, fields: FieldFlags = {}): ServerClient {
-  const environment = readEnvironment();
-  return createServerClient(readClientSettings({ flags, environment, workingFolder: process.cwd() }), fields);
+  return createServerClient(readClientSettings(settingsInput(flags)), fields);
 }
 
 /** A client of a running server. Every failure is a `CommandFailure` or `ServerUnreachable` with a message for users. */
