@@ -71,6 +71,7 @@ export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
       },
     };
     if (feed) open.use(await feed.follow());
+    await configFile.catchUp();
     const server = open.use(await openHttpServer(deps, settings.server));
     configFile.withCertificate(() => server.reload());
     const { url, port } = server.address;

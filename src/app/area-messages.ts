@@ -1,6 +1,6 @@
 /** Messages between a process and its thread for areas and the configuration file. `bytes` are those of a shape. */
 import type { SettingsInput } from '../config/environment.ts';
-import type { UsedSettings } from '../config/load-settings.ts';
+import type { ReadSettings } from '../config/load-settings.ts';
 import type { Bounds, Polygon } from '../domain/bounds.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { AreaSource, MeasuredShape } from '../domain/named-area.ts';
@@ -23,7 +23,7 @@ export const READ_AREA = messageKind<
 /** The configuration file, which may have the shapes of areas in it; or its problems. */
 export const READ_SETTINGS = messageKind<
   SettingsInput,
-  Pick<UsedSettings, 'handover' | 'configFile'> | { readonly problems: readonly string[] }
+  ReadSettings | { readonly problems: readonly string[] }
 >('read-settings');
 
 export const PLACE_AREA = messageKind<PlacedBytes, { readonly bytes: Uint8Array }>('place-area');

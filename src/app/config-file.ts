@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { refuseLost } from '../config/check-reload.ts';
-import { type SettingsFile, withoutRestart } from '../config/load-settings.ts';
+import { type ReadSettings, type SettingsFile, withoutRestart } from '../config/load-settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { lastId } from '../db/numbers.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import type { Reloaded } from '../http/api/route-deps.ts';
+import { Semaphore } from '../lib/semaphore.ts';
 import { CONFIG_FILE } from './membership.ts';
 import type { NodeParts, Work } from './open-work.ts';
 
@@ -50,11 +51,13 @@ function createFileApplier(node: EditedNode) {
   /** Throws when the certificate cannot be used. */
   let renewCertificate = async (): Promise<unknown> => null;
 
-  async function applyFile(
-    file: SettingsFile,
-    first: 'here' | 'elsewhere',
-  ): Promise<Exclude<Reloaded, { problems: unknown }>> {
-    const { used, restart } = withoutRestart(file.current, await node.areaThread.readSettings(file.input));
+  const reloads = new Semaphore(1);
+  /** Apart from reloads, which wait for the other processes: those may be waiting for this one. */
+  const applications = new Semaphore(1);
+
+  /** In this process. */
+  async function apply(file: SettingsFile, read: ReadSettings) {
+    const { used, restart } = withoutRestart(file.current, read);
     const [before, after] = [file.current.settings, used.settings];
     await refuseLost(catalog, before, after);
     await renewCertificate();
@@ -63,40 +66,48 @@ function createFileApplier(node: EditedNode) {
     await service.setFile(after.service);
     const changed = node.applySettings(after);
     file.current = used;
-    if (first === 'here') {
-      await feed?.ask(CONFIG_FILE);
-      // Layers of the database may be clipped to areas of the file.
-      const clipped = await records.declareAll();
-      await declared.refresh();
-      await node.outdate([...new Set([...changed, ...recorded, ...clipped])]);
-      await schedules.takeOver(after.schedules);
-      supervisor?.reloaded(used);
-    }
+    return { before, after, recorded, changed, restart };
+  }
+
+  async function applyFile(file: SettingsFile): Promise<Exclude<Reloaded, { problems: unknown }>> {
+    const read = await node.areaThread.readSettings(file.input);
+    const { before, after, recorded, changed, restart } = await applications.during(() => apply(file, read));
+    await supervisor?.reloaded(file.current);
+    await feed?.ask(CONFIG_FILE);
+    // Layers of the database may be clipped to areas of the file.
+    const clipped = await records.declareAll();
+    await declared.refresh();
+    await node.outdate([...new Set([...changed, ...recorded, ...clipped])]);
+    await schedules.takeOver(after.schedules);
     const upstreams = changedHosts(before.upstreams, after.upstreams);
     return { layers: after.layers.length, changed, upstreams, restart };
   }
 
-  let last: Promise<unknown> = Promise.resolve();
-  function applyInTurn(first: 'here' | 'elsewhere' = 'here') {
+  async function reload() {
     if (!file) throw new SettingsError(['The settings did not come from a file']);
-    const done = last.catch(() => {}).then(() => applyFile(file, first));
-    last = done;
-    return done;
+    return reloads.during(() => applyFile(file));
   }
-  // Another process of the server has applied the file.
-  if (file) feed?.on(CONFIG_FILE, async () => void (await applyInTurn('elsewhere')));
+
+  /** Applies settings that another process has applied since this one began. */
+  const catchUp = () =>
+    applications.during(async () => {
+      const newer = await supervisor?.newerSettings();
+      if (file && newer) await apply(file, newer);
+    });
+  feed?.on(CONFIG_FILE, catchUp);
 
   return {
     /** `renew` is called before a file is applied. */
     withCertificate(renew: () => Promise<unknown>): void {
       renewCertificate = renew;
     },
+    catchUp,
     /** Reads the file again; returns the settings that need a restart. */
-    reload: async (): Promise<readonly string[]> => (await applyInTurn()).restart,
+    reload: async (): Promise<readonly string[]> => (await reload()).restart,
     /** The same; returns its problems if it is invalid. */
     async reloaded(): Promise<Reloaded> {
       try {
-        return await applyInTurn();
+        return await reload();
       } catch (error) {
         if (error instanceof SettingsError) return { problems: error.problems };
         if (isTilewardenError(error, 'config-invalid')) return { problems: [error.message] };

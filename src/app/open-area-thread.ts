@@ -1,6 +1,6 @@
 import type { ShapeReader } from '../catalog/read-area.ts';
 import type { SettingsInput } from '../config/environment.ts';
-import type { UsedSettings } from '../config/load-settings.ts';
+import type { ReadSettings } from '../config/load-settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import { type AreaShape, bytesOf, shapeOfBytes } from '../domain/area-shape.ts';
 import type { Polygon } from '../domain/bounds.ts';
@@ -53,7 +53,7 @@ export function openAreaThread(log: Logger) {
     placer,
     readArea,
     /** Reads the configuration file again. Throws `SettingsError`. */
-    async readSettings(input: SettingsInput): Promise<Pick<UsedSettings, 'handover' | 'configFile'>> {
+    async readSettings(input: SettingsInput): Promise<ReadSettings> {
       const read = await ask(READ_SETTINGS, { ...input, environment: { ...input.environment } });
       if ('problems' in read) throw new SettingsError(read.problems);
       return read;

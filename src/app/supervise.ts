@@ -4,7 +4,12 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { type App, openApp } from '../app.ts';
-import { type SettingsFile, servingSettingsFrom, type UsedSettings } from '../config/load-settings.ts';
+import {
+  type ReadSettings,
+  type SettingsFile,
+  servingSettingsFrom,
+  type UsedSettings,
+} from '../config/load-settings.ts';
 import { processCount, urlOf } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { misconfigured } from '../domain/errors.ts';
@@ -15,7 +20,7 @@ import { typesOf } from '../storage/drivers.ts';
 import { explainingDataFaults, openDataFolder } from './data-folder.ts';
 import { lockDatabase } from './membership.ts';
 import { openAreaThread } from './open-area-thread.ts';
-import { openChild, openPool, openWorkers, type ServerEnv } from './parent.ts';
+import { newerSettings, openChild, openPool, openWorkers, type ServerEnv } from './parent.ts';
 
 export interface ServerOptions extends Omit<ServerEnv, 'supervisor' | 'forkWorker'> {
   readonly file: SettingsFile;
@@ -27,7 +32,7 @@ export interface ServerOptions extends Omit<ServerEnv, 'supervisor' | 'forkWorke
 /** From a process: another one does not respond. */
 const END_PROCESS = messageKind<{ readonly pid: number }>('end-process');
 /** From a process: it has applied the configuration file, as all others. */
-const FILE_APPLIED = messageKind<Pick<UsedSettings, 'handover' | 'configFile'>>('file-applied');
+const FILE_APPLIED = messageKind<ReadSettings>('file-applied');
 /** From a process: there are tasks. */
 const START_WORKERS = messageKind('start-workers');
 
@@ -75,7 +80,7 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
         });
         initialPassword = (await ready) ?? initialPassword;
       },
-      ...{ feed, clock, random, log },
+      ...{ feed, file, clock, random, log },
     });
 
     async function reload(): Promise<void> {
@@ -112,7 +117,7 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
   });
 }
 
-function usedFrom(read: Pick<UsedSettings, 'handover' | 'configFile'>): UsedSettings {
+function usedFrom(read: ReadSettings): UsedSettings {
   return { ...read, settings: servingSettingsFrom(read.handover) };
 }
 
@@ -141,8 +146,9 @@ export function openServerApp(
     const supervisor = {
       first,
       end: (pid: number) => parent.tell(END_PROCESS, { pid }),
-      reloaded: ({ handover, configFile }: UsedSettings) =>
-        parent.tell(FILE_APPLIED, { handover, configFile }),
+      reloaded: ({ handover, configFile }: ReadSettings) =>
+        parent.ask(FILE_APPLIED, { handover, configFile }),
+      newerSettings: () => newerSettings(parent),
       startWorkers: () => parent.tell(START_WORKERS, null),
     };
     return openApp(settings, { ...env, supervisor });

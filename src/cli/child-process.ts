@@ -4,10 +4,9 @@ import { setPriority } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 import { deserialize } from 'node:v8';
 import { connectParent } from '../app/parent.ts';
-import { settingsInput } from '../config/environment.ts';
 import { settingsFrom } from '../config/settings-handover.ts';
 import type { Channel } from '../lib/channel.ts';
-import type { ProcessStart } from './child-processes.ts';
+import type { WorkStart } from './child-processes.ts';
 import { enterProcess, hardenProcess } from './process-setup.ts';
 
 /** Hits come before seeding: the server gets ten times as much of a busy processor. */
@@ -16,13 +15,12 @@ const NICENESS = 10;
 const THREADS = '/proc/self/task';
 
 /** Performs tasks. */
-async function openWorkProcess({ handover, configFile, flags, startedIn }: ProcessStart, parent: Channel) {
+async function openWorkProcess({ handover }: WorkStart, parent: Channel) {
   const settings = settingsFrom(handover);
   const env = enterProcess(settings, 'worker');
   giveWay();
-  const file = { input: settingsInput(flags, startedIn), current: { settings, handover, configFile } };
   const { openWorkApp } = await import('../app/open-worker.ts');
-  return openWorkApp(settings, { ...env, file }, parent);
+  return openWorkApp(settings, env, parent);
 }
 
 function giveWay(): void {

@@ -6,7 +6,7 @@ import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { processStart, startServerProcess, startWorkProcess } from './child-processes.ts';
+import { startServerProcess, startWorkProcess } from './child-processes.ts';
 import { type Command, SETTING_FLAGS, settingFlags, settingsFor, type Terminal } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
@@ -20,15 +20,18 @@ export const serve: Command = {
     const file: SettingsFile = { input, current: await settingsFor(flags) };
     const { settings } = file.current;
     const { adminPassword } = settings.access;
-    const start = () => processStart(file.current, input);
     return runUntilStopped(settings, async (env) => {
       // Loaded only now: the other commands, and a refusal of settings, need none of it.
       const { openServer } = await import('../app/supervise.ts');
       const server = await openServer(settings, {
         ...env,
         file,
-        forkWorker: () => startWorkProcess(start()),
-        forkServer: (port, first) => startServerProcess({ ...start(), adminPassword, port, first }),
+        forkWorker: () => startWorkProcess({ handover: file.current.handover }),
+        forkServer(port, first) {
+          const { handover, configFile } = file.current;
+          const { flags, workingFolder: startedIn } = input;
+          return startServerProcess({ handover, configFile, adminPassword, port, first, flags, startedIn });
+        },
       });
       moveTo(settings.data);
       if (server.initialPassword) showInitialPassword(server.initialPassword, terminal);
@@ -91,12 +94,10 @@ export const worker: Command = {
   flags: settingFlags('config', 'data', 'database', 'node', 'log-level'),
   async run(flags, terminal) {
     hardenProcess();
-    const input = settingsInput(flags);
-    const loaded = await settingsFor(flags);
-    const { settings } = loaded;
+    const { settings, handover } = await settingsFor(flags);
     return runUntilStopped(settings, async (env) => {
       const { openWorkerApp } = await import('../app/open-worker.ts');
-      const forkWorker = () => startWorkProcess(processStart(loaded, input));
+      const forkWorker = () => startWorkProcess({ handover });
       const app = await openWorkerApp(settings, { ...env, forkWorker });
       moveTo(settings.data);
       terminal.out(`Tilewarden worker ${app.name} is ready\n`);

@@ -13,16 +13,19 @@ import { createSettingsSchema } from './json-schema.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
 import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from './setting-overrides.ts';
 import { SettingsError } from './settings-error.ts';
-import { completeSettings, type SettingsHandover, withLive } from './settings-handover.ts';
+import { completeSettings, type SettingsHandover } from './settings-handover.ts';
 import { type Settings, type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
-/** The settings in use. */
-export interface UsedSettings {
-  readonly settings: Settings;
-  /** For other processes; without the first administrator's password. */
+/** Settings as plain data, for another process or thread. */
+export interface ReadSettings {
+  /** Without the first administrator's password. */
   readonly handover: SettingsHandover;
   /** Null when there is no configuration file. */
   readonly configFile: string | null;
+}
+
+export interface UsedSettings extends ReadSettings {
+  readonly settings: Settings;
 }
 
 /** The settings in use of a process that reads the configuration file again while it runs. */
@@ -228,12 +231,22 @@ export function servingSettingsFrom(handover: SettingsHandover): Settings {
   return completeSettings(checkSettings(handover.document).settings, handover);
 }
 
-/** The settings of a file that was read again, and the names of those that need a restart. Throws `SettingsError`. */
+/** Settings that take effect while the server runs; others need a restart. */
+const LIVE: ReadonlySet<string> = new Set(['areas', 'groups', 'layers', 'gridSets', 'upstreams', 'service']);
+
+/** The new settings that apply without a restart, and the names of those that need one. Throws `SettingsError`. */
 export function withoutRestart(
   current: UsedSettings,
-  { handover: next, configFile }: Pick<UsedSettings, 'handover' | 'configFile'>,
+  { handover: next, configFile }: ReadSettings,
 ): { readonly used: UsedSettings; readonly restart: readonly string[] } {
-  const { handover, restart } = withLive(current.handover, next);
+  const [old, fresh] = [current.handover.document, next.document];
+  const names = Object.keys(fresh) as (keyof SettingsDocument)[];
+  const restart = names.filter(
+    (name) => !LIVE.has(name) && JSON.stringify(old[name]) !== JSON.stringify(fresh[name]),
+  );
+  const { areas, groups, layers, gridSets, upstreams, service } = fresh;
+  const document = { ...old, areas, groups, layers, gridSets, upstreams, service };
+  const handover = restart.length === 0 ? next : { ...current.handover, document };
   const { settings, problems } = checkSettings(handover.document);
   if (problems.length > 0) {
     const explained = problems.map(({ path, message }) => `${printPath(path)} ${message}`);

@@ -17,22 +17,6 @@ export interface SettingsHandover {
   readonly proxies: OutboundProxies;
 }
 
-/** Settings that take effect while the server runs; others need a restart. */
-const LIVE: ReadonlySet<string> = new Set(['areas', 'groups', 'layers', 'gridSets', 'upstreams', 'service']);
-
-/** The former settings with those of the next that take effect without a restart, and the names of those that need one. */
-export function withLive(current: SettingsHandover, next: SettingsHandover) {
-  const [old, fresh] = [current.document, next.document];
-  const names = Object.keys(fresh) as (keyof SettingsDocument)[];
-  const restart = names.filter(
-    (name) => !LIVE.has(name) && JSON.stringify(old[name]) !== JSON.stringify(fresh[name]),
-  );
-  if (restart.length === 0) return { handover: next, restart };
-  const { areas, groups, layers, gridSets, upstreams, service } = fresh;
-  const document = { ...old, areas, groups, layers, gridSets, upstreams, service };
-  return { handover: { ...current, document }, restart };
-}
-
 export function settingsFrom(handover: SettingsHandover): Settings {
   const { settings } = resolveSettings(handover.document);
   return completeSettings({ ...settings, schedules: [] }, handover);
