@@ -80,7 +80,7 @@ function boundsOfDifference(a: Float64Array, b: Float64Array): Bounds {
 }
 
 async function readGeometries(source: AreaSource, clock: Clock): Promise<Geometries> {
-  return 'file' in source ? readTable(source.file, source.table, clock) : readQuery(source);
+  return 'file' in source ? readTable(source.file, source.table, clock) : readQuery(source.url, source.query);
 }
 
 interface Geometries {
@@ -115,23 +115,10 @@ function geometriesIn(db: SqliteDatabase, table: string): Geometries {
   return { geometries: rows.flatMap((blob) => wkbOfGeoPackage(blob) ?? []), srs: columns.srs_id };
 }
 
-async function readQuery({
-  url,
-  query,
-}: {
-  readonly url: string;
-  readonly query: string;
-}): Promise<Geometries> {
-  const { connectSession, endSession } = await import('../db/postgres/session-client.ts');
-  const session = await connectSession(url);
-  try {
-    // A declared query must not change data.
-    await session.client.query('begin read only');
-    const { rows } = await session.client.query<unknown[]>({ text: query, rowMode: 'array' });
-    return { geometries: rows.flatMap(([value]) => geometryOf(value)), srs: null };
-  } finally {
-    await endSession(session);
-  }
+async function readQuery(url: string, query: string): Promise<Geometries> {
+  const { queryReadOnly } = await import('../db/postgres/session-client.ts');
+  const rows = await queryReadOnly(url, query);
+  return { geometries: rows.flatMap(([value]) => geometryOf(value)), srs: null };
 }
 
 /** PostGIS writes geometries in hexadecimal; `ST_AsBinary` gives bytes. */
