@@ -4,12 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { type App, openApp } from '../app.ts';
-import {
-  type ReadSettings,
-  type SettingsFile,
-  servingSettingsFrom,
-  type UsedSettings,
-} from '../config/load-settings.ts';
+import { type ReadSettings, type SettingsFile, servingSettingsFrom } from '../config/load-settings.ts';
 import { processCount, urlOf } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { misconfigured } from '../domain/errors.ts';
@@ -75,8 +70,9 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
           for (const some of [pool, workers]) some.kill(pid);
         });
         channel.handle(START_WORKERS, startWorkers);
+        // This process itself uses only settings that change with a restart.
         channel.handle(FILE_APPLIED, (read) => {
-          file.current = usedFrom(read);
+          file.current = { ...file.current, ...read };
         });
         initialPassword = (await ready) ?? initialPassword;
       },
@@ -85,7 +81,8 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
 
     async function reload(): Promise<void> {
       const before = file.current;
-      const next = usedFrom(await areaThread.readSettings(file.input));
+      const read = await areaThread.readSettings(file.input);
+      const next = { ...read, settings: servingSettingsFrom(read.handover) };
       refuseMoving(before.settings, next.settings);
       const { tls } = next.settings.server;
       if (tls) await readTlsFiles(tls);
@@ -115,10 +112,6 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
       },
     };
   });
-}
-
-function usedFrom(read: ReadSettings): UsedSettings {
-  return { ...read, settings: servingSettingsFrom(read.handover) };
 }
 
 /** Address and stores cannot change while the server runs. */

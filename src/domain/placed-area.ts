@@ -132,5 +132,5 @@ async function thinned(ring: readonly Point[], tolerance: number, pace: Pace): P
   }
   if (corners.length >= 3) return corners;
   const [box = []] = polygonOfBounds(boundsOfPoints(ring));
-  return box;
+  return box.slice(0, -1);
 }
