@@ -58,7 +58,8 @@ export const exportCommand: Command = {
 
 function tilesOn(terminal: Terminal) {
   const show = progressOn(terminal, 'tile');
-  return ({ tiles, expected }: { readonly tiles: number; readonly expected: number }) => show(tiles, expected);
+  return ({ tiles, expected }: { readonly tiles: number; readonly expected: number }) =>
+    show(tiles, expected);
 }
 
 export const migrateStoreCommand: Command = {
