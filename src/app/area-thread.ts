@@ -21,7 +21,7 @@ channel.handle(READ_SETTINGS, async (input) => {
   // Loaded only now: shapes need none of it.
   const { loadSettings } = await import('../config/load-settings.ts');
   try {
-    const { handover, configFile } = loadSettings(input);
+    const { handover, configFile } = await loadSettings(input);
     return { handover, configFile };
   } catch (error) {
     if (error instanceof SettingsError) return { problems: error.problems };

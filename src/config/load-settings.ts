@@ -53,7 +53,7 @@ const DEFAULT_DATA = 'data';
 const MAX_CONFIG_BYTES = 64 * 2 ** 20;
 
 /** Flags override the environment, that the file, that the defaults. Throws `SettingsError` with all problems. */
-export function loadSettings(input: SettingsInput): LoadedSettings {
+export async function loadSettings(input: SettingsInput): Promise<LoadedSettings> {
   const overrides = givenOverrides(input);
   const configFile = findConfigFile(input, overrides);
   const file = readConfigFile(configFile);

@@ -45,7 +45,7 @@ export async function openServer(options: OpenServerOptions = {}): Promise<OpenS
   const environment = { TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD, ...options.env };
   const workingFolder = temporaryFolder();
   const input = { flags, environment, workingFolder };
-  const file = { input, current: loadSettings(input) };
+  const file = { input, current: await loadSettings(input) };
   let lines = '';
   const write = (line: string) => {
     lines += line;
