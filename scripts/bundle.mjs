@@ -15,7 +15,7 @@ const ENTRIES = [
   'cli/child-process',
   'config/json-schema',
   'access/password-thread',
-  'catalog/area-thread',
+  'app/area-thread',
   'raster/cutter-thread',
   'raster/map-thread',
   'sources/world/drawing-thread',

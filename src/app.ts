@@ -42,7 +42,7 @@ export interface App {
   /** Where it listens, with a slash at the end. */
   readonly url: string;
   readonly initialPassword: InitialPassword | null;
-  /** Reads the settings again, applies them and returns those that need a restart. Throws and changes nothing if they are invalid. */
+  /** Reads the configuration file again; returns the settings that need a restart. Throws and changes nothing if it is invalid. */
   reload(): Promise<readonly string[]>;
   /** Answers requests in flight, then closes everything in reverse order. */
   close(): Promise<void>;
@@ -67,15 +67,16 @@ export function openApp(settings: Settings, env: ServerEnv): Promise<App> {
         stores: describeStores(settings),
         memoryTierBytes: settings.memoryTierBytes,
         configFile: env.file?.current.configFile ?? '',
-        reload: configFile.reload,
+        reload: configFile.reloaded,
       },
     };
     if (feed) open.use(await feed.follow());
+    await configFile.catchUp();
     const server = open.use(await openHttpServer(deps, settings.server));
     configFile.withCertificate(() => server.reload());
     const { url, port } = server.address;
     await registry.listening(nodeName(settings, port, node.several), url);
-    return { url, initialPassword, reload: configFile.apply };
+    return { url, initialPassword, reload: configFile.reload };
   });
 }
 

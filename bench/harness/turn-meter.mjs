@@ -1,17 +1,19 @@
 /**
  * Loaded before a server: measures the longest turn of its event loop, by the clock and by the processor time of the loop's
  * thread; the second is the same on a busy machine. It listens on the port in the file that TURN_METER names: `GET /turns`
- * returns both in milliseconds and resets them, `GET /heap` the bytes in use after a collection of garbage.
+ * returns both in milliseconds and resets them, `GET /heap` the bytes in use after a collection of garbage. Children of the
+ * server measure themselves if TURN_METERS names a folder, in files named after their process ids.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 
 const RESOLUTION = 2;
-const file = process.env.TURN_METER;
-// Children of the server would measure themselves.
+const { TURN_METER, TURN_METERS } = process.env;
+const file = TURN_METERS ? join(TURN_METERS, String(process.pid)) : TURN_METER;
 delete process.env.TURN_METER;
 if (isMainThread && file) measure(file);
 

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createCatalogEditor } from '../catalog/catalog-editor.ts';
 import { refuseLost } from '../config/check-reload.ts';
-import { withoutRestart } from '../config/load-settings.ts';
+import { type ReadSettings, type SettingsFile, withoutRestart } from '../config/load-settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { lastId } from '../db/numbers.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import type { Reloaded } from '../http/api/route-deps.ts';
+import { Semaphore } from '../lib/semaphore.ts';
 import { CONFIG_FILE } from './membership.ts';
 import type { NodeParts, Work } from './open-work.ts';
 
@@ -50,55 +51,63 @@ function createFileApplier(node: EditedNode) {
   /** Throws when the certificate cannot be used. */
   let renewCertificate = async (): Promise<unknown> => null;
 
-  async function readAndApply(
-    first: 'here' | 'elsewhere',
-  ): Promise<Exclude<Reloaded, { problems: unknown }>> {
-    if (!file) throw new SettingsError(['The settings did not come from a file']);
-    const { settings: before } = file.current;
-    // Files of areas are read on a thread: they would block requests.
-    const { loaded, restart } = withoutRestart(file.current, await file.load(node.areaThread.measureFile));
-    const { settings: after } = loaded;
+  const reloads = new Semaphore(1);
+  /** Apart from reloads, which wait for the other processes: those may be waiting for this one. */
+  const applications = new Semaphore(1);
+
+  /** In this process. */
+  async function apply(file: SettingsFile, read: ReadSettings) {
+    const { used, restart } = withoutRestart(file.current, read);
+    const [before, after] = [file.current.settings, used.settings];
     await refuseLost(catalog, before, after);
     await renewCertificate();
     const recorded = await records.declareFixed(after.layers, after.gridSets);
     await declared.refresh();
     await service.setFile(after.service);
     const changed = node.applySettings(after);
-    file.applied(loaded);
-    if (first === 'here') {
-      await feed?.ask(CONFIG_FILE);
-      // Layers of the database may be clipped to areas of the file.
-      const clipped = await records.declareAll();
-      await declared.refresh();
-      await node.outdate([...new Set([...changed, ...recorded, ...clipped])]);
-      await schedules.takeOver(after.schedules);
-    }
+    file.current = used;
+    return { before, after, recorded, changed, restart };
+  }
+
+  async function applyFile(file: SettingsFile): Promise<Exclude<Reloaded, { problems: unknown }>> {
+    const read = await node.areaThread.readSettings(file.input);
+    const { before, after, recorded, changed, restart } = await applications.during(() => apply(file, read));
+    await supervisor?.reloaded(file.current);
+    await feed?.ask(CONFIG_FILE);
+    // Layers of the database may be clipped to areas of the file.
+    const clipped = await records.declareAll();
+    await declared.refresh();
+    await node.outdate([...new Set([...changed, ...recorded, ...clipped])]);
+    await schedules.takeOver(after.schedules);
     const upstreams = changedHosts(before.upstreams, after.upstreams);
     return { layers: after.layers.length, changed, upstreams, restart };
   }
 
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = (first: 'here' | 'elsewhere') => {
-    const done = last.catch(() => {}).then(() => readAndApply(first));
-    last = done;
-    return done;
-  };
-  // Another process of the server has applied the file.
-  if (file) feed?.on(CONFIG_FILE, async () => void (await inTurn('elsewhere')));
+  async function reload() {
+    if (!file) throw new SettingsError(['The settings did not come from a file']);
+    return reloads.during(() => applyFile(file));
+  }
+
+  /** Applies settings that another process has applied since this one began. */
+  const catchUp = () =>
+    applications.during(async () => {
+      const newer = await supervisor?.newerSettings();
+      if (file && newer) await apply(file, newer);
+    });
+  feed?.on(CONFIG_FILE, catchUp);
 
   return {
     /** `renew` is called before a file is applied. */
     withCertificate(renew: () => Promise<unknown>): void {
       renewCertificate = renew;
     },
-    /** Reads the file again and applies it; returns the settings that need a restart. */
-    apply: async (): Promise<readonly string[]> => (await inTurn('here')).restart,
-    /** The same; returns the problems of the file if it is invalid. */
-    async reload(): Promise<Reloaded> {
+    catchUp,
+    /** Reads the file again; returns the settings that need a restart. */
+    reload: async (): Promise<readonly string[]> => (await reload()).restart,
+    /** The same; returns its problems if it is invalid. */
+    async reloaded(): Promise<Reloaded> {
       try {
-        const reloaded = await inTurn('here');
-        supervisor?.reloaded();
-        return reloaded;
+        return await reload();
       } catch (error) {
         if (error instanceof SettingsError) return { problems: error.problems };
         if (isTilewardenError(error, 'config-invalid')) return { problems: [error.message] };

@@ -3,7 +3,6 @@ import { openCatalog } from '../catalog/catalog.ts';
 import { createCatalogEntries } from '../catalog/catalog-entries.ts';
 import { gridSetNames } from '../catalog/create-layer.ts';
 import { DeclaredEntries } from '../catalog/declared-entries.ts';
-import { openAreaThread } from '../catalog/open-area-thread.ts';
 import { openParameterSets } from '../catalog/parameter-sets.ts';
 import { openParameterStore } from '../catalog/parameter-store.ts';
 import type { ServerFigures } from '../cluster/figures.ts';
@@ -40,6 +39,7 @@ import { openBuckets } from '../storage/drivers.ts';
 import { openStores, takeStoreRequests } from '../storage/open-stores.ts';
 import type { Store } from '../storage/store.ts';
 import type { Membership } from './membership.ts';
+import { openAreaThread } from './open-area-thread.ts';
 import type { ProcessParts } from './open-process.ts';
 
 /** How a write waits at a quota. Clients do not wait for it, but their tiles stay in memory until then. */

@@ -3,6 +3,7 @@ import { createAppliedChanges } from '../cluster/applied-changes.ts';
 import { openServerFigures } from '../cluster/figures.ts';
 import { createNodeChanges } from '../cluster/node-changes.ts';
 import { exportNode, isShared, taskSettings, workerName } from '../config/node-settings.ts';
+import { settingsFrom } from '../config/settings-handover.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { MISSED } from '../db/process-feed.ts';
 import { misconfigured } from '../domain/errors.ts';
@@ -19,12 +20,7 @@ import { openFeeds } from './open-feeds.ts';
 import { openNode } from './open-node.ts';
 import { type NodeEnv, openProcess } from './open-process.ts';
 import { openServices, shareCounts } from './open-services.ts';
-import { openChild, type ServerEnv } from './parent.ts';
-
-interface WorkEnv extends NodeEnv {
-  /** Reads the configuration file again. */
-  readonly reload: () => Promise<Settings>;
-}
+import { newerSettings, openChild, type ServerEnv } from './parent.ts';
 
 /** A worker serves no tiles. */
 function withoutMemory(settings: Settings): Settings {
@@ -55,11 +51,13 @@ function refuseIdle(settings: Settings): void {
 }
 
 /** A process of a node that performs tasks. */
-export function openWorkApp(settings: Settings, env: WorkEnv, parent: Channel) {
-  return openChild(parent, () => opened((open) => openWorkProcess(withoutMemory(settings), env, open)));
+export function openWorkApp(settings: Settings, env: NodeEnv, parent: Channel) {
+  return openChild(parent, () =>
+    opened((open) => openWorkProcess(withoutMemory(settings), env, parent, open)),
+  );
 }
 
-async function openWorkProcess(settings: Settings, env: WorkEnv, open: ClosingStack) {
+async function openWorkProcess(settings: Settings, env: NodeEnv, parent: Channel, open: ClosingStack) {
   // A worker sends no questions to other processes. Lost reports are repeated; the server has migrated the tables.
   const how = { onSilent() {}, several: false, synced: false, migrations: null };
   const parts = await openProcess(settings, env, how, open);
@@ -72,14 +70,17 @@ async function openWorkProcess(settings: Settings, env: WorkEnv, open: ClosingSt
   const { declared } = services;
   const refresh = async () => void (await declared.refresh());
   for (const channel of [CATALOG, MISSED]) feed?.on(channel, refresh);
-  feed?.on(CONFIG_FILE, async () => {
-    const next = await env.reload();
+  const applyNewer = async () => {
+    const newer = await newerSettings(parent);
+    if (!newer) return;
     // The number of its tiles comes before the declaration.
     await refresh();
-    services.applySettings(next);
-  });
+    services.applySettings(settingsFrom(newer.handover));
+  };
+  feed?.on(CONFIG_FILE, applyNewer);
   shareCounts(openServerFigures(feed, parts, open), services);
   if (feed) open.use(await feed.follow());
+  await applyNewer();
   const { workers, maxThreads } = taskSettings(settings);
   open.use(
     new TaskRunner({

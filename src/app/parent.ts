@@ -1,5 +1,6 @@
 /** Messages between a parent and the processes that it starts: ready, stop, and requests to the parent. */
 import type { ChildProcess } from 'node:child_process';
+import type { ReadSettings, SettingsFile } from '../config/load-settings.ts';
 import { keepsInMemory, taskSettings } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { createProcessFeed } from '../db/process-feed.ts';
@@ -9,6 +10,7 @@ import { type Channel, createChannel, messageKind, type ProcessPort } from '../l
 import { type Child, ChildPool } from '../lib/child-pool.ts';
 import { type Clock, ifLate } from '../lib/clock.ts';
 import type { ClosingStack } from '../lib/closing-stack.ts';
+import { Turnstile } from '../lib/semaphore.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { NodeEnv } from './open-process.ts';
 
@@ -30,8 +32,10 @@ export interface Supervisor {
   readonly first: boolean;
   /** Ends a process that does not respond. */
   end(pid: number): void;
-  /** The settings of the file have changed: later processes begin with them. */
-  reloaded(): void;
+  /** This process has applied the configuration file. When it resolves, others begin with these settings, or find them. */
+  reloaded(settings: ReadSettings): Promise<void>;
+  /** Settings that another process has applied since this one began, or last called it; null: none. */
+  newerSettings(): Promise<ReadSettings | null>;
   /** There is work: starts processes that perform tasks, if there are none. */
   startWorkers(): void;
 }
@@ -43,6 +47,7 @@ interface StartReport {
 }
 
 const STARTED = messageKind<StartReport>('started');
+const NEWER_SETTINGS = messageKind<null, ReadSettings | null>('newer-settings');
 /** From the parent: the process finishes its work and ends. */
 const STOP_PROCESS = messageKind('stop-process');
 
@@ -56,13 +61,15 @@ const STOP_WORKER_MS = 6000;
 interface PoolOptions
   extends Omit<ConstructorParameters<typeof ChildPool>[0], 'fork' | 'begin' | 'cleanUp' | 'stop'> {
   readonly fork: () => ChildProcess;
+  readonly file: SettingsFile | undefined;
   readonly feed: Pick<Awaited<ReturnType<typeof createProcessFeed>>, 'gone'>;
   /** Called with each child before it is ready. */
   readonly begin?: (child: Child, ready: Promise<InitialPassword | null>) => Promise<void>;
 }
 
 /** Processes of one kind, whose ends the others are notified of. */
-export function openPool({ fork, feed, begin, ...options }: PoolOptions): ChildPool {
+export function openPool({ fork, file, feed, begin, ...options }: PoolOptions): ChildPool {
+  const turns = new Turnstile();
   return new ChildPool({
     ...options,
     fork() {
@@ -70,6 +77,14 @@ export function openPool({ fork, feed, begin, ...options }: PoolOptions): ChildP
       return { process, channel: createChannel(process, errorCopier) };
     },
     async begin(child) {
+      let given = file?.current;
+      child.channel.handle(NEWER_SETTINGS, async () => {
+        if (!file || file.current === given) return null;
+        given = file.current;
+        // Areas may have millions of points: their memory is written for one process in a turn.
+        await turns.pass();
+        return { handover: given.handover, configFile: given.configFile };
+      });
       const ready = started(child, options.clock);
       await (begin?.(child, ready) ?? ready);
     },
@@ -95,12 +110,12 @@ async function started({ process: child, channel, gone }: Child, clock: Clock) {
 /** The processes of a server that perform tasks. They start with the first work, or soon after the server's start. */
 export async function openWorkers(
   settings: Settings,
-  { clock, random, log, forkWorker: fork }: NodeEnv & Required<Pick<ServerEnv, 'forkWorker'>>,
+  { clock, random, log, file, forkWorker: fork }: NodeEnv & Required<Pick<ServerEnv, 'forkWorker'>>,
   open: ClosingStack,
 ) {
   const feed = open.use(await createProcessFeed(settings.data));
-  const env = { clock, random, log };
-  const pool = openPool({ what: 'a worker process', stopTimeoutMs: STOP_WORKER_MS, fork, feed, ...env });
+  const env = { feed, file, clock, random, log };
+  const pool = openPool({ what: 'a worker process', stopTimeoutMs: STOP_WORKER_MS, fork, ...env });
   const waiting = new AbortController();
   open.use({ close: () => waiting.abort() });
   function start(): void {
@@ -122,11 +137,21 @@ export async function openAlone(
   if (!forkWorker || keepsInMemory(settings) || taskSettings(settings).workers === 0) return null;
   const { pool, start } = await openWorkers(settings, { ...env, forkWorker }, open);
   open.use(pool);
-  return { first: true, end: (pid) => pool.kill(pid), reloaded() {}, startWorkers: start };
+  return {
+    first: true,
+    end: (pid) => pool.kill(pid),
+    async reloaded() {},
+    newerSettings: async () => null,
+    startWorkers: start,
+  };
 }
 
 export function connectParent(port: ProcessPort): Channel {
   return createChannel(port, errorCopier);
+}
+
+export function newerSettings(parent: Channel): Promise<ReadSettings | null> {
+  return parent.ask(NEWER_SETTINGS, null);
 }
 
 /** The side of the child. `stopped` resolves when the parent wants it to end. */

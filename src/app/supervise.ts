@@ -4,7 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { type App, openApp } from '../app.ts';
-import { type SettingsFile, withoutRestart } from '../config/load-settings.ts';
+import { type ReadSettings, type SettingsFile, servingSettingsFrom } from '../config/load-settings.ts';
 import { processCount, urlOf } from '../config/node-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { misconfigured } from '../domain/errors.ts';
@@ -14,7 +14,8 @@ import { opened } from '../lib/closing-stack.ts';
 import { typesOf } from '../storage/drivers.ts';
 import { explainingDataFaults, openDataFolder } from './data-folder.ts';
 import { lockDatabase } from './membership.ts';
-import { openChild, openPool, openWorkers, type ServerEnv } from './parent.ts';
+import { openAreaThread } from './open-area-thread.ts';
+import { newerSettings, openChild, openPool, openWorkers, type ServerEnv } from './parent.ts';
 
 export interface ServerOptions extends Omit<ServerEnv, 'supervisor' | 'forkWorker'> {
   readonly file: SettingsFile;
@@ -26,7 +27,7 @@ export interface ServerOptions extends Omit<ServerEnv, 'supervisor' | 'forkWorke
 /** From a process: another one does not respond. */
 const END_PROCESS = messageKind<{ readonly pid: number }>('end-process');
 /** From a process: it has applied the configuration file, as all others. */
-const FILE_APPLIED = messageKind('file-applied');
+const FILE_APPLIED = messageKind<ReadSettings>('file-applied');
 /** From a process: there are tasks. */
 const START_WORKERS = messageKind('start-workers');
 
@@ -50,6 +51,7 @@ export async function openServer(settings: Settings, env: ServerOptions): Promis
 function openSupervisor(base: Settings, env: ServerOptions, count: number, port: number): Promise<App> {
   return opened(async (open) => {
     const { clock, random, log, file } = env;
+    const areaThread = open.use(openAreaThread(log));
     await openDataFolder(base.data, log, open);
     if (base.database !== null) open.use(await lockDatabase(base, base.database, { clock, log }));
     const { feed, pool: workers, start: startWorkers } = await openWorkers(base, env, open);
@@ -68,36 +70,28 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
           for (const some of [pool, workers]) some.kill(pid);
         });
         channel.handle(START_WORKERS, startWorkers);
-        channel.handle(FILE_APPLIED, fileApplied);
+        // This process itself uses only settings that change with a restart.
+        channel.handle(FILE_APPLIED, (read) => {
+          file.current = { ...file.current, ...read };
+        });
         initialPassword = (await ready) ?? initialPassword;
       },
-      ...{ feed, clock, random, log },
+      ...{ feed, file, clock, random, log },
     });
 
-    async function fileApplied(): Promise<void> {
-      try {
-        file.applied(withoutRestart(file.current, await file.load()).loaded);
-      } catch (err) {
-        // It has been edited again.
-        log.warn(
-          { err },
-          'the configuration file cannot be read; later processes begin with former settings',
-        );
-      }
-    }
-
-    async function replaceProcesses(): Promise<void> {
+    async function reload(): Promise<void> {
       const before = file.current;
-      const loaded = await file.load();
-      refuseMoving(before.settings, loaded.settings);
-      const { tls } = loaded.settings.server;
+      const read = await areaThread.readSettings(file.input);
+      const next = { ...read, settings: servingSettingsFrom(read.handover) };
+      refuseMoving(before.settings, next.settings);
+      const { tls } = next.settings.server;
       if (tls) await readTlsFiles(tls);
-      file.applied(loaded);
+      file.current = next;
       try {
         await pool.replaceAll();
         await workers.replaceAll();
       } catch (error) {
-        file.applied(before);
+        file.current = before;
         throw error;
       }
     }
@@ -112,7 +106,7 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
       url: urlOf({ ...base.server, port }),
       initialPassword,
       reload() {
-        const done = reloading.then(replaceProcesses);
+        const done = reloading.then(reload);
         reloading = done.catch(() => {});
         return done.then(() => []);
       },
@@ -145,7 +139,9 @@ export function openServerApp(
     const supervisor = {
       first,
       end: (pid: number) => parent.tell(END_PROCESS, { pid }),
-      reloaded: () => parent.tell(FILE_APPLIED, null),
+      reloaded: ({ handover, configFile }: ReadSettings) =>
+        parent.ask(FILE_APPLIED, { handover, configFile }),
+      newerSettings: () => newerSettings(parent),
       startWorkers: () => parent.tell(START_WORKERS, null),
     };
     return openApp(settings, { ...env, supervisor });

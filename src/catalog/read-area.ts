@@ -3,6 +3,7 @@ import { type AreaShape, boundsOfRing, ringsOf } from '../domain/area-shape.ts';
 import { type Bounds, boundsAround, type Polygon } from '../domain/bounds.ts';
 import { misconfigured } from '../domain/errors.ts';
 import { type AreaSource, type MeasuredShape, measure } from '../domain/named-area.ts';
+import type { ShapeInCrs } from '../domain/placed-area.ts';
 import { readWkb, wkbOfGeoPackage } from '../domain/read-wkb.ts';
 import type { Clock } from '../lib/clock.ts';
 import { hideCredentials } from '../lib/hide-secrets.ts';
@@ -12,6 +13,13 @@ import { openSqliteFile, type SqliteDatabase } from '../sources/sqlite-file.ts';
 const MAX_ROWS = 1_000_000;
 /** Beyond it one box is marked. */
 const MAX_BOXES = 1000;
+
+/** Reads the shape of an area again. `boxes` are around the places that differ from what it was; null: everywhere. */
+export type ShapeReader = (
+  source: AreaSource,
+  srs: number,
+  was: ShapeInCrs,
+) => Promise<MeasuredShape & { readonly boxes: readonly Bounds[] | null }>;
 
 /** The shape of an area as its source has it now, without pauses. Throws `config-invalid` with the reason. */
 export async function readArea(source: AreaSource, srs: number, clock: Clock): Promise<MeasuredShape> {
@@ -72,7 +80,7 @@ function boundsOfDifference(a: Float64Array, b: Float64Array): Bounds {
 }
 
 async function readGeometries(source: AreaSource, clock: Clock): Promise<Geometries> {
-  return 'file' in source ? readTable(source.file, source.table, clock) : readQuery(source);
+  return 'file' in source ? readTable(source.file, source.table, clock) : readQuery(source.url, source.query);
 }
 
 interface Geometries {
@@ -107,23 +115,10 @@ function geometriesIn(db: SqliteDatabase, table: string): Geometries {
   return { geometries: rows.flatMap((blob) => wkbOfGeoPackage(blob) ?? []), srs: columns.srs_id };
 }
 
-async function readQuery({
-  url,
-  query,
-}: {
-  readonly url: string;
-  readonly query: string;
-}): Promise<Geometries> {
-  const { connectSession, endSession } = await import('../db/postgres/session-client.ts');
-  const session = await connectSession(url);
-  try {
-    // A declared query must not change data.
-    await session.client.query('begin read only');
-    const { rows } = await session.client.query<unknown[]>({ text: query, rowMode: 'array' });
-    return { geometries: rows.flatMap(([value]) => geometryOf(value)), srs: null };
-  } finally {
-    await endSession(session);
-  }
+async function readQuery(url: string, query: string): Promise<Geometries> {
+  const { queryReadOnly } = await import('../db/postgres/session-client.ts');
+  const rows = await queryReadOnly(url, query);
+  return { geometries: rows.flatMap(([value]) => geometryOf(value)), srs: null };
 }
 
 /** PostGIS writes geometries in hexadecimal; `ST_AsBinary` gives bytes. */

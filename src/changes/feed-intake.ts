@@ -4,6 +4,7 @@ import { projectionOfSrs } from '../domain/projection.ts';
 import type { Env } from '../lib/env.ts';
 import type { AppliedFeed, ChangeApplier } from './apply-changes.ts';
 import type { Change, FeedState } from './change-options.ts';
+import type { Notifier } from './deliveries/notifier.ts';
 import type { FeedRecord, FeedStore, RecordedChange } from './feed-store.ts';
 import { mergeChanges, mergePlaces } from './merge-places.ts';
 
@@ -18,22 +19,16 @@ export interface FeedIntakeOptions extends Env {
   readonly store: FeedStore;
   readonly apply: ChangeApplier['apply'];
   readonly audit: AuditChange;
-  /** Called once for each transition. */
-  readonly stateChanged?: (feed: string, state: FeedState, message: string | null) => void;
+  readonly notifier: Pick<Notifier, 'changeFeed'>;
 }
 
-interface Batch {
+/** Unusable changes may count as received too. */
+interface Batch extends Partial<Omit<FeedRecord, 'changes'>> {
   readonly changes: readonly Change[];
-  /** Unusable ones count as received too. */
-  readonly received?: number;
-  readonly applied?: number;
   /** Network address of the sender. */
   readonly source?: string | null;
   /** In place of one for the whole batch. */
   readonly recorded?: readonly RecordedChange[];
-  readonly entries?: FeedRecord['entries'];
-  readonly newest?: number | null;
-  readonly pending?: number;
 }
 
 const MAX_ERROR = 500;
@@ -43,19 +38,17 @@ export type FeedIntake = ReturnType<typeof createFeedIntake>;
 /** The state of a feed, as it is shown. */
 export function createFeedState(
   name: string,
-  options: Pick<FeedIntakeOptions, 'store' | 'log' | 'stateChanged'>,
+  { store, notifier, log }: Pick<FeedIntakeOptions, 'store' | 'notifier' | 'log'>,
 ) {
-  const { store, log, stateChanged } = options;
-
   /** The former state is the recorded one: another node, or this one before a start, may have shown it. */
   async function show(state: FeedState, error: string | null): Promise<void> {
     const before = await store.state(name);
     const former = state === 'ok' && before.state === 'ok' ? before.error : null;
     const message = error?.slice(0, MAX_ERROR) ?? former;
     if (before.state === state && before.error === message) return;
-    await store.setState(name, state, message);
+    await store.set(name, { state, last_error: message });
     if (before.state === state) return;
-    stateChanged?.(name, state, message);
+    notifier.changeFeed(name, state === 'ok' ? null : message);
     if (state === 'ok') log.info({ feed: name }, 'the change feed works again');
     else log.warn({ feed: name, reason: message }, 'the change feed is failing');
   }
@@ -76,9 +69,7 @@ export function createFeedIntake(feed: AppliedFeed, options: FeedIntakeOptions) 
   return {
     ...createFeedState(name, options),
     /** In force, logged and counted when it resolves; the caller acknowledges it then. Returns the ids. */
-    async accept(batch: Batch): Promise<readonly number[]> {
-      const { changes, source = null, entries, newest, pending: behind } = batch;
-      const { received = changes.length, applied = changes.length } = batch;
+    async accept({ changes, source = null, recorded, ...record }: Batch): Promise<readonly number[]> {
       const few = await mergeChanges(changes);
       await apply(feed, few);
       const summed = { ...(await summaryOf(feed.layers, few)), merged: changes.length };
@@ -87,18 +78,16 @@ export function createFeedIntake(feed: AppliedFeed, options: FeedIntakeOptions) 
         await audit({ feed: name, source, summary, after: summed });
       }
       return store.record(name, {
-        received,
-        applied,
-        changes: batch.recorded ?? (changes.length > 0 ? [summed] : []),
-        ...(entries && { entries }),
-        ...(newest !== undefined && { newest }),
-        ...(behind !== undefined && { pending: behind }),
+        received: changes.length,
+        applied: changes.length,
+        changes: recorded ?? (changes.length > 0 ? [summed] : []),
+        ...record,
       });
     },
 
     async waiting(count: number): Promise<void> {
       if (count === pending) return;
-      await store.setPending(name, count);
+      await store.set(name, { pending: count });
       pending = count;
     },
   };

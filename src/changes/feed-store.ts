@@ -25,7 +25,8 @@ export interface FeedRecord {
   readonly changes: readonly RecordedChange[];
   /** Entries that are known from now on. */
   readonly entries?: readonly FeedEntry[];
-  readonly newest?: number | null;
+  /** Time of the newest applied entry. */
+  readonly newest?: number;
   /** Changes that wait behind these. */
   readonly pending?: number;
 }
@@ -102,15 +103,13 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
   }
 
   return {
-    /** Inserts missing rows. */
-    async prepare(names: readonly string[]): Promise<void> {
-      for (const name of names) {
-        await database.change
-          .insertInto('change_feeds')
-          .values({ name, state: 'ok', received: 0, applied: 0, pending: 0 })
-          .onConflict((conflict) => conflict.column('name').doNothing())
-          .execute();
-      }
+    /** Inserts the feed's row if it is missing. */
+    async prepare(name: string): Promise<void> {
+      await database.change
+        .insertInto('change_feeds')
+        .values({ name, state: 'ok', received: 0, applied: 0, pending: 0 })
+        .onConflict((conflict) => conflict.column('name').doNothing())
+        .execute();
     },
 
     rows: (): Promise<readonly RowOf<'change_feeds'>[]> =>
@@ -178,47 +177,32 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
           .set((eb) => ({
             received: eb('received', '+', received),
             applied: eb('applied', '+', applied),
-            ...(changes.length > 0 && { last_at: now }),
-            ...(newest !== undefined && { newest }),
-            ...(pending !== undefined && { pending }),
+            last_at: applied > 0 ? now : undefined,
+            newest,
+            pending,
           }))
           .where('name', '=', feed)
           .execute();
         return ids;
       }),
 
-    async state(feed: string): Promise<{ readonly state: FeedState; readonly error: string | null }> {
+    async state(feed: string) {
       const row = await query
         .selectFrom('change_feeds')
-        .select(['state', 'last_error'])
+        .select(['state', 'last_error', 'newest'])
         .where('name', '=', feed)
         .executeTakeFirst();
-      return { state: row?.state === 'failing' ? 'failing' : 'ok', error: row?.last_error ?? null };
+      const state: FeedState = row?.state === 'failing' ? 'failing' : 'ok';
+      return { state, error: row?.last_error ?? null, newest: row?.newest ?? null };
     },
 
-    async setState(feed: string, state: FeedState, lastError: string | null): Promise<void> {
-      await database.change
-        .updateTable('change_feeds')
-        .set({ state, last_error: lastError })
-        .where('name', '=', feed)
-        .execute();
-    },
-
-    /** Counts an applied change that is not about tiles. */
-    async counted(feed: string, count: number): Promise<void> {
-      await database.change
-        .updateTable('change_feeds')
-        .set((eb) => ({
-          received: eb('received', '+', count),
-          applied: eb('applied', '+', count),
-          last_at: clock.now(),
-        }))
-        .where('name', '=', feed)
-        .execute();
-    },
-
-    async setPending(feed: string, pending: number): Promise<void> {
-      await database.change.updateTable('change_feeds').set({ pending }).where('name', '=', feed).execute();
+    async set(
+      feed: string,
+      values:
+        | { readonly state: FeedState; readonly last_error: string | null }
+        | { readonly pending: number },
+    ): Promise<void> {
+      await database.change.updateTable('change_feeds').set(values).where('name', '=', feed).execute();
     },
 
     recent: (feed: string) => recentBefore(feed, Number.MAX_SAFE_INTEGER),

@@ -42,7 +42,7 @@ it('points of an area go seven days after its declaration, and its tiles are mar
   let seen = 0;
   const poll = createAreaPoll({
     areas,
-    areaThread: { read: async () => ({ ...TRIANGLE, boxes: null }) },
+    areaThread: { readArea: async () => ({ ...TRIANGLE, boxes: null }) },
     entries,
     catalog: { layerNames: () => ['roads'], declaration: () => ({ areas: new Map([[area.name, area]]) }) },
     async announce() {

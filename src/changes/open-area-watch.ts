@@ -9,7 +9,7 @@ import type { CatalogEntries } from '../catalog/catalog-entries.ts';
 import { REMEMBERED } from '../catalog/incarnations.ts';
 import { dropShape, keepShape } from '../catalog/kept-shapes.ts';
 import type { LayerDeclaration } from '../catalog/layer-declaration.ts';
-import type { AreaThread } from '../catalog/open-area-thread.ts';
+import type { ShapeReader } from '../catalog/read-area.ts';
 import type { Lead } from '../db/database.ts';
 import { bytesOf } from '../domain/area-shape.ts';
 import { polygonOfBounds } from '../domain/bounds.ts';
@@ -21,7 +21,7 @@ import { readStats } from './feeds/file-feed.ts';
 
 interface AreaWatchOptions extends Env {
   readonly areas: Areas;
-  readonly areaThread: Pick<AreaThread, 'read'>;
+  readonly areaThread: { readonly readArea: ShapeReader };
   readonly entries: Pick<CatalogEntries, 'put' | 'remove'>;
   readonly catalog: Pick<Catalog, 'layerNames'> & {
     declaration(name: string): Pick<LayerDeclaration, 'areas'> | null;
@@ -64,7 +64,7 @@ export function createAreaPoll(options: AreaWatchOptions) {
       const stamp = 'file' in source ? (await readStats(source.file, source.file)).mtimeMs : null;
       const isWhole = kept !== null && kept.shape !== null && kept.error === null;
       if (isWhole && stamp !== null && stamps.get(digest) === stamp) return;
-      await keep(area, kept, await areaThread.read(source, srs, areas.byName.get(name) ?? area));
+      await keep(area, kept, await areaThread.readArea(source, srs, areas.byName.get(name) ?? area));
       if (stamp !== null) stamps.set(digest, stamp);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
@@ -86,7 +86,7 @@ export function createAreaPoll(options: AreaWatchOptions) {
   async function keep(
     area: NamedArea,
     kept: KeptArea | null,
-    { srs, shape, boxes, points, bounds, digest }: Awaited<ReturnType<AreaThread['read']>>,
+    { srs, shape, boxes, points, bounds, digest }: Awaited<ReturnType<ShapeReader>>,
   ): Promise<void> {
     if (kept?.shape === digest) {
       if (kept.error !== null) await put(area.name, { ...kept, error: null });

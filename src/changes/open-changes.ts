@@ -5,12 +5,7 @@ import { openRepeater } from '../lib/repeat.ts';
 import { type ChangeApplier, replayChanges } from './apply-changes.ts';
 import type { ChangeFeedSettings, FeedStatus } from './change-options.ts';
 import type { Notifier } from './deliveries/notifier.ts';
-import {
-  type AuditChange,
-  createFeedIntake,
-  createFeedState,
-  type FeedIntakeOptions,
-} from './feed-intake.ts';
+import { type AuditChange, createFeedIntake, createFeedState } from './feed-intake.ts';
 import { createFeedStore } from './feed-store.ts';
 import { createFileFeed } from './feeds/file-feed.ts';
 import { createGeoRssFeed, type FetchDocument } from './feeds/georss-feed.ts';
@@ -77,18 +72,14 @@ export async function openChanges(options: ChangesOptions) {
   }
 
   async function start(feed: AnyFeed): Promise<RunningFeed> {
-    await store.prepare([feed.name]);
-    const shown: Pick<FeedIntakeOptions, 'store' | 'stateChanged'> = {
-      store,
-      stateChanged: (name, state, message) => notifier.changeFeed(name, state === 'ok' ? null : message),
-    };
+    await store.prepare(feed.name);
     if (feed.type === 'times') {
       const times = createTimesFeed(feed, { dimensionValues, keep: options.keepTimes }, { store, clock });
-      const intake = createFeedState(feed.name, { ...shown, log });
+      const intake = createFeedState(feed.name, { store, notifier, log });
       const { close } = lead((signal) => follow(times, { intake, log }, signal));
       return { feed, close };
     }
-    const intake = createFeedIntake(feed, { ...options, ...shown });
+    const intake = createFeedIntake(feed, { ...options, store });
     const tools = { intake, store, clock, log };
     if (feed.type === 'webhook') {
       const webhook = createWebhookFeed(feed, tools);

@@ -11,6 +11,7 @@ import {
   type FlagValues,
   flag,
   momentIn,
+  settingsFor,
   type Terminal,
 } from './command.ts';
 import { columns } from './format.ts';
@@ -30,7 +31,6 @@ interface AccountChange {
 /** Works on the data folder itself, so it also works when no account can log in or no server runs. */
 async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>): Promise<Result> {
   process.umask(PRIVATE_FILES);
-  const { settingsFor } = await import('./settings-for.ts');
   const { settings } = await settingsFor(flags);
   const log = createLogger('warn');
   const { openAccountsApp } = await import('../app/offline.ts');

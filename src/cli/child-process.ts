@@ -4,10 +4,9 @@ import { setPriority } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 import { deserialize } from 'node:v8';
 import { connectParent } from '../app/parent.ts';
-import type { LoadedSettings } from '../config/load-settings.ts';
 import { settingsFrom } from '../config/settings-handover.ts';
 import type { Channel } from '../lib/channel.ts';
-import type { ProcessStart } from './child-processes.ts';
+import type { WorkStart } from './child-processes.ts';
 import { enterProcess, hardenProcess } from './process-setup.ts';
 
 /** Hits come before seeding: the server gets ten times as much of a busy processor. */
@@ -15,20 +14,13 @@ const NICENESS = 10;
 /** On Linux each thread has its own; new threads inherit it. */
 const THREADS = '/proc/self/task';
 
-/** Performs tasks. The reader of the configuration file is loaded after an edit. */
-async function openWorkProcess({ handover, configFile, flags, startedIn }: ProcessStart, parent: Channel) {
+/** Performs tasks. */
+async function openWorkProcess({ handover }: WorkStart, parent: Channel) {
   const settings = settingsFrom(handover);
   const env = enterProcess(settings, 'worker');
   giveWay();
-  let current: LoadedSettings = { settings, handover, configFile, shown: null, warnings: [] };
-  const reload = async () => {
-    const { withoutRestart } = await import('../config/load-settings.ts');
-    const { settingsFor } = await import('./settings-for.ts');
-    current = withoutRestart(current, await settingsFor(flags, startedIn)).loaded;
-    return current.settings;
-  };
   const { openWorkApp } = await import('../app/open-worker.ts');
-  return openWorkApp(settings, { ...env, reload }, parent);
+  return openWorkApp(settings, env, parent);
 }
 
 function giveWay(): void {

@@ -2,35 +2,26 @@ import { type ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import { serialize } from 'node:v8';
-import type { LoadedSettings } from '../config/load-settings.ts';
-import type { FlagValues } from './command.ts';
+import type { SettingsInput } from '../config/environment.ts';
+import type { ReadSettings } from '../config/load-settings.ts';
 
 /** Settings for a process of a server, over its standard input: the file may have been edited in the meantime. Secrets are in the clear. */
-export interface ProcessStart extends Pick<LoadedSettings, 'handover' | 'configFile'> {
-  /** To read the file again: the flags of the server, and where it was started. */
-  readonly flags: FlagValues;
-  readonly startedIn: string;
-}
+export type WorkStart = Pick<ReadSettings, 'handover'>;
 
-export interface ServerStart extends ProcessStart {
+export interface ServerStart extends ReadSettings {
   readonly adminPassword: string | null;
   readonly port: number;
   readonly first: boolean;
-}
-
-export function processStart(
-  { handover, configFile }: LoadedSettings,
-  flags: FlagValues,
-  startedIn: string,
-): ProcessStart {
-  return { handover, configFile, flags, startedIn };
+  /** To read the file again: the flags of the server, and where it was started. */
+  readonly flags: SettingsInput['flags'];
+  readonly startedIn: string;
 }
 
 const STDIO = ['pipe', 'ignore', 'inherit', 'ipc'] as const;
 const SERIALIZATION = 'advanced';
 
 /** Starts a process that performs tasks. */
-export function startWorkProcess(start: ProcessStart): ChildProcess {
+export function startWorkProcess(start: WorkStart): ChildProcess {
   return handOver(
     fork(childFile(), ['work-process'], { stdio: [...STDIO], serialization: SERIALIZATION }),
     start,
@@ -58,7 +49,7 @@ function childFile(): string {
   return fileURLToPath(new URL(`./child-process.${extension}`, import.meta.url));
 }
 
-function handOver(child: ChildProcess, start: ProcessStart): ChildProcess {
+function handOver(child: ChildProcess, start: WorkStart): ChildProcess {
   // A process that has died before it read them is replaced by the code that awaits its exit.
   child.stdin?.on('error', () => {});
   // In another turn of the event loop than its start: areas may have millions of points.

@@ -1,4 +1,6 @@
 import { CLIENT_OVERRIDES } from '../config/client-settings.ts';
+import { settingsInput } from '../config/environment.ts';
+import type { LoadedSettings } from '../config/load-settings.ts';
 import {
   CONFIG_FILE,
   SETTING_OVERRIDES,
@@ -6,6 +8,7 @@ import {
   variableOf,
 } from '../config/setting-overrides.ts';
 import type { Clock } from '../lib/clock.ts';
+import { countText, plural } from './format.ts';
 
 export interface Flag {
   readonly name: string;
@@ -99,6 +102,22 @@ function flagsOf(overrides: readonly Omit<SettingOverride, 'path'>[]): readonly 
   return overrides.map(({ flag: name, placeholder, help }) =>
     flag(name, placeholder, `${help}; or ${variableOf({ flag: name })}`),
   );
+}
+
+/** Shows on a terminal how many are done; `what`: for example `tile`. */
+export function progressOn(terminal: Terminal, what: string): (done: number, total: number) => void {
+  if (!terminal.columns) return () => {};
+  return (done, total) => {
+    const share = total === 0 ? 100 : Math.min(100, Math.floor((done / total) * 100));
+    const end = done >= total ? '\n' : '';
+    terminal.err(`\r${String(share).padStart(3)} %  ${countText(done)} of ${plural(total, what)} ${end}`);
+  };
+}
+
+/** Loads the reader of settings only now: it takes more processor time than all else that a start loads. */
+export async function settingsFor(flags: FlagValues): Promise<LoadedSettings> {
+  const { loadSettings } = await import('../config/load-settings.ts');
+  return loadSettings(settingsInput(flags));
 }
 
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
 import { token, user } from './account-command.ts';
-import { type Command, DATA_FLAGS, flag, misuse } from './command.ts';
+import { type Command, DATA_FLAGS, flag, misuse, settingsFor } from './command.ts';
 import { importCommand } from './import.ts';
 import { layers } from './layers.ts';
 import { backupCommand, exportCommand, migrateStoreCommand, rebuildIndexCommand } from './local-job.ts';
@@ -14,7 +14,6 @@ const checkConfig: Command = {
   flags: [...DATA_FLAGS, flag('all', null, 'print long lists whole: the first 10 layers otherwise')],
   async run(flags, terminal) {
     const { describeSettings } = await import('../config/load-settings.ts');
-    const { settingsFor } = await import('./settings-for.ts');
     const loaded = await settingsFor(flags);
     terminal.out(describeSettings(loaded, flags.all !== undefined));
     for (const warning of loaded.warnings) terminal.err(`warning: ${warning}\n`);

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readClientSettings } from '../config/client-settings.ts';
-import { readEnvironment, readOutboundProxies, readVersion } from '../config/environment.ts';
+import { readOutboundProxies, readVersion, settingsInput } from '../config/environment.ts';
 import { type Comparison, headerDifferences, VERDICTS } from '../import/compare-responses.ts';
 import { comparisonPage, countOf } from '../import/comparison-page.ts';
 import { answeredRequests } from './access-log.ts';
-import { CommandFailure, type FlagValues, flag, misuse, type Terminal } from './command.ts';
-import { columns, countText, plural } from './format.ts';
+import { CommandFailure, type FlagValues, flag, misuse, progressOn, type Terminal } from './command.ts';
+import { columns, countText } from './format.ts';
 import { INTERRUPTED, openInterruption } from './process-setup.ts';
 import { authorizationOf } from './server-client.ts';
 
@@ -42,8 +42,8 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
   const tolerance = intFlag(flags, 'tolerance', 2, [0, 255]);
   const concurrency = intFlag(flags, 'concurrency', 2, [1, 16]);
   const size = intFlag(flags, 'sample', 500, [1, MAX_SAMPLE]);
-  const environment = readEnvironment();
-  const { server, credentials } = readClientSettings({ flags, environment, workingFolder: process.cwd() });
+  const input = settingsInput(flags);
+  const { server, credentials } = readClientSettings(input);
   const addresses = await sampleAddresses(requests, oldUrl.pathname, size);
   if (addresses.length === 0)
     throw new CommandFailure(
@@ -51,6 +51,7 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
     );
   const { compareServers } = await import('../import/compare-servers.ts');
   const interruption = openInterruption();
+  const show = progressOn(terminal, 'request');
   const { origin, pathname, username, password } = oldUrl;
   const basic = {
     kind: 'password',
@@ -65,10 +66,10 @@ export async function compare(flags: FlagValues, terminal: Terminal, source: str
       tolerance,
       concurrency,
       keepPictures: page !== undefined,
-      proxies: readOutboundProxies(environment),
+      proxies: readOutboundProxies(input.environment),
       userAgent: `Tilewarden/${readVersion()} (import --compare)`,
       signal: interruption.signal,
-      onProgress: progressOn(terminal, addresses.length),
+      onProgress: (done) => show(done, addresses.length),
     });
     terminal.out(comparisonTable(comparisons));
     const old = `${origin}${pathname}`;
@@ -104,16 +105,6 @@ async function sampleAddresses(file: string, root: string, size: number): Promis
     if (hashes.size >= 2 * size + 1000) hashes = new Map(smallest());
   }
   return smallest().map(([address]) => address);
-}
-
-function progressOn(terminal: Terminal, total: number): (done: number) => void {
-  if (!terminal.columns) return () => {};
-  return (done) => {
-    const end = done === total ? '\n' : '';
-    terminal.err(
-      `\r${String(Math.floor((done / total) * 100)).padStart(3)} %  ${done} of ${plural(total, 'request')} ${end}`,
-    );
-  };
 }
 
 function comparisonTable(comparisons: readonly Comparison[]): string {

@@ -2,7 +2,7 @@ import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import { createLogger } from '../lib/logger.ts';
-import { type Command, DATA_FLAGS, flag, type Terminal } from './command.ts';
+import { type Command, DATA_FLAGS, flag, progressOn, settingsFor, type Terminal } from './command.ts';
 import { countText, plural, sizeText } from './format.ts';
 import { INTERRUPTED, openInterruption, PRIVATE_FILES } from './process-setup.ts';
 import { ORDER_FLAGS, selectedArea, selectedTiles } from './task-order.ts';
@@ -19,7 +19,6 @@ async function runLocalJob(
   work: (settings: Settings, tools: JobTools) => Promise<string>,
 ): Promise<number> {
   process.umask(PRIVATE_FILES);
-  const { settingsFor } = await import('./settings-for.ts');
   const { settings } = await settingsFor(flags);
   const log = createLogger('warn');
   const interruption = openInterruption();
@@ -49,7 +48,7 @@ export const exportCommand: Command = {
     return runLocalJob(flags, terminal, 'to continue', async (settings, { signal, ...tools }) => {
       const { exportLayer } = await import('../app/offline.ts');
       const which = { ...selectedTiles(flags, args), geoJson: selectedArea(flags), layer };
-      const job = { ...which, target, signal, onProgress: progressOn(terminal) };
+      const job = { ...which, target, signal, onProgress: tilesOn(terminal) };
       const { tiles, present, bytes } = await exportLayer(settings, job, tools);
       const before = present === 0 ? '' : `, ${countText(present)} of them by an earlier attempt`;
       return `Exported ${plural(tiles, 'tile')} to ${target} (${sizeText(bytes)})${before}.`;
@@ -57,15 +56,10 @@ export const exportCommand: Command = {
   },
 };
 
-function progressOn(
-  terminal: Terminal,
-  what = 'tile',
-): (progress: { readonly tiles: number; readonly expected: number }) => void {
-  if (!terminal.columns) return () => {};
-  return ({ tiles, expected }) => {
-    const share = expected === 0 ? 100 : Math.min(100, Math.floor((tiles / expected) * 100));
-    terminal.err(`\r${String(share).padStart(3)} %  ${countText(tiles)} of ${plural(expected, what)} `);
-  };
+function tilesOn(terminal: Terminal) {
+  const show = progressOn(terminal, 'tile');
+  return ({ tiles, expected }: { readonly tiles: number; readonly expected: number }) =>
+    show(tiles, expected);
 }
 
 export const migrateStoreCommand: Command = {
@@ -77,7 +71,7 @@ export const migrateStoreCommand: Command = {
     const { layer = null, ...others } = flags;
     return runLocalJob(others, terminal, 'to continue', async (settings, { signal, ...tools }) => {
       const { migrateStore } = await import('../app/offline.ts');
-      const order = { from, to, layer, signal, onProgress: progressOn(terminal) };
+      const order = { from, to, layer, signal, onProgress: tilesOn(terminal) };
       const { tiles, bytes, present } = await migrateStore(settings, order, tools);
       const before = present === 0 ? '' : `, ${countText(present)} of them were there already`;
       return `Copied ${plural(tiles, 'tile')} from ${from} to ${to} (${sizeText(bytes)})${before}.`;
@@ -97,7 +91,7 @@ export const rebuildIndexCommand: Command = {
       const { packs, tiles, leftOut } = await rebuildIndexOf(settings, store, {
         ...tools,
         resume: resume !== undefined,
-        onProgress: ({ files, expected }) => show({ tiles: files, expected }),
+        onProgress: ({ files, expected }) => show(files, expected),
       });
       const others = leftOut === 0 ? '' : `; left out ${plural(leftOut, 'file')}`;
       return `Listed ${countText(tiles)} tiles in ${plural(packs, 'pack')}${others}.`;

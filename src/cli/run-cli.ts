@@ -4,6 +4,7 @@ import { SettingsError } from '../config/settings-error.ts';
 import { closestName } from '../lib/closest-name.ts';
 import { UnavailableError } from '../lib/error-code.ts';
 import { type Arguments, type Command, CommandFailure, type FlagValues, type Terminal } from './command.ts';
+import { columns } from './format.ts';
 
 const FAILED = 1;
 const MISUSED = 2;
@@ -54,14 +55,13 @@ function explain(error: unknown): string {
 }
 
 function generalHelp(commands: readonly Command[]): string {
-  const rows = commands.map(({ name, summary }) => [name, summary] as const);
+  const rows = commands.map(({ name, summary }) => [`  ${name}`, summary]);
   return [
     'Tilewarden, a map-tile cache that is administered over HTTP',
     '',
     'Usage: tilewarden COMMAND [FLAGS]',
     '',
-    ...table(rows),
-    '',
+    columns(rows),
     'tilewarden COMMAND --help lists the flags of a command; tilewarden --version prints the version.',
     'Map servers are asked through the proxies of HTTP_PROXY and HTTPS_PROXY, except for hosts in NO_PROXY.',
     '',
@@ -69,16 +69,9 @@ function generalHelp(commands: readonly Command[]): string {
 }
 
 function commandHelp({ name, summary, operands, flags }: Command): string {
-  const rows = flags.map(
-    (flag) => [`--${flag.name} ${flag.placeholder ?? ''}`.trimEnd(), flag.help] as const,
-  );
+  const rows = flags.map((flag) => [`  --${flag.name} ${flag.placeholder ?? ''}`.trimEnd(), flag.help]);
   const usage = operands ? [`Usage: tilewarden ${name} ${operands.usage} [FLAGS]`, ''] : [];
-  return [`tilewarden ${name}: ${summary}`, '', ...usage, ...table(rows), ''].join('\n');
-}
-
-function table(rows: readonly (readonly [string, string])[]): readonly string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+  return [`tilewarden ${name}: ${summary}`, '', ...usage, columns(rows)].join('\n');
 }
 
 type ReadArguments =

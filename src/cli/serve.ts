@@ -1,11 +1,13 @@
 import type { NodeEnv } from '../app/open-process.ts';
 import type { App } from '../app.ts';
+import { settingsInput } from '../config/environment.ts';
+import type { SettingsFile } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { processStart, startServerProcess, startWorkProcess } from './child-processes.ts';
-import { type Command, SETTING_FLAGS, settingFlags, type Terminal } from './command.ts';
+import { startServerProcess, startWorkProcess } from './child-processes.ts';
+import { type Command, SETTING_FLAGS, settingFlags, settingsFor, type Terminal } from './command.ts';
 import { exitOnTheUnforeseen, hardenProcess, moveTo } from './process-setup.ts';
 
 export const serve: Command = {
@@ -14,22 +16,22 @@ export const serve: Command = {
   flags: SETTING_FLAGS,
   async run(flags, terminal) {
     hardenProcess();
-    const startedIn = process.cwd();
-    const { settingsFor } = await import('./settings-for.ts');
-    const { readSettingsFile } = await import('../config/load-settings.ts');
-    const load = (measure?: Parameters<typeof settingsFor>[2]) => settingsFor(flags, startedIn, measure);
-    const file = readSettingsFile(load, await load());
+    const input = settingsInput(flags);
+    const file: SettingsFile = { input, current: await settingsFor(flags) };
     const { settings } = file.current;
     const { adminPassword } = settings.access;
-    const start = () => processStart(file.current, flags, startedIn);
     return runUntilStopped(settings, async (env) => {
       // Loaded only now: the other commands, and a refusal of settings, need none of it.
       const { openServer } = await import('../app/supervise.ts');
       const server = await openServer(settings, {
         ...env,
         file,
-        forkWorker: () => startWorkProcess(start()),
-        forkServer: (port, first) => startServerProcess({ ...start(), adminPassword, port, first }),
+        forkWorker: () => startWorkProcess({ handover: file.current.handover }),
+        forkServer(port, first) {
+          const { handover, configFile } = file.current;
+          const { flags, workingFolder: startedIn } = input;
+          return startServerProcess({ handover, configFile, adminPassword, port, first, flags, startedIn });
+        },
       });
       moveTo(settings.data);
       if (server.initialPassword) showInitialPassword(server.initialPassword, terminal);
@@ -92,13 +94,10 @@ export const worker: Command = {
   flags: settingFlags('config', 'data', 'database', 'node', 'log-level'),
   async run(flags, terminal) {
     hardenProcess();
-    const startedIn = process.cwd();
-    const { settingsFor } = await import('./settings-for.ts');
-    const loaded = await settingsFor(flags, startedIn);
-    const { settings } = loaded;
+    const { settings, handover } = await settingsFor(flags);
     return runUntilStopped(settings, async (env) => {
       const { openWorkerApp } = await import('../app/open-worker.ts');
-      const forkWorker = () => startWorkProcess(processStart(loaded, flags, startedIn));
+      const forkWorker = () => startWorkProcess({ handover });
       const app = await openWorkerApp(settings, { ...env, forkWorker });
       moveTo(settings.data);
       terminal.out(`Tilewarden worker ${app.name} is ready\n`);

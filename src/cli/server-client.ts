@@ -3,8 +3,8 @@ import { type IncomingMessage, request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';
 import type { ApiResponse } from '../app.ts';
 import { type ClientSettings, type Credentials, readClientSettings } from '../config/client-settings.ts';
-import { readEnvironment } from '../config/environment.ts';
-import { closestName } from '../lib/closest-name.ts';
+import { settingsInput } from '../config/environment.ts';
+import { closestName, someOf } from '../lib/closest-name.ts';
 import { plainReason } from '../lib/plain-reason.ts';
 import { CommandFailure, type FlagValues } from './command.ts';
 
@@ -34,8 +34,7 @@ export type FieldFlags = Readonly<Record<string, string>>;
 
 /** For the server and the user in flags and environment. */
 export function serverClientFor(flags: FlagValues, fields: FieldFlags = {}): ServerClient {
-  const environment = readEnvironment();
-  return createServerClient(readClientSettings({ flags, environment, workingFolder: process.cwd() }), fields);
+  return createServerClient(readClientSettings(settingsInput(flags)), fields);
 }
 
 /** A client of a running server. Every failure is a `CommandFailure` or `ServerUnreachable` with a message for users. */
@@ -162,8 +161,6 @@ function readJson(text: string, server: string): unknown {
   }
 }
 
-const MAX_NAMED = 10;
-
 /** For an unknown layer, a second request lists the existing ones. */
 export async function withSuggestion(error: unknown, layer: string, client: ServerClient): Promise<unknown> {
   if (!(error instanceof ServerRefusal) || error.status !== NOT_FOUND) return error;
@@ -183,9 +180,7 @@ async function layerNames(client: ServerClient): Promise<readonly string[]> {
 function suggestion(name: string, names: readonly string[]): string {
   const meant = closestName(name, names);
   if (meant !== null) return ` Did you mean ${meant}?`;
-  if (names.length === 0) return '';
-  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
-  return ` There are: ${names.slice(0, MAX_NAMED).join(', ')}${more}.`;
+  return names.length === 0 ? '' : ` There are: ${someOf(names)}.`;
 }
 
 /** A response, identified by one of its fields. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { errorCode } from '../lib/error-code.ts';
 import { trimEndOf } from '../lib/scan-text.ts';
-import type { SettingsInput } from './load-settings.ts';
+import type { SettingsInput } from './environment.ts';
 import { variableOf } from './setting-overrides.ts';
 import { SettingsError } from './settings-error.ts';
 

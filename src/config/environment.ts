@@ -7,9 +7,21 @@ export const DEFAULT_CONFIG_NAME = 'tilewarden.yaml';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** What settings are read from. */
+export interface SettingsInput {
+  /** By name without dashes, e.g. `log-level`. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
+  readonly workingFolder: string;
+}
+
 /** The one place that reads the process's environment. */
 export function readEnvironment(): Environment {
   return process.env;
+}
+
+export function settingsInput(flags: SettingsInput['flags'], workingFolder = process.cwd()): SettingsInput {
+  return { flags, environment: readEnvironment(), workingFolder };
 }
 
 export function readVersion(): string {

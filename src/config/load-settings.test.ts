@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { describeSettings, type LoadedSettings, loadSettings, type SettingsInput } from './load-settings.ts';
+import type { SettingsInput } from './environment.ts';
+import { describeSettings, type LoadedSettings, loadSettings } from './load-settings.ts';
 import { SettingsError } from './settings-error.ts';
 
 let folder: string;

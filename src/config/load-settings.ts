@@ -1,36 +1,40 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { dump } from 'js-yaml';
-import { type MeasureFile, measureFile } from '../catalog/measure-file.ts';
-import { isTilewardenError } from '../domain/errors.ts';
 import { errorCode } from '../lib/error-code.ts';
 import { type Explanation, explainIssues } from '../lib/explain-issue.ts';
 import { isRecord, printPath, type ValuePath } from '../lib/value-path.ts';
 import { parseYamlFile, type YamlFile } from '../lib/yaml-file.ts';
 import { shownProxies } from '../sources/upstream/outbound-proxy.ts';
+import { withShapes } from './area-shapes.ts';
 import { checkSettings, furtherProblems } from './check-settings.ts';
-import { DEFAULT_CONFIG_NAME, type Environment, readOutboundProxies } from './environment.ts';
+import { DEFAULT_CONFIG_NAME, readOutboundProxies, type SettingsInput } from './environment.ts';
 import { createSettingsSchema } from './json-schema.ts';
-import { srsOfArea } from './resolve-settings.ts';
 import { maskSecrets, type RevealedTree, revealSecrets } from './secrets.ts';
 import { CONFIG_FILE, SETTING_OVERRIDES, type SettingOverride, variableOf } from './setting-overrides.ts';
 import { SettingsError } from './settings-error.ts';
 import { completeSettings, type SettingsHandover } from './settings-handover.ts';
 import { type Settings, type SettingsDocument, settingsSchema } from './settings-schema.ts';
 
-export interface SettingsInput {
-  /** By name without dashes, e.g. `log-level`. */
-  readonly flags: Readonly<Record<string, string | undefined>>;
-  readonly environment: Environment;
-  readonly workingFolder: string;
-}
-
-export interface LoadedSettings {
-  readonly settings: Settings;
-  /** For other processes; without the first administrator's password. */
+/** Settings as plain data, for another process or thread. */
+export interface ReadSettings {
+  /** Without the first administrator's password. */
   readonly handover: SettingsHandover;
   /** Null when there is no configuration file. */
   readonly configFile: string | null;
+}
+
+export interface UsedSettings extends ReadSettings {
+  readonly settings: Settings;
+}
+
+/** The settings in use of a process that reads the configuration file again while it runs. */
+export interface SettingsFile {
+  readonly input: SettingsInput;
+  current: UsedSettings;
+}
+
+export interface LoadedSettings extends UsedSettings {
   /** The file's own form with every default filled in and every secret masked. */
   readonly shown: unknown;
   /** Warnings about usable settings, one line each. */
@@ -49,10 +53,7 @@ const DEFAULT_DATA = 'data';
 const MAX_CONFIG_BYTES = 64 * 2 ** 20;
 
 /** Flags override the environment, that the file, that the defaults. Throws `SettingsError` with all problems. */
-export async function loadSettings(
-  input: SettingsInput,
-  measure: MeasureFile = measureFile,
-): Promise<LoadedSettings> {
+export async function loadSettings(input: SettingsInput): Promise<LoadedSettings> {
   const overrides = givenOverrides(input);
   const configFile = findConfigFile(input, overrides);
   const file = readConfigFile(configFile);
@@ -65,7 +66,9 @@ export async function loadSettings(
   const revealed = revealSecrets(merged, input.environment, folder);
   const locate = createLocator(file, overrides);
   const checked = checkDocument(revealed, locate);
-  const document = await withAreaFiles(checked, folder, locate, measure);
+  const { areas, problems: ofAreas } = withShapes(checked.areas, folder);
+  if (ofAreas.length > 0) throw new SettingsError(ofAreas.map(locate));
+  const document = { ...checked, areas: [...areas] };
   const { settings, problems, warnings } = checkSettings(document);
   if (problems.length > 0) throw new SettingsError(problems.map(locate));
   const dataIsFromFile = file !== null && !overrides.some(({ override }) => override.flag === 'data');
@@ -181,32 +184,6 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
   throw new SettingsError([...problems, ...further].map(locate));
 }
 
-/** Includes the contents of area files, so that all processes use the same and changes are noticed. */
-async function withAreaFiles(
-  document: SettingsDocument,
-  folder: string,
-  locate: Locate,
-  measure: MeasureFile,
-): Promise<SettingsDocument> {
-  const problems: string[] = [];
-  const reading = document.areas.map(async ({ file, ...area }, index) => {
-    if (file === undefined) return area;
-    const path = resolve(folder, file);
-    if (area.table !== undefined) return { ...area, file: path };
-    try {
-      return { ...area, measured: await measure(srsOfArea(area), path) };
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      const read = { path: ['areas', index, 'file'], message: `cannot be read: ${file} (${message})` };
-      problems.push(locate(isTilewardenError(error) ? { path: ['areas', index], message } : read));
-      return area;
-    }
-  });
-  const areas = await Promise.all(reading);
-  if (problems.length > 0) throw new SettingsError(problems);
-  return { ...document, areas };
-}
-
 /** Entries of a list that are shown by default. */
 const SHOWN_ENTRIES = 10;
 
@@ -254,40 +231,23 @@ export function servingSettingsFrom(handover: SettingsHandover): Settings {
   return completeSettings(checkSettings(handover.document).settings, handover);
 }
 
-export type SettingsFile = ReturnType<typeof readSettingsFile>;
-
-/** Settings that can be read again while the server runs. */
-export function readSettingsFile(
-  load: (measure?: MeasureFile) => Promise<LoadedSettings>,
-  first: LoadedSettings,
-) {
-  let current = first;
-  return {
-    get current() {
-      return current;
-    },
-    /** Reads the file again. Throws `SettingsError`; changes nothing. */
-    load,
-    applied(loaded: LoadedSettings): void {
-      current = loaded;
-    },
-  };
-}
-
 /** Settings that take effect while the server runs; others need a restart. */
 const LIVE: ReadonlySet<string> = new Set(['areas', 'groups', 'layers', 'gridSets', 'upstreams', 'service']);
 
 /** The new settings that apply without a restart, and the names of those that need one. Throws `SettingsError`. */
-export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
-  const [old, fresh] = [current.handover.document, next.handover.document];
+export function withoutRestart(
+  current: UsedSettings,
+  { handover: next, configFile }: ReadSettings,
+): { readonly used: UsedSettings; readonly restart: readonly string[] } {
+  const [old, fresh] = [current.handover.document, next.document];
   const names = Object.keys(fresh) as (keyof SettingsDocument)[];
   const restart = names.filter(
     (name) => !LIVE.has(name) && JSON.stringify(old[name]) !== JSON.stringify(fresh[name]),
   );
-  if (restart.length === 0) return { loaded: next, restart };
   const { areas, groups, layers, gridSets, upstreams, service } = fresh;
   const document = { ...old, areas, groups, layers, gridSets, upstreams, service };
-  const { settings, problems } = checkSettings(document);
+  const handover = restart.length === 0 ? next : { ...current.handover, document };
+  const { settings, problems } = checkSettings(handover.document);
   if (problems.length > 0) {
     const explained = problems.map(({ path, message }) => `${printPath(path)} ${message}`);
     throw new SettingsError([
@@ -295,18 +255,5 @@ export function withoutRestart(current: LoadedSettings, next: LoadedSettings) {
       `Changes of ${restart.join(', ')} take effect with a restart only`,
     ]);
   }
-  const handover = { ...current.handover, document };
-  const { access } = current.settings;
-  const { configFile, warnings } = next;
-  const complete = { ...completeSettings(settings, handover), access };
-  const loaded = {
-    settings: complete,
-    handover,
-    configFile,
-    warnings,
-    get shown() {
-      return next.shown;
-    },
-  };
-  return { loaded, restart };
+  return { used: { settings: completeSettings(settings, handover), handover, configFile }, restart };
 }

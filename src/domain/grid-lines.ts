@@ -1,4 +1,4 @@
-import type { Bounds } from './bounds.ts';
+import { type Bounds, polygonOfBounds } from './bounds.ts';
 import { boundsOfRect, type GridSet, tilesOfBounds } from './grid-set.ts';
 import { type Point, projectionOf } from './projection.ts';
 
@@ -13,14 +13,7 @@ const HALF_CIRCLE = 180;
 
 /** The edges of the extent, as lines on the earth; null: the CRS is not known. */
 export function outlineOf(gridSet: GridSet): readonly Line[] | null {
-  const { minX, minY, maxX, maxY } = gridSet.extent;
-  const corners: readonly Point[] = [
-    [minX, minY],
-    [maxX, minY],
-    [maxX, maxY],
-    [minX, maxY],
-    [minX, minY],
-  ];
+  const [corners = []] = polygonOfBounds(gridSet.extent);
   return onEarth(gridSet, corners);
 }
 

@@ -1,4 +1,4 @@
-import { getOrCreate } from '../lib/get-or-create.ts';
+import { getOrCreate, remembered } from '../lib/get-or-create.ts';
 import { type Bounds, coordsOf, intersectBounds } from './bounds.ts';
 import { misconfigured } from './errors.ts';
 import { fittingZoom } from './fitting-zoom.ts';
@@ -201,18 +201,16 @@ export function denseNameOf(gridSet: string): string | null {
   return gridSet.endsWith(RETINA_SUFFIX) ? null : `${gridSet}${RETINA_SUFFIX}`;
 }
 
-/** One per grid set, shared by layers. */
-const siblings = new WeakMap<GridSet, GridSet>();
-
 /**
  * The same tiles in the same places with twice the pixels along each side: `EPSG:900913@2x` of `EPSG:900913`. To
  * stores, tasks and the quota it is a grid set like any other. Throws `config-invalid` when its tiles get too large.
  */
 export function retinaSubset(subset: GridSubset): GridSubset {
-  return { ...subset, gridSet: getOrCreate(siblings, subset.gridSet, () => denserGridSet(subset.gridSet)) };
+  return { ...subset, gridSet: denserGridSet(subset.gridSet) };
 }
 
-function denserGridSet(gridSet: GridSet): GridSet {
+/** One per grid set, shared by layers. */
+const denserGridSet = remembered((gridSet: GridSet): GridSet => {
   checkTileSize(gridSet);
   return {
     ...gridSet,
@@ -228,7 +226,7 @@ function denserGridSet(gridSet: GridSet): GridSet {
       scaleDenominator: level.scaleDenominator / DENSITY,
     })),
   };
-}
+});
 
 function checkTileSize({ name, tileWidth, tileHeight }: GridSet): void {
   const most = MAX_TILE_SIZE / DENSITY;

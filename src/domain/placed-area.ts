@@ -4,7 +4,7 @@ import { createPace, type Pace } from '../lib/yielding.ts';
 import { type Chain, chainOf } from './area-chains.ts';
 import { type AreaMask, joinMasks, maskOf } from './area-mask.ts';
 import { type AreaShape, packPolygons, unpackPolygons } from './area-shape.ts';
-import { boundsAround, boundsOfPoints, type MapPicture, type Polygon } from './bounds.ts';
+import { boundsAround, boundsOfPoints, type MapPicture, type Polygon, polygonOfBounds } from './bounds.ts';
 import type { GridSet } from './grid-set.ts';
 import { countPoints, MAX_POINTS, polygonsIn, withinLimit } from './place-in-grid-set.ts';
 import type { Point } from './projection.ts';
@@ -131,11 +131,6 @@ async function thinned(ring: readonly Point[], tolerance: number, pace: Pace): P
     if (i % POINTS_PER_STEP === 0) await pace(POINTS_PER_STEP);
   }
   if (corners.length >= 3) return corners;
-  const { minX, minY, maxX, maxY } = boundsOfPoints(ring);
-  return [
-    [minX, minY],
-    [maxX, minY],
-    [maxX, maxY],
-    [minX, maxY],
-  ];
+  const [box = []] = polygonOfBounds(boundsOfPoints(ring));
+  return box.slice(0, -1);
 }

@@ -1,5 +1,6 @@
 import proj4 from 'proj4';
-import { type Bounds, boundsOfPoints } from './bounds.ts';
+import { remembered } from '../lib/get-or-create.ts';
+import { type Bounds, boundsOfPoints, polygonOfBounds } from './bounds.ts';
 import { misconfigured, shortened } from './errors.ts';
 import type { GridSet } from './grid-set.ts';
 import { definitionOfSrs } from './projection-definitions.ts';
@@ -54,7 +55,7 @@ const MAX_REMEMBERED = 1000;
 
 /** Null for an unknown CRS. */
 export function projectionOf({ srs, projection }: Pick<GridSet, 'srs' | 'projection'>): Projection | null {
-  if (projection !== null) return remembered(projection);
+  if (projection !== null) return projectionBy(projection);
   return projectionOfSrs(srs);
 }
 
@@ -75,21 +76,16 @@ export function projectionOfSrs(srs: number): Projection | null {
   if (srs === DEGREES) return degrees;
   if (sameSrs(srs, WEB_MERCATOR)) return webMercator;
   const definition = definitionOfSrs(srs);
-  return definition === null ? null : remembered(definition);
+  return definition === null ? null : projectionBy(definition);
 }
 
 /** From a PROJ definition such as `+proj=utm +zone=32 +ellps=GRS80`. Throws `config-invalid`. */
 export function createProjection(definition: string): Projection {
   const converter = converterOf(definition);
-  const boxes = new WeakMap<Bounds, Bounds>();
   const projection: Projection = {
     toLonLat: (x, y) => onEarth(attempted(() => converter.inverse([x, y]))),
     fromLonLat: (longitude, latitude) => attempted(() => converter.forward([longitude, latitude])),
-    boundsToWgs84(bounds) {
-      const box = boxes.get(bounds) ?? boxAround(projection, bounds);
-      if (box) boxes.set(bounds, box);
-      return box;
-    },
+    boundsToWgs84: remembered((bounds: Bounds) => boxAround(projection, bounds)),
   };
   return projection;
 }
@@ -128,7 +124,7 @@ export function checkProjection({ name, srs, projection, extent }: GridSet): voi
   );
 }
 
-function remembered(definition: string): Projection {
+function projectionBy(definition: string): Projection {
   const known = byDefinition.get(definition);
   if (known) return known;
   const projection = createProjection(definition);
@@ -187,15 +183,10 @@ function boxAround(projection: Projection, bounds: Bounds): Bounds | null {
 }
 
 /** Corners and points between, once around. */
-function edgeOf({ minX, minY, maxX, maxY }: Bounds): readonly Point[] {
-  const corners: readonly Point[] = [
-    [minX, minY],
-    [maxX, minY],
-    [maxX, maxY],
-    [minX, maxY],
-  ];
-  return corners.flatMap(([x, y], index) => {
-    const [nextX, nextY] = corners[(index + 1) % corners.length] ?? [x, y];
+function edgeOf(bounds: Bounds): readonly Point[] {
+  const [corners = []] = polygonOfBounds(bounds);
+  return corners.slice(1).flatMap(([x, y], index) => {
+    const [nextX, nextY] = corners[index] ?? [x, y];
     return Array.from({ length: STEPS }, (_, step): Point => {
       const share = step / STEPS;
       return [x + (nextX - x) * share, y + (nextY - y) * share];

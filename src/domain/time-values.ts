@@ -1,4 +1,4 @@
-import { createPace, type Pace } from '../lib/yielding.ts';
+import { createPace } from '../lib/yielding.ts';
 import { misconfigured, shortened } from './errors.ts';
 import {
   addPeriod,
@@ -95,7 +95,7 @@ export type TimeValues = ReturnType<typeof createTimeValues>;
 export function readTimeValues(entries: readonly string[]): TimeValues {
   const spans = new SpanList();
   for (const text of entriesIn(entries, MAX_TIME_ENTRIES)) spans.add(readSpan(text));
-  return createTimeValues(spans, spans.sorted());
+  return createTimeValues(spans, [...spans.instants()]);
 }
 
 /** The same for the long list of a source, in turns of the event loop. */
@@ -107,46 +107,32 @@ export async function readListedTimes(entries: readonly string[]): Promise<TimeV
     if (text.trim() !== '') spans.add(readSpan(text));
     await pace(1);
   }
-  return createTimeValues(spans, await spans.sortedInTurns(pace));
+  const instants: TimeSpan[] = [];
+  for (const instant of spans.instants()) {
+    instants.push(instant);
+    await pace(1);
+  }
+  return createTimeValues(spans, instants);
 }
 
 class SpanList {
   readonly intervals: TimeSpan[] = [];
-  readonly #instants: TimeSpan[] = [];
-  #isSorted = true;
+  /** By start. */
+  readonly #instants = new Map<number, TimeSpan>();
 
   add(span: TimeSpan): void {
-    if (span.period !== null) {
-      this.intervals.push(span);
-      if (this.intervals.length <= MAX_INTERVALS) return;
+    if (span.period === null) this.#instants.set(span.start, span);
+    else this.intervals.push(span);
+    if (this.intervals.length > MAX_INTERVALS)
       throw misconfigured(`A list of times has at most ${MAX_INTERVALS} intervals with a period.`);
-    }
-    this.#isSorted &&= span.start > (this.#instants.at(-1)?.start ?? Number.NEGATIVE_INFINITY);
-    this.#instants.push(span);
   }
 
-  /** Each once. */
-  sorted(): readonly TimeSpan[] {
-    if (this.#isSorted) return this.#instants;
-    const sorted = this.#instants.toSorted((a, b) => a.start - b.start);
-    return sorted.filter(({ start }, at) => start !== sorted[at - 1]?.start);
-  }
-
-  /** By their numbers: a hundred thousand of these are sorted in one turn, objects are not. */
-  async sortedInTurns(pace: Pace): Promise<readonly TimeSpan[]> {
-    if (this.#isSorted) return this.#instants;
-    const byStart = new Map<number, TimeSpan>();
-    for (const span of this.#instants) {
-      byStart.set(span.start, span);
-      await pace(1);
+  /** In their order, each once. A hundred thousand numbers are sorted in one turn, objects are not. */
+  *instants(): Generator<TimeSpan> {
+    for (const start of Float64Array.from(this.#instants.keys()).sort()) {
+      const span = this.#instants.get(start);
+      if (span) yield span;
     }
-    const sorted: TimeSpan[] = [];
-    for (const start of Float64Array.from(byStart.keys()).sort()) {
-      const span = byStart.get(start);
-      if (span) sorted.push(span);
-      await pace(1);
-    }
-    return sorted;
   }
 }
 

@@ -1,5 +1,6 @@
 import { replaceSections } from './scan-text.ts';
 
+const MASK = '***';
 const SECRET_NAME = /key|token|secret|pass|pwd|auth|sig|credential|session/i;
 const NAME = /(?<![\w.-])[\w.-]+(?:=|%3D|"\s*:\s*")/gi;
 const END_OF_VALUE = /(?=[&\s"'<>;])/g;
@@ -13,7 +14,7 @@ export function isSecretName(name: string): boolean {
 }
 
 /** A text, such as a URL or a response, that is safe to show: no password, no key in a query. */
-export function hideSecrets(text: string, mask = '***'): string {
+export function hideSecrets(text: string, mask = MASK): string {
   const bare = text.replace(AUTHORIZATION, `$1 ${mask}`).replace(CREDENTIALS, `$1:${mask}@`);
   // `?api_key=…`, also percent-encoded, and `"token":"…"`.
   return replaceSections(bare, {
@@ -27,9 +28,9 @@ export function hideSecrets(text: string, mask = '***'): string {
 const MIN_SECRET_LENGTH = 4;
 
 /** A text that may echo the request, without these values. */
-export function hideValues(text: string, values: readonly string[], mask = '***'): string {
+export function hideValues(text: string, values: readonly string[]): string {
   const secrets = values.filter(({ length }) => length >= MIN_SECRET_LENGTH);
-  return secrets.reduce((shown, secret) => shown.replaceAll(secret, mask), text);
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
 }
 
 /** A map server's response that is safe to publish: it may echo the request. */
@@ -53,50 +54,48 @@ const NAMED_OPTIONS = new Set(['vendorParameters', 'dimensions', 'postgres']);
  * A document as readers other than administrators see it. Which names a map server gives its credentials cannot be known
  * (`app_code`, `ticket`), so addresses keep only query values of a list, and no long opaque segment of a path.
  */
-export function hideKeys(document: unknown, mask = '***'): unknown {
-  if (typeof document === 'string') {
-    return document.replace(WORD, (word) => hideKeysInWord(word, mask));
-  }
-  if (Array.isArray(document)) return document.map((item) => hideKeys(item, mask));
+export function hideKeys(document: unknown): unknown {
+  if (typeof document === 'string') return document.replace(WORD, hideKeysInWord);
+  if (Array.isArray(document)) return document.map(hideKeys);
   if (document === null || typeof document !== 'object') return document;
   return Object.fromEntries(
     Object.entries(document).map(([key, value]) => [
       key,
-      NAMED_OPTIONS.has(key) ? hideOptions(value, mask) : hideKeys(value, mask),
+      NAMED_OPTIONS.has(key) ? hideOptions(value) : hideKeys(value),
     ]),
   );
 }
 
-function hideOptions(options: unknown, mask: string): unknown {
+function hideOptions(options: unknown): unknown {
   if (options === null || typeof options !== 'object') return options;
   return Object.fromEntries(
     Object.entries(options).map(([name, value]) => [
       name,
-      PLAIN_NAMES.has(name.toLowerCase()) ? value : mask,
+      PLAIN_NAMES.has(name.toLowerCase()) ? value : MASK,
     ]),
   );
 }
 
 /** An address begins with its scheme, or is the whole word if it has a query. */
-function hideKeysInWord(word: string, mask: string): string {
+function hideKeysInWord(word: string): string {
   const query = word.indexOf('?');
   const scheme = word.search(/https?:\/\//i);
   const isAfterQuery = query >= 0 && query < scheme;
-  if (scheme >= 0 && !isAfterQuery) return word.slice(0, scheme) + hideKeysIn(word.slice(scheme), mask);
-  return query >= 0 && word.includes('=', query) ? hideKeysIn(word, mask) : word;
+  if (scheme >= 0 && !isAfterQuery) return word.slice(0, scheme) + hideKeysIn(word.slice(scheme));
+  return query >= 0 && word.includes('=', query) ? hideKeysIn(word) : word;
 }
 
-function hideKeysIn(address: string, mask: string): string {
+function hideKeysIn(address: string): string {
   const [, host = '', path = '', query = null] =
     /^(https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];
   const isOpaque = (segment: string) => segment.split('.').some((part) => OPAQUE.test(part));
-  const segments = path.split('/').map((segment) => (isOpaque(segment) ? mask : segment));
+  const segments = path.split('/').map((segment) => (isOpaque(segment) ? MASK : segment));
   const start = host.replace(/\/\/[^/]*@/, '//') + segments.join('/');
   if (query === null) return start;
   const pairs = query.split('&').map((pair) => {
     const [name = '', value] = pair.split(/=(.*)/s, 2);
     if (PLAIN_NAMES.has(name.toLowerCase()) || pair === '' || /^\{\w+\}$/.test(value ?? '')) return pair;
-    return value === undefined ? mask : `${name}=${mask}`;
+    return value === undefined ? MASK : `${name}=${MASK}`;
   });
   return `${start}?${pairs.join('&')}`;
 }

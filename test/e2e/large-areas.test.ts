@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -64,11 +64,40 @@ async function configuredServer(areas: Readonly<Record<string, string>>) {
   writeFileSync(config, `areas:\n${lines.join('')}layers:\n${layers.join('')}`);
   const env = { NODE_OPTIONS: `--import ${METER}`, TURN_METER: meter };
   const server = await startServer({ args: ['--config', config], env });
-  const longestTurn = async () => {
-    const answer = await fetch(`http://127.0.0.1:${readFileSync(meter, 'utf8')}/turns`);
-    return ((await answer.json()) as { longest: { processor: number } }).longest.processor;
+  return { server, longestTurn: () => longestTurnOf(meter) };
+}
+
+async function longestTurnOf(meter: string): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${readFileSync(meter, 'utf8')}/turns`);
+  return ((await answer.json()) as { longest: { processor: number } }).longest.processor;
+}
+
+async function reloadOverHttp({ url, authorization }: RunningServer): Promise<void> {
+  const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' };
+  const answer = await fetch(`${url}/rest/reload`, {
+    method: 'POST',
+    headers,
+    body: 'reload_configuration=1',
+  });
+  expect(answer.status).toBe(200);
+}
+
+async function reloadBySignal({ pid }: RunningServer): Promise<void> {
+  process.kill(pid, 'SIGHUP');
+}
+
+/** Starts the worker process. */
+async function seedOnce({ url, authorization }: RunningServer): Promise<void> {
+  const headers = { authorization, 'content-type': 'application/json' };
+  const body = JSON.stringify({ layer: 'map', type: 'seed', zoomStop: 0 });
+  const task = (await (await fetch(`${url}/api/v1/tasks`, { method: 'POST', headers, body })).json()) as {
+    id: number;
   };
-  return { server, longestTurn };
+  const state = async () => {
+    const answer = await fetch(`${url}/api/v1/tasks/${task.id}`, { headers });
+    return ((await answer.json()) as { state: string }).state;
+  };
+  await eventually('the task is done', state, (now) => now === 'done');
 }
 
 async function untilRead({ url, authorization }: RunningServer, name: string, least: number) {
@@ -106,18 +135,44 @@ describe.runIf(process.platform === 'linux')('areas of very many points', () => 
       await drawFirstTile(server, kind);
       write?.(POINTS);
       await longestTurn();
-      if (kind !== 'geopackage') {
-        const { authorization } = server;
-        const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' };
-        const body = 'reload_configuration=1';
-        expect((await fetch(`${server.url}/rest/reload`, { method: 'POST', headers, body })).status).toBe(
-          200,
-        );
-      }
+      if (kind !== 'geopackage') await reloadOverHttp(server);
       await untilRead(server, kind, POINTS);
       await drawFirstTile(server, kind);
       expect(await longestTurn()).toBeLessThan(MAX_TURN_MS);
       expect(peakMemory(server)).toBeLessThan(MAX_MEMORY);
+      await server.stop();
+    },
+  );
+
+  it.each([
+    ['one process', 1, reloadBySignal],
+    ['several processes', 2, reloadOverHttp],
+  ] as const)(
+    'areas in the configuration file are read again in short turns by %s and a worker',
+    async (_, processes, reload) => {
+      const meters = temporaryFolder();
+      const config = inFolder('shapes.yaml');
+      const write = (all: number) => {
+        const points = all / 2;
+        WRITERS.geojson?.(points);
+        const inline = `{ name: inline, wkt: 'POLYGON ((${ring(points)}))' }`;
+        const layer = `{ name: map, source: { type: world }, within: inline, gridSets: [EPSG:900913] }`;
+        const areas = `areas:\n  - ${inline}\n  - { name: file, file: a.geojson }\n`;
+        writeFileSync(config, `tasks: { workers: 1 }\n${areas}layers:\n  - ${layer}\n`);
+      };
+      write(10);
+      const args = ['--config', config, '--processes', String(processes)];
+      const env = { NODE_OPTIONS: `--import ${METER}`, TURN_METERS: meters };
+      const server = await startServer({ args, env });
+      await seedOnce(server);
+      const turns = (): Promise<readonly number[]> =>
+        Promise.all(readdirSync(meters).map((pid) => longestTurnOf(join(meters, pid))));
+      // The processes that answer, their parent, and the worker.
+      expect(await turns()).toHaveLength(processes === 1 ? 2 : processes + 2);
+      write(POINTS);
+      await reload(server);
+      for (const name of ['inline', 'file']) await untilRead(server, name, POINTS / 2);
+      for (const turn of await turns()) expect(turn).toBeLessThan(MAX_TURN_MS);
       await server.stop();
     },
   );

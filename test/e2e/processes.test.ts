@@ -509,6 +509,8 @@ describe('a server with several processes whose configuration is edited', () => 
     configure('map', 'other');
     expect((await reload()).status).toBe(200);
     expect(await statuses('other')).toEqual([200]);
+    const atOnce = await Promise.all(Array.from({ length: 2 * PROCESSES }, reload));
+    expect(atOnce.map(({ status }) => status)).toEqual(atOnce.map(() => 200));
     writeFileSync(config, 'layers: 7\n');
     expect((await reload()).status).toBe(400);
     expect(await statuses('other')).toEqual([200]);

@@ -7,7 +7,7 @@
  */
 import { pino } from 'pino';
 import { openApp } from '../../src/app.ts';
-import { loadSettings, readSettingsFile } from '../../src/config/load-settings.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { keepLog, whenFileOver, whenOver } from '../fixtures/when-over.ts';
@@ -44,8 +44,8 @@ export async function openServer(options: OpenServerOptions = {}): Promise<OpenS
   const flags = { data, port: '0', ...config, ...options.flags };
   const environment = { TILEWARDEN_ADMIN_PASSWORD: ADMIN_PASSWORD, ...options.env };
   const workingFolder = temporaryFolder();
-  const load = () => loadSettings({ flags, environment, workingFolder });
-  const file = readSettingsFile(load, await load());
+  const input = { flags, environment, workingFolder };
+  const file = { input, current: await loadSettings(input) };
   let lines = '';
   const write = (line: string) => {
     lines += line;

@@ -106,6 +106,13 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
     }
   }
 
+  /** In a transaction; those who send are woken unless `work` resolves to false. */
+  async function record(work: (inside: Statements, now: number) => Promise<unknown>): Promise<void> {
+    const now = await database.now();
+    const changed = await change((inside) => work(inside, now));
+    if (changed !== false) await database.notify(DELIVERIES_WAITING);
+  }
+
   /** Sets it unless its payload has changed since; one that has changed is due again, as if it were new. */
   async function end({ number, revision }: Delivery, values: { state: DeliveryState; attempts: number }) {
     const next_at = await database.now();
@@ -120,39 +127,31 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
 
   return {
     /** Pending purges of a target are one: it grows no further than `PurgeKeys` does. */
-    async purge(names: readonly string[], payload: PurgePayload): Promise<void> {
-      const now = await database.now();
-      await database.transaction(LOCK, async (inside) => {
+    purge: (names: readonly string[], payload: PurgePayload): Promise<void> =>
+      record(async (inside, now) => {
         for (const name of names) await mergePurge(inside, name, payload, now);
-      });
-      await database.notify(DELIVERIES_WAITING);
-    },
+      }),
 
     /** Records the notification unless `subject` has been reported before, and not longer than `againAfter` milliseconds ago. */
-    async report(names: readonly string[], payload: object, { subject, againAfter = null }: Reported) {
-      const now = await database.now();
-      const isNew = await database.transaction(LOCK, async (inside) => {
+    report: (names: readonly string[], payload: object, { subject, againAfter = null }: Reported) =>
+      record(async (inside, now) => {
         const last = await reportedAt(inside, subject);
         if (last !== null && (againAfter === null || now - last < againAfter)) return false;
         await inside.deleteFrom('reported_states').where('subject', '=', subject).execute();
         await inside.insertInto('reported_states').values({ subject, at: now }).execute();
         for (const name of names) await insertNotification(inside, name, payload, now);
         return true;
-      });
-      if (isNew) await database.notify(DELIVERIES_WAITING);
-    },
+      }),
 
     /** Lets the subject be reported again; the notification is recorded only if it had been. */
     async recovered(names: readonly string[], payload: object | null, subject: string): Promise<void> {
       if ((await reportedAt(query, subject)) === null) return;
-      const now = await database.now();
-      await database.transaction(LOCK, async (inside) => {
+      await record(async (inside, now) => {
         const gone = inside.deleteFrom('reported_states').where('subject', '=', subject);
         const { numDeletedRows } = await gone.executeTakeFirst();
         if (numDeletedRows === 0n || !payload) return;
         for (const name of names) await insertNotification(inside, name, payload, now);
       });
-      await database.notify(DELIVERIES_WAITING);
     },
 
     /** When the subject was first requested. */

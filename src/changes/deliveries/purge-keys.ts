@@ -5,6 +5,7 @@ import { cellKey, cellsIn, cellZoomsOf, layerKey, pageKey } from '../../domain/s
 import type { TileEvent } from '../../domain/tile-events.ts';
 import { pageOf, type TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
+import { remembered } from '../../lib/get-or-create.ts';
 
 /** Keys of pages of one layer; above it the whole layer is purged. */
 export const MAX_PAGE_KEYS = 1000;
@@ -129,17 +130,10 @@ function tileSetsAt(layer: Layer, gridSet: string): readonly TileSetNames[] | nu
   );
 }
 
-const idsOf = new WeakMap<Layer, readonly (string | null)[]>();
-
-function parametersIds(layer: Layer): readonly (string | null)[] | null {
-  const known = idsOf.get(layer);
-  if (known) return known;
-  const combinations = combinationsOf(layer.parameters);
-  if (!combinations) return null;
-  const ids = new Set(combinations.map((values) => selectParameters(layer.parameters, values).id));
-  idsOf.set(layer, [...ids]);
-  return [...ids];
-}
+const parametersIds = remembered(({ parameters }: Layer): readonly (string | null)[] | null => {
+  const combinations = combinationsOf(parameters);
+  return combinations && [...new Set(combinations.map((values) => selectParameters(parameters, values).id))];
+});
 
 function combinationsOf(filters: readonly ParameterFilter[]): readonly ReadonlyMap<string, string>[] | null {
   let combinations: readonly (readonly [string, string])[][] = [[]];

@@ -22,7 +22,7 @@ async function openFeed() {
   let now = 1000;
   const clock = { ...systemClock, now: () => now, monotonic: () => now };
   const store = createFeedStore(database, clock);
-  await store.prepare(['project']);
+  await store.prepare('project');
   let marks = 0;
   const settings = { name: 'project', layers: ['roads'], action: 'invalidate' as const, buffer: 0 };
   const intake = createFeedIntake(settings, {
@@ -31,6 +31,7 @@ async function openFeed() {
       marks += changes.length;
     },
     audit: async () => {},
+    notifier: { changeFeed() {} },
     clock,
     log: silentLogger,
   });

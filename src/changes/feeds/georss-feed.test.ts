@@ -25,7 +25,7 @@ async function openFeed(url: string) {
   });
   const clock = { ...systemClock, now: () => NOW };
   const store = createFeedStore(database, clock);
-  await store.prepare(['news']);
+  await store.prepare('news');
   const settings = { name: 'news', type: 'georss', srs: 'EPSG:4326', url, layers: ['roads'] } as never;
   const requests: { readonly url: string; readonly validator: string | null }[] = [];
   const applied: Change[] = [];
@@ -34,6 +34,7 @@ async function openFeed(url: string) {
     store,
     apply: async (_, changes) => void applied.push(...changes),
     audit: async () => {},
+    notifier: { changeFeed() {} },
     clock,
     log: silentLogger,
   });

@@ -34,8 +34,8 @@ export function createGeoRssFeed(
 
   /** The time of the newest applied entry. A time from the future would leave out all entries until then. */
   async function newestApplied(): Promise<number> {
-    const newest = (await store.rows()).find(({ name }) => name === feed.name)?.newest ?? 0;
-    return newest > clock.now() ? 0 : newest;
+    const { newest } = await store.state(feed.name);
+    return newest === null || newest > clock.now() ? 0 : newest;
   }
 
   /** New entries, and entries whose recorded time is earlier or in the future; the later of two with one id. */

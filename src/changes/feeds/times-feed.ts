@@ -50,7 +50,8 @@ export function createTimesFeed(
       const values = await readListedTimes(await read(signal));
       const written = values.written();
       if (written === '') throw new Error('The source lists no times.');
-      if (!signal.aborted && (await keep(feed, written))) await store.counted(feed.name, 1);
+      if (!signal.aborted && (await keep(feed, written)))
+        await store.record(feed.name, { received: 1, applied: 1, changes: [] });
       hasFailed = false;
     },
     rest: (signal) =>
@@ -61,18 +62,13 @@ export function createTimesFeed(
   };
 }
 
-/** The first column, in a transaction that changes nothing. JSON writes times by ISO 8601. */
+/** The first column. JSON writes times by ISO 8601. */
 async function queryTimes({ url, query }: { readonly url: string; readonly query: string }) {
-  const { connectSession, endSession } = await import('../../db/postgres/session-client.ts');
-  const session = await connectSession(url);
-  try {
-    await session.client.query('begin read only');
-    const { rows } = await session.client.query<{ readonly value: string }>(
-      `select to_json(value) #>> '{}' as value from (${query.replace(/;\s*$/, '')}\n) as times(value)
-       where value is not null limit ${MAX_LISTED_TIMES + 1}`,
-    );
-    return rows.map(({ value }) => value);
-  } finally {
-    await endSession(session);
-  }
+  const { queryReadOnly } = await import('../../db/postgres/session-client.ts');
+  const rows = await queryReadOnly(
+    url,
+    `select to_json(value) #>> '{}' from (${query.replace(/;\s*$/, '')}\n) as times(value)
+     where value is not null limit ${MAX_LISTED_TIMES + 1}`,
+  );
+  return rows.map(([value]) => String(value));
 }

@@ -73,10 +73,16 @@ export function createFollowStore(database: Database) {
         .execute();
     },
 
-    async setState(inside: Statements, follow: string, layer: string, state: RecordState): Promise<void> {
+    /** Changes some fields of a record. */
+    async set(
+      inside: Statements,
+      follow: string,
+      layer: string,
+      { state, drawing }: Partial<Pick<FollowRecord, 'state' | 'drawing'>>,
+    ): Promise<void> {
       await inside
         .updateTable('followed_layers')
-        .set({ state })
+        .set({ state, drawing: drawing && JSON.stringify(drawing) })
         .where('follow', '=', follow)
         .where('layer', '=', layer)
         .execute();
@@ -85,15 +91,6 @@ export function createFollowStore(database: Database) {
     async forget(inside: Statements, follow: string, layer: string): Promise<void> {
       await inside
         .deleteFrom('followed_layers')
-        .where('follow', '=', follow)
-        .where('layer', '=', layer)
-        .execute();
-    },
-
-    async setDrawing(inside: Statements, follow: string, layer: string, drawing: Drawing): Promise<void> {
-      await inside
-        .updateTable('followed_layers')
-        .set({ drawing: JSON.stringify(drawing) })
         .where('follow', '=', follow)
         .where('layer', '=', layer)
         .execute();

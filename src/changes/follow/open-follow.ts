@@ -22,19 +22,14 @@ export type FollowService = Awaited<ReturnType<typeof openFollow>>;
 
 /** Keeps layers in step with map servers. The leading node makes the passes; a pass on demand is made where it is requested. */
 export async function openFollow(options: FollowOptions) {
-  const { database, notifier, lead, clock } = options;
+  const { database, lead, clock } = options;
   const store = createFollowStore(database);
   const feeds = createFeedStore(database, clock);
   /** By name: passes of one process follow each other. */
   const running = new Map<string, Promise<unknown>>();
 
   const intakeOf = (name: string, layers: readonly string[]) =>
-    createFeedIntake(feedOf(name, layers), {
-      ...options,
-      store: feeds,
-      audit: options.auditMark,
-      stateChanged: (feed, state, message) => notifier.changeFeed(feed, state === 'ok' ? null : message),
-    });
+    createFeedIntake(feedOf(name, layers), { ...options, store: feeds, audit: options.auditMark });
 
   const tools: PassTools = {
     ...options,
@@ -56,7 +51,7 @@ export async function openFollow(options: FollowOptions) {
   }
 
   async function start(follow: FollowSettings) {
-    await feeds.prepare([feedName(follow.name)]);
+    await feeds.prepare(feedName(follow.name));
     const feed = {
       poll: async (signal: AbortSignal) => void (await pass(follow, { dryRun: false, signal })),
       rest: (signal: AbortSignal) => clock.sleep(follow.every * 1000, signal),

@@ -165,7 +165,7 @@ async function applySteps(
   await inTransactions(database, steps.filter(isOfRecord), (inside, { layer, action, state }) =>
     action === 'forget'
       ? store.forget(inside, follow.name, layer)
-      : store.setState(inside, follow.name, layer, state),
+      : store.set(inside, follow.name, layer, { state }),
   );
 }
 
@@ -186,7 +186,7 @@ function followedChange(
   const keep = (query: Statements, state = step.state) =>
     document
       ? store.put(query, name, { layer, state, digest, drawing }, document)
-      : store.setState(query, name, layer, state);
+      : store.set(query, name, layer, { state });
   return {
     name: layer,
     async next(before, query) {
@@ -237,7 +237,7 @@ async function recordDrawings(
     return isNew ? [{ layer: record.layer, drawing }] : [];
   });
   await inTransactions(database, changed, (inside, { layer, drawing }) =>
-    store.setDrawing(inside, name, layer, drawing),
+    store.set(inside, name, layer, { drawing }),
   );
 }
 

@@ -33,6 +33,17 @@ export async function connectSession(location: string): Promise<SessionClient> {
   return { client, lost: loss.signal };
 }
 
+/** The rows of a declared query, as lists of values: in a transaction that must not change data. */
+export async function queryReadOnly(location: string, text: string): Promise<readonly unknown[][]> {
+  const session = await connectSession(location);
+  try {
+    await session.client.query('begin read only');
+    return (await session.client.query<unknown[]>({ text, rowMode: 'array' })).rows;
+  } finally {
+    await endSession(session);
+  }
+}
+
 /** Without waiting for a server that does not answer. */
 export async function endSession({ client }: SessionClient): Promise<void> {
   await Promise.race([

@@ -1,18 +1,22 @@
+import type { ShapeReader } from '../catalog/read-area.ts';
+import type { SettingsInput } from '../config/environment.ts';
+import type { ReadSettings } from '../config/load-settings.ts';
+import { SettingsError } from '../config/settings-error.ts';
 import { type AreaShape, bytesOf, shapeOfBytes } from '../domain/area-shape.ts';
 import type { Polygon } from '../domain/bounds.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import type { GridSet } from '../domain/grid-set.ts';
-import type { AreaSource, MeasuredShape } from '../domain/named-area.ts';
 import type { AreaPlacer, ShapeInCrs } from '../domain/placed-area.ts';
 import type { MessageKind } from '../lib/channel.ts';
 import type { Logger } from '../lib/logger.ts';
 import { openThread } from '../lib/open-thread.ts';
 import { spawnThread } from '../lib/spawn-thread.ts';
-import { MEASURE_FILE, OUTLINE_AREA, PLACE_AREA, READ_AREA } from './area-messages.ts';
+import { OUTLINE_AREA, PLACE_AREA, READ_AREA, READ_SETTINGS } from './area-messages.ts';
 
-export type AreaThread = ReturnType<typeof openAreaThread>;
-
-/** Reads and converts shapes of up to millions of points; between two of them it ends, and its memory is free. */
+/**
+ * Reads and converts areas of up to millions of points, and the configuration file, which may have such areas in it. Between
+ * two of these it ends, and its memory is free.
+ */
 export function openAreaThread(log: Logger) {
   const thread = openThread({
     start: () => spawnThread(import.meta.url, 'area-thread'),
@@ -31,10 +35,6 @@ export function openAreaThread(log: Logger) {
     });
   }
 
-  const measured = <Reply extends { readonly bytes: Uint8Array }>({ bytes, ...rest }: Reply) => ({
-    ...rest,
-    shape: shapeOfBytes(bytes),
-  });
   // What is sent is transferred.
   const copyOf = (shape: AreaShape) => bytesOf(shape.slice());
   const placer: AreaPlacer = {
@@ -44,13 +44,20 @@ export function openAreaThread(log: Logger) {
     outline: (gridSet: GridSet, { srs, shape }: ShapeInCrs): Promise<readonly Polygon[]> =>
       ask(OUTLINE_AREA, { gridSet, srs, bytes: copyOf(shape) }),
   };
+  const readArea: ShapeReader = async (source, srs, was) => {
+    const body = { source, srs, was: was.srs, bytes: copyOf(was.shape) };
+    const { bytes, ...read } = await ask(READ_AREA, body);
+    return { ...read, shape: shapeOfBytes(bytes) };
+  };
   return {
     placer,
-    /** The shape of an area as its source has it now, and boxes around the places that differ from what it was. */
-    read: async (source: AreaSource, srs: number, was: ShapeInCrs) =>
-      measured(await ask(READ_AREA, { source, srs, was: was.srs, bytes: copyOf(was.shape) })),
-    measureFile: async (srs: number, path: string): Promise<MeasuredShape> =>
-      measured(await ask(MEASURE_FILE, { srs, path })),
+    readArea,
+    /** Reads the configuration file again. Throws `SettingsError`. */
+    async readSettings(input: SettingsInput): Promise<ReadSettings> {
+      const read = await ask(READ_SETTINGS, { ...input, environment: { ...input.environment } });
+      if ('problems' in read) throw new SettingsError(read.problems);
+      return read;
+    },
     async close(): Promise<void> {
       await closing;
       await thread.close();

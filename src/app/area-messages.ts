@@ -1,4 +1,6 @@
-/** Messages between a process and its thread that reads and converts the shapes of areas. `bytes` are those of a shape. */
+/** Messages between a process and its thread for areas and the configuration file. `bytes` are those of a shape. */
+import type { SettingsInput } from '../config/environment.ts';
+import type { ReadSettings } from '../config/load-settings.ts';
 import type { Bounds, Polygon } from '../domain/bounds.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { AreaSource, MeasuredShape } from '../domain/named-area.ts';
@@ -18,9 +20,11 @@ export const READ_AREA = messageKind<
   MeasuredBytes & { readonly boxes: readonly Bounds[] | null }
 >('read-area');
 
-export const MEASURE_FILE = messageKind<{ readonly srs: number; readonly path: string }, MeasuredBytes>(
-  'measure-file',
-);
+/** The configuration file, which may have the shapes of areas in it; or its problems. */
+export const READ_SETTINGS = messageKind<
+  SettingsInput,
+  ReadSettings | { readonly problems: readonly string[] }
+>('read-settings');
 
 export const PLACE_AREA = messageKind<PlacedBytes, { readonly bytes: Uint8Array }>('place-area');
 

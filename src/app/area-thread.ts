@@ -1,12 +1,12 @@
+import { changedBoxes, readArea } from '../catalog/read-area.ts';
+import { SettingsError } from '../config/settings-error.ts';
 import { bytesOf, shapeOfBytes } from '../domain/area-shape.ts';
 import { errorCopier } from '../domain/error-copier.ts';
 import { createPlacer } from '../domain/placed-area.ts';
 import { systemClock } from '../lib/clock.ts';
 import { channelToParent } from '../lib/open-thread.ts';
 import { createPace } from '../lib/yielding.ts';
-import { MEASURE_FILE, OUTLINE_AREA, PLACE_AREA, READ_AREA } from './area-messages.ts';
-import { measureFile } from './measure-file.ts';
-import { changedBoxes, readArea } from './read-area.ts';
+import { OUTLINE_AREA, PLACE_AREA, READ_AREA, READ_SETTINGS } from './area-messages.ts';
 
 const channel = channelToParent(errorCopier);
 const placer = createPlacer(() => createPace(Infinity));
@@ -17,9 +17,16 @@ channel.handle(READ_AREA, async ({ source, srs, was, bytes }) => {
   return { ...measured, boxes, bytes: bytesOf(shape) };
 });
 
-channel.handle(MEASURE_FILE, ({ srs, path }) => {
-  const { shape, ...measured } = measureFile(srs, path);
-  return { ...measured, bytes: bytesOf(shape) };
+channel.handle(READ_SETTINGS, async (input) => {
+  // Loaded only now: shapes need none of it.
+  const { loadSettings } = await import('../config/load-settings.ts');
+  try {
+    const { handover, configFile } = await loadSettings(input);
+    return { handover, configFile };
+  } catch (error) {
+    if (error instanceof SettingsError) return { problems: error.problems };
+    throw error;
+  }
 });
 
 channel.handle(PLACE_AREA, async ({ gridSet, srs, bytes }) => ({
