@@ -1,6 +1,6 @@
 import type { PackObject } from './pack-object.ts';
 
-/** Where the bytes of a tile are. A place never refers to other bytes later. */
+/** Where the bytes of a tile are. A place is never used for other bytes. */
 export interface BytePlace {
   /** A file of the tile set, or an object. */
   readonly segment: number;
@@ -9,20 +9,20 @@ export interface BytePlace {
 }
 
 export interface PutBytes {
-  /** Of each record's tiles, in their order. */
+  /** The places of each record's tiles, in their order. */
   readonly places: readonly (readonly BytePlace[])[];
-  /** Within the transaction that names them. False: they may be about to be removed, and have to be put again. */
+  /** Called in the transaction whose rows name the bytes. False: they may be about to be removed; put them again. */
   note(): boolean;
 }
 
 /** Stores the bytes of tiles on this machine. The index decides which of them are shown. */
 export interface Bytes {
-  /** Before any row names them: a crash in between leaves bytes that nothing refers to. */
+  /** Called before any row names the bytes: a crash in between leaves bytes that are never read. */
   put(set: number, records: readonly PackObject[]): PutBytes;
   close(): void;
 }
 
-/** Puts them within the transaction that names them. */
+/** Puts bytes in the transaction whose rows name them. */
 export function putNoted(bytes: Pick<Bytes, 'put'>, set: number, records: readonly PackObject[]): PutBytes {
   for (;;) {
     const put = bytes.put(set, records);

@@ -22,8 +22,8 @@ export interface CopyResult {
 
 /** A page is copied again after a truncation or another write during the copy. */
 const MAX_ATTEMPTS = 5;
-/** Milliseconds. A tile that was written just now was made less than this before. */
-const MAX_MAKING = 600_000;
+/** Milliseconds. A tile is stored less than this after its creation. */
+const MAX_MAKING_MS = 600_000;
 
 /**
  * Makes `to` contain the tiles of `from`, page by page: missing or older ones are copied and read back. Nothing is
@@ -54,12 +54,15 @@ function rectOf({ pageX, pageY }: PageUsage): TileRect {
   return blockAt(pageX, pageY, PAGE_SIZE);
 }
 
-/** Equal numbers of tiles and bytes, and of tiles as recent as the last write: copies keep their age. */
+/**
+ * Whether both stores have equal numbers of tiles and bytes in the page, and of tiles as recent as its last write:
+ * copies keep `createdAt`.
+ */
 async function isCopied(from: Store, to: Store, page: PageUsage): Promise<boolean> {
   const { set, z, tiles, bytes, writtenAt } = page;
   const there = await countStored(to, set, z, rectOf(page));
   if (there.tiles !== tiles || there.bytes !== bytes) return false;
-  const recent = (store: Store) => presentTiles(store, set, z, rectOf(page), writtenAt - MAX_MAKING);
+  const recent = (store: Store) => presentTiles(store, set, z, rectOf(page), writtenAt - MAX_MAKING_MS);
   const [ours, theirs] = await Promise.all([recent(from), recent(to)]);
   return ours.length === theirs.length;
 }
@@ -84,7 +87,7 @@ function writesOf(store: Store, { set, z, pageX, pageY }: PageUsage): Promise<re
   return readPage(store, set, { z, x: pageX * PAGE_SIZE, y: pageY * PAGE_SIZE });
 }
 
-/** Whether each tile is present, or a newer one. */
+/** Whether the store has each of the tiles, or a newer one. */
 async function isSame(store: Store, page: PageUsage, tiles: readonly TileWrite[]): Promise<boolean> {
   const found = new Map((await writesOf(store, page)).map((tile) => [`${tile.x} ${tile.y}`, tile]));
   return tiles.every(({ x, y, bytes, createdAt }) => {

@@ -24,7 +24,7 @@ export type StoreSettings = Zod.output<StoreSchemas[number]>;
 export const BUCKET_OPTIONS = [s3BucketOptions, azureBucketOptions] as const;
 type BucketSettings = Zod.output<(typeof BUCKET_OPTIONS)[number]>;
 
-/** By name, each opened by its first request. */
+/** The buckets by name; each is opened by its first read. */
 export function openBuckets(buckets: Readonly<Record<string, BucketSettings>>, env: Env) {
   const opened = new Map<string, ReturnType<typeof openBucket>>();
   return {

@@ -77,7 +77,7 @@ export function guardFreeSpace(store: Store, options: FreeSpaceOptions): Store {
     return `The disk of ${root} is full: ${free} free, and minFreePercent keeps ${minFreePercent} % free.`;
   }
 
-  function tell(short: boolean): void {
+  function report(short: boolean): void {
     if (short === warned) return;
     warned = short;
     const details = { folder: root, freePercent: disk && freePercent(disk), minFreePercent };
@@ -87,17 +87,17 @@ export function guardFreeSpace(store: Store, options: FreeSpaceOptions): Store {
 
   const put: Store['put'] = async (set, z, tiles, ticket, lease) => {
     if (await isShort()) {
-      tell(true);
+      report(true);
       throw new TilewardenError('store-full', shortage());
     }
     try {
       const change = await store.put(set, z, tiles, ticket, lease);
-      tell(false);
+      report(false);
       return change;
     } catch (error) {
       if (!isTilewardenError(error, 'store-full')) throw error;
       refusedAt = clock.monotonic();
-      tell(true);
+      report(true);
       throw new TilewardenError('store-full', shortage(), { cause: error });
     }
   };

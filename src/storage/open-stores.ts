@@ -30,7 +30,7 @@ export function storeFolder({ data }: Pick<StoresSettings, 'data'>, name: string
   return join(data, STORES_FOLDER, name);
 }
 
-/** For clients: without secrets. */
+/** The stores as clients may see them, without secrets. */
 export function describeStores(settings: StoresSettings) {
   return Object.entries(settings.stores).map(([name, store]) => {
     const { place, shown, geowebcacheName } = driverOf(store);
@@ -41,7 +41,7 @@ export function describeStores(settings: StoresSettings) {
   });
 }
 
-/** For processes that answer no tiles. */
+/** The settings without copies on disk (`cache`), for processes that serve no tiles. */
 export function withoutCaches(stores: StoresSettings['stores']): StoresSettings['stores'] {
   const bare = ({ ...store }: StoreSettings) => {
     if ('cache' in store) delete store.cache;

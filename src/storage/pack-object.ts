@@ -1,14 +1,14 @@
 import { crc32 } from 'node:zlib';
 import type { TileMaker, TileSetKey } from '../domain/tile-key.ts';
 
-/** A block of tiles; `x` and `y` count packs, not tiles. */
+/** A pack: a block of 8 × 8 tiles. `x` and `y` count packs. */
 export interface PackPlace {
   readonly z: number;
   readonly x: number;
   readonly y: number;
 }
 
-/** The origin that tiles of one put share: ticket, time, maker and validator. */
+/** The origin of a tile: ticket, times, maker and validator. Tiles of one put usually share it. */
 export interface Making {
   readonly ticket: number;
   readonly createdAt: number;
@@ -28,7 +28,7 @@ export interface ObjectTile extends TileHead {
   readonly bytes: Buffer;
 }
 
-/** An object as it is written and read: the tiles of one block, and everything that an index needs to list them again. */
+/** An object, or a record of a segment: tiles of one pack, and everything that an index needs to list them again. */
 export interface PackObject extends PackPlace {
   readonly set: TileSetKey;
   readonly tiles: readonly ObjectTile[];
@@ -41,7 +41,7 @@ export interface PackHead extends Omit<PackObject, 'tiles'> {
   readonly tiles: readonly (TileHead & { readonly length: number })[];
 }
 
-/** The header of a pack: its tile set and, for each tile, slot, length, checksum and making. */
+/** The written form of a `PackHead`. */
 interface Head extends Omit<PackObject, 'tiles'> {
   readonly tiles: readonly (readonly [
     slot: number,
@@ -55,7 +55,7 @@ interface Head extends Omit<PackObject, 'tiles'> {
   ])[];
 }
 
-/** Packs of 0.2 have another number and form: they do not count as packs. */
+/** Packs of version 0.2 begin differently, and are not read. */
 const MAGIC = Buffer.from('TWPACK2\n');
 /** Magic, length of the head, checksum of the head. */
 const FIXED = MAGIC.length + 8;
@@ -77,7 +77,7 @@ export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   return Buffer.concat([fixed, text]);
 }
 
-/** Content of an object without the bytes of its tiles. `start` is its beginning; null: not a pack, or longer than `start`. */
+/** The head of an object that begins with `start`. Null: not a pack, a damaged head, or one longer than `start`. */
 export function readPackHead(start: Buffer): PackHead | null {
   const length = headLength(start);
   if (length === null) return null;
@@ -104,7 +104,7 @@ export interface PackRecord {
   readonly end: number;
 }
 
-/** The record at `offset` of a file with one after the other. */
+/** The record at `offset` of a segment, where records follow one another. */
 export function readRecord(
   read: (offset: number, length: number) => Buffer,
   offset: number,

@@ -47,7 +47,7 @@ export function packTiles(tiles: readonly TileWrite[]): PackedTiles {
   return { slots, bytes };
 }
 
-/** The tiles of a put by packs. The last of two tiles for one place counts. */
+/** The tiles of a put as records, one for each pack. Of two tiles for one place the last counts. */
 export function recordsOf({ set, z, ticket, slots, bytes }: TilesOfSet): readonly PackObject[] {
   const packs = new Map<
     string,
@@ -90,8 +90,8 @@ export function placedTiles(
 }
 
 /**
- * The same for a rebuilt index. Removals were recorded in the lost index only: all tiles are outdated and lose their
- * validator, so that they are made again and not confirmed. `start` is where their bytes begin.
+ * As `placedTiles`, for a rebuilt index. Removals were recorded in the lost index only, so all tiles count as outdated,
+ * and without a validator: they are created again and not confirmed. `start` is where their bytes begin.
  */
 export function relistedTiles(
   { tiles }: PackHead,

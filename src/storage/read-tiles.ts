@@ -35,7 +35,7 @@ export async function layersIn(store: Pick<Store, 'usage'>): Promise<readonly st
   return [...new Set(levels.map(({ set }) => set.layer))];
 }
 
-/** One by one. */
+/** `Store.usage` of pages, one by one. */
 export async function* pagesIn(
   store: Pick<Store, 'usage'>,
   which: PageFilter | EvictionOrder,
@@ -121,7 +121,7 @@ export async function validatorOf(
   return same && shown.length === sizeOfRect(rect) ? validator : null;
 }
 
-/** The stored tiles in `rect`; with `createdBefore` those that are older. Whole pages are not listed. */
+/** The stored tiles in `rect`; with `createdBefore` only older ones. Pages within `rect` are counted without a list. */
 export async function countStored(
   store: Pick<Store, 'list' | 'usage'>,
   set: TileSetKey,
@@ -139,7 +139,7 @@ export async function countStored(
   return total;
 }
 
-/** Every whole tile of the page that holds this one, row by row. */
+/** All readable tiles of the page that contains this place, row by row. */
 export async function readPage(
   store: Pick<Store, 'list' | 'get'>,
   set: TileSetKey,

@@ -70,6 +70,6 @@ export interface RebuildResult {
   readonly tiles: number;
   /** Files or objects without packs, or of tile sets that were dropped and filled again. */
   readonly leftOut: number;
-  /** Those that are listed again. */
+  /** Tile sets that are listed again. */
   readonly sets: readonly TileSetKey[];
 }

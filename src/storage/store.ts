@@ -32,8 +32,8 @@ export interface Store extends StoreFacets {
   /** The tiles in `rect`, without their bytes, some hundred together; in any order. */
   list(set: TileSetKey, z: number, rect?: TileRect): AsyncIterable<readonly TileEntry[]>;
   /**
-   * Stops between slices when the signal aborts, with its reason. Returns how many tiles were meant, and the bytes of
-   * removed ones.
+   * Stops between slices when the signal aborts, with its reason. Returns how many tiles the edit selected, and the
+   * bytes of removed ones.
    */
   edit(
     set: TileSetKey,
@@ -61,7 +61,7 @@ export interface Store extends StoreFacets {
   close(): Promise<void>;
 }
 
-/** Each is read in about ten microseconds. */
+/** Limit of marks in one call; each takes about ten microseconds. */
 export const MARKS_AT_ONCE = 256;
 
 export type BesideTile = (tile: TileIndex, stored: StoredTile) => void;
@@ -75,7 +75,7 @@ export interface UsedPage {
   readonly pageX: number;
   readonly pageY: number;
   readonly hits: number;
-  /** The latest of them. Milliseconds since 1970. */
+  /** The latest request. Milliseconds since 1970. */
   readonly usedAt: number;
   /** Rank of these hits: see `domain/page-rank.ts`. */
   readonly rank: number;
@@ -238,16 +238,16 @@ export interface StoreFiles {
   put(name: string, path: string, signal: AbortSignal): Promise<void>;
   /** From the first byte to the last, both included; null: no such file. */
   read(name: string, start: number, end: number): Promise<Readable | null>;
-  /** At least some of all names, and of those of unfinished files. */
+  /** Some of the names, if there are any; unfinished files are included. */
   names(): Promise<readonly string[]>;
   remove(names: readonly string[]): Promise<void>;
 }
 
 /** A tile without its picture. */
 export interface TileEntry extends TileIndex, Pick<StoredTile, 'createdAt'> {
-  /** Their number. */
+  /** Number of bytes. */
   readonly bytes: number;
-  /** As readers see it: see `OpenMark`. */
+  /** As readers see it, with open marks applied. */
   readonly freshUntil: number | null;
   readonly validator: string | null;
   /** An open mark keeps it from readers. */
@@ -325,6 +325,6 @@ export interface TilePlace {
   readonly gridSet: string;
   readonly z: number;
   readonly rect: TileRect;
-  /** For readers only these parts of `rect` are meant; left out: all of it. Some hundred at most. */
+  /** Readers obey a mark only in these parts of `rect`; left out: in all of it. Some hundred at most. */
   readonly parts?: PackedRects;
 }

@@ -16,7 +16,7 @@ import { createObjectAgent, type GuardTools, ObjectGuard } from '../objects/obje
 import type { DatedObject, ObjectStore } from '../objects/object-store.ts';
 import type { AzureBucketOptions } from './azure-store-options.ts';
 
-/** Objects that one request removes. */
+/** Objects that one request removes, and that one lists. */
 const BATCH = 256;
 const PAGE = 1000;
 

@@ -26,7 +26,7 @@ export interface PackPosition {
 /** Returns the new tiles of a pack; the same array: no change. */
 export type PackEdit = (tiles: readonly IndexedTile[], pack: PackPosition) => readonly IndexedTile[];
 
-/** Raised when the form changes. */
+/** The version of the form. */
 const FORM = 1;
 const HEAD_BYTES = 3;
 const MAKING_BYTES = 34;
@@ -35,11 +35,11 @@ const BITMAP_BYTES = SLOTS / 8;
 const CHECKSUM_BYTES = 4;
 
 /**
- * The row of a pack, read without unpacking it:
+ * The row of a pack in the index, read without unpacking it. Tiles that were put together share a making:
  *
  *   form · number of makings · makings · bitmap of the slots with a tile · an entry for each tile · checksum
  *
- * The checksum is that of the pack's position and of the row, so that a row with a flipped bit names nothing.
+ * The checksum covers the pack's position and the row: a row that is damaged, or in another place, is not read.
  */
 export class Directory {
   readonly #detail: Buffer;
@@ -142,7 +142,7 @@ function seedOf({ set, z, x, y }: PackPosition): number {
   return crc32(`${set} ${z} ${x} ${y}`);
 }
 
-/** Each once; `numbers` receives the number of each. */
+/** Writes each making once; `numbers` receives their places in the result. */
 function writeMakings(tiles: readonly IndexedTile[], numbers: Map<Making, number>): readonly Buffer[] {
   const byText = new Map<string, number>();
   const heads: Buffer[] = [];
@@ -157,7 +157,7 @@ function writeMakings(tiles: readonly IndexedTile[], numbers: Map<Making, number
   return heads;
 }
 
-/** Null is NaN, which no time or number is. */
+/** Null is written as NaN, which no time or number is. A validator's length is written plus one; 0: null. */
 function writeMaking({ ticket, createdAt, freshUntil, madeBy, validator }: Making): Buffer {
   const text = validator === null ? null : Buffer.from(validator);
   const bytes = Buffer.alloc(MAKING_BYTES + (text?.length ?? 0));

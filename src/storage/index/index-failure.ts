@@ -3,7 +3,7 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isNoRoom } from '../../lib/error-code.ts';
 
-/** Milliseconds for which a caller waits for other processes, and between two tries. */
+/** Milliseconds for which a caller waits for other processes, and between two attempts. */
 const BUSY_TIMEOUT_MS = 15_000;
 const BUSY_PAUSE = 1;
 
@@ -16,7 +16,7 @@ export function isRefusedByTrigger(error: unknown): boolean {
   return sqliteCode(error) === 'SQLITE_CONSTRAINT_TRIGGER';
 }
 
-/** The file is not an index, or no longer. */
+/** The file is not an index, or is damaged. */
 export function isDamage(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT');
@@ -61,7 +61,7 @@ const NEVER = new Int32Array(new SharedArrayBuffer(4));
 /** Milliseconds. SQLite's own pauses grow to a hundred, while a transaction of another process takes less than one. */
 const LOCK_PAUSE = 0.3;
 
-/** The same for a thread that may block. `work` is called again. */
+/** As `patiently`, for a thread that may block. */
 export function blockingly<T>(work: () => T): T {
   const until = performance.now() + BUSY_TIMEOUT_MS;
   for (;;) {

@@ -24,9 +24,9 @@ import { noIndex } from './index-failure.ts';
 export type IndexFile = Database.Database;
 
 export interface IndexOptions {
-  /** How many milliseconds a call may block its thread. */
+  /** Milliseconds for which a call may block its thread. */
   readonly timeoutMs: number;
-  /** Pages of the log after which a commit copies them into the file; 0: another connection does. */
+  /** Pages of the log after which a commit copies them into the file; 0: this connection never does. */
   readonly checkpointPages: number;
 }
 
@@ -40,7 +40,7 @@ export function indexPath(root: string): string {
 
 /**
  * Creates it if there is none; `readonly` in a folder that cannot be written to. A commit survives the end of the process,
- * and a power cut only if it is made durable: see `durably`.
+ * and a power cut only if it is newPath durable: see `durably`.
  */
 export function openIndexFile(root: string, options: IndexOptions): IndexFile {
   const path = indexPath(root);
@@ -75,7 +75,10 @@ function isReadOnly(folder: string): boolean {
   }
 }
 
-/** SQLite writes beside a file with a log even for reads. The copy is removed when it is closed. */
+/**
+ * SQLite creates files beside a database even for reads. The copy is unlinked immediately, and lasts until it is
+ * closed.
+ */
 function openCopy(path: string): IndexFile {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-index-'));
   try {
@@ -116,20 +119,20 @@ function checkVersion(db: IndexFile, path: string): void {
 
 /** Complete from the first moment another process can see it. Only one of several processes that create it succeeds. */
 function createIndexFile(root: string, path: string): void {
-  const making = join(root, `making-${randomUUID()}.sqlite`);
+  const newPath = join(root, `newPath-${randomUUID()}.sqlite`);
   makeFolder(root);
   try {
-    newIndex(making).close();
-    linkSync(making, path);
+    newIndex(newPath).close();
+    linkSync(newPath, path);
     syncFolder(root);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   } finally {
-    removeIndex(making);
+    removeIndex(newPath);
   }
 }
 
-/** Its last close syncs it. */
+/** A new file with the tables; closing it syncs it. */
 export function newIndex(path: string): IndexFile {
   const db = new Database(path);
   try {
@@ -148,16 +151,16 @@ function withTables(db: IndexFile): IndexFile {
   return db;
 }
 
-/** An index with its log. */
+/** Removes an index with its log. */
 export function removeIndex(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
 }
 
 /**
- * Replaces the index of a store by one that nothing has open, and keeps the former one as `damaged-index.sqlite`. The
- * former one is moved before its log: a stop in between leaves no index, never one without its last commits.
+ * Replaces the index of a store by one that no process has open, and keeps the former one as `damaged-index.sqlite`.
+ * The former one is moved before its log: a stop in between leaves no index, never one without its last commits.
  */
-export function replaceIndex(root: string, made: string): void {
+export function replaceIndex(root: string, newPath: string): void {
   const path = indexPath(root);
   const aside = join(root, 'damaged-index.sqlite');
   if (existsSync(path)) removeIndex(aside);
@@ -165,11 +168,11 @@ export function replaceIndex(root: string, made: string): void {
     if (existsSync(`${path}${end}`)) renameSync(`${path}${end}`, `${aside}${end}`);
   removeIndex(path);
   syncFolder(root);
-  renameSync(made, path);
+  renameSync(newPath, path);
   syncFolder(root);
 }
 
-/** Creations in the folder survive a power cut. Blocks its thread. */
+/** Afterwards files created in the folder survive a power cut. Blocks its thread. */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {

@@ -7,7 +7,12 @@ import type { IndexFile } from './index-file.ts';
 import { MarkFilter } from './mark-filter.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
 
-/** A pack at one moment; `x` and `y` count packs. */
+/**
+ * Reads the index of a local store: packs (8 × 8 tiles in one row) and the marks that hide or outdate their tiles.
+ * Marks have two numbers: `number` refuses writers with earlier tickets, `hides` applies to readers; see `marks.ts`.
+ */
+
+/** A pack and the open marks over it at one moment; `x` and `y` count packs. */
 export interface ShownPack {
   readonly set: number;
   readonly x: number;
@@ -16,6 +21,7 @@ export interface ShownPack {
   readonly marks: readonly MarkHere[];
 }
 
+/** Where to continue: packs are read band by band. A band is 32 rows of packs; -1: before the first. */
 export interface PackCursor {
   readonly band: number;
   readonly x: number;
@@ -32,16 +38,16 @@ export interface PackRow {
   readonly detail: Buffer;
 }
 
-/** Rows of packs in a band. */
+/** Rows of packs in a band. SQL for PostgreSQL has `y >> 5`. */
 const PACKS_IN_BAND = 32;
-/** Limit of bands without a pack in the rectangle that one call skips. */
-const BANDS = 64;
+/** The most bands that one call visits. */
+const MAX_BANDS = 64;
 
 const AT_PLACE = `FROM mark_places r JOIN marks m ON m.id = r.mark
   WHERE r.min_level = @level AND r.max_level = @level AND r.min_x <= @maxX AND r.max_x >= @minX AND r.min_y <= @maxY
     AND r.max_y >= @minY AND m.layer = @layer AND r.grid_set = @gridSet AND r.z = @z`;
 
-/** Marks of the whole layer have an empty key, which finds them among thousands of others. */
+/** Layer-wide marks have the key ''; the index on `key` finds them quickly. `open`: readers obey the mark. */
 const MARKS_AT = `
   SELECT m.hides AS number, m.effect, r.min_x, r.max_x, r.min_y, r.max_y, r.parts ${AT_PLACE} AND m.open = 1
   UNION ALL SELECT hides, effect, NULL, NULL, NULL, NULL, NULL FROM marks WHERE layer = @layer AND key = '' AND open = 1`;
@@ -56,7 +62,7 @@ interface FoundPack {
 /** A row of `MARKS_AT`. */
 export type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
 
-/** Reads one index. Every method is one statement, unless its comment differs. */
+/** Reads one index. `version`, `setRow` and `marks` run one statement each; the others run several. */
 export class IndexReader {
   readonly #db: IndexFile;
   readonly #version;
@@ -70,7 +76,10 @@ export class IndexReader {
   readonly #nextTicket;
   readonly #filter: MarkFilter;
 
-  /** `version` is a number that differs when tiles or marks may have changed. By default: by another connection. */
+  /**
+   * `version` queries a number that changes when tiles or marks may have changed. By default it changes only when
+   * another connection writes.
+   */
   constructor(db: IndexFile, version = 'PRAGMA data_version') {
     this.#db = db;
     this.#filter = new MarkFilter(db);
@@ -117,7 +126,7 @@ export class IndexReader {
     return { number, generation: this.generation(layer, place) };
   }
 
-  /** The latest number of a mark. */
+  /** The latest number of any mark of the layer, or of one that touches the place. */
   generation(layer: string, place?: TilePlace): number {
     const latest = this.#generation.get({ layer: JSON.stringify(layer) }) ?? 0;
     if (!place || latest === 0) return latest;
@@ -141,6 +150,7 @@ export class IndexReader {
     const pack = shown(found, z, x, y, []);
     const latest = found?.raised ?? 0;
     if (!pack || latest === 0) return pack;
+    // The filter has all open marks up to the number `known`.
     const isFiltered = latest <= this.#filter.known;
     if (isFiltered && !this.#filter.mayMean(set, z, x, y, pack.directory.makings)) return pack;
     return this.#db.transaction(() => {
@@ -149,7 +159,7 @@ export class IndexReader {
     })();
   }
 
-  /** Marks that are raised and closed while the filter is extended must not be between its marks and the row. */
+  /** Reads the row again after extending the filter: a mark raised and closed in between would otherwise be missed. */
   #findFiltered(set: TileSetKey, z: number, x: number, y: number): FoundPack | undefined {
     const found = this.#find(set, z, x, y);
     const latest = found?.raised ?? 0;
@@ -173,7 +183,7 @@ export class IndexReader {
     const [minX, maxX, minY, maxY] = [rect.minX, rect.maxX, rect.minY, rect.maxY].map(packOf) as Edges;
     const rows: PackRow[] = [];
     let cursor: PackCursor | null = after.band < 0 ? this.#bandAfter(set, z, bandOf(minY) - 1, minX) : after;
-    for (let bands = 0; cursor && bands < BANDS && rows.length < limit; bands++) {
+    for (let bands = 0; cursor && bands < MAX_BANDS && rows.length < limit; bands++) {
       if (cursor.band > bandOf(maxY)) return { rows, next: null };
       const { band, x, y } = cursor;
       const count = limit - rows.length;
@@ -191,7 +201,7 @@ export class IndexReader {
   }
 }
 
-/** Writing it takes longer than finding a pack. */
+/** Cached: writing an identity takes longer than finding a pack. */
 const identityOf = remembered(tileSetId);
 
 function shown(
@@ -221,29 +231,32 @@ export function markRow([number, effect, minX, maxX, minY, maxY, parts]: Written
   return { number, effect, rect: minX === null ? null : { minX, maxX, minY, maxY }, parts };
 }
 
-interface Kept {
+interface CachedPack {
   readonly x: number;
   readonly y: number;
-  /** The index's change number before it was read. */
+  /** `IndexReader.version` before the pack was read. */
   readonly version: number;
-  /** Null: there is none. */
+  /** Null: there is no pack in this place. */
   readonly pack: ShownPack | null;
 }
 
 /** The packs of a tile set by zoom, then by place. */
-type Levels = Map<number, Kept>[];
+type Levels = Map<number, CachedPack>[];
 
-/** Packs that are kept, of some kilobytes each. */
-const MAX_KEPT = 8192;
-/** More than the packs along a side of any zoom that has tiles; the place is compared where products are not exact. */
+/** Limit of cached packs, of some kilobytes each. */
+const MAX_PACKS = 8192;
+/**
+ * More than the packs along a side of any zoom, for keys `x * SIDE + y`. Above 2^53 two places can share a key, so
+ * `find` also compares x and y.
+ */
 const SIDE = 2 ** 27;
 
-/** Recently read packs, with the marks of their places. Each is used only while the index is unchanged. */
+/** A cache of packs with the marks of their places. Each is used only while the index is unchanged. */
 export class ShownPacks {
   readonly #reader: IndexReader;
   readonly #bySet = new Map<string, Levels>();
   readonly #byObject = new WeakMap<TileSetKey, Levels>();
-  #kept = 0;
+  #size = 0;
 
   constructor(reader: IndexReader) {
     this.#reader = reader;
@@ -257,9 +270,9 @@ export class ShownPacks {
     const known = levels[z]?.get(key);
     if (known && known.version === version && known.x === x && known.y === y) return known.pack;
     const pack = this.#reader.pack(set, z, x, y);
-    if (this.#kept >= MAX_KEPT) this.#forgetAll();
-    if (!known) this.#kept++;
-    const level = levels[z] ?? new Map<number, Kept>();
+    if (this.#size >= MAX_PACKS) this.#forgetAll();
+    if (!known) this.#size++;
+    const level = levels[z] ?? new Map<number, CachedPack>();
     levels[z] = level;
     level.set(key, { x, y, version, pack });
     return pack;
@@ -271,6 +284,6 @@ export class ShownPacks {
 
   #forgetAll(): void {
     for (const levels of this.#bySet.values()) levels.length = 0;
-    this.#kept = 0;
+    this.#size = 0;
   }
 }

@@ -8,7 +8,7 @@ import { packOf } from './directory.ts';
 import type { IndexFile } from './index-file.ts';
 import { levelOf } from './mark-rows.ts';
 
-/** The latest of some marks, and the latest time up to which one of them means tiles. */
+/** Of some marks, the latest number and the latest `createdBefore`: tiles created later are not selected by any. */
 interface Marked {
   number: number;
   createdBefore: number;
@@ -24,22 +24,24 @@ interface RaisedPlace extends TileRect {
 
 /** Marks that are read in one turn of the event loop: a few milliseconds. */
 const RAISES_IN_A_TURN = 500;
-/** Some megabytes. */
+/** Limit of cells: some megabytes. */
 const MAX_CELLS = 100_000;
+/** More than the packs along a side of any zoom. */
 const SIDE = 2 ** 27;
 
 /**
- * Where marks are that may be open, in memory, so that most packs need no search among them. It has every open mark up to the
- * number `known`, and some that are closed.
+ * The places of open marks, in memory, so that most packs need no search in the index. It contains every open mark up
+ * to the number `known`, and some that have been closed.
  */
 export class MarkFilter {
-  /** Numbers of marks rise in the order of their commits. */
+  /** The latest number read. Later ones cannot be missed: numbers of marks rise in the order of their commits. */
   known = 0;
   readonly #raised;
   readonly #layers = new Map<string, Marked>();
-  /** By level, then by scale: cells of 2ⁿ × 2ⁿ packs, so that a place touches four at most. */
+  /** By level (see `levelOf`), then by scale n: cells of 2ⁿ × 2ⁿ packs, so that a place touches four at most. */
   readonly #levels = new Map<number, Map<number, Marked>[]>();
   #cells = 0;
+  /** The latest number when the filter was last emptied: a full one is emptied only `MAX_CELLS` numbers later. */
   #begun = 0;
 
   constructor(db: IndexFile) {
@@ -49,7 +51,7 @@ export class MarkFilter {
       LEFT JOIN json_each(m.places) e LEFT JOIN mark_places p ON p.id = m.id * ${MAX_PLACES} + e.key ORDER BY r.number`);
   }
 
-  /** Reads later marks, of which `latest` is one. */
+  /** Reads some marks after `known`; `latest` is the last of all. Does nothing while the filter is full. */
   extend(latest: number): void {
     if (this.#cells > MAX_CELLS && latest > this.#begun + MAX_CELLS) this.#begin(latest);
     if (this.#cells > MAX_CELLS) return;
@@ -62,7 +64,7 @@ export class MarkFilter {
     this.known = last;
   }
 
-  /** Whether a mark may hide or outdate one of the tiles of a pack. */
+  /** Whether a mark may hide or outdate a tile of a pack; `makings` are the tickets and times of its tiles. */
   mayMean(set: TileSetKey, z: number, x: number, y: number, makings: readonly Making[]): boolean {
     const whole = this.#layers.get(set.layer);
     if (whole && means(whole, makings)) return true;
@@ -97,7 +99,7 @@ export class MarkFilter {
         addTo(scales[scale] ?? new Map(), cellAt(x, y), mark);
   }
 
-  /** Without those that were closed since. */
+  /** Empties the filter; marks that were closed since are not read again. */
   #begin(latest: number): void {
     this.#layers.clear();
     this.#levels.clear();
@@ -109,10 +111,10 @@ export class MarkFilter {
 
 type Edges = [minX: number, maxX: number, minY: number, maxY: number];
 
-/** By zoom. */
+/** `levelOf` by zoom, cached for each tile set. */
 const levelsOf = remembered<TileSetKey, number[]>(() => []);
 
-/** The same for others beyond exact products. */
+/** Above 2^53 two cells can share a key: the filter then reports too many marks, never too few. */
 function cellAt(x: number, y: number): number {
   return x * SIDE + y;
 }

@@ -6,7 +6,7 @@ import type { Making } from '../pack-object.ts';
 import { type MarkEffect, outdatedSince, type Raise, type TileEntry, type TilePlace } from '../store.ts';
 import { Directory, tileInPack } from './directory.ts';
 
-/** Coordinates of the R-tree have 32 bits. */
+/** The greatest coordinate: those of the R-tree have 32 bits. */
 const FAR = 2 ** 31 - 1;
 
 /** Marks at a place, as a reader compares them with a tile. */
@@ -64,8 +64,8 @@ export interface MarkRow {
 }
 
 /**
- * Open marks that touch `rect`, for tiles of the set. Of those that mean all of it in the same way one is left, with the
- * latest number and the earliest time, however many there are.
+ * Open marks that touch `rect`, for tiles of the set. Those of one type that cover all of it, regardless of creation
+ * times, are merged into one with the latest number and the earliest time.
  */
 export function marksHere(rows: readonly MarkRow[], set: TileSetKey, rect: TileRect): readonly MarkHere[] {
   const here: MarkHere[] = [];
@@ -131,13 +131,13 @@ export function withEarlier(text: string | null, effect: MarkEffect): MarkEffect
   return { ...effect, at: Math.min(at, effect.at) };
 }
 
-/** The form of the R-tree. */
+/** `[minX, maxX, minY, maxY]`, within the limits of the R-tree. */
 export function edgesOf({ minX, minY, maxX, maxY }: TileRect) {
   const near = (value: number) => Math.min(value, FAR);
   return [near(minX), near(maxX), near(minY), near(maxY)] as const;
 }
 
-/** Whether tiles of the set are meant. */
+/** Whether the effect includes tiles of the set. */
 export function concerns(
   { formats, parametersId }: Pick<MarkEffect, 'formats' | 'parametersId'>,
   set: TileSetKey,

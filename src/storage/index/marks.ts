@@ -10,6 +10,13 @@ import {
 import { edgesOf, isSameEffect, levelOf, readPlaces, withEarlier, writePlaces } from './mark-rows.ts';
 import { type Script, type Statement, statement } from './script.ts';
 
+/**
+ * Changes of marks, for SQLite and PostgreSQL. A mark has a row in `marks`, one in `mark_places` for each place, and
+ * one in `raises` for each raise that is still open: raises with the same places and effect share a mark. `number` is
+ * its latest raise; writers with earlier tickets are refused, even after it is closed. `hides` is its latest open
+ * raise, for readers.
+ */
+
 /** Closed marks that a layer keeps separate, and how many are joined when there are more; see `fold`. */
 export const MAX_CLOSED = 10_000;
 export const FOLDED = 1000;
@@ -24,13 +31,13 @@ export interface MarkTables {
   readonly renumbered: Statement;
   /** Returns a later `number` than any before. */
   readonly nextNumber: Statement;
-  /** Other transactions wait for this one with the rows of a selection. */
+  /** The end of a select that locks its rows for the transaction. */
   readonly lock: Statement;
-  /** Inserts them. A mark that is deleted takes them with it. */
+  /** Inserts the places of a mark. Deleting the mark deletes them. */
   places(mark: number, layer: string, places: readonly TilePlace[]): Iterable<Statement>;
 }
 
-/** The columns that a statement names. */
+/** A row of a statement here; it has only the columns that the statement selects. */
 interface MarkRow {
   readonly id: number;
   readonly number: number;
@@ -57,8 +64,8 @@ function* raise(tables: MarkTables, { layer, places, effect }: Raise): MarkScrip
   const name = JSON.stringify(layer);
   const { written, key } = writePlaces(places);
   const [{ number } = { number: 0 }] = yield tables.nextNumber;
-  const isForgotten = places === null ? statement`open = false` : statement`open = false and key = ${key}`;
-  yield statement`delete from marks where ${tables.isOwn} and layer = ${name} and ${isForgotten}`;
+  const isSuperseded = places === null ? statement`open = false` : statement`open = false and key = ${key}`;
+  yield statement`delete from marks where ${tables.isOwn} and layer = ${name} and ${isSuperseded}`;
   if (effect && (yield* join(tables, name, key, number, effect))) return number;
   const id = yield* insert(tables, name, number, effect, written, key);
   for (const one of places ? tables.places(id, layer, places) : []) yield one;
@@ -85,7 +92,7 @@ function insertRaise(mark: number, number: number, effect: MarkEffect): Statemen
   return statement`insert into raises (number, mark, effect) values (${number}, ${mark}, ${JSON.stringify(effect)})`;
 }
 
-/** Whether an open mark of the same places and effect has taken the number. */
+/** Gives the number to an open mark with the same places and effect. False: there is none. */
 function* join(
   { isOwn, lock, renumbered }: MarkTables,
   layer: string,
@@ -103,7 +110,7 @@ function* join(
   return true;
 }
 
-/** A late writer with a ticket from before a forgotten mark is refused in the whole layer. */
+/** Replaces the earliest closed marks by one of the whole layer, which refuses more late writers, never fewer. */
 function* fold(tables: MarkTables, layer: string): MarkScript<void> {
   const name = JSON.stringify(layer);
   const closed = statement`from marks where ${tables.isOwn} and layer = ${name} and open = false`;
@@ -117,7 +124,7 @@ function* fold(tables: MarkTables, layer: string): MarkScript<void> {
   yield* insert(tables, name, floor, null, null, '');
 }
 
-/** It still refuses late writers. */
+/** Ends a raise for readers. Its mark still refuses late writers. */
 function* close({ lock }: MarkTables, number: number): MarkScript<void> {
   const raised = statement`select mark from raises where number = ${number}`;
   const [mark] = yield statement`select id from marks where id = (${raised}) ${lock}`;

@@ -9,13 +9,13 @@ const PACKS_IN_PAGE = PAGE_SIZE / PACK_SIZE;
 
 type StoredPack = Pick<PackRow, 'id' | 'detail'>;
 
-/** Sums of a change, which may have many packs. */
+/** Sums of a change of one or more packs. */
 export interface ChangeSums {
   /** Bytes of tiles that each segment gained or lost. */
   readonly live: Map<number, number>;
   /** Milliseconds since 1970 if tiles were put; null: others were changed. */
   readonly writtenAt: number | null;
-  /** Milliseconds since 1970; 0: invisible to readers. */
+  /** Milliseconds since 1970; 0: readers see no difference. */
   readonly changedAt: number;
 }
 
@@ -45,7 +45,7 @@ export function preparePackChanges(db: IndexFile) {
   );
   const addLive = db.prepare<[number, number]>('UPDATE segments SET live = live + ? WHERE id = ?');
 
-  /** With the number of pages that it added. */
+  /** Returns how many pages that added: 1, 0 or -1. */
   function changePage(
     { set, z, x, y }: PackPosition,
     { tiles, bytes }: StoreChange,
@@ -65,7 +65,7 @@ export function preparePackChanges(db: IndexFile) {
   const rowOf = ({ set, z, x, y }: PackPosition): StoredPack | null =>
     find.get(set, z, bandOf(y), x, y) ?? null;
 
-  /** Returns what it adds; `finish` adds `live` to the segments. A damaged row is replaced or removed, whatever the edit. */
+  /** Returns the tiles and bytes added. A damaged row counts as empty, and is replaced or removed whatever the edit. */
   function change(
     position: PackPosition,
     row: StoredPack | null,
@@ -94,7 +94,7 @@ export function preparePackChanges(db: IndexFile) {
     addToUsage.run(position.set, position.z, added.tiles, added.bytes, pages, changedAt);
   }
 
-  /** By how much the sums of the page are wrong because a damaged row was replaced. */
+  /** The correction of the page's sums, which still contain the tiles of a damaged row. */
   function uncounted({ set, z, x, y }: PackPosition, added: StoreChange): StoreChange {
     const [left, top] = [x - (x % PACKS_IN_PAGE), y - (y % PACKS_IN_PAGE)];
     let real: StoreChange = NO_CHANGE;
@@ -109,7 +109,7 @@ export function preparePackChanges(db: IndexFile) {
     return sumOfChanges([real, negated(sumOfChanges([page, added]))]);
   }
 
-  /** Whether a segment has lost tiles. */
+  /** Adds `live` to the segments. Returns whether one has lost bytes. */
   function finish(live: ChangeSums['live']): boolean {
     for (const [segment, bytes] of live) if (bytes !== 0) addLive.run(bytes, segment);
     return [...live.values()].some((bytes) => bytes < 0);

@@ -22,7 +22,7 @@ export interface PageTables {
   readonly withSet: Statement;
   /** Joins pages `p` that are selected for a tile set to `s`. */
   readonly withPages: (selected: Statement) => Statement;
-  /** Distinguish pages in the same place of the order of eviction. */
+  /** Columns that order pages whose other columns of the order of eviction are equal. */
   readonly ties: readonly PageColumn[];
 }
 
@@ -30,7 +30,7 @@ interface PageRow extends Readonly<Record<PageColumn | 'tiles' | 'bytes' | 'writ
   readonly identity: string;
 }
 
-/** The columns of the order at a page; none: before the first. */
+/** The values of the order's columns at a page; empty: before the first. */
 type PageCursor = readonly number[];
 
 export const FIRST_PAGE: PageCursor = [];
@@ -83,8 +83,8 @@ function selectWithin(
 }
 
 /**
- * The pages of each tile set are in order; those with the earliest pages are merged. So pages of other layers and
- * stores, and of dropped tile sets, need not be read one by one.
+ * Selects the tile sets with the earliest pages, then merges their pages in order. Pages of other layers and stores,
+ * and of dropped tile sets, are not read at all.
  */
 function selectFirst(
   { isOwn, withPages }: PageTables,

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type StoreChange, sumOfChanges } from '../store.ts';
 import { FIRST_PACK, type PackCursor } from './index-reader.ts';
 
-/** Some rows, and where to go on; null: those were all. */
+/** Some rows, and where to continue; null: there are no more. */
 export interface Slice<Item, Cursor> {
   readonly items: readonly Item[];
   readonly next: Cursor | null;

@@ -4,8 +4,8 @@ import { outdatedSince, type StoreChange, type TileEdit } from '../store.ts';
 import { type IndexedTile, tileInPack } from './directory.ts';
 
 /**
- * The tiles of a pack after a put: a tile with a later ticket stays. The order of records that are listed again is
- * unknown: of two with the same ticket the one that was made later is kept.
+ * The tiles of a pack after a put: a tile with a later ticket stays. A rebuilt index reads records in any order
+ * (`isRelisted`): of two with the same ticket the one created later is kept.
  */
 export function merged(
   before: readonly IndexedTile[],
@@ -46,7 +46,7 @@ export function editTiles(
   return { tiles: isSame ? tiles : after, meant };
 }
 
-/** Whether an edit means this tile of its rectangle. */
+/** Whether an edit selects this tile of its rectangle. */
 function isMeant({ createdAt, ticket }: Making, x: number, y: number, edit: TileEdit): boolean {
   if (edit.type === 'confirm') return ticket <= edit.ticket;
   const { createdBefore = Infinity, before = Infinity, within } = edit;

@@ -21,7 +21,7 @@ export interface ShownTile extends IndexedTile {
   readonly y: number;
 }
 
-/** With its bytes. */
+/** A tile with its bytes. */
 interface TileCopy {
   readonly tile: ShownTile;
   readonly bytes: Buffer;
@@ -63,7 +63,7 @@ export class DiskTier {
     return copy?.madeBy === tile.segment && copy.checksum === tile.checksum ? copy : null;
   }
 
-  /** While the index is unreachable. */
+  /** A copy to serve while the index is unreachable; null: missing, or maybe outdated. */
   async getUnasked(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
     // Before the copy: a copy that replaces it in the meantime is newer.
     const [life, moment] = (await this.#validatorOf(set, z, x, y))?.split(' ') ?? [];
@@ -72,12 +72,15 @@ export class DiskTier {
     return copy && { ...copy, madeBy: null };
   }
 
-  /** To be read before the index is queried. */
+  /** The state of known changes, for `keep`. Read it before the index is queried. */
   get moment(): number {
     return this.#voids.now;
   }
 
-  /** After the response; a failed copy is repeated the next time. */
+  /**
+   * Stores copies in the background; a failed one is repeated by the next read. In the copies' store `madeBy` is the
+   * number of the object, and `validator` this process and the moment.
+   */
   keep(set: TileSetKey, z: number, copies: readonly TileCopy[], moment: number): void {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting++;

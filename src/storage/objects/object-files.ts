@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import type { StoreFiles } from '../store.ts';
 import { type ObjectStore, objectsUnder } from './object-store.ts';
 
-/** Layers have a hash in the names of their folders. */
+/** Differs from the folders of layers, which end with a hash. */
 const FOLDER = 'exports/';
-/** Bytes of an object, and of memory: a reader may take hours, a request may not. */
+/** Bytes of an object, and of memory. Files are in pieces because a reader may take hours, and one request may not. */
 const PIECE = 5 * 2 ** 20;
 /** Objects that are removed together. */
 const BATCH = 1000;

@@ -26,19 +26,21 @@ interface GuardOptions {
 /** Attempts of one request, and milliseconds before the second one; the pauses double. */
 const ATTEMPTS = 3;
 const FIRST_PAUSE = 100;
+/** The share by which these pauses vary at random. */
 const SPREAD = 0.5;
-/** The place of reads in the queue: clients wait for them. */
+/** The priority of reads in the queue: clients wait for them. */
 const READ_FIRST = 1;
 /** Share of its limit after which a read counts as slow: it gives up its connection if another request needs one. */
 const SLOW_SHARE = 0.2;
 const READ_WINDOW_MS = 10_000;
 /** Limits of failed or slow reads in a window: this many, and this share of all. */
 const [MIN_BAD, BAD_SHARE] = [10, 0.5];
-/** Milliseconds. */
+/** The breaker's longest pause, in milliseconds. */
 const MAX_PAUSE = 10_000;
+/** What the breaker records of a failure: no duration, Retry-After or reason. */
 const FAILURE = { ms: 0, retryAfterMs: null, reason: null };
 
-/** By status. */
+/** Errors of `check` by status. */
 const REFUSALS: ReadonlyMap<number | null, string> = new Map([
   [404, 'does not exist; create it, or name another one'],
   [401, 'may not be used with these credentials'],
@@ -47,11 +49,11 @@ const REFUSALS: ReadonlyMap<number | null, string> = new Map([
 
 interface RequestState {
   readonly operation: string;
-  /** Its success ends the pause of the breaker. */
+  /** The one request that the breaker allows after a pause: its success closes the breaker. */
   probe: boolean;
 }
 
-/** A slow read was given up. */
+/** A slow read was ended so that another request gets its connection. */
 class GaveWay extends Error {}
 
 /** The common part of all object stores: connections, deadlines, a breaker, counts, and failures as `store-failed`. */
@@ -62,13 +64,13 @@ export class ObjectGuard {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Logger;
-  /** Requests wait here for a connection: a client would count it as the request's time. */
+  /** Requests wait here for a connection: the HTTP client would count the wait as part of the request. */
   readonly #turns: Semaphore;
   /** Milliseconds. */
   readonly #slowAfter: number;
   readonly counters = new Counters();
   #reported = false;
-  /** Reads of a window. */
+  /** All and failed or slow reads of the current window. */
   #reads = { since: 0, all: 0, bad: 0 };
 
   constructor(options: GuardOptions, { clock, random, log, unchecked = false }: GuardTools) {
@@ -107,11 +109,11 @@ export class ObjectGuard {
   }
 
   /** Refuses a bucket that is missing or forbidden. An unreachable one may be back before a tile is read. */
-  async check(look: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+  async check(request: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const { what, statusOf } = this.#options;
     if (this.#unchecked) return;
     try {
-      await this.#repeat({ operation: 'head-bucket', probe: true }, look, this.#limit(ATTEMPTS));
+      await this.#repeat({ operation: 'head-bucket', probe: true }, request, this.#limit(ATTEMPTS));
     } catch (cause) {
       const why = REFUSALS.get(statusOf(cause));
       if (why) throw new TilewardenError('config-invalid', `The ${what} of a tile store ${why}.`, { cause });
@@ -120,7 +122,7 @@ export class ObjectGuard {
     }
   }
 
-  /** True: it is the trial. */
+  /** Returns whether the request is the breaker's probe. */
   #begin(): boolean {
     if (this.#breaker.closedFor('task')) throw paused();
     return this.#breaker.begin();
@@ -168,7 +170,7 @@ export class ObjectGuard {
     }
   }
 
-  /** RFC 9110, 15.5.9, and RFC 6585, 4: the other statuses of a client's error remain. */
+  /** Whether a repetition may succeed: 4xx remain, except 408 (RFC 9110, 15.5.9) and 429 (RFC 6585, 4). */
   #mayPass(error: unknown): boolean {
     const status = this.#options.statusOf(error);
     return status === null || status === 408 || status === 429 || status >= 500;
@@ -191,20 +193,20 @@ export class ObjectGuard {
     this.#reads = { since: this.#clock.monotonic(), all: 0, bad: 0 };
   }
 
-  /** Objects that hang would otherwise hold all connections. */
+  /** Ends a slow read while other requests wait: hanging reads would otherwise hold all connections. */
   async #givingWay<Result>(
     deadline: AbortSignal,
     send: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const late = new AbortController();
     const giveWay = () => this.#turns.waiting > 0 && late.abort();
-    const look = setInterval(giveWay, this.#slowAfter);
+    const timer = setInterval(giveWay, this.#slowAfter);
     try {
       return await send(AbortSignal.any([deadline, late.signal]));
     } catch (error) {
       throw late.signal.aborted ? new GaveWay('others waited for its connection', { cause: error }) : error;
     } finally {
-      clearInterval(look);
+      clearInterval(timer);
     }
   }
 

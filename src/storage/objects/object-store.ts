@@ -24,7 +24,7 @@ export interface ObjectStore {
   put(key: string, bytes: Buffer): Promise<void>;
   /** Null: the object certainly does not exist; a missing bucket is a failure. `range`: only these bytes, both included. */
   get(key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null>;
-  /** As `get`, with the time. */
+  /** As `get`, with the time of the last change. */
   read(key: string): Promise<DatedObject | null>;
   /** At most 1,000; missing objects count as removed. */
   remove(keys: readonly string[]): Promise<void>;

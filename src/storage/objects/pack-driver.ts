@@ -4,7 +4,7 @@ import type { GuardTools } from './object-guard.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { PackStoreOptions } from './pack-store-options.ts';
 
-/** Opens the object store of these options; refuses one that is missing. */
+/** Opens the bucket of these options; refuses one that is missing. */
 export type OpenObjects<Options> = (options: Options, tools: GuardTools) => Promise<ObjectStore>;
 
 /** Shared by the drivers of object stores; `load` imports the client. */

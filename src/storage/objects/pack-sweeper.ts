@@ -38,9 +38,9 @@ interface Orphan extends ParsedKey {
   readonly identity: string;
 }
 
-/** Limit of one request. */
+/** Objects that one request removes, at most. */
 const BATCH = 1000;
-/** Rows of statistics removed by one statement. */
+/** Rows of `pages` that one statement removes. */
 const PAGES = 10_000;
 /** Milliseconds between sweeps, and that single objects wait for others to be removed with. */
 const SWEEP_INTERVAL_MS = 1000;
@@ -63,7 +63,7 @@ export class PackSweeper {
   readonly #options: PackSweeperOptions;
   readonly #stopping = new AbortController();
   readonly #sweeps: Repeater;
-  /** Single objects do not wait for others. */
+  /** The next sweep removes orphans even if there are few. */
   #isUrgent = false;
   #sweptAt: number;
   #auditAt: number;
@@ -160,7 +160,7 @@ export class PackSweeper {
     return [...objects].map((object) => this.#options.bytes.key(set, { ...place, object }));
   }
 
-  /** A few at a time wait for others, unless their removal is requested. */
+  /** Fewer than a batch wait for others, up to `LINGER`, unless `now`. */
   async #sweepOrphans(now: boolean): Promise<void> {
     const { database, name, clock, bytes } = this.#options;
     const query = sql<Orphan>`select o.id, o.object, o.tile_set as set, o.z, o.x, o.y, s.identity
@@ -235,7 +235,7 @@ export class PackSweeper {
   }
 }
 
-/** The first packs whose objects one request can remove. */
+/** As many of the first packs as one request can remove the objects of. */
 function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
   const taken: KeyedPack[] = [];
   let objects = 0;
@@ -257,7 +257,7 @@ interface ListedPack extends ParsedKey {
   readonly key: string;
 }
 
-/** Without keys that are not ours. */
+/** Listed packs that are older than the quarantine. Other keys are left out. */
 export function oldPacks(prefix: string, objects: readonly ListedObject[], now: number): ListedPack[] {
   return objects.flatMap(({ key, modifiedAt }) => {
     const parsed = modifiedAt < now - QUARANTINE ? parseKey(prefix, key) : null;
@@ -290,8 +290,8 @@ async function unknownSets(
 }
 
 /**
- * The named objects of each place; none for tile sets that are not this store's, or were dropped at `droppedBefore` or
- * later, and for unreadable rows.
+ * The objects that the rows name, by index in `places`. No entry for tile sets that are not this store's, or were
+ * dropped at `droppedBefore` or later, and for unreadable rows.
  */
 async function objectsNamed(
   database: Database,

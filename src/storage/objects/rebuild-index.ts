@@ -35,7 +35,7 @@ export async function rebuildIndex(
   }
 }
 
-/** Lists packs one by one. */
+/** Adds packs to the index one by one. */
 function createLister(index: PackIndex, bucket: ObjectStore, { prefix }: PackStoreOptions, clock: Clock) {
   const writer = new PackWriter({ index, bytes: createObjectBytes(bucket, prefix), clock });
   const sets = new Map<string, Promise<number>>();
@@ -122,7 +122,7 @@ async function readTiles(bucket: ObjectStore, key: string, { object: segment }: 
   return { head, listed: relistedTiles(head, segment, headLength(bytes) ?? 0, now) };
 }
 
-/** Layer and tile set, without the number. */
+/** The part of a key that names layer and tile set, without the tile set's number. */
 function folderOf(key: string): string {
   return key.split('/').slice(0, -3).join('/');
 }

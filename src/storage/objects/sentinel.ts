@@ -15,6 +15,7 @@ interface SentinelOptions {
   readonly index: Pick<PackIndex, 'isEmpty'>;
 }
 
+/** The range of `randomInt` must be below 2^48. */
 const MAX_ID = 2 ** 47;
 
 export function sentinelKey(prefix: string): string {
@@ -25,26 +26,26 @@ export function sentinelKey(prefix: string): string {
 export function createSentinel({ bucket, prefix, database, name, index }: SentinelOptions) {
   const key = sentinelKey(prefix);
   const counter = `store:${name}`;
-  /** The mark of a store that had objects before this database knew of any: another one lists them, or did. */
+  /** Set for a store that had objects before this database listed any: another database lists them, or did. */
   const adopted = `adopted-store:${name}`;
 
-  async function known(which = counter): Promise<number | null> {
+  async function recordedId(which = counter): Promise<number | null> {
     const query = sql<{ value: number }>`select value from counters where name = ${which}`;
     return (await askIndex(() => query.execute(database.query))).rows[0]?.value ?? null;
   }
 
-  /** The number of the first process that sets one. */
-  async function give(id: number, which = counter): Promise<number> {
+  /** Sets a number unless there is one. Returns the number of the process that was first. */
+  async function recordId(id: number, which = counter): Promise<number> {
     const insert = sql`insert into counters (name, value) values (${which}, ${id}) on conflict do nothing`;
     await askIndex(() => insert.execute(database.change));
-    return (await known(which)) ?? id;
+    return (await recordedId(which)) ?? id;
   }
 
   async function hasUnlisted(): Promise<boolean> {
     return (await index.isEmpty()) && (await bucket.list(prefix, null)).objects.length > 0;
   }
 
-  async function found(): Promise<number | null> {
+  async function idInStore(): Promise<number | null> {
     const bytes = await bucket.get(key);
     if (!bytes) return null;
     try {
@@ -59,19 +60,21 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
     problem,
     /** Whether this database, or the backup that it was restored from, has listed all objects from the first on. */
     async listsAll(): Promise<boolean> {
-      return (await problem()) === null && (await known(adopted)) === null;
+      return (await problem()) === null && (await recordedId(adopted)) === null;
     },
   };
 
-  /** The problem; null: none. Creates a missing sentinel. Throws if the object store does not respond. */
+  /**
+   * Why the object store is the wrong one; null: it is not. Creates a missing sentinel. Throws if it does not respond.
+   */
   async function problem(): Promise<string | null> {
     // In this order: another node that sets the number concurrently records it before it writes the object.
-    const there = await found();
-    const expected = await known();
+    const there = await idInStore();
+    const expected = await recordedId();
     if (expected !== null && expected === there) return null;
     if (expected === null || (there === null && (await index.isEmpty()))) {
-      if (expected === null && (there !== null || (await hasUnlisted()))) await give(1, adopted);
-      const id = expected ?? (await give(there ?? randomInt(1, MAX_ID)));
+      if (expected === null && (there !== null || (await hasUnlisted()))) await recordId(1, adopted);
+      const id = expected ?? (await recordId(there ?? randomInt(1, MAX_ID)));
       if (id !== there) await bucket.put(key, Buffer.from(`${JSON.stringify({ store: id })}\n`));
       return null;
     }

@@ -108,7 +108,7 @@ function isNoSuchKey(error: unknown): boolean {
 function statusOf(error: unknown): number | null {
   if (!(error instanceof Error) || !('$metadata' in error)) return null;
   const { httpStatusCode, clockSkewCorrected } = error.$metadata as ResponseMetadata;
-  // The SDK signs the next request with the server's time. A slow upload is refused with 400.
+  // May succeed when repeated: the SDK then signs with the server's time, and a slow upload is refused with 400.
   return clockSkewCorrected || error.name === 'RequestTimeout' ? null : (httpStatusCode ?? null);
 }
 

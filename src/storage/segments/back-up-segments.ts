@@ -19,8 +19,8 @@ const CHUNK_BYTES = 1024 ** 2;
 const ATTEMPTS = 20;
 
 /**
- * Copies a store while processes write to it: the index as of one moment, then the bytes that it names. Those of a segment
- * that was compacted in between are in others, so the index is copied again, and bytes that were appended since.
+ * Copies a store while processes write to it: the index as of one moment, then the bytes that it names. If a segment
+ * was compacted in between, its bytes are in others: the index is copied again, and then the bytes appended since.
  */
 export async function backUpSegments(
   { root, target, signal }: BackupTools,

@@ -68,7 +68,7 @@ const SWEEP = [
   'DELETE FROM segments WHERE live <= 0',
 ];
 
-/** Each tile is in the row of its segment. */
+/** Each tile is a segment of its own: its bytes are in the segment's row. */
 class MemoryBytes implements Bytes {
   readonly #insert;
   readonly #find;
@@ -96,7 +96,7 @@ class MemoryBytes implements Bytes {
   }
 
   get({ segment, length }: BytePlace): Buffer | null {
-    // The row of an empty one counts as dead.
+    // The row of an empty tile counts as dead, and is removed.
     return length === 0 ? Buffer.alloc(0) : (this.#find.get(segment) ?? null);
   }
 

@@ -91,7 +91,7 @@ function identitiesOf(reader: SegmentReader, files: readonly SegmentFile[]): Rea
   return identities;
 }
 
-/** Up to the first damaged one: a failed write leaves no other record after it. */
+/** The records up to the first damaged one: no record follows a failed write. */
 function* recordsIn(reader: SegmentReader, { set, segment }: SegmentFile): Generator<PackRecord> {
   const read = (offset: number, length: number) => reader.readSome(set, segment, offset, length);
   for (let offset = 0; ; ) {
@@ -135,7 +135,7 @@ function prepareListing(db: IndexFile, reader: SegmentReader, now: number) {
   });
 }
 
-/** Numbers of tickets, tile sets and files are not used twice. */
+/** Adds the tile sets, and sets the next numbers of tickets, tile sets and segments so that none is used twice. */
 function finish(db: IndexFile, files: readonly SegmentFile[], sets: readonly (readonly [string, number])[]) {
   const insertSet = db.prepare<[number, string, string]>(
     'INSERT INTO tile_sets (id, layer, identity) VALUES (?, ?, ?)',

@@ -16,7 +16,9 @@ import {
 
 /** Segments of different tile sets that are open for appending. */
 const MAX_OPEN = 64;
+/** Segments that are open for reading. */
 const MAX_READ = 16;
+/** Limit of numbers that are tried for a new segment. */
 const ATTEMPTS = 20;
 /** Milliseconds without a write after which any process may consider a segment complete. */
 export const WRITER_GONE_AFTER = 600_000;
@@ -35,7 +37,7 @@ export class SegmentBytes implements Bytes {
   readonly #maxBytes: number;
   /** By tile set, the least recently used first. */
   readonly #open = new Map<number, Growth>();
-  /** Nothing is appended to them any more. */
+  /** Segments to be synced and closed: nothing is appended to them any more. */
   readonly #complete = new Set<Growth>();
   readonly #note;
   readonly #isThere;
@@ -90,7 +92,7 @@ export class SegmentBytes implements Bytes {
     for (const segment of segments) rmSync(segmentPath(this.#root, set, segment), { force: true });
   }
 
-  /** Complete segments are on the disk, and closed; those that another process has removed are closed, so that their space is free. */
+  /** Syncs and closes complete segments. Closes those that another process has removed, so that their space is free. */
   tidy(): void {
     for (const { set, segment } of this.#open.values()) if (!this.#isThere.get(segment)) this.leave(set);
     for (const segment of this.#complete) {
@@ -103,14 +105,14 @@ export class SegmentBytes implements Bytes {
     }
   }
 
-  /** The tiles of the set that this thread has put are on the disk. */
+  /** Afterwards the tiles of the set that this thread has put are on the disk. */
   sync(set: number): void {
     this.tidy();
     const segment = this.#open.get(set);
     if (segment) fsyncSync(segment.descriptor);
   }
 
-  /** Nothing is appended to the set's segment any more. */
+  /** Closes the set's open segment: the next put begins another one. Returns false, for `note`. */
   leave(set: number): false {
     const segment = this.#open.get(set);
     this.#open.delete(set);
@@ -123,7 +125,7 @@ export class SegmentBytes implements Bytes {
     return this.#open.get(set)?.segment ?? null;
   }
 
-  /** Other processes may compact them. */
+  /** Afterwards other processes may compact the segments. */
   close(): void {
     for (const { descriptor } of [...this.#open.values(), ...this.#complete]) closeSync(descriptor);
     this.#reader.close();
@@ -150,7 +152,7 @@ export class SegmentBytes implements Bytes {
     blockingly(() => this.#isNoted(segment, null));
   }
 
-  /** Whether it is still this thread's: another process that regards it as complete may be about to remove it. */
+  /** Records the size. False: another process has taken the segment for complete, and may be about to remove it. */
   #isNoted({ segment, size, filled }: Growth, writer: string | null): boolean {
     return this.#note.run(writer, size, filled, this.#clock(), segment, this.#writer).changes > 0;
   }

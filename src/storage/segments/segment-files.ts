@@ -96,7 +96,7 @@ function writeRest({ descriptor }: OpenSegment, rest: Uint8Array, at: number): v
   while (done < rest.length) done += writevSync(descriptor, [rest.subarray(done)], at + done);
 }
 
-/** Segments that are open for reading. One whose file was removed can be read until it is closed. */
+/** Opens segments for reading. One whose file was removed can be read until it is closed. */
 export class SegmentReader {
   readonly #root: string;
   readonly #maxOpen: number;
@@ -108,12 +108,12 @@ export class SegmentReader {
     this.#maxOpen = maxOpen;
   }
 
-  /** From now on it can be read, even if its file is removed. */
+  /** Whether the segment is there. It can then be read until it is closed, even if its file is removed. */
   has({ set, segment }: SegmentFile): boolean {
     return this.#descriptor(set, segment) !== null;
   }
 
-  /** Null: the file is not there, or ends before. */
+  /** Null: the file is missing or too short. */
   read(set: number, { segment, offset, length }: BytePlace): Buffer | null {
     const descriptor = this.#descriptor(set, segment);
     if (descriptor === null) return null;
@@ -167,7 +167,7 @@ export function openSegmentIndex(root: string, options: IndexOptions): IndexFile
 }
 
 const RESERVE_BYTES = 2 * 1024 ** 2;
-/** Bytes that stay free. */
+/** Bytes that the reserve leaves free. */
 const REST = 128 * 1024;
 
 /** Reserved space, so that tiles can be removed and marks be raised on a full disk. */
@@ -180,7 +180,7 @@ export class Reserve {
     this.#making = join(root, 'reserve-making');
   }
 
-  /** When there is little room, it takes that: tiles must not. */
+  /** With little room left, the reserve takes nearly all of it, so that tiles do not. */
   refill(): void {
     if (existsSync(this.#path)) return;
     try {

@@ -29,7 +29,10 @@ interface ClaimedSegment {
 /** A segment whose tiles are moved to others, and the progress of that. */
 interface Compaction extends ClaimedSegment {
   offset: number;
-  /** Null: by the segment's own records; otherwise the packs after this row, because a record is damaged. */
+  /**
+   * Null: the segment's own records say which packs to move. Otherwise one is damaged: all packs of the tile set are
+   * checked, and this is the last row that was.
+   */
   scanned: number | null;
 }
 
@@ -39,7 +42,10 @@ const INTERVAL = 1000;
 const ROWS = 1000;
 const STEP_BYTES = 4 * 1024 ** 2;
 const STEP_PACKS = 500;
-/** Segments are compacted where more than half is dead, and above this share of the store where most is. */
+/**
+ * Bytes that no row names are dead. A segment is compacted when half of it is; or this share of it, if this share of
+ * the store and more than so many bytes are.
+ */
 const MAX_DEAD = 0.2;
 const MIN_DEAD_BYTES = 64 * 1024 ** 2;
 

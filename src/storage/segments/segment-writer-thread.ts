@@ -14,7 +14,7 @@ const UPKEEP_PAUSE = 10_000;
 const writing = openSegmentWriting(workerData as WriterData);
 const channel = channelToParent(errorCopier);
 let upkeep = setTimeout(doUpkeep, 0);
-/** Commands that arrive together share a transaction. */
+/** Puts that arrive together share a transaction. */
 let puts: { readonly command: PutCommand; readonly reply: Deferred<StoreChange> }[] = [];
 
 function doUpkeep(): void {
@@ -60,7 +60,7 @@ channel.handle(COMMAND, ({ method, parameters }) => {
   } catch (error) {
     throw storeFailure(error);
   } finally {
-    // Space is freed when no command waits.
+    // Upkeep follows the commands that wait already.
     if (method === 'drop') upkeep = setTimeout(doUpkeep, 0);
   }
 });

@@ -18,13 +18,13 @@ export type RunCommand = <M extends Method>(
   parameters: Parameters<SegmentWriting[M]>,
 ) => Promise<ReturnType<SegmentWriting[M]>>;
 
-/** Its bytes are transferred without a copy. */
+/** A message of its own, so that its bytes are transferred without a copy. */
 export const PUT = messageKind<PutCommand, StoreChange>('put');
 export const COMMAND = messageKind<
   { readonly method: Method; readonly parameters: readonly unknown[] },
   unknown
 >('command');
-/** Space could not be freed. In the form of `errorCopier`. */
+/** Upkeep failed: the error, as `errorCopier` writes it. */
 export const TROUBLE = messageKind<unknown>('trouble');
 
 /** Commands queued at the thread. Few, so that a truncation does not wait behind a long queue of tiles. */

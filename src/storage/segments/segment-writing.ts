@@ -25,7 +25,7 @@ const PACKS_IN_A_SLICE = 256;
 
 interface WritingParts {
   readonly bytes: Bytes;
-  /** `wake`: there may be something to do. `step` does some of it, and returns the milliseconds until the next. */
+  /** Background work. `wake`: there may be some. `step` does a part, and returns the milliseconds until the next. */
   readonly upkeep: { wake(): void; step(): number };
   /** Space for changes that a full disk must not prevent. */
   readonly reserve: { use<T>(work: () => T): T; refill(): void };
@@ -41,7 +41,7 @@ interface PutOfSet {
   early: { readonly id: number; readonly put: PutBytes } | null;
 }
 
-/** By record, in the tile set of this number. */
+/** The tiles of each record as the index names them, and the number of their tile set. */
 interface PlacedTiles {
   readonly id: number;
   readonly of: ReadonlyMap<PackObject, readonly IndexedTile[]>;
@@ -77,7 +77,7 @@ export class SegmentWriting {
     return result;
   }
 
-  /** In one transaction. A stale one is refused, and the others are stored. */
+  /** All puts in one transaction. Those with an outdated ticket are refused; the others are stored. */
   putTogether(commands: readonly PutCommand[]): readonly PutResult[] {
     const bySet = new Map<string, PutOfSet>();
     const puts = commands.map((command) => {
@@ -155,7 +155,7 @@ export class SegmentWriting {
     });
   }
 
-  /** On the disk when it returns. */
+  /** Durable when it returns. */
   drop(layer: string, set: TileSetKey | null, now: number): void {
     const only = set ? 'AND identity = ?' : '';
     const drop = this.#db.prepare<unknown[]>(
@@ -166,7 +166,7 @@ export class SegmentWriting {
     this.#upkeep.wake();
   }
 
-  /** Raised ones are on the disk when it returns. */
+  /** Raised marks are durable when it returns. */
   mark(change: MarkChange): readonly number[] {
     const work = () => this.#transaction(() => this.#runScript(changeMarks(SQLITE_MARKS, change)));
     return this.#reserve.use(() => (change.type === 'close' ? work() : durably(this.#db, work)));
@@ -196,7 +196,7 @@ export class SegmentWriting {
     return id === null ? null : { id, put: this.#bytes.put(id, records) };
   }
 
-  /** Puts them again if the set was dropped since, or their segment taken by another process. */
+  /** Puts the records again if the set was dropped since, or another process has taken the segment. */
   #place({ set, records, early }: PutOfSet): PlacedTiles {
     const id = this.#setFor(set);
     const isThere = early?.id === id && early.put.note();
@@ -215,7 +215,7 @@ export class SegmentWriting {
     );
   }
 
-  /** Creates it if it is not in use. */
+  /** The number of the tile set, which is created if it is not in use. */
   #setFor(set: TileSetKey): number {
     const known = this.#reader.setRow(set);
     if (known !== null) return known;

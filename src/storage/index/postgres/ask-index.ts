@@ -11,6 +11,7 @@ export async function askIndex<Response>(question: () => Promise<Response>): Pro
     return await question();
   } catch (cause) {
     if (isTilewardenError(cause)) throw cause;
+    // An SQLSTATE, such as 42P01: the database has answered.
     const isRefused = cause instanceof Error && /^(?=.*\d)[0-9A-Z]{5}$/.test(errorCode(cause) ?? '');
     const what = isRefused ? `refused a query: ${cause.message}` : 'does not answer';
     throw new TilewardenError('store-failed', `The database that lists the stored tiles ${what}.`, { cause });

@@ -7,10 +7,10 @@ import { changeMarks, type MarkTables, openMarks } from '../marks.ts';
 import { type Statement, statement } from '../script.ts';
 import { askIndex, askSoon, layerLock, runScript } from './ask-index.ts';
 
-/** Coordinates of a level, beside each other: as many as a double holds exactly. */
+/** Strips of the plane of all marks, and the width of each: a double holds their product exactly. */
 const [LEVELS, WIDTH] = [2 ** 20, 2 ** 31];
 
-/** Where the level begins in the plane of all marks. */
+/** The left edge of the level's strip. Levels may share one: rows are also compared by layer, grid set and zoom. */
 export function levelStart(layer: string, gridSet: string, z: number): number {
   return (levelOf(layer, gridSet, z) % LEVELS) * WIDTH;
 }

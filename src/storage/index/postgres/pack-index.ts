@@ -44,13 +44,14 @@ export interface ChangedPack {
   readonly seen: Buffer | null;
   /** Null: it is removed. */
   readonly next: Buffer | null;
-  /** Sums of `next`. */
+  /** The tiles of `next`, and their bytes. */
   readonly tiles: number;
   readonly bytes: number;
   /** Whether tiles were replaced, removed or marked, not only added. */
   readonly renewed: boolean;
 }
 
+/** An object that no row names. `bytes` is the sum of its tiles. */
 export interface Orphan {
   readonly x: number;
   readonly y: number;
@@ -61,7 +62,7 @@ export interface Orphan {
 export interface Conditions {
   /** Milliseconds since 1970 if tiles were put. */
   readonly writtenAt: number | null;
-  /** Milliseconds since 1970; 0: invisible to readers. */
+  /** Milliseconds since 1970; 0: readers see no difference. */
   readonly changedAt: number;
   readonly lease: number | null;
   /** The change is refused if a mark in `rect` has a later number. */
@@ -85,7 +86,7 @@ export type ChangeOutcome =
 /** serialization_failure and deadlock_detected. */
 const TRY_AGAIN = ['40001', '40P01'];
 
-/** The tile sets and the rows of packs in PostgreSQL. Each method is one statement. */
+/** The tile sets and the rows of packs in PostgreSQL. */
 export class PackIndex {
   readonly #database: Database;
   readonly #store: string;
@@ -109,15 +110,15 @@ export class PackIndex {
     await askIndex(() => query.execute(this.#database.change));
   }
 
-  /** Whether anything is listed of this store. */
+  /** Whether the store has no tile sets in use. */
   async isEmpty(): Promise<boolean> {
     const query = sql`select from tile_sets where store = ${this.#store} and dropped_at is null limit 1`;
     return (await askIndex(() => query.execute(this.#database.query))).rows.length === 0;
   }
 
   /**
-   * As `create`, with the number in the keys of its objects; later numbers are greater. With `droppedAt` as one that
-   * was dropped and swept then.
+   * As `create`, with the number that is in the keys of its objects; later tile sets get greater ones. With `droppedAt`
+   * it counts as dropped then, and as swept: without rows of packs.
    */
   async restore(id: number, set: TileSetKey, droppedAt: number | null = null): Promise<void> {
     const insert = sql`insert into tile_sets (id, store, layer, identity, dropped_at, swept) overriding system value
@@ -132,7 +133,7 @@ export class PackIndex {
     return this.#raise('tile_tickets', number);
   }
 
-  /** `alter` locks the sequence: concurrent changes would otherwise be set back. */
+  /** `alter` locks the sequence: `setval` would otherwise undo concurrent increments. */
   async #raise(sequence: string, number: number): Promise<void> {
     const lock = sql`alter sequence ${sql.id(sequence)} cache 1`;
     const raise = sql`select setval(${sequence}, ${number}::bigint) from ${sql.id(sequence)} where last_value <= ${number}`;
@@ -170,7 +171,7 @@ export class PackIndex {
     return { set: rows[0]?.id ?? null, rows: found, next };
   }
 
-  /** `offset 0` makes PostgreSQL search by place first, regardless of its estimates of the number of marks. */
+  /** `offset 0` makes PostgreSQL search marks by place first, whatever number of marks it expects. */
   #sliceStatement(
     { layer, gridSet, ...names }: TileSetKey,
     z: number,
@@ -231,7 +232,7 @@ export class PackIndex {
       ${fence && areaOf(layer, gridSet, z, fence.rect)}::box)`;
   }
 
-  /** Objects written by changes that were refused. */
+  /** Lists objects for removal whose change was refused. */
   async abandon(id: number, z: number, orphans: readonly Orphan[]): Promise<void> {
     const query = sql`insert into orphans (object, tile_set, z, x, y, bytes)
       select w.object, ${id}, ${z}, w.x, w.y, w.bytes

@@ -105,14 +105,17 @@ function marksSince(store: string, since: string) {
     where m.store = ${store} and (m.key = '' or r.mark is not null) and ${isNew('m.changed', since)}`;
 }
 
-/** The comparison is for the index. */
+/**
+ * Whether a transaction became visible after a snapshot. The first condition follows from the second: it uses the
+ * index.
+ */
 function isNew(changed: string, since: string): RawBuilder<unknown> {
   const column = sql.ref(changed);
   return sql`${column} >= ${oldestOpen(since)}
     and not pg_visible_in_snapshot(${column}::text::xid8, ${since}::pg_snapshot)`;
 }
 
-/** The least number of a transaction that was open, or later than the snapshot. */
+/** `xmin` of a snapshot: all earlier transactions had ended. */
 function oldestOpen(snapshot: string): number {
   return Number(snapshot.split(':')[0]);
 }
