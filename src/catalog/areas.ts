@@ -13,16 +13,16 @@ export interface KeptArea {
   readonly srs: number;
   /** Digest of the shape; null: it was never read. */
   readonly shape: string | null;
-  /** Length of the shape, which `kept-shapes.ts` keeps. */
+  /** Length of the shape, and the name (slot) under which `kept-shapes.ts` stores it. */
   readonly bytes: number;
   readonly slot: string;
   readonly points: number;
   readonly bounds: Bounds;
   readonly updatedAt: number;
   readonly error: string | null;
-  /** Tiles here were clipped to the former shape, and are not marked yet; absent: all are. */
+  /** Tiles here are clipped to the former shape, and not yet marked as outdated; absent: there are none. */
   readonly unmarked?: ChangedArea | undefined;
-  /** Since when the configuration file has not read it from a source; absent: it does. Milliseconds since 1970. */
+  /** Since when the configuration file has no source for it; absent: it has one. Milliseconds since 1970. */
   readonly unusedSince?: number | undefined;
 }
 
@@ -86,12 +86,12 @@ export function createAreas(
     /** Records of areas that the configuration file does not read from a source now. */
     unused: (): readonly (readonly [name: string, kept: KeptArea])[] =>
       [...read].flatMap(([name, { kept }]) => (current.get(name)?.source ? [] : [[name, kept] as const])),
-    /** The configuration file was read again. */
+    /** Applies the configuration file after it was read again. */
     declare(next: ReadonlyMap<string, NamedArea>): void {
       for (const name of [...current.keys()]) if (!next.has(name)) current.delete(name);
       for (const area of next.values()) apply(area);
     },
-    /** The record of an area in the database has changed. */
+    /** Applies the changed record of an area. */
     async take(name: string, document: unknown): Promise<void> {
       // Earlier versions kept the points in the record.
       if (!isRecord(document) || document.slot === undefined) return;

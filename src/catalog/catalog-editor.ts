@@ -137,7 +137,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return options.gridSetDocuments().has(name) ? 'file' : 'program';
   }
 
-  async function living(kind: EntryKind, name: string): Promise<CatalogEntry | null> {
+  async function existingEntry(kind: EntryKind, name: string): Promise<CatalogEntry | null> {
     const entry = await entries.get(kind, name);
     return entry && entry.document !== null ? entry : null;
   }
@@ -170,7 +170,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     return { ...done, version: document === null ? null : entry.version };
   }
 
-  /** One transaction: a declaration, and the number of its tiles. */
+  /** Within one transaction: the declaration, and the record of its tiles (see `incarnations.ts`). */
   async function write(
     inside: EntryTransaction,
     { kind, name, document, layers }: PlannedChange,
@@ -315,7 +315,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       const full = kind === 'layer' ? (catalog.declaration(name)?.document ?? null) : null;
       const effective = reader.shown(full);
       if (origin === 'database') {
-        const entry = await living(kind, name);
+        const entry = await existingEntry(kind, name);
         if (!entry) return null;
         const { version, document } = entry;
         return { origin, version, document: reader.shown(document), effective };
@@ -324,10 +324,10 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       return { origin, version: null, document: reader.shown(document), effective };
     },
 
-    /** Throws `request-invalid` when a hidden secret is not known any longer. */
+    /** Throws `request-invalid` when a hidden secret is no longer known. */
     async put(kind: EntryKind, input: unknown, change: ChangeOptions): Promise<EntryChanged> {
       refuseFixed(kind, nameIn(input));
-      const former = await living(kind, nameIn(input));
+      const former = await existingEntry(kind, nameIn(input));
       const plan = kind === 'layer' ? await planLayer(input, former) : await planGridSet(input);
       return await applyPlan(plan, former, change);
     },
@@ -357,7 +357,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
 
     async remove(kind: EntryKind, name: string, change: ChangeOptions): Promise<EntryChanged> {
       refuseFixed(kind, name);
-      const former = await living(kind, name);
+      const former = await existingEntry(kind, name);
       if (!former)
         throw new TilewardenError('entry-unknown', `There is no ${wordFor(kind)} ${shortened(name)}.`);
       return await applyPlan(await planRemoval(kind, name), former, change);

@@ -9,8 +9,9 @@ import { isRecord } from '../lib/value-path.ts';
 
 export type EntryKind = 'layer' | 'grid-set';
 /**
- * There is one `service`. `area` is a shape that was read, `area-points` a part of it, which only `get` returns. By layer:
- * `tiles` are the records of `incarnations.ts`, `times` and `seeded-times` those of `time-lists.ts`.
+ * There is one `service`. `area` is the record of a shape that was read, `area-points` a part of its points, which only
+ * `get` returns. By layer: `tiles` are the records of `incarnations.ts`, `times` and `seeded-times` those of
+ * `time-lists.ts`.
  */
 type KeptKind = EntryKind | 'service' | 'tiles' | 'area' | 'area-points' | 'times' | 'seeded-times';
 
@@ -38,22 +39,22 @@ interface EntryChange
   readonly expected?: number | null;
 }
 
-/** Transactions follow one another, over all processes. */
+/** Transactions of all processes run one after another. */
 export interface EntryTransaction {
   readonly query: Statements;
   get(kind: KeptKind, name: string): Promise<CatalogEntry | null>;
   /** Throws `entry-changed` if the current version is not the expected one. */
   put(change: EntryChange): Promise<CatalogEntry>;
-  /** A rising number that is unique among all transactions of this and other databases. */
+  /** A new number, greater than those before. Random low bits make the same number in another database unlikely. */
   fresh(): Promise<number>;
 }
 
-/** Catalogs of several databases count their versions alike: a random part below this keeps the numbers apart. */
-const CHANCE = 2 ** 20;
+/** The range of the random part of `fresh`: databases would otherwise give out the same numbers, from 1. */
+const RANDOM_RANGE = 2 ** 20;
 
 export type CatalogEntries = ReturnType<typeof createCatalogEntries>;
 
-/** Layers and grid sets that were declared over the network, durable. */
+/** The catalog's part of the database: layers and grid sets declared over HTTP, and the other kinds above. */
 export function createCatalogEntries(
   database: Database,
   clock: Pick<Clock, 'now'>,
@@ -73,7 +74,7 @@ export function createCatalogEntries(
           const former = await entryRow(query, change.kind, change.name);
           checkExpected(former, change.expected);
           const after = rowAfter(change, await raise(query, 'catalog'), clock.now());
-          // The node that removed the layer may have died before it cleared them.
+          // `drops` is the pending cleanup: the node that removed the layer may have died before it was done.
           const row = { ...after, drops: after.drops ?? former?.drops ?? null };
           await query
             .insertInto('catalog_entries')
@@ -82,7 +83,7 @@ export function createCatalogEntries(
             .execute();
           return readEntry(row);
         },
-        fresh: async () => (await raise(query, 'catalog')) * CHANCE + Math.floor(random() * CHANCE),
+        fresh: async () => (await raise(query, 'catalog')) * RANDOM_RANGE + Math.floor(random() * RANDOM_RANGE),
       }),
     );
   return {
@@ -97,7 +98,7 @@ export function createCatalogEntries(
       return (await changed.execute()).map(readEntry);
     },
     put: (change: EntryChange): Promise<CatalogEntry> => transaction(({ put }) => put(change)),
-    /** Entries that exist stay as they are; returns the names of the others. */
+    /** Adds missing entries; existing ones stay as they are. Returns the names of those added. */
     async addAll(changes: readonly EntryChange[]): Promise<ReadonlySet<string>> {
       const added = new Set<string>();
       await database.transaction('catalog', async (query) => {
@@ -115,7 +116,7 @@ export function createCatalogEntries(
       });
       return added;
     },
-    /** Without a trace: no process learns of it. */
+    /** Deletes the row and leaves no version, so `after` never reports it. */
     async remove(kind: 'area-points', name: string): Promise<void> {
       await database.change
         .deleteFrom('catalog_entries')
@@ -123,6 +124,7 @@ export function createCatalogEntries(
         .where('name', '=', name)
         .execute();
     },
+    /** Entries whose document has `transient: true`: they last only until the server stops. */
     async transient(): Promise<readonly CatalogEntry[]> {
       const maybe = await rows().where('document', 'like', '%"transient":true%').execute();
       return maybe.map(readEntry).filter(({ document }) => isRecord(document) && document.transient === true);
@@ -131,6 +133,7 @@ export function createCatalogEntries(
     async unfinished(): Promise<readonly CatalogEntry[]> {
       return (await rows().where('drops', 'is not', null).execute()).map(readEntry);
     },
+    /** The layer's other data is removed: deletes its `pendingCleanup`, unless the entry has changed since. */
     async cleared({ kind, name, version }: Pick<CatalogEntry, 'kind' | 'name' | 'version'>): Promise<void> {
       await database.change
         .updateTable('catalog_entries')
@@ -195,30 +198,30 @@ function readEntry(row: RowOf<'catalog_entries'>): CatalogEntry {
   };
 }
 
-/** INSPIRE is in the file only. */
+/** The settings that can be changed over HTTP; `inspire` is in the file only. */
 type GlobalService = Omit<ServiceDescription, 'inspire'>;
 
 export type ServiceSettings = Awaited<ReturnType<typeof openServiceSettings>>;
 
 const PLACE = { kind: 'service', name: 'global' } as const;
 
-/** `fromFile`: where nothing was set over HTTP. */
+/** Service settings: those of the file, unless they were changed over HTTP. */
 export async function openServiceSettings(
   entries: Pick<CatalogEntries, 'get' | 'put'>,
   fromFile: ServiceDescription,
   announce: () => Promise<void>,
 ) {
-  let usual = fromFile;
+  let fileSettings = fromFile;
   const read = async (): Promise<ServiceDescription> => {
     const entry = await entries.get(PLACE.kind, PLACE.name);
     const stored = entry?.document as { readonly service: Partial<GlobalService> } | undefined;
-    return { ...usual, ...stored?.service };
+    return { ...fileSettings, ...stored?.service };
   };
   let current = await read();
   return {
-    /** The file was read again. */
+    /** Applies the file after it was read again. */
     async setFile(next: ServiceDescription): Promise<void> {
-      usual = next;
+      fileSettings = next;
       current = await read();
     },
     async refresh(): Promise<void> {

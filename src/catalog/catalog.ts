@@ -45,7 +45,7 @@ interface CatalogOptions<Source> {
   readonly log: Logger;
 }
 
-/** Milliseconds; longer than any fetch takes. */
+/** Milliseconds until the source of a replaced layer is closed: longer than any fetch takes. */
 const RETIREMENT = 5 * 60_000;
 
 export function openCatalog<Source>(options: CatalogOptions<Source>) {
@@ -83,7 +83,7 @@ export function openCatalog<Source>(options: CatalogOptions<Source>) {
     }
   }
 
-  /** The layers that it is drawn from stay the same as long as this one: binding one again binds the other too. */
+  /** Keeps the bound layers that it is drawn from: when one of them is bound again, so is this one. */
   function bind(declaration: LayerDeclaration<Source>): BoundLayer {
     const record = records.get(declaration.name) ?? null;
     const facets = facetsOf(declaration, gridSets);
@@ -241,7 +241,7 @@ export interface BoundLayer {
   readonly layer: Layer;
   readonly store: Store;
   readonly stores?: ReadonlyMap<string, Store>;
-  /** By the declaration of this layer; null: its tiles are not stored. */
+  /** The incarnation of a tile set under this declaration; null: its tiles are not stored. */
   incarnation?(set: Pick<TileSetKey, 'gridSet' | 'parametersId'>): string | null;
   /** The tile sets of other layers that tiles in this grid set are drawn from; null in place of a missing one. */
   readonly drawnFrom?: (gridSet: string) => readonly (TileSetNames | null)[];

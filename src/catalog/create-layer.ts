@@ -73,7 +73,7 @@ export function createLayer(
   };
 }
 
-/** Without those of its grid sets. */
+/** The EPSG codes of `wmsCrs`, without those of the layer's grid sets. */
 function wmsCrsOf(
   { name, fullWMS, wmsCrs }: LayerDeclaration,
   subsets: readonly GridSubset[],
@@ -109,13 +109,13 @@ function createUpdateSource(
   throw misconfigured(`updateSources names grid set ${gridSet}; its CRS, EPSG:${srs}, is not known here.`);
 }
 
-const NOT_SAID = { width: null, height: null, url: null, minScale: null, maxScale: null };
+const NO_DETAILS = { width: null, height: null, url: null, minScale: null, maxScale: null };
 
 function createLegend(legend: LayerDeclaration['legends'][number]): Legend {
-  return { ...NOT_SAID, ...omitUndefined(legend), style: legend.style, format: legend.format };
+  return { ...NO_DETAILS, ...omitUndefined(legend), style: legend.style, format: legend.format };
 }
 
-/** For all zooms, 0 where a list has them by zoom. */
+/** Seconds for all zooms, and by zoom. With a list of zooms the first is 0. */
 function expiryOf(declared: LayerDeclaration['expireCache']): readonly [number, readonly ZoomExpiry[]] {
   if (typeof declared === 'number') return [declared, []];
   return [0, declared.toSorted((a, b) => a.minZoom - b.minZoom)];
@@ -146,7 +146,7 @@ function createSubset(
   });
 }
 
-/** Times of a parameter that are known by the database; `origin` as `originOfTimes` has it. */
+/** Finds the times of a parameter in the database; `origin` as `originOfTimes` returns it. */
 type FindTimes = (parameter: string, origin: string) => KnownTimes;
 
 const noneKnown: FindTimes = () => ({ list: () => null, seededUntil: () => null });
@@ -188,7 +188,7 @@ function createFilter(
   });
 }
 
-/** Grid sets have several names, and those of parameters are the same in any case. */
+/** Without repetitions: a grid set may be repeated by an alias, a parameter in another letter case. */
 function eachOnce<T>(items: readonly T[], nameOf: (item: T) => string, what: string): readonly T[] {
   const byName = new Map<string, T>();
   for (const item of items) {

@@ -28,13 +28,13 @@ interface DeclaredEntriesOptions<Source> {
   readonly catalog: ChangeableCatalog<Source>;
   /** Called when there is a document to read. */
   readonly reader: () => Promise<Reader<Source>>;
-  /** The shape of an area was read. */
+  /** Applies the changed record of an area. */
   readonly takeArea?: (name: string, document: unknown) => Promise<void>;
   readonly log: Logger;
 }
 
 const ROWS_AT_ONCE = 500;
-const FILE_COUNTS = 'the configuration file declares this layer too; the file is used';
+const FILE_WINS = 'the configuration file declares this layer too; the file is used';
 
 /**
  * Applies the declarations of the database to this process's catalog. Those of the configuration file take precedence.
@@ -47,6 +47,7 @@ export class DeclaredEntries<Source> {
   readonly #documents = new Map<string, unknown>();
   readonly #gridSets = new Map<string, GridSet>();
   #reader: Reader<Source> | null = null;
+  /** The version of the last entry applied. */
   #seen = 0;
   #refreshing: Promise<boolean> = Promise.resolve(false);
 
@@ -128,12 +129,12 @@ export class DeclaredEntries<Source> {
       for (const entry of entries) await this.#takeState(entry);
       this.#seen = entries.at(-1)?.version ?? this.#seen;
       if (entries.length < ROWS_AT_ONCE) return this.#seen !== before;
-      // With SQLite all pages would be one turn.
+      // SQLite reads synchronously: all pages would otherwise be read in one turn.
       await nextTurn();
     }
   }
 
-  /** Everything but declarations. */
+  /** Applies records and times. */
   async #takeState({ kind, name, document, version }: CatalogEntry): Promise<void> {
     const { catalog } = this.#options;
     if (kind === 'tiles') catalog.setRecord(name, document as TileRecord);
@@ -160,7 +161,7 @@ export class DeclaredEntries<Source> {
     if (document === null) this.#documents.delete(name);
     else this.#documents.set(name, document);
     if (!this.#fixedLayers.has(name)) this.#setLayer(name);
-    else if (document !== null) this.#options.log.warn({ layer: name }, FILE_COUNTS);
+    else if (document !== null) this.#options.log.warn({ layer: name }, FILE_WINS);
   }
 
   #setLayer(name: string): void {

@@ -14,7 +14,7 @@
  *   source, tiles=drop         only a new digest with a new number      unreachable
  *   source, tiles=keep         a new digest with the same number        the same set
  *   defaults or geometry       only a new digest with a new number      unreachable
- *   the file, whatever it is   a new digest with a new number           unreachable, and kept for seven days
+ *   any of these in the file   a new digest with a new number           unreachable, and kept for seven days
  *   declared as before         that digest comes first again            reachable again, if they were kept
  *   removed                    no digests                               unreachable
  *
@@ -97,9 +97,9 @@ interface Declared {
   readonly at: number;
   /** Null: `stale` for the source, `drop` for the others. */
   readonly choice: TileChoice | null;
-  /** Given out once, ever. */
+  /** A number that was never given out before. */
   readonly fresh: number;
-  /** Number of a layer without a record. */
+  /** The number for a layer without a record. */
   readonly first: number;
 }
 
@@ -130,7 +130,7 @@ function belowOf(
   return kept.length === 0 ? {} : { below: Object.fromEntries(kept) };
 }
 
-/** Tiles made until now do not belong to sources with these digests. */
+/** Gives sources with these digests a new number: their tiles made until now become unreachable. */
 export function renumbered(record: TileRecord, digests: ReadonlySet<string>, fresh: number): TileRecord {
   const source = record.source.map((entry) =>
     digests.has(entry.digest) ? { ...entry, incarnation: nameFor(fresh, entry.digest) } : entry,
@@ -173,8 +173,8 @@ export function forgotten(record: TileRecord, before: number): TileRecord {
 }
 
 /**
- * Of a tile set of the declaration that has these facets; null: the declaration is not recorded, and its tiles are not kept. A
- * layer that no server has recorded yet has the first.
+ * The incarnation of a tile set under the declaration with these facets; null: the declaration is not recorded, and its
+ * tiles are not kept. A layer that no server has recorded yet has ''.
  */
 export function incarnationIn(
   record: TileRecord | null,
@@ -203,7 +203,7 @@ export function joinedIncarnation(own: string | null, below: readonly (string | 
   return below.some((name) => name !== '') ? `${own}${BELOW}(${below.join(')(')})` : own;
 }
 
-/** `below`: in the order of the parts; none where all of them are the first. */
+/** `below`: in the order of the parts; empty if all of them are ''. */
 export function splitIncarnation(incarnation = ''): {
   readonly own: string;
   readonly below: readonly string[];
@@ -294,14 +294,14 @@ function nameFor(number: number, digest: string): string {
   return number === 0 ? FIRST_NAME : `${number.toString(36)}.${digest}`;
 }
 
-/** Dense tiles have the same places. */
+/** The grid set's own name: dense tiles have a suffix, and the same places. */
 export function plainName(gridSet: string): string {
   return gridSet.endsWith(RETINA_SUFFIX) ? gridSet.slice(0, -RETINA_SUFFIX.length) : gridSet;
 }
 
 const geometries = new WeakMap<GridSet, string>();
 
-/** The same for grid sets whose tiles are the same. */
+/** A digest that is equal for grid sets with the same tiles. */
 export function geometryOf(gridSet: GridSet): string {
   return getOrCreate(geometries, gridSet, () => {
     const { srs, extent, tileWidth, tileHeight, levels } = gridSet;
@@ -310,7 +310,7 @@ export function geometryOf(gridSet: GridSet): string {
   });
 }
 
-/** Inputs of pictures: the source, and the clipping shapes. */
+/** All settings that a picture depends on: the source, and the clipping shapes. */
 function clippedOptions({
   source,
   areas = new Map(),
@@ -323,7 +323,7 @@ function clippedOptions({
   return { options, within, background, shapes };
 }
 
-/** All but the options that the driver marks. A name that looks like a secret is no mark: `design` contains `sig`. */
+/** The options of a source without those that its driver lists as `connection`, such as timeouts and credentials. */
 function pictureOptions(source: unknown): unknown {
   if (!isRecord(source)) return source;
   const driver = SOURCE_DRIVERS.find(({ type }) => type === source.type);
@@ -336,7 +336,7 @@ function pictureOptions(source: unknown): unknown {
   };
 }
 
-/** One way: nothing of a key in an address can be read from it. */
+/** A hash, so that secrets in the value cannot be read from it. */
 function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 }

@@ -1,4 +1,8 @@
-/** The points of areas in the database, in entries that are each written and read in a short turn of the event loop. */
+/**
+ * The points of areas in the database. Those of one shape share a name, its slot, and are cut into entries, each of
+ * which is written and read in a short turn of the event loop. The area's record (`KeptArea`) has the slot of its
+ * current shape.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AreaShape, bytesOf, digestOfShape, shapeOfBytes } from '../domain/area-shape.ts';
 import { MAX_AREA_POINTS } from '../domain/named-area.ts';
@@ -9,7 +13,7 @@ const CHUNK_BYTES = 384 * 1024;
 /** Two numbers of eight bytes for a point, and one at most for its ring and polygon. */
 const MAX_SHAPE_BYTES = MAX_AREA_POINTS * 3 * 8;
 
-/** `slot`: one that no current record names. */
+/** `slot`: one that no area's record has. */
 export async function keepShape(
   entries: Pick<CatalogEntries, 'put'>,
   slot: string,
@@ -23,7 +27,7 @@ export async function keepShape(
   }
 }
 
-/** Null: another process has replaced it. */
+/** Null: another process has replaced the shape. */
 export async function readShape(
   entries: Pick<CatalogEntries, 'get'>,
   slot: string,
@@ -40,7 +44,7 @@ export async function readShape(
   return digestOfShape(srs, shape) === digest ? shape : null;
 }
 
-/** Can be repeated after a crash. */
+/** Removes a shape; can be repeated after a crash. */
 export async function dropShape(entries: Pick<CatalogEntries, 'remove'>, slot: string): Promise<void> {
   for (let at = 0; at < MAX_SHAPE_BYTES; at += CHUNK_BYTES) {
     await entries.remove(KIND, `${slot}/${at}`);

@@ -88,7 +88,7 @@ const formatSchema = z.union([
     }),
 ]);
 
-/** Seconds; a source that is down over a long weekend is not the end of the map. */
+/** Seconds: longer than an outage over a long weekend. */
 const DEFAULT_STALE_IF_ERROR = 7 * 86_400;
 const secondsSchema = z.int().min(0);
 const expirySecondsSchema = z.int().min(NOT_KEPT);
@@ -369,6 +369,6 @@ export interface LayerDeclaration<Source = unknown>
   readonly source: Source;
   /** Clipping areas of the layer and its parts, by name. */
   readonly areas: ReadonlyMap<string, NamedArea>;
-  /** Looked through in this order. */
+  /** Searched in this order. */
   readonly adopt: readonly Adoption[];
 }

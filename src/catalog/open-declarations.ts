@@ -34,7 +34,7 @@ export async function openDeclarations<Source>(parts: DeclarationParts<Source>) 
   const service = await openServiceSettings(entries, parts.settings.service, parts.announce);
   return {
     records,
-    /** Layers that have changed since the server ended. */
+    /** Layers that have changed since the server last ran. */
     redeclared,
     service,
     /** Reports all tiles of these layers, and of layers drawn from them, as outdated. */

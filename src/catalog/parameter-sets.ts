@@ -23,10 +23,10 @@ type ListedStore = Pick<Store, 'usage'>;
 const KNOWN_FOR = 60_000;
 /** Milliseconds between reads of the store while a layer has as many sets as it may have. */
 const FULL_FOR = 5000;
-/** Milliseconds that an admitted set may take until its first tile is stored. */
+/** Milliseconds that an admitted set may reserve until its first tile is stored. */
 const GRACE = 5 * 60_000;
 
-/** A combination of parameter values; times do not count, as they are listed. */
+/** A combination of parameter values as it is counted: without times, whose number their list limits. */
 type CountedSet = Pick<TileSetKey, 'layer' | 'parametersId'> & {
   /** Filters of a layer with times. */
   readonly filters?: readonly ParameterFilter[];
@@ -90,7 +90,7 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
     return getOrCreate(reading, layer, () => read(set, store).finally(() => reading.delete(layer)));
   }
 
-  async function take(layer: string, id: string, known: KnownSets): Promise<boolean> {
+  async function reserve(layer: string, id: string, known: KnownSets): Promise<boolean> {
     const hasPlace = await database.transaction('parameter-sets', (query) =>
       insertWithin(query, { layer, id, noted_at: clock.now() }, most),
     );
@@ -107,7 +107,7 @@ export function openParameterSets({ database, events, clock, most }: ParameterSe
     const age = known ? clock.monotonic() - known.readAt : Number.POSITIVE_INFINITY;
     if (!known || age > (known.isFull ? FULL_FOR : KNOWN_FOR)) known = await readOnce(set, store);
     if (known.ids.has(parametersId)) return true;
-    return known.isFull ? false : take(layer, parametersId, known);
+    return known.isFull ? false : reserve(layer, parametersId, known);
   }
 
   return {

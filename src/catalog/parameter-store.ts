@@ -20,7 +20,7 @@ const MAX_REMEMBERED = 10_000;
 /** Maps the parameters ids of cached tiles to their values: an id is a hash. */
 export type ParameterStore = ReturnType<typeof openParameterStore>;
 
-/** Listens for stored tiles; each process that stores has its own store over the same table. */
+/** Listens for stored tiles; each process that stores tiles has its own instance over the same table. */
 export function openParameterStore({ database, events, clock, log }: ParameterStoreOptions) {
   const lastNoted = new Map<string, number>();
   let waiting = new Map<string, ParameterValues>();

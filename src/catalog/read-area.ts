@@ -21,7 +21,7 @@ export type ShapeReader = (
   was: ShapeInCrs,
 ) => Promise<MeasuredShape & { readonly boxes: readonly Bounds[] | null }>;
 
-/** The shape of an area as its source has it now, without pauses. Throws `config-invalid` with the reason. */
+/** The current shape of an area, from its source. Blocks its thread. Throws `config-invalid` with the reason. */
 export async function readArea(source: AreaSource, srs: number, clock: Clock): Promise<MeasuredShape> {
   const { geometries, srs: own } = await readGeometries(source, clock).catch((error: unknown) => {
     throw misconfigured(hideCredentials(reasonOf(error, source)));
@@ -38,13 +38,13 @@ export async function readArea(source: AreaSource, srs: number, clock: Clock): P
   return measure(code ?? srs, polygons);
 }
 
-/** With the place of a database; messages about files name them. */
+/** The reason, with the host of a database; messages about files name the file. */
 function reasonOf(error: unknown, source: AreaSource): string {
   const reason = plainReason(error);
   return 'url' in source ? `${new URL(source.url).host}: ${reason}` : reason;
 }
 
-/** Around all places that are in one of the shapes and not in the other. */
+/** Boxes around all places that are in one of the shapes and not in the other. */
 export function changedBoxes(before: AreaShape, after: AreaShape): readonly Bounds[] {
   const [old, fresh] = [ringsByDigest(before), ringsByDigest(after)];
   const gone = [...old].filter(([digest]) => !fresh.has(digest)).map(([, ring]) => ring);

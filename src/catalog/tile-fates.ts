@@ -25,7 +25,7 @@ type JudgedCatalog = Pick<
 /** In place of the number that the change will get. */
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 
-/** The fate of a tile set that can be reached now; null: of one that cannot. Tiles that are drawn from others share theirs. */
+/** Returns the fate of a tile set; null: it is unreachable already. Tiles drawn from others share the fate of those. */
 export function judgeOf(
   catalog: JudgedCatalog,
   layers: ReadonlyMap<string, TileFacets | null>,

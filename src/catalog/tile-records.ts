@@ -80,7 +80,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     await inside.put({ kind: 'tiles', name: layer, document: next, changedBy });
   }
 
-  /** Layers that have no record yet keep the tiles that they have. */
+  /** Records declarations. Layers without a record keep their tiles; returns the others, whose tiles may change. */
   async function declare(layers: readonly Declared[]): Promise<readonly string[]> {
     const isFirst = ({ name }: Declared) => catalog.record(name) === null;
     const at = clock.now();
@@ -98,7 +98,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     return others.map(({ name }) => name);
   }
 
-  /** Digests of sources by layer. `changed` grows by the layers above. */
+  /** Digests of unused sources that are drawn from a changed layer, by layer. Adds the layers above to `changed`. */
   function formerAbove(changed: Set<string>): ReadonlyMap<string, ReadonlySet<string>> {
     const former = new Map<string, Set<string>>();
     for (let known = -1; known < changed.size; ) {
@@ -221,7 +221,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
   };
 }
 
-/** Tile sets that were listed again from their store are those of their declarations again. */
+/** Records the declarations of tile sets that a rebuilt index lists again. */
 export async function restoreTileRecords(
   entries: CatalogEntries,
   sets: readonly TileSetKey[],

@@ -1,5 +1,5 @@
 /**
- * Times that are known by the database, for all processes and nodes alike, beside the declarations:
+ * Times in the database, the same for all processes and nodes:
  *
  *   times          of a layer: the latest lists of its sources, even if a source fails now
  *   seeded-times   of a layer: up to which time its instants have been seeded
@@ -37,7 +37,7 @@ export function originOfTimes(from: unknown, source: unknown): string {
     .slice(0, 16);
 }
 
-/** `revision`: differs from that of the former list. In turns of the event loop. */
+/** `revision`: differs from that of the former list. Yields to the event loop. */
 export async function readTimeLists(document: unknown, revision: number): Promise<TimeLists> {
   const lists: [string, TimeList & { readonly origin: string }][] = [];
   for (const [name, { origin, values }] of Object.entries((document ?? {}) as ListDocument)) {

@@ -54,10 +54,7 @@ function rectOf({ pageX, pageY }: PageUsage): TileRect {
   return blockAt(pageX, pageY, PAGE_SIZE);
 }
 
-/**
- * Whether both stores have equal numbers of tiles and bytes in the page, and of tiles as recent as its last write:
- * copies keep `createdAt`.
- */
+/** Equal sums in the page, and equally many tiles as recent as its last write: copies keep `createdAt`. */
 async function isCopied(from: Store, to: Store, page: PageUsage): Promise<boolean> {
   const { set, z, tiles, bytes, writtenAt } = page;
   const there = await countStored(to, set, z, rectOf(page));

@@ -40,7 +40,7 @@ export function indexPath(root: string): string {
 
 /**
  * Creates it if there is none; `readonly` in a folder that cannot be written to. A commit survives the end of the process,
- * and a power cut only if it is newPath durable: see `durably`.
+ * and a power cut only if it is made durable: see `durably`.
  */
 export function openIndexFile(root: string, options: IndexOptions): IndexFile {
   const path = indexPath(root);
@@ -75,10 +75,7 @@ function isReadOnly(folder: string): boolean {
   }
 }
 
-/**
- * SQLite creates files beside a database even for reads. The copy is unlinked immediately, and lasts until it is
- * closed.
- */
+/** SQLite creates files beside a database even for reads. The copy is unlinked immediately, while it is open. */
 function openCopy(path: string): IndexFile {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-index-'));
   try {
@@ -119,7 +116,7 @@ function checkVersion(db: IndexFile, path: string): void {
 
 /** Complete from the first moment another process can see it. Only one of several processes that create it succeeds. */
 function createIndexFile(root: string, path: string): void {
-  const newPath = join(root, `newPath-${randomUUID()}.sqlite`);
+  const newPath = join(root, `making-${randomUUID()}.sqlite`);
   makeFolder(root);
   try {
     newIndex(newPath).close();

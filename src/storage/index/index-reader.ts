@@ -76,10 +76,7 @@ export class IndexReader {
   readonly #nextTicket;
   readonly #filter: MarkFilter;
 
-  /**
-   * `version` queries a number that changes when tiles or marks may have changed. By default it changes only when
-   * another connection writes.
-   */
+  /** `version` queries a number that changes with tiles and marks; by default only when another connection writes. */
   constructor(db: IndexFile, version = 'PRAGMA data_version') {
     this.#db = db;
     this.#filter = new MarkFilter(db);
@@ -245,10 +242,7 @@ type Levels = Map<number, CachedPack>[];
 
 /** Limit of cached packs, of some kilobytes each. */
 const MAX_PACKS = 8192;
-/**
- * More than the packs along a side of any zoom, for keys `x * SIDE + y`. Above 2^53 two places can share a key, so
- * `find` also compares x and y.
- */
+/** Packs along a side, at most. Above 2^53 two places can share a key, so `find` also compares x and y. */
 const SIDE = 2 ** 27;
 
 /** A cache of packs with the marks of their places. Each is used only while the index is unchanged. */

@@ -77,10 +77,7 @@ export class DiskTier {
     return this.#voids.now;
   }
 
-  /**
-   * Stores copies in the background; a failed one is repeated by the next read. In the copies' store `madeBy` is the
-   * number of the object, and `validator` this process and the moment.
-   */
+  /** Stores copies in the background: `madeBy` is the object's number, `validator` this process and the moment. */
   keep(set: TileSetKey, z: number, copies: readonly TileCopy[], moment: number): void {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting++;

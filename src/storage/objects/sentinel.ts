@@ -64,9 +64,7 @@ export function createSentinel({ bucket, prefix, database, name, index }: Sentin
     },
   };
 
-  /**
-   * Why the object store is the wrong one; null: it is not. Creates a missing sentinel. Throws if it does not respond.
-   */
+  /** Why the object store is the wrong one; null: it is not. Creates a missing sentinel; throws without a response. */
   async function problem(): Promise<string | null> {
     // In this order: another node that sets the number concurrently records it before it writes the object.
     const there = await idInStore();

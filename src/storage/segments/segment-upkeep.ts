@@ -29,10 +29,7 @@ interface ClaimedSegment {
 /** A segment whose tiles are moved to others, and the progress of that. */
 interface Compaction extends ClaimedSegment {
   offset: number;
-  /**
-   * Null: the segment's own records say which packs to move. Otherwise one is damaged: all packs of the tile set are
-   * checked, and this is the last row that was.
-   */
+  /** Null: by the segment's own records. Otherwise one is damaged: all packs are checked, up to this row so far. */
   scanned: number | null;
 }
 
@@ -42,10 +39,7 @@ const INTERVAL = 1000;
 const ROWS = 1000;
 const STEP_BYTES = 4 * 1024 ** 2;
 const STEP_PACKS = 500;
-/**
- * Bytes that no row names are dead. A segment is compacted when half of it is; or this share of it, if this share of
- * the store and more than so many bytes are.
- */
+/** A segment is compacted when half of it is dead (unnamed); in a store with more dead than this, at this share. */
 const MAX_DEAD = 0.2;
 const MIN_DEAD_BYTES = 64 * 1024 ** 2;
 

@@ -105,10 +105,7 @@ function marksSince(store: string, since: string) {
     where m.store = ${store} and (m.key = '' or r.mark is not null) and ${isNew('m.changed', since)}`;
 }
 
-/**
- * Whether a transaction became visible after a snapshot. The first condition follows from the second: it uses the
- * index.
- */
+/** Whether it became visible after the snapshot. The first condition, implied by the second, uses the index. */
 function isNew(changed: string, since: string): RawBuilder<unknown> {
   const column = sql.ref(changed);
   return sql`${column} >= ${oldestOpen(since)}
