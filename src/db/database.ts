@@ -26,9 +26,9 @@ export interface Database {
   /** For single statements that change something, each of them a transaction of its own. */
   readonly change: Statements;
   /**
-   * Durable when it resolves (but see `DatabaseOptions.synced`), undone when `work` throws. Transactions under the same `lock` run one after the
-   * other, in whatever process they are, and become visible in that order; SQLite has one lock for all. Null: `work`
-   * locks the rows that it needs.
+   * Durable when it resolves (but see `DatabaseOptions.synced`), undone when `work` throws. Transactions of all
+   * processes under the same `lock` run one after another, and become visible in that order; SQLite has one lock for
+   * all. Null: `work` locks the rows that it needs.
    */
   transaction<Result>(lock: string | null, work: (query: Statements) => Promise<Result>): Promise<Result>;
   /** Milliseconds since 1970 by the clock that all users of the database share: PostgreSQL's, or this machine's. */

@@ -7,6 +7,7 @@ import { createTables } from './migrations/create-tables.ts';
 /** Milliseconds that a start waits for another process that is migrating. */
 const LOCK_TIMEOUT_MS = 30_000;
 const PAUSE = 20;
+/** A database whose first migration has a lower name is of a version before 0.3. */
 const FIRST_STEP = '0022-tables-of-0.3';
 
 /** In the order in which they are carried out. Once released, none is ever changed. */
@@ -45,7 +46,7 @@ export async function migrate(
   }
 }
 
-/** The library's own loads the sort order of a language, which takes a tenth of a start. */
+/** The library's own comparator loads the sort order of a language, which takes a tenth of the time of a start. */
 function nameComparator(one: string, other: string): number {
   return Number(one > other) - Number(one < other);
 }

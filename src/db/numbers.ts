@@ -2,9 +2,9 @@ import { SqliteAdapter, sql } from 'kysely';
 import type { Dialect, Statements } from './database.ts';
 
 /**
- * The number of the change that a transaction makes. In PostgreSQL it is the transaction's own, so that no row is shared
- * by all who change something; numbers then become visible in any order, and several changes may have one. A reader that looks
- * for changes begins at the `changeHorizon` of its last read.
+ * The number of the change that a transaction makes. In PostgreSQL it is the transaction's own number, so that writers
+ * share no row; numbers then become visible in any order, and several changes may have the same one. A reader of
+ * changes begins at the `changeHorizon` of its last read.
  */
 export async function changeNumber(query: Statements): Promise<number> {
   if (dialectOf(query) === 'sqlite') return raise(query, 'task-events');
@@ -28,7 +28,7 @@ export async function completedChanges(query: Statements): Promise<number> {
   return one(query, 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint');
 }
 
-/** Given out once, ever. */
+/** A number that was never given out before. */
 export async function nextToken(query: Statements): Promise<number> {
   if (dialectOf(query) === 'sqlite') return raise(query, 'lease-tokens');
   return one(query, "nextval('lease_tokens')");

@@ -48,20 +48,21 @@ export interface Published {
 }
 
 const FILE = 'processes.db';
-/** Milliseconds that a write of another process is waited for, and between attempts. */
+/** Milliseconds that SQLite waits for a write of another process, between attempts, and for all attempts together. */
 const BUSY_TIMEOUT_MS = 100;
 const RETRY_MS = 20;
 const WRITE_TIMEOUT_MS = 10_000;
-/** Notifications of the file system may be missing. */
+/** Milliseconds between polls: notifications of the file system may be missing. */
 const POLL_MS = 50;
-/** A process that has not handled a notice by then counts as hanging; then how long its end is awaited. */
+/** Milliseconds until a process that has not handled a notice is killed, and for which its end is awaited. */
 const SILENT_MS = 10_000;
 const END_MS = 5000;
+/** Notices that stay readable, and figures of ended processes that are kept. */
 const KEPT_NOTICES = 20_000;
 const KEPT_FORMER = 64;
-/** To listeners of every channel: notices were missed. */
+/** The channel that reports that notices were deleted before this process read them. */
 export const MISSED = 'missed';
-/** From the parent: a process has ended by itself. */
+/** The channel on which the parent reports a process that ended without leaving the feed. */
 export const GONE = 'gone';
 
 export interface GoneProcess {
@@ -123,6 +124,7 @@ export class ProcessFeed {
   #posts: { readonly channel: string; readonly body: Buffer }[] = [];
   #posting: Promise<void> | null = null;
   #seen = -1;
+  /** The last notice read; `#seen` is the file's version at that time. */
   #read: number;
   #handled: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | null = null;
@@ -146,7 +148,7 @@ export class ProcessFeed {
     this.#listeners.set(channel, [...(this.#listeners.get(channel) ?? []), listener]);
   }
 
-  /** From now on, until it is closed, others wait for this process. Resolves when it has handled all earlier notices. */
+  /** Until it is closed, other processes wait for this one. Resolves when it has handled all earlier notices. */
   async follow(): Promise<{ close(): Promise<void> }> {
     await this.#write(() =>
       this.#database
@@ -177,7 +179,7 @@ export class ProcessFeed {
     this.#checkQuestions();
   }
 
-  /** See `posted`. */
+  /** Announces a notice soon; `posted` waits until it is written. */
   post(channel: string, body: unknown): void {
     this.#posts.push({ channel, body: serialize(body) });
     this.#posting ??= Promise.resolve()
@@ -205,7 +207,7 @@ export class ProcessFeed {
     const question = { number: Number(lastInsertRowid), answered: createDeferred<void>() };
     this.#questions.add(question);
     this.#checkQuestions();
-    // A process that does not follow yet may ask.
+    // Before `follow` no timer polls.
     const checking = setInterval(() => this.#checkQuestions(), POLL_MS);
     try {
       await this.#inTime(question);

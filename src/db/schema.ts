@@ -11,7 +11,9 @@ type BigCount = number | bigint;
 
 export type RowOf<Table extends keyof Schema> = Readonly<Selectable<Schema[Table]>>;
 
-/** All tables but those of packs, whose statements are SQL. A room adds its own here and in a migration. */
+/**
+ * All tables but those of the index of tiles, whose statements are SQL. A room adds its own here and in a migration.
+ */
 export interface Schema {
   /** Numbers that only rise. */
   counters: { name: string; value: number };
@@ -107,7 +109,7 @@ export interface Schema {
     layers: string;
     /** JSON list of names; null: everywhere. */
     areas: string | null;
-    /** 1 while the password is the one that the server made up at its first start. */
+    /** 1 while the password is the one generated at the first start. */
     password_initial: number;
     created_at: number;
     changed_at: number;
@@ -148,7 +150,7 @@ export interface Schema {
     used: number;
   };
   sessions: {
-    /** SHA-256 of what the cookie holds, hexadecimal. */
+    /** SHA-256 of the cookie's value, hexadecimal. */
     hash: string;
     user_name: string;
     created_at: number;
@@ -184,7 +186,7 @@ export interface Schema {
   };
   /** Combinations of parameter values that may have stored tiles. */
   parameter_sets: { layer: string; id: string; noted_at: Time };
-  /** Layers and grid sets that were declared over the network. */
+  /** Declarations made over HTTP, and records of layers and areas; see `catalog/catalog-entries.ts`. */
   catalog_entries: {
     kind: string;
     name: string;
@@ -218,7 +220,7 @@ export interface Schema {
   };
   /** Processes that share the database: servers and workers. */
   nodes: {
-    /** Names one run of a node: two of the same name are two. */
+    /** One run of a node: a restart, or another node of the same name, has another one. */
     instance: string;
     name: string;
     /** JSON list. */
@@ -227,7 +229,7 @@ export interface Schema {
     address: string | null;
     started_at: ServerTime;
     seen_at: number;
-    /** 1 for the one that does what one node does for all. */
+    /** 1 for the leading node, which does the work that only one node does. */
     leader: number;
     /** When it last applied changes, by the database's clock. 0: never. */
     applied_at: number;
@@ -342,7 +344,7 @@ export interface Schema {
     attempts: number;
     last_error: string | null;
     at: ServerTime;
-    /** No attempt begins before this time; when it ended, of one that is over. */
+    /** No attempt begins before this time. Of a delivery that is over: when it ended. */
     next_at: ServerTime;
     /** It is given up after this time. */
     until: ServerTime;

@@ -1,6 +1,6 @@
 import type { Dialect } from '../database.ts';
 
-/** Places of a mark at most in SQLite: each has the number of the mark, times this, and its own. */
+/** The most places of a mark in SQLite: the id of a place is the mark's id times this, plus its index. */
 export const MAX_PLACES = 2 ** 20;
 
 /**

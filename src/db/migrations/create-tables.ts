@@ -16,7 +16,7 @@ export function createTables(dialect: Dialect): readonly string[] {
   return [
     `create table counters (name text primary key, value ${bigint} not null)`,
     "insert into counters (name, value) values ('catalog', 0)",
-    // In PostgreSQL numbers of changes and leases come from no row that all would share.
+    // PostgreSQL numbers changes by transactions and leases by a sequence, so that writers share no row.
     isSqlite
       ? "insert into counters (name, value) values ('task-events', 0), ('lease-tokens', 0)"
       : 'create sequence lease_tokens',

@@ -160,8 +160,8 @@ function openPool({ location, log }: DatabaseOptions, max: number): PostgresPool
     idle_in_transaction_session_timeout: IDLE_TIMEOUT,
     types: { getTypeParser: parserOf },
   });
-  // Without a listener a connection that breaks would end the process: while it is idle, and in use from the
-  // moment in which it is made; the messages that it is ready and that it is over may come in one piece.
+  // Without listeners a connection that breaks, idle or in use, would end the process. The second is added as soon
+  // as a connection is made: the messages that it is ready and that it has ended may arrive together.
   pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'));
   pool.on('connect', (client) => client.on('error', () => {}));
   return {

@@ -14,7 +14,7 @@ export interface SessionClient {
   readonly lost: AbortSignal;
 }
 
-/** A connection of its own, for what PostgreSQL keeps as long as a session lasts. */
+/** A connection of its own, for state that PostgreSQL keeps as long as a session lasts. */
 export async function connectSession(location: string): Promise<SessionClient> {
   const client = new pg.Client({
     connectionString: location,

@@ -97,7 +97,7 @@ function openLogSync(location: string) {
   };
 }
 
-/** SQLite undoes changes of tables with the rest of a transaction; the library does not count on it. */
+/** SQLite undoes changes of tables with the rest of a transaction; Kysely's adapter denies that. */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -131,7 +131,7 @@ function statementsOver(
   });
 }
 
-/** Milliseconds that a transaction waits for another process's. */
+/** Milliseconds that a transaction waits for one of another process, and between attempts. */
 const MAX_WAIT = 10_000;
 const POLL_INTERVAL = 5;
 
@@ -145,7 +145,7 @@ function createDriver(file: BetterSqlite3.Database, clock: Clock, sync: () => Pr
   let release = () => {};
   let committed = false;
 
-  /** Again while another process writes. Nothing is busy within a transaction, which has the lock. */
+  /** Repeats `work` while another process writes. Within a transaction, which has the lock, nothing is busy. */
   async function patiently<Result>(work: () => Result): Promise<Result> {
     const deadline = clock.monotonic() + MAX_WAIT;
     for (;;) {
