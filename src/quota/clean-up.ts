@@ -29,7 +29,7 @@ interface Candidate extends PageUsage {
 interface CleanUpPlan {
   /** Bytes to remove. */
   readonly excess: number;
-  /** Milliseconds since 1970; uses up to then are known to the stores. */
+  /** Milliseconds since 1970. The stores have recorded all uses up to then. */
   readonly begunAt: number;
 }
 
@@ -66,7 +66,7 @@ export async function cleanUp(
   return evicted;
 }
 
-/** Those that go first, of all stores together. */
+/** The pages of all stores, in the order of eviction. */
 async function* candidates(
   stores: CleanUpParts['stores'],
   first: ExpirationPolicy,

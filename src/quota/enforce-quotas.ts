@@ -16,7 +16,7 @@ import { readUsedBytes, type UsedBytes } from './usage-report.ts';
 interface EnforcerOptions extends CleanUpParts {
   readonly settings: QuotaSettings;
   readonly evictions: Pick<Evictions, 'add'>;
-  /** The uses that this process has gathered are known to the stores when it resolves. */
+  /** Resolves when the stores have recorded the uses that this process has gathered. */
   readonly saveUses: () => Promise<void>;
   /** Called when usage is above a quota and eviction begins. */
   readonly onFull?: (scope: QuotaScope) => void;
@@ -24,7 +24,7 @@ interface EnforcerOptions extends CleanUpParts {
 }
 
 interface Enforced {
-  /** Whether pages were. */
+  /** Whether pages were removed. */
   readonly removed: boolean;
   /** Whether usage is still above a quota. */
   readonly over: boolean;
@@ -40,15 +40,15 @@ const IDLE_INTERVAL = 1000;
 const WATCH_SHARE = 0.03;
 /** The share of the tolerance above a quota at which cleaning begins between two periods. */
 const EARLY = 0.25;
-/** Bytes below the limit of writers from which they practically wait. */
+/** Writers count as waiting from so many bytes below their limit. */
 const STARVED_BYTES = 2 * 1024 ** 2;
-/** While writers wait, cleaning goes on below the quota, by this share of it or of the tolerance. */
+/** While writers wait, cleaning continues below the quota, by this share of it or of the tolerance. */
 const BELOW_SHARE = 0.05;
 const BELOW_TOLERANCE = 0.4;
 
 /**
- * Keeps the stores within their quotas until the signal aborts: every clean-up period, and immediately when usage runs away
- * between two.
+ * Keeps the stores within their quotas until the signal aborts: every clean-up period, and in between when usage grows
+ * fast.
  */
 export async function enforceQuotas(options: EnforcerOptions, signal: AbortSignal): Promise<void> {
   const { settings, evictions, stores, clock, log } = options;
@@ -56,6 +56,7 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
   /** Milliseconds of the last reading. */
   let took = 0;
 
+  /** `thoroughly`: everything above a quota is removed, not only what exceeds it by `EARLY`. */
   async function enforce(configuration: QuotaConfiguration, thoroughly: boolean): Promise<Enforced> {
     const turns = new Semaphore(configuration.maxConcurrentCleanUps);
     const keep = (used: UsedBytes) => (scope: QuotaScope) =>
@@ -130,7 +131,7 @@ export async function enforceQuotas(options: EnforcerOptions, signal: AbortSigna
 
 const IDLE: Enforced = { removed: false, over: false };
 
-/** The usage to go down to. */
+/** The usage to reach, in bytes. */
 function targetOf(scope: QuotaScope, used: number): number {
   if (used < writersLimit(scope, false) - STARVED_BYTES) return scope.limit;
   return scope.limit - Math.min(scope.limit * BELOW_SHARE, toleratedAbove(scope) * BELOW_TOLERANCE);

@@ -19,7 +19,7 @@ const COUNTS = ['pages', 'tiles', 'bytes'] as const;
 
 export type Evictions = Awaited<ReturnType<typeof loadEvictions>>;
 
-/** Evicted tiles and bytes, kept over restarts. One node at a time evicts; the others read its sums. */
+/** Evicted tiles and bytes, in the database. One node at a time evicts; the others read its sums. */
 export async function loadEvictions(database: Database) {
   let sums = new Map<string, Evicted>();
   async function refresh(): Promise<void> {
@@ -38,7 +38,7 @@ export async function loadEvictions(database: Database) {
         await foldBefore(query, at - KEEP);
       });
     },
-    /** Since the data folder was made. */
+    /** Since the database was created. */
     get total(): Evicted {
       return sums.get(ALL) ?? NOTHING_EVICTED;
     },
@@ -83,7 +83,7 @@ async function addTo(query: Statements, layer: string, at: number, evicted: Evic
     .execute();
 }
 
-/** By layer, of one or of each. Sums may be texts. */
+/** Sums by layer, of one or of all. PostgreSQL returns sums as texts. */
 async function sumsBetween(
   query: Statements,
   from: number,

@@ -61,7 +61,7 @@ export const DEFAULT_QUOTA_CONFIGURATION: QuotaConfiguration = {
 /** Half of what a double counts exactly: sums of sizes stay exact. */
 const MAX_BYTES = Number.MAX_SAFE_INTEGER / 2;
 
-/** Section 4.5 of the specification, rule 1: absent fields keep their value. */
+/** Absent fields keep their value. */
 export function changedConfiguration(
   configuration: QuotaConfiguration,
   change: QuotaChange,

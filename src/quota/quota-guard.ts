@@ -7,11 +7,11 @@ import { readUsedBytes } from './usage-report.ts';
 
 export interface QuotaGuardOptions extends Env {
   readonly settings: Pick<QuotaSettings, 'read'>;
-  /** Those that quotas are about. */
+  /** The stores whose tiles count. */
   readonly stores: ReadonlyMap<string, Pick<Store, 'usage'>>;
   /** Milliseconds that a write waits for room before it is `store-full`. */
   readonly maxWaitMs: number;
-  /** Whether clients wait for these writes. */
+  /** Whether clients wait for these writes: they may use a reserve above the limit of other writers. */
   readonly withReserve: boolean;
 }
 
@@ -51,7 +51,7 @@ export class QuotaGuard {
     this.#options = options;
   }
 
-  /** The same store, whose writes wait here. */
+  /** The same store, whose writes wait while a quota has no room. */
   guard<S extends Pick<Store, 'put'>>(store: S): S {
     return {
       ...store,

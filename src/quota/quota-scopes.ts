@@ -1,9 +1,9 @@
 import { type ExpirationPolicy, type QuotaConfiguration, quotaBytes } from './quota-configuration.ts';
 import type { UsedBytes } from './usage-report.ts';
 
-/** A quota and its tiles. */
+/** A quota, of one layer or of all together. */
 export interface QuotaScope {
-  /** Null: all of them. */
+  /** Null: all layers. */
   readonly layer: string | null;
   readonly policy: ExpirationPolicy;
   /** Bytes that its tiles may take. */
@@ -29,7 +29,7 @@ export function globalScope({ globalExpirationPolicyName, globalQuota }: QuotaCo
   return { layer: null, policy: globalExpirationPolicyName, limit: quotaBytes(globalQuota) };
 }
 
-/** Those in force. */
+/** The quotas in force. */
 export function scopesOf(configuration: QuotaConfiguration): readonly QuotaScope[] {
   return configuration.enabled ? [...layerScopes(configuration), globalScope(configuration)] : [];
 }
@@ -38,7 +38,7 @@ export function toleratedAbove({ limit }: Pick<QuotaScope, 'limit'>): number {
   return Math.max(TOLERATED_BYTES, Math.floor(limit * TOLERATED_SHARE));
 }
 
-/** The usage at which writers wait; a little more is left to those that clients wait for, so that a seed does not leave them without. */
+/** The usage at which writers wait. It is higher with the reserve, so that a seed does not block writes for clients. */
 export function writersLimit(scope: Pick<QuotaScope, 'limit'>, withReserve: boolean): number {
   return (
     scope.limit + Math.floor(toleratedAbove(scope) * (WRITERS_SHARE + (withReserve ? RESERVE_SHARE : 0)))

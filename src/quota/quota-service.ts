@@ -20,10 +20,10 @@ import { LayerChanges, readUsage, readUsedBytes, type StoresUsage, usageByLayer 
 interface QuotaServiceOptions extends Env {
   readonly database: Database;
   readonly stores: ReadonlyMap<string, Pick<Store, 'usage' | 'edit' | 'room'>>;
-  /** Without it the parameters of ids are unknown. */
+  /** Maps parameters ids to values; without it they are unknown. */
   readonly parameters?: ParameterStore;
   readonly events: TileEvents;
-  /** Alone when left out. */
+  /** By default this node always leads. */
   readonly lead?: Lead;
   /** Called when a quota is reached; null: the one of all layers together. */
   readonly onFull?: (layer: string | null) => void;
@@ -33,7 +33,7 @@ export interface UsageReport extends StoresUsage {
   /** Dropped data that still takes space. */
   readonly sweeping: SweepingStatistics;
   readonly quota: QuotaConfiguration;
-  /** Since the data folder was made. */
+  /** Since the database was created. */
   readonly evicted: Evicted;
   readonly evictedByLayer: ReadonlyMap<string, Evicted>;
   /** By the name of the store, for stores whose disk is known. */
@@ -48,7 +48,7 @@ export interface UsageReport extends StoresUsage {
 
 /** Milliseconds. */
 const HISTORY_INTERVAL = 3_600_000;
-/** Milliseconds of uses that a crash may lose, and that the process which evicts does not know of another's. */
+/** Milliseconds between saves of uses: a crash loses later ones, and eviction does not see those of other processes. */
 const SAVE_INTERVAL = 5000;
 
 export type QuotaService = Awaited<ReturnType<typeof openQuotaService>>;
@@ -138,7 +138,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
           if (page.rank !== NEVER_REQUESTED) return page;
       return null;
     },
-    /** The used pages of a tile set that have tiles, in whatever incarnation, with their frequency as of now; in turns. */
+    /** The used pages of a tile set in all incarnations, with their current frequency. Yields to the event loop. */
     async *usedPages(set: TileSetKey) {
       await save();
       const now = clock.now();
@@ -147,7 +147,7 @@ export async function openQuotaService(options: QuotaServiceOptions) {
           for await (const { z, pageX, pageY, rank } of pagesIn(store, { set: one }))
             if (rank !== NEVER_REQUESTED) yield { z, pageX, pageY, uses: frequencyAt(rank, now) };
     },
-    /** Since the data folder was made. */
+    /** Since the database was created. */
     get evicted() {
       return evictions.total;
     },

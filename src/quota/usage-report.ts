@@ -74,7 +74,7 @@ function tileSetUsage(set: TileSetKey, zooms: ReadonlyMap<number, Amount>): Tile
   return { gridSet, format, parametersId, ...sumOfChanges(levels), zooms: levels };
 }
 
-/** When the tiles of each layer last changed, as far as was seen: of tiles that are gone, when that was noticed. */
+/** When the tiles of each layer last changed. A removal is dated when it was noticed. */
 export class LayerChanges {
   readonly #known = new Map<string, Amount & { readonly changedAt: number }>();
 
