@@ -33,9 +33,9 @@ interface CleanerOptions extends Env {
 export const MARKS_RAISED = 'marks-raised';
 /** Milliseconds between searches for marks whose announcement was lost. */
 const CLEAN_INTERVAL = 10_000;
-/** Milliseconds in which a task is recorded after its mark. */
+/** Milliseconds after its mark in which a task is recorded. */
 const LEFT_TO_TASKS = 60_000;
-/** Milliseconds between checks of marks that were left to tasks, for each of them and at least. */
+/** Milliseconds between checks of marks that were left to tasks: so many for each of them, and at least. */
 const REVIEW_EACH = 100;
 const REVIEW_INTERVAL = 60_000;
 /** Milliseconds between searches for tile sets that no declaration reaches: a change of a declaration drops its own. */
@@ -108,7 +108,7 @@ async function cleanStores(
     for (;;) {
       const marks = await store.marks(seen.get(name) ?? 0);
       if (marks.length === 0) return;
-      // A set that is not listed yet has no tile with an earlier ticket.
+      // A set that is not listed by now has no tile with an earlier ticket.
       const sets = await tileSetsIn(store, null);
       for (const mark of marks) {
         await clean(name, store, mark, sets);

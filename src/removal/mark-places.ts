@@ -12,9 +12,9 @@ import type { TilePlace } from '../storage/store.ts';
 import type { Removal } from './removal.ts';
 import { placesOf, placesOfBoxes, type TileSelection } from './tile-selection.ts';
 
-/** Rectangles of a zoom that readers compare with; neighbours of more are taken together. */
+/** Limit of rectangles per zoom that readers compare with; above it neighbours are merged. */
 const MAX_PARTS = 128;
-/** Bands of a polygon's cover for each part that is left of it: of more of them nothing is seen. */
+/** Bands of a polygon's cover per part: merging the parts would undo a finer cover. */
 const BANDS_PER_PART = 8;
 /** Boxes in a turn of the event loop; each takes some microseconds. */
 const RECTS_PER_TURN = 40;
@@ -116,7 +116,7 @@ async function placesOfArea(
   return places;
 }
 
-/** Null: a point is not on the border of the box around all of them, or a corner of that is missing. */
+/** The box of a rectangle; null: a point is not on the border of the box, or a corner is missing. */
 function boundsIfRectangle(polygon: Polygon): Bounds | null {
   const [ring = []] = polygon;
   const box = boundsOfPoints(polygon.flat());
@@ -131,7 +131,7 @@ function boundsIfRectangle(polygon: Polygon): Bounds | null {
   return polygon.length === 1 && corners.size === all ? box : null;
 }
 
-/** Neighbours in the list are taken together. */
+/** Merges neighbours in the list until at most `count` are left. */
 function atMost(count: number, rects: readonly TileRect[]): readonly TileRect[] {
   const size = Math.ceil(rects.length / count);
   if (size <= 1) return rects;

@@ -94,8 +94,8 @@ function bufferAbove(below: Layer): PixelBuffer {
 }
 
 /**
- * The deepest zoom that the layer offers shows the area most closely. Grid sets that it no longer has count only where there
- * are no others, and then as everywhere: null.
+ * The areas of the places, from the deepest zoom that the layer offers, which is the most exact. Grid sets that it no
+ * longer has are skipped; null if there are no others: the change may be anywhere.
  */
 function placesOnEarth(layer: Layer, places: readonly TilePlace[]): readonly ChangedPlace[] | null {
   const changed: ChangedPlace[] = [];

@@ -40,12 +40,12 @@ interface RemovalsOptions {
   readonly obeyedByAll: () => Promise<void>;
   /** For declarations of layers above that are not in use now, and may come back. */
   readonly outdateFormer: (layers: readonly string[]) => Promise<void>;
-  /** There is something to clean up, perhaps for another node. */
+  /** Wakes the cleaner, which may run on another node. */
   readonly raised: () => void;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Each waits for the disk most of its time. */
+/** Layers whose tile sets are dropped concurrently: each waits for the disk most of its time. */
 const LAYERS_AT_ONCE = 32;
 
 export type Removals = ReturnType<typeof createRemovals>;
@@ -150,19 +150,19 @@ export function createRemovals(options: RemovalsOptions) {
           ?.mark({ type: 'close', numbers: [number] });
       }
     },
-    /** Pictures requested before are not stored; readers see no difference. */
+    /** Refuses writers that have asked their source already; readers see no difference. */
     async fence(layer: string, places: readonly TilePlace[]): Promise<void> {
       const raises = [{ layer, places, effect: null }];
       for (const store of catalog.stores().values()) await store.mark({ type: 'raise', raises });
     },
-    /** Tiles were replaced here: those that are drawn from them are outdated. */
+    /** Outdates tiles that are drawn from the replaced ones. */
     async replaced(layer: string, places: readonly TilePlace[]): Promise<void> {
       await follow([{ layer, places, type: 'outdate' }]);
     },
   };
 }
 
-/** The grid sets whose tiles are all meant; null: all grid sets. */
+/** The grid sets whose tiles are all selected; null: all grid sets. */
 function wholeGridSets(places: Removal['places']): ReadonlySet<string> | null {
   if (!places) return null;
   const levels = new Map<string, Set<number>>();

@@ -42,7 +42,7 @@ export interface SelectedTiles extends StoreChange {
   readonly set: TileSetKey;
 }
 
-/** The meant tiles of a zoom: those of the cover in `rect`, or all of `rect` without a cover. */
+/** The selected tiles of a zoom: those of the cover in `rect`, or all of `rect` without a cover. */
 interface SelectedPlace {
   readonly z: number;
   readonly rect: TileRect;
@@ -105,13 +105,13 @@ function isMeantBy(name: string, gridSet: string): boolean {
   return gridSet === name || gridSet === denseNameOf(name);
 }
 
-/** Whether whole tile sets are meant, which go in one step however large they are. */
+/** Whether whole tile sets are selected: they are dropped in one step, however large. */
 export function selectsWholeSets(selection: TileSelection): boolean {
   const { zoomStart, zoomStop, bounds, area, olderThan } = selection;
   return [zoomStart, zoomStop, bounds, area, olderThan].every((narrowed) => narrowed === undefined);
 }
 
-/** Zoom by zoom; none if a place is selected and the layer no longer has the grid set. */
+/** The selected places, zoom by zoom; none if an area is selected and the layer no longer has the grid set. */
 export function* placesOf(
   layer: Layer,
   gridSetName: string,
@@ -174,7 +174,7 @@ function zoomsOf(
   return Array.from({ length: Math.max(0, count) }, (_, i) => zoomGeometryOf(gridSet, start + i, buffer));
 }
 
-/** Visits only what exists, block by block. */
+/** The parts of a place that have tiles, block by block. */
 export async function* rectsOf(
   store: Store,
   set: TileSetKey,
@@ -183,7 +183,7 @@ export async function* rectsOf(
   for (const part of await partsIn(store, set, z, rect)) yield* coveredRects(cover, z, part.rect);
 }
 
-/** By the store's indexes; nothing is listed. `seen` is called with blocks that have tiles. */
+/** Counts by pages where it can. `seen` is called with rectangles that have tiles. */
 export async function countSelected(
   store: Store,
   layer: Layer,

@@ -1,6 +1,7 @@
 /**
- * Removes tiles of instants that have left the window (`keep`) of a time parameter. The node that leads searches for them in the
- * stores, so that those of a time without a server go too; each combination of values goes by one mark.
+ * Removes tiles of instants that have left the window (`keep`) of a time parameter. The node that leads searches for
+ * them in the stores, so that instants that expired while no server ran are removed too. One mark removes a combination
+ * of values.
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ParameterStore, ParameterValues } from '../catalog/parameter-store.ts';
@@ -27,8 +28,8 @@ const SETS_PER_TURN = 500;
 export function openWindowKeeper(options: WindowKeeperOptions) {
   const { lead, clock, log } = options;
   const failure = 'tiles of former times could not be removed; trying again';
-  const pace = { clock, log, pause: KEEP_INTERVAL, failure };
-  return lead((signal) => repeat(() => removeFormer(options), pace, signal));
+  const repetition = { clock, log, pause: KEEP_INTERVAL, failure };
+  return lead((signal) => repeat(() => removeFormer(options), repetition, signal));
 }
 
 /** Returns how many combinations of values it has removed. */
