@@ -22,7 +22,7 @@ function combinationsOf(layer: Layer): ReadonlyMap<string, Values> | null {
   return new Map(combinations.map((values) => [parametersIdOf(values), values]));
 }
 
-/** Combinations that the layer can make, by parameters id: all that can be listed, and recorded ones that it accepts. */
+/** Combinations that the layer can make, by parameters id: all that can be listed, and recorded ones it accepts. */
 export function partitionsOf(layer: Layer, recorded: ReadonlyMap<string, Values>) {
   const listed = combinationsOf(layer);
   const accepted = [...recorded].filter(([id, values]) => idOf(layer, values) === id);
