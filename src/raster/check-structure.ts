@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { TilewardenError } from '../domain/errors.ts';
 
 /**
- * Faults that the decoder accepts: a PNG without its end, with a wrong checksum or with more frames, a GIF without its
- * trailer, a lossy WebP whose second half is filled with zeros.
+ * Refuses faults that the decoder accepts: a PNG without its end, with a wrong checksum or with more frames, a GIF
+ * without its trailer, a lossy WebP whose second half is filled with zeros.
  */
 export function checkStructure(bytes: Buffer, mediaType: ImageMediaType): void {
   if (mediaType === 'image/png') checkPng(bytes);

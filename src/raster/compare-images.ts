@@ -39,10 +39,10 @@ export async function compareImages(
 }
 
 function pixelDifference({ pixels: a }: RasterImage, { pixels: b }: RasterImage, at: number): number {
-  const [opaque, also] = [a[at + 3] ?? 0, b[at + 3] ?? 0];
-  let largest = Math.abs(opaque - also);
+  const [alphaA, alphaB] = [a[at + 3] ?? 0, b[at + 3] ?? 0];
+  let largest = Math.abs(alphaA - alphaB);
   for (let i = at; i < at + 3; i++) {
-    const difference = Math.abs((a[i] ?? 0) * opaque - (b[i] ?? 0) * also);
+    const difference = Math.abs((a[i] ?? 0) * alphaA - (b[i] ?? 0) * alphaB);
     largest = Math.max(largest, Math.round(difference / 255));
   }
   return largest;

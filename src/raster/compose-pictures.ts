@@ -10,7 +10,7 @@ import { MAX_HELD_BYTES } from './encode-image.ts';
 /** Pixels that are decoded and drawn in one turn of the event loop: about a millisecond. */
 const PIXELS_PER_TURN = 125_000;
 
-/** Draws one composition at a time, all of them in one memory. A picture that lies outside is not decoded. */
+/** Draws one composition at a time, all of them in the same memory. Pictures outside the canvas are not decoded. */
 export function createComposer(): ComposePictures {
   const drawing = new Semaphore(1);
   let canvas = new Pixels();

@@ -44,7 +44,7 @@ export interface MapDrawing {
 
 export interface DrawnMap {
   readonly bytes: Buffer;
-  /** The same bytes have the same. */
+  /** SHA-1 of the bytes. */
   readonly digest: string;
 }
 
@@ -54,7 +54,7 @@ export type ReadTiles = (layer: number, tiles: readonly TilePosition[]) => Promi
 /** Rejects with what `read` throws and with the signal's reason, which is checked between bands. */
 export type DrawMap = (drawing: MapDrawing, read: ReadTiles, signal: AbortSignal) => Promise<DrawnMap>;
 
-/** Rows of tiles, of all maps together: one core stays free to serve hits. */
+/** Rows of tiles that are decoded concurrently, of all maps together: one core stays free to serve hits. */
 const DECODES_AT_ONCE = 1;
 /** Rows of source pixels that are processed together. Aborts are noticed between two bands. */
 const SOURCE_ROWS_PER_BAND = 128;

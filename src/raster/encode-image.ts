@@ -13,7 +13,7 @@ import {
 import { reduceColours } from './reduce-colours.ts';
 import { isOpaque } from './single-colour.ts';
 
-const OPAQUE_GROUND = '#ffffff';
+const JPEG_BACKGROUND = '#ffffff';
 
 export const JPEG_QUALITY = 80;
 /** Limit of a palette. */
@@ -34,7 +34,7 @@ export const WRITERS: Readonly<Record<string, ImageWriter>> = {
   'image/gif': (image) => image.gif({ effort: 4, dither: 0 }),
 };
 
-/** A picture in a format of ours; for few and small ones, tiles are made by `MetatileCutter`. */
+/** Encodes a single small picture. Tiles are encoded by `MetatileCutter`. */
 export async function encodeImage(image: RasterImage, format: Encoding): Promise<Buffer> {
   const { width, height } = image;
   const part = { left: 0, top: 0, width, height };
@@ -49,7 +49,7 @@ export function isPng(mediaType: string): boolean {
   return mediaType === 'image/png' || mediaType === 'image/png8' || mediaType === 'image/png24';
 }
 
-/** One memory for all pictures of a thread that are used without a wait: new memory for each keeps the garbage collector busy. */
+/** Memory for all pictures of a thread that are used synchronously: new memory for each would be slow to collect. */
 export function heldPixels(): Pixels {
   if (!held || held.bytes > MAX_HELD_BYTES) held = new Pixels();
   return held;
@@ -61,7 +61,7 @@ function wholePng(image: RasterImage, part: ImagePart, encoding: Encoding): Buff
   return encodePng(pixels, part, pixels.index(part), encoding);
 }
 
-/** `colours`: of the part, which was indexed last. Null: there are too many for the format. */
+/** `colours`: their number in the part, which was indexed last. Null: there are too many for the format. */
 export function encodePng(
   pixels: Pixels,
   part: ImagePart,
@@ -73,7 +73,7 @@ export function encodePng(
   return mediaType === 'image/png8' ? null : pixels.trueColourPng(part);
 }
 
-/** By the image library, off this thread; transparent pixels become white in a JPEG. */
+/** Encodes by the image library, off this thread; transparent pixels become white in a JPEG. */
 export async function writePart(samples: Samples, part: ImagePart, encoding: Encoding): Promise<Buffer> {
   const { mediaType, colors = MAX_COLOURS, dither = 0 } = encoding;
   const write = WRITERS[mediaType];
@@ -89,6 +89,6 @@ export async function writePart(samples: Samples, part: ImagePart, encoding: Enc
   const whole = sharp(data, { raw: { width, height, channels } });
   const cut = part.width === width && part.height === height ? whole : whole.extract(part);
   const flat =
-    mediaType === 'image/jpeg' && channels === 4 ? cut.flatten({ background: OPAQUE_GROUND }) : cut;
+    mediaType === 'image/jpeg' && channels === 4 ? cut.flatten({ background: JPEG_BACKGROUND }) : cut;
   return await write(flat, encoding).toBuffer();
 }

@@ -11,7 +11,7 @@ export type Colour = readonly [number, number, number];
 
 const trueColour: ImageWriter = (image) => image.png({ compressionLevel: 3, adaptiveFiltering: false });
 
-/** As tiles are encoded, except PNG: a map has any size and is made once, so the library writes it, off the main thread. */
+/** As for tiles, except PNG: a map has any size and is made once, so the library writes it, off the main thread. */
 const MAP_WRITERS: typeof WRITERS = {
   ...WRITERS,
   'image/png': trueColour,

@@ -17,7 +17,7 @@ channel.handle(DRAW_MAP, async ({ map, drawing }) => {
     unpackTiles(await channel.ask(READ_TILES, { map, layer, tiles }));
   try {
     const { bytes, digest } = await draw(drawing, read, gone.signal);
-    // The image library's memory cannot be handed over.
+    // The image library's memory cannot be transferred.
     return { bytes: new Uint8Array(bytes), digest };
   } finally {
     leaving.delete(map);

@@ -75,7 +75,7 @@ const KEPT_TILES = 2 * 1024 * 1024;
 /** Approximate cost of an entry besides its bytes. */
 const ENTRY_BYTES = 500;
 const KEPT_COLOURS = 512;
-/** Another encoding of JPEG or WebP would be a second loss; PNG stays as its server made it, palette included. */
+/** Types of single tiles that stay as they came: a second encoding loses quality, and of a PNG its palette. */
 const KEPT_TYPES: readonly string[] = ['image/jpeg', 'image/webp', 'image/avif', 'image/png'];
 
 type EncodedPicture = Extract<CutJob['picture'], { kind: 'encoded' }>;
@@ -111,7 +111,7 @@ export class MetatileCutter implements TileCutter {
     return Array.from({ length: grid.columns * grid.rows }, () => tile);
   }
 
-  /** Drawn by one of our own sources. */
+  /** Cuts pixels drawn by one of our own sources. */
   async #cutOwn({ grid, format }: CutJob, image: RasterImage): Promise<CutTile[]> {
     const { width, height } = sizeOf(grid);
     const fits = image.width === width && image.height === height;
@@ -177,7 +177,7 @@ export class MetatileCutter implements TileCutter {
     return this.#pixels;
   }
 
-  /** As PNG, or in a mixture as JPEG if opaque. The pixels are no longer needed when this returns: the next image may be loaded then. */
+  /** As PNG, or as JPEG if opaque and the format is mixed. When this returns, the next image may be loaded. */
   #encodeTiles(grid: CutGrid, format: Encoding, pixels: Pixels): Promise<CutTile[]> {
     const { samples } = pixels;
     return Promise.all(
@@ -212,7 +212,7 @@ export class MetatileCutter implements TileCutter {
     return tile;
   }
 
-  /** In a format that the library writes. */
+  /** Encodes tiles in a format that the library writes. */
   #writeTiles(grid: CutGrid, format: Encoding, samples: Samples): Promise<CutTile[]> {
     return Promise.all(
       imageParts(grid).map(async (part) => {
@@ -236,12 +236,12 @@ export class MetatileCutter implements TileCutter {
   }
 }
 
-/** PNG, and mixtures with it; the library encodes the rest. */
+/** PNG, and formats mixed with it; the library encodes all others. */
 function isMadeHere(mediaType: string): boolean {
   return isPng(mediaType) || isMixed(mediaType);
 }
 
-/** Without options of its own. */
+/** Whether the layer sets no options of the format. */
 function isUsual(format: Encoding): boolean {
   return encodingOptions(format.mediaType).every((option) => format[option] === undefined);
 }
@@ -277,7 +277,7 @@ function weightOf(tiles: readonly CutTile[]): number {
   return tiles.reduce((sum, { bytes }) => sum + bytes.length, ENTRY_BYTES);
 }
 
-/** The same bytes mean the same tiles where they are cut in the same way. */
+/** Equal for the same bytes that are cut and encoded in the same way. */
 function pictureKey({ grid, format }: CutJob, { bytes, mediaType }: EncodedPicture): string {
   const { columns, rows, tileWidth, tileHeight, gutter } = grid;
   const digest = createHash('sha1').update(bytes).digest('base64');

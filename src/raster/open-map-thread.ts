@@ -24,7 +24,7 @@ export function openMapThread(log: Logger): { readonly draw: DrawMap; close(): P
   });
 
   return {
-    /** A caller that has left is notified when the thread has stopped: the count of maps is that of maps being drawn. */
+    /** After an abort rejects only when the thread has stopped, so that callers count the maps being drawn. */
     async draw(drawing, read, signal) {
       signal.throwIfAborted();
       const map = ++lastMap;

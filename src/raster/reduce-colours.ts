@@ -18,7 +18,7 @@ interface Box {
 }
 
 const CHANNELS = [0, 1, 2, 3] as const;
-/** A pixel that shows through by mistake is seen sooner than a wrong shade. */
+/** Weights of the channels: wrong opacity is more visible than a wrong shade. */
 const WEIGHTS: Colour = [1, 1, 1, 4];
 /** Five bits of red, green and blue, four of alpha; 15 is opaque. */
 const KEYS = 2 ** 19;

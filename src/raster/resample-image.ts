@@ -10,11 +10,11 @@ export interface ResampleAxis {
   readonly length: number;
 }
 
-/** Beyond this a thumbnail is made of some of the pixels only. */
+/** Stronger reductions use only some of the pixels. */
 const MAX_REDUCTION = 16;
 /** A source pixel wider than any map shows no detail: it is not enlarged further. */
 const MIN_SCALE = 1e-4;
-/** Along an axis that is enlarged more than this can hold, a step of this size comes between. */
+/** Pixels of an intermediate picture along an axis that is enlarged so much that the library would waste work. */
 const STEP_PIXELS = 1024;
 
 /** Pixels of the source that are read beyond either end of an axis; the source must have them. */
@@ -22,7 +22,7 @@ export function reachOf(scale: number): number {
   return 2 * Math.min(Math.ceil(scale), MAX_REDUCTION);
 }
 
-/** Off the main thread. Colours count for as much as one can see of them. */
+/** Resamples off the main thread. Colours are weighted by their opacity. */
 export async function resampleImage(
   source: RasterImage,
   across: ResampleAxis,
@@ -95,7 +95,7 @@ function cut(image: RasterImage, part: ImagePart): RasterImage {
   return { width: part.width, height: part.height, pixels: copyPart(samplesOf(image), part).data };
 }
 
-/** Averaged down first by a whole number of times: beyond two pixels to one, interpolating would skip some. */
+/** Pixels after averaging by a whole factor, which comes first: interpolation skips pixels beyond two to one. */
 function reducedTo({ scale, size }: View): number {
   return scale < 2 ? size : Math.ceil(size / Math.min(Math.floor(scale), MAX_REDUCTION));
 }

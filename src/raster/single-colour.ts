@@ -20,7 +20,7 @@ export function singleColour(samples: Samples, part: ImagePart): number | null {
   return colour;
 }
 
-/** 0 when the part begins transparent and goes on so; null otherwise. */
+/** 0 if all pixels of the part are transparent; null otherwise. */
 export function transparentColour(samples: Samples, part: ImagePart): 0 | null {
   const first = colourAt(samples, part.left, part.top);
   return first >>> 24 === 0 && isTransparent(samples, part) ? 0 : null;

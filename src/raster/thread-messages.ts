@@ -4,7 +4,7 @@ import type { MapDrawing } from './draw-map.ts';
 import type { CutJob, CutTile } from './tile-cutter.ts';
 import type { TilePosition } from './warp-layer.ts';
 
-/** Pixels of our own are also in `bytes`, and so transferred; responses of servers are small enough to be copied. */
+/** Pixels of our own sources are also in `bytes`, which is transferred; encoded responses are small enough to copy. */
 export const CUT = messageKind<{ readonly job: CutJob; readonly bytes: Uint8Array | null }, PackedMetatile>(
   'cut',
 );

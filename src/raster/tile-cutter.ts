@@ -25,7 +25,7 @@ export interface CutTile {
 /** Counts of each kind of work; tests check that nothing is done twice. */
 export interface CutterCounts {
   decodes: number;
-  /** JPEG that was cut without making pixels of it. */
+  /** JPEGs that were cut without decoding them to pixels. */
   cutJpegs: number;
   encodes: number;
   knownResponses: number;
@@ -34,7 +34,7 @@ export interface CutterCounts {
 
 /** Makes tiles of a metatile. It is also the gate: anything but exactly the requested picture is `source-bad-answer`. */
 export interface TileCutter {
-  /** Row by row. */
+  /** Returns the tiles row by row. */
   cut(job: CutJob): Promise<readonly CutTile[]>;
   close(): Promise<void>;
 }

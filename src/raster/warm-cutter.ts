@@ -6,7 +6,7 @@ const SIDE = 256;
 const METATILES = 4;
 const NO_GUTTER = { left: 0, top: 0, right: 0, bottom: 0 };
 
-/** Writes, checks, reads and cuts synthetic metatiles, so that the first of a task find this code compiled. Ends before the next one when the signal aborts. */
+/** Cuts synthetic metatiles, so that this code is compiled before a task needs it. Stops when the signal aborts. */
 export async function warmCutter(signal: AbortSignal, cutter = new MetatileCutter()): Promise<void> {
   for (let number = 0; number < METATILES && !signal.aborted; number++) {
     const drawn = { kind: 'pixels', pixels: drawPixels(number), width: SIDE, height: SIDE } as const;

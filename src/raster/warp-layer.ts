@@ -37,7 +37,7 @@ export type DecodeTiles = (tiles: readonly TilePosition[]) => Promise<RasterImag
 /** Pixels of the tiles that are held for a band of a map, and of those that are decoded for all of its bands. */
 const MAX_BAND_PIXELS = 32 * 1024 * 1024;
 const MAX_LAYER_PIXELS = 4 * 64 * 1024 * 1024;
-/** Decoded in one call of the library. */
+/** Tiles that are decoded in one call of the library. */
 const TILES_AT_ONCE = 16;
 
 export function warpLayer(
