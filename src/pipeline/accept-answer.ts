@@ -51,7 +51,7 @@ export async function acceptResponse(
   return await cutter.cut({ picture: pictureOf(answer), grid, format: tiles.format });
 }
 
-/** Without metadata. */
+/** The picture alone, without metadata. */
 function pictureOf(answer: Picture): CutJob['picture'] {
   if (answer.kind === 'encoded') return { kind: 'encoded', bytes: answer.bytes, mediaType: answer.mediaType };
   if (answer.kind === 'nothing') return { kind: 'nothing' };

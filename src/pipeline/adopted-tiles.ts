@@ -30,7 +30,7 @@ interface Batch {
   readonly copies: Map<string, Copy>;
 }
 
-/** A place without a truncation: truncated places are never looked up again. */
+/** The generation of a place that was never truncated: truncated places are not looked up in adopted caches. */
 const UNTOUCHED = 0;
 /** Milliseconds for which served tiles are collected, to be stored together. */
 const COPY_DELAY = 200;
@@ -40,8 +40,8 @@ const MAX_WAITING = 16 * 1024 ** 2;
 const MAX_SIZE_FACTOR = 4;
 
 /**
- * The only caller of `TileSource.oldCache`. Adopted tiles are older than all others: they are not looked up where a
- * truncation has been, and they are stored under the first ticket. Memory holds them when the store does.
+ * Reads the caches of other programs (`TileSource.oldCache`). Adopted tiles are older than all others: they are not
+ * looked up where a truncation has been, and are stored under the first ticket. Memory keeps them once they are stored.
  */
 export class AdoptedTiles {
   readonly #options: AdoptedTilesOptions;

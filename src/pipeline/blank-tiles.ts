@@ -2,7 +2,10 @@ import { contentTypeOf, type Format, formatOf } from '../domain/format.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { filledImage } from '../raster/decode-image.ts';
 
-/** In the requested format; as PNG if that has no transparency, as GeoWebCache does: clients inspect the bytes. */
+/**
+ * Transparent tiles in the requested format; as PNG if that has no transparency, as GeoWebCache does: clients inspect
+ * the bytes.
+ */
 export function createBlankTiles() {
   const made = new Map<string, ReturnType<typeof make>>();
   const make = async (format: Format, width: number, height: number) => {
@@ -11,8 +14,8 @@ export function createBlankTiles() {
     const bytes = await encodeImage(filledImage(width, height, 0), format);
     return { bytes, contentType: contentTypeOf(format, bytes) };
   };
-  return (asked: Format, width: number, height: number) => {
-    const format = asked.alpha ? asked : (formatOf('image/png') ?? asked);
+  return (requested: Format, width: number, height: number) => {
+    const format = requested.alpha ? requested : (formatOf('image/png') ?? requested);
     const key = `${format.mediaType} ${width} ${height}`;
     const making = getOrCreate(made, key, () => make(format, width, height));
     making.catch(() => made.delete(key));

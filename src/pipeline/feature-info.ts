@@ -26,7 +26,7 @@ const EXCERPT = 1000;
 /** Pixels along a side of a map in which a converted place is the middle. */
 const SIDE = 101;
 
-/** The same place in a map in the CRS of a grid set, of about the same scale; null if there is none. */
+/** The same place in a map in the CRS of a grid set, with about the same scale; null: not convertible. */
 export function infoPlace<Request extends Pick<InfoRequest, 'bounds' | 'width' | 'height' | 'i' | 'j'>>(
   request: Request,
   crs: Crs,
@@ -70,19 +70,19 @@ export async function askFeatureInfo(
   return { bytes: answer.bytes, mediaType: request.infoFormat };
 }
 
-function checkResponse({ bytes, mediaType }: InfoResponse, asked: string): void {
+function checkResponse({ bytes, mediaType }: InfoResponse, requested: string): void {
   if (bytes.length > MAX_BYTES) throw refused('too-long', `it sent ${bytes.length} bytes`);
   const start = bytes.toString('utf8', 0, EXCERPT);
   if (EXCEPTION.test(start)) throw refused('service-exception', start);
-  if (!sameType(mediaType, asked)) throw refused('wrong-type', `asked for ${asked}, got ${mediaType}`);
+  if (!sameType(mediaType, requested)) throw refused('wrong-type', `asked for ${requested}, got ${mediaType}`);
 }
 
 /** Without a `Content-Type`, the requested type is assumed. */
-function sameType(mediaType: string | null, asked: string): boolean {
-  if (mediaType === null || mediaType === asked) return true;
+function sameType(mediaType: string | null, requested: string): boolean {
+  if (mediaType === null || mediaType === requested) return true;
   const isXml = (type: string) => type.endsWith('/xml') || type.includes('gml');
   const isJson = (type: string) => /[/+]json$/.test(type);
-  return (isXml(mediaType) && isXml(asked)) || (isJson(mediaType) && isJson(asked));
+  return (isXml(mediaType) && isXml(requested)) || (isJson(mediaType) && isJson(requested));
 }
 
 function refused(reason: string, detail: string): TilewardenError {
@@ -94,9 +94,9 @@ function refused(reason: string, detail: string): TilewardenError {
 
 /** Fetches the legend of a style from the layer's source; its type is detected from the bytes. Nothing is cached. */
 export async function askLegend({ layer, source }: BoundLayer, request: LegendRequest): Promise<FeatureInfo> {
-  const asked = source();
-  if (!asked.legend) throw invalid(`Layer ${layer.name} has no legend: its source is not a WMS.`);
-  const { bytes } = await asked.legend(request);
+  const opened = source();
+  if (!opened.legend) throw invalid(`Layer ${layer.name} has no legend: its source is not a WMS.`);
+  const { bytes } = await opened.legend(request);
   const mediaType = recogniseImage(bytes);
   if (mediaType && bytes.length <= MAX_BYTES) return { bytes, mediaType };
   throw new TilewardenError('source-bad-answer', 'The map source did not send a legend.', {

@@ -31,12 +31,12 @@ interface FlightsOptions {
 
 /** Lets one node at a time make a metatile for waiting clients. Without it work is done twice, and the result is the same. */
 export interface FlightClaims {
-  /** A function that gives it back; null: another node is making it. */
+  /** Returns a function that releases the claim; null: another node is making the metatile. */
   take(metatile: string): Promise<(() => void) | null>;
   pause(signal: AbortSignal): Promise<void>;
 }
 
-/** Limit of attempts: a node that takes longer to make a metatile is not waited for. */
+/** Limit of attempts; after them the metatile is made here too. */
 const MAX_CLAIMS = 60;
 
 export type KnownChange = Exclude<TileChange, { kind: 'everything' }>;
@@ -87,7 +87,9 @@ export class Flights {
     throw failure.error;
   }
 
-  /** `isThere` is called before the source is queried: true ends the flight immediately. One for a single caller cannot be joined. */
+  /**
+   * `isThere` is called before the source is queried: true ends the flight. One for a single caller cannot be joined.
+   */
   start(plan: Omit<FlightPlan, 'number'>, isThere: () => Promise<boolean>): Flight {
     if (this.#closing) throw stopping();
     const flight = new Flight({ ...plan, number: ++this.#started });
@@ -109,7 +111,7 @@ export class Flights {
     for (const flight of this.#flying.keys()) if (concerns(change, flight)) flight.overtaken = true;
   }
 
-  /** Gives up what its source has not answered yet, and waits for the rest to be stored. */
+  /** Aborts flights whose source has not answered yet, and waits until the others are stored. */
   async close(): Promise<void> {
     this.#closing = true;
     for (const flight of this.#flying.keys()) if (!flight.fetched) flight.abort(stopping());

@@ -106,7 +106,7 @@ export class LayerActivity {
     return { changedAt, failures, lastFailure };
   }
 
-  /** Hours without a failure are cleared on a read. */
+  /** The failures by hour, after clearing the hours that have passed since the last call. */
   #turned(record: LayerRecord): Uint32Array {
     const now = Math.floor(this.#clock.now() / HOUR_MS);
     record.hours ??= new Uint32Array(HOURS);

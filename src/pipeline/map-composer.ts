@@ -172,7 +172,7 @@ interface MapOrigin {
   readonly createdAt: number | null;
   readonly outcome: CacheOutcome | null;
   readonly zoom: number | null;
-  /** Whether any of its tiles is one. */
+  /** Whether any of its tiles is a stand-in: stretched from a lower zoom. */
   readonly standIn: boolean;
   /** The warning of one of its tiles. */
   readonly warning: string | null;
@@ -188,7 +188,7 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
   let newest: number | null = null;
   let deepest: number | null = null;
   let stretched = false;
-  let said: string | null = null;
+  let firstWarning: string | null = null;
   // Each read listens, and the caller may listen too.
   setMaxListeners(2 * READS_AT_ONCE, signal);
 
@@ -201,7 +201,7 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
       warning = null,
     } = await pipeline.read(tiles, tile, signal);
     stretched ||= standIn;
-    said ??= warning;
+    firstWarning ??= warning;
     outcomes.add(outcome);
     deepest = Math.max(deepest ?? tile.z, tile.z);
     newest = Math.max(newest ?? createdAt, createdAt);
@@ -211,7 +211,7 @@ function createMapReading(pipeline: Pick<TilePipeline, 'read'>, signal: AbortSig
   return {
     summary(): MapOrigin {
       const outcome = OUTCOMES.find((one) => outcomes.has(one)) ?? null;
-      return { zoom: deepest, createdAt: newest, outcome, standIn: stretched, warning: said };
+      return { zoom: deepest, createdAt: newest, outcome, standIn: stretched, warning: firstWarning };
     },
     async readTiles(
       tiles: ResolvedTileSet,

@@ -19,7 +19,7 @@ interface MapPlan {
 const MAX_SOURCE_PIXELS = 64 * 1024 * 1024;
 /** Along a side. Bounds memory: a row of tiles is held at a time. */
 const MAX_SOURCE_SIDE = 20 * 1024;
-/** Tiles are enlarged by so much rather than taking those of the next zoom, whose lettering would be half as large. */
+/** Tiles are enlarged by up to this factor before those of the next zoom are used: its labels are half as large. */
 const MIN_ENLARGED = 1.15;
 /** Source pixels over the whole axis: the error of a box with rounded numbers, visible in no pixel. */
 const UNNOTICED = 0.05;
@@ -28,7 +28,7 @@ const UNNOTICED = 0.05;
 const MAX_MAP_SOURCE_PIXELS = 2 * MAX_SOURCE_PIXELS;
 
 /**
- * One of so many layers of a map. Null when the layer has nothing there, or not at the scale of the map. Throws
+ * Plans one of `layers` layers of a map. Null when the layer has nothing there, or not at the scale of the map. Throws
  * `request-invalid` when it would take too many tiles.
  */
 export function planMap(subset: GridSubset, place: MapPicture, layers = 1): MapPlan | null {
@@ -43,7 +43,7 @@ export function sourcePixelsOf(layers: number): number {
   return Math.min(MAX_SOURCE_PIXELS, MAX_MAP_SOURCE_PIXELS / layers);
 }
 
-/** From tiles of that zoom. Null when the layer has nothing there. */
+/** As `planMap`, from tiles of this zoom. Null when the layer has nothing there. */
 export function planMapAt(
   subset: GridSubset,
   { bounds, width, height }: MapPicture,
@@ -172,7 +172,7 @@ function surveyOf({ gridSet, extent }: GridSubset, picture: MapPicture, crs: Crs
   return mapping && surveyPicture(picture, mapping, extent);
 }
 
-/** Metres in a unit of the CRS, as grid sets have them. */
+/** The scale denominator of a picture, as grid sets compute theirs. */
 function scaleOf(picture: MapPicture, crs: Crs): number {
   const isGeographic = definitionOf(crs)?.startsWith('+proj=longlat') ?? false;
   return (finestResolution(picture) * (isGeographic ? METERS_PER_DEGREE : 1)) / PIXEL_SIZE;

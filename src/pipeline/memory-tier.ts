@@ -21,11 +21,13 @@ interface Entry {
   older: Entry | null;
 }
 
+/** The tiles of a tile set, and the reads of its store that are under way. */
 interface Bucket {
   readonly set: TileSetKey;
   readonly levels: Map<PlaceKey, Entry>[];
   readonly loads: Set<Load>;
   tiles: number;
+  /** False once it is empty and removed. */
   live: boolean;
 }
 
@@ -105,7 +107,7 @@ export class MemoryTier {
     return load;
   }
 
-  /** Keeps the tile, unless it was dropped or replaced during the read of the store. Keeps the tiles beside it only if none was. */
+  /** Keeps the tile unless it was dropped or replaced during the read, and the tiles beside it only if none was. */
   endLoad(load: Load, found: StoredTile | null, beside: readonly FoundBeside[] = []): void {
     const { bucket, tile } = load;
     bucket.loads.delete(load);
@@ -126,7 +128,7 @@ export class MemoryTier {
     for (const entry of entriesWithin(bucket, z, rect)) this.#remove(entry);
   }
 
-  /** In every format and for all parameters. */
+  /** Drops tiles in every format and for all parameters. */
   dropPlace(layer: string, { gridSet, z, rect, parts }: TilePlace): void {
     for (const { set, levels, loads } of this.#layers.get(layer)?.values() ?? []) {
       const isEmpty = loads.size === 0 && (levels[z]?.size ?? 0) === 0;

@@ -65,7 +65,7 @@ export class MetatileMaker {
   readonly #fetches = new WeakMap<TileSource, Semaphore>();
   readonly #writes = new WeakMap<Store, Semaphore>();
   readonly #failingStores = new WeakSet<Store>();
-  /** A thousand concurrent refusals delay no cached tile. */
+  /** Lets other work run between flights, so that a thousand concurrent refusals delay no cached tile. */
   readonly #turnstile = new Turnstile();
 
   constructor(options: MetatileMakerOptions) {
@@ -163,7 +163,7 @@ export class MetatileMaker {
     return true;
   }
 
-  /** Tiles that the store does not accept now wait here, without delaying other flights. */
+  /** Tiles that the store does not accept now wait here, holding no place for cutting or storing. */
   async #bringIn(flight: Flight, { answer, createdAt }: Fetched<Picture>): Promise<void> {
     this.#note(flight, answer, createdAt);
     await this.#cuts.during(() => this.#cut(flight, answer, createdAt), flight.signal, rankOf(flight));
@@ -282,7 +282,7 @@ export class MetatileMaker {
 
   #storeFailed(flight: Flight, error: unknown): void {
     const { store } = flight.plan.tiles.bound;
-    // A full disk is reported elsewhere.
+    // A full disk is reported by the store.
     if (!this.isFailing(store) && !isTilewardenError(error, 'store-full')) this.#storeChanged(flight, error);
     this.#failingStores.add(store);
     this.#options.warn(error, 'tiles could not be stored; they are served without being kept on disk');
@@ -306,7 +306,7 @@ export class MetatileMaker {
   }
 }
 
-/** All of it is of one colour. */
+/** Whether all tiles are of the same single colour. */
 function isBlank([first, ...others]: readonly CutTile[]): boolean {
   const colour = first?.colour ?? null;
   return colour !== null && others.every((tile) => tile.colour === colour);
@@ -317,7 +317,7 @@ function statusOf(answer: Picture): number | null {
   return answer.kind === 'encoded' ? 200 : null;
 }
 
-/** As callers with a role may see it. */
+/** The address of the request, without keys, for callers with a role. */
 function sourceAddress({ plan, signal }: Flight, source: TileSource): string | null {
   const address = source.addressOf?.(sourceRequestOf(plan, null, signal));
   return address === undefined ? null : String(hideKeys(address));

@@ -10,7 +10,7 @@ import type { CachedTile, OwnCredentials, ResolvedTileSet } from './tile-pipelin
  */
 export class PassedReads {
   readonly #flights: Pick<Flights, 'start'>;
-  /** Until accounts are known, any header may be for them. */
+  /** Until `guard` is called, no header is passed on: any may be for this server. */
   #isOwn: OwnCredentials = async () => true;
 
   constructor(flights: Pick<Flights, 'start'>) {
@@ -37,7 +37,7 @@ export class PassedReads {
   }
 }
 
-/** Where no caller's credentials are at hand. */
+/** The error of work for which there is no caller with credentials. */
 export function onlyForCallers(layer: string): TilewardenError {
   return new TilewardenError(
     'request-invalid',

@@ -37,7 +37,7 @@ export function createRenewer(
     if (copied === false) return null;
     if (present.size === sizeOfRect(within))
       return { ...NOTHING_RENEWED, present: present.size, bytes: copied };
-    if (mode === 'stale' && !(await hasMore(request, present.size))) {
+    if (mode === 'stale' && !(await hasStale(request, present.size))) {
       return { ...NOTHING_RENEWED, present: sizeOfRect(within) };
     }
     await request.turn?.();
@@ -95,7 +95,7 @@ export function createRenewer(
   };
 }
 
-async function hasMore({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {
+async function hasStale({ tiles, metatile, within }: RenewRequest, fresh: number): Promise<boolean> {
   const there = await presentTiles(tiles.bound.store, tiles.set, metatile.z, within, 0);
   return there.length > fresh;
 }

@@ -36,7 +36,7 @@ export function resolveTileSet(bound: BoundLayer, names: TileSetNames): Resolved
   return plain ? plainTileSet(bound, subset, format) : makeTileSet(bound, subset, format, names.parameters);
 }
 
-/** Its default tile set may change with time. */
+/** Whether the layer's default tile set may change with time. */
 function isTimed({ parameters }: BoundLayer['layer']): boolean {
   return parameters.some(({ times }) => times !== undefined);
 }
@@ -136,7 +136,7 @@ function makeTileSet(
   return { bound, subset, format, selection, set: set ?? names, ...(!set && { bypass: true }) };
 }
 
-/** For a client; tasks always may. */
+/** Whether a client's request may query the source; tasks always may. */
 export function mayAskSource({ bound: { layer }, bypass }: ResolvedTileSet): boolean {
   return layer.onMiss === 'source' || (bypass === true && layer.cacheBypass);
 }

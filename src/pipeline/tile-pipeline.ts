@@ -44,7 +44,7 @@ export interface RenewRequest {
    * and no longer fresh, and counts missing ones as present.
    */
   readonly mode: RenewMode;
-  /** The task that wants it; none for a client's request. */
+  /** The id of the task; absent: a client's request. */
   readonly task?: number;
   /** Token of its lease; a shared store stores nothing when the lease is lost. */
   readonly lease?: number | undefined;
@@ -84,9 +84,9 @@ export interface CopyGuard {
   isCurrent(): boolean;
   /** Queries the database if needed. */
   mayShow(): Promise<boolean>;
-  /** The content of the store is unknown now. */
+  /** Whether the database is unreachable, so that the content of the store is unknown. */
   isAway(): boolean;
-  /** Called with whatever this pipeline forgets, for the others. */
+  /** Called with each change that this pipeline applies, to report it to other processes. */
   readonly forgotten?: (change: TileChange) => void;
 }
 

@@ -14,7 +14,7 @@ export class WaitingReads {
   readonly #most: number;
   readonly #counters: Pick<Counters, 'count'>;
   readonly #bySource = new WeakMap<TileSource, number>();
-  /** Readers of existing tiles are served between two that have to wait anyway. */
+  /** Lets readers of existing tiles be served between two that have to wait anyway. */
   readonly #turnstile = new Turnstile();
   #count = 0;
 
