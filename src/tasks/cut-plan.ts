@@ -40,7 +40,7 @@ export function cutSeedPlan(
   return withFineEnd(plan, threads * LAST_STEPS_PER_THREAD);
 }
 
-/** The last rows of the last zoom, as many as have `most` steps at most. */
+/** Cuts the last rows of the last zoom into single steps, `most` of them at most. */
 function withFineEnd(plan: TaskPlan, most: number): TaskPlan {
   const { stepColumns, stepRows } = plan;
   const [last] = plan.levels.slice(-1);

@@ -31,7 +31,7 @@ export interface TaskEstimate {
   readonly tiles: bigint;
   readonly cachedTiles: bigint;
   readonly cachedBytes: bigint;
-  /** Cached tiles that a seed renews: expired or invalidated. Of many tiles in proportion to some of them. */
+  /** Cached tiles that a seed renews: expired or invalidated. Estimated from a sample if there are many tiles. */
   readonly staleTiles: bigint;
   readonly metatiles: bigint;
   readonly upstreamRequests: bigint;
@@ -39,10 +39,10 @@ export interface TaskEstimate {
   readonly bytes: bigint | null;
   /** Size of tiles stored in addition to the cached ones: a range where few tiles of a zoom are known. */
   readonly addedBytes: { readonly least: bigint; readonly most: bigint } | null;
-  /** From the first on. */
+  /** In ascending order. */
   readonly zooms: readonly ZoomEstimate[];
   readonly seconds: number | null;
-  /** Share of the use that the pages have, of an order by use; null of others. */
+  /** For an order by use: the share of all uses that the pages have; otherwise null. */
   readonly coveredUse: number | null;
   /** Free space of the disk with the tiles; null: no disk. */
   readonly disk: StoreRoom | null;
@@ -102,7 +102,7 @@ async function setsOf({ request, tiles }: PlannedTask, every: boolean): Promise<
   return sets;
 }
 
-/** By the store's indexes, from the first zoom on. `now` null: the freshness of tiles does not matter. */
+/** Counts by zoom, in ascending order. `now` null: the freshness of tiles does not matter. */
 async function zoomsOf(
   planned: PlannedTask,
   sets: readonly TileSetKey[],
@@ -142,7 +142,7 @@ interface Freshness {
   readonly examined: number;
 }
 
-/** Its cost grows with the stored tiles, not with the request. */
+/** Counts stored tiles, and estimates the stale ones. The cost grows with the stored tiles, not with the request. */
 async function countCached(
   store: Store,
   set: TileSetKey,
@@ -184,7 +184,7 @@ function secondsFor(tiles: bigint, earlier: readonly Task[], workOf: (task: Task
   return work === 0 ? null : Math.ceil((Number(tiles) * milliseconds) / work / 1000);
 }
 
-/** Tiles of a zoom whose mean size is that of the others. */
+/** So many tiles of a zoom give a reliable mean size. */
 const ENOUGH_SAMPLES = 32;
 /** A tile without a picture: at a zoom without samples, all tiles may be empty. */
 const BLANK_TILE_BYTES = 300;
@@ -222,7 +222,7 @@ export async function expectedSizes(
   };
 }
 
-/** From the tiles of the request, or else from others of the same zoom. */
+/** Mean sizes by zoom, from the tiles of the request or else from others of the zoom. */
 async function meansOf(
   store: Store,
   sets: readonly TileSetKey[],

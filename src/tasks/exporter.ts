@@ -24,7 +24,7 @@ import type { ArchiveOrder, TaskRequest } from './task.ts';
 interface ExporterOptions {
   /** The data folder: files are below it. */
   readonly data: string;
-  /** For messages, where there are several nodes. */
+  /** The node's name for messages; null: there are no others. */
   readonly node: string | null;
   readonly database: Database;
   readonly catalog: Pick<Catalog, 'stores'>;
@@ -36,8 +36,8 @@ export type Exporter = ReturnType<typeof createExporter>;
 /** Loaded on first use: it imports the writers of all file types. */
 const loadWriters = () => import('../export/export-tiles.ts');
 
-/** Names that this node has given. */
-const OWN_NAMES = /^task-(\d+)[-.]/;
+/** Names of exported files, with the id of the task. */
+const FILE_NAMES = /^task-(\d+)[-.]/;
 
 /** Exports of a node; docs/decisions/0290 has the names of their files. */
 export function createExporter({ data, node, database, catalog, log }: ExporterOptions) {
@@ -46,14 +46,14 @@ export function createExporter({ data, node, database, catalog, log }: ExporterO
   const own = createFolderFiles(folder);
   const filesOf = (store: string): StoreFiles => catalog.stores().get(store)?.files ?? own;
 
-  /** Names come first: a file is never younger than the row that has its name. */
+  /** Lists the files before the rows: a file is never younger than the row that has its name. */
   async function removeUnused(): Promise<void> {
     const shared = [...catalog.stores().values()].flatMap(({ files }) => files ?? []);
     for (const files of [own, ...shared]) {
-      const names = (await files.names()).filter((name) => OWN_NAMES.test(name));
+      const names = (await files.names()).filter((name) => FILE_NAMES.test(name));
       const used = await exportFiles(database);
       const isUsed = (name: string) =>
-        used.names.has(name) || used.tasks.has(Number(OWN_NAMES.exec(name)?.[1]));
+        used.names.has(name) || used.tasks.has(Number(FILE_NAMES.exec(name)?.[1]));
       const unused = names.filter((name) => !isUsed(name));
       if (unused.length > 0) await files.remove(unused);
     }
@@ -111,7 +111,7 @@ export function createExporter({ data, node, database, catalog, log }: ExporterO
   };
 }
 
-/** Contains the figures of a complete file that is not handed over yet. */
+/** The path of the figures of a complete file that is not in its store yet. */
 function doneMark(target: string): string {
   return `${target}.done`;
 }

@@ -26,16 +26,17 @@ export interface LeaseRunOptions extends Env {
   readonly tilesOf: (lease: Lease) => ResolvedTileSet;
   /** Whether this worker has no thread left for other tasks. */
   readonly crowded: () => boolean;
+  /** Tasks that this worker skips for now. */
   readonly resting: () => readonly number[];
-  /** The lease is handed back because its host or store is unavailable. */
+  /** Called when the lease is handed back because its host is unavailable. */
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
-  /** A task cannot continue: its layer is removed or no longer has the tile set, or an export has failed. */
+  /** Fails a task that cannot continue: its layer or tile set is gone, or an export has failed. */
   readonly failTask: (id: number, reason: string) => Promise<void>;
   /** Shared by all leases of the worker: without a database, or on a full disk, each lease would warn twice a second. */
   readonly warn: RateLimitedWarning;
 }
 
-/** Milliseconds of work that a crash may repeat, and that another task waits for its turn. */
+/** Milliseconds between reports: a crash repeats the work since the last one, and another task waits so long. */
 const REPORT_INTERVAL = 1000;
 /** The first report comes sooner, so that a short task's progress is seen. */
 const FIRST_REPORT = 250;
@@ -51,6 +52,7 @@ interface Work {
   readonly end: (outcome: StepOutcome) => void;
 }
 
+/** Performs the steps of one lease, and reports its progress. */
 export class LeaseRun {
   readonly lease: Lease;
   readonly #options: LeaseRunOptions;
@@ -246,13 +248,13 @@ export class LeaseRun {
   async #reportNow(intent: Report['intent']): Promise<void> {
     if (this.#abort.signal.aborted && intent === 'go-on') return;
     const snapshot = this.#tally.take();
-    await this.#tellOfChanges(snapshot);
+    await this.#reportChanges(snapshot);
     const answer = await this.#send(this.#reportOf(snapshot, intent));
     if (answer === 'over') this.abort(new Error('The lease has ended.'));
     if (answer === 'hand-back') this.handBack();
   }
 
-  async #tellOfChanges({ changed }: TallySnapshot): Promise<void> {
+  async #reportChanges({ changed }: TallySnapshot): Promise<void> {
     // No process caches tiles that a truncation removes: its mark hides them.
     if (this.lease.request.type === 'truncate') return;
     for (const [z, rect] of changed) await this.#options.tilesChanged({ set: this.#tiles.set, z, rect });

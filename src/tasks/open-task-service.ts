@@ -209,8 +209,9 @@ export async function openTaskService(options: TaskServiceOptions) {
 
   return {
     /**
-     * Throws `layer-unknown`, `request-invalid`, `parameter-refused`, `too-many-tasks` or `key-reused`, and then has changed nothing. An
-     * export that is under way is returned for the same order, unless its tiles may have been truncated since; too many are `too-many-exports`.
+     * Throws `layer-unknown`, `request-invalid`, `parameter-refused`, `too-many-tasks`, `too-many-exports` or
+     * `key-reused`, and then has changed nothing. Returns an unfinished export of the same order, unless its tiles may
+     * have been truncated since.
      */
     create: async (draft: TaskDraft, author: TaskAuthor) => onlyOne(await createAll([draft], author)),
     /** All of them or none. */
@@ -236,7 +237,7 @@ export async function openTaskService(options: TaskServiceOptions) {
       return estimateTask(planned, earlier, clock.now(), combinations);
     },
     get: async (id: number) => paced(await store.get(id)),
-    /** Adds up to the task's tiles; null: it does not, since the task changes or ended while failed tiles waited, or is an export. */
+    /** Null: an export, or the sums differ from the task's, since it changes or ended while failed tiles waited. */
     progressByZoom: (task: Task) => progressByZoom(store, task),
     count: store.count,
     layersOf: store.layersOf,

@@ -21,7 +21,7 @@ import { EVERY_FORMAT, type TaskRequest, type TaskWait } from './task.ts';
 export interface StepContext extends ExportWork {
   readonly pipeline: TilePipeline;
   readonly clock: Clock;
-  /** The step waits, and keeps its place. */
+  /** Called when the step begins to wait for a host or a store. */
   readonly waits: (wait: TaskWait) => void;
   readonly exporter: Exporter | null;
   readonly sent: () => void;
@@ -46,7 +46,7 @@ const USUAL_PAUSE = 1;
 const MAX_PAUSE = 5;
 const FULL_DISK_PAUSE = 5;
 
-/** Makes all tiles of a step or throws; a `HostClosed` when the step is to be done later. Null when the area has none of them. */
+/** Performs a step or throws; `HostClosed`: it has to be done later. Null: the area has no tiles of the step. */
 export async function performStep(step: TileRangeLevel, context: StepContext): Promise<Counts | null> {
   const { request } = context.lease;
   const exports = request.type === 'export';
@@ -72,7 +72,9 @@ export async function performStep(step: TileRangeLevel, context: StepContext): P
   }
 }
 
-/** Throws it again if it is too long: the thread can work for other tasks. Resolves to the milliseconds that passed. */
+/**
+ * Throws `closed` if the wait is too long: the thread can work for other tasks. Resolves to the milliseconds waited.
+ */
 async function waitForHost(closed: HostClosed, waitLeft: number, context: StepContext): Promise<number> {
   const wait = Math.max(MIN_HOST_WAIT, closed.closing.until - context.clock.now());
   if (wait > Math.min(waitLeft, MAX_HOST_WAIT)) throw closed;
@@ -96,8 +98,8 @@ function maxRetries(error: unknown, { lease, tiles }: StepContext): number {
 }
 
 /**
- * A truncation is later than the fetch, the upstream is unavailable or sent `Retry-After`, the disk is full for now, or
- * the store fails.
+ * Whether to try again, after a pause: a truncation is later than the fetch, the upstream is unavailable or sent
+ * `Retry-After`, the disk is full for now, or the store fails.
  */
 async function worthWaiting(error: unknown, attempt: number, context: StepContext): Promise<boolean> {
   const { clock, signal } = context;
@@ -209,7 +211,7 @@ export async function setsToEmpty(
   return (await tileSetsIn(store, layer)).filter((set) => selects(selection, set));
 }
 
-/** The formats and parameters that a truncation means. */
+/** The formats and parameters that a truncation selects. */
 export function partitionOf({ format, parametersId }: TaskRequest) {
   return format === EVERY_FORMAT ? {} : { formats: [format], parametersId };
 }

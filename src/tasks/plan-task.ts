@@ -47,7 +47,7 @@ const DEFAULT_FAILURE_LIMIT = 1000;
 /** In tiles of the deepest zoom: the buffer of a point or line, so that it covers a tile. */
 const HAIR = 1e-6;
 
-/** Fills in defaults, checks every name and number, and counts exactly, in turns. Touches no store and no network. */
+/** Fills in defaults, checks all names and numbers, and counts exactly. Reads no store but for recorded uses. */
 export async function planTask(draft: TaskDraft, options: PlanOptions) {
   const bound = boundLayer(options, draft.layer);
   const type = draft.archive ? 'export' : typeOf(draft.type);

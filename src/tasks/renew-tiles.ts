@@ -23,7 +23,7 @@ export interface RenewalOptions {
 
 interface CountedSet {
   readonly selected: SelectedTiles;
-  /** From the lowest on, some of them several times. */
+  /** In ascending order, with repetitions. */
   readonly zooms: readonly number[];
   readonly used: MostUsedPages;
 }
@@ -93,5 +93,5 @@ function renewalsOf(
   });
 }
 
-/** Kept in the task's plan, which is read with each piece. */
+/** Limit of the most used pages: they are in the task's plan, which is read with each piece. */
 const MAX_KEPT = 256;

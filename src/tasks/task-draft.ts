@@ -43,7 +43,7 @@ export interface TaskDraft {
 export interface TaskAuthor {
   /** Name for users. */
   readonly name: string;
-  /** Never that of another author. Idempotency keys belong to it. */
+  /** Identifies the author. Idempotency keys belong to it. */
   readonly account: string;
   /** Whether it may use up the limit that all share. */
   readonly unlimited: boolean;

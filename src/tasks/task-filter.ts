@@ -1,6 +1,6 @@
 import type { TaskOutcome, TaskState, TaskType } from './task.ts';
 
-/** Which tasks; each field narrows, and an empty list fits none. */
+/** A selection of tasks. Each field narrows it; an empty list selects none. */
 export interface TaskFilter {
   readonly ids?: readonly number[];
   /** The one with this id and all before it. */
@@ -17,7 +17,7 @@ export interface TaskFilter {
   readonly until?: number;
 }
 
-/** A page of them, newest first. */
+/** A page of a selection, newest first. */
 export interface TaskListing extends TaskFilter {
   /** The last task of the page before. */
   readonly afterId?: number;

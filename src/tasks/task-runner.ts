@@ -15,7 +15,7 @@ import { EVERY_FORMAT, type TaskRequest } from './task.ts';
 
 /** Milliseconds. However long a host is paused, its state is read again now and then: it may change. */
 const MAX_REST = 60_000;
-/** The same for pauses that people may end: they resume the host, or try it, long before a task would. */
+/** The same for pauses that may end at any time, for example by an administrator. */
 const MAX_REST_OPEN_END = 5000;
 const OPEN_END: readonly HostClosing['reason'][] = ['failing', 'retry-after', 'paused'];
 const MIN_REST = 1000;
@@ -70,7 +70,7 @@ export class TaskRunner {
   readonly #polling: Repeater;
   readonly #stopListening: () => void;
   readonly #ending = new AbortController();
-  /** No thread is free: the end of a run will wake us. */
+  /** No thread is free: the end of a run wakes the polling. */
   #full = false;
   #isWarm = false;
 
@@ -179,7 +179,7 @@ export class TaskRunner {
     }
   }
 
-  /** The upstream is unavailable, so no step can run. The lease is released and retried later. */
+  /** Work on the lease has failed outside its steps. It is released after a pause, as after a crash. */
   async #abandon({ taskId, token }: Lease, error: unknown): Promise<void> {
     const { clock, leases, log } = this.#options;
     log.error({ err: error, task: taskId }, 'work on a task was given up');

@@ -81,7 +81,7 @@ export class TaskWatch {
     return [...this.#meters.values()].reduce((sum, meter) => sum + meter.pace(0n).tilesPerSecond, 0);
   }
 
-  /** A task that changes in between may be reported twice, but never not at all. */
+  /** Reports changes after `after`, then all later ones. A task that changes in between may be reported twice. */
   async subscribe(after: number | null, listener: Listener): Promise<() => void> {
     if (after !== null) await this.#inTurn(() => this.#catchUp(after, listener));
     this.#listeners.add(listener);
@@ -123,7 +123,7 @@ export class TaskWatch {
     for (const [id, event] of this.#reported) if (event < horizon) this.#reported.delete(id);
   }
 
-  /** The position from which a listener resumes: everything below the next change has been reported. */
+  /** Changed tasks, each with the id from which a listener resumes: all below the next change has been reported. */
   async *#changesAfter(after: number, horizon: number): AsyncGenerator<readonly [Task, number]> {
     let place = { event: after, id: Number.MAX_SAFE_INTEGER };
     for (;;) {

@@ -152,7 +152,7 @@ export function stateAfter(state: TaskState, happening: TaskHappening): TaskStat
   return TRANSITIONS[state][happening] ?? null;
 }
 
-/** The unfinished states, for statements that change many tasks. */
+/** The states in which it can happen. */
 export function statesBefore(happening: TaskHappening): readonly TaskState[] {
   const states = Object.keys(TRANSITIONS) as TaskState[];
   return states.filter((state) => stateAfter(state, happening) !== null);

@@ -2,7 +2,7 @@
  * Seeds new instants of time parameters with `seed`, by the node that leads. Instants that come after the latest seeded one
  * are not listed until their tasks are over, or for `MAX_HOLD_MS`.
  *
- *   it dies before the tasks of an instant are recorded     the next poll records them
+ *   a stop before the tasks of an instant are recorded      the next poll records them
  *   … after that, before the instant counts as seeded       the next poll finds the same tasks by their keys
  *   … after that                                            nothing is left to do
  */
@@ -100,7 +100,7 @@ export function createTimeSeeder({ catalog, layers, store, tasks, clock, log }: 
       if (!isWaiting) seeded = at;
     }
     const last = times.last()?.at ?? null;
-    // After a step back the list continues from there.
+    // If the last instant is now an earlier one, the list continues from there.
     if (seeded === null && last !== null && until !== null && until > last) seeded = last;
     if (seeded !== null) await store.setSeeded(layer.name, name, seeded);
   }

@@ -76,14 +76,14 @@ export async function endTask(
     .execute();
 }
 
-/** All that are held of a task. */
+/** Returns all held pieces of a task. */
 export async function returnPieces(query: Statements, taskId: number): Promise<void> {
   const leases = query.selectFrom('task_leases').select(['piece', 'token']).where('task_id', '=', taskId);
   for (const { piece, token } of await leases.where('owner', 'is not', null).execute())
     await returnPiece(query, taskId, piece, token);
 }
 
-/** Its holder's token is void; reported work stays done. */
+/** Makes a piece available again. Its holder's token is void; reported work stays done. */
 export async function returnPiece(
   query: Statements,
   taskId: number,

@@ -60,7 +60,7 @@ export function createFailureRecord(query: Statements, task: TaskRow, { now, ran
 
   return {
     add: (failure: StepFailure): Promise<void> => insert(failure, 1, retryTime(1)),
-    /** Whatever attempts the task allows. */
+    /** Regardless of the attempts that the task allows. */
     giveUp: (failure: StepFailure, attempts: number): Promise<void> => insert(failure, attempts, null),
     async addAgain(id: number, { reason, upstream = null }: FailureReason): Promise<void> {
       const failed = query.selectFrom('task_failures').selectAll().where('id', '=', id);

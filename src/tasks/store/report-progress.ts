@@ -6,7 +6,7 @@ import { abortIfHostStaysAway, createFailureRecord, type FailureContext } from '
 import { nextInTurn } from './take-lease.ts';
 import { lockTasks, type TaskRow, taskRow } from './task-rows.ts';
 
-/** Milliseconds of threads that a task may be ahead of another before it gives way. */
+/** Milliseconds of thread time by which a task may be ahead of another before it gives way. */
 const FAIR_MARGIN = 1000;
 
 export async function reportProgress(

@@ -112,7 +112,7 @@ function isDue(now: number) {
     or([eb('task_failures.retry_at', '<=', now), eb('task_failures.retry_at', '>', now + MAX_RETRY_WAIT)]);
 }
 
-/** Checked again under the lock of the task's row. */
+/** Takes work from a task, which may have changed before its row was locked. Null: there is none. */
 async function takeFrom(query: Statements, id: number, wish: LeaseWish, now: number): Promise<Lease | null> {
   const task = await query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
   if (!task || (task.state !== 'pending' && task.state !== 'running')) return null;

@@ -17,7 +17,7 @@ import type { FailedStep } from './lease.ts';
 
 export type TaskRow = RowOf<'tasks'>;
 
-/** Channels of the database: tasks have changed; there may be work for those who wait for it; leases were ended. */
+/** Channels of the database: tasks have changed; there may be work for waiting workers; leases were ended. */
 export const TASKS_CHANGED = 'tasks-changed';
 export const TASKS_WAITING = 'tasks-waiting';
 export const TASKS_STOPPED = 'tasks-stopped';
@@ -35,8 +35,8 @@ export async function changeTasks<Result>(
 }
 
 /**
- * A transaction that changes a task, its leases or its failures holds the task's row, so that changes of one task come one after the
- * other and those of different tasks do not wait. Rows are locked in the order of their ids. SQLite has one lock for all.
+ * Locks rows of tasks, in the order of their ids, before their leases or failures are changed: changes of one task
+ * follow one another, and those of different tasks do not wait. SQLite has one lock for all.
  */
 export async function lockTasks(query: Statements, ids: readonly number[]): Promise<void> {
   if (ids.length === 0 || dialectOf(query) === 'sqlite') return;
@@ -53,7 +53,7 @@ export async function taskRow(query: Statements, id: number): Promise<TaskRow> {
   return query.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** Each change of a task has a number. */
+/** Changes a row, and numbers the change. */
 export async function updateTask(
   query: Statements,
   id: number,
@@ -118,7 +118,7 @@ export function filteredTasks(query: Statements, filter: TaskFilter) {
   return narrowed(query, filter, false);
 }
 
-/** `isScan`: only the index of states is used. */
+/** `isScan`: SQLite uses no index of outcome, layer or type; see `countedTasks`. */
 function narrowed(query: Statements, filter: TaskFilter, isScan: boolean) {
   let tasks = query.selectFrom('tasks');
   const lists = [filter.ids, filter.states, filter.outcomes, filter.layers, filter.types];

@@ -199,7 +199,7 @@ export function createTaskStore(database: Database) {
     /** Changes below this number are all visible. */
     changeHorizon: (): Promise<number> => changeHorizon(query),
 
-    /** A database that was restored from a backup may count its changes again: none is ahead of them. */
+    /** Resets numbers of changes that are ahead, as after a restore from a backup: they would never be overtaken. */
     renumber: (): Promise<void> =>
       changeTasks(database, [], async (inside) => {
         const now = await changeNumber(inside);
