@@ -40,7 +40,7 @@ export function openServerFigures(feed: ProcessFeed | null, env: Env, open: Clos
   }
 
   return {
-    /** Returns a function for the figures of all processes, its own first. `former`: what still counts after a process ended. */
+    /** Returns a function for the figures of all processes, its own first. `former`: those of ended ones that count. */
     share<Figure>(
       name: string,
       read: () => Figure,

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import type { HostOutage } from '../domain/upstream-status.ts';
 
 const CHANNEL = 'host-outages';
-/** Milliseconds after which the report of a host expires. */
+/** Milliseconds for which a report is read after its end. */
 const REMEMBERED = 60_000;
 
 /** Host outages that nodes report to each other through the database; see `HostOutageStore` in `sources/upstream`. */

@@ -3,9 +3,9 @@ import type { RowOf } from '../db/schema.ts';
 import type { ShareWish } from '../domain/upstream-status.ts';
 
 const CHANNEL = 'host-shares';
-/** Milliseconds. */
+/** Milliseconds for which a share is valid without renewal. */
 const LEASE = 15_000;
-/** The remainder of a division goes to one node after the other. */
+/** Milliseconds after which the remainder of a division goes to the next node. */
 const TURN = 2000;
 
 type Claim = Pick<RowOf<'node_shares'>, 'instance' | 'wanted' | 'urgent'> & { readonly spare?: number };
@@ -72,8 +72,8 @@ async function write(query: Statements, row: RowOf<'node_shares'>): Promise<void
 }
 
 /**
- * Places that people wait for come first, then all that are wanted, then those kept for a next request. Of each kind a node gets
- * what it wants if there is enough, otherwise an equal part; the remainder rotates.
+ * Places that clients wait for (`urgent`) come first, then all `wanted` ones, then those kept for a next request
+ * (`spare`). Of each kind a node gets what it wants if there is enough, otherwise an equal part; the remainder rotates.
  */
 export function allot(claims: readonly Claim[], limit: number, turn: number): ReadonlyMap<string, number> {
   const sorted = [...claims].sort((a, b) => (a.instance < b.instance ? -1 : 1));

@@ -19,15 +19,15 @@ interface NodeChangesOptions extends Env {
 const CURRENT_FOR = 4000;
 /** How long others wait for a node that does not respond: its copies are not current by then. The margin is for uneven clocks. */
 const WAITED_FOR = CURRENT_FOR + 1000;
-/** Between polls without a notification: each takes as much processor time as some hundred hits. */
+/** Milliseconds between polls without a notification: each takes as much processor time as some hundred hits. */
 const INTERVAL = 2000;
-/** A database that takes longer for one answer counts as unreachable. */
+/** Milliseconds. A database that takes longer for one answer counts as unreachable. */
 const TIMEOUT_MS = 3000;
 /** A node that was stopped for this long cannot distinguish a failing database from its own absence. */
 const STOPPED_MS = 2000;
 const BEAT_MS = 500;
 const POLL = 100;
-/** A change was made; a node has applied it. */
+/** Channels: a change was made; a node has applied it. */
 const CHANGED = 'node-changes';
 const APPLIED = 'node-changes-applied';
 

@@ -14,8 +14,9 @@ const PAUSE = 250;
 const KEY = "hashtext('tilewarden:local-stores')";
 
 /**
- * Held by a connection of its own for as long as the server runs, and released by PostgreSQL however the server ends.
- * When the connection breaks it is taken again; if another server was faster, that is logged.
+ * Locks the database against other servers, on a connection of its own for as long as the server runs; PostgreSQL
+ * releases it however the server ends. When the connection breaks it is taken again; if another server was faster, that
+ * is logged.
  */
 export async function openServerLock(options: ServerLockOptions): Promise<{ close(): Promise<void> } | null> {
   const first = await takeInTime(options);

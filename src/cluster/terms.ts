@@ -43,6 +43,7 @@ export function openLocalLeadership({
   };
 }
 
+/** Runs the work of `lead` in each term: the time from `begin` to `end` in which this node leads. */
 export function createTerms({ changed, log }: TermOptions) {
   const listeners = new Set<(term: AbortSignal) => void>();
   let term: AbortController | null = null;
