@@ -87,8 +87,8 @@ export interface ArchiveContent {
 export interface ArchiveWriter {
   has(tile: TileIndex): boolean;
   /**
-   * Batch by batch in the order of `PageList`; a batch that an earlier attempt has written in part comes again as a
-   * whole. A crash may lose the latest batches, never a part of one.
+   * Batch by batch in the order of PMTiles (see `openPageList`); a batch that an earlier attempt has written in part
+   * comes again as a whole. A crash may lose the latest batches, never a part of one.
    */
   put(tiles: readonly ExportedTile[]): void;
   /** Removes the tiles of a page. True: also everything after it, so that it must be put again. */

@@ -236,7 +236,7 @@ async function scanPages(
 /** One transaction holds as many tiles, and the rest of a page. */
 const BATCH = 1024;
 
-/** Whole pages in their order. */
+/** The selected tiles of whole pages, in the order of the pages. */
 async function* batchesOf(
   store: Store,
   set: TileSetKey,
@@ -290,7 +290,7 @@ interface Page {
 
 type PageList = ReturnType<typeof openPageList>;
 
-/** Beyond these the library's numbers are not exact. */
+/** The deepest zoom at which the library's numbers are exact. */
 const MAX_CURVE_ZOOM = 26;
 
 /**

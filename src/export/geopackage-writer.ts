@@ -67,7 +67,7 @@ const TABLES = `
     tile_row INTEGER NOT NULL, tile_data BLOB NOT NULL, UNIQUE (zoom_level, tile_column, tile_row));
 `;
 
-/** The two undefined ones and WGS 84 must be there (GeoPackage 1.3, requirement 11). */
+/** Adds the CRS of the grid set, and the three that are required (GeoPackage 1.3, requirement 11). */
 function describeReferenceSystems(db: Database.Database, { subset: { gridSet } }: ArchiveContent): void {
   const add = db.prepare('INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, ?)');
   add.run('Undefined Cartesian', -1, 'NONE', -1, 'undefined', null);
@@ -82,7 +82,7 @@ const WGS84 =
   'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],' +
   'UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]';
 
-/** Under which readers know web mercator; the older numbers are in no register. */
+/** The code that readers know: the older codes of web mercator are in no register. */
 function registeredCode(srs: number): number {
   return sameSrs(srs, WEB_MERCATOR) ? WEB_MERCATOR : srs;
 }

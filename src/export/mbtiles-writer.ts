@@ -97,8 +97,8 @@ function prepare(db: Database.Database, content: ArchiveContent): void {
     CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images USING (tile_id);
     PRAGMA application_id = ${0x4d504258};
   `);
-  const tell = db.prepare('INSERT INTO metadata VALUES (?, ?)');
-  for (const [name, value] of Object.entries(archiveMetadata(content))) tell.run(name, String(value));
+  const insert = db.prepare('INSERT INTO metadata VALUES (?, ?)');
+  for (const [name, value] of Object.entries(archiveMetadata(content))) insert.run(name, String(value));
 }
 
 /** MBTiles 1.3: vector tiles require the row `json`. */

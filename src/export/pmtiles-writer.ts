@@ -18,7 +18,7 @@ import { createLayerNotes, describedLayers } from './vector-layers.ts';
 /** PMTiles 3: header and root directory are in the first 16 KiB; tiles come behind. */
 const TILES_AT = 16_384;
 const HEADER_BYTES = 127;
-/** Entries of any kind that fit into its part after the header. */
+/** So many entries always fit into the root directory. */
 const MAX_IN_ROOT = 1500;
 const MIN_LEAF_ENTRIES = 4096;
 /** Entries that are counted in one turn of the event loop: the lease of the task is renewed in between. */

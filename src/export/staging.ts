@@ -15,7 +15,7 @@ interface Staging {
   readonly resumed: boolean;
 }
 
-/** A tile of the usual size fits into one or two. */
+/** Bytes of a page of the database: a usual tile fits into one or two. */
 const PAGE_BYTES = 8192;
 /** Each time the log is full it is copied into the file and flushed. */
 const LOG_BYTES = 128 * 2 ** 20;
@@ -23,7 +23,7 @@ const CACHE_KIB = 65_536;
 
 export interface Purpose {
   readonly what: string;
-  /** A file that was begun with another `since` is begun again; see `tilesSince`. */
+  /** A file begun with another `since` is begun again (see `tilesSince`); with another `what` it is refused. */
   readonly since: string;
 }
 

@@ -30,9 +30,9 @@ const VALUE = 4;
 const TAGS = 2;
 const STRING_VALUE = 1;
 const BOOL_VALUE = 7;
-/** Unpacked; the same limit as for the cache. */
+/** Bytes of an unpacked tile; the same limit as for the cache. */
 const MAX_TILE_BYTES = 32 * 2 ** 20;
-/** Bound the memory: the names in tiles may be random. */
+/** Limits of the memory used: the names in tiles may be random. */
 const MAX_LAYERS = 500;
 const MAX_FIELDS = 500;
 
@@ -66,7 +66,7 @@ function layerIn(layer: Buffer): TileLayer {
   return { id: String(all(NAME)[0] ?? ''), fields: fieldTypes(keys, all(VALUE).map(typeIn), all(FEATURE)) };
 }
 
-/** By the first feature that has each of them. */
+/** The types of attributes by name, each from the first feature that has it. */
 function fieldTypes(
   keys: readonly string[],
   types: readonly FieldType[],
@@ -127,7 +127,7 @@ export function createLayerNotes(db: Database.Database) {
   }
 
   return {
-    /** In the transaction that keeps the tiles. */
+    /** Call it in the transaction that stores the tiles. */
     add(tiles: Iterable<{ readonly z: number; readonly layers: readonly TileLayer[] }>): void {
       for (const { z, layers } of tiles) for (const layer of layers) note(z, layer);
     },
