@@ -23,10 +23,10 @@ const EDGES_PER_CHAIN = 16;
 const PARTS_PER_CHAIN = 8;
 /** Points between two checks of the clock of the event loop. */
 const POINTS_PER_STEP = 1024;
-/** Put together in the time of as many points. */
+/** Chains that are joined in the time of so many points. */
 const CHAINS_PER_STEP = 128;
 
-/** Outer rings become clockwise and holes the other way. `pace` counts points. */
+/** The chain of a shape: outer rings are turned clockwise, holes counter-clockwise. `pace` counts points. */
 export async function chainOf(shape: AreaShape, pace: Pace): Promise<Chain> {
   const rings: Chain[] = [];
   for (const { points, isOuter } of ringsOf(shape)) rings.push(await ringChain(points, isOuter, pace));
@@ -82,7 +82,7 @@ function leafOf(points: Float64Array): Chain {
   return { startX, startY, endX, endY, minX, minY, maxX, maxY, area: twice / 2, parts: points };
 }
 
-/** Chains that follow each other, or rings, each of which ends where it starts. */
+/** Joins chains that follow each other, or rings, each of which ends where it starts. */
 async function joined(chains: readonly Chain[], areRings: boolean, pace: Pace): Promise<Chain> {
   let level = chains;
   do {

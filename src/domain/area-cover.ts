@@ -22,7 +22,7 @@ interface ScannedBand extends CoverBand {
 }
 
 /**
- * Which tiles polygons touch. Exact while the polygons are at most `MAX_BANDS` tiles high; at deeper zooms rows
+ * The tiles that polygons touch. Exact while the polygons are at most `MAX_BANDS` tiles high; at deeper zooms rows
  * are taken together in bands, and a column counts for the whole band when the polygons touch it anywhere in
  * there. So a cover is at most 1/4096 of the area's height too generous and never misses a tile. Bands are higher where
  * many edges are close together, so that a zoom takes at most `MAX_VISITS`. Pieces and steps of a task see the
@@ -137,7 +137,7 @@ export function countCovered(cover: AreaCover | null, z: number, rect: TileRect)
   return total;
 }
 
-/** Same as `countCovered`, by `pace`; its unit is an edge. */
+/** As `countCovered`, yielding to the event loop by `pace`, whose unit is an edge. */
 export async function countInTurns(
   cover: AreaCover | null,
   z: number,
@@ -169,7 +169,7 @@ export function* coveredRects(cover: AreaCover | null, z: number, rect: TileRect
   }
 }
 
-/** In the order of their upper ends, from the top, which is the same at every zoom. */
+/** The edges of all rings, sorted by their upper ends from the top: an order that holds at every zoom. */
 function edgesOf(polygons: readonly Polygon[]): readonly Edge[] {
   const edges: Edge[] = [];
   for (const ring of polygons.flat()) {
@@ -218,7 +218,7 @@ function activeEdges(edges: readonly Edge[], { left, top: origin, tileSpanX, til
   };
 }
 
-/** Ends of runs of columns, in columns, as many as are set; room for all that one band can have. */
+/** Buffers for the runs of a band, with room for all that one band can have. */
 interface RunEnds {
   readonly starts: Float64Array;
   readonly ends: Float64Array;
@@ -275,7 +275,9 @@ function xAt(edge: Edge, y: number): number {
   return edge.x1 + ((y - edge.y1) / (edge.y2 - edge.y1)) * (edge.x2 - edge.x1);
 }
 
-/** There is a gap behind the nth end where the next start, of all in order, is beyond it. */
+/**
+ * Merges overlapping runs: with starts and ends sorted, there is a gap after the nth end if the next start is beyond.
+ */
 function mergeRuns(starts: Float64Array, ends: Float64Array): readonly CoverRun[] {
   starts.sort();
   ends.sort();

@@ -7,7 +7,7 @@ import { sameSrs } from './srs.ts';
 const MAX_POINTS = 10_000;
 const DEGREES = 4326;
 const WEB_MERCATOR = 3857;
-/** Where web mercator ends. */
+/** The latitude at which web mercator ends. */
 const MAX_LATITUDE = 85.06;
 
 export interface Area {
@@ -15,7 +15,7 @@ export interface Area {
   readonly crs: 'grid-set' | 'EPSG:4326';
 }
 
-/** In the grid set's CRS; null: none. */
+/** The polygons of the area in the grid set's CRS; null: no area. */
 export function areaIn(gridSet: GridSet, area: Area | undefined): readonly Polygon[] | null {
   if (!area) return null;
   checkArea(area.polygons);

@@ -14,7 +14,7 @@ const PIXELS_PER_BAND = 1 << 16;
 /** Edges read between two calls of `pace`, which counts them. */
 const EDGES_PER_STEP = 1000;
 
-/** Works on a band of rows at a time, by `pace`. */
+/** The mask of an area in a picture, computed band by band, yielding to the event loop by `pace`. */
 export async function maskOf(area: Chain, picture: MapPicture, pace: Pace): Promise<AreaMask> {
   const { width, height } = picture;
   if (!isCrossed(area, picture)) {
@@ -30,7 +30,7 @@ export async function maskOf(area: Chain, picture: MapPicture, pace: Pace): Prom
   return mask;
 }
 
-/** The places that at least one of the masks shows, of pictures of one size. */
+/** The places that at least one of the masks shows, of pictures of one size. May change the first mask. */
 export function joinMasks(masks: readonly AreaMask[]): AreaMask {
   if (masks.includes('everything')) return 'everything';
   const [first, ...others] = masks.filter((mask) => typeof mask !== 'string');
@@ -139,7 +139,7 @@ function coverageOf({ width, height, values }: Sums): Uint8Array {
   return mask;
 }
 
-/** Covers a part of one pixel. */
+/** Adds an area within one pixel. */
 function addDot({ width, height, values }: Sums, x: number, y: number, area: number): void {
   if (x < 0 || x >= width || y < 0 || y >= height) return;
   const at = Math.floor(y) * (width + 2) + Math.floor(x);

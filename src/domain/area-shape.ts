@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Bounds, Polygon } from './bounds.ts';
 
 /**
- * Polygons in one piece of memory, which threads hand over and no collector walks through: their number; for each the number of its
- * rings and the lengths of these; then all points, x and y in turn.
+ * Polygons in one piece of memory, which threads can transfer and the garbage collector does not scan: their number;
+ * for each the number of its rings and the lengths of these; then all points, x and y in turn.
  */
 export type AreaShape = Float64Array<ArrayBuffer>;
 
@@ -75,7 +75,7 @@ export function bytesOf({ buffer, byteOffset, byteLength }: Float64Array<ArrayBu
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** Of memory that begins with them. */
+/** The shape in memory that begins with these bytes. */
 export function shapeOfBytes({ buffer }: Uint8Array): AreaShape {
   return new Float64Array(buffer as ArrayBuffer);
 }

@@ -3,7 +3,7 @@ import { type GridSet, type GridSetOptions, wellKnownGridSet } from './grid-set.
 
 const WORLD_DEGREES: Bounds = { minX: -180, minY: -90, maxX: 180, maxY: 90 };
 const GOOGLE_HALF_WORLD = 20037508.34;
-/** 1 : this is the whole world in one tile of 256 pixels. */
+/** The scale denominator at which the whole world is one tile of 256 pixels. */
 const GOOGLE_CRS84_SCALE = 559082264.0287178;
 const MINUTE = 1 / 60;
 const SECOND = 1 / 3600;
@@ -94,7 +94,7 @@ function worldInDegrees(options: Omit<GridSetOptions, 'srs' | 'extent'>): GridSe
   });
 }
 
-/** Definition of each; levels are named by bare numbers. */
+/** A set of OGC 17-083r2; its levels are named by bare numbers. */
 interface TileMatrixSet extends Pick<GridSetOptions, 'name' | 'srs' | 'extent'> {
   readonly description: string;
   readonly resolutions: readonly number[];

@@ -1,6 +1,6 @@
 /** Encoding of a picture. Absent options have the default of the format. */
 export interface Encoding {
-  /** Name in requests and responses, e.g. `image/png`. `image/png8` answers as `image/png`. */
+  /** Name in requests and responses, e.g. `image/png`. `image/png8` is served as `image/png`. */
   readonly mediaType: string;
   /** 1 to 100. */
   readonly quality?: number;
@@ -15,7 +15,7 @@ export interface Format extends Encoding {
   readonly contentType: string;
   /** Without a dot; the first of `extensions` is the one we write. */
   readonly extensions: readonly [string, ...string[]];
-  /** `raster` can be cut from a metatile; `opaque` bytes travel as they came, one tile at a time. */
+  /** `raster` can be cut from a metatile; `opaque` bytes are passed on unchanged, one tile at a time. */
   readonly kind: 'raster' | 'opaque';
   readonly alpha: boolean;
 }
@@ -37,13 +37,13 @@ function raster(mediaType: string, extensions: Format['extensions'], contentType
   return { mediaType, contentType, extensions, kind: 'raster', alpha: true };
 }
 
-/** Each tile as JPEG or as the PNG named here, whichever it needs. */
+/** Mixed formats: an opaque tile is a JPEG, any other the PNG named here. */
 const MIXED: ReadonlyMap<string, string> = new Map([
   ['image/vnd.jpeg-png', 'image/png'],
   ['image/vnd.jpeg-png8', 'image/png8'],
 ]);
 
-/** The encoding of a picture: of a mixture JPEG if it is opaque. */
+/** The encoding of a picture: in a mixed format JPEG if it is opaque. */
 export function encodingOf(format: Encoding, isOpaque: () => boolean): Encoding {
   const png = MIXED.get(format.mediaType);
   if (png === undefined) return format;
@@ -68,12 +68,12 @@ export function isMixed(mediaType: string): boolean {
   return MIXED.has(mediaType);
 }
 
-/** Whether tiles of the format may be pictures of that content type: those of a mixture are of two. */
+/** Whether tiles of the format may be pictures of that content type: a mixed format has two. */
 export function hasContentType({ mediaType, contentType }: Format, wanted: string): boolean {
   return MIXED.has(mediaType) ? ['image/jpeg', 'image/png'].includes(wanted) : contentType === wanted;
 }
 
-/** Type of one picture: the first byte of a mixture decides. */
+/** Type of one picture: in a mixed format its first byte decides. */
 export function contentTypeOf({ mediaType, contentType }: Format, bytes: Buffer): string {
   if (!MIXED.has(mediaType)) return contentType;
   return bytes[0] === 0xff ? 'image/jpeg' : 'image/png';
@@ -88,7 +88,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['image/png;mode=8bit', 'image/png8'],
 ]);
 
-/** One name for a type that servers spell differently: `image/png; mode=8bit`, `image/png8`, `image/x-png` are all `image/png`. */
+/** One name for a type that servers spell differently: `image/png; mode=8bit` and `image/x-png` are `image/png`. */
 export function plainImageType(mediaType: string): string {
   const type = (mediaType.split(';')[0] ?? '').trim().toLowerCase().replace('image/x-', 'image/');
   return type.replace(/^image\/png\d+$/, 'image/png').replace(/^image\/p?jpe?g$/, 'image/jpeg');

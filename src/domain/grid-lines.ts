@@ -5,9 +5,9 @@ import { type Point, projectionOf } from './projection.ts';
 /** Degrees, longitude first. */
 export type Line = readonly Point[];
 
-/** Columns or rows that are still distinct on a map. */
+/** Limit of columns or rows: more are not distinct on a map. */
 const MAX_ALONG = 64;
-/** Parts of a line: its middle bulges. */
+/** Parts into which a line is cut, because its middle may bulge. */
 const STEPS = 16;
 const HALF_CIRCLE = 180;
 
@@ -44,7 +44,7 @@ export function tileEdgesOf(gridSet: GridSet, z: number, within: Bounds | null):
   return lines.includes(null) ? null : lines.flatMap((line) => line ?? []);
 }
 
-/** Interrupted at places outside the CRS and at the antimeridian. */
+/** The lines on the earth, interrupted at places outside the CRS and at the antimeridian. */
 function onEarth(gridSet: GridSet, corners: Line): readonly Line[] | null {
   const projection = projectionOf(gridSet);
   if (!projection) return null;

@@ -30,7 +30,7 @@ export interface GridSet {
   readonly extent: Bounds;
   readonly tileWidth: number;
   readonly tileHeight: number;
-  /** Pixels per pixel of a plain screen; 2 for the grid sets of `retina.ts`, 1 for others. */
+  /** Pixels per pixel of a plain screen; 2 for the grid sets of `retinaSubset`, 1 for others. */
   readonly pixelRatio: number;
   readonly metersPerUnit: number;
   /** Metres a pixel is taken to measure on a screen; 0.00028 by OGC convention. */
@@ -42,8 +42,8 @@ export interface GridSet {
 }
 
 /**
- * Left out, `metersPerUnit` is 1, or the length of a degree at the equator for EPSG:4326, `yCoordinateFirst` what the CRS
- * says, and the others as usual.
+ * Options with defaults: `metersPerUnit` is 1, or the length of a degree at the equator for EPSG:4326;
+ * `yCoordinateFirst` follows the CRS.
  */
 type Optional =
   | ('aliases' | 'description' | 'projection' | 'tileWidth' | 'tileHeight')
@@ -298,7 +298,7 @@ const NORTHING_FIRST: readonly (readonly [first: number, last?: number])[] = [
   27232], [27391, 27398], [28404, 28432], [29701, 29702], [30161, 30179], [31251, 31290], [31466, 31469],
 ];
 
-/** Whether the CRS names its axes y first; false for a code that the EPSG does not have. The table is in order: by halves. */
+/** Whether the CRS names its axes y first; false for a code that is not EPSG's. Binary search in the sorted table. */
 export function namesNorthingFirst(srs: number): boolean {
   let [low, high] = [0, NORTHING_FIRST.length];
   while (low < high) {
@@ -313,7 +313,9 @@ export function namesNorthingFirst(srs: number): boolean {
 
 export type GridSetRegistry = ReturnType<typeof createGridSetRegistry>;
 
-/** The grid sets that layers can choose from. Throws `config-invalid` when two grid sets have one name. An alias leads to the first grid set that claims it. */
+/**
+ * The grid sets that layers can use. Throws `config-invalid` if two have one name. The first use of an alias counts.
+ */
 export function createGridSetRegistry(gridSets: readonly GridSet[]) {
   const byName = new Map<string, GridSet>();
   for (const gridSet of gridSets) {
@@ -347,7 +349,7 @@ export function createGridSetRegistry(gridSets: readonly GridSet[]) {
 /** Scale denominators. The upper one is excluded, so that ranges can follow each other. */
 export type Scales = readonly [min: number, max: number];
 
-/** They are written with fewer digits than they have. */
+/** Declared scales are rounded to fewer digits than computed ones. */
 const ROUNDING = 1e-6;
 
 export function isWithinScales([min, max]: Scales, scale: number): boolean {
@@ -355,7 +357,7 @@ export function isWithinScales([min, max]: Scales, scale: number): boolean {
   return rounded >= min && rounded < max;
 }
 
-/** Dense tiles are shown as large as plain ones. */
+/** The scale denominator of a zoom: dense tiles have that of plain ones, since they are shown as large. */
 export function scaleAt(gridSet: GridSet, z: number): number {
   return levelOf(gridSet, z).scaleDenominator * gridSet.pixelRatio;
 }

@@ -23,7 +23,7 @@ export interface GridSubset {
   /** Tiles of other zooms are served, but not stored. */
   readonly cachedStart: number;
   readonly cachedStop: number;
-  /** At which clients see the layer; null: at all. */
+  /** Scales at which clients see the layer; null: all. */
   readonly scales: Scales | null;
   /** Zooms of those scales: tiles of others are empty for clients. */
   readonly shownStart: number;
@@ -36,7 +36,7 @@ interface GridSubsetOptions {
   readonly extent?: Bounds;
   readonly zoomStart?: number;
   readonly zoomStop?: number;
-  /** All that is offered, when left out. */
+  /** The default is all zooms that are offered. */
   readonly minCachedLevel?: number;
   readonly maxCachedLevel?: number;
   readonly scales?: Scales | null;
@@ -180,7 +180,9 @@ function rectAt(subset: GridSubset, z: number, bounds: Bounds | null): TileRect 
   return wanted && intersectRects(wanted, coverage);
 }
 
-/** The subset of a layer to draw another one from: the one named `wanted`; without a name one in the same CRS, else the first. */
+/**
+ * The subset to draw another layer from: the one named `wanted`; without a name one in the same CRS, else the first.
+ */
 export function subsetToDrawFrom(
   subsets: readonly GridSubset[],
   wanted: string | undefined,
@@ -209,7 +211,7 @@ export function retinaSubset(subset: GridSubset): GridSubset {
   return { ...subset, gridSet: denserGridSet(subset.gridSet) };
 }
 
-/** One per grid set, shared by layers. */
+/** The dense form of a grid set, created once and shared by layers. */
 const denserGridSet = remembered((gridSet: GridSet): GridSet => {
   checkTileSize(gridSet);
   return {

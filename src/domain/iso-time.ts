@@ -12,7 +12,7 @@ export interface Instant {
   readonly precision: Precision;
 }
 
-/** Counted separately, because months differ in length. */
+/** Months are counted separately, because they differ in length. */
 export interface Period {
   readonly months: number;
   /** Milliseconds. */
@@ -60,7 +60,7 @@ function zoneOffset(zone = 'Z'): number | null {
   return (zone.startsWith('-') ? -1 : 1) * (hours * HOUR + minutes * MINUTE);
 }
 
-/** In UTC. Milliseconds only where there are some. */
+/** The instant in UTC, with milliseconds unless they are 0. */
 export function printInstant(at: number, precision: Precision): string {
   const text = new Date(at).toISOString();
   if (precision !== 'second') return text.slice(0, LENGTHS[precision]);

@@ -7,13 +7,13 @@ const ROOT =
 const ATTRIBUTE = /\s+([\w.:-]+)\s*=\s*("[^"]*"|'[^']*')/gy;
 const BODY = /<body\b/i;
 const BODY_END = /<\/body\b/i;
-/** In one document only. */
+/** The bounds of a document, which are removed: they are wrong in a joined one. */
 const BOUNDED_BY = /boundedBy>/;
 
 /** Bytes of all documents: they are joined in one turn of the event loop. */
 export const MAX_JOINED = 2 ** 20;
 
-/** In the order of the documents; without one an empty document. One alone stays as it is. */
+/** Joins documents in their order; without any the result is an empty document. A single one stays as it is. */
 export function joinFeatureInfo(mediaType: string, documents: readonly Buffer[]): Buffer {
   const [only, ...others] = documents;
   if (only && others.length === 0) return only;
@@ -44,7 +44,7 @@ function joinHtml([first = '<html><body></body></html>', ...others]: readonly st
   return end < 0 ? `${first}\n${bodies}` : `${first.slice(0, end)}${bodies}${first.slice(end)}`;
 }
 
-/** The whole text without a body element. */
+/** The content of the body; the whole text if there is no body element. */
 function bodyOf(text: string): string {
   const begin = text.indexOf('>', text.search(BODY));
   const end = text.search(BODY_END);
@@ -78,7 +78,7 @@ function featuresIn(document: unknown): readonly unknown[] | null {
   return type === 'Feature' ? [document] : null;
 }
 
-/** The content of all roots in the first one, where they have one name and one meaning of every prefix; else side by side. */
+/** The content of all roots in the first one, if their names and prefixes agree; otherwise the roots side by side. */
 function joinXml(texts: readonly string[]): string {
   const roots = texts.map(rootOf);
   const [first] = roots;

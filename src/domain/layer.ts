@@ -66,7 +66,7 @@ export interface UpdateSource {
   readonly action: (typeof UPDATE_ACTIONS)[number];
 }
 
-/** Name in declarations and requests. */
+/** A layer as it is served, with defaults filled in. `name` is that of declarations and requests. */
 export interface Layer {
   readonly name: string;
   /** Whether its tiles are served. Tasks work on it all the same. */
@@ -108,7 +108,7 @@ export interface Layer {
   readonly expireClientsByZoom: readonly ZoomExpiry[];
   /** Also for its entries in capabilities, TileJSON and lists. */
   readonly access: LayerAccess;
-  /** Null: as each service's standard wants it. */
+  /** Null: as each service's standard requires. */
   readonly outside: OutsideResponse | null;
   /** `parent`: the nearest cached tile above, stretched; else, as with `not-found`, none. */
   readonly onMiss: MissResponse;
@@ -174,7 +174,10 @@ export function formatToDrawFrom({ formats }: Layer): Format | null {
   return exact ?? pictures.find(({ mediaType }) => mediaType === 'image/png8') ?? pictures[0] ?? null;
 }
 
-/** By media type as `formatOf` reads it, or by file extension; a mixture by that of its tiles too. Throws `format-unknown`. */
+/**
+ * By media type as `formatOf` reads it, or by file extension; a mixed one by that of its tiles too. Throws
+ * `format-unknown`.
+ */
 export function formatOfLayer(layer: Layer, mediaTypeOrExtension: string): Format {
   const wanted = mediaTypeOrExtension.includes('/')
     ? formatOf(mediaTypeOrExtension)

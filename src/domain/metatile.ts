@@ -11,7 +11,7 @@ export interface MetatileSize {
 /** The block of tiles fetched by one request, clipped to what the layer offers. */
 export interface Metatile {
   readonly z: number;
-  /** Place in the grid of metatiles: the same for every tile of the block, so it names the flight. */
+  /** Place in the grid of metatiles. */
   readonly column: number;
   readonly row: number;
   readonly rect: TileRect;

@@ -13,18 +13,18 @@ export interface MeasuredShape {
   readonly shape: AreaShape;
   readonly bounds: Bounds;
   readonly points: number;
-  /** The same for the same shape. */
+  /** Equal for equal shapes. */
   readonly digest: string;
 }
 
 /** A place on earth with a name. */
 export interface NamedArea extends MeasuredShape {
   readonly name: string;
-  /** Of a large area. */
+  /** Places a large area on another thread; null: it is placed on this one. */
   readonly placer: AreaPlacer | null;
-  /** The same for the same shape; of one that is read from time to time, for the same place to read it from. */
+  /** Equal for equal shapes; for an area with a source, equal for the same source. */
   readonly digest: string;
-  /** Where the shape is read from, again and again; null: it is part of the declaration. */
+  /** Where the shape is read from, repeatedly; null: it is part of the declaration. */
   readonly source: AreaSource | null;
   /** Milliseconds since 1970: when the shape changed last; null: it is part of the declaration, or was never read. */
   readonly updatedAt: number | null;

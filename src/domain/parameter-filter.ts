@@ -162,7 +162,7 @@ function withUpperCaseNames(given: ReadonlyMap<string, string>): Map<string, str
   return upper;
 }
 
-/** `interpret` answers null for a value that is not allowed. */
+/** `interpret` returns null for a value that is not allowed. */
 function createFilter(
   options: FilterOptions,
   listed: readonly string[] | null,

@@ -155,7 +155,7 @@ function* quartersOf({ left, top, across, down }: PixelBox): Generator<PixelBox,
   }
 }
 
-/** Between the left and the right side of a cell. */
+/** Interpolates the places of a row between the left and the right side of a cell. */
 function fillRow([a, b, c, d]: Corners, v: number, across: number, places: Float64Array, from: number): void {
   const [leftX, leftY] = [a[0] + (c[0] - a[0]) * v, a[1] + (c[1] - a[1]) * v];
   const stepX = (b[0] + (d[0] - b[0]) * v - leftX) / across;

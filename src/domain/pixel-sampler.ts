@@ -7,7 +7,7 @@ import { sizeOfRect, type TileRect } from './tile-rect.ts';
 /** RGBA, row by row, not premultiplied; of the grid set's tile size. */
 export type TilePixels = Buffer;
 
-/** A level may have so many columns and rows: of each one, two together make one exact number. */
+/** Limit of columns and rows of a level: a column and a row together are one exact number. */
 const MAX_TILES_ACROSS = 2 ** 26;
 /** In pixels. */
 const ROUNDING = 1e-6;
@@ -216,7 +216,7 @@ export class PixelSampler {
   }
 }
 
-/** The pixels on either side; the same one where a place is a pixel's centre, up to rounding. */
+/** The pixels before and after a place; the same one if the place is a pixel's centre, up to rounding. */
 function firstPixel(at: number): number {
   return Math.floor(at + ROUNDING);
 }

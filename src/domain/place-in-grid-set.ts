@@ -1,6 +1,6 @@
 /**
  * Changed places in the CRS of a grid set. Never misses a tile: edges are followed to within a pixel of the deepest zoom,
- * and what cannot be converted becomes a box or the whole extent.
+ * and rings that cannot be converted become a box or the whole extent.
  */
 
 import type { Pace } from '../lib/yielding.ts';
@@ -90,7 +90,7 @@ export function withinLimit(polygons: readonly Polygon[], max = MAX_POINTS): rea
   return simplest;
 }
 
-/** Itself, a box in place of each polygon, and one box. */
+/** The polygons, then simpler forms: a box for each polygon, and one box. */
 function* formsOf(polygons: readonly Polygon[]): Generator<readonly Polygon[]> {
   yield polygons;
   const boxes = polygons.map((polygon) => boundsOfPoints(polygon.flat()));

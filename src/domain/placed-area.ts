@@ -48,12 +48,12 @@ export async function maskWithin(
   return joinMasks(masks);
 }
 
-/** In the CRS of the grid set, simplified for tasks and consoles. */
+/** The polygons of an area in the CRS of the grid set, simplified for tasks and consoles. */
 export function outlineIn(gridSet: GridSet, { srs, shape, placer }: PlaceableArea) {
   return (placer ?? inTurns).outline(gridSet, { srs, shape });
 }
 
-/** Grid sets that differ in their name only share it. */
+/** The area in the CRS of a grid set, cached. Grid sets that differ only in their name share it. */
 function placedIn(gridSet: GridSet, area: PlaceableArea): Promise<Chain> {
   const { extent, levels, projection } = gridSet;
   const { srs, shape, placer } = area;
@@ -96,8 +96,8 @@ const FINEST = 1 / 100_000;
 const POINTS_PER_STEP = 1024;
 
 /**
- * With at most so many points: points that are close to the one before are left out, within a distance that grows until few enough
- * are left. A ring that would vanish becomes a box. `pace` counts points.
+ * The polygons with at most `maxPoints`: points close to the one before are left out, within a distance that grows
+ * until few enough are left. A ring that would vanish becomes a box. `pace` counts points.
  */
 export async function simplified(polygons: readonly Polygon[], maxPoints: number, pace: Pace) {
   if (countPoints(polygons) <= maxPoints) return polygons;

@@ -28,5 +28,8 @@ export interface PlacedPicture extends PictureSize {
   readonly clear: ClearColour | null;
 }
 
-/** Draws pictures on each other, the first at the bottom; RGBA. What is no picture of its size is `source-bad-answer`. */
+/**
+ * Draws pictures on each other, the first at the bottom; RGBA. An invalid picture, or one of another size, is
+ * `source-bad-answer`.
+ */
 export type ComposePictures = (size: PictureSize, pictures: Iterable<PlacedPicture>) => Promise<Buffer>;

@@ -9,7 +9,7 @@ import { sameSrs } from './srs.ts';
 /** x and y, or longitude and latitude in degrees. */
 export type Point = readonly [number, number];
 
-/** The way between a CRS and degrees of WGS84. */
+/** Converts between a CRS and degrees of WGS84. */
 export interface Projection {
   /** Null where the CRS has no such place. */
   toLonLat(x: number, y: number): Point | null;
@@ -71,7 +71,7 @@ export function isCylindrical(projection: Projection): boolean {
   return projection === degrees || projection === webMercator;
 }
 
-/** By EPSG code, as far as we know it ourselves. */
+/** By EPSG code; null: there is no definition of it here. */
 export function projectionOfSrs(srs: number): Projection | null {
   if (srs === DEGREES) return degrees;
   if (sameSrs(srs, WEB_MERCATOR)) return webMercator;
@@ -108,7 +108,7 @@ export function boundsFromWgs84(projection: Projection, { minX, minY, maxX, maxY
 /** The circumference of the earth: some projections have a pole at infinity. */
 const FARTHEST = 2 * Math.PI * EARTH_RADIUS;
 
-/** Far away a projection has places that mean other ones. */
+/** Whether a place converts back: far outside its area a projection returns places of others. */
 function isFaithful(projection: Projection, place: Point, latitude: number): boolean {
   if (isCylindrical(projection)) return true;
   if (Math.max(Math.abs(place[0]), Math.abs(place[1])) > FARTHEST) return false;

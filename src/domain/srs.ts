@@ -1,6 +1,6 @@
 import type { GridSet } from './grid-set.ts';
 
-/** Codes under which spherical mercator has gone through the years. */
+/** The codes that spherical mercator has had. */
 const WEB_MERCATOR_CODES: ReadonlySet<number> = new Set([3857, 900913, 102100, 102113]);
 const WEB_MERCATOR_HALF_WORLD = 20037508.34;
 const METRE = 1;

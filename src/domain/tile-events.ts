@@ -1,12 +1,12 @@
 import type { TileIndex, TileSetKey } from './tile-key.ts';
 import type { PackedRects, TileRect } from './tile-rect.ts';
 
-/** Events of tiles, sent by the pipeline and by deletions to the counters of uses and bytes. */
+/** Changes and uses of tiles, which the pipeline and removals report to the rest of the process. */
 export type TileEvent =
   | {
       readonly type: 'served';
       readonly set: TileSetKey;
-      /** One of the page, when another process has counted several. */
+      /** Any tile of the page, when another process has counted several. */
       readonly tile: TileIndex;
       /** Once when left out. */
       readonly times?: number;

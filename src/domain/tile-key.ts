@@ -35,7 +35,7 @@ export function tileSetOf(id: string): TileSetKey {
   return withIncarnation({ layer, gridSet, format, parametersId }, incarnation);
 }
 
-/** Name for administrators. */
+/** The names that administrators see, without the incarnation. */
 export function tileSetNames({ incarnation: _, ...names }: TileSetKey): Omit<TileSetKey, 'incarnation'> {
   return names;
 }

@@ -74,7 +74,7 @@ interface TimeSpan {
 export const MAX_TIME_ENTRIES = 20_000;
 /** Entries of a list that a source gives. */
 export const MAX_LISTED_TIMES = 100_000;
-/** Each request reads all of them. */
+/** Limit of intervals: each request reads all of them. */
 const MAX_INTERVALS = 1000;
 /** Entries that are read in one turn of the event loop. */
 const ENTRIES_PER_TURN = 2000;
@@ -98,7 +98,7 @@ export function readTimeValues(entries: readonly string[]): TimeValues {
   return createTimeValues(spans, [...spans.instants()]);
 }
 
-/** The same for the long list of a source, in turns of the event loop. */
+/** As `readTimeValues`, for the long list of a source. Yields to the event loop. */
 export async function readListedTimes(entries: readonly string[]): Promise<TimeValues> {
   const spans = new SpanList();
   const pace = createPace(ENTRIES_PER_TURN);

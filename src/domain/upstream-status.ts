@@ -14,7 +14,7 @@ export const HOST_CLOSED_REASONS = [
 ] as const;
 export type HostClosedReason = (typeof HOST_CLOSED_REASONS)[number];
 
-/** By an operator. */
+/** A pause of a host by an operator. */
 export interface HostPause {
   readonly by: string;
   /** Milliseconds since 1970. */
@@ -128,7 +128,7 @@ export function isHostAway(error: unknown): boolean {
   return error.reason === 'connection' || SERVER_DOWN.includes(error.upstream?.status ?? 0);
 }
 
-/** Host status that survives the process that used the host. */
+/** The status that remains when the process that used the host has ended. */
 export function withoutRequests(host: UpstreamStatus): UpstreamStatus {
   const none = { inFlight: 0, waiting: { interactive: 0, task: 0 }, requestsPerSecond: 0 };
   return { ...host, ...none, state: 'healthy', failuresInARow: 0 };
