@@ -50,7 +50,7 @@ export interface EntryTransaction {
 }
 
 /** The range of the random part of `fresh`: databases would otherwise give out the same numbers, from 1. */
-const RANDOM_RANGE = 2 ** 20;
+const SPREAD = 2 ** 20;
 
 export type CatalogEntries = ReturnType<typeof createCatalogEntries>;
 
@@ -83,7 +83,7 @@ export function createCatalogEntries(
             .execute();
           return readEntry(row);
         },
-        fresh: async () => (await raise(query, 'catalog')) * RANDOM_RANGE + Math.floor(random() * RANDOM_RANGE),
+        fresh: async () => (await raise(query, 'catalog')) * SPREAD + Math.floor(random() * SPREAD),
       }),
     );
   return {

@@ -11,9 +11,7 @@ type BigCount = number | bigint;
 
 export type RowOf<Table extends keyof Schema> = Readonly<Selectable<Schema[Table]>>;
 
-/**
- * All tables but those of the index of tiles, whose statements are SQL. A room adds its own here and in a migration.
- */
+/** All tables but those of the index of tiles, which uses plain SQL. A room adds its own here and in a migration. */
 export interface Schema {
   /** Numbers that only rise. */
   counters: { name: string; value: number };

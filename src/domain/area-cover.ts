@@ -275,9 +275,7 @@ function xAt(edge: Edge, y: number): number {
   return edge.x1 + ((y - edge.y1) / (edge.y2 - edge.y1)) * (edge.x2 - edge.x1);
 }
 
-/**
- * Merges overlapping runs: with starts and ends sorted, there is a gap after the nth end if the next start is beyond.
- */
+/** Merges runs. Starts and ends are sorted: after the nth end there is a gap if the next start is beyond it. */
 function mergeRuns(starts: Float64Array, ends: Float64Array): readonly CoverRun[] {
   starts.sort();
   ends.sort();

@@ -313,9 +313,7 @@ export function namesNorthingFirst(srs: number): boolean {
 
 export type GridSetRegistry = ReturnType<typeof createGridSetRegistry>;
 
-/**
- * The grid sets that layers can use. Throws `config-invalid` if two have one name. The first use of an alias counts.
- */
+/** The grid sets for layers. Throws `config-invalid` if two have one name. The first use of an alias counts. */
 export function createGridSetRegistry(gridSets: readonly GridSet[]) {
   const byName = new Map<string, GridSet>();
   for (const gridSet of gridSets) {

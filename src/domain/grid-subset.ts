@@ -180,9 +180,7 @@ function rectAt(subset: GridSubset, z: number, bounds: Bounds | null): TileRect 
   return wanted && intersectRects(wanted, coverage);
 }
 
-/**
- * The subset to draw another layer from: the one named `wanted`; without a name one in the same CRS, else the first.
- */
+/** The subset to draw another layer from: that named `wanted`; by default one in the same CRS, else the first. */
 export function subsetToDrawFrom(
   subsets: readonly GridSubset[],
   wanted: string | undefined,

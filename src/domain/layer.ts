@@ -174,10 +174,7 @@ export function formatToDrawFrom({ formats }: Layer): Format | null {
   return exact ?? pictures.find(({ mediaType }) => mediaType === 'image/png8') ?? pictures[0] ?? null;
 }
 
-/**
- * By media type as `formatOf` reads it, or by file extension; a mixed one by that of its tiles too. Throws
- * `format-unknown`.
- */
+/** By media type or file extension; a mixed format also by that of its tiles. Throws `format-unknown`. */
 export function formatOfLayer(layer: Layer, mediaTypeOrExtension: string): Format {
   const wanted = mediaTypeOrExtension.includes('/')
     ? formatOf(mediaTypeOrExtension)

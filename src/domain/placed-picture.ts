@@ -28,8 +28,5 @@ export interface PlacedPicture extends PictureSize {
   readonly clear: ClearColour | null;
 }
 
-/**
- * Draws pictures on each other, the first at the bottom; RGBA. An invalid picture, or one of another size, is
- * `source-bad-answer`.
- */
+/** Draws pictures on each other, the first at the bottom; RGBA. `source-bad-answer`: invalid, or of another size. */
 export type ComposePictures = (size: PictureSize, pictures: Iterable<PlacedPicture>) => Promise<Buffer>;

@@ -2,10 +2,7 @@ import { contentTypeOf, type Format, formatOf } from '../domain/format.ts';
 import { getOrCreate } from '../lib/get-or-create.ts';
 import { filledImage } from '../raster/decode-image.ts';
 
-/**
- * Transparent tiles in the requested format; as PNG if that has no transparency, as GeoWebCache does: clients inspect
- * the bytes.
- */
+/** Transparent tiles in a format, or as PNG if it has no transparency, as in GeoWebCache: clients inspect the bytes. */
 export function createBlankTiles() {
   const made = new Map<string, ReturnType<typeof make>>();
   const make = async (format: Format, width: number, height: number) => {

@@ -70,19 +70,19 @@ export async function askFeatureInfo(
   return { bytes: answer.bytes, mediaType: request.infoFormat };
 }
 
-function checkResponse({ bytes, mediaType }: InfoResponse, requested: string): void {
+function checkResponse({ bytes, mediaType }: InfoResponse, format: string): void {
   if (bytes.length > MAX_BYTES) throw refused('too-long', `it sent ${bytes.length} bytes`);
   const start = bytes.toString('utf8', 0, EXCERPT);
   if (EXCEPTION.test(start)) throw refused('service-exception', start);
-  if (!sameType(mediaType, requested)) throw refused('wrong-type', `asked for ${requested}, got ${mediaType}`);
+  if (!sameType(mediaType, format)) throw refused('wrong-type', `asked for ${format}, got ${mediaType}`);
 }
 
 /** Without a `Content-Type`, the requested type is assumed. */
-function sameType(mediaType: string | null, requested: string): boolean {
-  if (mediaType === null || mediaType === requested) return true;
+function sameType(mediaType: string | null, format: string): boolean {
+  if (mediaType === null || mediaType === format) return true;
   const isXml = (type: string) => type.endsWith('/xml') || type.includes('gml');
   const isJson = (type: string) => /[/+]json$/.test(type);
-  return (isXml(mediaType) && isXml(requested)) || (isJson(mediaType) && isJson(requested));
+  return (isXml(mediaType) && isXml(format)) || (isJson(mediaType) && isJson(format));
 }
 
 function refused(reason: string, detail: string): TilewardenError {

@@ -87,9 +87,7 @@ export class Flights {
     throw failure.error;
   }
 
-  /**
-   * `isThere` is called before the source is queried: true ends the flight. One for a single caller cannot be joined.
-   */
+  /** `isThere` is called before the source is queried: true ends the flight. Flights of one caller are not joined. */
   start(plan: Omit<FlightPlan, 'number'>, isThere: () => Promise<boolean>): Flight {
     if (this.#closing) throw stopping();
     const flight = new Flight({ ...plan, number: ++this.#started });

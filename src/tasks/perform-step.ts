@@ -72,9 +72,7 @@ export async function performStep(step: TileRangeLevel, context: StepContext): P
   }
 }
 
-/**
- * Throws `closed` if the wait is too long: the thread can work for other tasks. Resolves to the milliseconds waited.
- */
+/** Throws `closed` if the wait is too long: the thread can work for other tasks. Returns the milliseconds waited. */
 async function waitForHost(closed: HostClosed, waitLeft: number, context: StepContext): Promise<number> {
   const wait = Math.max(MIN_HOST_WAIT, closed.closing.until - context.clock.now());
   if (wait > Math.min(waitLeft, MAX_HOST_WAIT)) throw closed;
