@@ -79,7 +79,7 @@ interface ChangeOptions {
 /** A change of a layer that follows a map server. */
 export interface FollowedChange {
   readonly name: string;
-  /** The document after the change, for the present one; null: nothing is changed. May read, and write what belongs to it. */
+  /** Returns the new document for the present one; null: no change. May also read and write rows of its own. */
   readonly next: (before: unknown, query: Statements) => Promise<unknown>;
   /** In the same transaction; documents without secrets. */
   readonly also: (
@@ -363,7 +363,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
       return await applyPlan(await planRemoval(kind, name), former, change);
     },
 
-    /** Removes temporary declarations of the last run, if no other server runs, and completes changes interrupted by a crash. */
+    /** Completes changes that a crash interrupted. `isAlone`: also removes temporary declarations of the last run. */
     async finish(isAlone: boolean): Promise<void> {
       for (const { kind, name } of isAlone ? await entries.transient() : []) {
         await entries.transaction(async ({ query, put }) => {

@@ -1,11 +1,11 @@
 /**
  * Incarnations: the part of a tile set's identity that makes tiles of another declaration unreachable.
  *
- * A layer's tiles depend on three facets of its declaration: its source, its default parameters and the geometry of each
- * grid set. The record of a layer lists, for each facet, the digests that were declared lately, each with a number that
- * was given out when it was first declared. The incarnation of a tile set is made of the numbers of the facets that it
- * depends on. A process looks up the digests of the declaration that it uses itself, so that what it reads and writes
- * always belongs to that declaration, whichever other processes have changed since.
+ * A layer's tiles depend on three facets of its declaration: its source, its default parameters and the geometry of
+ * each grid set. The record of a layer lists, for each facet, the digests that were declared lately, each with a number
+ * that was given out when it was first declared. The incarnation of a tile set is made of the numbers of the facets
+ * that it depends on. A process looks up the digests of the declaration that it uses itself, so that what it reads and
+ * writes always belongs to that declaration, whichever other processes have changed since.
  *
  *   change                     record                                   tiles made before
  *   first declared             one digest for each facet                unreachable, if there are any
@@ -18,8 +18,8 @@
  *   declared as before         that digest comes first again            reachable again, if they were kept
  *   removed                    no digests                               unreachable
  *
- * The tiles of a layer that is drawn from others are as old as the tiles below: behind its own numbers its incarnation has
- * those of the tile sets that it is drawn from.
+ * The tiles of a layer that is drawn from others are as old as the tiles below: behind its own numbers its incarnation
+ * has those of the tile sets that it is drawn from.
  */
 import { createHash } from 'node:crypto';
 import type { GridSet, GridSetRegistry } from '../domain/grid-set.ts';
@@ -230,7 +230,7 @@ export function layersBelow(source: unknown): readonly LayerBelow[] {
   return partsOf(source).flatMap(({ layer, gridSet }) => (layer === undefined ? [] : [{ layer, gridSet }]));
 }
 
-/** Whether tiles of this set can be reached by a declaration that the record still has; the layer below is not checked. */
+/** Whether a declaration that the record still has can reach tiles of this set; layers below are not checked. */
 export function isReachable(record: TileRecord, set: TileSetKey): boolean {
   const names = (entries: readonly FacetEntry[] = []) => entries.map(({ incarnation }) => incarnation);
   const sources = names(record.source);

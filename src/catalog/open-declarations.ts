@@ -24,7 +24,8 @@ export type Declarations = Awaited<ReturnType<typeof openDeclarations>>;
 
 /**
  * Declared layers and grid sets, kept in step among the processes of this node. The database has the declarations
- * (`entries`); `declared.refresh` applies their changes to the catalog of this process, and is repeated in each other one.
+ * (`entries`); `declared.refresh` applies their changes to the catalog of this process, and is repeated in each other
+ * one.
  */
 export async function openDeclarations<Source>(parts: DeclarationParts<Source>) {
   const { catalog, entries, declared, events, announceHere, clock } = parts;

@@ -57,8 +57,9 @@ interface KnownSets {
 export type ParameterSets = ReturnType<typeof openParameterSets>;
 
 /**
- * Bounds how many combinations of parameter values are stored of a layer. Each is recorded under a lock of the database before
- * its first tile is stored, so that all processes and nodes count the same; those without tiles in the store lose their place.
+ * Bounds how many combinations of parameter values are stored of a layer. Each is recorded under a lock of the database
+ * before its first tile is stored, so that all processes and nodes count the same; those without tiles in the store
+ * lose their place.
  */
 export function openParameterSets({ database, events, clock, most }: ParameterSetsOptions) {
   const layers = new Map<string, KnownSets>();

@@ -161,7 +161,7 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     return true;
   }
 
-  /** Another node may have changed which grid set it is drawn from. Numbers are unique: the node that has them is right. */
+  /** Checks all grid sets of the lower layer: another node may have changed which one is used. Numbers are unique. */
   async function isReachedBelow(
     set: TileSetKey,
     recordOf: (layer: string) => Promise<CatalogEntry | null>,
@@ -177,8 +177,8 @@ export function createTileRecords<Source>({ entries, catalog, clock }: TileRecor
     record,
     collect,
     /**
-     * The tiles of these layers have changed. Declarations that this server does not use now, and that are drawn from one of
-     * them, get new numbers: the change could not mark their tiles. Returns whether there are any.
+     * The tiles of these layers have changed. Declarations that this server does not use now, and that are drawn from
+     * one of them, get new numbers: the change could not mark their tiles. Returns whether there are any.
      */
     async outdateFormer(layers: Iterable<string>): Promise<boolean> {
       const former = formerAbove(new Set(layers));

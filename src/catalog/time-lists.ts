@@ -28,7 +28,7 @@ export interface KnownTimes {
 const SERVER = 'server';
 const CREDENTIALS = /\/\/[^/@"]*@/g;
 
-/** Identifies the list by the parameter's `from` and the source: a layer with a new source does not show its former times. */
+/** Identifies the origin of a list: a layer with another source or `from` does not show its former times. */
 export function originOfTimes(from: unknown, source: unknown): string {
   const { type, url, layers, layer } = isRecord(source) ? source : {};
   return createHash('sha256')

@@ -1,9 +1,9 @@
 import type { Database } from '../db/database.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** Up to where other nodes have applied the changes of the database. A process that is no node of its own records nothing. */
+/** How far other nodes have applied the changes of the database. Records nothing itself; `node-registry.ts` does. */
 export function createAppliedChanges(database: Database, instance: string, clock: Pick<Clock, 'monotonic'>) {
-  /** When each other node's row was last seen to change, by the monotonic clock: clocks of machines differ, and jump. */
+  /** When each node's row was last seen to change, by the monotonic clock: clocks of machines differ, and jump. */
   let sights = new Map<string, { readonly appliedAt: number; readonly since: number }>();
   return {
     async changesApplied(): Promise<void> {},

@@ -17,7 +17,7 @@ interface NodeChangesOptions extends Env {
 
 /** Milliseconds for which copies are served after a query for changes; later ones wait for another query. */
 const CURRENT_FOR = 4000;
-/** How long others wait for a node that does not respond: its copies are not current by then. The margin is for uneven clocks. */
+/** Milliseconds that others wait for a silent node: its copies are not current by then, even if clocks run unevenly. */
 const WAITED_FOR = CURRENT_FOR + 1000;
 /** Milliseconds between polls without a notification: each takes as much processor time as some hundred hits. */
 const INTERVAL = 2000;

@@ -7,7 +7,8 @@
  * | asks with a notice | have handled it, and all earlier ones, when the question resolves |
  * | dies | its parent removes it, and posts that; no other process waits for it |
  *
- * Notices are numbered, read in order, and not lost while a process is open. The file is new at each start of the server.
+ * Notices are numbered, read in order, and not lost while a process is open. The file is new at each start of the
+ * server.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import { rm } from 'node:fs/promises';

@@ -173,7 +173,7 @@ export interface Schema {
   /** One row. */
   quota_configuration: { id: number; document: Json };
   usage_history: { at: Time; bytes: number; tiles: number };
-  /** Evictions for a quota: of a layer by hours, of all (layer '') in slices of seconds; one row each for the distant past. */
+  /** Evictions for quotas: of a layer by hours, of all (layer '') by seconds; one row each for the distant past. */
   evictions: { layer: string; at: Time; pages: number; tiles: number; bytes: number };
   /** The values behind the parameters ids of cached tiles. */
   parameter_values: {

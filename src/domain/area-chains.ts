@@ -1,7 +1,7 @@
 /**
- * The rings of an area as a tree of chains: runs of points one after the other, each with its box, its ends, and the area
- * between it and the line from end to end. A picture reads only the chains that it shows; a chain beside it, or one much smaller
- * than a pixel, counts as that line.
+ * The rings of an area as a tree of chains: runs of points one after the other, each with its box, its ends, and the
+ * area between it and the line from end to end. A picture reads only the chains that it shows; a chain beside it, or
+ * one much smaller than a pixel, counts as that line.
  */
 
 import type { Pace } from '../lib/yielding.ts';

@@ -77,8 +77,8 @@ function isCrossed(area: Chain, { bounds, width, height }: MapPicture): boolean 
 }
 
 /**
- * Each edge adds the area on its right to the sums of its rows, outer rings and holes in opposite directions; so the coverage is
- * exact, and polygons that share an edge leave no seam.
+ * Each edge adds the area on its right to the sums of its rows, outer rings and holes in opposite directions; so the
+ * coverage is exact, and polygons that share an edge leave no seam.
  */
 async function bandOf(
   area: Chain,
@@ -193,7 +193,7 @@ function addLine(
   }
 }
 
-/** The part of a line in one row, from `left` to `right`: pixels on its right get all of `amount`, those that it crosses a share. */
+/** The part of a line in one row: pixels to its right get all of `amount`, those that it crosses a share. */
 function addPiece(sums: Float32Array, row: number, left: number, right: number, amount: number): void {
   const [first, last] = [Math.floor(left), Math.max(Math.floor(left), Math.ceil(right) - 1)];
   const spread = right - left;

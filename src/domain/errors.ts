@@ -1,5 +1,6 @@
 /**
- * Every failure with a code. The code identifies the failure; its HTTP status is in `http/problems.ts` and nowhere else.
+ * Every failure with a code. The code identifies the failure; its HTTP status is in `http/problems.ts` and nowhere
+ * else.
  */
 export type ErrorCode =
   | 'layer-unknown'
@@ -76,7 +77,7 @@ export class TilewardenError extends Error {
   readonly retryAfterSeconds: number | null;
   readonly upstream: UpstreamWords | null;
 
-  /** `message` may be shown to any caller: no host, path or secret goes into it. Such detail belongs to `cause` and `upstream`. */
+  /** `message` may be shown to any caller: hosts, paths and secrets belong to `cause` and `upstream` only. */
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'TilewardenError';

@@ -1,7 +1,7 @@
 /**
- * How often a page is requested, where a request counts half after twelve hours, as a number that does not change while time
- * passes: log₂ of the frequency plus the time ÷ half-life. All frequencies fade alike, so ranks order pages at any time as
- * their frequencies would. A page that was never requested has rank 0, which is below that of every request.
+ * How often a page is requested, where a request counts half after twelve hours, as a number that does not change while
+ * time passes: log₂ of the frequency plus the time ÷ half-life. All frequencies fade alike, so ranks order pages at any
+ * time as their frequencies would. A page that was never requested has rank 0, which is below that of every request.
  */
 export const NEVER_REQUESTED = 0;
 

@@ -32,8 +32,8 @@ const NOWHERE: Corners = [
 ];
 
 /**
- * The pixels of a picture in another CRS, cell by cell: converted at the corners of a cell and interpolated between them
- * where that is exact enough, else in smaller cells.
+ * The pixels of a picture in another CRS, cell by cell: converted at the corners of a cell and interpolated between
+ * them where that is exact enough, else in smaller cells.
  */
 export class PixelMesh {
   static readonly pixelsPerCell = CELL * CELL;
@@ -78,7 +78,7 @@ export class PixelMesh {
     return [samples(this.#place(x + 1, y)), samples(this.#place(x, y + 1))];
   }
 
-  /** A place in the middle of each cell, and the steps to the next pixel across and down; cells without it are left out. */
+  /** The place in the middle of each cell, if there is one, and the steps to the next pixel across and down. */
   *steps(): Generator<{ readonly middle: Place; readonly across: Place; readonly down: Place }, void> {
     for (let row = 0; row < this.rows; row++) {
       for (let column = 0; column < this.columns; column++) {

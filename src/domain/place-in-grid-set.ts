@@ -1,6 +1,6 @@
 /**
- * Changed places in the CRS of a grid set. Never misses a tile: edges are followed to within a pixel of the deepest zoom,
- * and rings that cannot be converted become a box or the whole extent.
+ * Changed places in the CRS of a grid set. Never misses a tile: edges are followed to within a pixel of the deepest
+ * zoom, and rings that cannot be converted become a box or the whole extent.
  */
 
 import type { Pace } from '../lib/yielding.ts';
@@ -40,8 +40,8 @@ const HALF_CIRCLE = 180;
 const MAX_LATITUDE = 90;
 
 /**
- * `zoom`: the deepest one that matters. `pace` counts points. A shape that would take more than `maxPoints` in the grid set
- * becomes a simpler one, so that neither time nor memory depends on how it was drawn.
+ * `zoom`: the deepest one that matters. `pace` counts points. A shape that would take more than `maxPoints` in the grid
+ * set becomes a simpler one, so that neither time nor memory depends on how it was drawn.
  */
 export async function polygonsIn(
   gridSet: GridSet,

@@ -91,7 +91,7 @@ export interface TimeView {
 
 export type TimeValues = ReturnType<typeof createTimeValues>;
 
-/** Throws `config-invalid` with the entry. `entries`: instants and intervals `start/end/period`, also joined by commas. */
+/** `entries`: instants and intervals `start/end/period`, or several joined by commas. Throws `config-invalid`. */
 export function readTimeValues(entries: readonly string[]): TimeValues {
   const spans = new SpanList();
   for (const text of entriesIn(entries, MAX_TIME_ENTRIES)) spans.add(readSpan(text));

@@ -95,7 +95,7 @@ export interface ArchiveWriter {
   forget(z: number, rect: TileRect): boolean;
   /** Tiles that are in the file. */
   count(): number;
-  /** Completes the file and renames it. Returns its size in bytes. `described` are layers as in TileJSON, not checked. */
+  /** Completes and renames the file. Returns its size in bytes. `described`: layers as in TileJSON, not checked. */
   finish(described: readonly unknown[]): Promise<number>;
   /** Keeps the written part for another attempt. */
   close(): void;

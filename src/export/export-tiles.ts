@@ -294,8 +294,8 @@ type PageList = ReturnType<typeof openPageList>;
 const MAX_CURVE_ZOOM = 26;
 
 /**
- * Zoom by zoom along the Hilbert curve of PMTiles: the tiles of an aligned square follow each other on it, so that pages in
- * order are tiles in order. The list is a file: a cache may have millions of pages.
+ * Zoom by zoom along the Hilbert curve of PMTiles: the tiles of an aligned square follow each other on it, so that
+ * pages in order are tiles in order. The list is a file: a cache may have millions of pages.
  */
 function openPageList(path: string, gridSet: GridSet) {
   rmSync(path, { force: true });

@@ -29,8 +29,8 @@ const PLAIN = 1;
 const TILE_TYPES: Readonly<Record<string, number>> = { pbf: 1, png: 2, jpg: 3, webp: 4 };
 
 /**
- * PMTiles 3, equal tiles once, the file clustered: tiles by their ids, as they come. The tiles' places wait in a database
- * beside the file until all are known.
+ * PMTiles 3, equal tiles once, the file clustered: tiles by their ids, as they come. The tiles' places wait in a
+ * database beside the file until all are known.
  */
 export function openPmtilesWriter(target: string, content: ArchiveContent, purpose: Purpose): ArchiveWriter {
   const type = TILE_TYPES[archiveFormat(content)] ?? 0;

@@ -29,7 +29,7 @@ interface FlightsOptions {
   readonly claims?: FlightClaims | undefined;
 }
 
-/** Lets one node at a time make a metatile for waiting clients. Without it work is done twice, and the result is the same. */
+/** Lets one node at a time make a metatile for waiting clients: saves work, and does not change the result. */
 export interface FlightClaims {
   /** Returns a function that releases the claim; null: another node is making the metatile. */
   take(metatile: string): Promise<(() => void) | null>;

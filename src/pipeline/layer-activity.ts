@@ -81,7 +81,7 @@ export class LayerActivity {
     }));
   }
 
-  /** Failures are those of the last 24 hours, to within one; the last one may be older. `elsewhere`: of other processes. */
+  /** Failures of the last 24 hours, to within one; the last one may be older. `elsewhere`: those of other processes. */
   of(layer: string, elsewhere: readonly LayerStats[] = []): LayerState {
     const record = this.#layers.get(layer);
     const own = record ? this.#stateOf(record) : { changedAt: null, failures: 0, lastFailure: null };

@@ -72,8 +72,8 @@ export function createMapComposer(
 
   return {
     /**
-     * Throws `request-invalid` for too large a map, `source-busy`, `source-timeout` after `MAP_DEADLINE_MS`, and errors of
-     * reading a tile.
+     * Throws `request-invalid` for too large a map, `source-busy`, `source-timeout` after `MAP_DEADLINE_MS`, and errors
+     * of reading a tile.
      */
     async compose(request: MapRequest): Promise<ComposedMap> {
       const { width, height } = request;

@@ -26,7 +26,7 @@ interface Room {
 const MEASURE_INTERVAL = 250;
 /** Milliseconds between measurements while a write waits. */
 const WAIT_INTERVAL = 25;
-/** Bytes that a process may add before it measures again: a share of the room, within these bounds. Others do the same. */
+/** Bytes that each process may add before it measures again: a share of the room, within these bounds. */
 const SHARE = 1 / 64;
 const MIN_BYTES = 1024 ** 2;
 const MAX_BYTES = 64 * 1024 ** 2;

@@ -60,7 +60,7 @@ const DECODES_AT_ONCE = 1;
 const SOURCE_ROWS_PER_BAND = 128;
 const BYTES_PER_PIXEL = 4;
 
-/** Draws on the thread that calls it, which copies pixels for milliseconds at a time; `openMapThread` has one of its own. */
+/** Draws on the calling thread, which copies pixels for milliseconds at a time. `openMapThread` uses another thread. */
 export function createMapDrawer(): DrawMap {
   const decoding = new Semaphore(DECODES_AT_ONCE);
   return async (drawing, read, signal) => {

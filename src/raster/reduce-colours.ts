@@ -25,8 +25,8 @@ const KEYS = 2 ** 19;
 
 /**
  * The same picture in at most `most` colours, counting transparent as one. The image library rounds a limit up to a
- * power of two. Boxes of colours are halved where their pixels differ most. `dither`: share of an error that goes to the
- * neighbours, 0 to 1.
+ * power of two. Boxes of colours are halved where their pixels differ most. `dither`: share of an error that goes to
+ * the neighbours, 0 to 1.
  */
 export function reduceColours(
   { pixels, width, height }: RasterImage,

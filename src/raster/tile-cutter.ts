@@ -32,7 +32,7 @@ export interface CutterCounts {
   knownTiles: number;
 }
 
-/** Makes tiles of a metatile. It is also the gate: anything but exactly the requested picture is `source-bad-answer`. */
+/** Cuts a metatile into tiles. It is also the gate: anything but the requested picture is `source-bad-answer`. */
 export interface TileCutter {
   /** Returns the tiles row by row. */
   cut(job: CutJob): Promise<readonly CutTile[]>;

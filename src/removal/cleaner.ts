@@ -1,6 +1,6 @@
 /**
- * The cleaner removes, or outdates, the tiles of open marks and closes them. The node that leads runs it, and finds marks of
- * other nodes and of processes that died, since they are durable.
+ * The cleaner removes, or outdates, the tiles of open marks and closes them. The node that leads runs it, and finds
+ * marks of other nodes and of processes that died, since they are durable.
  *
  *   a mark that is open              what the cleaner does
  *   not of a task                    applies and closes it
@@ -129,7 +129,7 @@ function namesOf(marks: RaisedMarks): readonly string[] {
   return Object.entries(marks).map(([store, number]) => `${store} ${number}`);
 }
 
-/** Removes or outdates tiles with an earlier ticket, and closes the mark; can be repeated. `sets`: all that may have some. */
+/** Removes or outdates tiles with an earlier ticket, and closes the mark; repeatable. `sets`: all that may have any. */
 export async function applyMark(
   store: Pick<Store, 'edit' | 'mark'>,
   mark: OpenMark,

@@ -1,13 +1,13 @@
 /**
- * A removal is a mark: the only way in which tiles that are wrong, or not wanted, stop being shown. A mark names a layer and
- * places, not a declaration: every store, and tiles of former declarations, obey it.
+ * A removal is a mark: the only way in which tiles that are wrong, or not wanted, stop being shown. A mark names a
+ * layer and places, not a declaration: every store, and tiles of former declarations, obey it.
  *
  *   step                                              a process that stops there
  *   whole tile sets are dropped as they are           has acknowledged nothing; the caller repeats it
  *   the mark is raised in every store, durably        the same; the cleaner ends the mark
  *   memory and flights forget the places, everywhere  the same
  *   the same for the layers that are drawn from it    the same
- *   acknowledged                                      readers obey the mark until the cleaner, or its task, has ended it
+ *   acknowledged                                      readers obey the mark until the cleaner, or its task, ends it
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import { drawnFrom } from '../catalog/tile-fates.ts';
@@ -54,8 +54,8 @@ export function createRemovals(options: RemovalsOptions) {
   const { catalog, pipeline, events, obeyedByAll, outdateFormer, raised, clock } = options;
 
   /**
-   * Sets are dropped before the mark has its number, so that nothing is dropped that was requested after it, however long
-   * this process is stopped in between. The mark removes tiles that are stored in the meantime.
+   * Sets are dropped before the mark has its number, so that nothing is dropped that was requested after it, however
+   * long this process is stopped in between. The mark removes tiles that are stored in the meantime.
    */
   async function dropWhole(store: Store, removal: Removal): Promise<void> {
     const { layer, places, type, createdBefore, formats, parametersId } = removal;
@@ -127,8 +127,8 @@ export function createRemovals(options: RemovalsOptions) {
 
   return {
     /**
-     * In force for every reader, and durable, when it resolves; nothing has been listed or touched by then but tile sets that
-     * were dropped as a whole. Returns what became of the layers that are drawn from these.
+     * In force for every reader, and durable, when it resolves; nothing has been listed or touched by then but tile
+     * sets that were dropped as a whole. Returns what became of the layers that are drawn from these.
      */
     async remove(removals: readonly Removal[]): Promise<readonly RemovalAbove[]> {
       if (removals.length === 0) return [];

@@ -93,7 +93,7 @@ export async function shownTiles(
   return shown.sort((a, b) => a.y - b.y || a.x - b.x);
 }
 
-/** Tiles that readers see and that were created at `createdSince` or later; with `freshAt` those whose `freshUntil` is later. */
+/** Tiles that readers see, created at `createdSince` or later; with `freshAt` those with a later `freshUntil`. */
 export async function presentTiles(
   store: Pick<Store, 'list'>,
   set: TileSetKey,
@@ -173,7 +173,7 @@ async function amountOf(
   return sum;
 }
 
-/** A text that changes whenever tiles of these places are truncated, or the tile set becomes that of another declaration. */
+/** A text that changes when tiles of these places are truncated, or the tile set gets another incarnation. */
 export async function tilesSince(
   store: Pick<Store, 'marks'>,
   set: TileSetKey,

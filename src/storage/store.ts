@@ -8,19 +8,19 @@ import type { Count } from '../lib/counters.ts';
  * its checksum fits; see docs/right-tiles.md. Every change is one transaction of the index, so sums are exact, and each
  * reader, in any process, sees tiles and marks of one moment.
  *
- * Tickets and generations are numbers of one order. A writer takes a ticket before it queries its source; of two writers
- * of one tile the one with the later ticket wins, and `put` throws `generation-stale` where a mark has a later number. A
- * removal raises a mark, which is durable and in force when `mark` returns, then removes what has an earlier ticket, and
- * closes the mark. Ticket 0 is earlier than all that are given out.
+ * Tickets and generations are numbers of one order. A writer takes a ticket before it queries its source; of two
+ * writers of one tile the one with the later ticket wins, and `put` throws `generation-stale` where a mark has a later
+ * number. A removal raises a mark, which is durable and in force when `mark` returns, then removes what has an earlier
+ * ticket, and closes the mark. Ticket 0 is earlier than all that are given out.
  *
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
  */
 export interface Store extends StoreFacets {
-  /** Synchronous where it reads from this machine. `beside` receives other tiles that were read with it, before this returns. */
+  /** Synchronous when reading from this machine. `beside` first receives other tiles that were read with this one. */
   get(set: TileSetKey, tile: TileIndex, beside?: BesideTile): StoredTile | null | Promise<StoredTile | null>;
   /**
-   * All tiles or none, of one zoom of one tile set. A tile with a later ticket stays. `lease` is the token of the lease that
-   * the tiles were made under: a store that several machines share throws `lease-lost` once it is not held.
+   * All tiles or none, of one zoom of one tile set. A tile with a later ticket stays. `lease` is the token of the lease
+   * that the tiles were made under: a store that several machines share throws `lease-lost` once it is not held.
    */
   put(
     set: TileSetKey,
@@ -42,15 +42,15 @@ export interface Store extends StoreFacets {
     edit: StoreEdit,
     signal?: AbortSignal,
   ): Promise<StoreChange>;
-  /** One of the layer's tile sets, or all: hidden, durably, when this returns. Their space is freed in the background. */
+  /** Drops one of the layer's tile sets, or all: durably hidden when this returns. Space is freed in the background. */
   drop(layer: string, set: TileSetKey | null): Promise<void>;
   /** For a writer of this place; without one the generation is the latest of any place of the layer. */
   ticket(layer: string, place?: TilePlace): Promise<Ticket>;
   /** Raises marks, all or none, or closes them. Returns the numbers of raised ones. */
   mark(change: MarkChange): Promise<readonly number[]>;
   /**
-   * At most `MARKS_AT_ONCE` of the open marks with a later number than `after`, the earliest first; and the latest number of
-   * any mark of a layer, or of a place of it.
+   * At most `MARKS_AT_ONCE` of the open marks with a later number than `after`, the earliest first; and the latest
+   * number of any mark of a layer, or of a place of it.
    */
   marks(after?: number): Promise<readonly OpenMark[]>;
   marks(layer: string, place?: TilePlace): Promise<number>;
@@ -68,7 +68,7 @@ export type BesideTile = (tile: TileIndex, stored: StoredTile) => void;
 
 export type StoreEdit =
   | TileEdit
-  /** These pages were requested; `rect` surrounds them. Adds to their uses, and counts those with tiles. Some hundred at most. */
+  /** Adds to the uses of these pages, some hundred at most, and counts those with tiles. `rect` surrounds them. */
   | { readonly type: 'use'; readonly pages: readonly UsedPage[] };
 
 export interface UsedPage {
@@ -138,8 +138,8 @@ export interface StoreFacets {
    * Only for drivers whose tiles other machines change. Returns what any process, this one included, has truncated,
    * replaced, removed or marked stale since an earlier call gave the cursor `since`; null: from now on. Nothing is
    * omitted, however late it became visible; changes that become visible during a call may be reported twice. A tile
-   * that was stored in an empty place is not reported. Only truncations are announced on the channel `TILE_CHANGES` when
-   * they are visible, so a process with copies calls again before they expire.
+   * that was stored in an empty place is not reported. Only truncations are announced on the channel `TILE_CHANGES`
+   * when they are visible, so a process with copies calls again before they expire.
    */
   changesSince?(
     since: string | null,
@@ -158,7 +158,7 @@ export interface StoredTile {
   readonly createdAt: number;
   /** CRC-32 of `bytes`, checked on read; also a tile's validator towards clients. */
   readonly checksum: number;
-  /** Milliseconds since 1970 from which it counts as stale; null: its age alone decides. Negative: see `outdatedSince`. */
+  /** Milliseconds since 1970: from then on it is stale; null: its age alone decides. Negative: see `outdatedSince`. */
   readonly freshUntil: number | null;
   readonly madeBy: TileMaker;
 }
@@ -177,8 +177,8 @@ export interface TileWrite {
 }
 
 /**
- * `freshUntil` of a tile whose picture lacks a change that was made at `at`. Negative, so that it differs from the end of a
- * time to live: such a tile is shown only while its source fails.
+ * `freshUntil` of a tile whose picture lacks a change that was made at `at`. Negative, so that it differs from the end
+ * of a time to live: such a tile is shown only while its source fails.
  */
 export function outdatedSince(freshUntil: number | null, at: number): number {
   if (freshUntil !== null && freshUntil < 0) return freshUntil;

@@ -20,7 +20,7 @@ export interface UsedPage extends PagePlace {
 const PIECES_PER_THREAD = 8;
 /** The end is cut into single steps, so that no thread works alone on several while the others are idle. */
 const LAST_STEPS_PER_THREAD = 4;
-/** A truncation of one zoom is cut into at most this many stripes: between two it can be stopped and reports progress. */
+/** Limit of stripes of one zoom of a truncation: between two it can be stopped, and reports its progress. */
 const TRUNCATE_STRIPES = 32;
 
 export function cutSeedPlan(

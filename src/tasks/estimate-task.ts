@@ -195,7 +195,7 @@ interface Mean {
   readonly isSure: boolean;
 }
 
-/** The size of all tiles, and a range for the part that is added to the stored ones. Null: no stored tiles to estimate from. */
+/** The size of all tiles, and a range for the part that is not stored yet. Null: no stored tiles to estimate from. */
 export async function expectedSizes(
   store: Store,
   sets: readonly TileSetKey[],

@@ -32,7 +32,7 @@ export interface LeaseRunOptions extends Env {
   readonly hostClosed: (taskId: number, closed: HostClosed) => void;
   /** Fails a task that cannot continue: its layer or tile set is gone, or an export has failed. */
   readonly failTask: (id: number, reason: string) => Promise<void>;
-  /** Shared by all leases of the worker: without a database, or on a full disk, each lease would warn twice a second. */
+  /** Shared by all leases: without a database, or on a full disk, each would warn twice a second. */
   readonly warn: RateLimitedWarning;
 }
 

@@ -61,7 +61,7 @@ const STOP_TIMEOUT_MS = 2000;
 /** Milliseconds between warnings of the same kind. */
 const WARN_INTERVAL = 60_000;
 
-/** Performs pieces of tasks, whichever process has recorded them, as many concurrently as it has threads, until it is closed. */
+/** Performs pieces of tasks of all processes, as many concurrently as it has threads, until it is closed. */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #runs = new Map<LeaseRun, Promise<void>>();

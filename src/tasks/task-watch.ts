@@ -8,7 +8,7 @@ import { TASKS_CHANGED } from './store/task-rows.ts';
 import type { TaskStore } from './store/task-store.ts';
 import { isFinal, type Task, type TaskWait } from './task.ts';
 
-/** Milliseconds for which a reported wait counts. Workers poll every minute, and report the wait again while it lasts. */
+/** Milliseconds for which a reported wait counts. Workers report a wait that lasts again every minute. */
 const BELIEVED_FOR = 70_000;
 
 export function waitText(wait: TaskWait): string {

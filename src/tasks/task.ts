@@ -23,8 +23,8 @@ export type TaskState = (typeof TASK_STATES)[number];
 export const UNFINISHED: readonly TaskState[] = ['pending', 'running', 'paused'];
 
 /**
- * How a task ended. `partial`: every tile was tried and some failed. `failed`: it was given up early, or no tile could be
- * made. `stopped`: by a user or a schedule.
+ * How a task ended. `partial`: every tile was tried and some failed. `failed`: it was given up early, or no tile could
+ * be made. `stopped`: by a user or a schedule.
  */
 export const TASK_OUTCOMES = ['ok', 'partial', 'failed', 'stopped'] as const;
 export type TaskOutcome = (typeof TASK_OUTCOMES)[number];

@@ -1,6 +1,6 @@
 /**
- * Seeds new instants of time parameters with `seed`, by the node that leads. Instants that come after the latest seeded one
- * are not listed until their tasks are over, or for `MAX_HOLD_MS`.
+ * Seeds new instants of time parameters with `seed`, by the node that leads. Instants that come after the latest seeded
+ * one are not listed until their tasks are over, or for `MAX_HOLD_MS`.
  *
  *   a stop before the tasks of an instant are recorded      the next poll records them
  *   … after that, before the instant counts as seeded       the next poll finds the same tasks by their keys

@@ -4,18 +4,20 @@ import type { Dialect } from '../database.ts';
 export const MAX_PLACES = 2 ** 20;
 
 /**
- * The index of tiles: in SQLite a file for each local store, in PostgreSQL one for all stores on objects. Packs are 8 × 8 tiles, pages
- * 16 × 16; `band` groups rows that are close to each other: a rectangle is read band by band. Types are those of PostgreSQL, which
- * SQLite takes for its own.
+ * The index of tiles: in SQLite a file for each local store, in PostgreSQL one for all stores on objects. Packs are 8 ×
+ * 8 tiles, pages 16 × 16; `band` groups rows that are close to each other: a rectangle is read band by band. Types are
+ * those of PostgreSQL, which SQLite takes for its own.
  *
- * SQLite: a key with an integer of its own and a unique index reads and writes several times as fast as a composite one without
- * a rowid. `mark_places` is found by place: `level` is a hash of layer, grid set and zoom, compared with those of the mark itself.
+ * SQLite: a key with an integer of its own and a unique index reads and writes several times as fast as a composite one
+ * without a rowid. `mark_places` is found by place: `level` is a hash of layer, grid set and zoom, compared with those
+ * of the mark itself.
  *
- * PostgreSQL: emptied pages stay, at zero. `orphans` are objects that no row names. `usage` has several rows for each zoom, so
- * that writers do not wait for each other; their sum counts. `changed`, `renewed` and `dropped` are numbers of transactions:
- * compared with a snapshot, everything that became visible since is found, whatever order it was committed in. The index over
- * `renewed` holds ranges of blocks (BRIN), so that a row keeps its place in the others when it rises. `area` is the rectangle of a
- * mark, moved to the right by a hash of layer, grid set and zoom: see `areaOf` in `storage/index/postgres/mark-index.ts`.
+ * PostgreSQL: emptied pages stay, at zero. `orphans` are objects that no row names. `usage` has several rows for each
+ * zoom, so that writers do not wait for each other; their sum counts. `changed`, `renewed` and `dropped` are numbers of
+ * transactions: compared with a snapshot, everything that became visible since is found, whatever order it was
+ * committed in. The index over `renewed` holds ranges of blocks (BRIN), so that a row keeps its place in the others
+ * when it rises. `area` is the rectangle of a mark, moved to the right by a hash of layer, grid set and zoom: see
+ * `areaOf` in `storage/index/postgres/mark-index.ts`.
  */
 export function createIndex(dialect: Dialect): readonly string[] {
   const isSqlite = dialect === 'sqlite';
@@ -89,14 +91,14 @@ const postgresOnly = (markOf: string) => [
 ];
 
 /**
- * Replaces rows of packs, all or none, with the sums of their pages, the usage of their zoom and the objects that no row needs any
- * longer. The sums follow from the columns of the rows, so they are exact whatever a caller believes. One statement, so that a
- * client that is stopped or cut off in the middle holds no lock. Answers one row with the outcome `done`, `set-gone`,
- * `lease-lost` or `generation-stale`, or a row with the outcome `changed` and the present detail for each pack: another process
- * has changed one of them since it was read.
+ * Replaces rows of packs, all or none, with the sums of their pages, the usage of their zoom and the objects that no
+ * row needs any longer. The sums follow from the columns of the rows, so they are exact whatever a caller believes. One
+ * statement, so that a client that is stopped or cut off in the middle holds no lock. Answers one row with the outcome
+ * `done`, `set-gone`, `lease-lost` or `generation-stale`, or a row with the outcome `changed` and the present detail
+ * for each pack: another process has changed one of them since it was read.
  *
- * A transaction that raises a mark or drops a tile set holds the layer's lock alone. The statements below the lock see all
- * that was committed before it was given.
+ * A transaction that raises a mark or drops a tile set holds the layer's lock alone. The statements below the lock see
+ * all that was committed before it was given.
  */
 const CHANGE_PACKS = `
 create function change_packs(

@@ -147,7 +147,7 @@ const AWAY = /^(08...|57P0[1-5]|53300|25P03|E[A-Z]{3,})$/;
 const AWAY_WORDS =
   /^(Connection terminated|timeout e|Query read timeout|Client has encountered a connection)/;
 
-/** Connections whose failures to reach the server are `database-unreachable`; one that has failed so is not used again. */
+/** Connections that report an unreachable server as `database-unreachable`, and are not used again after that. */
 function openPool({ location, log }: DatabaseOptions, max: number): PostgresPool {
   const pool = new pg.Pool({
     connectionString: location,

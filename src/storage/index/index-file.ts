@@ -39,8 +39,8 @@ export function indexPath(root: string): string {
 }
 
 /**
- * Creates it if there is none; `readonly` in a folder that cannot be written to. A commit survives the end of the process,
- * and a power cut only if it is made durable: see `durably`.
+ * Creates it if there is none; `readonly` in a folder that cannot be written to. A commit survives the end of the
+ * process, and a power cut only if it is made durable: see `durably`.
  */
 export function openIndexFile(root: string, options: IndexOptions): IndexFile {
   const path = indexPath(root);

@@ -19,7 +19,7 @@ export interface ChangeSums {
   readonly changedAt: number;
 }
 
-/** Changes rows of packs and, with them, the sums of pages, tile sets and segments. Always within a transaction of the caller. */
+/** Changes rows of packs, with the sums of pages, tile sets and segments, within a transaction of the caller. */
 export function preparePackChanges(db: IndexFile) {
   const find = db.prepare<[number, number, number, number, number], StoredPack>(
     'SELECT id, detail FROM packs WHERE tile_set = ? AND z = ? AND band = ? AND x = ? AND y = ?',

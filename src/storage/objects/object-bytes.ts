@@ -16,7 +16,7 @@ export interface ObjectPlace extends PackPlace {
   readonly object: number;
 }
 
-/** Bytes of an object's number. Two objects at one place have the same number once in four billion times; checksums differ. */
+/** Bytes of an object's number. One in four billion objects of a pack repeats a number; their checksums differ. */
 const NUMBER_BYTES = 4;
 
 export type ObjectBytes = ReturnType<typeof createObjectBytes>;

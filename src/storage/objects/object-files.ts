@@ -10,7 +10,7 @@ const PIECE = 5 * 2 ** 20;
 /** Objects that are removed together. */
 const BATCH = 1000;
 
-/** Files in pieces, an object each, beside those of the tiles. The first piece is put last; a file without it does not exist. */
+/** Files in pieces, an object each, beside the tiles. The first piece is put last: the file exists from then on. */
 export function createObjectFiles(bucket: ObjectStore, prefix: string): StoreFiles {
   const folder = `${prefix}${FOLDER}`;
   const keyOf = (name: string, piece: number) => `${folder}${name}/${piece}`;

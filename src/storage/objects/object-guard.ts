@@ -150,8 +150,8 @@ export class ObjectGuard {
   }
 
   /**
-   * During a pause of the breaker nothing is repeated: a store that answers an earlier request would look healthy while it
-   * still refuses all others.
+   * During a pause of the breaker nothing is repeated: a store that answers an earlier request would look healthy while
+   * it still refuses all others.
    */
   async #repeat<Result>(
     request: RequestState,

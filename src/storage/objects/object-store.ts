@@ -22,7 +22,7 @@ export interface DatedObject {
 /** A bucket or container. Failures are `store-failed`: a driver sends every request through an `ObjectGuard`. */
 export interface ObjectStore {
   put(key: string, bytes: Buffer): Promise<void>;
-  /** Null: the object certainly does not exist; a missing bucket is a failure. `range`: only these bytes, both included. */
+  /** Null: there is no such object; a missing bucket is a failure instead. `range`: only these bytes, both included. */
   get(key: string, range?: readonly [first: number, last: number]): Promise<Buffer | null>;
   /** As `get`, with the time of the last change. */
   read(key: string): Promise<DatedObject | null>;

@@ -69,8 +69,8 @@ export class PackSweeper {
   #auditAt: number;
   #listedUpTo: string | null = null;
   /**
-   * When objects without a row were first seen, by the monotonic clock: to a clock that has jumped ahead, an object that is
-   * being written is old.
+   * When objects without a row were first seen, by the monotonic clock: to a clock that has jumped ahead, an object
+   * that is being written is old.
    */
   readonly #unlisted = new Map<string, number>();
   #checked = false;
@@ -105,7 +105,7 @@ export class PackSweeper {
     await this.#audit();
   }
 
-  /** A database that was restored elsewhere counts its transactions again: entries with later numbers would never become old. */
+  /** A restored database may count its transactions again: entries with later numbers would never become old. */
   async #forgetFuture(): Promise<void> {
     const { change } = this.#options.database;
     const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;

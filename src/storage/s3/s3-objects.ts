@@ -100,7 +100,7 @@ function createS3Objects(client: S3Client, Bucket: string, guard: ObjectGuard): 
   };
 }
 
-/** An absent bucket, another server's page or a wrong address are 404 too, and do not mean that an object is missing. */
+/** Only this code means a missing object: an absent bucket, or another server at a wrong address, is a 404 too. */
 function isNoSuchKey(error: unknown): boolean {
   return error instanceof Error && error.name === 'NoSuchKey';
 }

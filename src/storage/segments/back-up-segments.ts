@@ -61,7 +61,7 @@ function namedSegments(root: string): readonly NamedSegment[] {
   }
 }
 
-/** Whether the segment is there, or was copied up to its size. Named bytes never change: the copy is only appended to. */
+/** False: the segment is missing. Appends to its copy up to `size`: bytes that are named never change. */
 async function copyRest(
   root: string,
   target: string,

@@ -54,7 +54,7 @@ export interface SegmentFile {
   readonly segment: number;
 }
 
-/** The segments on the disk, in the order of their numbers. Another process may drop a tile set with its folder at any moment. */
+/** The segments on the disk, by number. Another process may remove the folder of a tile set at any moment. */
 export function segmentFiles(root: string): readonly SegmentFile[] {
   const folder = join(root, FOLDER);
   const found = numbersIn(folder, /^(\d+)$/).flatMap((set) =>

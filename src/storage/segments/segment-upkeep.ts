@@ -35,7 +35,7 @@ interface Compaction extends ClaimedSegment {
 
 /** Milliseconds between rounds. */
 const INTERVAL = 1000;
-/** Rows that one transaction removes, and bytes or packs that one step of a compaction goes through: some milliseconds. */
+/** Rows that one transaction removes, and bytes or packs in one step of a compaction: some milliseconds each. */
 const ROWS = 1000;
 const STEP_BYTES = 4 * 1024 ** 2;
 const STEP_PACKS = 500;
@@ -130,8 +130,8 @@ export class SegmentUpkeep {
   }
 
   /**
-   * The segment that frees most space, if that is worth copying the rest; no other process touches it then. One without a
-   * size was not written to, or its process was killed before a row named the bytes.
+   * The segment that frees most space, if that is worth copying the rest; no other process touches it then. One without
+   * a size was not written to, or its process was killed before a row named the bytes.
    */
   #claim(): Compaction | null {
     const { db, writer } = this.#options;

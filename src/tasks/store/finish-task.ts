@@ -49,8 +49,8 @@ function failureOf(task: Counted): string | null {
 }
 
 /**
- * Aborts the task if its state allows it. Its leases end with it: their holders' reports come too late. Pieces that were
- * begun stay, so that it is known how far it got.
+ * Aborts the task if its state allows it. Its leases end with it: their holders' reports come too late. Pieces that
+ * were begun stay, so that it is known how far it got.
  */
 export async function endTask(
   query: Statements,

@@ -142,8 +142,8 @@ function narrowed(query: Statements, filter: TaskFilter, isScan: boolean) {
 }
 
 /**
- * SQLite prefers the index of a field and then reads a wide row for each match, several times the cost of reading all of
- * `tasks_by_filter`, which has every field of a filter.
+ * SQLite prefers the index of a field and then reads a wide row for each match, several times the cost of reading all
+ * of `tasks_by_filter`, which has every field of a filter.
  */
 export function countedTasks(query: Statements, filter: TaskFilter) {
   const isScan = dialectOf(query) === 'sqlite' && !filter.ids;
