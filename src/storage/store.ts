@@ -11,7 +11,7 @@ import type { Count } from '../lib/counters.ts';
  * Tickets and generations are numbers of one order. A writer takes a ticket before it queries its source; of two
  * writers of one tile the one with the later ticket wins, and `put` throws `generation-stale` where a mark has a later
  * number. A removal raises a mark, which is durable and in force when `mark` returns, then removes what has an earlier
- * ticket, and closes the mark. Ticket 0 is earlier than all that are given out.
+ * ticket, and closes the mark. Ticket 0 is earlier than every ticket of a writer.
  *
  * Failures are `store-failed`, or `store-full` when the disk has no room. A damaged tile is absent, never returned.
  */

@@ -8,8 +8,9 @@ import { MarkFilter } from './mark-filter.ts';
 import { edgesOf, levelOf, type MarkHere, type MarkRow, marksHere } from './mark-rows.ts';
 
 /**
- * Reads the index of a local store: packs (8 × 8 tiles in one row) and the marks that hide or outdate their tiles.
- * Marks have two numbers: `number` refuses writers with earlier tickets, `hides` applies to readers; see `marks.ts`.
+ * Reads the index of a local store: packs (8 × 8 tiles in one row) and the marks that hide or outdate their tiles. A
+ * pack's makings are the tickets and times of its tiles. A mark's `number` refuses writers with earlier tickets; its
+ * `hides` applies to readers while it is `open`; `raises` has a row for each raise that is still open. See `marks.ts`.
  */
 
 /** A pack and the open marks over it at one moment; `x` and `y` count packs. */
@@ -47,7 +48,7 @@ const AT_PLACE = `FROM mark_places r JOIN marks m ON m.id = r.mark
   WHERE r.min_level = @level AND r.max_level = @level AND r.min_x <= @maxX AND r.max_x >= @minX AND r.min_y <= @maxY
     AND r.max_y >= @minY AND m.layer = @layer AND r.grid_set = @gridSet AND r.z = @z`;
 
-/** Layer-wide marks have the key ''; the index on `key` finds them quickly. `open`: readers obey the mark. */
+/** Layer-wide marks have the key ''; the index on `key` finds them quickly. */
 const MARKS_AT = `
   SELECT m.hides AS number, m.effect, r.min_x, r.max_x, r.min_y, r.max_y, r.parts ${AT_PLACE} AND m.open = 1
   UNION ALL SELECT hides, effect, NULL, NULL, NULL, NULL, NULL FROM marks WHERE layer = @layer AND key = '' AND open = 1`;
@@ -62,7 +63,7 @@ interface FoundPack {
 /** A row of `MARKS_AT`. */
 export type WrittenMark = readonly [number, string, number | null, number, number, number, string | null];
 
-/** Reads one index. `version`, `setRow` and `marks` run one statement each; the others run several. */
+/** Reads one index. `version`, `setRow` and `marks` run one statement each; the others may run several. */
 export class IndexReader {
   readonly #db: IndexFile;
   readonly #version;

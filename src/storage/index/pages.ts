@@ -153,7 +153,7 @@ export function prepareUses(db: IndexFile) {
     `UPDATE pages SET hits = hits + ?, used_at = max(used_at, ?), touched_at = max(touched_at, ?),
        rank = max(rank, ?) + log2(1 + pow(2, -abs(rank - ?))) WHERE tile_set = ? AND z = ? AND band = ? AND x = ? AND y = ?`,
   );
-  /** Returns how many of them have tiles. */
+  /** Returns how many of the pages have tiles. */
   return (set: number, z: number, pages: readonly UsedPage[]): number =>
     pages.reduce((known, { pageX, pageY, hits, usedAt, rank }) => {
       const place = [set, z, bandOfPage(pageY), pageX, pageY];

@@ -175,7 +175,7 @@ class CopyVoids {
     this.#layers.clear();
   }
 
-  /** Whether nothing is known to have changed a tile since that moment. */
+  /** Whether no known change has touched a tile since that moment. */
   isUntouched(set: TileSetKey, z: number, x: number, y: number, since: number): boolean {
     const page = this.#pages.get(pageKey(set, z, x, y)) ?? 0;
     return Math.max(page, this.#layers.get(set.layer) ?? 0, this.#everything) <= since;

@@ -5,7 +5,7 @@ import { type PackObject, type PackPlace, readPackObject, writePackHead } from '
 import { placesFrom } from '../pack-tiles.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** A tile set with the number that the index has given it. */
+/** A tile set with its number in the index. */
 export interface NumberedSet {
   readonly id: number;
   readonly set: TileSetKey;

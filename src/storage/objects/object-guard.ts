@@ -37,7 +37,7 @@ const READ_WINDOW_MS = 10_000;
 const [MIN_BAD, BAD_SHARE] = [10, 0.5];
 /** The breaker's longest pause, in milliseconds. */
 const MAX_PAUSE = 10_000;
-/** What the breaker records of a failure: no duration, Retry-After or reason. */
+/** A failure as the breaker counts it: a fast one, without Retry-After or reason. */
 const FAILURE = { ms: 0, retryAfterMs: null, reason: null };
 
 /** Errors of `check` by status. */

@@ -96,7 +96,7 @@ export async function openPackStore(
   const read = (set: TileSetKey, z: number, rect: TileRect, after: PackCursor) =>
     index.slice(set, z, rect, after, PACKS_IN_A_TURN);
 
-  /** Returns how many tiles of a slice were meant, the bytes of removed ones, and where to continue. */
+  /** Returns how many tiles of a slice the edit selected, the bytes of removed ones, and where to continue. */
   async function editSlice(set: TileSetKey, z: number, rect: TileRect, edit: TileEdit, after: PackCursor) {
     const { set: id, rows, next } = await read(set, z, rect, after);
     if (id === null) return { ...NO_CHANGE, next };

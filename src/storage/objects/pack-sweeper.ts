@@ -265,7 +265,7 @@ export function oldPacks(prefix: string, objects: readonly ListedObject[], now: 
   });
 }
 
-/** Keys of objects that no row names. Objects of tile sets that the database does not know stay. */
+/** Keys of objects that no row names. Objects of tile sets that the database does not have stay. */
 export async function findUnlisted(
   database: Database,
   store: string,

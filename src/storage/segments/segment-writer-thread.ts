@@ -27,7 +27,7 @@ function doUpkeep(): void {
   upkeep = setTimeout(doUpkeep, pause);
 }
 
-/** All of them are stored, or refused, in one transaction. */
+/** Stores or refuses all waiting puts in one transaction. */
 function putTogether(): void {
   const together = puts;
   puts = [];

@@ -40,7 +40,7 @@ interface FoundRow {
 export interface ChangedPack {
   readonly x: number;
   readonly y: number;
-  /** The row that the caller knows; null: none. */
+  /** The row as the caller has read it; null: none. */
   readonly seen: Buffer | null;
   /** Null: it is removed. */
   readonly next: Buffer | null;
