@@ -12,7 +12,7 @@ interface ParameterStoreOptions extends Env {
 
 /** Milliseconds after which an id is written down again, so that it is seen to be in use. */
 const NOTED_FOR = 30 * 60_000;
-/** Milliseconds that an id is kept though no tile is known to have it. */
+/** Milliseconds for which an id without known tiles is kept. */
 const GRACE = 2 * NOTED_FOR;
 /** Ids remembered as noted; beyond it some are written down once more. */
 const MAX_REMEMBERED = 10_000;

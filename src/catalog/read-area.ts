@@ -14,7 +14,7 @@ const MAX_ROWS = 1_000_000;
 /** Beyond it one box is marked. */
 const MAX_BOXES = 1000;
 
-/** Reads the shape of an area again. `boxes` are around the places that differ from what it was; null: everywhere. */
+/** Reads the shape of an area again. `boxes` surround the places that have changed; null: everywhere. */
 export type ShapeReader = (
   source: AreaSource,
   srs: number,
