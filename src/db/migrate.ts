@@ -22,7 +22,7 @@ export function migrationsFor(dialect: Dialect): Readonly<Record<string, Migrati
   };
 }
 
-/** All that is missing in one transaction, under a lock: a crash leaves all of it or nothing. */
+/** Applies missing migrations in one transaction, under a lock: a crash leaves all of them or none. */
 export async function migrate(
   db: Statements,
   dialect: Dialect,

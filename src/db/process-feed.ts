@@ -271,7 +271,7 @@ export class ProcessFeed {
     if (work.some((one) => one instanceof Promise)) this.#handled = Promise.all([this.#handled, ...work]);
   }
 
-  /** A process that cannot apply a change does not answer, and is ended. */
+  /** Acknowledges a notice. A process that cannot apply it does not, and is killed. */
   async #answer(number: number): Promise<void> {
     const { instance, log } = this.#options;
     try {

@@ -45,7 +45,7 @@ export interface Schema {
     failed: BigCount;
     bytes: BigCount;
     upstream_requests: BigCount;
-    /** Steps given up for good. */
+    /** Steps that are not retried any more. */
     failures: number;
     /** JSON, the latest few. */
     error_samples: string;

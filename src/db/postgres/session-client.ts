@@ -2,7 +2,7 @@ import pg from 'pg';
 import { UnavailableError } from '../../lib/error-code.ts';
 import { plainReason } from '../../lib/plain-reason.ts';
 
-/** Milliseconds. A database that takes longer is taken to be away. */
+/** Milliseconds. A database that takes longer counts as unreachable. */
 const TIMEOUT_MS = 5000;
 /** Seconds until the first keepalive probe of PostgreSQL, and between probes. */
 const KEEPALIVE =
@@ -44,7 +44,7 @@ export async function queryReadOnly(location: string, text: string): Promise<rea
   }
 }
 
-/** Without waiting for a server that does not answer. */
+/** Ends the session without waiting long for a server that does not respond. */
 export async function endSession({ client }: SessionClient): Promise<void> {
   await Promise.race([
     client.end().catch(() => {}),
