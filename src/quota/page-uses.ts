@@ -58,7 +58,7 @@ export class PageUses {
   }
 }
 
-/** Adds to the uses that the stores know. Uses that a store refuses are lost. */
+/** Adds the gathered uses to those in the stores. Uses that a store refuses are lost. */
 export async function saveUses(
   uses: PageUses,
   stores: ReadonlyMap<string, Pick<Store, 'edit'>>,

@@ -28,7 +28,7 @@ export interface LayerQuota {
   readonly quota: Quota;
 }
 
-/** How much the tiles may take on disk, and what goes first when they take more. */
+/** How much space tiles may use, and which are removed first when they use more. */
 export interface QuotaConfiguration {
   /** False stops removal, not accounting. */
   readonly enabled: boolean;
