@@ -41,7 +41,7 @@ export type ImageMediaType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/w
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** The format by the first bytes, whatever the server's type; null: not a supported image. */
+/** The format by the first bytes, regardless of the declared type; null: not a supported image. */
 export function recogniseImage(bytes: Buffer): ImageMediaType | null {
   if (bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return 'image/png';
   if (bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff) return 'image/jpeg';

@@ -20,7 +20,7 @@ export interface DecodeLimits {
   readonly size?: { readonly width: number; readonly height: number };
 }
 
-/** Decodes every pixel to RGBA. Whatever is incomplete, animated or too large is refused as `source-bad-answer`. */
+/** Decodes every pixel to RGBA. Incomplete, animated or too large images are refused as `source-bad-answer`. */
 export async function decodeImage(bytes: Buffer, limits: DecodeLimits): Promise<RasterImage> {
   const { width, height, data } = await decode(bytes, limits, (image) => image.ensureAlpha());
   return { width, height, pixels: data };

@@ -32,7 +32,7 @@ const OVERSIZED_FACTOR = 4;
 
 /**
  * The first half of the gate between a server and the cache: the format by the first bytes. Anything but an image of
- * the declared type is `source-bad-answer` with a reason; the server's own words are in `cause` and `upstream` only.
+ * the declared type is `source-bad-answer` with a reason; the server's text is in `cause` and `upstream` only.
  */
 export function checkType(bytes: Buffer, declaredMediaType: string | null): ImageMediaType {
   if (bytes.length === 0) throw refuseImage('empty');
