@@ -41,7 +41,7 @@ export class Flight {
   outdated = false;
   /** Drawn without a part that failed. */
   incomplete = false;
-  /** Another node has changed tiles of it: its tiles are not cached in memory; the store decides which are newer. */
+  /** Another node has changed its tiles: they are not cached in memory; the store decides which are newer. */
   overtaken = false;
   /** Milliseconds since 1970 until which its tiles count as right; null: the usual time. */
   freshUntil: number | null = null;

@@ -38,7 +38,7 @@ export function isFresh(tiles: Kept, z: number, tile: TileTimes, now: number): b
   return tile.createdAt >= freshSince(tiles.bound.layer, z, now);
 }
 
-/** Whether a tile that is no longer fresh is still a better answer than to wait for a new one. */
+/** Whether a tile that is no longer fresh is served immediately, and renewed in the background. */
 export function mayServeWhileRenewing(layer: Layer, z: number, tile: TileTimes, now: number): boolean {
   if (isOutdated(tile)) return false;
   return staleFor(layer, z, tile, now) < layer.staleWhileRevalidateSeconds * 1000;

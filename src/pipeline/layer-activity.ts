@@ -35,7 +35,7 @@ const UNEXPECTED = 'Unexpected failure; see the log of the server.';
 interface LayerRecord {
   changedAt: number | null;
   lastFailure: LayerFailure | null;
-  /** Failures by hour, a day of them; made with the first one. */
+  /** Failures by hour, for a day; created with the first failure. */
   hours: Uint32Array | null;
   /** Counted from 1970. */
   hour: number;

@@ -104,7 +104,7 @@ function metatileFor({ bound, subset }: ResolvedTileSet): MetatileSize {
   };
 }
 
-/** In pixels. A source that answers single tiles has them ready-made: it cannot draw around them. */
+/** In pixels; 0 for a source of single tiles, which are ready-made: it cannot draw around them. */
 export function gutterOf(tiles: ResolvedTileSet): number {
   if (tiles.format.kind === 'opaque') return 0;
   const { maxMetatile } = tiles.bound.source();

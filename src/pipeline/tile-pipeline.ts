@@ -123,7 +123,7 @@ export interface TilePipeline {
   changedElsewhere(change: TileChange, how?: 'overtake' | 'outdate'): void;
   /** From now on tiles in memory are shown only while the guard allows it. */
   guardCopies(guard: CopyGuard): void;
-  /** From now on headers are passed on, except those that `isOwn` calls our own; before, none is. */
+  /** From now on headers are passed on, except those of this server (`isOwn`); before, none is. */
   guardCredentials(isOwn: OwnCredentials): void;
   status(): PipelineStatus;
   /** Aborts fetches, and waits for tiles of sent responses to be stored. */
@@ -137,7 +137,7 @@ export const DEFAULT_PIPELINE_SETTINGS = {
   maxWaitingReads: 2000,
   /** Concurrent metatiles of one source: fetched, cut or stored. */
   maxFetchesPerSource: 32,
-  /** Concurrent metatiles being cut, and in each store being stored after the answer. */
+  /** Concurrent metatiles being cut, and being stored in each store. */
   maxLandings: 8,
   /** Metatiles being renewed after their responses were sent. */
   maxRenewals: 64,
