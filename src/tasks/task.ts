@@ -56,7 +56,7 @@ export interface TaskRequest {
   readonly totalFailuresBeforeAborting: number;
   /** Waits for a failing host; false if the request limits the number of failures. */
   readonly waitsForHosts: boolean;
-  /** Higher goes first; default 0. */
+  /** Tasks of a higher priority get a larger share of the threads; default 0. */
   readonly priority: number;
   /** Absent: by zoom. The pages themselves, in their order, are in the plan. */
   readonly order?: 'use';

@@ -29,7 +29,7 @@ export interface ScheduleDeclaration {
 /**
  * due ─► started ─► over            (the task ended or was stopped, or there was none to wait for)
  *   │       ├─► failed              (the task failed; the detail says why)
- *   │       └─► held ─► started     (its hours were over; taken up again when they come back)
+ *   │       └─► held ─► started     (its hours were over; resumed when they begin again)
  *   ├─► skipped                     (the run before it is not over yet)
  *   └─► failed                      (the task could not be made; the detail says why)
  */

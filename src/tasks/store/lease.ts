@@ -101,7 +101,7 @@ export interface LeaseWish {
   readonly freeThreads: number;
   /** Workers that share the tasks, so that one does not take all threads of a task. */
   readonly workers: number;
-  /** Tasks not to take: their host or store is unavailable. */
+  /** Tasks not to take: their host is unavailable. */
   readonly resting?: readonly number[];
   /** Includes the share of other nodes, which have had time to take it. */
   readonly leftovers?: boolean;

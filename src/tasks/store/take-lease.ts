@@ -7,7 +7,7 @@ import type { Lease, LeaseWish } from './lease.ts';
 import { failedStepOf, lockTasks, planOf, requestOf, type TaskRow, updateTask } from './task-rows.ts';
 
 const RETRY_BATCH = 32;
-/** Milliseconds. A longer wait than any we set comes from a clock that has been set back, and counts as over. */
+/** Milliseconds. A longer wait comes from a clock that has been set back, and counts as over. */
 const MAX_RETRY_WAIT = 3_600_000 * 2;
 
 /** The next work by fair turn; null when nothing can be done now, `again` when something else may be. */
