@@ -29,7 +29,7 @@ function unfitFormat({ format }: Pick<ArchiveContent, 'format'>): TilewardenErro
   return new TilewardenError('request-invalid', `This kind of archive cannot hold ${format.mediaType}.`);
 }
 
-/** Throws `request-invalid`. MBTiles and PMTiles know one grid: web mercator, each zoom twice the one before. */
+/** Throws `request-invalid`. MBTiles and PMTiles have one grid: web mercator, each zoom twice the one before. */
 export function refuseUnfit(extension: string, content: ArchiveContent): void {
   const { gridSet } = content.subset;
   const format = archiveFormat(content);

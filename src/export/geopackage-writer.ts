@@ -82,7 +82,7 @@ const WGS84 =
   'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],' +
   'UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]';
 
-/** The code that readers know: the older codes of web mercator are in no register. */
+/** The registered EPSG code: the older codes of web mercator are in no register. */
 function registeredCode(srs: number): number {
   return sameSrs(srs, WEB_MERCATOR) ? WEB_MERCATOR : srs;
 }

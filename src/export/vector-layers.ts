@@ -36,7 +36,7 @@ const MAX_TILE_BYTES = 32 * 2 ** 20;
 const MAX_LAYERS = 500;
 const MAX_FIELDS = 500;
 
-/** MBTiles 1.3 and PMTiles as we write them have vector tiles in gzip, even if their server sent others. */
+/** Packs a vector tile with gzip, as in MBTiles 1.3 and our PMTiles, and reads its layers. */
 export async function packVectorTile(
   bytes: Buffer,
 ): Promise<{ readonly bytes: Buffer; readonly layers: readonly TileLayer[] }> {
