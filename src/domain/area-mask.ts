@@ -2,7 +2,7 @@ import type { Pace } from '../lib/yielding.ts';
 import type { Chain } from './area-chains.ts';
 import type { MapPicture } from './bounds.ts';
 
-/** How much of each pixel of a picture an area covers, 0 to 255, row by row; or of all of them. */
+/** How much of each pixel of a picture an area covers, 0 to 255, row by row; or the same for all pixels. */
 export type AreaMask = 'nothing' | 'everything' | Uint8Array;
 
 const FULL = 255;

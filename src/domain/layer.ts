@@ -135,7 +135,7 @@ export function cacheSecondsAt({ expireCacheByZoom, expireCacheSeconds }: Layer,
   return rule && rule.seconds !== 0 ? rule.seconds : null;
 }
 
-/** Seconds a client may keep a tile of that zoom; 0: say nothing; `NOT_KEPT`: it asks again each time. */
+/** Seconds a client may keep a tile of that zoom; 0: no header; `NOT_KEPT`: it revalidates each time. */
 export function clientSecondsAt({ expireClientsByZoom, expireClientsSeconds }: Layer, z: number): number {
   const rule = expireClientsByZoom.findLast(({ minZoom }) => minZoom <= z);
   return rule?.seconds ?? expireClientsSeconds;

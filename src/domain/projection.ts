@@ -149,7 +149,7 @@ function converterOf(definition: string): Converter {
   }
 }
 
-/** The library throws at some impossible places and answers NaN or infinity at others. */
+/** The library throws at some impossible places and returns NaN or infinity at others. */
 function attempted(convert: () => Point): Point | null {
   try {
     const [x, y] = convert();

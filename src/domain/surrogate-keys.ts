@@ -39,7 +39,7 @@ export function keysOfTile(set: TileSetKey, gridSet: GridSet, tile: TileIndex): 
 }
 
 /**
- * Tiles of these zooms are cells. A deeper tile, in whatever format and with whatever parameters, carries the keys of
+ * Tiles of these zooms are cells. A deeper tile, in any format and with any parameters, carries the keys of
  * the cells that its middle is in, so that few keys name an area at all deep zooms.
  */
 const CELL_ZOOMS = [24, 18, 12, 6];

@@ -58,7 +58,7 @@ export function* rectsIn(packed: PackedRects): Generator<TileRect> {
   for (let at = 0; at < packed.length; at += 4) yield rectIn(packed, at);
 }
 
-/** Whether one of them has a tile of `rect`. */
+/** Whether one of the blocks has a tile of `rect`. */
 export function packedTouch(packed: PackedRects, rect: TileRect): boolean {
   for (let at = 0; at < packed.length; at += 4) {
     const { minX, minY, maxX, maxY } = rectIn(packed, at);
