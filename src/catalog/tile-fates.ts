@@ -25,7 +25,10 @@ type JudgedCatalog = Pick<
 /** In place of the number that the change will get. */
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 
-/** Returns the fate of a tile set; null: it is unreachable already. Tiles drawn from others share the fate of those. */
+/**
+ * Returns the fate of a tile set under a planned change; null: it is unreachable already. Tiles drawn from others share
+ * the fate of those. `layers`: the changed layers with their facets afterwards; null: removed.
+ */
 export function judgeOf(
   catalog: JudgedCatalog,
   layers: ReadonlyMap<string, TileFacets | null>,
