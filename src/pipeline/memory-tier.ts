@@ -36,6 +36,7 @@ export interface FoundBeside {
   readonly stored: StoredTile;
 }
 
+/** A read of the store that is under way: tiles that are dropped in the meantime make it invalid. */
 export interface Load {
   readonly tile: TileIndex;
   readonly bucket: Bucket;
