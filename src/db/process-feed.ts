@@ -34,6 +34,7 @@ interface Notice {
   readonly instance: string;
   readonly channel: string;
   readonly body: Buffer;
+  /** 1: the sender waits until all processes have handled it. */
   readonly asks: number;
 }
 
