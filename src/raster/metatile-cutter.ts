@@ -172,6 +172,7 @@ export class MetatileCutter implements TileCutter {
     return await this.#encodeTiles(grid, format, this.#pixels);
   }
 
+  /** The memory for the pixels of a picture; a new one if it has grown too large. */
   #room(): Pixels {
     if (this.#pixels.bytes > MAX_HELD_BYTES) this.#pixels = new Pixels();
     return this.#pixels;
