@@ -10,7 +10,7 @@ export interface EvictedHour extends Evicted {
 /** Milliseconds of one row: of all layers together, and of each layer. */
 const SLICE = 5000;
 const HOUR = 3_600_000;
-/** Milliseconds after which a row is added to the sum of all earlier ones. */
+/** Milliseconds after which a row is added to the sum of all earlier ones, whose time is `LONG_AGO`. */
 const KEEP = 31 * 86_400_000;
 const LONG_AGO = 0;
 /** No layer is called so: rows of all layers together. */
