@@ -67,6 +67,7 @@ export class LeaseRun {
   #hostAway: HostAway | null = null;
   #wait: TaskWait | null = null;
   #figures: ExportFigures | null = null;
+  /** No step is left for another holder. */
   #exhausted = false;
   #beat = 0;
   #lastReport: number;
