@@ -14,9 +14,9 @@ const PAUSE = 250;
 const KEY = "hashtext('tilewarden:local-stores')";
 
 /**
- * Locks the database against other servers, on a connection of its own for as long as the server runs; PostgreSQL
- * releases it however the server ends. When the connection breaks it is taken again; if another server was faster, that
- * is logged.
+ * Keeps a server whose stores cannot be shared alone on its database: a lock on a connection of its own, which
+ * PostgreSQL releases however the server ends. When the connection breaks it is taken again; if another server was
+ * faster, that is logged. Null: another server holds it.
  */
 export async function openServerLock(options: ServerLockOptions): Promise<{ close(): Promise<void> } | null> {
   const first = await takeInTime(options);
