@@ -23,7 +23,7 @@ type ListedStore = Pick<Store, 'usage'>;
 const KNOWN_FOR = 60_000;
 /** Milliseconds between reads of the store while a layer has as many sets as it may have. */
 const FULL_FOR = 5000;
-/** Milliseconds that an admitted set may reserve until its first tile is stored. */
+/** Milliseconds that an admitted set may take until its first tile is stored. */
 const GRACE = 5 * 60_000;
 
 /** A combination of parameter values as it is counted: without times, whose number their list limits. */

@@ -23,7 +23,7 @@ export interface FlightPlan extends Pick<RenewRequest, 'lease' | 'sent' | 'store
 }
 
 /**
- * `landed`: new tiles are stored. `turned-back`: it ended without fetching, because the tiles are in the store.
+ * `landed`: new tiles are made. `turned-back`: it ended without fetching, because the tiles are in the store.
  * `confirmed`: the source confirmed the stored tiles.
  */
 type FlightEnd = 'landed' | 'turned-back' | 'confirmed' | { readonly error: unknown };

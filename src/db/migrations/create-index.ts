@@ -93,7 +93,7 @@ const postgresOnly = (markOf: string) => [
 /**
  * Replaces rows of packs, all or none, with the sums of their pages, the usage of their zoom and the objects that no
  * row needs any longer. The sums follow from the columns of the rows, so they are exact whatever a caller believes. One
- * statement, so that a client that is stopped or cut off in the middle holds no lock. Answers one row with the outcome
+ * statement, so that a client that is stopped or cut off in the middle holds no lock. Returns one row with the outcome
  * `done`, `set-gone`, `lease-lost` or `generation-stale`, or a row with the outcome `changed` and the present detail
  * for each pack: another process has changed one of them since it was read.
  *
