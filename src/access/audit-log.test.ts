@@ -56,6 +56,28 @@ describe('the bounds of the audit log', () => {
     expect(await left()).toBe('b456c');
   });
 
+  it('entries that could not be pruned are pruned later, even if their account writes no more', async () => {
+    const { database } = await openTestAccounts();
+    let isAway = false;
+    const failing = {
+      query: database.query,
+      transaction: (lock: 'audit' | null, work: never) =>
+        lock !== null && isAway
+          ? Promise.reject(new Error('the database is away'))
+          : database.transaction(lock, work),
+    } as unknown as Database;
+    const table = createAuditTable(failing, createHeldClock(), null, { ...BOUNDS, inAll: 100 });
+    const add = (line: string, account: string) => table.append([{ line, account, administrative: false }]);
+    for (const line of ['1', '2', '3']) await add(line, 'user:vera');
+    isAway = true;
+    await add('4', 'user:vera');
+    isAway = false;
+    await add('a', 'user:mary');
+    const lines: string[] = [];
+    for await (const line of table.latestFirst()) lines.push(line);
+    expect(lines.reverse().join('')).toBe('234a');
+  });
+
   it('administrative changes are pushed out by nothing else', async () => {
     const { add, left } = await openTable();
     await add('L', 'user:mary', true);
@@ -97,7 +119,7 @@ describe('the audit log', () => {
       },
     };
     const table = createAuditTable(database as unknown as Database, createHeldClock(), reserve);
-    await table.prepare();
+    await table.reserveSpace();
     expect(existsSync(reserve)).toBe(true);
     await table.append([{ line: '{}', account: null, administrative: false }]);
     expect(inserted).toEqual(['entry']);

@@ -20,12 +20,12 @@ export function openAuditLog({
   clock,
   log,
 }: Env & { readonly database: Database; readonly dataFolder: string }) {
-  const isOwn = database.dialect === 'sqlite';
-  const reserve = isOwn ? join(dataFolder, 'audit.log.reserve') : null;
+  const isLocal = database.dialect === 'sqlite';
+  const reserve = isLocal ? join(dataFolder, 'audit.log.reserve') : null;
   const lines = createAuditTable(database, clock, reserve);
   const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
-  const prepared = lines.prepare();
-  /** Entries that wait while one is written are flushed together. */
+  const prepared = lines.reserveSpace();
+  /** Entries that wait while one is written are written together. */
   const writes = inBatches(async (batch: readonly AuditLine[]) => {
     await prepared;
     await lines.append(batch);
@@ -65,8 +65,8 @@ export function openAuditLog({
     },
 
     /**
-     * For events of anonymous clients, such as failed logins: no caller waits for them, and beyond a few a second
-     * they are only counted, so that no client can push the changes of administrators out of the log.
+     * For events of anonymous clients, such as failed logins: no caller waits for them, and beyond `NOTES_PER_MINUTE`
+     * they are only counted, so that no client can flood the log.
      */
     note(draft: AuditDraft): void {
       if (!withinLimit()) return;
@@ -109,7 +109,7 @@ export interface AuditEntry {
   readonly id: string | null;
   /**
    * A change is logged twice: before anything is done (`begun`), and with its outcome before the response (`ended`). A
-   * `begun` without an `ended` was cut short by a crash.
+   * `begun` without an `ended` is in progress, or was cut short by a crash.
    */
   readonly phase: 'begun' | 'ended';
   /** A user, `token:NAME`, or `console:NAME` for a user of the command line; null: anonymous. */
@@ -163,7 +163,7 @@ function auditEntry(draft: Omit<AuditDraft, 'administrative'>, now: number): Aud
   };
 }
 
-/** Null for a line that a crash has torn. */
+/** Null for an invalid line. */
 function readAuditLine(line: string): AuditEntry | null {
   try {
     const entry: unknown = JSON.parse(line);

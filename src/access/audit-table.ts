@@ -5,7 +5,7 @@ import { isNoRoom } from '../lib/error-code.ts';
 
 /** Rows read at a time, from the newest on. */
 const SLICE = 500;
-/** Rows that are kept, of administrative changes and of everything else, and how often too many are removed. */
+/** Rows kept of each kind (administrative changes, all others): by account, and in all. Rows between prunings. */
 const BOUNDS = { ofAccount: 20_000, inAll: 200_000, pruneEvery: 1000 };
 /** Enough for some dozens of changes. */
 const RESERVED_BYTES = 1024 * 1024;
@@ -21,12 +21,13 @@ export interface AuditLine {
 }
 
 /**
- * The lines of the audit log. An account can push out only its own, and administrative changes are pushed out by administrative
- * changes only. `reserve` is a file beside the database; null: the database is on another machine.
+ * The lines of the audit log. Administrative changes and all others are bounded apart: of each kind an account keeps
+ * its newest 20,000 rows; beyond 200,000 in all, the oldest go, of any account. `reserve` is a file beside the database;
+ * null: the database is on another machine.
  */
 export function createAuditTable(database: Database, clock: Clock, reserve: string | null, bounds = BOUNDS) {
   let written = 0;
-  /** Accounts with entries since rows were last removed. */
+  /** Accounts with entries since the last successful pruning. */
   let writers = { administrative: new Set<string>(), other: new Set<string>() };
   let reserved = reserve === null;
 
@@ -42,20 +43,21 @@ export function createAuditTable(database: Database, clock: Clock, reserve: stri
     if (written < bounds.pruneEvery) return;
     const { administrative, other } = writers;
     written = 0;
-    writers = { administrative: new Set(), other: new Set() };
     await database.transaction('audit', async (query) => {
-      for (const [kind, accounts] of [other, administrative].entries()) {
-        for (const account of accounts) await removeBeyond(query, bounds.ofAccount, kind, account);
-        if (accounts.size > 0) await removeBeyond(query, bounds.inAll, kind, null);
+      // The index is the value of the column `administrative`.
+      for (const [column, accounts] of [other, administrative].entries()) {
+        for (const account of accounts) await removeBeyond(query, bounds.ofAccount, column, account);
+        if (accounts.size > 0) await removeBeyond(query, bounds.inAll, column, null);
       }
     });
+    writers = { administrative: new Set(), other: new Set() };
   }
 
-  /** Reserves free space if possible: a layer can be truncated although the disk is full. */
-  async function prepare(): Promise<void> {
+  /** Reserves space so that a truncation can still be audited, hence carried out, on a full disk. */
+  async function reserveSpace(): Promise<void> {
     if (reserve === null || reserved) return;
-    const room = Buffer.alloc(RESERVED_BYTES, '\n');
-    reserved = await writeFile(reserve, room, { mode: OWNER_AND_GROUP }).then(
+    const filler = Buffer.alloc(RESERVED_BYTES, '\n');
+    reserved = await writeFile(reserve, filler, { mode: OWNER_AND_GROUP }).then(
       () => true,
       () => false,
     );
@@ -72,18 +74,18 @@ export function createAuditTable(database: Database, clock: Clock, reserve: stri
   }
 
   return {
-    prepare,
+    reserveSpace,
 
     /** Resolves when the lines are durable. One caller at a time. */
     async append(lines: readonly AuditLine[]): Promise<void> {
       try {
         await insert(lines);
-        await prepare();
+        await reserveSpace();
       } catch (error) {
         if (!isNoRoom(error) || !(await giveUpReserve())) throw error;
         await insert(lines);
       }
-      // The lines are there; too many are removed another time.
+      // The lines are stored: a failed pruning is repeated later.
       await prune().catch(() => {});
     },
 
@@ -109,7 +111,7 @@ export function auditRow({ line, account, administrative }: AuditLine, at: numbe
   return { at, line, account: account ?? '', administrative: Number(administrative) };
 }
 
-/** `administrative`: 0 or 1. `account` null: of all accounts. */
+/** Keeps the newest `count` rows. `administrative`: 0 or 1. `account` null: of all accounts. */
 async function removeBeyond(
   query: Statements,
   count: number,
