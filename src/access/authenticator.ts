@@ -39,6 +39,7 @@ interface AuthenticatorDeps extends Env {
   readonly refused: (login: { readonly name: string | null; readonly address: string }) => void;
 }
 
+/** Shortest interval between updates of a token's last use. */
 const USED_EVERY_MS = 60_000;
 const MAX_PASSWORD_LENGTH = 512;
 
@@ -49,6 +50,7 @@ const MAX_PASSWORD_LENGTH = 512;
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #checks = createKeyedSingleFlight<string | null>();
+  /** Ids of tokens whose last use is being recorded. */
   readonly #marking = new Set<number>();
   /** The users that callers' passwords matched. */
   readonly #matched = new WeakMap<Caller, StoredUser>();
@@ -107,7 +109,7 @@ export class Authenticator {
     const { cache, throttle, users } = this.#deps;
     const remembered = await this.#remembered(name, password, address);
     if (remembered) return this.#byMatch(remembered);
-    // Without a check in progress there is none to join: a premature guess ends here.
+    // Without a check in progress there is none to join: a guess during a pause ends here.
     if (this.#checks.size === 0) throttle.check(address, name);
     const flight = `${address} ${cache.entryOf(name, password, '')}`;
     const stored = await this.#checks.run(flight, () => this.#check(name, password, address));
@@ -135,7 +137,7 @@ export class Authenticator {
     return user && cache.holds(cache.entryOf(name, password, user.password)) ? user : null;
   }
 
-  /** The stored text that the password matches. A premature guess costs only a lookup in a map. */
+  /** The stored text that the password matches; null: none. A guess during a pause is refused before it is hashed. */
   async #check(name: string, password: string, address: string): Promise<string | null> {
     const { cache, throttle, users, refused } = this.#deps;
     const attempt = await throttle.begin(address, name);
@@ -160,11 +162,11 @@ export class Authenticator {
     const { matches, outdated } = await this.#deps.hasher.check(password, stored, attempt.standing);
     if (!matches) return false;
     attempt.succeeded();
-    if (user && outdated) this.#inBackground(this.#storeAnew(user, password));
+    if (user && outdated) this.#inBackground(this.#rehash(user, password));
     return true;
   }
 
-  async #storeAnew({ name, password: stored }: StoredUser, password: string): Promise<void> {
+  async #rehash({ name, password: stored }: StoredUser, password: string): Promise<void> {
     await this.#deps.users.restorePassword(name, stored, await this.#deps.hasher.hash(password));
   }
 
@@ -273,6 +275,7 @@ function readBasic(encoded: string): Authorization | null {
   return { name: text.slice(0, colon), secret: text.slice(colon + 1) };
 }
 
+/** How long an entry is kept after its last use. */
 const LASTS_MS = 5 * 60_000;
 const MAX_ENTRIES = 1000;
 
@@ -290,14 +293,14 @@ export class CredentialCache {
     this.#clock = clock;
   }
 
-  /** The key of the entry; it reveals nothing about them. */
+  /** The key of an entry; it reveals nothing about the three texts. */
   entryOf(name: string, password: string, stored: string): string {
     const hmac = createHmac('sha256', this.#key);
     for (const part of [name, password, stored]) hmac.update(`${Buffer.byteLength(part)}\0`).update(part);
     return hmac.digest('base64');
   }
 
-  /** Entries in use stay. */
+  /** Whether the entry is remembered. This counts as a use. */
   holds(entry: string): boolean {
     const end = this.#ends.get(entry);
     if (end === null || this.#clock.monotonic() >= end) return false;

@@ -26,15 +26,16 @@ function rightsOf(
   claims: Claims,
   { roleClaim, roles, layersClaim }: ClaimSettings,
 ): { readonly role: Role | null; readonly layers: readonly string[] } {
-  const listed = claimAt(claims, roleClaim);
-  const groups = typeof listed === 'string' ? [listed] : textsIn(listed);
+  const roleValue = claimAt(claims, roleClaim);
+  // Some issuers send a single group as text. Layers must be a list: a text gives access to none.
+  const groups = typeof roleValue === 'string' ? [roleValue] : textsIn(roleValue);
   const layers = layersClaim === null ? ['*'] : textsIn(claimAt(claims, layersClaim));
   return { role: highestRole(groups, roles), layers };
 }
 
 const MAX_NAME_LENGTH = 200;
 
-/** For people; the account is known by issuer and subject. */
+/** For display; issuer and subject identify the account. */
 function nameIn(claims: Claims): string {
   const names = ['preferred_username', 'email', 'sub'].map((claim) => claims[claim]);
   const name = names.find((text) => typeof text === 'string' && text.trim() !== '');
@@ -48,8 +49,8 @@ export function identityOf(
   issuedAt: number,
 ): ExternalIdentity {
   const paths = layersClaim === null ? [roleClaim] : [roleClaim, layersClaim];
-  const read = Object.fromEntries(paths.map((path) => [path, claimAt(claims, path)]));
-  return { issuer, subject: String(claims.sub), name: nameIn(claims), claims: read, issuedAt };
+  const kept = Object.fromEntries(paths.map((path) => [path, claimAt(claims, path)]));
+  return { issuer, subject: String(claims.sub), name: nameIn(claims), claims: kept, issuedAt };
 }
 
 /** A claim by its name, which may have dots, or by its path. */
@@ -86,14 +87,14 @@ export function createRightsToday(
   };
 }
 
-/** Names of headers in which a trusted proxy names the signed-in user. */
+/** `user` and `groups` name the headers in which a trusted proxy describes the signed-in user. */
 export interface ProxyLogin {
   readonly user: string;
   readonly groups: string;
   readonly roles: RoleMap;
 }
 
-/** Groups from a trusted proxy, without repetition. */
+/** Values of these headers; groups are separated by commas. */
 export interface ProxyHeaders {
   readonly user: string;
   readonly groups: string;

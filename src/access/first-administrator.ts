@@ -25,8 +25,8 @@ export interface FirstAdministratorDeps {
 }
 
 /**
- * Creates the first administrator, if there is none yet. Resolves with a generated password, so that it can be shown
- * once; null otherwise.
+ * Creates the first administrator, if there is none yet, with the password `given`, or a generated one. Resolves with
+ * the generated password, so that it can be shown once; null otherwise.
  */
 export async function ensureAdministrator(
   { users, hasher, passwordFile, log }: FirstAdministratorDeps,

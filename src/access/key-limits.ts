@@ -17,7 +17,9 @@ interface KeyBudgets {
 }
 
 const DAY_MS = 86_400_000;
+/** A key without requests for so long gives back its permits of the day. */
 const IDLE_MS = 1000;
+/** For `Budget`: a process draws permits in blocks of a 20th or 200th of the rest, at most 5000. */
 const RATE = { blocks: 20, permitsLastMs: 250 };
 const DAY = { blocks: 200, permitsLastMs: Number.POSITIVE_INFINITY };
 const BLOCKS = { maxBlock: 5000, askAgainMs: 1000 };
@@ -50,7 +52,7 @@ export class KeyMeter {
     return uses;
   }
 
-  /** Gives back permits of the day that are not being used, or all of them. */
+  /** Gives back the day's permits of idle keys, or of all keys. */
   async giveBack(all = false): Promise<void> {
     for (const [id, { rate, day }] of this.#budgets) {
       const isIdle = (rate?.isIdle(IDLE_MS) ?? true) && (day?.isIdle(IDLE_MS) ?? true);

@@ -61,6 +61,7 @@ export class KeyRing {
   /** Whether a key found earlier is still valid. */
   isValid(key: HeldKey): boolean {
     if (key.expiresAt !== null && key.expiresAt <= this.#clock.now()) return false;
+    // Deleted keys are not in the map. `===` holds even if an id were used again.
     return this.#byId.get(key.id) === key;
   }
 }

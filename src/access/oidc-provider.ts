@@ -31,6 +31,7 @@ interface Discovered {
 
 /** Milliseconds between requests for the issuer's configuration, successful or not. */
 const ASK_AGAIN_MS = 2000;
+/** Milliseconds between requests for the issuer's keys. */
 const KEYS_AGAIN_MS = 30_000;
 /** Keys are read again after this time: a withdrawn one is trusted no longer. */
 const KEYS_FRESH_MS = 5 * 60_000;
@@ -73,7 +74,7 @@ export function createOidcProvider(
         },
         (error: unknown) => {
           log.warn({ err: error, issuer }, 'the sign-in service cannot be reached');
-          throw away(error);
+          throw unreachable(error);
         },
       )
       .finally(() => {
@@ -125,7 +126,7 @@ export function createOidcProvider(
     verified = new RecentMap(MAX_REMEMBERED);
   }
 
-  /** At most once in half a minute, for all callers together. */
+  /** At most once in `KEYS_AGAIN_MS`, for all callers together. */
   async function renewKeys(): Promise<void> {
     if (!fetchingKeys && clock.monotonic() - keysAskedAt < KEYS_AGAIN_MS) return;
     // The first keys are requested as soon as the issuer is back.
@@ -142,7 +143,7 @@ export function createOidcProvider(
   async function freshKeys(): Promise<JWTVerifyGetKey> {
     if (clock.monotonic() - keysReadAt > KEYS_FRESH_MS) await renewKeys();
     if (keys && clock.monotonic() - keysReadAt <= KEYS_LAST_MS) return keys;
-    throw away();
+    throw unreachable();
   }
 
   const keyOf: JWTVerifyGetKey = async (header, token) => {
@@ -180,6 +181,7 @@ export function createOidcProvider(
   /** Scripts send one token with every request: its signature is checked once. */
   async function claimsOf(token: string): Promise<(JWTPayload & { sub: string }) | null> {
     const hash = createHash('sha256').update(token).digest('base64');
+    // Reading the keys again empties `verified`, so a token of a withdrawn key is refused.
     if (verified.get(hash)) await freshKeys();
     const remembered = verified;
     const known = remembered.get(hash);
@@ -283,6 +285,6 @@ function tokenPart(token: string, index: 0 | 1): Claims {
   }
 }
 
-function away(cause?: unknown): UnavailableError {
+function unreachable(cause?: unknown): UnavailableError {
   return new UnavailableError('The sign-in service cannot be reached now; try again later.', { cause });
 }

@@ -51,7 +51,7 @@ function createAccountService({ users, hasher, passwordFile }: Omit<FirstAdminis
       return users.add({ name, password: stored, role, layers, areas, passwordIsInitial: false });
     },
 
-    /** Ends the user's sessions. `known`: as in the store. */
+    /** Ends the user's sessions. `known`: the user as it was read; see `change` of the store. */
     async change(
       name: string,
       { password, role, layers, areas }: UserChanges,

@@ -31,6 +31,7 @@ export interface KeyAuth {
 export function openReaderKeys({ database, throttle, clock, log }: ReaderKeysOptions) {
   const store = createReaderKeyStore(database, clock);
   const ring = new KeyRing(clock);
+  // By id of the key: its name, its requests since the start, and use that is not in the database yet.
   const names = new Map<number, string>();
   const totals = new Map<number, { answered: number; refused: number }>();
   const unsaved = new Map<number, RecentUse>();

@@ -18,7 +18,7 @@ interface DerivationJob {
 /** To the password thread; answered with the key. */
 export const DERIVE_KEY = messageKind<DerivationJob, Uint8Array>('derive-key');
 
-/** Length of the queue, by standing; further callers have to retry. A flood fills only the last places. */
+/** Places in the queue, by standing; further callers have to retry. A flood is `restless`, and fills only two. */
 const PLACES: Readonly<Record<Standing, number>> = { known: 8, calm: 6, restless: 2 };
 const COME_BACK_SECONDS = 2;
 /** Less than the limit of idle connections in http/limits.ts: that one ends a connection without an answer. */
@@ -42,7 +42,7 @@ export function openPasswordHasher({ log, clock }: Env, cost = DEFAULT_COST) {
     died: 'the thread that checks passwords died; the next password starts another',
   });
 
-  /** Better standings go first, so a flood may starve the others. */
+  /** Better standings go first; the others may wait until `MAX_WAIT_MS`. */
   function nextTurn(standing: Standing): Promise<() => void> {
     const late = new AbortController();
     const ends = AbortSignal.any([closing.signal, late.signal]);

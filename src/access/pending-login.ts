@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type { Clock } from '../lib/clock.ts';
 import type { LoginSecrets } from './oidc-provider.ts';
 
-/** Milliseconds between the beginning of a sign-in and its end. */
+/** How long after its beginning a sign-in can be completed, in milliseconds. */
 export const LOGIN_LASTS_MS = 10 * 60_000;
 const CIPHER = 'aes-256-gcm';
 const [KEY_BYTES, NONCE_BYTES, TAG_BYTES] = [32, 12, 16];

@@ -9,7 +9,7 @@ import { checkReaderKey, createReaderSecret, type ReaderKey, type ReaderKeyDraft
 const LOCK = 'reader-keys';
 const MAX_KEYS = 100_000;
 
-/** Not yet in the database. */
+/** Use of a key that is not in the database yet. */
 export interface RecentUse {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -92,12 +92,12 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
         throw new TilewardenError('account-unknown', 'There is no such key.');
       }),
 
-    /** `answered` of a key that has a limit for the day is in its budget. */
+    /** `answered` is 0 for a key with a limit for the day: its budget counts it. */
     async markUsed(uses: ReadonlyMap<number, RecentUse>): Promise<void> {
       const day = dayOf(clock.now());
       await database.transaction(LOCK, async (query) => {
         for (const [id, { at, answered }] of uses) {
-          // On another day the count begins again.
+          // The first use of a day replaces the count of another day.
           await query
             .updateTable('reader_keys')
             .set((eb) => ({

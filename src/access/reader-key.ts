@@ -21,7 +21,7 @@ export interface ReaderKey {
   readonly createdAt: number;
   /** To the minute. */
   readonly lastUsedAt: number | null;
-  /** Answered since midnight UTC, by all nodes, to the minute; of a key with a limit for the day, counted against it. */
+  /** Answered since midnight UTC, by all nodes, to the minute; with a limit for the day: counted against it. */
   readonly requestsToday: number;
 }
 

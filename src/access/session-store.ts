@@ -55,32 +55,32 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
   clock: Clock,
   table: Table,
 ) {
-  // Both tables have the columns that are used here, except for the account.
-  const name = table as 'sessions';
+  // For the compiler: both tables have the columns that are used here, except for the account.
+  const sessions = table as 'sessions';
   const account = (table === 'sessions' ? 'user_name' : 'account') as 'user_name';
   return {
     /** Null: there is no such session, or it has ended. `peek`: it does not count as a use. */
     async find(secret: string, peek = false): Promise<RowOf<Table> | null> {
       const [now, hash] = [clock.now(), hashSecret(secret)];
-      const selection = database.query.selectFrom(name).selectAll().where('hash', '=', hash);
+      const selection = database.query.selectFrom(sessions).selectAll().where('hash', '=', hash);
       const row = await selection.executeTakeFirst();
       if (!row || !isOpen(row, now)) return null;
-      const seen = database.change.updateTable(name).set({ seen_at: now }).where('hash', '=', hash);
+      const touch = database.change.updateTable(sessions).set({ seen_at: now }).where('hash', '=', hash);
       // On a full disk nothing can be written, but the console must still show that.
-      if (!peek && now - row.seen_at >= SEEN_EVERY_MS) await seen.execute().catch(() => {});
+      if (!peek && now - row.seen_at >= SEEN_EVERY_MS) await touch.execute().catch(() => {});
       return row as unknown as RowOf<Table>;
     },
 
     async end(secret: string): Promise<void> {
-      await database.change.deleteFrom(name).where('hash', '=', hashSecret(secret)).execute();
+      await database.change.deleteFrom(sessions).where('hash', '=', hashSecret(secret)).execute();
     },
 
     /** Ends all sessions of the account, and returns how many were open. */
-    async endAll(query: Statements, of: string): Promise<number> {
+    async endAll(query: Statements, owner: string): Promise<number> {
       const now = clock.now();
       const rows = await query
-        .deleteFrom(name)
-        .where(account, '=', of)
+        .deleteFrom(sessions)
+        .where(account, '=', owner)
         .returning(['seen_at', 'created_at'])
         .execute();
       return rows.filter((row) => isOpen(row, now)).length;
@@ -90,7 +90,7 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
     async countOpen(): Promise<ReadonlyMap<string, number>> {
       const now = clock.now();
       const rows = await database.query
-        .selectFrom(name)
+        .selectFrom(sessions)
         .select(({ fn }) => [account, fn.countAll<number>().as('count')])
         .where('seen_at', '>=', now - SESSION_IDLE_MS)
         .where('created_at', '>=', now - SESSION_LIFE_MS)
@@ -102,7 +102,7 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
     async removeEnded(query: Statements): Promise<void> {
       const now = clock.now();
       await query
-        .deleteFrom(name)
+        .deleteFrom(sessions)
         .where(({ eb, or }) =>
           or([eb('seen_at', '<', now - SESSION_IDLE_MS), eb('created_at', '<', now - SESSION_LIFE_MS)]),
         )
@@ -115,6 +115,7 @@ function isOpen(row: Pick<RowOf<'sessions'>, 'seen_at' | 'created_at'>, now: num
   return row.seen_at >= now - SESSION_IDLE_MS && row.created_at >= now - SESSION_LIFE_MS;
 }
 
+/** Makes room for one more session. The limit is any large number: SQLite has no OFFSET without LIMIT. */
 async function removeOldest(query: Statements, userName: string): Promise<void> {
   const oldest = query
     .selectFrom('sessions')

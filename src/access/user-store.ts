@@ -44,7 +44,7 @@ export function createUserStore(database: Database, clock: Clock) {
         return insert(query, user, clock.now());
       }),
 
-    /** Only without an administrator; false otherwise. */
+    /** Adds the user if there is no administrator; false otherwise. */
     addFirst: (user: NewUser): Promise<boolean> =>
       database.transaction(LOCK, async (query) => {
         if (await anotherAdministrator(query, '')) return false;
@@ -56,7 +56,7 @@ export function createUserStore(database: Database, clock: Clock) {
     /**
      * Throws `account-unknown`, `request-invalid` for an administrator with a scope, and `account-conflict` when no
      * administrator would be left. Ends the user's sessions, and revokes the tokens of a former administrator.
-     * `known`: the user as it was read; a user changed in the meantime stays.
+     * `known`: the user as it was read; also throws `account-conflict` if it was changed in the meantime.
      */
     change: (name: string, changes: StoredChanges, known?: User): Promise<Change<User>> =>
       database.transaction(LOCK, async (query) => {
@@ -88,7 +88,7 @@ export function createUserStore(database: Database, clock: Clock) {
           .execute();
       }),
 
-    /** With sessions, and the tokens the user made. Throws as `change` does. */
+    /** Also ends the user's sessions and revokes the tokens they created. Throws as `change` does. */
     remove: (name: string): Promise<User> =>
       database.transaction(LOCK, async (query) => {
         const user = await existing(query, name);

@@ -81,7 +81,7 @@ const MIN_PASSWORD_LENGTH = 12;
 const MAX_PASSWORD_LENGTH = 256;
 
 /** Default passwords of similar servers, and the most common ones. */
-const KNOWN_TO_ALL = new Set([
+const COMMON_PASSWORDS = new Set([
   'secured',
   'geoserver',
   'geowebcache',
@@ -108,7 +108,7 @@ export function weaknessOf(password: string, userName: string): string | null {
   return null;
 }
 
-/** Runs on keyboards and in alphabets. */
+/** Characters in the order of keyboards and the alphabet. */
 const ROWS = ['0123456789012345678901234567890', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiopasdfghjklzxcvbnm'];
 
 /** Also with digits and marks at either end: `geoserver2024!` is as well known as `geoserver`. */
@@ -117,7 +117,7 @@ export function isKnownToAll(password: string, userName: string): boolean {
   const bare = trimEndOf(plain.replace(/^[^a-z]+/, ''), /[^a-z]/);
   const repeated = /^(.{1,4})\1+$/su.test(plain);
   const known = (form: string) =>
-    KNOWN_TO_ALL.has(form) || form === userName.toLowerCase() || ROWS.some((row) => row.includes(form));
+    COMMON_PASSWORDS.has(form) || form === userName.toLowerCase() || ROWS.some((row) => row.includes(form));
   return repeated || known(plain) || (bare !== '' && known(bare));
 }
 
