@@ -35,7 +35,7 @@ import { openProxiedFetch } from './sources/upstream/proxied-fetch.ts';
 import { checkStore } from './storage/check-store.ts';
 import { describeStores } from './storage/open-stores.ts';
 
-/** The response of a running server to commands. */
+/** For the command line: the responses of the API by route. */
 export type { ApiResponse } from './http/api/api-routes.ts';
 
 export interface App {
@@ -90,12 +90,13 @@ async function openNodeAccounts(node: Node): Promise<Accounts> {
     openAccounts({ ...node, dataFolder: settings.data, oidc, proxyLogin, ...fetching }),
   );
   const isOwn = (header: string) => accounts.authenticator.isOwn(header);
+  // Layers with `passCredentials` must not send this server's own to a source.
   node.pipeline.guardCredentials(enabled ? isOwn : async () => false);
   await node.followKeys(accounts.readerKeys);
   return accounts;
 }
 
-/** With the first administrator if there is none yet. */
+/** Creates the first administrator if there is none yet. */
 async function openAccess(
   { settings, log }: Node,
   accounts: Accounts,
@@ -130,6 +131,7 @@ async function openResponses(node: Node, { readerKeys }: Accounts) {
   return {
     ...(file !== null && { accessLog: open.use(openAccessLog(file, format, { clock, log })) }),
     layerState(name: string) {
+      // The first is that of this process.
       const [, ...elsewhere] = shown.activity();
       const state = activity.of(name, elsewhere.flat());
       return { ...state, changedAt: laterOf(state.changedAt, node.quota.changedAt(name)) };

@@ -22,8 +22,8 @@ export interface AuditLine {
 
 /**
  * The lines of the audit log. Administrative changes and all others are bounded apart: of each kind an account keeps
- * its newest 20,000 rows; beyond 200,000 in all, the oldest go, of any account. `reserve` is a file beside the database;
- * null: the database is on another machine.
+ * its newest 20,000 rows; beyond 200,000 in all, the oldest go, of any account. `reserve` is a file beside the
+ * database; null: the database is on another machine.
  */
 export function createAuditTable(database: Database, clock: Clock, reserve: string | null, bounds = BOUNDS) {
   let written = 0;

@@ -1,4 +1,4 @@
-/** Messages between a process and its thread for areas and the configuration file. `bytes` are those of a shape. */
+/** Messages between a process and its thread for areas and the configuration file. `bytes`: a shape, see `bytesOf`. */
 import type { SettingsInput } from '../config/environment.ts';
 import type { ReadSettings } from '../config/load-settings.ts';
 import type { Bounds, Polygon } from '../domain/bounds.ts';
@@ -14,7 +14,7 @@ interface PlacedBytes {
 
 type MeasuredBytes = Omit<MeasuredShape, 'shape'> & { readonly bytes: Uint8Array };
 
-/** What `bytes` was before is compared: `boxes` are around the places that differ; null: everywhere. */
+/** `bytes` and `was`: the former shape and its SRS. `boxes` surround the differences; null: everything may differ. */
 export const READ_AREA = messageKind<
   { readonly source: AreaSource; readonly srs: number; readonly was: number; readonly bytes: Uint8Array },
   MeasuredBytes & { readonly boxes: readonly Bounds[] | null }

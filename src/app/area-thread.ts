@@ -9,6 +9,7 @@ import { createPace } from '../lib/yielding.ts';
 import { OUTLINE_AREA, PLACE_AREA, READ_AREA, READ_SETTINGS } from './area-messages.ts';
 
 const channel = channelToParent(errorCopier);
+// Without pauses: nothing else waits for this thread.
 const placer = createPlacer(() => createPace(Infinity));
 
 channel.handle(READ_AREA, async ({ source, srs, was, bytes }) => {

@@ -16,7 +16,7 @@ interface EditedNode extends NodeParts, Work {
   readonly announce: () => Promise<void>;
 }
 
-/** Changes of declarations: over HTTP in all nodes, by the configuration file in this one. */
+/** Changes of declarations: over HTTP for all nodes, by the configuration file for this one. */
 export async function openEditing(node: EditedNode) {
   const { catalog, registry, tasks, schedules, quota } = node;
   const editor = createCatalogEditor({
@@ -38,13 +38,14 @@ export async function openEditing(node: EditedNode) {
       if (others.length < layerQuotas.length) await quota.settings.change({ layerQuotas: others });
     },
   });
+  // Temporary declarations are removed only if no other process or node of the database is running.
   await editor.finish(node.isFirst && (await registry.list()).length <= 1);
   return { editor, configFile: createFileApplier(node) };
 }
 
 /**
- * Applies areas, groups, layers, grid sets, upstreams, schedules and service metadata of a reloaded file, in turn. An invalid
- * file changes nothing. A file belongs to one node: the others have theirs.
+ * Applies areas, groups, layers, grid sets, upstreams, schedules and service metadata of a reloaded file. An invalid
+ * file changes nothing; a failure halfway, such as of the database, keeps the steps before it. Each node has its file.
  */
 function createFileApplier(node: EditedNode) {
   const { feed, catalog, records, declared, schedules, service, supervisor, file } = node;
@@ -52,10 +53,10 @@ function createFileApplier(node: EditedNode) {
   let renewCertificate = async (): Promise<unknown> => null;
 
   const reloads = new Semaphore(1);
-  /** Apart from reloads, which wait for the other processes: those may be waiting for this one. */
+  /** Not `reloads`: a reload waits for the other processes, which may be waiting for this one to apply their file. */
   const applications = new Semaphore(1);
 
-  /** In this process. */
+  /** In this process only. */
   async function apply(file: SettingsFile, read: ReadSettings) {
     const { used, restart } = withoutRestart(file.current, read);
     const [before, after] = [file.current.settings, used.settings];
@@ -104,7 +105,7 @@ function createFileApplier(node: EditedNode) {
     catchUp,
     /** Reads the file again; returns the settings that need a restart. */
     reload: async (): Promise<readonly string[]> => (await reload()).restart,
-    /** The same; returns its problems if it is invalid. */
+    /** As `reload`, for the API: returns the result, or the problems of an invalid file. */
     async reloaded(): Promise<Reloaded> {
       try {
         return await reload();

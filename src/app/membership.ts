@@ -28,7 +28,7 @@ const LEADER_FILE = 'leader.db';
 
 export type Membership = Awaited<ReturnType<typeof joinNodes>>;
 
-/** Registers this process as a node of the database, or refuses to. */
+/** Registers this process as a node of the database; throws if its stores or those of another server forbid it. */
 export async function joinNodes(parts: ProcessParts, roles: readonly NodeRole[]) {
   const { settings, database, several, open, ...tools } = parts;
   // With several processes the parent holds it.
@@ -84,11 +84,13 @@ export async function followOthers(
   { feed, several, peers, open, pipeline, catalog }: Copies,
   refreshCatalog: (from: 'node' | 'process') => Promise<void>,
 ) {
+  /** Changes by this process, and how many of them all nodes obey. */
   let changeCount = 0;
   let obeyedCount = 0;
   let keysChanged = false;
   feed?.on(TILES, (change) => pipeline.changedElsewhere(change as TileChange, 'outdate'));
   feed?.on(CATALOG, () => refreshCatalog('process'));
+  // Notices of other processes were lost: any of them may have changed anything.
   feed?.on(MISSED, () => {
     pipeline.changedElsewhere({ kind: 'everything' });
     return refreshCatalog('process');
@@ -103,7 +105,7 @@ export async function followOthers(
       isAway: () => peers?.isAway() ?? false,
       forgotten(change) {
         changeCount++;
-        // Workers keep no tiles.
+        // Otherwise the other processes are workers, which keep no tiles in memory.
         if (several) feed?.post(TILES, change);
       },
     });

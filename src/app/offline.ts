@@ -43,6 +43,7 @@ async function openCache(
   const location = existingDatabase(settings);
   const database = open.use(await openDatabase({ location, clock, log }));
   const bare = { ...settings, stores: withoutCaches(settings.stores) };
+  // `sweeps`: servers remove unused objects of a store, commands do not.
   const storeTools = { log, clock, random: systemRandom, database, readOnly, sweeps: () => false };
   const stores = await openStores(bare, storeTools, open);
   const { layers, gridSets } = settings;
@@ -105,7 +106,7 @@ export async function rebuildIndexOf(
     const database = open.use(await openDatabase({ location: databaseOf(settings), ...tools }));
     const root = storeFolder(settings, name);
     const result = await rebuildIndex(store, { ...tools, name, root, database, random: systemRandom });
-    // The database of a local store still has its records; those of unused incarnations must not come back.
+    // For a lost database. A local store's still has the records; unused incarnations must not come back.
     if (place === 'shared')
       await restoreTileRecords(createCatalogEntries(database, tools.clock), result.sets, tools.clock);
     return result;
@@ -120,12 +121,12 @@ function noSuchIndex({ stores }: Settings, name: string): string {
   return `There is no store ${name} of the type ${typesOf('disk', 'shared')}; ${which}.`;
 }
 
-/** It holds password hashes. */
+/** The copied database has password hashes. */
 const FOLDER_MODE = 0o700;
 
 /**
- * Copies the database and the local stores of a data folder, while a server runs or not. The database comes first: the
- * stores then reflect every removal that it records. `target` appears only when all of it is on the disk.
+ * Copies the database (not a PostgreSQL) and the local stores of a data folder, while a server runs or not. The
+ * database comes first: the stores then reflect every removal that it records. `target` appears when all is on the disk.
  */
 export async function backUp(settings: Settings, target: string, signal: AbortSignal): Promise<BackupResult> {
   const { data, database, stores } = settings;
@@ -157,7 +158,7 @@ export async function backUp(settings: Settings, target: string, signal: AbortSi
 
 type Order = Parameters<typeof taskDraftOf>[0] & { readonly layer: string };
 
-/** Copies the cached tiles of a tile set into a file, also while a server runs on the data folder. `geoJson` is unchecked. */
+/** Copies the cached tiles of a tile set into a file. `geoJson`: fields `area` and `areaCrs` of a task, unchecked. */
 export function exportLayer(
   settings: Settings,
   work: Order & Pick<ExportOptions, 'target' | 'signal' | 'onProgress'> & { readonly geoJson: object },
@@ -174,6 +175,7 @@ export function exportLayer(
     refuseUnknownNames(catalog, draft);
     const pace = createPace(VISITS_PER_TURN);
     const planned = await planTask(draft, { layer: (name) => catalog.layer(name), maxThreadCount: 1, pace });
+    // The database has no tile set of this declaration.
     if (planned.tiles.bypass)
       throw misconfigured(
         `The server of this data folder has another declaration of layer ${layer}, and no tiles of this one: give the server's configuration with --config.`,

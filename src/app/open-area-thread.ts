@@ -14,8 +14,8 @@ import { spawnThread } from '../lib/spawn-thread.ts';
 import { OUTLINE_AREA, PLACE_AREA, READ_AREA, READ_SETTINGS } from './area-messages.ts';
 
 /**
- * Reads and converts areas of up to millions of points, and the configuration file, which may have such areas in it. Between
- * two of these it ends, and its memory is free.
+ * Reads and converts areas of up to millions of points, and the configuration file, which may have such areas in it.
+ * The thread ends with its last job, which frees its memory.
  */
 export function openAreaThread(log: Logger) {
   const thread = openThread({
@@ -35,7 +35,7 @@ export function openAreaThread(log: Logger) {
     });
   }
 
-  // What is sent is transferred.
+  // Sending takes the memory away from this thread, which still needs the shape.
   const copyOf = (shape: AreaShape) => bytesOf(shape.slice());
   const placer: AreaPlacer = {
     async place(gridSet: GridSet, { srs, shape }: ShapeInCrs): Promise<AreaShape> {

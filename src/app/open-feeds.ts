@@ -10,7 +10,7 @@ function doneBy(name: string, action: 'change' | 'follow') {
   return { phase: 'ended', action, outcome: 'done', actor: name, account: name } as const;
 }
 
-/** Inputs of a node from outside: data changes, and map servers that layers follow. While it leads it reads both. */
+/** Inputs of a node from outside: change feeds, and map servers that layers follow. The leading node reads both. */
 export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record' | 'recordWith'>) {
   const { settings, declared, upstreams, open } = node;
   const auditChange: AuditChange = ({ feed, ...entry }) => {
@@ -22,6 +22,7 @@ export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record' | 're
       ...node,
       feeds: settings.changes,
       withFeeds: () => declared.withFeeds(),
+      // A feed of times has exactly one layer.
       keepTimes: ({ layers: [layer], parameter, origin }, values) =>
         node.times.setList(layer, parameter, origin, values),
       apply: node.applyChanges,
@@ -35,7 +36,7 @@ export async function openFeeds(node: Node, audit: Pick<AuditLog, 'record' | 're
   return { changes, follow: await openFollowing(node, audit, auditChange) };
 }
 
-/** Layers that follow map servers: while this node leads, it reads them. */
+/** Layers that follow map servers. `auditMark` records the tiles that a follow marks as outdated. */
 async function openFollowing(node: Node, audit: Pick<AuditLog, 'recordWith'>, auditMark: AuditChange) {
   const { settings, catalog, upstreams, privateAdvice, open } = node;
   return open.use(

@@ -31,6 +31,7 @@ export async function openNode(
   const parts = await openProcess(settings, env, how, open);
   const membership = await joinNodes(parts, roles);
   const services = await openServices(parts, membership, 'serve');
+  // Resolve when the other processes of this server (`announceHere`), and all nodes (`announce`), have the changes.
   const announceHere = async () => void (await parts.feed?.ask(CATALOG));
   const announce = async () => {
     await announceHere();

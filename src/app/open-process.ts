@@ -9,7 +9,7 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import type { Random } from '../lib/random.ts';
 
-/** Injected by tests. */
+/** The outside world of a node, which tests replace. */
 export interface NodeEnv extends Env {
   readonly random: Random;
   /** Where the settings came from; without it they cannot be reloaded. */
@@ -19,9 +19,9 @@ export interface NodeEnv extends Env {
 export type ProcessParts = Awaited<ReturnType<typeof openProcess>>;
 
 interface ProcessOptions extends Omit<DatabaseOptions, 'location' | keyof Env> {
-  /** Ends a process that does not respond; null: the server has no other process. */
+  /** Ends a process of the server that does not respond; null: there is no other process, not even a worker. */
   readonly onSilent: ((pid: number) => void) | null;
-  /** Whether other processes of the server answer requests too. */
+  /** Whether several processes answer requests; otherwise the other processes, if any, are workers. */
   readonly several: boolean;
 }
 
@@ -34,7 +34,7 @@ export async function openProcess(
 ) {
   const { clock, random, log, file } = env;
   const { data } = settings;
-  /** Names this process. */
+  /** Identifies this process, e.g. as the holder of leases. */
   const instance = randomUUID();
   /** Null: the server has no other process. */
   const feed = onSilent && open.use(new ProcessFeed({ data, instance, onSilent, clock, log }));

@@ -54,7 +54,7 @@ type Role = keyof typeof QUOTA_WAIT;
 
 export type Services = Awaited<ReturnType<typeof openServices>>;
 
-/** Everything that makes and stores tiles, and the limits shared with other processes and nodes. `work`: no requests. */
+/** All that makes and stores tiles, and the limits shared with other processes and nodes. Role `work`: a worker. */
 export async function openServices(
   parts: ProcessParts,
   { leads, peers }: Pick<Membership, 'leads' | 'peers'>,
@@ -169,7 +169,7 @@ export function shareCounts({ share }: ServerFigures, { counters, activity, limi
   };
 }
 
-/** Storage of shares and claims: needed only while processes run, so in SQLite they do not wait for the disk. */
+/** For host shares and flight claims: needed only while processes run, so in SQLite they do not wait for the disk. */
 async function openDivided(
   { settings, database, feed, clock, log, open }: ProcessParts,
   role: Role,

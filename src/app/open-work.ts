@@ -26,7 +26,7 @@ import type { ProcessParts } from './open-process.ts';
 import type { Services } from './open-services.ts';
 import type { ServerEnv, Supervisor } from './parent.ts';
 
-/** A node before it has work. */
+/** The parts of a node that `openWork` needs. */
 export interface NodeParts
   extends ProcessParts,
     Membership,
@@ -44,7 +44,7 @@ export interface NodeParts
 const TIDY_INTERVAL = 3_600_000;
 /** Time limit of a purge or notification, in milliseconds. */
 const SEND_TIMEOUT_MS = 10_000;
-/** RFC 9110, 15.3. */
+/** All statuses of success but 200. RFC 9110, 15.3. */
 const SUCCESS = Array.from({ length: 99 }, (_, index) => 201 + index);
 
 export type Work = Awaited<ReturnType<typeof openWork>>;
@@ -97,7 +97,7 @@ export async function openWork(node: NodeParts, times: TimeStore) {
   };
 }
 
-/** Purges and notifications. Their hosts have the limits of all hosts. */
+/** Purges and notifications. Requests to their hosts have the same limits as those to sources. */
 function openReports({ settings, limiter, obeyed, open, ...node }: NodeParts) {
   const { purge, notify, server } = settings;
   const client = node.openClient(hostsNamedIn([...purge, ...notify].map(({ url }) => url)));
@@ -128,7 +128,7 @@ function openRemovals(node: NodeParts, obeyedByAll: () => Promise<void>) {
       await node.refreshCatalog();
       await peers?.waitForAllNodes();
     },
-    // The cleaner also polls.
+    // The cleaner also polls, so a lost notification only delays it.
     raised: () => void database.notify(MARKS_RAISED).catch(() => {}),
   });
   const marksOfTasks = () => createTaskStore(database).marksRaised();
@@ -143,7 +143,7 @@ function startWorkersOf({ settings, supervisor, forkWorker }: NodeParts): (() =>
   return forkWorker && !keepsInMemory(settings) ? () => {} : undefined;
 }
 
-/** Pieces of tasks and places of hosts that a process had when it died go to the others. */
+/** Frees the leases and the host shares of a process that has ended, for the others. */
 function freeWhatTheGoneHeld({ feed, divided, log, ...node }: NodeParts): void {
   const leases = createLeaseStore(node);
   feed?.on(GONE, async (gone) => {

@@ -58,7 +58,7 @@ export function openWorkApp(settings: Settings, env: NodeEnv, parent: Channel) {
 }
 
 async function openWorkProcess(settings: Settings, env: NodeEnv, parent: Channel, open: ClosingStack) {
-  // A worker sends no questions to other processes. Lost reports are repeated; the server has migrated the tables.
+  // A worker asks other processes nothing (`onSilent`). Lost reports are repeated. The server has migrated the tables.
   const how = { onSilent() {}, several: false, synced: false, migrations: null };
   const parts = await openProcess(settings, env, how, open);
   const { instance, feed, database, clock, log } = parts;
@@ -73,7 +73,7 @@ async function openWorkProcess(settings: Settings, env: NodeEnv, parent: Channel
   const applyNewer = async () => {
     const newer = await newerSettings(parent);
     if (!newer) return;
-    // The number of its tiles comes before the declaration.
+    // A declaration needs the records of its tiles, which the server has written before.
     await refresh();
     services.applySettings(settingsFrom(newer.handover));
   };

@@ -14,7 +14,7 @@ import { Turnstile } from '../lib/semaphore.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { NodeEnv } from './open-process.ts';
 
-/** The first administrator's, if it was made up at this start. */
+/** The first administrator's, if it was generated at this start. */
 export interface InitialPassword {
   readonly password: string;
   readonly file: string;
@@ -47,6 +47,7 @@ interface StartReport {
 }
 
 const STARTED = messageKind<StartReport>('started');
+/** From a child: requests settings that it does not have yet. */
 const NEWER_SETTINGS = messageKind<null, ReadSettings | null>('newer-settings');
 /** From the parent: the process finishes its work and ends. */
 const STOP_PROCESS = messageKind('stop-process');
@@ -77,13 +78,13 @@ export function openPool({ fork, file, feed, begin, ...options }: PoolOptions): 
       return { process, channel: createChannel(process, errorCopier) };
     },
     async begin(child) {
-      let given = file?.current;
+      let latest = file?.current;
       child.channel.handle(NEWER_SETTINGS, async () => {
-        if (!file || file.current === given) return null;
-        given = file.current;
+        if (!file || file.current === latest) return null;
+        latest = file.current;
         // Areas may have millions of points: their memory is written for one process in a turn.
         await turns.pass();
-        return { handover: given.handover, configFile: given.configFile };
+        return { handover: latest.handover, configFile: latest.configFile };
       });
       const ready = started(child, options.clock);
       await (begin?.(child, ready) ?? ready);

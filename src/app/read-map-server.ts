@@ -16,7 +16,10 @@ interface ReaderOptions {
   readonly privateAdvice: (host: string) => string;
 }
 
-/** Reads the map server of a follow. Throws an `Error` that says why it cannot. */
+/**
+ * Returns a function that reads the map server of a follow, or throws an `Error` with the reason. `needsDrawings`:
+ * whether to read a GeoServer's styles, given its `sequence`, which rises with every change of its configuration.
+ */
 export function createMapServerReader({ upstreams, gridSets, privateAdvice }: ReaderOptions) {
   const imports = new Map<string, ReturnType<typeof createRepeatedImport>>();
   return async (
@@ -27,11 +30,13 @@ export function createMapServerReader({ upstreams, gridSets, privateAdvice }: Re
     const { type, gridSets: chosen } = follow;
     const isGeoServer = type === 'geoserver';
     const { headers } = requestManners({ ...follow, headers: {} });
+    // Loaded only now: most servers follow none.
     const { fetchCapabilities } = await import('../import/import-from.ts');
     const { createRepeatedImport: create } = await import('../import/repeated-import.ts');
     const address = isGeoServer
       ? `${baseOf(follow.url)}/wms?SERVICE=WMS&VERSION=1.3.0&REQUEST=GetCapabilities`
       : capabilitiesAddress(follow);
+    // The account of a GeoServer is for its REST interface only: its layers are those that are public.
     const account = isGeoServer ? {} : headers;
     const { bytes, url } = await fetchCapabilities(address, upstreams, privateAdvice, signal, account);
     const readAgain = getOrCreate(imports, follow.name, create);
@@ -52,7 +57,7 @@ function baseOf(url: string): string {
   return trimEndOf(url, /\//);
 }
 
-/** The service is named in the address, if it is not yet. */
+/** Adds the service to an address that does not name it. */
 function capabilitiesAddress({ url, type }: FollowSettings): string {
   const address = new URL(url);
   const isNamed = [...address.searchParams.keys()].some((name) => /^(service|request)$/i.test(name));
@@ -67,7 +72,7 @@ function withLogin(layer: LayerDocument, { username, password }: FollowSettings)
 }
 
 const NOT_FOUND = 404;
-/** Bytes of a document of the REST interface: it is read in one turn. */
+/** Bytes of a document of the REST interface, which is parsed in one turn of the event loop. */
 export const MAX_REST = 512 * 1024;
 
 function restOf(

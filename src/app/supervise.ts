@@ -19,14 +19,14 @@ import { newerSettings, openChild, openPool, openWorkers, type ServerEnv } from 
 
 export interface ServerOptions extends Omit<ServerEnv, 'supervisor' | 'forkWorker'> {
   readonly file: SettingsFile;
-  /** Starts one of several processes that answer on this port. `first`: after a start of the server. */
+  /** Starts one of several processes that answer on this port. `first`: it is the first since the server's start. */
   readonly forkServer: (port: number, first: boolean) => ChildProcess;
   readonly forkWorker: () => ChildProcess;
 }
 
 /** From a process: another one does not respond. */
 const END_PROCESS = messageKind<{ readonly pid: number }>('end-process');
-/** From a process: it has applied the configuration file, as all others. */
+/** From a process: it has applied the configuration file; the others then request these settings. */
 const FILE_APPLIED = messageKind<ReadSettings>('file-applied');
 /** From a process: there are tasks. */
 const START_WORKERS = messageKind('start-workers');
@@ -114,7 +114,7 @@ function openSupervisor(base: Settings, env: ServerOptions, count: number, port:
   });
 }
 
-/** Address and stores cannot change while the server runs. */
+/** Address, data folder, database and number of processes cannot change while the server runs. */
 function refuseMoving(current: Settings, next: Settings): void {
   const moved =
     current.data !== next.data ||

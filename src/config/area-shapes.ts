@@ -10,8 +10,8 @@ import type { SettingsDocument } from './settings-schema.ts';
 type GivenArea = SettingsDocument['areas'][number];
 
 /**
- * Areas with their shapes, of GeoJSON or WKT in the document or in files, so that all processes use the same and changes are
- * noticed. Those of databases and GeoPackages are read later, again and again.
+ * Adds the shapes of areas (GeoJSON or WKT, in the document or in files), so that all processes use the same ones and
+ * changes are noticed. Areas in databases and GeoPackages are read later, repeatedly.
  */
 export function withShapes(
   areas: readonly GivenArea[],
@@ -22,7 +22,7 @@ export function withShapes(
     try {
       return withShape(area, folder);
     } catch (error) {
-      // The check of the document finds what is wrong with a shape in it.
+      // `checkSettings` reports a faulty shape in the document itself.
       if (area.file === undefined) return area;
       const message = error instanceof Error ? error.message : String(error);
       const read = { path: ['areas', index, 'file'], message: `cannot be read: ${area.file} (${message})` };
@@ -36,12 +36,12 @@ export function withShapes(
 function withShape(area: GivenArea, folder: string): GivenArea & { readonly measured?: MeasuredShape } {
   const { file, table, wkt, geojson, ...rest } = area;
   if (file !== undefined && table !== undefined) return { ...rest, table, file: resolve(folder, file) };
-  const given = wkt === undefined ? geojson && { geojson } : { wkt };
-  const shape = file === undefined ? given : shapeInFile(resolve(folder, file));
+  const inDocument = wkt === undefined ? geojson && { geojson } : { wkt };
+  const shape = file === undefined ? inDocument : shapeInFile(resolve(folder, file));
   return shape ? { ...rest, measured: measure(srsOfArea(area), polygonsIn(shape)) } : area;
 }
 
-/** Throws why it cannot be read. */
+/** Throws an error whose message is the reason. */
 function shapeInFile(path: string): Parameters<typeof polygonsIn>[0] {
   try {
     const text = readFileSync(path, 'utf8');

@@ -28,7 +28,7 @@ interface CheckedImport<Document extends Named> extends Documents<Document> {
   readonly refused: readonly { readonly subject: string; readonly message: string }[];
 }
 
-/** In place of one whose credentials are in an unknown environment. */
+/** Stands in for a bucket, whose credentials are in the environment of another machine. */
 const SOME_BUCKET = { type: 's3', bucket: 'some' };
 
 /** Separates the parts that a configuration file may contain from those with problems. */
@@ -37,7 +37,7 @@ export function checkImported<Document extends Named>(parts: Documents<Document>
   const buckets = Object.fromEntries(Object.keys(adoptBuckets).map((name) => [name, SOME_BUCKET]));
   let { gridSets, layers } = parts;
   const refused: { readonly subject: string; readonly message: string }[] = [];
-  // Layers may lose their grid set with it.
+  // Repeated: without a refused grid set its layers are refused too.
   for (;;) {
     const problems = documentProblems({ adoptBuckets: buckets, areas, gridSets, layers });
     if (problems.length === 0) {

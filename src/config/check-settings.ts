@@ -18,11 +18,11 @@ import { type Settings, type SettingsDocument, settingsSchema } from './settings
 
 type GivenLayer = SettingsDocument['layers'][number];
 
-/** The settings, with the problems that no schema finds: unknown or duplicate names. A server starts with `warnings`. */
+/** The settings, with problems that no schema finds, e.g. unknown names. A server starts in spite of `warnings`. */
 export function checkSettings(document: SettingsDocument) {
-  const { settings: resolved, problems: ofGridSets } = resolveSettings(document);
+  const { settings: resolved, problems: ofSections } = resolveSettings(document);
   const { areas, groups, gridSets, layers } = resolved;
-  const problems = [...ofGridSets];
+  const problems = [...ofSections];
   const byName = new Map(layers.map((layer) => [layer.name, layer]));
   const context = {
     areas,
@@ -75,7 +75,7 @@ function feedWarnings({ changes }: SettingsDocument, declared: ReadonlySet<strin
   );
 }
 
-/** A check of the names of a section, one after the other. */
+/** Returns a check that is called with each entry of a section, in order. */
 function uniqueNames(section: string, what: string) {
   const seen = new Set<string>();
   return ({ name }: { readonly name: string }, index: number): readonly Explanation[] => {
@@ -186,7 +186,7 @@ function isBelow(name: string, upper: string, parents: ReadonlyMap<string, strin
   return false;
 }
 
-/** Sections whose names others refer to: entries with faults are replaced there, so that the names stay. */
+/** Sections whose names other sections refer to: a faulty entry is replaced by a valid one of the same name. */
 const NAMED = ['layers', 'gridSets', 'stores'];
 /** Keys of a layer with problems of names, which are independent of other problems of the layer. */
 const NAMES = ['name', 'gridSets', 'store'];

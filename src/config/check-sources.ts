@@ -12,9 +12,10 @@ import { partsOf, type SourceSettings, sourceDriverOf, sourceTypes } from '../so
 import { driverOf, type StoreSettings } from '../storage/drivers.ts';
 import type { SettingsDocument } from './settings-schema.ts';
 
+/** A layer in the catalog's form: `adopt` is a list, perhaps empty. */
 type Declared = LayerDeclaration<SourceSettings>;
 
-/** Layers that may be drawn from one another: each costs the next one several tiles. */
+/** Limits of layers drawn from layers, in a row and below one part: each requests several tiles of the next one. */
 const MAX_LAYERS_DEEP = 4;
 const MAX_LAYERS_BELOW = 32;
 
@@ -56,7 +57,7 @@ function within(path: ValuePath, problem: Explanation | null): Explanation | nul
   return problem && { ...problem, path: [...path, ...problem.path] };
 }
 
-/** Only some sources have capabilities. */
+/** Parameters with `from: capabilities` need a source that has capabilities. */
 function problemOfTimes({ parameters, source }: Declared): Explanation | null {
   const index = parameters.findIndex(({ from }) => from === 'capabilities');
   if (index < 0 || sourceDriverOf(source).listsDimensions) return null;
@@ -127,7 +128,7 @@ export function unknownName(what: string, name: string, known: readonly string[]
   return `names the ${what} ${name}, which is not declared; ${hintFor(name, known)}`;
 }
 
-/** Each way from layer to layer that begins so. */
+/** All chains of layers, each drawn from the next, that begin with `chain`, up to a repetition or an excess. */
 function* chainsFrom(chain: readonly string[], byName: LayersByName): Generator<readonly string[]> {
   yield chain;
   const last = chain.at(-1) ?? '';
@@ -255,6 +256,7 @@ function namedIn(adopted: AdoptOptions): readonly (readonly [key: string, name: 
   ];
 }
 
+/** A layer in the file's form: `adopt` is absent, one cache, or a list of at least one. */
 type GivenLayer = SettingsDocument['layers'][number];
 
 /** Unknown or duplicate names. */

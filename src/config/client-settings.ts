@@ -46,7 +46,7 @@ export function readClientSettings(input: SettingsInput): ClientSettings {
   const origin = input.flags['password-file'] ? '--password-file' : variableOf({ flag: 'password-file' });
   const password =
     read('password') ?? (file === null ? null : readPassword(resolve(input.workingFolder, file), origin));
-  // `http://anna:secret@host/`
+  // An address may be `http://anna:secret@host/`.
   const [user, secret] = [address.username, address.password].map((text) => decodeURIComponent(text) || null);
   return {
     server: `${address.origin}${trimEndOf(address.pathname, /\//)}`,

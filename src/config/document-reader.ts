@@ -46,8 +46,8 @@ export function createDocumentReader({
 }
 
 /**
- * A mask that comes back means the secret it was shown for. Not beside an address of another server: the
- * secret would be sent there. Throws `request-invalid`.
+ * Puts back the former secret for every mask in the document. Throws `request-invalid` for a mask beside the address of
+ * another server, which the secret would be sent to.
  */
 function restoreSecrets(document: unknown, former: unknown): unknown {
   if (isRecord(document) && isRecord(former) && namesOtherServer(document.url, former.url)) {
@@ -86,15 +86,15 @@ function originsIn(url: unknown): readonly string[] {
     .map(addressOrigin);
 }
 
-/** `{s}` in a host counts as it is written. */
+/** Scheme, host and port, in lower case; a placeholder such as `{s}` stays. */
 function addressOrigin(url: unknown): string {
   const [, scheme, host = ''] = /^([a-z]+:\/\/)(?:[^/?#]*@)?([^/?#]*)/i.exec(String(url)) ?? [];
   return scheme === undefined ? String(url) : `${scheme}${host}`.toLowerCase();
 }
 
 /**
- * A layer that came over the network: the document of the configuration file, read by the same rules, but it can
- * name nothing on this machine. Throws `request-invalid` with everything that is wrong.
+ * A layer that came over the network, read by the rules of the configuration file, except that it may not refer to
+ * files, variables or databases of this machine. Throws `request-invalid` with all problems.
  */
 function readLayerDocument(document: unknown, context: LayerContext, adoptFolders: readonly string[]) {
   const layer = checked('layers', document);
@@ -116,7 +116,7 @@ function readLayerDocument(document: unknown, context: LayerContext, adoptFolder
   };
 }
 
-/** Checks the path alone; links are checked when it is read. */
+/** Checks the path alone; symbolic links are checked when it is read. */
 function placeProblems(adopted: AdoptOptions, allowed: readonly string[]): readonly Explanation[] {
   const location = placeOfAdoption(adopted);
   if (location === null) return [];

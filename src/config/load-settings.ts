@@ -52,7 +52,7 @@ export const WORDS = { key: 'a setting', object: 'a map', nothing: 'nothing' };
 const DEFAULT_DATA = 'data';
 const MAX_CONFIG_BYTES = 64 * 2 ** 20;
 
-/** Flags override the environment, that the file, that the defaults. Throws `SettingsError` with all problems. */
+/** In falling precedence: flags, environment, file, defaults. Throws `SettingsError` with all problems. */
 export async function loadSettings(input: SettingsInput): Promise<LoadedSettings> {
   const overrides = givenOverrides(input);
   const configFile = findConfigFile(input, overrides);
@@ -226,7 +226,7 @@ function readPasswordFile(path: string): string {
   throw new SettingsError([`${FILE_VARIABLE}  the file must hold the password on one line`]);
 }
 
-/** For a process with the settings of another one, with schedules. */
+/** Settings of another process, for one that answers requests: with schedules, unlike `settingsFrom`. */
 export function servingSettingsFrom(handover: SettingsHandover): Settings {
   return completeSettings(checkSettings(handover.document).settings, handover);
 }

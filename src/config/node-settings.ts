@@ -32,7 +32,7 @@ export function nodeName(
   return several && database !== null ? `${name} (${process.pid})` : name;
 }
 
-/** Another node on this machine may have the port. */
+/** Not by port, as the name of a server: a worker listens on none. */
 export function workerName({ node }: Pick<Settings, 'node'>): string {
   return node ?? `${hostname()}:worker-${process.pid}`;
 }
@@ -50,7 +50,7 @@ export function keepsInMemory({ stores }: Pick<Settings, 'stores'>): boolean {
 /** `auto`: more processes than this answer hardly more, and each has its own memory tier. */
 const MAX_PROCESSES = 4;
 
-/** Number of server processes. Their memory is separate. */
+/** Number of processes that answer requests. Their memory is separate. */
 export function processCount(settings: Settings): number {
   if (keepsInMemory(settings)) return 1;
   const { processes } = settings.server;
@@ -78,7 +78,7 @@ export function createPrivateAdvice({ data }: Settings, file?: SettingsFile): (h
   };
 }
 
-/** Loads the schemas, a fifth of a process's start, only when there are documents to read. */
+/** Loads the schemas only when there are documents to read: they take a fifth of a process's start. */
 export function documentReaderOf(
   settings: Pick<Settings, 'areas' | 'groups' | 'stores' | 'adoptFolders' | 'adoptBuckets'>,
 ) {

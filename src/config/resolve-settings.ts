@@ -23,7 +23,7 @@ type GivenLayer = SettingsDocument['layers'][number];
 
 interface ResolvedSettings {
   readonly settings: Omit<Settings, 'data' | 'access' | 'schedules' | 'proxies'>;
-  /** Problems of the grid sets; `checkSettings` finds the others. */
+  /** Problems of grid sets and areas; `checkSettings` finds the others. */
   readonly problems: readonly Explanation[];
 }
 
@@ -87,7 +87,7 @@ export function toGridSet(options: GivenGridSet): GridSet {
   return gridSet;
 }
 
-/** Files have been read: see `withAreaFiles`. */
+/** `measured`: the shape, if `withShapes` has read it. */
 type GivenArea = SettingsDocument['areas'][number] & { readonly measured?: MeasuredShape };
 
 export function srsOfArea({ srs }: Pick<GivenArea, 'srs'>): number {

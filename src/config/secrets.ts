@@ -9,12 +9,12 @@ export const MASK = '********';
 
 export interface RevealedTree {
   readonly tree: unknown;
-  /** Printed paths of values that came from elsewhere and are not shown. */
+  /** Paths, as `printPath` writes them, of values that came from variables and files. They are not shown. */
   readonly secretPaths: ReadonlySet<string>;
   readonly problems: readonly { readonly path: ValuePath; readonly message: string }[];
 }
 
-/** Where a `key` is a secret; under `upstreams` it is the name of a file. */
+/** Sections where a `key` is a secret; in `server.tls`, for one, it names a file. */
 const ACCOUNTS = ['stores', 'adoptBuckets'];
 
 /** Whether the value at this path is never shown. */
@@ -25,7 +25,7 @@ export function isSecretPath(path: ValuePath): boolean {
   );
 }
 
-/** Keys whose values are never shown, at any level. All headers count: one of them is the credential. */
+/** Keys whose values are never shown, at any level. All headers count: any of them may be a credential. */
 function isSecretKey(key: string): boolean {
   return /^(password|secret|clientSecret|token|headers|keys|authorization|accessKeyId|secretAccessKey|sessionToken|connectionString)$/i.test(
     key,
@@ -40,7 +40,7 @@ export function revealSecrets(tree: unknown, environment: Environment, folder: s
   function reveal(value: unknown, path: ValuePath): unknown {
     if (Array.isArray(value)) return value.map((item, index) => reveal(item, [...path, index]));
     if (!isRecord(value)) return value;
-    // Its `file` is written, not read.
+    // `{ file: … }` there names a file to write, and is no reference.
     const reference = printPath(path) === 'server.accessLog' ? null : referenceOf(value);
     if (!reference) {
       return Object.fromEntries(
@@ -83,7 +83,7 @@ export function referenceOf(value: Record<string, unknown>): Reference | null {
   return (kind === 'env' || kind === 'file') && typeof name === 'string' ? { kind, name } : null;
 }
 
-/** The operator of a map server names its parameters, e.g. `vendorParameters.authkey`. */
+/** Parameters whose names a map server's operator has chosen, e.g. `vendorParameters.authkey`. */
 function isSecretOption(key: string, path: ValuePath): boolean {
   return (path.at(-1) === 'vendorParameters' || path.at(-1) === 'dimensions') && isSecretName(key);
 }

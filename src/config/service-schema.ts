@@ -29,7 +29,7 @@ const citation = {
 };
 const languageCode = z.string().regex(/^[a-z]{3}$/, 'must be three letters of ISO 639-2, e.g. ger');
 
-/** Scenario 1 of the technical guidance for view services has a link, scenario 2 the metadata themselves. */
+/** INSPIRE's technical guidance for view services: scenario 1 links to metadata, scenario 2 contains them. */
 const inspireSchema = z
   .strictObject({
     metadataUrl: link.optional().describe('The document that describes the service'),

@@ -17,11 +17,13 @@ export interface SettingsHandover {
   readonly proxies: OutboundProxies;
 }
 
+/** For a process that performs tasks: without schedules. */
 export function settingsFrom(handover: SettingsHandover): Settings {
   const { settings } = resolveSettings(handover.document);
   return completeSettings({ ...settings, schedules: [] }, handover);
 }
 
+/** Makes relative paths absolute, and adds settings from outside the document. */
 export function completeSettings(
   resolved: Omit<Settings, 'data' | 'access' | 'proxies'>,
   { document, folder, data, proxies }: SettingsHandover,

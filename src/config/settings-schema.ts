@@ -32,7 +32,7 @@ export const sourceSchema = z.discriminatedUnion(
   SOURCE_DRIVERS.map(({ options }) => options) as unknown as SourceSchemas,
 );
 
-/** The body of `POST /api/v1/schedules` without its layer; polygons are drawn in the console. */
+/** The body of `POST /api/v1/schedules` without layer, polygons (drawn in the console) and GeoWebCache's retries. */
 const scheduleSchema = scheduleBody
   .omit({
     layer: true,
@@ -175,6 +175,7 @@ const tasksSchema = z.strictObject({
   keepFinished: whole(0, 100_000).default(10_000).describe('How many finished tasks are remembered'),
 });
 
+/** Keys that define the levels of a grid set. */
 const LADDERS = ['resolutions', 'scaleDenominators', 'levels'];
 const pixelsSchema = whole(1, MAX_TILE_SIZE);
 const ladderSchema = z.array(z.number().positive()).min(1).max(MAX_LEVELS);
