@@ -126,7 +126,7 @@ const FOLDER_MODE = 0o700;
 
 /**
  * Copies the database (not a PostgreSQL) and the local stores of a data folder, while a server runs or not. The
- * database comes first: the stores then reflect every removal that it records. `target` appears when all is on the disk.
+ * database is first: the stores then reflect every removal that it records. `target` appears when all is on the disk.
  */
 export async function backUp(settings: Settings, target: string, signal: AbortSignal): Promise<BackupResult> {
   const { data, database, stores } = settings;

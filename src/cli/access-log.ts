@@ -11,7 +11,7 @@ const MAX_ADDRESS = 2000;
 const MAX_LINE = 16_384;
 const STANDARD_INPUT = '-';
 
-/** Addresses that were answered with a picture or 304. `file`: Combined Log Format, uWSGI's or lines of JSON, in any mixture; `-` is standard input. */
+/** Addresses of requests answered with 2xx or 304; see `tileRequestIn`. `file`: `-` is standard input. */
 export async function* answeredRequests(file: string, flag: string): AsyncGenerator<string> {
   const input = file === STANDARD_INPUT ? process.stdin : createReadStream(file);
   try {
@@ -31,7 +31,7 @@ const COMBINED = /"(?:GET|HEAD) (\S+)(?: HTTP\/[\d.]+)?" (\d{3}) /;
 const UWSGI =
   /\] (?:GET|HEAD) (\S+) => generated \d{1,12} bytes in \d{1,12} [a-z]{1,9} \(HTTP\/[\d.]+ (\d{3})\)/;
 
-/** The address of a request that was answered with a picture or 304; null: another request, or a damaged line. */
+/** The address in a line of Combined Log Format, uWSGI's or JSON; null: not GET or HEAD, not 2xx or 304, or damaged. */
 export function tileRequestIn(line: string): string | null {
   const [address = '', status = 0] = line.startsWith('{') ? jsonRequest(line) : combinedRequest(line);
   const wasAnswered = (status >= 200 && status < 300) || status === 304;
@@ -54,7 +54,6 @@ function jsonRequest(line: string): [string?, number?] {
   }
 }
 
-/** Counts the requested pages in an access log. The server resolves addresses to tiles. */
 type TileAddresses = ApiResponse<'POST /api/v1/tile-addresses'>;
 
 export interface UsedTileSet {
@@ -73,10 +72,12 @@ interface CountedSet {
 /** Different addresses that are sent together; a body has at most 64 KiB. */
 const MAX_ADDRESSES = 500;
 const MAX_CHARACTERS = 40_000;
-/** Pages of a tile set; rare ones make room for others. */
+/** Pages counted of a tile set; rare ones make room for others. */
 const MAX_PAGES = 50_000;
+/** Pages of a tile set in one task. */
 const MAX_SENT = 3000;
 
+/** Counts the requested pages in an access log. The server resolves addresses to tiles. */
 export async function pagesInLog(client: ServerClient, file: string, layer: string) {
   const sets = new Map<string, CountedSet>();
   const counts = { requests: 0, tiles: 0 };

@@ -24,7 +24,7 @@ type AccountWork<Result> = (accounts: Accounts) => Promise<Result>;
 interface AccountChange {
   readonly action: string;
   readonly target: string;
-  /** The account to be created. No secrets. */
+  /** The change, for the audit log. No secrets. */
   readonly after?: unknown;
 }
 
@@ -69,7 +69,7 @@ function consoleActor(): string {
   return `console:${userInfo().username}`;
 }
 
-/** `action`: the one that takes them. */
+/** `action`: the one that the help names for them. */
 function accountFlags(action: string): readonly Flag[] {
   const layers = `layers to work on, e.g. topp:*,world; all when absent (${action})`;
   return [flag('role', 'ROLE', `${ROLES.join(', ')} (${action})`), flag('layers', 'PATTERNS', layers)];
@@ -89,7 +89,7 @@ function roleIn(flags: FlagValues): (typeof ROLES)[number] {
 }
 
 interface AccountCommand extends Pick<Command, 'name' | 'summary' | 'flags'> {
-  /** By the first word; they take the second. */
+  /** By the first operand; the second one is the subject. */
   readonly actions: ReadonlyMap<
     string,
     (subject: string, flags: FlagValues, terminal: Terminal) => Promise<void>

@@ -11,6 +11,7 @@ export type WorkStart = Pick<ReadSettings, 'handover'>;
 export interface ServerStart extends ReadSettings {
   readonly adminPassword: string | null;
   readonly port: number;
+  /** It is the first since the server's start. */
   readonly first: boolean;
   /** To read the file again: the flags of the server, and where it was started. */
   readonly flags: SettingsInput['flags'];

@@ -22,7 +22,7 @@ export const COMPARE_FLAGS = [
 ];
 
 const MAX_SAMPLE = 10_000;
-/** Pages for people and their parts, and administration: each program has its own. */
+/** Not compared: pages for people and their parts, and administration. Each program has its own. */
 const PAGE =
   /^(?:\/(?!(?:gmaps|kml|tiles|tms|wmts)\/)[^/]+)?\/(?:demo|home|rest)(?:\/|$)|^\/geoserver\/web\/|\.(?:css|html?|ico|js|txt)$/;
 /** Rows that are printed; the page has all. */

@@ -23,7 +23,7 @@ type ShownLayer = ApiResponse<'GET /api/v1/layers/{layer}'>;
 
 const TASKS = '/api/v1/tasks';
 const DEFAULT_SHARE = 0.95;
-/** Sizes that differ by less are one number. */
+/** An estimate whose bounds differ by a smaller factor is printed as one number. */
 const WIDE_RANGE = 1.5;
 
 const FLAGS: readonly Flag[] = [
@@ -97,7 +97,7 @@ interface Order {
   readonly type: string;
 }
 
-/** One for each tile set in the log that the flags allow, the most used first. */
+/** An order for each tile set in the log that the flags allow, the most used first. */
 async function ordersFromLog(
   client: ServerClient,
   order: Order & Partial<UsedTileSet['set']>,

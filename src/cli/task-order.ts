@@ -40,7 +40,7 @@ export function taskOrder(type: string, layer: string, flags: FlagValues, args: 
   };
 }
 
-/** Unchanged from the file. */
+/** As in the file; the server checks it. */
 export function selectedArea(flags: FlagValues) {
   return { ...named('area', areaFlag(flags)), ...named('areaCrs', areaCrsIn(flags)) };
 }
@@ -75,7 +75,7 @@ function boundsFlag({ bounds }: FlagValues): readonly [number, number, number, n
   throw misuse(`--bounds must be four numbers, MINX,MINY,MAXX,MAXY, not ${bounds}.`);
 }
 
-/** More than the world has degrees: metres, or feet. */
+/** An extent with larger coordinates is not in degrees. */
 const MAX_DEGREES = 360;
 
 /** A warning for bounds in degrees in a grid set with other units; null: they fit. */

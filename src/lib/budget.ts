@@ -1,6 +1,6 @@
 /**
  * Budgets: so many permits for a period, or so many that refill with time. A ledger counts uses, in this process
- * or in the database for all that share it; a `Budget` is the hand of one process, which draws permits in blocks.
+ * or in the database for all that share it; a `Budget` holds the permits of one process, which draws them in blocks.
  *
  * | what | refills | refused by | counted in | after a restart |
  * | --- | --- | --- | --- | --- |
@@ -12,7 +12,7 @@
 import type { Clock } from './clock.ts';
 import { RecentMap } from './recent-map.ts';
 
-/** The use of one budget. Times are milliseconds of the ledger's clock. */
+/** The use of one budget, at a time. Pauses are those of logins. Times are milliseconds of the ledger's clock. */
 export interface Tally {
   readonly used: number;
   readonly at: number;
@@ -28,7 +28,7 @@ export interface Terms {
   readonly refillMs: number | null;
 }
 
-/** Null: nothing has been used. */
+/** A null tally: nothing has been used. */
 type Change<Result> = (tallies: readonly (Tally | null)[], now: number) => Changed<Result>;
 
 export interface Changed<Result> {
@@ -53,6 +53,7 @@ export interface Grant {
 const DAY_MS = 86_400_000;
 /** A server whose clock is behind, or set back, may still count on the day before. */
 const PERIOD_ENDS_MS = 2 * DAY_MS;
+/** Refills add up to nearly a whole permit. */
 const ROUNDING = 1e-6;
 
 export function refilled(tally: Tally | null, { refillMs }: Pick<Terms, 'refillMs'>, now: number): Tally {
@@ -114,7 +115,7 @@ interface BudgetOptions {
   /** Names the tally: a day, for instance. Permits of a former period are worth nothing. */
   readonly period: () => string;
   readonly terms: Terms;
-  /** A block is this part of the rest, but one permit at least. */
+  /** A block is the rest divided by this, at least one permit and at most `maxBlock`. */
   readonly blocks: number;
   readonly maxBlock: number;
   /** Milliseconds after which drawn permits are lost: used later they would exceed a rate. */
@@ -145,13 +146,13 @@ export class Budget {
 
   /** Uses by all processes, as far as this process knows. */
   get used(): number {
-    this.#turn();
+    this.#enterPeriod();
     return this.#options.terms.limit - this.#left - this.#inHand;
   }
 
   /** Takes a permit: null. A number: no permit for that many milliseconds. Undefined: call `fill` first. */
   take(): number | null | undefined {
-    this.#turn();
+    this.#enterPeriod();
     const { clock, permitsLastMs } = this.#options;
     const now = clock.monotonic();
     if (this.#inHand === 0 || now - this.#drawnAt >= permitsLastMs) return this.refusal() ?? undefined;
@@ -163,7 +164,7 @@ export class Budget {
 
   /** Milliseconds without a permit, as far as known; null: there may be one. */
   refusal(): number | null {
-    this.#turn();
+    this.#enterPeriod();
     const now = this.#options.clock.monotonic();
     return now < this.#refusedUntil ? Math.max(0, this.#waitUntil - now) : null;
   }
@@ -195,7 +196,7 @@ export class Budget {
 
   /** Gives back the permits in hand. */
   async giveBack(): Promise<void> {
-    this.#turn();
+    this.#enterPeriod();
     const [count, period] = [this.#inHand, this.#period];
     this.#inHand = 0;
     const { ledger, scope } = this.#options;
@@ -215,25 +216,25 @@ export class Budget {
     const block = this.#block;
     const isNear = this.#inHand > 0 && this.#inHand * 2 <= block;
     if (this.#drawing || !isNear || block < DRAWN_AHEAD || this.#options.terms.refillMs !== null) return;
-    // A request that finds no permit draws again, and fails by itself.
+    // On failure a request without a permit draws again, and reports the error.
     this.fill()?.catch(() => {});
   }
 
   #receive({ granted, left, waitMs }: Grant, period: string): void {
-    this.#turn();
+    this.#enterPeriod();
     if (period !== this.#period) return;
     const { clock, terms, permitsLastMs, askAgainMs } = this.#options;
     const now = clock.monotonic();
     this.#inHand = granted + (now - this.#drawnAt < permitsLastMs ? this.#inHand : 0);
     this.#drawnAt = now;
-    // A bucket refills within seconds.
+    // A budget that refills changes within seconds: its blocks keep their size.
     if (terms.refillMs === null) this.#left = left;
     this.#waitUntil = now + waitMs;
     const again = terms.refillMs === null ? askAgainMs : Math.min(Math.max(waitMs, 1), askAgainMs);
     this.#refusedUntil = granted > 0 ? Number.NEGATIVE_INFINITY : now + again;
   }
 
-  #turn(): void {
+  #enterPeriod(): void {
     const period = this.#options.period();
     if (period === this.#period) return;
     this.#period = period;

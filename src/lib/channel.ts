@@ -31,7 +31,7 @@ export interface ErrorCopier {
 
 /** Both sides make one over the same pair of processes. Messages arrive in the order they were sent. */
 export interface Channel {
-  /** Without an answer. A message to a process that has ended is lost. */
+  /** Sends a message without a reply. One to a process that has ended is lost. */
   tell<Body>(kind: MessageKind<Body>, body: Body): void;
   /** Rejects with the handler's error, or `ChannelClosed`. */
   ask<Body, Reply>(kind: MessageKind<Body, Reply>, body: Body): Promise<Reply>;
@@ -50,7 +50,7 @@ interface Message {
   readonly type: 'message';
   readonly name: string;
   readonly body: unknown;
-  /** With an id it is answered. */
+  /** Present if a reply is expected. */
   readonly id?: number;
 }
 

@@ -11,7 +11,7 @@ interface Span {
 
 const DAY_MINUTES = 1440;
 
-/** Hours that come back day after day. */
+/** Spans of hours that recur every day. */
 export class DailyHours {
   readonly #spans: readonly Span[];
   readonly #time: LocalTime;

@@ -27,7 +27,7 @@ interface Context {
   readonly keysAt: (path: ValuePath) => readonly string[];
 }
 
-/** A sentence for each; `whole` names the value itself. */
+/** A sentence for each problem; `whole` is the subject where the path is empty. */
 export function printExplanations(problems: readonly Explanation[], whole: string): string {
   return problems
     .map(({ path, key, message }) => {
@@ -98,7 +98,7 @@ function explainBadKey(issue: Issue, path: ValuePath, words: IssueWords): Explan
   };
 }
 
-/** A union fails with one list of issues an alternative: the one that came furthest says most. */
+/** A union fails with a list of issues for each alternative: explains the first one that the value's type fits. */
 function* explainUnion(
   issue: z.core.$ZodIssueInvalidUnion,
   context: Context,

@@ -1,3 +1,11 @@
+/**
+ * Texts without secrets. Which function to call:
+ *
+ *   hideValues       a response to a request with secrets that are known: without exactly those
+ *   hideSecrets      settings for administrators: without passwords, and values with names such as `token`
+ *   hideKeys         declarations and addresses for other readers: queries keep only values known to be harmless
+ *   hideCredentials  free text from elsewhere, such as an error, for any reader: `hideSecrets` and `hideKeys`
+ */
 import { replaceSections } from './scan-text.ts';
 
 const MASK = '***';
@@ -6,6 +14,7 @@ const NAME = /(?<![\w.-])[\w.-]+(?:=|%3D|"\s*:\s*")/gi;
 const END_OF_VALUE = /(?=[&\s"'<>;])/g;
 /** RFC 9110, 11.4, as a server may repeat it. */
 const AUTHORIZATION = /\b(basic|bearer)\s+[\w+/=.~-]{6,}/gi;
+/** The password in `https://user:password@host`. */
 const CREDENTIALS = /(:\/\/[^/?#@:\s]*):[^/?#@\s]*@/g;
 
 /** Whether a parameter of that name is likely to hold a secret. */
@@ -13,7 +22,7 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-/** A text, such as a URL or a response, that is safe to show: no password, no key in a query. */
+/** Without passwords in URLs, `Authorization` values, and values whose names are likely to be those of secrets. */
 export function hideSecrets(text: string, mask = MASK): string {
   const bare = text.replace(AUTHORIZATION, `$1 ${mask}`).replace(CREDENTIALS, `$1:${mask}@`);
   // `?api_key=…`, also percent-encoded, and `"token":"…"`.
@@ -24,16 +33,14 @@ export function hideSecrets(text: string, mask = MASK): string {
   });
 }
 
-/** Below it a value is no secret, and would blank out words. */
+/** A shorter value is not a secret, and hiding it would blank out words. */
 const MIN_SECRET_LENGTH = 4;
 
-/** A text that may echo the request, without these values. */
 export function hideValues(text: string, values: readonly string[]): string {
   const secrets = values.filter(({ length }) => length >= MIN_SECRET_LENGTH);
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
 }
 
-/** A map server's response that is safe to publish: it may echo the request. */
 export function hideCredentials(text: string): string {
   return String(hideKeys(hideSecrets(text)));
 }
@@ -45,14 +52,14 @@ const PLAIN_NAMES = new Set(
     ' ',
   ),
 );
-/** Long, and no word: what keys in paths look like. */
+/** Segments of a path that look like keys: long, and not a word. */
 const OPAQUE = /^(?=.*\d)[\w~-]{16,}$|^[\w~-]{32,}$/;
-/** `postgres` has an address with an account, and a query with names of tables. */
+/** Options hidden unless their names are plain. Those of `postgres` are an address with an account, and a query. */
 const NAMED_OPTIONS = new Set(['vendorParameters', 'dimensions', 'postgres']);
 
 /**
- * A document as readers other than administrators see it. Which names a map server gives its credentials cannot be known
- * (`app_code`, `ticket`), so addresses keep only query values of a list, and no long opaque segment of a path.
+ * The names that a map server gives its credentials cannot be known (`app_code`, `ticket`), so addresses keep only
+ * query values of `PLAIN_NAMES`, and no path segment that looks like a key.
  */
 export function hideKeys(document: unknown): unknown {
   if (typeof document === 'string') return document.replace(WORD, hideKeysInWord);
@@ -85,6 +92,7 @@ function hideKeysInWord(word: string): string {
   return query >= 0 && word.includes('=', query) ? hideKeysIn(word) : word;
 }
 
+/** Leaves out the fragment as well: no source needs it, and some sign-ins put a token there. */
 function hideKeysIn(address: string): string {
   const [, host = '', path = '', query = null] =
     /^(https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(address) ?? [];

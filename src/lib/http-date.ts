@@ -3,7 +3,7 @@ const MAX_DAYS = 1000;
 const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 const days = new Map<number, string>();
 
-/** RFC 9110, 5.6.7, as `toUTCString` writes it, which writes the same day again for every tile. Milliseconds since 1970. */
+/** RFC 9110, 5.6.7: `toUTCString` with a cache of days, for every tile has a date. `time`: milliseconds since 1970. */
 export function httpDate(time: number): string {
   const seconds = Math.floor(time / 1000);
   const day = Math.floor(seconds / DAY_SECONDS);

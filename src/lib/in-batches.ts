@@ -6,20 +6,20 @@ interface Waiting<Item, Response> extends Deferred<Response> {
 }
 
 /**
- * Items that are added in one turn, or during a batch, form the next batch. An item that makes a batch fail then fails
- * alone. `work` returns a response for each item.
+ * Items that are added in one turn of the event loop, or during a batch, form the next batch. After a failure of a
+ * batch its items are tried one by one. `work` returns a response for each item.
  */
 export function inBatches<Item, Response>(work: (items: readonly Item[]) => Promise<readonly Response[]>) {
   let waiting: Waiting<Item, Response>[] = [];
   let running: Promise<void> | null = null;
 
-  async function settle(batch: readonly Waiting<Item, Response>[]): Promise<void> {
+  async function runBatch(batch: readonly Waiting<Item, Response>[]): Promise<void> {
     try {
       const answers = await work(batch.map(({ item }) => item));
       for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Response);
     } catch (error) {
       if (batch.length === 1) batch[0]?.reject(error);
-      else for (const one of batch) await settle([one]);
+      else for (const one of batch) await runBatch([one]);
     }
   }
 
@@ -28,7 +28,7 @@ export function inBatches<Item, Response>(work: (items: readonly Item[]) => Prom
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
-      await settle(batch);
+      await runBatch(batch);
     }
     running = null;
   }

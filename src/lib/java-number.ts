@@ -1,4 +1,4 @@
-/** As Java prints a double, which scripts compare: `1.0`, `2.5E7`, `2.8E-4`. */
+/** As Java prints a double: `1.0`, `2.5E7`, `2.8E-4`. Scripts may compare such texts. */
 export function javaDouble(value: number): string {
   return javaText(value, value.toExponential());
 }

@@ -18,7 +18,7 @@ interface ThreadOptions {
   readonly onStart?: (channel: Channel) => void;
 }
 
-/** Starts with the first question; after a crash with the next one. Keeps the process alive only while it works. */
+/** A thread that starts with the first `ask`; after a crash, with the next. Idle, it keeps no process alive. */
 export function openThread({ start, errors, log, died, onStart }: ThreadOptions) {
   let running: { readonly thread: Worker; readonly channel: Channel } | null = null;
   let questions = 0;
@@ -35,7 +35,7 @@ export function openThread({ start, errors, log, died, onStart }: ThreadOptions)
   }
 
   return {
-    /** Ahead of the first question. */
+    /** Starts it ahead of the first `ask`. */
     start(): void {
       running ??= launch();
     },

@@ -1,11 +1,11 @@
 /** An LRU map with a maximum total weight. */
 export class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, { readonly value: Value; readonly weight: number }>();
-  readonly #mostWeight: number;
+  readonly #maxWeight: number;
   #weight = 0;
 
-  constructor(mostWeight: number) {
-    this.#mostWeight = mostWeight;
+  constructor(maxWeight: number) {
+    this.#maxWeight = maxWeight;
   }
 
   get(key: Key): Value | null {
@@ -19,11 +19,11 @@ export class RecentMap<Key, Value> {
   /** An entry heavier than the maximum is not kept. */
   set(key: Key, value: Value, weight: number): void {
     this.delete(key);
-    if (weight > this.#mostWeight) return;
+    if (weight > this.#maxWeight) return;
     this.#entries.set(key, { value, weight });
     this.#weight += weight;
     for (const oldest of this.#entries.keys()) {
-      if (this.#weight <= this.#mostWeight) return;
+      if (this.#weight <= this.#maxWeight) return;
       this.delete(oldest);
     }
   }

@@ -89,7 +89,7 @@ export class Semaphore {
 /** Lets one caller pass in each turn of the event loop, in order of arrival, so that other work is served between two of them. */
 export class Turnstile {
   #waiting: (() => void)[] = [];
-  /** Those before it have passed. */
+  /** Index in `#waiting`: the callers before it have passed. */
   #head = 0;
   #turning = false;
 

@@ -11,7 +11,7 @@ export interface YamlFile {
   readonly problems: readonly string[];
 }
 
-/** YAML 1.2, 10.3.2, but for digits after a first 0, as of telephones and postcodes, which YAML 1.1 reads otherwise: text. */
+/** YAML 1.2, 10.3.2, except that digits after a leading 0, as in postcodes, are text: YAML 1.1 reads them as octal. */
 const INTEGER = /^[-+]?(?:0|[1-9][0-9]*|0x[0-9a-f]+|0o[0-7]+|0b[01]+)$/i;
 const FLOAT = /^[-+]?(?:(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:e[-+]?[0-9]+)?|[0-9]+e[-+]?[0-9]+|\.inf)$|^\.nan$/i;
 const READ_SCHEMA = CORE_SCHEMA.extend({

@@ -144,7 +144,7 @@ class TreeReader {
   }
 }
 
-/** The encodings of such clients. UTF-7 and the like are used to bypass filters. */
+/** The encodings that clients use. UTF-7 and the like serve to bypass filters. */
 const ENCODINGS: ReadonlySet<string> = new Set(['utf-8', 'us-ascii', 'iso-8859-1', 'windows-1252', 'utf-16']);
 const DECLARED = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]{1,40})["']/;
 
