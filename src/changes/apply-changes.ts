@@ -25,7 +25,7 @@ export interface AppliedFeed extends ChangeRules {
   readonly layers: readonly string[];
 }
 
-/** With the tiles to renew, if the feed renews them. */
+/** The removal in a layer, and the tiles to renew if the feed renews them. */
 interface LayerChange {
   readonly removal: Removal;
   readonly selections: readonly TileSelection[];
@@ -35,7 +35,7 @@ export type ChangeApplier = ReturnType<typeof createChangeApplier>;
 
 export function createChangeApplier({ catalog, removals, renew }: ApplierOptions) {
   /** Null: no tile of the layer is concerned. */
-  async function mapChange(
+  async function changeOfLayer(
     name: string,
     feed: AppliedFeed,
     changes: readonly Change[],
@@ -57,18 +57,18 @@ export function createChangeApplier({ catalog, removals, renew }: ApplierOptions
   async function renewAll({ name }: AppliedFeed, { removal, selections }: LayerChange): Promise<void> {
     for (const selection of selections) {
       await renew(removal.layer, selection, feedAuthor(name)).catch((error: unknown) => {
-        // Without room for tasks tiles are renewed when they are requested.
+        // With too many tasks, tiles are renewed when they are requested.
         if (!isTilewardenError(error, 'too-many-tasks')) throw error;
       });
     }
   }
 
   return {
-    /** Applies all of them together. In force, for every reader and durably, when this resolves; a repeat does no harm. */
+    /** Applies the changes together. When it resolves they are durable and obeyed by all; a repeat is harmless. */
     async apply(feed: AppliedFeed, changes: readonly Change[]): Promise<void> {
       const ofLayers: LayerChange[] = [];
       for (const name of feed.layers) {
-        const change = await mapChange(name, feed, changes);
+        const change = await changeOfLayer(name, feed, changes);
         if (change) ofLayers.push(change);
       }
       const above = await removals.remove(ofLayers.map(({ removal }) => removal));
@@ -93,16 +93,16 @@ export async function replayChanges(
 ): Promise<number> {
   let changes: readonly Change[] = [];
   let count = 0;
-  for await (const some of store.eachRecent(feed.name)) {
-    count += some.reduce((sum, { merged }) => sum + merged, 0);
+  for await (const slice of store.eachRecent(feed.name)) {
+    count += slice.reduce((sum, { merged }) => sum + merged, 0);
     // Merged slice by slice: an hour may have very many.
-    changes = await mergeChanges([...changes, ...some.map(mapChange)]);
+    changes = await mergeChanges([...changes, ...slice.map(recordedChange)]);
   }
   if (changes.length > 0) await apply(feed, changes);
   return count;
 }
 
-function mapChange({ layers, boxes }: Pick<RecordedChange, 'layers' | 'boxes'>): Change {
+function recordedChange({ layers, boxes }: Pick<RecordedChange, 'layers' | 'boxes'>): Change {
   const polygons = boxes?.map(([minX = 0, minY = 0, maxX = 0, maxY = 0]) =>
     polygonOfBounds({ minX, minY, maxX, maxY }),
   );

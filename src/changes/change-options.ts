@@ -16,7 +16,7 @@ export interface Change {
 
 export interface ChangeRules {
   readonly action: (typeof CHANGE_ACTIONS)[number];
-  /** Pixels. */
+  /** Pixels around a change, at every zoom. */
   readonly buffer: number;
   readonly zoomStart?: number | undefined;
   readonly zoomStop?: number | undefined;

@@ -36,7 +36,7 @@ export function placeOfBounds(bounds: Bounds, srs: number): ChangedPlace {
   return { srs, polygons: [polygonOfBounds(bounds)] };
 }
 
-/** There and back: it encloses nothing. */
+/** A line as a polygon that encloses nothing: there and back. */
 export function polygonOfLine(line: readonly Point[]): Polygon {
   const back = line.slice(0, -1).reverse();
   const [only] = line;

@@ -22,12 +22,12 @@ export interface FeedIntakeOptions extends Env {
   readonly notifier: Pick<Notifier, 'changeFeed'>;
 }
 
-/** Unusable changes may count as received too. */
+/** `received` may count unusable changes too; otherwise it is the number of `changes`. */
 interface Batch extends Partial<Omit<FeedRecord, 'changes'>> {
   readonly changes: readonly Change[];
   /** Network address of the sender. */
   readonly source?: string | null;
-  /** In place of one for the whole batch. */
+  /** Records of the single changes, instead of one for the whole batch. */
   readonly recorded?: readonly RecordedChange[];
 }
 

@@ -65,7 +65,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
     return row?.id ?? (await findEvent(inside, feed, change.eventId ?? ''))?.id ?? 0;
   }
 
-  /** In few statements, unless senders have named them. */
+  /** In few statements, unless they have ids of their senders. */
   async function insertChanges(inside: Statements, feed: string, changes: readonly RecordedChange[]) {
     const ids: number[] = [];
     for (let at = 0; at < changes.length; at += ROWS_PER_TURN) {
@@ -143,7 +143,7 @@ export function createFeedStore(database: Database, clock: Pick<Clock, 'now'>) {
       return row?.id ?? null;
     },
 
-    /** Entries that are still in the feed are not forgotten. */
+    /** Confirms entries that are still in the feed, and forgets those without confirmation for a month. */
     async entriesSeen(feed: string, ids: readonly string[]): Promise<void> {
       const now = clock.now();
       await database.transaction('changes', async (inside) => {

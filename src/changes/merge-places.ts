@@ -1,4 +1,4 @@
-/** Bursts become a few areas: far ones stay apart, and beyond a number of parts neighbours are merged. */
+/** Merges many places into a few areas: distant ones stay apart, and beyond a number of parts neighbours are merged. */
 import {
   type Bounds,
   boundsAround,
@@ -23,7 +23,7 @@ const MAX_PARTS = 64;
 /** Parts, counted on each level of the split, and hundreds of points. */
 const PARTS_PER_TURN = 50;
 const POINTS_PER_PART = 100;
-/** Two halves are two areas when they take less than so much of the room of both together. */
+/** Two halves become two areas if their boxes together are smaller than this share of the box around both. */
 const WORTH_SPLITTING = 0.5;
 
 /** Yields to the event loop between parts. */
@@ -90,7 +90,7 @@ async function areasOf(
   ];
 }
 
-/** At the widest gap while each part may be a group of its own or there are few, in the middle otherwise. */
+/** At the widest gap if each part may be a group of its own, otherwise in the middle. */
 function splitAt(sorted: readonly Part[], wide: boolean, most: number): number {
   if (sorted.length > most) return Math.ceil(sorted.length / 2);
   let [at, widest, end] = [Math.ceil(sorted.length / 2), 0, -Infinity];

@@ -36,7 +36,7 @@ const POLL_INTERVAL_MS = 1000;
 /** Between checks of the date of a file. */
 const FILE_INTERVAL_MS = 2000;
 const WATCH = 'area-watch';
-/** The points of an area are in one of them, those that follow in the other. */
+/** A shape is stored in one of them, the next shape of the area in the other. */
 const SLOTS = [0, 1] as const;
 /** Pixels: an edge is drawn smoothly. */
 const BUFFER = 1;
@@ -103,7 +103,7 @@ export function createAreaPoll(options: AreaWatchOptions) {
     if (hadShape) await mark(area, changed);
   }
 
-  /** The record of an area in use, without what is done now. */
+  /** Marks the recorded places, then removes them from the record. The area is in use. */
   async function mark({ name }: NamedArea, { unusedSince: _, ...kept }: KeptArea): Promise<void> {
     if (kept.unmarked) await markTiles(name, kept.unmarked);
     await put(name, { ...kept, unmarked: undefined });

@@ -103,7 +103,7 @@ export interface Html {
   readonly markup: string;
 }
 
-/** The only way to make markup: escapes everything that is not markup already. */
+/** Markup with values, which are escaped unless they are markup themselves. */
 export function html(
   parts: TemplateStringsArray,
   ...values: readonly (string | number | Html | readonly Html[])[]
@@ -120,6 +120,7 @@ export function tagged(name: string, text: string | null): Html {
   return text === null ? EMPTY : html`<${tag}>${text}</${tag}>`;
 }
 
+/** A bare page, as GeoWebCache answers its forms with; pages for people have the style of `createPageWriter`. */
 export function pageResponse(title: string, body: Html): Response {
   const page = html`<!doctype html>
 <html lang="en">

@@ -8,7 +8,7 @@ import type { SourceRequest } from './tile-source.ts';
 
 export const SINGLE_TILES = { columns: 1, rows: 1 } as const;
 
-/** For servers that tell by a status that there is no tile. */
+/** For servers that report a missing tile by a status. */
 export const absent = z
   .array(z.literal([204, 400, 403, 404, 410]))
   .default([204])

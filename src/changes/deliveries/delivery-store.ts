@@ -57,7 +57,7 @@ const MAX_LISTED = 1000;
 const NO_PAYLOAD = '{}';
 /** Begins subjects that never recover, such as a task that has failed. */
 export const ONCE = 'once:';
-/** Milliseconds for which these are remembered; longer than they are searched for. */
+/** Milliseconds for which these are remembered: longer than tasks that have ended are searched for. */
 const ONCE_KEPT = 8 * LIFETIME;
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
@@ -91,7 +91,7 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
     await inside.updateTable('deliveries').set(merged).where('number', '=', waiting.number).execute();
   }
 
-  /** The oldest make room. */
+  /** Gives up the oldest ones beyond `maxWaiting`. */
   async function insertNotification(inside: Statements, name: string, payload: object, now: number) {
     await insert(inside, { kind: 'notification', name }, payload, now);
     const surplus = await pending(inside, { kind: 'notification', name })
@@ -106,14 +106,14 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
     }
   }
 
-  /** In a transaction; those who send are woken unless `work` resolves to false. */
+  /** In a transaction; wakes the sender unless `work` resolves to false. */
   async function record(work: (inside: Statements, now: number) => Promise<unknown>): Promise<void> {
     const now = await database.now();
     const changed = await change((inside) => work(inside, now));
     if (changed !== false) await database.notify(DELIVERIES_WAITING);
   }
 
-  /** Sets it unless its payload has changed since; one that has changed is due again, as if it were new. */
+  /** Ends a delivery, unless its payload has changed since it was sent: then it is due again, as if it were new. */
   async function end({ number, revision }: Delivery, values: { state: DeliveryState; attempts: number }) {
     const next_at = await database.now();
     const again = { attempts: 0, last_error: null, next_at };
@@ -217,7 +217,7 @@ export function createDeliveryStore(database: Database, maxWaiting = MAX_WAITING
       }));
     },
 
-    /** Finished deliveries except the newest, and deliveries to targets that are no longer declared. */
+    /** Deletes finished deliveries except the newest, and gives up those to targets that are no longer declared. */
     async forget(declared: readonly TargetName[]): Promise<void> {
       const before = (await database.now()) - ONCE_KEPT;
       await change((inside) =>

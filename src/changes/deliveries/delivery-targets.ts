@@ -62,7 +62,7 @@ export interface Notification {
   readonly details: object;
 }
 
-/** On no tile: the keys of tiles begin with `layer-`, `page-` and `cell-`. */
+/** A key that no tile has: the keys of tiles begin with `layer-`, `page-` and `cell-`. */
 const TEST_KEY = 'tilewarden-test';
 const TEST_PURGE: PurgePayload = { '': [TEST_KEY] };
 const TEST_NOTIFICATION = {

@@ -24,7 +24,7 @@ const MAX_WAITING = 1000;
 
 export type Notifier = ReturnType<typeof openNotifier>;
 
-/** Records notifications for the targets that want them, in order. Callers do not wait, and nothing fails for them. */
+/** Records notifications for the targets of their events, in order. Callers neither wait nor get an error. */
 export function openNotifier({ store, targets, clock, log }: NotifierOptions) {
   const waiting: (() => Promise<void>)[] = [];
   const failure = 'a notification could not be recorded; it is retried';

@@ -7,24 +7,24 @@ import { pageOf, type TileSetKey } from '../../domain/tile-key.ts';
 import type { TileRect } from '../../domain/tile-rect.ts';
 import { remembered } from '../../lib/get-or-create.ts';
 
-/** Keys of pages of one layer; above it the whole layer is purged. */
+/** Keys of pages and cells of one layer; above it the whole layer is purged. */
 export const MAX_PAGE_KEYS = 1000;
-/** Keys of pages of all layers; above it every one of them is purged as a whole. */
+/** Keys of pages and cells of all layers; above it each layer is purged as a whole. */
 const MAX_KEYS = 20_000;
 /** Limit of keys of one zoom of a place; beyond it keys of larger cells. */
 const FEW_KEYS = 64;
 
-/** The stored form: keys of pages by layer; null: the whole layer. */
+/** The stored form: keys of pages and cells by layer; null: the whole layer. */
 export type PurgePayload = Readonly<Record<string, readonly string[] | null>>;
 
 type NamedCatalog = Pick<Catalog, 'layer'>;
 type TileSetNames = Omit<TileSetKey, 'incarnation'>;
 
-/** The keys to purge, bounded in size for any number of changes. */
+/** The keys to purge, bounded in size for any number of changes. Cells are larger than pages: see surrogate-keys.ts. */
 export class PurgeKeys {
   readonly #layers = new Map<string, Set<string> | null>();
-  /** Keys of pages, over all layers. */
-  #pages = 0;
+  /** Keys of pages and cells, over all layers. */
+  #count = 0;
 
   get isEmpty(): boolean {
     return this.#layers.size === 0;
@@ -53,23 +53,23 @@ export class PurgeKeys {
     const before = known?.size ?? 0;
     const all = keys && (known ?? new Set<string>());
     for (const key of keys ?? []) all?.add(key);
-    const pages = all && all.size <= MAX_PAGE_KEYS ? all : null;
-    this.#layers.set(layer, pages);
-    this.#pages += (pages?.size ?? 0) - before;
-    if (this.#pages > MAX_KEYS) this.#widen();
+    const kept = all && all.size <= MAX_PAGE_KEYS ? all : null;
+    this.#layers.set(layer, kept);
+    this.#count += (kept?.size ?? 0) - before;
+    if (this.#count > MAX_KEYS) this.#widen();
   }
 
   /** Everything so far; it is empty afterwards. */
   take(): PurgePayload {
     const payload = Object.fromEntries([...this.#layers].map(([layer, keys]) => [layer, keys && [...keys]]));
     this.#layers.clear();
-    this.#pages = 0;
+    this.#count = 0;
     return payload;
   }
 
   #widen(): void {
     for (const layer of this.#layers.keys()) this.#layers.set(layer, null);
-    this.#pages = 0;
+    this.#count = 0;
   }
 }
 
@@ -121,7 +121,7 @@ function keysWithin(
   return keys;
 }
 
-/** Stored or not; null: they cannot be listed. */
+/** All tile sets of a layer in a grid set, stored or not; null: any values of parameters, or too many. */
 function tileSetsAt(layer: Layer, gridSet: string): readonly TileSetNames[] | null {
   const ids = parametersIds(layer);
   if (!ids) return null;

@@ -36,7 +36,7 @@ export async function openEventWatch(options: EventWatchOptions) {
   const known = new Map<string, boolean>();
 
   /** Whether it is bad is reported at the first check and when it changes. */
-  function see(subject: string, isBad: boolean, report: () => void, recovered: () => void): void {
+  function observe(subject: string, isBad: boolean, report: () => void, recovered: () => void): void {
     if (known.get(subject) === isBad) return;
     known.set(subject, isBad);
     if (isBad) report();
@@ -56,7 +56,7 @@ export async function openEventWatch(options: EventWatchOptions) {
         details: { host },
       } as const;
       const isBad = breaker !== 'closed';
-      see(
+      observe(
         subject,
         isBad,
         () => notifier.report({ subject, ...failing }),
@@ -73,7 +73,7 @@ export async function openEventWatch(options: EventWatchOptions) {
       const details = { store, freePercent: disk.freePercent };
       const message = `The disk of store ${store} is full; tiles are served but not stored.`;
       const full = () => notifier.report({ subject, event: 'disk-full', message, details });
-      see(subject, !disk.storing, full, () => notifier.recovered(subject));
+      observe(subject, !disk.storing, full, () => notifier.recovered(subject));
     }
   }
 

@@ -46,7 +46,7 @@ export function createPostgresFeed(
     const opened = await connectSession(feed.url);
     opened.client.on('notification', () => notified.abort());
     session = opened;
-    // A row left behind does not wake the feed: failed rows are retried after a pause.
+    // A lost session wakes the feed, unless it was left after a failed poll: that is retried after a pause.
     opened.lost.addEventListener('abort', () => session === opened && notified.abort(), { once: true });
     await opened.client.query(`listen ${quoteName(feed.table)}`);
     return opened;
@@ -121,7 +121,7 @@ function* readRows(rows: readonly ChangeRow[], offered: readonly string[]): Gene
   for (const row of rows) yield readRow(row, offered);
 }
 
-/** Or why the row cannot be used. */
+/** Returns a text if the row cannot be used: the reason. */
 function readRow(row: ChangeRow, offered: readonly string[]): Change | string {
   const { id, layer, minx, miny, maxx, maxy, srid } = row;
   if (layer !== null && !offered.includes(layer)) {

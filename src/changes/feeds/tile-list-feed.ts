@@ -25,12 +25,12 @@ interface Sighting {
 }
 
 const APPLIED = 'applied';
-/** Milliseconds. */
+/** Milliseconds for which a file must not change: a program may be writing it. */
 const QUIET = 2000;
 const POLL_INTERVAL_MS = 500;
 /** Tiles that are applied together. */
 const MAX_TILES = 20_000;
-/** No tile has more characters. */
+/** No line with a tile has more characters. */
 const MAX_LINE = 80;
 
 export function createTileListFeed(

@@ -62,7 +62,7 @@ export function createTimesFeed(
   };
 }
 
-/** The first column. JSON writes times by ISO 8601. */
+/** The values of the first column, times in ISO 8601, as `to_json` writes them. */
 async function queryTimes({ url, query }: { readonly url: string; readonly query: string }) {
   const { queryReadOnly } = await import('../../db/postgres/session-client.ts');
   const rows = await queryReadOnly(

@@ -9,7 +9,7 @@ export interface PassMark {
   readonly lastAt: number;
   /** Version of the server's configuration when drawings were last read; null: unknown. */
   readonly sequence: string | null;
-  /** When they were last read. */
+  /** When drawings were last read. */
   readonly wholeAt: number;
   readonly pending: number;
 }

@@ -129,7 +129,7 @@ export const adoptOptions = z.discriminatedUnion('layout', [
 ]);
 
 export type AdoptOptions = z.output<typeof adoptOptions>;
-/** Those that have a file for each tile. */
+/** Caches with a file for each tile. */
 export type FolderAdoptOptions = Extract<
   AdoptOptions,
   { readonly layout: 'geowebcache' | 'mapcache' | 'mapproxy' | 'tms' | 'xyz' }
@@ -141,7 +141,7 @@ export type Adoption = AdoptOptions & {
   readonly within: readonly string[] | null;
 };
 
-/** The key that says where on this machine it is, and the path; null: in a bucket. */
+/** The option with the path of the cache on this machine, and the path; null: it is in a bucket. */
 export function placeOfAdoption(
   options: AdoptOptions,
 ): readonly [key: 'file' | 'folder', path: string] | null {

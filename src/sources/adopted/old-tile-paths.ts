@@ -74,7 +74,7 @@ export function dimensionsThere(
   return names.map((name) => [name, values.get(name.toUpperCase()) ?? ''] as const);
 }
 
-/** Sorted, with custom ones after those of the standard. */
+/** Folders of dimensions: sorted by name, custom ones (`dim_…`) last. */
 function mapProxyDimensions(dimensions: Dimensions): TilePath {
   const named = dimensions.map(([name, value]) => [name.toLowerCase(), value] as const);
   const rank = (name: string) => (name.startsWith('dim_') ? '1' : '0') + name;
@@ -82,7 +82,7 @@ function mapProxyDimensions(dimensions: Dimensions): TilePath {
   return sorted.map(([name, value]) => `${name}-${value}`);
 }
 
-/** MapCache's own words. No file has a name with an unreplaced word. */
+/** Replaces MapCache's placeholders. Unknown ones stay: no file has such a name. */
 function byTemplate(
   template: string,
   [tileset, grid]: readonly [string, string],
@@ -222,7 +222,7 @@ function withExtensions(path: TilePath, extensions: readonly string[]): readonly
   return extensions.map((extension) => [...path.slice(0, -1), `${file}.${extension}`]);
 }
 
-/** PNG of every depth may be called plain `png`. */
+/** PNG of any depth may have the extension `png`. */
 function usualExtensions({ extensions, contentType }: Format): readonly string[] {
   return contentType === 'image/png' ? [...new Set([...extensions, 'png'])] : extensions;
 }

@@ -36,7 +36,7 @@ const GZIP = 2;
 const BROTLI = 3;
 const MAX_UNPACKED_BYTES = 32 * 1024 * 1024;
 const MAX_DIRECTORIES = 256;
-/** Unpacked: each is read in one turn. */
+/** Limits after unpacking: each is parsed in one turn of the event loop. */
 const MAX_METADATA_BYTES = 2 * 1024 * 1024;
 const MAX_DIRECTORY_BYTES = 2 * 1024 * 1024;
 /** One read of the library is at most the header with the root, a directory or a tile. */

@@ -2,7 +2,7 @@ import type { HostFailure, UpstreamStatus } from '../../domain/upstream-status.t
 import type { Clock } from '../../lib/clock.ts';
 import type { RequestEnd } from './upstream-limiter.ts';
 
-/** Latencies. */
+/** Latencies that are kept. */
 const REMEMBERED = 200;
 
 /** Seconds over which the rate is taken. */

@@ -167,7 +167,7 @@ export class HostLimiter {
     if (before !== this.#breaker.state) this.#serve();
   }
 
-  /** By an operator; null: resumed. Requests in flight go on. */
+  /** An operator's pause; null: resumed. Requests in flight continue. */
   setPause(pause: HostPause | null): void {
     if (this.#pause?.at === pause?.at) return;
     this.#pause = pause;

@@ -21,7 +21,7 @@ interface HostShareOptions extends Env {
   /** With a rate limit, requests that other nodes sent within the last second count too. */
   readonly limits: () => Pick<UpstreamOptions, 'concurrency' | 'ratePerSecond'>;
   readonly shares: HostShares;
-  /** Requests under way, and with those that wait. */
+  /** Requests in flight; `wanted` includes those that wait. */
   readonly held: () => number;
   readonly wanted: () => number;
   /** Wanted requests with a waiting client. */
@@ -32,14 +32,14 @@ interface HostShareOptions extends Env {
 /** Milliseconds between renewals, and while there is not a single place. */
 const INTERVAL = 1000;
 const STARVED_INTERVAL = 200;
-/** At least: requests that come in the meantime are one wish. */
+/** Shortest interval, in milliseconds: requests that come in the meantime are one wish. */
 const GAP = 10;
 /** A share that has not been renewed for this long may have been given to others. */
 const VALID_FOR = 10_000;
 const TIMEOUT_MS = 2000;
 /** An unused share is kept for a moment, for the next request. */
 const KEPT_FOR = 3000;
-/** The longest second of other nodes, see `RateWindow`. */
+/** Milliseconds after which a request of another node no longer counts as one of the last second: see `RateWindow`. */
 const SECOND_OF_OTHERS = 1500;
 /** Without the database, one request per host at a time. */
 const PLACES_WITHOUT_DATABASE = 1;

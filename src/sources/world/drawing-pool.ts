@@ -59,7 +59,7 @@ export function openDrawingPool({ threads, maxWaiting, timeoutMs, startThread, l
   }
 
   return {
-    /** An aborted order leaves the queue immediately; one that is being drawn is finished and discarded. */
+    /** An aborted job leaves the queue immediately; one that is being drawn is finished and discarded. */
     async draw(
       job: DrawingJob,
       { signal, priority }: Pick<SourceRequest, 'signal' | 'priority'>,
@@ -77,7 +77,7 @@ export function openDrawingPool({ threads, maxWaiting, timeoutMs, startThread, l
       return orAborted(drawOn(thread, job).finally(release), signal);
     },
 
-    /** Waiting orders are rejected as places become free. */
+    /** Waiting jobs are rejected as places become free. */
     async close(): Promise<void> {
       closed = true;
       await Promise.all(all.map((thread) => thread.close()));

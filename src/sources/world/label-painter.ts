@@ -89,7 +89,7 @@ export function paintNames(
   }
 }
 
-/** In the view's pixels: once for each time the world passes by. Names reach into a view from well outside of it. */
+/** In the view's pixels, once for each repetition of the world. Names reach into a view from well outside of it. */
 function placesInView(view: MapView, name: PlacedLabel): PlacedLabel[] {
   const turn = 360 / view.resolutionX;
   const marginX = name.halfWidth + 2 * DEGREES_HALF_WIDTH + 20;

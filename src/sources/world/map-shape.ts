@@ -29,7 +29,7 @@ function createRing(projection: MapProjection, track: Track): MapShape | null {
   return { ...shapeOf(projection, polarRing(ring, turn)), unrolled: true };
 }
 
-/** Lines without what a shapefile adds along its own edges: the antimeridian and the poles. */
+/** Lines without those that the data have along the edges of their map: the antimeridian and the poles. */
 function createLines(projection: MapProjection, track: Track): MapShape[] {
   const cuts = track.flatMap((point, place) => (isSheetEdge(track[place - 1], point) ? place : []));
   return [0, ...cuts]

@@ -1,9 +1,9 @@
 import type { MapShape } from './map-shape.ts';
 import type { MapView } from './map-view.ts';
 
-/** In pixels: nothing is drawn further beyond its line. */
+/** Pixels around the view in which lines still count: no stroke is wider. */
 const REACH = 24;
-/** Pixels are written in eighths: whole numbers are shorter to write and to read. */
+/** A path is written in eighths of a pixel: whole numbers are shorter to write and to read. */
 export const UNITS_PER_PIXEL = 8;
 
 /**
@@ -19,7 +19,7 @@ export function traceShapes(view: MapView, shapes: Iterable<MapShape>, steps: nu
   return path;
 }
 
-/** The world repeats every 360 degrees, so what leaves on the right comes in on the left. */
+/** The world repeats every 360 degrees. An `unrolled` shape contains its repetitions. */
 function shiftsInView(
   { resolutionX, resolutionY, left, top, width, height }: MapView,
   shape: MapShape,
@@ -36,6 +36,7 @@ function shiftsInView(
  * those comes into view, and the canvas clips the rest.
  */
 function traceShape(view: MapView, { x: xs, y: ys }: MapShape, shift: number, steps: number): string {
+  // Units of the path in a step of the lattice.
   const scale = UNITS_PER_PIXEL / steps;
   const at = (place: number): [x: number, y: number] => [
     Math.round((((xs[place] ?? 0) + shift) / view.resolutionX - view.left) * steps) * scale,
@@ -57,7 +58,7 @@ function traceShape(view: MapView, { x: xs, y: ys }: MapShape, shift: number, st
   return `${path}${x} ${y}`;
 }
 
-/** A bit for each side of the view that a point is beyond. */
+/** A bit for each side of the view that a point, in units of the path, is beyond. */
 function sidesOf({ width, height }: MapView, x: number, y: number): number {
   const [right, bottom] = [(width + REACH) * UNITS_PER_PIXEL, (height + REACH) * UNITS_PER_PIXEL];
   const reach = REACH * UNITS_PER_PIXEL;

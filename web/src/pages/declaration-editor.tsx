@@ -40,7 +40,7 @@ export function DeclarationEditor(props: {
   version: string | null;
   /** Grid sets that the layer needs and that are to be declared with it. */
   gridSets?: readonly Declaration[];
-  /** Scrolls it into view and focuses it. */
+  /** Scrolls the editor into view and focuses its first field as soon as it is shown. */
   opensItself?: boolean;
 }) {
   const [text, setText] = useState(() => JSON.stringify(props.document, null, 2));
@@ -49,13 +49,13 @@ export function DeclarationEditor(props: {
   const { document, fault: unreadable } = useMemo(() => parsed(text), [text]);
   const path = props.version === null ? 'api/v1/layers' : `api/v1/layers/${part(props.document.name)}`;
   const method = props.version === null ? 'POST' : 'PUT';
-  const begun = useMemo(() => JSON.stringify(props.document, null, 2), [props.document]);
-  // Grid sets that are declared with the layer are not known yet.
-  const isJudged = document !== null && text !== begun && !props.gridSets?.length;
-  const check = useResource<Change>(isJudged ? `${path}?dryRun=true` : null, null, document ?? {}, method);
+  const initialText = useMemo(() => JSON.stringify(props.document, null, 2), [props.document]);
+  // With grid sets to declare the server would refuse a dry run: it does not know them yet.
+  const isChecked = document !== null && text !== initialText && !props.gridSets?.length;
+  const check = useResource<Change>(isChecked ? `${path}?dryRun=true` : null, null, document ?? {}, method);
   const refusal = check.problem && isRefusal(check.problem) ? check.problem.message : null;
   const fault = unreadable ?? refusal;
-  const isPending = isJudged && check.data === null && check.problem === null;
+  const isPending = isChecked && check.data === null && check.problem === null;
   const write = (changed: string) => {
     setText(changed);
     const { document: valid } = parsed(changed);
@@ -64,13 +64,13 @@ export function DeclarationEditor(props: {
   const change = (fields: object) => write(JSON.stringify({ ...shown, ...fields }, null, 2));
   const [effect, setEffect] = useState<Effect | null>(null);
   const isShown = effect?.text === text;
-  const first = useRef<HTMLDivElement>(null);
+  const editor = useRef<HTMLDivElement>(null);
   const form = useRef<HTMLFormElement>(null);
   const faults = refusal === null ? {} : faultsFrom(refusal);
   useEffect(() => {
     if (!props.opensItself) return;
-    first.current?.scrollIntoView({ block: 'start' });
-    first.current?.querySelector('input')?.focus({ preventScroll: true });
+    editor.current?.scrollIntoView({ block: 'start' });
+    editor.current?.querySelector('input')?.focus({ preventScroll: true });
   }, [props.opensItself]);
   const save = async () => {
     if (!document) return;
@@ -84,7 +84,7 @@ export function DeclarationEditor(props: {
     goTo(addressOf('layers', document.name));
   };
   return (
-    <div className="grid" ref={first}>
+    <div className="grid" ref={editor}>
       <Card title={WORDS.declaration} className="span-6">
         <form className="stack" ref={form} onSubmit={(event) => event.preventDefault()}>
           <fieldset className="stack" disabled={document === null}>
@@ -143,7 +143,7 @@ export function DeclarationEditor(props: {
   );
 }
 
-/** Cached tiles show the layer as it was before. */
+/** Lets the administrator choose what happens to cached tiles, which show the layer as it was before. */
 function TileFate(props: { effect: Effect; onChoose: (choice: Effect['choice']) => void }) {
   const { tiles, orphaned, choice } = props.effect;
   return (
@@ -169,7 +169,7 @@ function TileFate(props: { effect: Effect; onChoose: (choice: Effect['choice']) 
   );
 }
 
-/** The map as the server would draw it, as it was until the changed one arrives. Nothing of it is cached. */
+/** The map as the server would draw it, a moment after the last key; the former one until then. Nothing is cached. */
 function Preview({ needed, ...props }: { document: Declaration; needed: readonly Declaration[] }) {
   const document = useRested(props.document);
   const shown = JSON.stringify(previewed(document));
@@ -185,6 +185,7 @@ function Preview({ needed, ...props }: { document: Declaration; needed: readonly
     const found = tileSetFrom(layer, new URLSearchParams({ gridSet })) ?? tileSetFrom(layer, NO_WISHES);
     return found && { ...found, preview: shown };
   }, [offer.data, shown, gridSet]);
+  // React renders again with it before anything is shown: the last set stays while the next one is loading.
   if (set && set !== last) setLast(set);
   if (offer.problem && needed.length > 0) return <p className="notice small">{WORDS.previewLater}</p>;
   if (isBlank(document)) return <p className="empty">{WORDS.previewBlank}</p>;
@@ -204,7 +205,7 @@ function Preview({ needed, ...props }: { document: Declaration; needed: readonly
   );
 }
 
-/** The source draws nothing yet. */
+/** Whether the source names no layers or parts yet. */
 function isBlank({ source }: Declaration): boolean {
   const { layers, of } = (source ?? {}) as { readonly layers?: unknown; readonly of?: unknown };
   return layers === '' || (Array.isArray(of) && of.length === 0);
@@ -213,14 +214,14 @@ function isBlank({ source }: Declaration): boolean {
 /** Everything that changes the picture; it is part of the address of each tile. */
 function previewed({ name, source, formats, gridSets, ...others }: Declaration): object {
   const { within, background, minScale, maxScale } = others;
-  const first = Array.isArray(formats) ? formats.slice(0, 1) : formats;
-  return { name, source, formats: first, gridSets, within, background, minScale, maxScale };
+  const firstFormat = Array.isArray(formats) ? formats.slice(0, 1) : formats;
+  return { name, source, formats: firstFormat, gridSets, within, background, minScale, maxScale };
 }
 
 /** HTTP status for a name in use. */
 const TAKEN = 409;
 
-/** With the grid sets that it names; an existing one of the same name is kept. */
+/** Declares the `gridSets` that the layer names, unless they exist, then the layer. `version`: replaces only that one. */
 export async function saveLayer(
   method: 'POST' | 'PUT',
   path: string,
