@@ -63,7 +63,7 @@ function ladderOf(root: WireElement): object {
   return { levels: integerField(root, 'levels') ?? DEFAULT_LEVELS };
 }
 
-/** `document`: as it was declared, where it was; scales stay scales. */
+/** `document`: the declaration, if there is one; declared scales stay scales. */
 export function writeGwcGridSet(gridSet: GridSet, document: unknown): DocumentNode {
   const { levels } = gridSet;
   const names = levels.map(({ name }) => name);

@@ -12,7 +12,7 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
-/** In the configuration file's form. */
+/** A legend in the configuration file's form. */
 export interface Legend {
   readonly style?: string;
   readonly width?: number;

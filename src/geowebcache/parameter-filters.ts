@@ -110,7 +110,7 @@ function readThreshold(filter: WireElement, warnings: ReadWarnings): number | un
   return undefined;
 }
 
-/** Without any, only the default is allowed. */
+/** Without listed values only the default is allowed. */
 function stringValues(filter: WireElement, defaultValue: string): readonly string[] {
   const values = (entriesOf(filter, 'values', ['string']) ?? []).map(elementText);
   return values.length === 0 ? [defaultValue] : values;

@@ -77,7 +77,7 @@ export const LAYER_FIELDS: readonly string[] = [
   'expireCache followSource expireClients cacheBypass queryable infoFormats legends requestFilters updateSources',
 ].flatMap((names) => names.split(' '));
 
-/** And of its source. */
+/** Fields of its source that GeoWebCache's document sets. */
 export const SOURCE_FIELDS: readonly string[] = [
   'type url layers styles queryLayers version transparent bgColor vendorParameters username password',
   'timeoutSeconds concurrency maxUrlLength',
@@ -169,7 +169,7 @@ function readVendorParameters(root: WireElement): Record<string, string> | undef
   return text === undefined ? undefined : Object.fromEntries(new URLSearchParams(text));
 }
 
-/** 0 and less mean the default. */
+/** GeoWebCache reads 0 and less as the default. */
 function positive(root: WireElement, name: string, warnings: ReadWarnings): number | undefined {
   const value = integerField(root, name);
   if (value === undefined || value > 0) return value;

@@ -4,7 +4,7 @@ export interface ReadWarning {
   /** The element and those around it, below the root, e.g. `['requestFilters', 'wmsRasterFilter']`. */
   readonly path: readonly string[];
   readonly what: string;
-  /** The declaration has nothing of it. */
+  /** The element has no effect on the declaration. */
   readonly ignored: boolean;
 }
 

@@ -17,7 +17,7 @@ export interface GeoServerRest {
 type Drawing = Readonly<Record<string, string>>;
 
 interface LayerParts {
-  /** Address of everything but the styles. */
+  /** Digest of everything but the styles. */
   readonly base: string;
   readonly drawing: Drawing;
 }

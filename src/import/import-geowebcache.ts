@@ -70,7 +70,7 @@ const READ_HERE = [
 ];
 /** Without effect over REST. */
 const READ_BESIDE = ['formatModifiers', 'keywords', 'metaInformation.keywords', 'metadataURLs'];
-const SAID_ELSEWHERE: Readonly<Record<string, string>> = {
+const SET_ELSEWHERE: Readonly<Record<string, string>> = {
   lockProvider: 'processes agree among themselves',
   runtimeStats: 'statistics are always kept; see /metrics',
   wmtsCiteCompliant: 'WMTS always answers as the standard says',
@@ -88,7 +88,7 @@ export function importGeoWebCache(
   const about = report.about(DOCUMENT);
   for (const { name } of root.children) {
     if (READ_HERE.includes(name)) about.taken(name);
-    else about.leftOut(name, SAID_ELSEWHERE[name] ?? 'is not known here');
+    else about.leftOut(name, SET_ELSEWHERE[name] ?? 'is not known here');
   }
   const gridSets = importGridSets(root, options.gridSets, report);
   const { stores, buckets } = geoWebCacheStores(root, options, report);
@@ -122,7 +122,7 @@ function importGridSets(root: WireElement, known: readonly GridSet[], report: Im
     const read = attempted(element, about, readGwcGridSet);
     if (!read) continue;
     const document = read.document as GridSetDocument;
-    tell(about, element, read);
+    reportWarnings(about, element, read);
     const twin = known.find(({ name, aliases }) => [name, ...aliases].includes(document.name));
     const { document: own, ...matched } = matchGrid(document, twin, known);
     const { name } = matched;
@@ -155,7 +155,7 @@ function importLayer(element: XmlElement, context: LayerContext): ImportedDocume
   const degrees = context.options.degrees?.get(document.name) ?? null;
   const subsets = knownSubsets(gridSets, degrees, context, about);
   if (subsets.length === 0) return about.leftOut(WHOLE, 'none of its grid sets is known');
-  tell(about, element, read);
+  reportWarnings(about, element, read);
   const modified = importFormatModifiers(element, document.formats, about);
   const feeds = knownFeeds(updateSources, subsets, about);
   const adopt = adoptionOf(document.name, store ?? '', subsets, context, about);
@@ -329,7 +329,7 @@ function unlessRefused<Read>(about: SubjectReport, read: () => Read): Read | nul
   }
 }
 
-function tell(about: SubjectReport, element: WireElement, { warnings }: ReadDocument): void {
+function reportWarnings(about: SubjectReport, element: WireElement, { warnings }: ReadDocument): void {
   const named = new Set(warnings.flatMap(({ path }) => (path.length === 1 ? path : [])));
   about.taken(...new Set(element.children.map(({ name }) => name).filter((name) => !named.has(name))));
   for (const { path, what, ignored } of warnings) {

@@ -61,7 +61,7 @@ export interface Imported {
   readonly groups?: readonly ImportedGroup[];
   /** Service metadata. */
   readonly service?: object | undefined;
-  /** Body of `PUT /api/v1/quota`; null or absent: it says nothing of a quota. */
+  /** Body of `PUT /api/v1/quota`; null or absent: the other program has no quota. */
   readonly quota?: object | null;
   readonly users?: readonly ImportedUser[];
   readonly report: ImportReport;

@@ -38,7 +38,7 @@ export class LayerEntries {
 
   /** In turns of the event loop. */
   static async find(bytes: Buffer): Promise<LayerEntries> {
-    // Tags are ASCII in every encoding that is read but UTF-16; a character for a byte keeps the others as they are.
+    // In every encoding that is read, except UTF-16, tags are ASCII. Latin-1 keeps all other bytes as they are.
     const text = bytes.toString('latin1');
     const isPlain = !text.startsWith('\xff\xfe') && !text.startsWith('\xfe\xff');
     const doctype = text.indexOf('<!DOCTYPE');

@@ -53,7 +53,7 @@ export class MapProxyGrids {
   readonly #report: ImportReport;
   readonly #grids = new Map<string, MapProxyGrid | null>();
 
-  /** `tileSize`: of grids that do not say it themselves. */
+  /** `tileSize`: of grids without one of their own. */
   constructor(declared: Table, tileSize: readonly number[] | undefined, report: ImportReport) {
     this.#declared = declared;
     this.#tileSize = tileSize;

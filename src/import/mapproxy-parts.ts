@@ -159,7 +159,7 @@ export function emptySource(grids: readonly MapProxyGrid[]): ImportedSource {
   return { ...partOfLayer('', grids), source: EMPTY_SOURCE };
 }
 
-/** All of them, or why the first that cannot be used cannot. */
+/** The sources as one, or why the first unusable one cannot be used. */
 export function composedOf(sources: readonly (ImportedSource | string)[]): ImportedSource | string {
   const refused = sources.find((one) => typeof one === 'string');
   if (refused !== undefined) return refused;
@@ -173,7 +173,7 @@ function composed(sources: readonly ImportedSource[]): ImportedSource | string {
   const [first, ...others] = sources;
   if (!first) return 'it has no source that draws maps';
   if (others.length === 0 && Object.keys(first.options).length === 0) return first;
-  // A layer takes of the parameters what it declares.
+  // A layer takes only the parameters that it declares.
   const asked = sources.filter(({ source }) => source.type !== 'layer');
   const parameters = new Set(asked.map(({ forwarded }) => [...forwarded].sort().join(', ')));
   if (parameters.size > 1)

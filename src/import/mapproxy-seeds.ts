@@ -12,7 +12,7 @@ export interface CacheLayer {
   readonly grids: readonly OfferedGrid[];
 }
 
-/** MapProxy's file does not say when: its command is run by cron. */
+/** MapProxy's file has no times: cron runs its command. */
 const WHEN = { cron: '@daily', enabled: false };
 const KINDS = { seeds: 'seed', cleanups: 'truncate' } as const;
 const NO_AGE = 'a schedule removes tiles of any age: use tilewarden clear --older-than for whole layers';

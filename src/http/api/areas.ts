@@ -55,7 +55,7 @@ export async function showArea({ caller, params }: Call<{ params: 'name' }>, { a
 
 type NamedAreaFields = z.output<z.ZodObject<typeof NAMED_AREA_FIELDS>>;
 
-/** `area` as a shape in place of a name: in the CRS of the grid set if only one is meant. Throws `request-invalid`. */
+/** Replaces a named `area` by its shape, in the CRS of the grid set if there is only one. Throws `request-invalid`. */
 export async function withShape<Body extends NamedAreaFields>(
   body: Body,
   layer: Layer | undefined,

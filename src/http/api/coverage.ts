@@ -244,7 +244,7 @@ interface CountedPart {
   readonly x: number;
   readonly y: number;
   readonly tiles: number;
-  /** Their number. A page or block counts completely or not at all, by its last change. */
+  /** Number of stale tiles. A page or block counts completely or not at all, by its last change. */
   readonly stale: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
@@ -305,7 +305,7 @@ function runLengths(values: Uint8Array): number[] {
   return runs;
 }
 
-/** Of some tiles; 100 is exact: all. */
+/** 1 to 99 for some tiles, however few or many; 100 for all. */
 function percent(count: number, of: number): number {
   return count >= of ? 100 : Math.min(99, Math.max(1, Math.round((count / of) * 100)));
 }

@@ -120,7 +120,7 @@ function* summaries(layers: readonly Layer[], deps: ApiDeps): Generator<string> 
   for (const layer of layers) yield writeJson(summary(layer, deps));
 }
 
-/** One of thousands. */
+/** Short: a list may have thousands. */
 function summary(layer: Layer, { catalog, layerState }: ApiDeps) {
   const { name, title, enabled, access, gridSubsets, formats } = layer;
   const { type = null } = shownSource(catalog.layer(name)?.declared?.source);
@@ -167,7 +167,7 @@ export async function listClients(call: OfTileSet, { catalog }: ApiDeps) {
   return { base, clients: snippetsFor(await requestedTileSet(call, catalog), base) };
 }
 
-/** With its declaration. */
+/** `shown` with the declaration of the layer or grid set. */
 export async function declared(
   call: Call,
   kind: EntryKind,

@@ -41,9 +41,9 @@ export interface RouteDeps extends ServiceDeps {
   /** The latest activity of a layer; from memory, since a list needs thousands. */
   readonly layerState: (name: string) => LayerState;
   readonly traffic: TileTraffic;
-  /** Milliseconds since 1970. */
   readonly about: {
     readonly version: string;
+    /** Milliseconds since 1970. */
     readonly startedAt: number;
     /** For outbound requests, without passwords. */
     readonly proxies: { readonly http: string | null; readonly https: string | null };

@@ -51,7 +51,7 @@ export async function createTask(call: Call<{ body: typeof taskBody }>, deps: Ap
   return created(call, await deps.tasks.create({ ...draft, ...key }, authorIn(call)), deps);
 }
 
-/** For every combination of format and parameter values. */
+/** A task for every combination of format and parameter values. */
 async function createTasks(call: Call<{ body: typeof taskBody }>, draft: TaskDraft, deps: ApiDeps) {
   const { dryRun, idempotencyKey } = call.body;
   if (draft.format !== undefined || draft.parameters !== undefined || idempotencyKey !== undefined)
@@ -227,7 +227,7 @@ function lastEventId(context: Context): number | null {
   throw new HttpProblem('header-invalid', 'Last-Event-ID must be the id of an event.');
 }
 
-/** A task each: more are usually a mistake. */
+/** Each becomes a task: more are usually a mistake. */
 const MAX_COMBINATIONS = 1000;
 
 /** Drafts for all formats and listed parameter values; a parameter without a list has only its default. */

@@ -26,7 +26,7 @@ interface Candidate {
   held: HeldKey | null;
 }
 
-/** The candidates of a request for a key. A layer may have its own parameter of that name. */
+/** Texts in a request that may be its reader key. Some may be parameters of the layer, with the same name. */
 export class PresentedKey {
   /** The address without the key. */
   readonly url: string;

@@ -32,7 +32,7 @@ import { BODY_TYPES, requireMediaType } from '../auth/request-checks.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { contentResponse, type Response, textResponse } from '../response.ts';
 
-/** Section 4.5 of the specification. */
+/** GeoWebCache's document of the quota. */
 export function quotaAs(format: DocumentFormat) {
   return async (_: Call, { quota }: ApiDeps) => configurationResponse(await quota.settings.read(), format);
 }
@@ -62,7 +62,7 @@ const ROOT = 'tileQuotaConfiguration';
 /** Accepted names; GeoWebCache's clients send both. */
 const ROOTS: readonly string[] = [ROOT, 'gwcQuotaConfiguration'];
 
-/** Section 2.5 of the specification; the body has only the fields to change. */
+/** The body has only the fields to change. */
 function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaChange {
   const root = readDocument(body, format);
   if (!ROOTS.includes(root.name)) throw bodyProblem(`The root must be ${ROOT}`, root.place);
@@ -192,7 +192,7 @@ function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
 
 const LABEL_WIDTH = 20;
 
-/** Section 7 of the specification requires an error of several lines. */
+/** GeoWebCache answers an unknown unit with an error of several lines. */
 class UnknownUnit extends Error {
   /** `line` is -1 for formats without lines. */
   constructor(text: string, field: string, line: number) {

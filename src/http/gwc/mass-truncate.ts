@@ -25,7 +25,7 @@ import { parametersField, refuseEmptyParameters } from './seed-request.ts';
 const JSON_TYPE = 'application/json';
 const MAX_NAMED = 100;
 
-/** Sections 2.3, 2.4 and 4.4 of the specification. Responds when no reader sees the tiles any longer. */
+/** Responds when no reader sees the tiles any longer. */
 export async function massTruncate({ context, caller, note }: Call, { catalog, massTruncation }: ApiDeps) {
   const mediaType = requireMediaType(context.headers, [...BODY_TYPES.xml, JSON_TYPE]);
   const body = mediaType === FORM ? unpackForm(context.body) : context.body;
@@ -82,7 +82,7 @@ export function listTruncations({ context }: Call) {
   return contentResponse(asTextXml ? 'text/xml' : 'application/xml', writeXml(list));
 }
 
-/** With their fields, in the order in which they are listed; section 2.3 of the specification has the first. */
+/** The kinds of requests with their fields, in the order in which GET lists them. */
 const FIELDS = {
   truncateLayer: ['layerName'],
   truncateParameters: ['layerName', 'parameters'],

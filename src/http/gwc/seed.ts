@@ -15,7 +15,7 @@ import { readSeedForm, readSeedRequest } from './seed-request.ts';
 
 type OfLayer = Call<{ params: 'layer' }>;
 
-/** Sections 4.1 to 4.3 of the specification. */
+/** As in GeoWebCache: a row of numbers for each unfinished task. */
 export async function listTasks(_: Call, { tasks }: ApiDeps) {
   return taskListResponse(await tasks.active(null));
 }
@@ -73,13 +73,13 @@ function taskHeaders({ baseUrl }: Context, { id }: Task): Headers {
   return ['Location', `${baseUrl}/api/v1/tasks/${id}`, 'X-Task-Id', String(id)];
 }
 
-/** Section 2.2 of the specification. Counts are 64-bit and written digit by digit: a JSON number of JavaScript would round them. */
+/** Counts are 64-bit and written digit by digit: a JSON number of JavaScript would round them. */
 function taskListResponse(tasks: readonly Task[]): Response {
   const body = `{"long-array-array":[${tasks.map(writeRow).join(',')}]}`;
   return contentResponse('application/json', body);
 }
 
-/** Section 3 of the specification. A paused task waits, as a pending one does. */
+/** GeoWebCache's numbers of states. A paused task waits, as a pending one does. */
 const STATUS_CODES: Readonly<Record<TaskState, number>> = {
   aborted: -1,
   pending: 0,

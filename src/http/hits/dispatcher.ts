@@ -283,7 +283,7 @@ export function createDispatcher(options: DispatcherOptions) {
     if (accessLog) note(reply, req, answer, context);
   }
 
-  /** Streams are noted when they end. */
+  /** Adds a line to the access log; for a stream, when it ends. */
   function note(reply: Reply, request: RequestHead, answer: Response, context: Context): void {
     const { body, status } = answer;
     if (typeof body !== 'function')

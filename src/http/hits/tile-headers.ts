@@ -184,8 +184,8 @@ function commonHeaders(
 ): CommonHeaders {
   // A picture of another value is revalidated: the right one may exist by then.
   const lifetime = lifetimeOf(tiles, z, warning === undefined ? outcome : 'STALE', standIn);
-  const said = [...(warning === undefined ? [] : ['Warning', warning]), ...noteHeaders(tiles)];
-  const freshness = ['X-Cache', outcome, ...said, ...cacheControl(lifetime)];
+  const warnings = [...(warning === undefined ? [] : ['Warning', warning]), ...noteHeaders(tiles)];
+  const freshness = ['X-Cache', outcome, ...warnings, ...cacheControl(lifetime)];
   const place = [...tileSetHeaders(tiles), 'geowebcache-cache-result', CACHE_RESULT[outcome]];
   const lines = Buffer.from(joinHeaders([...place, ...SHARED_HEADERS, ...freshness]), 'latin1');
   return { lifetime, freshness, place, lines, bounds: createBoundsText(tiles.subset.gridSet, z) };
@@ -244,7 +244,7 @@ interface Lifetime {
   readonly seconds: number;
   readonly outcome: CacheOutcome | null;
   readonly isPublic: boolean;
-  /** For this caller alone. */
+  /** The source has got the caller's credentials: for this caller alone. */
   readonly isPassed?: boolean;
   /** As in `CachedTile`. */
   readonly standIn?: boolean;

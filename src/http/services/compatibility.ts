@@ -85,7 +85,7 @@ const GRIDS: Readonly<Record<string, string>> = {
   WGS84: 'EPSG:4326',
 };
 
-/** Of rows in addresses of MapProxy that do not say it; ours count from the top. */
+/** Where rows begin in addresses of MapProxy that do not name the origin; ours count from the top. */
 const ORIGINS: Readonly<Record<string, 'sw' | 'nw'>> = {
   GLOBAL_MERCATOR: 'sw',
   GLOBAL_WEBMERCATOR: 'nw',

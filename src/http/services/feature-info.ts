@@ -68,7 +68,7 @@ export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
   );
 };
 
-/** They must be drawn too. A group stands for its queryable layers. */
+/** The layers of QUERY_LAYERS, which must be in LAYERS too. A group stands for its queryable layers. */
 async function layersQueried(
   context: Context,
   kvp: Kvp,
@@ -102,7 +102,7 @@ async function layersQueried(
   );
 }
 
-/** One that all of them have; the first of these by default. */
+/** A format that all layers have; by default the first of these. */
 function requestedInfoFormat([first, ...others]: readonly [StyledLayer, ...StyledLayer[]], kvp: Kvp): string {
   const common = first.bound.layer.infoFormats.filter((format) =>
     others.every(({ bound }) => bound.layer.infoFormats.includes(format)),

@@ -8,7 +8,7 @@ import type { Handler, Route } from '../route.ts';
 /** A parameter by its name in upper case. Null: missing or empty. */
 export type Kvp = (name: string) => string | null;
 
-/** Their values are keywords, in any case. */
+/** Parameters whose values may be in any case. */
 const WORDS: ReadonlySet<string> = new Set(['SERVICE', 'REQUEST']);
 
 /**

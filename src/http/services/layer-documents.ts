@@ -26,7 +26,7 @@ interface LayerDocument {
   readonly fileName?: string;
 }
 
-/** One for anonymous callers, and some for others. */
+/** Versions of a document that are kept: one for anonymous callers, the others for callers who see other layers. */
 const MAX_TEMPLATES = 4;
 /** Clients choose the address by their `Host` header, so the cache is small and bounded. */
 const MAX_COMPRESSED_BYTES = 16 * 1024 * 1024;

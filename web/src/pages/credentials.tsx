@@ -90,7 +90,7 @@ export interface AddProps<Draft = object> {
   readonly onAdd: (draft: Draft) => Promise<boolean>;
 }
 
-/** They are empty again when it was added, unless others have been typed in the meantime. */
+/** Fields of a form that adds something: emptied after that, unless they have been changed in the meantime. */
 export function useAddFields<Fields extends object>(first: Fields) {
   const [typed, setTyped] = useState(first);
   return {

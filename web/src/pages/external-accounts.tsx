@@ -49,7 +49,7 @@ export function ExternalAccounts() {
   );
 }
 
-/** They end all sessions of an account, and delete it. */
+/** Buttons that end all sessions of an account, and delete it. */
 export function AccountButtons(props: {
   name: string;
   path: string;

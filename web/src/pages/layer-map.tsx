@@ -246,7 +246,7 @@ type Coverage = ApiResponse<'GET /api/v1/layers/{layer}/coverage/{gridSet}/{z}'>
 
 type Colour = readonly [number, number, number];
 
-/** From older than a month to fresh. */
+/** From older than a month to younger than an hour. */
 const AGE_COLOURS: readonly Colour[] = [
   [192, 58, 43],
   [240, 138, 60],

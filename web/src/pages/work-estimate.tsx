@@ -14,10 +14,10 @@ type Remaining = ReturnType<typeof remaining>;
 const WORDS = TEXTS.seed;
 /** Seconds. */
 const VERY_LONG = 30 * 86_400;
-/** Sizes that differ by less are one number. */
+/** An estimate whose bounds differ by a smaller factor is shown as one number. */
 const WIDE_RANGE = 1.5;
 
-/** Seeding skips fresh tiles. */
+/** `skipsFresh`: only missing and stale tiles are made, as by a seed. */
 export function useEstimate(request: object | null, skipsFresh: boolean) {
   const response = useResource<EstimateResponse>(request && 'api/v1/tasks', null, {
     ...request,

@@ -48,7 +48,7 @@ export interface Started {
 /** Larger requests are usually mistakes. */
 const MANY_TILES = 1e9;
 const SHOWN_CALLS = 5;
-/** A task each. */
+/** Each becomes a task. */
 const MAX_COMBINATIONS = 1000;
 
 interface WorkProps {

@@ -36,9 +36,9 @@ import {
 } from './map-request.ts';
 import { createWmsCapabilitiesWriter } from './wms-capabilities.ts';
 
-/** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
 const GET_MAP = /(?:^|&)request=getmap(?:&|$)/i;
 
+/** WMS 1.1.1 and 1.3.0, at GeoWebCache's address. */
 export function wmsRoutes(services: Services): readonly Route[] {
   const { screen, log } = services;
   const getCapabilities = createWmsCapabilities(services);
