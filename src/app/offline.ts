@@ -106,7 +106,8 @@ export async function rebuildIndexOf(
     const database = open.use(await openDatabase({ location: databaseOf(settings), ...tools }));
     const root = storeFolder(settings, name);
     const result = await rebuildIndex(store, { ...tools, name, root, database, random: systemRandom });
-    // For a lost database. A local store's still has the records; unused incarnations must not come back.
+    // The index of a shared store is lost with the database, and so are the tile records. Beside the index of a local
+    // store they are still there, and incarnations that they do not name must not come back.
     if (place === 'shared')
       await restoreTileRecords(createCatalogEntries(database, tools.clock), result.sets, tools.clock);
     return result;

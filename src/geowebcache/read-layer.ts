@@ -169,7 +169,7 @@ function readVendorParameters(root: WireElement): Record<string, string> | undef
   return text === undefined ? undefined : Object.fromEntries(new URLSearchParams(text));
 }
 
-/** GeoWebCache reads 0 and less as the default. */
+/** 0 and less stand for the default. */
 function positive(root: WireElement, name: string, warnings: ReadWarnings): number | undefined {
   const value = integerField(root, name);
   if (value === undefined || value > 0) return value;

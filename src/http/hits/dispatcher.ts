@@ -149,10 +149,10 @@ export function createDispatcher(options: DispatcherOptions) {
 
   function answerPublic(reply: Reply, context: Context, match: Match): void {
     const counted = admitKey(reply.req, context);
-    if (!counted) handleTile(reply, context, match);
+    if (!counted) handlePublicRead(reply, context, match);
     else
       counted.then(
-        () => handleTile(reply, context, match),
+        () => handlePublicRead(reply, context, match),
         (error: unknown) => answerProblem(reply, error, context, match),
       );
   }
@@ -167,8 +167,8 @@ export function createDispatcher(options: DispatcherOptions) {
     answerProblem(reply, await keyCheck?.refuse(key, reply.req), context, match);
   }
 
-  /** For tiles: no promise unless the handler returns one. */
-  function handleTile(reply: Reply, context: Context, match: Match): void {
+  /** Every public read, tiles above all: no promise unless the handler returns one. */
+  function handlePublicRead(reply: Reply, context: Context, match: Match): void {
     try {
       refuseMalformed(reply.req, context);
       const answer = routeOf(match).handler(context);

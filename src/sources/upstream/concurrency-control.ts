@@ -19,6 +19,7 @@ const START = 4;
 const MIN_SAMPLES = 8;
 /** Responses may take this much longer than the fastest ones before the limit falls. */
 const SLOW = 1.5;
+/** Up to this much longer than the fastest ones, the limit may rise. */
 const STEADY = 1.25;
 /** Milliseconds that count as noise, for any latency. */
 const NOISE = 5;

@@ -115,13 +115,13 @@ export class HostLimiter {
     if (closing) throw this.#closed(closing);
     if (this.#line.count(priority) >= this.#options.maxWaiting) throw this.#busy();
     const link = linkAbort(signal);
-    const entering = this.#line.join(priority, link.signal);
+    const joining = this.#line.join(priority, link.signal);
     this.#share?.want();
     this.#serve();
     const { clock, maxInteractiveWaitMs: most } = this.#options;
     const late = () => link.abort(this.#busy());
-    const entered = priority === 'interactive' ? ifLate(clock, most, late, () => entering) : entering;
-    return await entered.finally(() => link.release());
+    const admitted = priority === 'interactive' ? ifLate(clock, most, late, () => joining) : joining;
+    return await admitted.finally(() => link.release());
   }
 
   status(): UpstreamStatus {
@@ -270,7 +270,7 @@ export class HostLimiter {
     this.#figures.ended(end);
     this.#learn(ticket, end);
     const after = this.#breaker.state;
-    if (before !== after) this.#tell(after);
+    if (before !== after) this.#logState(after);
     this.#reportOutage(outage, before !== 'closed' && after === 'closed');
     this.#serve();
     this.#share?.ended();
@@ -298,7 +298,7 @@ export class HostLimiter {
     if (kind === 'answered') this.#places.observe({ ms, begunAt, crowded });
   }
 
-  #tell(state: UpstreamStatus['breaker']): void {
+  #logState(state: UpstreamStatus['breaker']): void {
     const { log, host } = this.#options;
     log.info({ upstream: host, breaker: state, closed: this.#closedFor('task') }, 'upstream state changed');
   }

@@ -28,6 +28,7 @@ export class RateWindow {
   /** When places become free again, in order; those before `#head` have been used. */
   #free: number[] = [];
   #head = 0;
+  /** When the next request may begin for them to begin evenly. */
   #evenly = Number.NEGATIVE_INFINITY;
 
   constructor(ratePerSecond: number) {

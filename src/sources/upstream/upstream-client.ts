@@ -138,7 +138,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     void pool.dispatcher.close().finally(() => retired.delete(pool));
   }
 
-  async function ask(host: Host, request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
+  async function send(host: Host, request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
     const { form } = request;
     await host.pool.admit();
     const response = await host.pool.dispatcher
@@ -179,7 +179,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     };
   }
 
-  async function enterAndAsk(
+  async function acquireAndSend(
     request: UpstreamRequest,
     own: HostSet | null,
     signal: AbortSignal,
@@ -193,7 +193,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     try {
       const late = () => stop.abort(timedOut(`${host.name} did not finish its answer in time`));
       const most = request.timeoutMs ?? limits.totalMs;
-      const answer = await ifLate(options.clock, most, late, () => ask(host, request, stop.signal));
+      const answer = await ifLate(options.clock, most, late, () => send(host, request, stop.signal));
       permit.end(endOf(null, elapsed()));
       return answer;
     } catch (error) {
@@ -207,7 +207,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
   }
 
   const get = (request: UpstreamRequest, own: HostSet | null): Promise<UpstreamResponse> =>
-    life.during(request.signal, (signal) => enterAndAsk(request, own, signal));
+    life.during(request.signal, (signal) => acquireAndSend(request, own, signal));
 
   return {
     get: (request: UpstreamRequest) => get(request, null),

@@ -221,7 +221,7 @@ function previewed({ name, source, formats, gridSets, ...others }: Declaration):
 /** HTTP status for a name in use. */
 const TAKEN = 409;
 
-/** Declares the `gridSets` that the layer names, unless they exist, then the layer, which replaces `version` if given. */
+/** Declares the `gridSets` that the layer names, unless they exist, then the layer: in place of `version` if given. */
 export async function saveLayer(
   method: 'POST' | 'PUT',
   path: string,
