@@ -17,7 +17,7 @@ interface AccessEntry {
 }
 
 const FLUSH_MS = 1000;
-/** Characters. */
+/** Characters after which lines are written early, and above which further ones are lost. */
 const FLUSH_AT = 64 * 1024;
 const MAX_WAITING = 8 * 1024 * 1024;
 const FILE_MODE = 0o640;
@@ -26,7 +26,7 @@ export type AccessLog = ReturnType<typeof openAccessLog>;
 
 /**
  * Lines are collected and appended about once a second, whole lines at a time, so that several processes can share a file.
- * The file is opened for each write, as it may have been moved or removed. Lines that cannot be written are lost; serving continues.
+ * The file is opened for each write, as it may have been moved or removed. Lines that cannot be written are lost.
  */
 export function openAccessLog(file: string, format: 'combined' | 'json', { clock, log }: Env) {
   const write = format === 'json' ? jsonLine : createCombinedLine();
@@ -117,7 +117,7 @@ function escaped(text: string): string {
 
 const SECRETS: ReadonlySet<string> = new Set(['key', 'authkey', 'access_token', 'code', 'state']);
 
-/** Masks the values of parameters that may be secrets, and drops a password before the host. */
+/** Masks the values of parameters that may be secrets, and drops the user and password before the host. */
 export function withoutSecrets(address: string, depth = 0): string {
   const bare = address.includes('@') ? address.replace(/\/\/[^/?#@]*@/, '//') : address;
   const mark = bare.search(/[?#]/);

@@ -96,7 +96,7 @@ function requireLoopback(access: Access, host: string): void {
   );
 }
 
-/** All routes, below each prefix. If two patterns match a path, the first one counts. */
+/** All routes; the router puts them below each prefix. If two patterns match a path, the first one counts. */
 export function createRoutes(deps: RouteDeps, limits: HttpLimits): readonly Route[] {
   const parts = {
     ...deps,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Limits for one client. Times in milliseconds, sizes in bytes. */
+/** Of the server, of one connection or, as `…OfOne`, of one account. Times in milliseconds, sizes in bytes. */
 export const DEFAULT_LIMITS = {
   addressLength: 8 * 1024,
   headerSize: 16 * 1024,

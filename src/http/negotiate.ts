@@ -45,7 +45,7 @@ function matchesTag(header: string, etag: string): boolean {
 }
 
 /**
- * RFC 9110, 14.2: the requested bytes, from `start` to `end`; null: all of them, also for several ranges, or if
+ * RFC 9110, 14.2: the requested bytes, `start` to `end` inclusive; null: all of them, also for several ranges, or if
  * `If-Range` names another version.
  */
 export function requestedRange(

@@ -36,7 +36,7 @@ export interface Route {
   readonly path: string;
   readonly role: RouteRole;
   readonly handler: Handler;
-  /** Replaces `handler` while the database is unreachable, so that no caller can be authenticated. */
+  /** Replaces `handler`, for everyone, while the database is unreachable: no caller can be authenticated then. */
   readonly whileAway?: Handler;
   /** `anyone`: pages of other sites may read the response; otherwise only our own. */
   readonly sharing?: 'anyone';
@@ -44,7 +44,7 @@ export interface Route {
   readonly tiles?: RegExp;
   /** A reader key opens it too, as everything that is shared with anyone. */
   readonly takesKey?: true;
-  /** A dry run: it changes nothing and is not logged. */
+  /** A dry run: it changes nothing and is not audited. */
   readonly asksOnly?: (context: Context) => boolean;
   /** For `/api/v1/openapi.json`. */
   readonly describe?: RouteDescription;

@@ -82,7 +82,7 @@ function checkMediaType(mediaType: string | null, requested: string): void {
 
 const HIDDEN = '***';
 
-/** An address for readers of a layer: no user, password or key in the query. */
+/** An address for readers of a layer: no user or password, fragment, or value of a key in the query. */
 export function withoutSecrets(url: URL): string {
   const shown = new URL(url);
   shown.username = '';

@@ -99,7 +99,7 @@ export interface LegendRequest {
 /**
  * Where a layer's pictures come from. Opening a source uses no network: a dead upstream never stops a start. Failures
  * are `source-unavailable`, `source-timeout`, `source-busy` or `source-bad-answer`; an aborted signal rejects with its
- * reason. Callers retry.
+ * reason. A source does not retry; tasks do.
  */
 export interface TileSource {
   /** The largest metatile the source can answer in one request; null when it can draw any block. */

@@ -28,7 +28,10 @@ export function createAreaLimit(areas: ReadonlyMap<string, NamedArea>) {
   }
 
   return {
-    /** The part of a picture in the CRS of a grid set, whose function may throw, that the caller may see; null: all. Throws `forbidden` for none. */
+    /**
+     * The part that the caller may see of a picture in the CRS of a grid set; null: all. Throws `forbidden` for none.
+     * `gridSet` is called only for a caller limited to areas, and may throw.
+     */
     async maskFor(context: Context, gridSet: () => GridSet, picture: MapPicture): Promise<Uint8Array | null> {
       const names = areasOf(context);
       if (names === null) return null;

@@ -7,7 +7,7 @@ import type { Route } from '../route.ts';
 
 export type AuditSink = Pick<AuditLog, 'record' | 'note'>;
 
-/** Whether the request may change something, and is therefore logged. */
+/** Whether the request may change something, and is therefore audited. */
 export function leavesTrace({ method, role, asksOnly }: Route, context: Context): boolean {
   return method !== 'GET' && role !== 'public' && !asksOnly?.(context);
 }

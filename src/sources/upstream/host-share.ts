@@ -18,7 +18,7 @@ export interface Share {
 
 interface HostShareOptions extends Env {
   readonly host: string;
-  /** With a rate limit, requests that other nodes sent within the last second count too. */
+  /** With a rate limit, more places are used only when requests that other nodes sent with them no longer count. */
   readonly limits: () => Pick<UpstreamOptions, 'concurrency' | 'ratePerSecond'>;
   readonly shares: HostShares;
   /** Requests in flight; `wanted` includes those that wait. */
