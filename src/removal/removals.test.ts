@@ -196,12 +196,16 @@ it('the plans of thirty waiting truncations are read once for all of them, and n
   });
   for (let count = 0; count < 30; count++)
     await fixture.service.create({ layer: 'roads', type: 'truncate' }, author('tester'));
-  await cleanedUp();
-  later = 120_000;
-  for (let round = 0; round < 3; round++) await cleanedUp();
-  expect(await store.marks()).toHaveLength(30);
-  expect(plansRead).toBe(1);
-  gate.open();
+  try {
+    await cleanedUp();
+    later = 120_000;
+    for (let round = 0; round < 3; round++) await cleanedUp();
+    expect(await store.marks()).toHaveLength(30);
+    expect(plansRead).toBe(1);
+  } finally {
+    // The fixture waits for its tasks when it is closed.
+    gate.open();
+  }
   await eventually(
     'the truncations end',
     () => store.marks(),
