@@ -28,5 +28,10 @@ export interface PlacedPicture extends PictureSize {
   readonly clear: ClearColour | null;
 }
 
-/** Draws pictures on each other, the first at the bottom; RGBA. `source-bad-answer`: invalid, or of another size. */
-export type ComposePictures = (size: PictureSize, pictures: Iterable<PlacedPicture>) => Promise<Buffer>;
+/** Draws pictures on each other. A picture that is invalid or of another size is `source-bad-answer`. */
+export interface Composer {
+  /** What `compose` takes: small PNG as they are, as they are decoded where they are drawn; other files decoded. */
+  prepare(bytes: Buffer, size: PictureSize): Promise<Pick<PlacedPicture, 'kind' | 'bytes'>>;
+  /** RGBA; the first picture is at the bottom. */
+  compose(size: PictureSize, pictures: Iterable<PlacedPicture>): Promise<Buffer>;
+}

@@ -31,7 +31,7 @@ export type OpenedDeclaration = Pick<
 
 /** Opens the source of a layer, clipped to its area. */
 export function createSourceOpener({ upstreams, areas, readLayer, clock, log }: SourceOpenerParts) {
-  const compose = createComposer();
+  const composer = createComposer();
   return (declaration: OpenedDeclaration, below: Pick<LayersBelow, 'get'>): TileSource => {
     const { source, within, background } = declaration;
     const shapeOf = (name: string) => {
@@ -46,7 +46,7 @@ export function createSourceOpener({ upstreams, areas, readLayer, clock, log }: 
       },
       areas: { get: shapeOf },
       decode: decodeTile,
-      compose,
+      composer,
       clock,
       log,
     });

@@ -4,7 +4,8 @@ import type { PlacedPicture } from '../domain/placed-picture.ts';
 import { createComposer } from './compose-pictures.ts';
 import { encodeImage } from './encode-image.ts';
 
-const compose = createComposer();
+const composer = createComposer();
+const { compose } = composer;
 const SIZE = { width: 23, height: 9 };
 const INSIDE = { minX: 0, minY: 0, maxX: SIZE.width - 1, maxY: SIZE.height - 1 };
 
@@ -83,7 +84,10 @@ describe('composing pictures', () => {
     const place = { ...SIZE, left: 0, top: 0, inside: INSIDE, opacity: 1, clear: null };
     for (const mediaType of ['image/png', 'image/webp']) {
       const bytes = await encodeImage(image, { mediaType, lossless: true });
-      expect((await compose(SIZE, [{ ...place, kind: 'encoded', bytes }])).equals(image.pixels)).toBe(true);
+      const prepared = await composer.prepare(bytes, SIZE);
+      expect(prepared.kind).toBe(mediaType === 'image/png' ? 'encoded' : 'pixels');
+      for (const picture of [prepared, { kind: 'encoded', bytes } as const])
+        expect((await compose(SIZE, [{ ...place, ...picture }])).equals(image.pixels)).toBe(true);
       const cut = { ...place, kind: 'encoded', bytes: bytes.subarray(0, -20) } as const;
       await expect(compose(SIZE, [cut])).rejects.toMatchObject({ code: 'source-bad-answer' });
     }

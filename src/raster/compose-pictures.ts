@@ -1,21 +1,24 @@
 import { Pixels } from '../../packages/pixels/pixels.ts';
-import type { ComposePictures, PlacedPicture } from '../domain/placed-picture.ts';
+import type { Composer, PlacedPicture } from '../domain/placed-picture.ts';
 import { intersectRects } from '../domain/tile-rect.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { createPace } from '../lib/yielding.ts';
 import { decodeImage } from './decode-image.ts';
-import { loadSmallPng } from './decode-tile.ts';
+import { isSmallPng, loadSmallPng } from './decode-tile.ts';
 import { MAX_HELD_BYTES } from './encode-image.ts';
 
 /** Pixels that are decoded and drawn in one turn of the event loop: about a millisecond. */
 const PIXELS_PER_TURN = 125_000;
 
-/** Draws one composition at a time, all of them in the same memory. Pictures outside the canvas are not decoded. */
-export function createComposer(): ComposePictures {
+/**
+ * Draws one composition at a time, all of them in the same memory. What the image library decodes, on other threads, it
+ * decodes before. Pictures outside the canvas are not decoded.
+ */
+export function createComposer(): Composer {
   const drawing = new Semaphore(1);
   let canvas = new Pixels();
-  return (size, pictures) =>
-    drawing.during(async () => {
+  async function compose(...[size, pictures]: Parameters<Composer['compose']>): Promise<Buffer> {
+    return drawing.during(async () => {
       const pace = createPace(PIXELS_PER_TURN);
       if (canvas.bytes > MAX_HELD_BYTES) canvas = new Pixels();
       canvas.startCanvas(size.width, size.height);
@@ -31,6 +34,16 @@ export function createComposer(): ComposePictures {
       }
       return canvas.drawn().pixels;
     });
+  }
+
+  return {
+    async prepare(bytes, size) {
+      if (isSmallPng(bytes, size)) return { kind: 'encoded', bytes };
+      const maxPixels = size.width * size.height;
+      return { kind: 'pixels', bytes: (await decodeImage(bytes, { maxPixels, size })).pixels };
+    },
+    compose,
+  };
 }
 
 async function load(canvas: Pixels, { kind, bytes, width, height }: PlacedPicture): Promise<void> {

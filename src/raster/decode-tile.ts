@@ -29,9 +29,13 @@ export async function decodeTile(
   return Buffer.from(held.samples.data);
 }
 
+/** Whether it may be decoded on this thread, if it is a picture of this size. */
+export function isSmallPng(bytes: Buffer, { width, height }: PictureSize): boolean {
+  return width * height <= MAX_PIXELS && recogniseImage(bytes) === 'image/png';
+}
+
 /** Small PNG take a tenth of the time that the image library needs for them. False: it is not one of this size. */
-export function loadSmallPng(pixels: Pixels, bytes: Buffer, { width, height }: PictureSize): boolean {
-  if (width * height > MAX_PIXELS || recogniseImage(bytes) !== 'image/png') return false;
-  const png = readOrdinaryPng(bytes, width, height);
+export function loadSmallPng(pixels: Pixels, bytes: Buffer, size: PictureSize): boolean {
+  const png = isSmallPng(bytes, size) ? readOrdinaryPng(bytes, size.width, size.height) : null;
   return png !== null && pixels.loadPng(png, 1, 1);
 }

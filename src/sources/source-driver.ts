@@ -1,7 +1,7 @@
 import type { z as Zod } from 'zod';
 import type { GridSet } from '../domain/grid-set.ts';
 import type { PlaceableArea } from '../domain/placed-area.ts';
-import type { ClearColour, ComposePictures } from '../domain/placed-picture.ts';
+import type { ClearColour, Composer } from '../domain/placed-picture.ts';
 import type { Env } from '../lib/env.ts';
 import type { ValuePath } from '../lib/value-path.ts';
 import type { LayerReader, TileSource } from './tile-source.ts';
@@ -58,5 +58,5 @@ export interface SourceTools extends Env {
     size: { readonly width: number; readonly height: number },
     clear?: ClearColour | null,
   ) => Promise<Buffer>;
-  readonly compose: ComposePictures;
+  readonly composer: Composer;
 }

@@ -47,6 +47,10 @@ export interface LayerPicture {
 
 type ReadTile = (subset: GridSubset, tile: TileIndex) => Promise<Buffer>;
 
+interface LayerTools extends Pick<SourceTools, 'decode' | 'composer'> {
+  readonly resampling: Semaphore;
+}
+
 /** What resampling a layer needs. */
 interface Resampling {
   readonly options: LayerOptions;
@@ -64,7 +68,7 @@ export async function drawLayer(
   options: LayerOptions,
   layer: ReadableLayer | null,
   request: SourceRequest,
-  { resampling, decode }: { readonly resampling: Semaphore; readonly decode: SourceTools['decode'] },
+  { resampling, decode, composer }: LayerTools,
   clear: ClearColour | null,
 ): Promise<LayerPicture | null> {
   if (!layer) throw unfit(`There is no layer ${options.layer} with pictures to draw from.`);
@@ -92,8 +96,9 @@ export async function drawLayer(
     await fill(z, rect);
     const pictures: PartPicture[] = [];
     await withConcurrency(tilesOfRect(z, rect), TILES_AT_ONCE, async (tile) => {
-      const bytes = await read(subset, tile);
-      pictures.push({ kind: 'encoded', bytes, ...placeOnPicture(tile, aligned), inside, clear });
+      const place = placeOnPicture(tile, aligned);
+      const picture = await composer.prepare(await read(subset, tile), place);
+      pictures.push({ ...picture, ...place, inside, clear });
     });
     return { pictures, stale };
   }

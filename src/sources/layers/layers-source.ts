@@ -5,7 +5,7 @@ import { formatOf } from '../../domain/format.ts';
 import { type GridSet, isWithinScales, type Scales, scaleAt } from '../../domain/grid-set.ts';
 import { joinFeatureInfo } from '../../domain/join-feature-info.ts';
 import { maskWithin } from '../../domain/placed-area.ts';
-import type { ClearColour, ComposePictures, PlacedPicture } from '../../domain/placed-picture.ts';
+import type { ClearColour, Composer, PlacedPicture } from '../../domain/placed-picture.ts';
 import { text, whole } from '../../lib/schemas.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { CurrentArea, SourceDriver, SourceTools } from '../source-driver.ts';
@@ -125,7 +125,7 @@ const PART_FORMAT = formatOf('image/png');
 /** Draws layers of this server and other sources on top of each other. */
 function openLayersSource<Source extends PartSource>(
   parts: readonly Part<Source>[],
-  tools: Pick<SourceTools, 'readLayer' | 'decode' | 'compose' | 'areas'>,
+  tools: Pick<SourceTools, 'readLayer' | 'decode' | 'composer' | 'areas'>,
   openPart: (source: Source) => TileSource,
 ): TileSource {
   const life = createSourceLife();
@@ -140,17 +140,17 @@ function openLayersSource<Source extends PartSource>(
     const clear = colour === undefined ? null : { rgb: rgbOf(colour), tolerance: part.tolerance ?? 0 };
     const { layer } = part;
     const source = sources.get(part);
-    if (source) return (request) => drawSource(source, request, clear);
+    const { decode, composer } = tools;
+    if (source) return (request) => drawSource(source, request, clear, composer);
     if (layer === undefined) throw new Error('A part has neither layer nor source.');
-    const { decode } = tools;
     return (request) =>
-      drawLayer({ ...part, layer }, tools.readLayer(layer), request, { resampling, decode }, clear);
+      drawLayer({ ...part, layer }, tools.readLayer(layer), request, { resampling, decode, composer }, clear);
   }
 
   const drawers = parts.map((part) => {
     const area = part.within === undefined ? null : tools.areas.get(part.within);
     if (area === undefined) throw new Error(`There is no area ${part.within}.`);
-    return { part, draw: area ? clipped(drawerOf(part), area, tools.compose) : drawerOf(part) };
+    return { part, draw: area ? clipped(drawerOf(part), area, tools.composer) : drawerOf(part) };
   });
   return {
     maxMetatile:
@@ -163,7 +163,7 @@ function openLayersSource<Source extends PartSource>(
     fetch: (request) =>
       life.during(request.signal, (signal) => {
         const shown = drawers.filter(({ part }) => isShown(part, request));
-        return drawParts(shown, { ...request, signal }, tools.compose);
+        return drawParts(shown, { ...request, signal }, tools.composer);
       }),
     featureInfo: (request) =>
       life.during(request.signal, async (signal) => {
@@ -210,13 +210,17 @@ async function drawSource(
   source: TileSource,
   request: SourceRequest,
   clear: ClearColour | null,
+  composer: Composer,
 ): Promise<DrawnPart | null> {
   const answer = await source.fetch({ ...request, format: PART_FORMAT ?? request.format, validator: null });
   if (answer.kind !== 'pixels' && answer.kind !== 'encoded') return null;
-  const { kind, freshSeconds = null, warning = null } = answer;
-  const bytes = kind === 'pixels' ? answer.pixels : answer.bytes;
-  const { stale = false, failure } = kind === 'pixels' ? answer : {};
-  return { pictures: [{ ...wholeOf(request), kind, bytes, clear }], stale, failure, freshSeconds, warning };
+  const { freshSeconds = null, warning = null } = answer;
+  const { stale = false, failure } = answer.kind === 'pixels' ? answer : {};
+  const picture =
+    answer.kind === 'pixels'
+      ? ({ kind: 'pixels', bytes: answer.pixels } as const)
+      : await composer.prepare(answer.bytes, request);
+  return { pictures: [{ ...wholeOf(request), ...picture, clear }], stale, failure, freshSeconds, warning };
 }
 
 function wholeOf({ width, height }: SourceRequest) {
@@ -225,12 +229,12 @@ function wholeOf({ width, height }: SourceRequest) {
 }
 
 /** No part is drawn that is completely outside. */
-function clipped(draw: DrawPart, area: CurrentArea, compose: ComposePictures): DrawPart {
+function clipped(draw: DrawPart, area: CurrentArea, composer: Composer): DrawPart {
   return async (request) => {
     const mask = await maskWithin([area()], request.gridSet, request);
     const drawn = mask === 'nothing' ? null : await draw(request);
     if (!drawn || typeof mask === 'string') return drawn;
-    const pixels = await compose(request, withOpacity(drawn.pictures, 1));
+    const pixels = await composer.compose(request, withOpacity(drawn.pictures, 1));
     applyMask(pixels, mask);
     return { ...drawn, pictures: [{ ...wholeOf(request), kind: 'pixels', bytes: pixels, clear: null }] };
   };
@@ -257,7 +261,7 @@ interface ShownPart extends DrawnPart {
 async function drawParts(
   parts: readonly { readonly part: Pick<Part<unknown>, 'opacity'>; readonly draw: DrawPart }[],
   request: SourceRequest,
-  compose: ComposePictures,
+  composer: Composer,
 ): Promise<SourceResult> {
   const { width, height, signal, priority } = request;
   const orFailed: OrFailed = (failure) => {
@@ -271,7 +275,7 @@ async function drawParts(
   const missing = all.find((one) => one?.failure !== undefined)?.failure;
   if (drawn.length === 0 && missing !== undefined) throw missing;
   if (drawn.length === 0) return { kind: 'nothing' };
-  const { pixels, failure = missing } = await layOver(drawn, request, compose, orFailed);
+  const { pixels, failure = missing } = await layOver(drawn, request, composer, orFailed);
   const promised = drawn.flatMap(({ freshSeconds }) => freshSeconds ?? []);
   return {
     kind: 'pixels',
@@ -289,7 +293,7 @@ async function drawParts(
 async function layOver(
   parts: readonly ShownPart[],
   request: SourceRequest,
-  compose: ComposePictures,
+  composer: Composer,
   orFailed: OrFailed,
 ): Promise<{ readonly pixels: Buffer; readonly failure?: unknown }> {
   let current: ShownPart | undefined;
@@ -297,12 +301,12 @@ async function layOver(
     for (current of parts) yield* withOpacity(current.pictures, current.opacity);
   }
   try {
-    return { pixels: await compose(request, pictures()) };
+    return { pixels: await composer.compose(request, pictures()) };
   } catch (error) {
     const failed = orFailed(error);
     const others = parts.filter((part) => part !== current);
     if (others.length === 0) throw error;
-    return { ...(await layOver(others, request, compose, orFailed)), ...failed };
+    return { ...(await layOver(others, request, composer, orFailed)), ...failed };
   }
 }
 
