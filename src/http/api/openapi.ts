@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { remembered } from '../../lib/get-or-create.ts';
+import { createPace } from '../../lib/yielding.ts';
 import type { Route, RouteDescription } from '../route.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 
@@ -12,7 +14,13 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   '412': 'It was changed meanwhile (If-Match); nothing of the change is applied.',
 };
 
-export function showOpenApi({ context }: Call, { routes }: ApiDeps) {
+/** Converting all schemas takes some 90 ms: they are converted once, a few in a turn. */
+export async function showOpenApi({ context }: Call, { routes }: ApiDeps) {
+  const pace = createPace(10);
+  for (const route of routes()) {
+    describeOperation(route);
+    await pace(1);
+  }
   return openApiDocument(routes(), context.baseUrl);
 }
 
@@ -20,9 +28,9 @@ export function showOpenApi({ context }: Call, { routes }: ApiDeps) {
 export function openApiDocument(routes: readonly Route[], server: string) {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
-    const { method, path, describe } = route;
-    if (!describe || !ADMINISTERED.test(path)) continue;
-    paths[path] = { ...paths[path], [method.toLowerCase()]: describeOperation(route, describe) };
+    const { method, path } = route;
+    const operation = describeOperation(route);
+    if (operation) paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
   }
   return {
     openapi: '3.1.0',
@@ -44,17 +52,19 @@ export function openApiDocument(routes: readonly Route[], server: string) {
   };
 }
 
-function describeOperation(route: Route, about: RouteDescription): object {
+const describeOperation = remembered((route: Route): object | null => {
+  const { path, role, describe: about } = route;
+  if (!about || !ADMINISTERED.test(path)) return null;
   return {
     summary: about.summary,
-    tags: [tagOf(route.path)],
-    description: route.role === 'public' ? 'Open to anybody.' : `Needs the role ${route.role}.`,
-    ...(route.role === 'public' && { security: [] }),
-    parameters: [...pathParameters(route.path), ...queryParameters(about), ...conditions(route, about)],
+    tags: [tagOf(path)],
+    description: role === 'public' ? 'Open to anybody.' : `Needs the role ${role}.`,
+    ...(role === 'public' && { security: [] }),
+    parameters: [...pathParameters(path), ...queryParameters(about), ...conditions(route, about)],
     ...requestBody(about),
     responses: { ...answersOf(about), ...describeProblems(route, about) },
   };
-}
+});
 
 function tagOf(path: string): string {
   const [, first = '', , third = ''] = path.split('/');
