@@ -5,7 +5,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { changeDocument, changeNote, restoreSchedules } from './catalog-changes.ts';
-import { anyTime, time, wholeNumber } from './values.ts';
+import { time, timeInQuery, wholeNumber } from './values.ts';
 
 const OUTCOMES = ['done', 'refused', 'failed'] as const;
 
@@ -17,8 +17,8 @@ export const auditQuery = z
     text: z.string(),
     target: z.string(),
     outcome: z.enum([...OUTCOMES, 'unknown']),
-    since: anyTime,
-    until: anyTime,
+    since: timeInQuery,
+    until: timeInQuery,
   })
   .exactPartial()
   .extend({ limit: wholeNumber(1, 1000).default(100) });

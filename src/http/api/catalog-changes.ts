@@ -15,7 +15,7 @@ import { jsonResponse, type Response } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
 import { declarationOf, scheduleBody, withRuns } from './schedules.ts';
-import { amount, count, texts, tileSetName, yesOrNo } from './values.ts';
+import { amount, count, queryFlag, texts, tileSetName } from './values.ts';
 
 /** Checked by the configuration file's schema, which is published with the program. */
 export const declarationBody = z
@@ -28,7 +28,7 @@ export const declarationBody = z
   });
 
 export const dryRunQuery = z.strictObject({
-  dryRun: yesOrNo.default(false).describe('Only report what would happen to cached tiles'),
+  dryRun: queryFlag.default(false).describe('Only report what would happen to cached tiles'),
 });
 
 export const changeQuery = dryRunQuery.extend({

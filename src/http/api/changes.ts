@@ -19,7 +19,7 @@ import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { NO_QUERY, readJson, readQuery } from './read-body.ts';
-import { count, texts, time, yesOrNo } from './values.ts';
+import { count, queryFlag, texts, time } from './values.ts';
 
 export const changeFeedsResponse = z.object({
   changes: z.array(
@@ -202,7 +202,7 @@ export const passResponse = z.object({
 export const passListResponse = z.object({ passes: z.array(passResponse) });
 
 export const runQuery = z.strictObject({
-  dryRun: yesOrNo.default(false).describe('Only report what a pass would do'),
+  dryRun: queryFlag.default(false).describe('Only report what a pass would do'),
 });
 
 export async function listFollow(_: Call, { follow }: ApiDeps) {

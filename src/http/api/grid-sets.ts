@@ -12,7 +12,7 @@ import { visibleLayers } from '../auth/layer-visibility.ts';
 import { gridSetsOf } from '../services/layer-facts.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { documentInQuery } from './imports.ts';
-import { declared } from './layers.ts';
+import { entryResponse } from './layers.ts';
 import { bounds, boundsInQuery, count, pair, texts, wholeNumber } from './values.ts';
 
 const origin = z.enum(['program', 'file', 'database']).describe('Where it is declared');
@@ -121,7 +121,7 @@ export async function listGridSets({ context }: Call, { catalog, editor }: ApiDe
 
 export async function showGridSet(call: Call<{ params: 'gridSet' }>, deps: ApiDeps) {
   const gridSet = existing(call.params.gridSet, deps);
-  return declared(call, 'grid-set', gridSet.name, gridSetDocument(gridSet), deps);
+  return entryResponse(call, 'grid-set', gridSet.name, gridSetDocument(gridSet), deps);
 }
 
 export function listProposals({ query }: Call<{ query: typeof proposalsQuery }>, { catalog }: ApiDeps) {

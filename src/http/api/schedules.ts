@@ -17,14 +17,14 @@ import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
 import { refuseUnknownNames, taskBody, taskDraftOf } from './task-document.ts';
-import { AREA_CRS, type AreaFields, areaShown, bounds, parameters, time, yesOrNo } from './values.ts';
+import { AREA_CRS, type AreaFields, areaShown, bounds, parameters, queryFlag, time } from './values.ts';
 
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;
 const PREVIEWED_RUNS = 3;
 
 export const scheduleQuery = z.strictObject({
-  dryRun: yesOrNo.default(false).describe('Only answers the next three runs'),
+  dryRun: queryFlag.default(false).describe('Only answers the next three runs'),
 });
 
 export const previewResponse = z.object({ nextRuns: z.array(time) });

@@ -20,13 +20,13 @@ import {
   amount,
   bounds,
   flag,
-  moment,
   NAMED_AREA_FIELDS,
   names,
   parameters,
+  queryFlag,
   requestedArea,
   tileSetName,
-  yesOrNo,
+  timeInBody,
   zoom,
 } from './values.ts';
 
@@ -50,7 +50,7 @@ const selectionBody = z
     zoomStop: zoom.exactOptional().describe(all),
     bounds: bounds.exactOptional(),
     ...NAMED_AREA_FIELDS,
-    olderThan: moment.exactOptional().describe('Tiles made before this time'),
+    olderThan: timeInBody.exactOptional().describe('Tiles made before this time'),
   })
   .describe('{} selects every tile of the layer');
 
@@ -66,8 +66,8 @@ export const invalidateBody = selectionBody.extend({
 
 /** With a body of lines `z/x/y`. */
 export const invalidateQuery = z.strictObject({
-  renew: yesOrNo.default(false),
-  dryRun: yesOrNo.default(false),
+  renew: queryFlag.default(false),
+  dryRun: queryFlag.default(false),
 });
 
 type Selection = Omit<z.output<typeof selectionBody>, 'area'> &
