@@ -31,7 +31,7 @@ export interface Shape extends Omit<RouteDescription, 'summary'> {
   readonly raw?: true;
   /** A `POST` that changes nothing and is not audited. */
   readonly asksOnly?: true;
-  /** Target in the audit log, if the handler notes none: `user:{name}` with the name in the path, `{caller}` the caller's. */
+  /** Target in the audit log, if the handler notes none: `{name}` is from the path, `{caller}` the caller's name. */
   readonly target?: string;
 }
 

@@ -39,7 +39,7 @@ export const auditResponse = z.object({
       action: z.string(),
       path: z.string().nullable(),
       target: z.string().nullable(),
-      summary: z.string().nullable().describe('In words; null: the action says it'),
+      summary: z.string().nullable().describe('A sentence; null: the action is clear by itself'),
       before: z.unknown(),
       after: z.unknown(),
       outcome: z.enum(OUTCOMES).nullable(),
@@ -53,7 +53,7 @@ export async function listAudit({ query }: Call<{ query: typeof auditQuery }>, {
   return { entries: await accounts.audit.read(query) };
 }
 
-/** The log hides secrets: those of an existing layer are taken from it, others must be sent again. */
+/** The log hides secrets: an existing layer keeps its own. Without them the layer must be declared with PUT. */
 export async function restoreLayer({ params, caller, note }: Call<{ params: 'id' }>, deps: ApiDeps) {
   const { accounts, editor } = deps;
   const [entry] = await accounts.audit.read({ id: params.id, outcome: 'done', limit: 1 });

@@ -1,3 +1,4 @@
+/** `/api/v1/layers` except changes: lists and shows layers, their times, and snippets for map clients. */
 import { z } from 'zod';
 import { type BoundLayer, boundLayer } from '../../catalog/catalog.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';

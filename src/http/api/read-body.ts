@@ -1,3 +1,4 @@
+/** Parses bodies and queries of requests with their schemas. */
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';

@@ -50,12 +50,7 @@ export const taskBody = z.strictObject({
     .enum(['zoom', 'use'])
     .exactOptional()
     .describe('use: the most used pages (16×16 tiles) first, each with those below; absent: low zooms first'),
-  share: z
-    .number()
-    .gt(0)
-    .max(1)
-    .exactOptional()
-    .describe('With order use: the most used pages with this share of all use; 0.95 when absent'),
+  share: z.number().gt(0).max(1).exactOptional().describe('With order use: share of all use; default: 0.95'),
   uses: z
     .array(z.tuple([zoom, zoom, zoom, z.number().gt(0)]))
     .min(1)

@@ -12,7 +12,7 @@ import { count, flag, name, timeInBody, timeInQuery, wholeNumber } from './value
 
 export const REPEATABLE = ['state', 'outcome'] as const;
 
-const listed = <Values extends readonly string[]>(values: Values, label: string) =>
+const listOf = <Values extends readonly string[]>(values: Values, label: string) =>
   z
     .string()
     .transform((text) => text.split(',').map((value) => value.trim()))
@@ -20,8 +20,8 @@ const listed = <Values extends readonly string[]>(values: Values, label: string)
     .describe(`${label}: any of ${values.join(', ')}; repeated, or separated by commas`);
 
 export const taskListQuery = z.strictObject({
-  state: listed(TASK_STATES, 'State').exactOptional(),
-  outcome: listed(TASK_OUTCOMES, 'Outcome').exactOptional(),
+  state: listOf(TASK_STATES, 'State').exactOptional(),
+  outcome: listOf(TASK_OUTCOMES, 'Outcome').exactOptional(),
   layer: name.exactOptional(),
   type: z.enum(TASK_TYPES).exactOptional(),
   since: timeInQuery.exactOptional().describe('Created at or after this time'),

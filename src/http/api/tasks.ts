@@ -280,10 +280,7 @@ export const estimateResponse = z.object({
     )
     .describe('The same by zoom'),
   seconds: z.number().nullable(),
-  coveredUse: z
-    .number()
-    .nullable()
-    .describe('With order use: the share of all use, in at most 3,000 pages; otherwise null'),
+  coveredUse: z.number().nullable().describe('With order use: share of all use, by at most 3,000 pages'),
   quota: z
     .object({ scope: z.enum(['global', 'layer']), limitBytes: count, usedBytes: count, fits })
     .nullable()
