@@ -223,7 +223,7 @@ function createdCredential(
 
 /** A token that was created with another token belongs to the same user, and is removed with that user. */
 function tokenOwner({ external, via, owner, name }: Caller): string {
-  // A local user may have the same name.
+  // `via` distinguishes the account from a local user of the same name.
   return external ? `${via}:${name}` : (owner ?? name);
 }
 

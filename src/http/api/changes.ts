@@ -74,7 +74,7 @@ export async function listRecent(call: OneNamed, deps: ApiDeps) {
   const { caller } = call;
   const { name } = await feedIn(call, deps);
   const recent = await deps.changes.recent(name);
-  // All layers of the change must be visible: its boxes are those of all.
+  // The boxes of a change cover all its layers, so the caller must be allowed to see all of them.
   const shown = recent.filter(({ layers }) => seenBy(caller, layers, deps).length === layers.length);
   return {
     changes: shown.map(({ id, at, merged, layers, boxes }) => ({
@@ -155,7 +155,7 @@ export async function acceptChange(
   return feed.take({ change, source, eventId: eventIdIn(context) });
 }
 
-/** With a digest of the body: the id is unsigned, and a captured body sent with it must not use up the id. */
+/** With a digest of the body: `x-event-id` is not signed, so a captured body could use up the id of another event. */
 function eventIdIn(context: Context): string | null {
   const isStandard = joinedHeader(context, 'webhook-signature') !== undefined;
   const name = isStandard ? 'webhook-id' : 'x-event-id';

@@ -74,7 +74,7 @@ export async function changePassword(
   const checked = await authenticator.byPassword(name, body.current, context.source);
   const user = checked && authenticator.userOf(checked);
   if (!user) throw new HttpProblem('forbidden', 'The current password is wrong.');
-  // `user` makes this fail if an administrator has replaced the password since the check.
+  // Throws if `user` has changed since the check, e.g. if an administrator has replaced the password.
   const { after } = await users.change(name, { password: body.password }, user);
   note({ target: `user:${name}`, after: { passwordChanged: true }, administrative: true });
   const headers = via === 'session' ? await cookieFor(context, after, deps) : [];

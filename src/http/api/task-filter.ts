@@ -68,7 +68,7 @@ export function taskFilterOf(fields: FilterFields): TaskFilter {
   };
 }
 
-/** An empty filter is refused: to stop all tasks, a caller must say `all`. */
+/** An empty filter is refused: to stop all tasks, a caller must send `all`. */
 function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stopBody>): TaskFilter {
   const names = Object.keys(fields);
   if (all && names.length > 0)

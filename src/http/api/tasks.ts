@@ -229,7 +229,7 @@ function lastEventId(context: Context): number | null {
 /** Each combination becomes a task; more are usually a mistake. */
 const MAX_COMBINATIONS = 1000;
 
-/** One for each format and listed parameter value (without a list: the default); a truncation is one for all. */
+/** A draft for each format and listed parameter value (without a list: the default); a truncation has one for all. */
 function everyDraft(layer: Layer, draft: TaskDraft): readonly TaskDraft[] {
   if (draft.type === 'truncate') return [{ ...draft, format: EVERY_FORMAT }];
   const lists = layer.parameters.map(({ name, defaultValue, values }) => {
@@ -309,7 +309,7 @@ function fitsInto(room: number, added: TaskEstimate['addedBytes']): boolean | nu
   return Number(added.least) > room ? false : null;
 }
 
-/** Tiles are stored only while `minFreePercent` of the disk is free. */
+/** Bytes that may still be stored: `minFreePercent` of the disk stay free. */
 function usableBytes({ freeBytes, freePercent, minFreePercent }: NonNullable<TaskEstimate['disk']>): number {
   return freePercent <= minFreePercent ? 0 : freeBytes * (1 - minFreePercent / freePercent);
 }
