@@ -229,7 +229,7 @@ describe('a client that listens to events', () => {
     const tasks = { subscribe } as unknown as TaskService;
     const parts = await openAccountApp({ deps: { tasks }, options: { limits: { streamCheckInterval: 10 } } });
     await parts.send('POST', '/api/v1/users', MARY);
-    /** Of a stream that has begun: answers when it ends. */
+    /** Resolves when the stream has begun; `ended` resolves with the response when it ends. */
     const listen = async (headers: Record<string, string>) => {
       const ended = parts.get('/api/v1/events', headers);
       await Promise.race([begun.promise, ended]);

@@ -1,3 +1,4 @@
+/** Users, accounts of other sign-in systems, tokens, and keys for readers. */
 import { z } from 'zod';
 import { type Caller, externalAccount, ROLES, WAYS_IN } from '../../access/caller.ts';
 import type { ExternalAccount } from '../../access/external-accounts.ts';
@@ -34,7 +35,7 @@ export const userResponse = z.object({
   changedAt: time,
 });
 
-/** Null or absent: never. */
+/** Parsed to milliseconds since 1970; null or absent: never. */
 const expiresAt = z.iso
   .datetime({ offset: true })
   .nullable()
@@ -49,7 +50,7 @@ export const externalAccountResponse = z.object({
   via: z.enum(['oidc', 'proxy']),
   issuer: z.string().nullable(),
   subject: z.string(),
-  role: role.nullable().describe('By the configuration of today; null: no access'),
+  role: role.nullable().describe('By the current configuration; null: no access'),
   layers: texts,
   sessions: count.describe('Open sessions'),
   tokens: count.describe('Tokens that the account owns'),
@@ -138,7 +139,7 @@ export async function removeUser(
   note({ target: `user:${name}`, before: userRights(await users.remove(name)) });
 }
 
-/** Ends the sessions; passwords and tokens stay valid. */
+/** The user's password and tokens stay valid. */
 export async function signOutUser(
   { params: { name }, note }: Call<{ params: 'name' }>,
   { accounts: { users, sessions } }: ApiDeps,
@@ -179,7 +180,7 @@ function userDocument({ name, role, layers, areas, passwordIsInitial, createdAt,
 }
 
 export async function listTokens(_: Call, { accounts }: ApiDeps) {
-  return { tokens: (await accounts.tokens.list()).map(secretDocument) };
+  return { tokens: (await accounts.tokens.list()).map(credentialDocument) };
 }
 
 export async function createToken(call: Call<{ body: typeof tokenBody }>, { accounts }: ApiDeps) {
@@ -187,33 +188,33 @@ export async function createToken(call: Call<{ body: typeof tokenBody }>, { acco
   if (external) await accounts.externals.remember(external);
   const owner = external ? externalAccount(external) : ownerAccount;
   const { token, secret } = await accounts.tokens.create(call.body, tokenOwner(call.caller), owner);
-  return createdSecret(call, 'token', secretDocument(token), secret);
+  return createdCredential(call, 'token', credentialDocument(token), secret);
 }
 
 export async function revokeToken(call: Call<{ params: 'id' }>, { accounts }: ApiDeps) {
-  const before = secretDocument(await accounts.tokens.revoke(idIn(call)));
+  const before = credentialDocument(await accounts.tokens.revoke(idIn(call)));
   call.note({ target: `token:${call.params.id}`, before });
 }
 
 export async function listKeys(_: Call, { accounts }: ApiDeps) {
-  return { keys: (await accounts.readerKeys.list()).map(secretDocument) };
+  return { keys: (await accounts.readerKeys.list()).map(credentialDocument) };
 }
 
 export async function createKey(call: Call<{ body: typeof keyBody }>, { accounts, areas }: ApiDeps) {
   for (const name of call.body.areas ?? []) areaNamed(name, areas);
   const { key, secret } = await accounts.readerKeys.create(call.body, tokenOwner(call.caller));
-  return createdSecret(call, 'key', secretDocument(key), secret);
+  return createdCredential(call, 'key', credentialDocument(key), secret);
 }
 
 export async function removeKey(call: Call<{ params: 'id' }>, { accounts }: ApiDeps) {
-  const before = secretDocument(await accounts.readerKeys.remove(idIn(call)));
+  const before = credentialDocument(await accounts.readerKeys.remove(idIn(call)));
   call.note({ target: `key:${call.params.id}`, before });
 }
 
-function createdSecret(
+function createdCredential(
   { context, note }: Call,
   kind: 'token' | 'key',
-  after: ReturnType<typeof secretDocument>,
+  after: ReturnType<typeof credentialDocument>,
   secret: string,
 ) {
   note({ target: `${kind}:${after.id}`, after });
@@ -222,11 +223,11 @@ function createdSecret(
 
 /** A token that was created with another token belongs to the same user, and is removed with that user. */
 function tokenOwner({ external, via, owner, name }: Caller): string {
-  // The name alone is not enough: a local user may have the same one.
+  // `via` distinguishes the account from a local user of the same name.
   return external ? `${via}:${name}` : (owner ?? name);
 }
 
-function secretDocument({ createdAt, expiresAt, lastUsedAt, ...shown }: ApiToken | ReaderKey) {
+function credentialDocument({ createdAt, expiresAt, lastUsedAt, ...shown }: ApiToken | ReaderKey) {
   const times = { createdAt: isoTime(createdAt), expiresAt: isoTime(expiresAt) };
   return { ...shown, ...times, lastUsedAt: isoTime(lastUsedAt) };
 }

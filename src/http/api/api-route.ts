@@ -4,14 +4,14 @@
  *     route('PUT /api/v1/users/{name}', 'admin', 'Change a user',
  *       { body: userChangesBody, answer: userResponse, target: 'user:{name}' }, changeUser)
  *
- * The entry is the description: the dispatcher takes method, path and role from it, query and body are parsed by its
- * schemas before the handler runs, and the OpenAPI document, the console's types and the tests of rights and bodies are
- * derived from it. A handler is a function of the call (`Call<{ body: typeof userChangesBody; params: 'name' }>`) and of
- * `ApiDeps`. It returns
+ * The entry defines the request: the dispatcher reads method, path and role, the schemas parse query and body before
+ * the handler runs, and the OpenAPI document, the console's types and the tests of rights and bodies are derived from
+ * it. A handler is a function of the call (`Call<{ body: typeof userChangesBody; params: 'name' }>`) and of `ApiDeps`.
+ * It returns
  *
- * - a value, which is answered as JSON with the status of the entry;
+ * - a value: sent as JSON with the status of the entry;
  * - nothing: 204;
- * - a `Response`, where the status differs (dry runs), there are headers, or the content is not JSON.
+ * - a `Response`, for another status (dry runs), for headers, or for content that is not JSON.
  */
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
@@ -23,15 +23,15 @@ import type { TileFinder } from '../services/tile-service-routes.ts';
 import { checkBody, isDryRun, NO_QUERY, readJson, readQuery } from './read-body.ts';
 import type { RouteDeps } from './route-deps.ts';
 
-/** An entry's options besides name, role, summary and handler. */
+/** How the request of an entry is parsed, audited and described. */
 export interface Shape extends Omit<RouteDescription, 'summary'> {
-  /** Names of the query that may be given more than once. */
+  /** Query parameters that may be repeated. */
   readonly repeatable?: readonly string[];
-  /** The handler reads query and body: a signature comes first, or the body has several forms. */
+  /** The handler parses query and body itself: it checks a signature first, or accepts several forms of body. */
   readonly raw?: true;
-  /** Changes nothing, though it is a `POST`, and leaves no trace in the audit log. */
+  /** A `POST` that changes nothing and is not audited. */
   readonly asksOnly?: true;
-  /** For the audit log, unless the handler notes another: e.g. `user:{name}`, from the path; `{caller}` is the caller's name. */
+  /** Target in the audit log, if the handler notes none: `{name}` is from the path, `{caller}` the caller's name. */
   readonly target?: string;
 }
 
@@ -47,10 +47,10 @@ interface CallShape {
   readonly params?: string;
 }
 
-/** A parsed request. */
+/** A parsed request, the first argument of a handler. */
 export interface Call<S extends CallShape = object> {
   readonly context: Context;
-  /** Not on public routes. */
+  /** Throws on public routes. */
   readonly caller: Caller;
   readonly params: Readonly<
     Record<S extends { readonly params: infer P extends string } ? P : never, string>
@@ -65,7 +65,7 @@ export type ParamsIn<Name extends string> = Name extends `${string}{${infer Para
   : never;
 
 export interface ApiRoute<Name extends string = string, S extends Shape = Shape> {
-  /** E.g. `GET /api/v1/tasks`; in the path as in `Route`. */
+  /** Method and path, e.g. `GET /api/v1/tasks/{id}`. */
   readonly name: Name;
   readonly role: RouteRole;
   readonly summary: string;
@@ -107,7 +107,7 @@ function readCall(context: Context, shape: Shape): Call {
     context,
     get caller() {
       if (context.caller) return context.caller;
-      throw new Error('A public route does not ask who is calling');
+      throw new Error('A public route has no caller');
     },
     params: context.params,
     query,
@@ -116,7 +116,7 @@ function readCall(context: Context, shape: Shape): Call {
   };
 }
 
-/** With a body, undeclared query parameters are refused: a `dryRun` there would be ignored. */
+/** Beside a body, undeclared query parameters are refused: a `dryRun` there would be ignored. */
 function readQueryBy(context: Context, { query, body, repeatable, raw }: Shape): object {
   const schema = query ?? (body && NO_QUERY);
   return schema && !raw ? readQuery(context, schema, repeatable) : {};
@@ -142,7 +142,7 @@ function isResponse(result: unknown): result is Response {
   );
 }
 
-/** `dryRun` is in the body or, if the body has no such field, in the query. */
+/** Finds dry runs: `dryRun` is a field of the body or, if the body has none, of the query. */
 function asksOnly({ asksOnly: always, query, body }: Shape): Pick<Route, 'asksOnly'> {
   if (always) return { asksOnly: () => true };
   if (body && 'shape' in body && 'dryRun' in (body.shape as object)) return { asksOnly: isDryRun };

@@ -30,7 +30,7 @@ const declaring = {
   answer: catalog.declarationResponse,
 };
 
-/** The API. If two patterns match a path, the first one counts. */
+/** All requests of `/api/v1`. If two patterns match a path, the first one counts. */
 // biome-ignore format: a table
 export const API_ROUTES = [
   route('GET /api/v1/tasks', 'viewer', 'List tasks, newest first', { query: taskListQuery, repeatable: REPEATABLE, answer: taskListResponse }, tasks.listTasks),

@@ -1,3 +1,4 @@
+/** Named areas: `/api/v1/areas`, and names of areas in the bodies of other requests. */
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { coordsOf } from '../../domain/bounds.ts';
@@ -19,8 +20,8 @@ export const areaListResponse = z.object({
       bounds: bounds.describe('minX, minY, maxX, maxY in its CRS'),
       srs: z.string(),
       points: count,
-      updatedAt: time.describe('When it was read'),
-      error: z.string().nullable().describe('For viewers without names of servers and files'),
+      updatedAt: time.describe('When it was last read'),
+      error: z.string().nullable().describe('Why it was not read; viewers see no names of servers and files'),
     }),
   ),
 });
@@ -41,7 +42,7 @@ export function listAreas({ caller }: Call, { areas, about }: ApiDeps) {
   };
 }
 
-/** A viewer that is limited to areas knows no others. */
+/** A viewer whose account is limited to areas sees only these. */
 function maySee({ areas }: Caller, area: string): boolean {
   return areas?.includes(area) ?? true;
 }
@@ -55,7 +56,7 @@ export async function showArea({ caller, params }: Call<{ params: 'name' }>, { a
 
 type NamedAreaFields = z.output<z.ZodObject<typeof NAMED_AREA_FIELDS>>;
 
-/** Replaces a named `area` by its shape, in the CRS of the grid set if there is only one. Throws `request-invalid`. */
+/** Replaces an area's name by its shape, in the CRS of the only grid set or in degrees. Throws `request-invalid`. */
 export async function withShape<Body extends NamedAreaFields>(
   body: Body,
   layer: Layer | undefined,
@@ -77,7 +78,7 @@ export async function withShape<Body extends NamedAreaFields>(
   return { ...rest, area: await outlineShape(area, gridSet), areaCrs: 'grid-set' };
 }
 
-/** Same as `withShape`, for a task in one grid set. */
+/** `withShape` for a task, which has one grid set. */
 export function withTaskShape<Body extends NamedAreaFields & { readonly gridSet?: string }>(
   layer: string,
   body: Body,

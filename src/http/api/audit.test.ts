@@ -15,8 +15,8 @@ describe('entries of the audit log', () => {
     await send('PUT', '/api/v1/users/vera', { role: 'operator' });
     const { entries } = JSON.parse((await get('/api/v1/audit')).text);
     expect(entries[0]).toMatchObject({ actor: 'anna', account: 'user:anna' });
-    const found = JSON.parse((await get('/api/v1/audit?account=user:vera')).text).entries;
-    expect(new Set(found.map(({ actor }: { actor: string }) => actor))).toEqual(new Set(['vera']));
+    const ofVera = JSON.parse((await get('/api/v1/audit?account=user:vera')).text).entries;
+    expect(new Set(ofVera.map(({ actor }: { actor: string }) => actor))).toEqual(new Set(['vera']));
     const rows = await accounts.database.query
       .selectFrom('audit_entries')
       .select(['line', 'account'])

@@ -5,7 +5,7 @@ import { TilewardenError } from '../../domain/errors.ts';
 import { isRecord } from '../../lib/value-path.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { changeDocument, changeNote, restoreSchedules } from './catalog-changes.ts';
-import { anyTime, time, wholeNumber } from './values.ts';
+import { time, timeInQuery, wholeNumber } from './values.ts';
 
 const OUTCOMES = ['done', 'refused', 'failed'] as const;
 
@@ -17,8 +17,8 @@ export const auditQuery = z
     text: z.string(),
     target: z.string(),
     outcome: z.enum([...OUTCOMES, 'unknown']),
-    since: anyTime,
-    until: anyTime,
+    since: timeInQuery,
+    until: timeInQuery,
   })
   .exactPartial()
   .extend({ limit: wholeNumber(1, 1000).default(100) });
@@ -39,7 +39,7 @@ export const auditResponse = z.object({
       action: z.string(),
       path: z.string().nullable(),
       target: z.string().nullable(),
-      summary: z.string().nullable().describe('In words; null: the action says it'),
+      summary: z.string().nullable().describe('A sentence; null: the action is clear by itself'),
       before: z.unknown(),
       after: z.unknown(),
       outcome: z.enum(OUTCOMES).nullable(),
@@ -53,7 +53,7 @@ export async function listAudit({ query }: Call<{ query: typeof auditQuery }>, {
   return { entries: await accounts.audit.read(query) };
 }
 
-/** The log hides secrets: those of an existing layer are taken from it, others must be sent again. */
+/** The log hides secrets: an existing layer keeps its own. Without them the layer must be declared with PUT. */
 export async function restoreLayer({ params, caller, note }: Call<{ params: 'id' }>, deps: ApiDeps) {
   const { accounts, editor } = deps;
   const [entry] = await accounts.audit.read({ id: params.id, outcome: 'done', limit: 1 });

@@ -1,3 +1,4 @@
+/** Declares, changes and removes layers and grid sets over HTTP. */
 import { z } from 'zod';
 import type { AuditEntry } from '../../access/audit-log.ts';
 import type { Caller } from '../../access/caller.ts';
@@ -15,9 +16,9 @@ import { jsonResponse, type Response } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
 import { declarationOf, scheduleBody, withRuns } from './schedules.ts';
-import { amount, count, texts, tileSetName, yesOrNo } from './values.ts';
+import { amount, count, queryFlag, texts, tileSetName } from './values.ts';
 
-/** Checked by the configuration file's schema, which is published with the program. */
+/** Not checked here: the catalog checks it by the schema of the configuration file. */
 export const declarationBody = z
   .custom<{ readonly name?: string | undefined; readonly [field: string]: unknown }>()
   .meta({
@@ -28,7 +29,7 @@ export const declarationBody = z
   });
 
 export const dryRunQuery = z.strictObject({
-  dryRun: yesOrNo.default(false).describe('Only report what would happen to cached tiles'),
+  dryRun: queryFlag.default(false).describe('Only report the effect on cached tiles'),
 });
 
 export const changeQuery = dryRunQuery.extend({
@@ -36,7 +37,7 @@ export const changeQuery = dryRunQuery.extend({
     .enum(TILE_CHOICES)
     .exactOptional()
     .describe(
-      'What becomes of cached tiles that the change makes doubtful: keep them, renew each before it is shown (stale), or drop them; stale when only the source changes, drop when default parameters or the grid change',
+      'What to do with cached tiles that the change may make wrong: keep them, renew each before it is shown (stale), or drop them; when absent: stale if only the source changes, drop if default parameters or the grid change',
     ),
 });
 
@@ -48,7 +49,7 @@ export const declarationResponse = z.object({
   tiles: z.object({
     affected: count.describe('Cached tiles that become stale or are dropped'),
     bytes: count,
-    default: z.enum(TILE_CHOICES).describe('What becomes of them without the parameter tiles'),
+    default: z.enum(TILE_CHOICES).describe('What happens to them without the parameter tiles'),
   }),
   affected: z.array(
     z.object({
@@ -60,18 +61,18 @@ export const declarationResponse = z.object({
   ),
 });
 
-/** Tile sets listed in a response; the others are only counted. */
-const NAMED_IN_ANSWER = 100;
+/** Further tile sets of a response are only counted. */
+const MAX_LISTED_TILE_SETS = 100;
 
 type Declaring = Call<{ query: typeof changeQuery; body: typeof declarationBody }>;
 
 const PATHS = { layer: '/api/v1/layers', 'grid-set': '/api/v1/gridsets' } as const;
 
-/** Layers and grid sets are declared alike. */
+/** `POST`: refuses a name that is in use. */
 export async function create(call: Declaring, kind: EntryKind, { editor }: ApiDeps): Promise<Response> {
   const options = { by: call.caller.name, dryRun: call.query.dryRun, expected: null };
   try {
-    return changed(call, await editor.put(kind, call.body, options));
+    return changeResponse(call, await editor.put(kind, call.body, options));
   } catch (error) {
     if (!isTilewardenError(error, 'entry-changed')) throw error;
     throw new TilewardenError('entry-conflict', 'The name is already used; change that one with PUT.');
@@ -86,10 +87,10 @@ export async function put(
 ): Promise<Response> {
   const { dryRun, tiles = null } = call.query;
   const options = { by: call.caller.name, dryRun, tiles, ...expectedBy(call.context) };
-  return changed(call, await editor.put(kind, withName(call.body, name), options));
+  return changeResponse(call, await editor.put(kind, withName(call.body, name), options));
 }
 
-/** With `dryRun` only reports the tiles to remove, and the dependents of a layer. */
+/** A dry run only reports the tiles to remove, and the dependents of a layer. */
 export async function remove(
   { query, caller, context, note }: Call<{ query: typeof dryRunQuery }>,
   kind: EntryKind,
@@ -105,7 +106,7 @@ export async function remove(
   return jsonResponse(kind === 'layer' ? { ...change, dependents: await dependentsOf(name, deps) } : change);
 }
 
-function changed({ context, note }: Call, change: EntryChanged): Response {
+function changeResponse({ context, note }: Call, change: EntryChanged): Response {
   if (change.version === null) return jsonResponse(changeDocument(change));
   note(changeNote(change));
   const location = `${context.baseUrl}${PATHS[change.kind]}/${encodeURIComponent(change.name)}`;
@@ -117,7 +118,7 @@ export function entityTag(version: number): string {
   return `"v${version}"`;
 }
 
-/** `If-Match: "v7"` guards against lost updates, `If-None-Match: *` against replacing. */
+/** The expected version: 7 for `If-Match: "v7"`, null (no entry yet) for `If-None-Match: *`, absent for any. */
 function expectedBy({ headers }: Pick<Context, 'headers'>): { readonly expected?: number | null } {
   if (headers['if-none-match'] === '*') return { expected: null };
   const tag = headers['if-match'];
@@ -128,7 +129,7 @@ function expectedBy({ headers }: Pick<Context, 'headers'>): { readonly expected?
   return { expected: Number(version) };
 }
 
-/** The body may omit the name; a name that differs from the address is a mistake. */
+/** Adds the name if the body has none. Throws if it differs from the name in the address. */
 function withName(document: unknown, name: string): unknown {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return document;
   const inBody = 'name' in document ? document.name : name;
@@ -136,7 +137,7 @@ function withName(document: unknown, name: string): unknown {
   throw invalid(`name must be ${name}, as in the address, or be left out.`);
 }
 
-/** For the audit log: secrets are hidden in both documents. */
+/** For the audit log. Both documents come with their secrets hidden. */
 export function changeNote({ kind, name, created, before, document }: EntryChanged): ChangeNote {
   const verb = created ? 'added' : changeVerb(before, document);
   return {
@@ -159,7 +160,7 @@ export function changeDocument({ name, version, document, tileSets, usual }: Ent
   const doubtful = tileSets.filter(({ fate }) => fate === 'stale' || fate === 'truncated');
   const sum = (field: 'tiles' | 'bytes') => doubtful.reduce((total, one) => total + one[field], 0);
   const setsOf = (fate: Fate) => tileSets.filter((affected) => affected.fate === fate).length;
-  const named = tileSets.filter(({ fate }) => fate !== 'kept').slice(0, NAMED_IN_ANSWER);
+  const named = tileSets.filter(({ fate }) => fate !== 'kept').slice(0, MAX_LISTED_TILE_SETS);
   return {
     name,
     version,
@@ -177,22 +178,22 @@ export function changeDocument({ name, version, document, tileSets, usual }: Ent
 
 export const removalResponse = declarationResponse.extend({
   dependents: z.object({
-    feeds: texts.describe('Feeds of data changes that name it: they fail without it'),
-    keys: texts.describe('Keys for readers that name it, not by a pattern: they stay'),
-    schedules: texts.describe('They are removed, and come back when the layer is restored'),
-    tasks: count.describe('Unfinished tasks: they are stopped'),
-    quota: z.boolean().describe('Whether it has a quota of its own, which is removed'),
+    feeds: texts.describe('Feeds of data changes that name the layer: they fail without it'),
+    keys: texts.describe('Keys for readers that name the layer itself, not by a pattern: they stay'),
+    schedules: texts.describe('Schedules: removed, and restored with the layer'),
+    tasks: count.describe('Unfinished tasks, which are stopped'),
+    quota: z.boolean().describe('Whether the layer has its own quota, which is removed'),
   }),
 });
 
 export const restoredResponse = declarationResponse.extend({
-  schedules: texts.describe('Those that came back with the layer'),
+  schedules: texts.describe('Schedules that were restored with the layer'),
   lost: texts.describe('Schedules that could not be restored'),
 });
 
 type Removal = Parameters<ApiDeps['editor']['remove']>[2];
 
-/** The note contains the schedules removed with the layer, which are restored with it. */
+/** Removes the entry. The note contains its schedules too, for `restoreSchedules`. */
 export async function removeNoted(
   kind: EntryKind,
   name: string,
@@ -221,7 +222,7 @@ async function dependentsOf(layer: string, { changes, accounts, schedules, tasks
   };
 }
 
-/** The schedules of a layer that was removed by this entry. */
+/** Creates the schedules that were removed with a layer; `before` is from the audit entry of `removeNoted`. */
 export async function restoreSchedules(
   { before }: Pick<AuditEntry, 'before'>,
   { name }: EntryChanged,
@@ -241,7 +242,7 @@ export async function restoreSchedules(
   return { schedules: restored, lost };
 }
 
-/** Null in a response: the default of the request. */
+/** A field that is null in a response is absent in the request. */
 function withoutNull(document: unknown): unknown {
   if (!isRecord(document)) return document;
   return Object.fromEntries(Object.entries(document).filter(([, value]) => value !== null));

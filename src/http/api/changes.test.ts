@@ -13,7 +13,7 @@ const recorded = (id: number, layers: readonly string[]) => ({
   ...{ id, feed: 'both', at: 0, event_id: null, merged: 1, layers, boxes: [[0, 0, 1, 1]] },
 });
 
-/** As an operator, or a viewer, of the layer `roads` alone. */
+/** The caller has this role, for the layer `roads` only. */
 function appFor(role: Caller['role']) {
   const replayed: string[] = [];
   const caller = { name: 'rosa', role, layers: ['roads'], via: 'basic' } as Caller;

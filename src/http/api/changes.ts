@@ -1,3 +1,4 @@
+/** Feeds of data changes, map servers that are followed, and deliveries (purges and notifications). */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
@@ -19,20 +20,18 @@ import type { Context } from '../context.ts';
 import { HttpProblem } from '../problems.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { NO_QUERY, readJson, readQuery } from './read-body.ts';
-import { count, texts, time, yesOrNo } from './values.ts';
+import { count, queryFlag, texts, time } from './values.ts';
 
 export const changeFeedsResponse = z.object({
   changes: z.array(
     z.object({
       name: z.string(),
       type: z.string(),
-      layers: texts.describe('Those that the caller may see'),
-      action: z
-        .enum([...CHANGE_ACTIONS, 'list'])
-        .describe('list: the feed lists times of a layer, and changes no tiles'),
+      layers: texts.describe('Layers that the caller may see'),
+      action: z.enum([...CHANGE_ACTIONS, 'list']).describe('list: the feed only lists the times of a layer'),
       state: z.enum(['ok', 'failing']),
       lastAt: time.nullable().describe('Of the latest accepted change'),
-      lastError: z.string().nullable().describe('For viewers without names of servers and accounts'),
+      lastError: z.string().nullable().describe('Viewers see no names of servers and accounts'),
       received: count,
       applied: count,
       pending: count,
@@ -75,7 +74,7 @@ export async function listRecent(call: OneNamed, deps: ApiDeps) {
   const { caller } = call;
   const { name } = await feedIn(call, deps);
   const recent = await deps.changes.recent(name);
-  // The boxes cover all layers of the change.
+  // The boxes of a change cover all its layers, so the caller must be allowed to see all of them.
   const shown = recent.filter(({ layers }) => seenBy(caller, layers, deps).length === layers.length);
   return {
     changes: shown.map(({ id, at, merged, layers, boxes }) => ({
@@ -88,7 +87,7 @@ export async function listRecent(call: OneNamed, deps: ApiDeps) {
   };
 }
 
-/** The changes concern all layers of the feed. */
+/** Changes tiles of all layers of the feed, so the caller must be allowed to work on each. */
 export async function replayChanges(call: OneNamed, deps: ApiDeps) {
   const { name, layers } = await feedIn(call, deps);
   for (const layer of layers) requireLayerScope(call.context, layer);
@@ -98,7 +97,7 @@ export async function replayChanges(call: OneNamed, deps: ApiDeps) {
   return { changes: count };
 }
 
-/** A feed without a layer that the caller may see is reported as unknown. */
+/** Throws as for an unknown feed if the caller may see none of its layers. */
 async function feedIn({ caller, params }: OneNamed, deps: ApiDeps): Promise<FeedStatus> {
   const feed = (await deps.changes.list()).find(({ name }) => name === params.name);
   if (feed && seenBy(caller, feed.layers, deps).length > 0) return feed;
@@ -133,7 +132,7 @@ export async function acceptChange(
 ) {
   const { source, body } = context;
   const feed = changes.webhook(name);
-  const header = (of: string) => joinedHeader(context, of);
+  const header = (headerName: string) => joinedHeader(context, headerName);
   if (!isSigned(feed?.secret ?? null, body, header, clock.now()) || !feed) {
     const target = `feed:${shortened(name)}`;
     await accounts.eventThrottle.begin(source, target);
@@ -156,7 +155,7 @@ export async function acceptChange(
   return feed.take({ change, source, eventId: eventIdIn(context) });
 }
 
-/** Contains a digest of the body: a captured body with another, unsigned id must not make that id a repeat. */
+/** With a digest of the body: `x-event-id` is not signed, so a captured body could use up the id of another event. */
 function eventIdIn(context: Context): string | null {
   const isStandard = joinedHeader(context, 'webhook-signature') !== undefined;
   const name = isStandard ? 'webhook-id' : 'x-event-id';
@@ -177,10 +176,10 @@ export const followListResponse = z.object({
       name: z.string(),
       type: z.enum(FOLLOWED_TYPES),
       state: z.enum(['ok', 'failing']),
-      lastAt: time.nullable().describe('Of the latest pass that succeeded'),
+      lastAt: time.nullable().describe('Time of the latest successful pass'),
       lastError: z.string().nullable(),
-      layers: count.describe('Layers that are kept in step'),
-      pending: count.describe('Layers that are new, missed or gone, and that nothing was done about'),
+      layers: count.describe('Layers that are declared by it'),
+      pending: count.describe('Layers that are new, missed or gone, and were only reported'),
     }),
   ),
 });
@@ -196,13 +195,13 @@ export const passResponse = z.object({
         detail: z.string().nullable().describe('Changed fields, or a reason'),
       }),
     )
-    .describe('At most 1,000; counts counts all'),
+    .describe('At most 1,000; counts has the totals'),
 });
 
 export const passListResponse = z.object({ passes: z.array(passResponse) });
 
 export const runQuery = z.strictObject({
-  dryRun: yesOrNo.default(false).describe('Only report what a pass would do'),
+  dryRun: queryFlag.default(false).describe('Only report what a pass would do'),
 });
 
 export async function listFollow(_: Call, { follow }: ApiDeps) {
@@ -243,10 +242,10 @@ export const deliveryListResponse = z.object({
   deliveries: z.array(
     z.object({
       id: z.string(),
-      name: z.string().describe('The target, as the configuration file names it'),
+      name: z.string().describe('Name of the target in the configuration file'),
       kind,
       event: z.string().nullable().describe('What a pending notification reports, e.g. task-failed'),
-      state: z.enum(DELIVERY_STATES).describe('pending: not delivered yet; it is retried for 24 hours'),
+      state: z.enum(DELIVERY_STATES).describe('pending: not delivered yet, and retried for 24 hours'),
       attempts: count,
       lastError: z.string().nullable(),
       at: time,
@@ -258,21 +257,21 @@ export const deliveryListResponse = z.object({
         name: z.string(),
         kind,
         host: z.string().describe('Of its address'),
-        events: texts.nullable().describe('That a notification target wants; null: a purge target'),
+        events: texts.nullable().describe('Events of a notification target; null: a purge target'),
         state: z
           .enum(['ok', 'failing'])
-          .describe('failing: a delivery waits for another attempt, or the last one was given up'),
+          .describe('failing: a delivery waits for a retry, or the last one failed for good'),
         pending: count,
         lastDeliveredAt: time.nullable(),
         lastError: z.string().nullable().describe('While it is failing'),
       }),
     )
-    .describe('As the configuration file declares them'),
+    .describe('Targets in the configuration file'),
 });
 
 export const testResponse = z.object({
   delivered: z.boolean(),
-  error: z.string().nullable().describe('Why the target did not accept it; null: it did'),
+  error: z.string().nullable().describe('Why the target did not accept it; null: accepted'),
   ms: count,
 });
 
@@ -280,7 +279,7 @@ export async function listDeliveries(_: Call, { deliveries }: ApiDeps) {
   return { deliveries: await deliveries.list(), targets: await deliveries.targets() };
 }
 
-/** A notification with the event `test`, or a purge of a key that no tile has. */
+/** Sends a notification with the event `test`, or a purge of a key that no tile has. */
 export async function sendTest(
   { context, params, note }: Call<{ params: 'kind' | 'name' }>,
   { deliveries }: ApiDeps,

@@ -86,7 +86,7 @@ describe('what is cached', () => {
     const { body } = await get('coverage/EPSG:900913/2');
     const coverage = coverageResponse.parse(body);
     expect(coverage).toMatchObject({ shows: 'age', cell: 1, columns: 4, rows: 4, minX: 0, minY: 0 });
-    // One row is 4 cells: the old tile is the last of the first, the fresh one the second of the second.
+    // Rows have 4 cells: the old tile is the last cell of the first row, the fresh one the second of the second row.
     expect(coverage.runs).toEqual([0, 3, 2, 1, 0, 1, 5, 1, 0, 10]);
     const present = await get('coverage/EPSG:900913/2?shows=share');
     expect(present.body).toMatchObject({ shows: 'share', runs: [0, 3, 100, 1, 0, 1, 100, 1, 0, 10] });

@@ -1,3 +1,4 @@
+/** How many tiles of a tile set are cached at each zoom, and where. */
 import { z } from 'zod';
 import { boundLayer, type Catalog } from '../../catalog/catalog.ts';
 import { type Bounds, coordsOf } from '../../domain/bounds.ts';
@@ -20,7 +21,7 @@ export const tileSet = { layer: z.string(), ...tileSetName };
 
 /** The layer's parameters are further query fields. */
 export const tileSetQuery = z.object({
-  format: z.string().optional().describe("Media type or extension; the layer's first when left out"),
+  format: z.string().optional().describe("Media type or extension; the layer's first when absent"),
 });
 
 export const zoomCoverageResponse = z.object({
@@ -28,26 +29,19 @@ export const zoomCoverageResponse = z.object({
   zooms: z.array(z.object({ z: z.number().int(), ...amount, offered: count })),
 });
 
-/** Seconds: upper limits of the age classes; one more class holds older tiles. */
+/** Upper limits of the age classes, in seconds; one more class has the older tiles. */
 const AGE_STEPS = [3600, 86_400, 7 * 86_400, 30 * 86_400] as const;
 
-/**
- * `age`: 0 missing, 1 old … 5 younger than an hour. `share`: percentage of cached tiles. `state`: 0 missing, 1 all stale,
- * 2 some stale, 3 none stale.
- */
+/** The values of the cells; `coverageResponse` describes them. */
 const COVERAGE_KINDS = ['age', 'share', 'state'] as const;
 const coverageKind = z.enum(COVERAGE_KINDS);
 
 export const zoomCoverageQuery = tileSetQuery.extend({
-  bounds: boundsInQuery
-    .exactOptional()
-    .describe("minX,minY,maxX,maxY in the grid set's CRS; everything when left out"),
+  bounds: boundsInQuery.exactOptional().describe("minX,minY,maxX,maxY in the grid set's CRS; default: all"),
 });
 
 export const coverageQuery = zoomCoverageQuery.extend({
-  shows: coverageKind
-    .exactOptional()
-    .describe('When left out: age where a cell is one tile, share otherwise'),
+  shows: coverageKind.exactOptional().describe('Default: age if a cell is one tile, otherwise share'),
 });
 
 export const coverageResponse = z.object({
@@ -56,12 +50,9 @@ export const coverageResponse = z.object({
   shows: coverageKind
     .optional()
     .describe(
-      'age: 0 not there, 1 old to 5 young, see ageSteps, of the last change in a cell; share: the percentage that is there; state: 0 not there, 1 stale, 2 partly stale, 3 fresh',
+      'age of the last change in a cell: 0 no tiles, 1 oldest to 5 youngest, see ageSteps; share: percentage of cached tiles; state: 0 no tiles, 1 all stale, 2 some stale, 3 none stale',
     ),
-  exact: z
-    .boolean()
-    .optional()
-    .describe('False: there are too many tiles to check each; state is that of the last change in a page'),
+  exact: z.boolean().optional().describe('False: too many tiles to check; pages count by their last change'),
   ageSteps: z.array(z.number()).optional().describe('Seconds'),
   cell: z.number().int().describe('Tiles along a side of a cell'),
   minX: z.number().int().optional(),
@@ -71,7 +62,7 @@ export const coverageResponse = z.object({
   bounds: bounds.nullable().describe('Of all cells together'),
   runs: z
     .array(z.number().int())
-    .describe('A value and how many cells have it, in turn, row by row from the top left'),
+    .describe('Value and number of cells in turn (run-length encoding), row by row from the top left'),
 });
 
 export type OfTileSet = Call<{ params: 'layer' | 'gridSet'; query: typeof tileSetQuery }>;
@@ -95,7 +86,7 @@ export async function showZooms(call: OfTileSet & Call<{ query: typeof zoomCover
   return { ...tileSetNames(tiles.set), zooms };
 }
 
-/** Pages that the rectangle cuts count by the share that is inside. */
+/** Counts whole pages; one that is partly inside counts by the share inside. */
 async function amountInside(
   { bound, set }: ResolvedTileSet,
   z: number,
@@ -130,7 +121,7 @@ export async function showPlaces(
   return { ...set, z, shows, exact, ageSteps: AGE_STEPS, ...(await coverageGrid(tiles, z, plan, parts)) };
 }
 
-/** Tiles that are read one by one for a picture. */
+/** Tiles that are listed one by one to find their state. */
 const MAX_LISTED = 20_000;
 
 async function hasFew({ bound, set }: ResolvedTileSet, z: number, rect: TileRect): Promise<boolean> {
@@ -142,7 +133,6 @@ async function hasFew({ bound, set }: ResolvedTileSet, z: number, rect: TileRect
   return true;
 }
 
-/** The pages that touch `rect`. */
 async function* pageParts(
   { set, bound }: ResolvedTileSet,
   z: number,
@@ -176,7 +166,7 @@ function requestedRect({ subset, set }: ResolvedTileSet, z: number, box: Bounds 
   return inBox && intersectRects(inBox, offered);
 }
 
-/** The tile set of `/…/{layer}/…/{gridSet}?format=…`; throws unless the caller may see the layer. */
+/** The tile set that path and query name. Throws unless the caller may see the layer. */
 export async function requestedTileSet(
   { context, params, query }: OfTileSet,
   catalog: Pick<Catalog, 'layer'>,
@@ -194,7 +184,7 @@ export function tileIn({ params: { z, x, y } }: Call<{ params: 'z' | 'x' | 'y' }
   return { z: indexOf('zoom', z), x: indexOf('column', x), y: indexOf('row', y) };
 }
 
-/** Cells per side; a cell is one tile if that many are enough. */
+/** Cells along each side. A cell is one tile if the rectangle then has no more cells. */
 const MAX_CELLS = 128;
 
 type CoverageKind = (typeof COVERAGE_KINDS)[number];
@@ -217,7 +207,7 @@ function cellSizeFor({ minX, minY, maxX, maxY }: TileRect): number {
   return size;
 }
 
-/** Single tiles. Lists the index of the store, and reads no tile. */
+/** From the store's index: no tile is read. */
 async function* tileParts(
   tiles: ResolvedTileSet,
   z: number,
@@ -233,24 +223,24 @@ async function* tileParts(
   }
 }
 
-/** 1 old … 5 younger than the first step. */
+/** 5: younger than the first step; 1: older than all steps. */
 function ageClass(age: number): number {
   const step = AGE_STEPS.findIndex((seconds) => age <= seconds * 1000);
   return step < 0 ? 1 : AGE_STEPS.length + 1 - step;
 }
 
-/** Tiles of one page or block, or a single one, by the place of the first. */
+/** A page of tiles, or a single tile. `x` and `y`: its first tile. */
 interface CountedPart {
   readonly x: number;
   readonly y: number;
   readonly tiles: number;
-  /** Number of stale tiles. A page or block counts completely or not at all, by its last change. */
+  /** Number of stale tiles. Of a page all or none, by its last change. */
   readonly stale: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
 }
 
-/** The share of cached tiles in each cell, the age of the last change, or whether they are stale; row by row. */
+/** Sums up the parts in each cell, and converts the sums to values of the kind `shows`. */
 async function coverageGrid(
   { subset }: ResolvedTileSet,
   z: number,
@@ -294,7 +284,6 @@ function staleState(count: number, stale: number): number {
   return stale < count ? 2 : 1;
 }
 
-/** Run-length encoding: value, count, value, count, … */
 function runLengths(values: Uint8Array): number[] {
   const runs: number[] = [];
   for (const value of values) {
@@ -305,7 +294,7 @@ function runLengths(values: Uint8Array): number[] {
   return runs;
 }
 
-/** 1 to 99 for some tiles, however few or many; 100 for all. */
+/** 100 only for all tiles, 0 only for none. */
 function percent(count: number, of: number): number {
   return count >= of ? 100 : Math.min(99, Math.max(1, Math.round((count / of) * 100)));
 }

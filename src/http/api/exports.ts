@@ -1,3 +1,4 @@
+/** `/api/v1/exports`: archives of cached tiles, written in the background by tasks. */
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { type Caller, mayWorkOn } from '../../access/caller.ts';
@@ -19,10 +20,10 @@ import {
   AREA_FIELDS,
   amount,
   bounds,
+  count,
   flag,
   NAMED_AREA_FIELDS,
   name,
-  count as number,
   parameters,
   time,
   zoom,
@@ -30,7 +31,7 @@ import {
 
 export const exportBody = z.strictObject({
   layer: name,
-  type: z.enum(ARCHIVE_TYPES).describe('The last takes every grid set'),
+  type: z.enum(ARCHIVE_TYPES).describe('gpkg supports every grid set'),
   gridSet: name.exactOptional().describe("The layer's first when absent"),
   format: name.exactOptional().describe("The layer's first when absent"),
   parameters: parameters.exactOptional().describe('Those left out have their defaults'),
@@ -49,25 +50,25 @@ export const exportResponse = exportBody
     ...AREA_FIELDS,
     id: z.string(),
     state: z.enum(['pending', 'running', 'done', 'failed']),
-    tiles: number.describe('Written so far'),
-    expected: number.nullable().describe('Null while it is not known'),
-    bytes: number.nullable().describe('Of the finished file'),
-    reason: z.string().nullable().describe('Why it failed or has to wait'),
+    tiles: count.describe('Number of tiles written so far'),
+    expected: count.nullable().describe('Null: not known yet'),
+    bytes: count.nullable().describe('Of the finished file'),
+    reason: z.string().nullable().describe('Why it failed or waits'),
     createdBy: z.string(),
     createdAt: time,
     endedAt: time.nullable(),
   });
 
-/** More than there can be. */
+/** Above the limit of existing exports, so that the list is complete. */
 const MAX_EXPORTS = 1000;
 
-/** Oldest first. A view of tasks; docs/decisions/0290 has their states. */
-async function all({ tasks }: ApiDeps): Promise<readonly Task[]> {
+/** Oldest first. An export is a task; docs/decisions/0290 has its states. */
+async function exportTasks({ tasks }: ApiDeps): Promise<readonly Task[]> {
   return [...(await tasks.list({ exported: true, limit: MAX_EXPORTS }))].reverse();
 }
 
 export async function listExports({ caller }: Call, deps: ApiDeps) {
-  const seen = (await all(deps)).filter(({ request }) => maySee(caller, request.layer, deps));
+  const seen = (await exportTasks(deps)).filter(({ request }) => maySee(caller, request.layer, deps));
   return { exports: seen.map(exportDocument) };
 }
 
@@ -76,10 +77,10 @@ export async function startExport(call: Call<{ body: typeof exportBody }>, deps:
   const { dryRun, layer, type, ...fields } = call.body;
   requireLayerScope(call.context, layer);
   await requireReadable(call.context, boundLayer(catalog, layer).layer);
-  const part = await withTaskShape(layer, fields, deps);
-  const { parameters: values = {}, area, areaCrs } = part;
+  const shaped = await withTaskShape(layer, fields, deps);
+  const { parameters: values = {}, area, areaCrs } = shaped;
   const archive = { type, parameters: values, ...omitUndefined({ area, areaCrs }) };
-  const draft = { layer, archive, ...taskDraftOf(part) };
+  const draft = { layer, archive, ...taskDraftOf(shaped) };
   refuseUnknownNames(catalog, draft);
   if (dryRun) {
     const { cachedTiles: tiles, cachedBytes: bytes } = await tasks.estimate(draft);
@@ -91,11 +92,11 @@ export async function startExport(call: Call<{ body: typeof exportBody }>, deps:
 }
 
 export async function showExport(call: Call<{ params: 'id' }>, deps: ApiDeps) {
-  return exportDocument(await own(call, deps));
+  return exportDocument(await requestedExport(call, deps));
 }
 
 export async function removeExport(call: Call<{ params: 'id' }>, deps: ApiDeps) {
-  const { id, request } = await own(call, deps);
+  const { id, request } = await requestedExport(call, deps);
   await deps.tasks.removeExport(id, call.caller.name);
   await deps.exports.tidy();
   call.note({ target: `layer:${request.layer}`, before: { export: request.archive?.id } });
@@ -103,38 +104,38 @@ export async function removeExport(call: Call<{ params: 'id' }>, deps: ApiDeps) 
 
 export async function downloadExport(call: Call<{ params: 'id' }>, deps: ApiDeps): Promise<Response> {
   const { method, headers } = call.context;
-  const { file, ...task } = await own(call, deps);
+  const { file, ...task } = await requestedExport(call, deps);
   const document = exportDocument(task);
   if (document.state !== 'done') throw new HttpProblem('conflict', `The export is ${document.state}.`);
   const size = document.bytes ?? 0;
-  const shown = `${document.layer.replace(/[^\w.-]+/g, '_')}.${document.type}`;
+  const title = `${document.layer.replace(/[^\w.-]+/g, '_')}.${document.type}`;
   const etag = `"${document.id}-${(task.endedAt ?? 0).toString(36)}"`;
   // RFC 9110, 14.2: ranges apply to GET only.
-  const part = method === 'GET' ? requestedRange(headers, etag, size) : null;
-  const { start, end } = part ?? { start: 0, end: size - 1 };
+  const range = method === 'GET' ? requestedRange(headers, etag, size) : null;
+  const { start, end } = range ?? { start: 0, end: size - 1 };
   const read = () => deps.exports.read(task.request.archive?.store ?? '', file ?? '', start, end);
   const bytes = method === 'GET' ? await read() : null;
   if (method === 'GET' && !bytes) throw unknown('The file is gone; start the export again.');
   return {
-    status: part ? 206 : 200,
+    status: range ? 206 : 200,
     headers: [
       ...['Content-Type', 'application/octet-stream', 'Content-Length', String(end - start + 1)],
-      ...['Content-Disposition', `attachment; filename="${shown}"`, 'ETag', etag, 'Accept-Ranges', 'bytes'],
-      ...(part ? ['Content-Range', `bytes ${start}-${end}/${size}`] : []),
+      ...['Content-Disposition', `attachment; filename="${title}"`, 'ETag', etag, 'Accept-Ranges', 'bytes'],
+      ...(range ? ['Content-Range', `bytes ${start}-${end}/${size}`] : []),
     ],
     body: (response, signal) =>
       void pipeline(bytes ?? [], response, { signal }).catch(() => response.destroy()),
   };
 }
 
-async function own({ caller, params }: Call<{ params: 'id' }>, deps: ApiDeps) {
-  const task = (await all(deps)).find(({ request }) => request.archive?.id === params.id);
+async function requestedExport({ caller, params }: Call<{ params: 'id' }>, deps: ApiDeps) {
+  const task = (await exportTasks(deps)).find(({ request }) => request.archive?.id === params.id);
   if (!task) throw unknown('There is no such export.');
   if (maySee(caller, task.request.layer, deps)) return task;
   throw new HttpProblem('forbidden', `${caller.name} may not see this layer.`);
 }
 
-/** Same as for the layer itself. Exports of a removed layer can only be deleted by administrators. */
+/** As for the layer itself. Exports of a removed layer are for administrators only. */
 function maySee(caller: Caller, name: string, { catalog }: ApiDeps): boolean {
   const bound = catalog.layer(name);
   return bound ? mayWorkOn(caller, name) && mayView(caller, bound.layer) : caller.role === 'admin';

@@ -19,7 +19,7 @@ const ROSA = { 'x-auth-user': 'rosa', 'x-auth-groups': 'staff' };
 
 type Logins = Parameters<typeof openAccountApp>[1];
 
-/** `logins`: another configuration, over the database of a server before it. */
+/** `logins`: changes of the settings, and the database of an earlier server if it is given. */
 async function open(logins: Logins = {}) {
   const options = { trustedProxies: ['127.0.0.1'] };
   const opened = await openAccountApp({ options }, { oidc: issuer.settings, proxyLogin, ...logins });
@@ -78,10 +78,10 @@ describe('a session of an issuer account', () => {
   it('a later sign-in with fewer groups counts for the sessions before it', async () => {
     const { signIn, me } = await open();
     const olaf = await signIn('olaf');
-    const { olaf: was } = CLAIMS;
+    const { olaf: before } = CLAIMS;
     CLAIMS.olaf = { preferred_username: 'olaf', groups: ['readers'] };
     await signIn('olaf');
-    Object.assign(CLAIMS, { olaf: was });
+    Object.assign(CLAIMS, { olaf: before });
     expect(await me(olaf)).toMatchObject({ role: 'viewer' });
   });
 });

@@ -1,3 +1,4 @@
+/** `/api/v1/gridsets` except changes, and proposals and previews of grid sets. */
 import { z } from 'zod';
 import { type Bounds, coordsOf } from '../../domain/bounds.ts';
 import { invalid, isTilewardenError, TilewardenError } from '../../domain/errors.ts';
@@ -12,7 +13,7 @@ import { visibleLayers } from '../auth/layer-visibility.ts';
 import { gridSetsOf } from '../services/layer-facts.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { documentInQuery } from './imports.ts';
-import { declared } from './layers.ts';
+import { entryResponse } from './layers.ts';
 import { bounds, boundsInQuery, count, pair, texts, wholeNumber } from './values.ts';
 
 const origin = z.enum(['program', 'file', 'database']).describe('Where it is declared');
@@ -51,8 +52,8 @@ export const gridSetResponse = gridSetLine.extend({
   document: z.unknown().describe('In the form of the configuration file; null: it comes with the program'),
 });
 
-/** There may be thousands. */
-const NAMED_IN_ANSWER = 20;
+/** A grid set may have thousands of layers. */
+const MAX_LISTED_LAYERS = 20;
 
 const degrees = boundsInQuery.exactOptional().describe('west,south,east,north in degrees');
 
@@ -72,18 +73,18 @@ export const proposalsResponse = z.object({
       z.object({
         country: z.string().nullable().describe('ISO 3166-1 alpha-2; null: computed from the extent'),
         publisher: z.string().nullable(),
-        covers: z.boolean().describe('All of the extent is in it'),
+        covers: z.boolean().describe('Whether it covers the whole extent'),
         document: z.looseObject({ name: z.string() }).describe('As POST /api/v1/gridsets takes it'),
       }),
     )
-    .describe('The best first; none: give an extent'),
+    .describe('Best first; if empty, give an extent'),
 });
 
 export const gridPreviewQuery = z.object({
-  gridSet: z.string().exactOptional().describe('Name of an existing one'),
-  document: documentInQuery.exactOptional().describe('Or one as POST /api/v1/gridsets takes it'),
+  gridSet: z.string().exactOptional().describe('Name of an existing grid set'),
+  document: documentInQuery.exactOptional().describe('Or a grid set as POST /api/v1/gridsets takes it'),
   zoom: wholeNumber(0, 30).exactOptional(),
-  degrees: degrees.describe('west,south,east,north: where tiles are drawn when all of them are too many'),
+  degrees: degrees.describe('west,south,east,north: only tiles here are drawn if there are too many in all'),
 });
 
 const lines = z.array(z.array(pair)).nullable();
@@ -93,11 +94,11 @@ export const gridPreviewResponse = gridSetLine.omit({ levels: true }).extend({
   resolution: z.number().describe('Of the zoom, in units of the CRS'),
   columns: count,
   rows: count,
-  outline: lines.describe('Lines of longitude and latitude; null: the CRS is not known'),
-  tiles: lines.describe('Edges of the tiles of the zoom; null: they are too many, or the CRS is not known'),
+  outline: lines.describe('Lines in longitude and latitude; null: the CRS is unknown'),
+  tiles: lines.describe('Edges of the tiles of the zoom; null: there are too many, or the CRS is unknown'),
 });
 
-/** Grid sets in use by layers, and all from the configuration file or declared over HTTP. */
+/** Grid sets that layers use; unused ones only if they do not come with the program. */
 export async function listGridSets({ context }: Call, { catalog, editor }: ApiDeps) {
   const layers = await visibleLayers(context, await collectYielding(catalog.layers()));
   const users = new Map<string, string[]>();
@@ -114,27 +115,27 @@ export async function listGridSets({ context }: Call, { catalog, editor }: ApiDe
       ...gridSetDocument(gridSet),
       origin: originOf(gridSet),
       layerCount: users.get(gridSet.name)?.length ?? 0,
-      layers: (users.get(gridSet.name) ?? []).slice(0, NAMED_IN_ANSWER),
+      layers: (users.get(gridSet.name) ?? []).slice(0, MAX_LISTED_LAYERS),
     })),
   };
 }
 
 export async function showGridSet(call: Call<{ params: 'gridSet' }>, deps: ApiDeps) {
-  const gridSet = existing(call.params.gridSet, deps);
-  return declared(call, 'grid-set', gridSet.name, gridSetDocument(gridSet), deps);
+  const gridSet = requestedGridSet(call.params.gridSet, deps);
+  return entryResponse(call, 'grid-set', gridSet.name, gridSetDocument(gridSet), deps);
 }
 
 export function listProposals({ query }: Call<{ query: typeof proposalsQuery }>, { catalog }: ApiDeps) {
   const { srs, projection = null } = query;
   const extent = query.extent ?? (query.degrees ? inCrs(srs, projection, query.degrees) : null);
-  const proposals = checked(() =>
+  const proposals = asRequestError(() =>
     proposeGridSets({ srs, projection, extent, isTaken: (name) => catalog.gridSets.find(name) !== null }),
   );
-  const alike = catalog.gridSets.gridSets.filter((gridSet) => sameSrs(gridSet.srs, srs));
+  const sameCrs = catalog.gridSets.gridSets.filter((gridSet) => sameSrs(gridSet.srs, srs));
   return {
     srs: `EPSG:${srs}`,
     known: definitionOf({ srs, projection }) !== null,
-    gridSets: alike.map(({ name }) => name),
+    gridSets: sameCrs.map(({ name }) => name),
     proposals: proposals.map(({ options, ...proposal }) => ({ ...proposal, document: asDocument(options) })),
   };
 }
@@ -143,8 +144,8 @@ export function previewGridSet({ query }: Call<{ query: typeof gridPreviewQuery 
   const { gridSet: name, document, zoom = 0 } = query;
   if ((name === undefined) === (document === undefined))
     throw invalid('Give gridSet or document, one of them.');
-  const gridSet = name === undefined ? deps.imports.previewGridSet(document) : existing(name, deps);
-  const { columns, rows, resolution } = checked(() => levelOf(gridSet, zoom));
+  const gridSet = name === undefined ? deps.imports.previewGridSet(document) : requestedGridSet(name, deps);
+  const { columns, rows, resolution } = asRequestError(() => levelOf(gridSet, zoom));
   const within = query.degrees ? inCrs(gridSet.srs, gridSet.projection, query.degrees) : null;
   const { levels, ...shown } = gridSetDocument(gridSet);
   const outline = outlineOf(gridSet);
@@ -152,19 +153,19 @@ export function previewGridSet({ query }: Call<{ query: typeof gridPreviewQuery 
   return { ...shown, zooms: levels.length, resolution, columns, rows, outline, tiles };
 }
 
-function existing(name: string, { catalog }: ApiDeps): GridSet {
+function requestedGridSet(name: string, { catalog }: ApiDeps): GridSet {
   const gridSet = catalog.gridSets.find(name);
   if (gridSet) return gridSet;
   throw new TilewardenError('entry-unknown', 'There is no such grid set.');
 }
 
 function inCrs(srs: number, projection: string | null, box: Bounds): Bounds | null {
-  const known = checked(() => projectionOf({ srs, projection }));
-  return known && boundsFromWgs84(known, box);
+  const crs = asRequestError(() => projectionOf({ srs, projection }));
+  return crs && boundsFromWgs84(crs, box);
 }
 
-/** A wrong definition in a request is the caller's mistake, not one of the configuration. */
-function checked<Result>(work: () => Result): Result {
+/** Turns errors of the configuration into `request-invalid`: the definition is from the request. */
+function asRequestError<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {

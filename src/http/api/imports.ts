@@ -1,3 +1,4 @@
+/** Declarations from the capabilities of a WMS or WMTS, and previews of layers that are not declared. */
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
 import { contentResponse } from '../response.ts';
@@ -17,7 +18,7 @@ export const importResponse = z.strictObject({
   gridSets: z.array(z.looseObject({ name: z.string() })).describe('As POST /api/v1/gridsets takes them'),
   missing: z
     .array(z.strictObject({ srs: z.int(), layers: count, degrees: z.array(z.number()).nullable() }))
-    .describe('EPSG codes without a grid set: how many layers have them, and the box around these'),
+    .describe('EPSG codes without a grid set, the number of layers with each, and their bounding box'),
   withoutGridSet: z
     .array(z.strictObject({ name: z.string(), title: z.string(), crs: texts }))
     .describe('Layers that cannot be added before a grid set for one of these CRS is declared'),
@@ -37,7 +38,7 @@ export const previewQuery = z.object({
   document: documentInQuery.describe('The layer as POST /api/v1/layers takes it'),
 });
 
-/** Seconds; a map that is moved back and forth requests each tile once. */
+/** Lets a map that is moved back and forth request each tile once. */
 const PREVIEW_SECONDS = 60;
 
 export async function readService(

@@ -1,3 +1,4 @@
+/** One tile: its place, stored content, maker and source. Also finds the pages of tile addresses in access logs. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { coordsOf } from '../../domain/bounds.ts';
@@ -44,7 +45,7 @@ export const tileResponse = z.object({
       madeBy: z.object({
         kind: z
           .enum(['task', 'request', 'unknown'])
-          .describe('unknown: it was stored before this was noted, or by another program'),
+          .describe('unknown: stored by another program, or by a version that did not record it'),
         task: z.number().int().nullable(),
         inHistory: z.boolean().describe('Whether /api/v1/tasks/{id} still has the task'),
       }),
@@ -52,11 +53,11 @@ export const tileResponse = z.object({
     .nullable(),
   page: z.object({ x: z.number(), y: z.number(), hits: count, lastUsedAt: time.nullable() }),
   metatile: z.object({ minX: z.number(), minY: z.number(), maxX: z.number(), maxY: z.number() }).nullable(),
-  upstream: z.string().nullable().describe('Where it would be fetched, without secrets'),
-  lastFailure: layerFailure.describe('Of the layer, whatever tile it was'),
+  upstream: z.string().nullable().describe('Address of the request to the map server, without secrets'),
+  lastFailure: layerFailure.describe('The last failure of the layer, of any tile'),
 });
 
-/** For thumbnails in lists; other callers bypass the browser's cache. */
+/** Browsers cache thumbnails this long; other uses of the content bypass that cache. */
 const CONTENT_SECONDS = 60;
 
 type OfTile = OfTileSet & Call<{ params: 'z' | 'x' | 'y' }>;
@@ -68,7 +69,7 @@ async function tilePlace(call: OfTile, { catalog }: ApiDeps) {
   return { tiles, tile };
 }
 
-/** The stored tile, even if it has expired: a map service would create it again. */
+/** The stored tile, even if it has expired: a tile service would renew it first. */
 export async function showContent(call: OfTile, deps: ApiDeps) {
   if (call.caller.areas) throw new HttpProblem('forbidden', 'Accounts with areas see no stored tiles.');
   const { tiles, tile } = await tilePlace(call, deps);
@@ -82,7 +83,7 @@ export async function showContent(call: OfTile, deps: ApiDeps) {
   return { status: 200, headers: [...type, ...headers], body: answer.bytes };
 }
 
-/** Makes no tile. */
+/** Reads the store only: neither fetches nor makes the tile. */
 export async function inspectTile(call: OfTile, deps: ApiDeps) {
   const { quota, tasks, layerState, clock } = deps;
   const { tiles, tile } = await tilePlace(call, deps);
@@ -118,8 +119,8 @@ async function storedDocument(
   };
 }
 
-/** Milliseconds. Clocks of other machines may differ. */
-const CLOCKS_DIFFER = 60_000;
+/** Clocks of other nodes may differ by this much. */
+const CLOCK_TOLERANCE_MS = 60_000;
 
 async function makerDocument(
   layer: string,
@@ -132,11 +133,11 @@ async function makerDocument(
   return { kind: 'task', task: madeBy, inHistory: task !== null && couldHaveMade(task, layer, createdAt) };
 }
 
-/** After the database was lost or replaced, the same task number means another task. */
+/** False for another task with the same id, which is possible after the database was lost or replaced. */
 function couldHaveMade({ request, startedAt, endedAt }: Task, layer: string, at: number): boolean {
   if (startedAt === null || request.layer !== layer || request.type === 'truncate') return false;
   const until = endedAt ?? Number.POSITIVE_INFINITY;
-  return startedAt - CLOCKS_DIFFER <= at && at <= until + CLOCKS_DIFFER;
+  return startedAt - CLOCK_TOLERANCE_MS <= at && at <= until + CLOCK_TOLERANCE_MS;
 }
 
 async function pageDocument({ set }: ResolvedTileSet, tile: TileIndex, quota: ApiDeps['quota']) {
@@ -162,7 +163,7 @@ export const tileAddressesBody = z.strictObject({
     .array(z.string().max(2000))
     .min(1)
     .max(1000)
-    .describe('As they are in an access log: paths or whole addresses'),
+    .describe('Paths or whole addresses, as in an access log'),
 });
 
 const number = z.number().int();
@@ -172,7 +173,7 @@ export const tileAddressesResponse = z.object({
   tileSets: z.array(z.object({ layer: z.string(), gridSet: z.string(), format: z.string(), parameters })),
   pages: z
     .array(z.tuple([number, number, number, number]).nullable())
-    .describe('For each address which of the tile sets, and zoom, column and row of the page; null: no tile'),
+    .describe('For each address: index in tileSets, then zoom, column and row of the page; null: no tile'),
 });
 
 export async function findTiles(

@@ -1,3 +1,4 @@
+/** `/api/v1/layers` except changes: lists and shows layers, their times, and snippets for map clients. */
 import { z } from 'zod';
 import { type BoundLayer, boundLayer } from '../../catalog/catalog.ts';
 import type { EntryKind } from '../../catalog/catalog-entries.ts';
@@ -16,20 +17,20 @@ import { layerOffer } from '../services/tile-json.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { entityTag } from './catalog-changes.ts';
 import { type OfTileSet, requestedTileSet } from './coverage.ts';
-import { bounds, count, pair, texts, time, upstreamWords, wholeNumber } from './values.ts';
+import { bounds, count, pair, texts, time, upstreamExcerpt, wholeNumber } from './values.ts';
 
 const zoomExpiry = z
   .array(z.object({ minZoom: z.number().int(), seconds: z.number() }))
-  .describe('By rising zoom; overrides the number beside it');
+  .describe('In ascending order of zoom; overrides the field for all zooms');
 
 const access = z.enum(LAYER_ACCESS);
 
 export const layerFailure = z
-  .object({ at: time, reason: z.string(), message: z.string(), upstream: upstreamWords })
+  .object({ at: time, reason: z.string(), message: z.string(), upstream: upstreamExcerpt })
   .nullable();
 
 const layerState = {
-  changedAt: time.nullable().describe('When its tiles were last stored or removed, as far as is known'),
+  changedAt: time.nullable().describe('When its tiles were last stored or removed; null: unknown'),
   failures: count.describe('Failures to create or store tiles since failuresSince'),
   failuresSince: time.describe('24 hours ago, or the start of the server: a restart forgets failures'),
   lastFailure: layerFailure.describe('The last one since the server started'),
@@ -53,7 +54,7 @@ export const layerListResponse = z.object({
 export const layerResponse = z.object({
   origin: z
     .enum(['file', 'database', 'follow'])
-    .describe('Where it is declared; what is in the file is changed there; follow: a map server is followed'),
+    .describe('Where it is declared; file: it can only be changed there; follow: it follows a map server'),
   version: z.number().nullable(),
   document: z.unknown(),
   name: z.string(),
@@ -82,12 +83,12 @@ export const layerResponse = z.object({
   formats: texts,
   extensions: texts,
   parameters: z.array(
-    z.object({ name: z.string(), default: z.string(), values: texts.nullable().describe('null: many') }),
+    z.object({ name: z.string(), default: z.string(), values: texts.nullable().describe('null: no list') }),
   ),
   times: z
     .object({ default: z.string(), count, first: z.string(), last: z.string() })
     .nullable()
-    .describe('The listed instants of its time parameter; null: it has none'),
+    .describe('The listed instants of its time parameter; null: it has no such parameter'),
   metatile: pair,
   gutter: z.number().int(),
   expireCacheSeconds: z.number().nullable(),
@@ -120,7 +121,7 @@ function* summaries(layers: readonly Layer[], deps: ApiDeps): Generator<string> 
   for (const layer of layers) yield writeJson(summary(layer, deps));
 }
 
-/** Short: a list may have thousands. */
+/** Few fields: a list may have thousands of layers. */
 function summary(layer: Layer, { catalog, layerState }: ApiDeps) {
   const { name, title, enabled, access, gridSubsets, formats } = layer;
   const { type = null } = shownSource(catalog.layer(name)?.declared?.source);
@@ -141,7 +142,7 @@ export async function showLayer(call: Call<{ params: 'layer' }>, deps: ApiDeps) 
   await requireReadable(call.context, bound.layer);
   const { name } = bound.layer;
   const followed = (await deps.follow.followOf(name)) !== null;
-  return declared(call, 'layer', name, layerDocument(bound, deps.layerState(name)), deps, followed);
+  return entryResponse(call, 'layer', name, layerDocument(bound, deps.layerState(name)), deps, followed);
 }
 
 export const timesQuery = z.object({ count: wholeNumber(1, 500).default(100) });
@@ -167,8 +168,8 @@ export async function listClients(call: OfTileSet, { catalog }: ApiDeps) {
   return { base, clients: snippetsFor(await requestedTileSet(call, catalog), base) };
 }
 
-/** `shown` with the declaration of the layer or grid set. */
-export async function declared(
+/** Adds origin, version and document of the declaration to `shown`. `followed`: it follows a map server. */
+export async function entryResponse(
   call: Call,
   kind: EntryKind,
   name: string,
@@ -177,8 +178,8 @@ export async function declared(
   followed = false,
 ) {
   const entry = await editor.show(kind, name);
-  const { origin: place = 'file', version = null, document = null } = entry ?? {};
-  const origin = followed && place === 'database' ? 'follow' : place;
+  const { origin: declaredIn = 'file', version = null, document = null } = entry ?? {};
+  const origin = followed && declaredIn === 'database' ? 'follow' : declaredIn;
   const tag = version === null ? [] : ['ETag', entityTag(version)];
   return jsonResponse({ ...shownTo(call, { ...shown, document }), origin, version }, tag);
 }
@@ -194,7 +195,7 @@ export function failureDocument(failure: LayerState['lastFailure']) {
 
 function layerDocument({ layer, declared }: BoundLayer, state: LayerState) {
   return {
-    // Must come first: later fields override the layer's own.
+    // First, since later fields override some of the layer's.
     ...Object.fromEntries(Object.entries(layer).filter(([name]) => name in layerResponse.shape)),
     source: shownSource(declared?.source),
     store: declared?.store ?? null,

@@ -132,9 +132,9 @@ describe('signing in with OpenID Connect', () => {
   });
 
   it('callbacks that fail are limited by their address, and the issuer is not asked for each', async () => {
-    let asked = 0;
+    let tokenRequests = 0;
     const counting: typeof globalThis.fetch = (input, init) => {
-      if (init?.method === 'POST') asked++;
+      if (init?.method === 'POST') tokenRequests++;
       return globalThis.fetch(input, init);
     };
     const { begin, get, app } = await open({}, undefined, issuer, counting);
@@ -147,7 +147,7 @@ describe('signing in with OpenID Connect', () => {
     }
     expect(statuses.slice(0, 5)).toEqual([400, 400, 400, 400, 400]);
     expect(statuses.slice(-5)).toEqual([429, 429, 429, 429, 429]);
-    expect(asked).toBeLessThanOrEqual(10);
+    expect(tokenRequests).toBeLessThanOrEqual(10);
     expect(app.log.filter(({ level }) => level === 'warn').length).toBeLessThanOrEqual(10);
   });
 
@@ -173,8 +173,8 @@ describe('signing in with OpenID Connect', () => {
     ['/\t/evil.example', '/'],
     ['/a/..//evil.example', '/'],
     ['', '/'],
-  ])('a sign-in that is to return to %j returns to %j', (asked, returned) => {
-    expect(returnPath(asked)).toBe(returned);
+  ])('a sign-in that is to return to %j returns to %j', (requested, returned) => {
+    expect(returnPath(requested)).toBe(returned);
   });
 
   it('a sign-in that is to return to a path of 2,000 characters returns to the start page', () => {

@@ -15,12 +15,15 @@ const BEGIN = '/login/oidc';
 const END = `${BEGIN}/callback`;
 const SEALED = /^[\w-]{1,4000}$/;
 
-/** Signing in with an OpenID Connect issuer: the code flow with PKCE. It works without script. */
+/**
+ * Signing in with an OpenID Connect issuer: the code flow with PKCE, without script. `BEGIN` redirects the browser to
+ * the issuer and stores the pending sign-in in a cookie; `END`, to which the issuer redirects it, begins the session.
+ */
 export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly Route[] {
   const { oidc, externals, rightsToday, audit } = accounts;
   const seal = createLoginSeal(oidc?.settings.clientSecret ?? '', clock);
   const page = createPageWriter();
-  /** Each callback is a request to the issuer. */
+  /** Limits callbacks: each costs a request to the issuer. */
   const callbacks = new LoginThrottle(clock);
   return [publicRoute(BEGIN, begin), publicRoute(END, end)];
 
@@ -35,7 +38,7 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
       const { url, ...login } = await provider().begin(`${context.baseUrl}${END}`);
       return redirect(url, loginCookie(seal.seal({ ...login, returnTo }), context));
     } catch (error) {
-      return away(error, returnTo);
+      return unavailable(error, returnTo);
     }
   }
 
@@ -66,11 +69,11 @@ export function oidcLoginRoutes({ accounts, clock, log }: RouteDeps): readonly R
     }
     await audit.record({ ...entry, outcome: 'done', status: 200 });
     const secret = await externals.begin(external);
-    // `Lax`: the browser comes from another site, and the page it returns to may need the session.
+    // `Lax`: after a redirect from the issuer's site, the next page may need the cookie already.
     return redirect(returnTo, sessionCookie(secret, context.secure, 'Lax'));
   }
 
-  function away(error: unknown, returnTo: string): Response {
+  function unavailable(error: unknown, returnTo: string): Response {
     if (!(error instanceof UnavailableError)) throw error;
     const { headers, ...answer } = shown('stopping', error.message, returnTo);
     return { ...answer, headers: [...headers, 'Retry-After', '5'] };
@@ -99,19 +102,19 @@ function loginCookieName({ secure }: Context): string {
   return secure ? '__Host-tilewarden-login' : 'tilewarden-login';
 }
 
-/** Sent along when the issuer sends the browser back. */
+/** `Lax`: the cookie must come with the redirect from the issuer's site. */
 function loginCookie(sealed: string, context: Context): string {
   const lasts = LOGIN_LASTS_MS / 1000;
   const base = `${loginCookieName(context)}=${sealed}; Path=/; Max-Age=${lasts}; HttpOnly; SameSite=Lax`;
   return context.secure ? `${base}; Secure` : base;
 }
 
-/** Browsers read a backslash as a slash, and leave out tabs and line breaks. */
+/** Browsers read a backslash as a slash, and ignore tabs and line breaks. */
 const PATH = /^\/(?![/\\])[^\\\p{Cc}]*$/u;
-/** Browsers keep 4096 bytes of a cookie. */
+/** Browsers store at most 4096 bytes of a cookie, which contains the path. */
 const MAX_RETURN_LENGTH = 1000;
 
-/** A path of this server, or `/`. */
+/** The text if it is a path of this server, otherwise `/`. */
 export function returnPath(text: string): string {
   const here = 'http://here.invalid';
   if (!PATH.test(text) || !URL.canParse(text, here)) return '/';
@@ -120,7 +123,7 @@ export function returnPath(text: string): string {
   return url.origin === here && !path.startsWith('//') && path.length <= MAX_RETURN_LENGTH ? path : '/';
 }
 
-/** Contains nothing from the browser or the issuer's response. */
+/** An error code of the issuer or of the client library. Longer texts from outside must not reach the log. */
 function loginFailure(error: unknown): string {
   const { code, error: word } = error as { readonly code?: unknown; readonly error?: unknown };
   const known = [word, code].find((text) => typeof text === 'string' && /^[\w-]{1,60}$/.test(text));

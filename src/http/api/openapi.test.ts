@@ -3,7 +3,7 @@ import { createTestApp } from '../../../test/fixtures/http-app.ts';
 import { everyRoute } from '../../../test/security/every-route.ts';
 import { openApiDocument } from './openapi.ts';
 
-/** But for what only says which formats there are. */
+/** Without the route that only refuses unknown formats. */
 const OURS = /^\/(api\/v1|rest)\/(?!diskquota\.\{format\})/;
 
 describe('the document of the interface', () => {

@@ -1,17 +1,18 @@
+/** Writes the OpenAPI 3.1 document of the administrative routes, `/api/v1/openapi.json`. */
 import { z } from 'zod';
 import { remembered } from '../../lib/get-or-create.ts';
 import { createPace } from '../../lib/yielding.ts';
 import type { Route, RouteDescription } from '../route.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 
-/** Prefixes of the administrative interface; others are map services. */
+/** Paths of the administrative interface. Paths with `{format}` only refuse unknown formats. */
 const ADMINISTERED = /^\/(api\/v1|rest|masstruncate|diskquota)\b(?!.*\.\{format\})/;
 const PROBLEMS: Readonly<Record<string, string>> = {
-  '400': 'The request cannot be understood; the text says why.',
+  '400': 'The request is invalid; the text has the reason.',
   '401': 'Credentials are missing or wrong.',
   '403': 'The caller may not do this.',
   '404': 'It does not exist.',
-  '412': 'It was changed meanwhile (If-Match); nothing of the change is applied.',
+  '412': 'It was changed in the meantime (If-Match); the change is not applied.',
 };
 
 /** Converting all schemas takes some 90 ms: they are converted once, a few in a turn. */
@@ -24,7 +25,6 @@ export async function showOpenApi({ context }: Call, { routes }: ApiDeps) {
   return openApiDocument(routes(), context.baseUrl);
 }
 
-/** OpenAPI 3.1 of the administrative routes. */
 export function openApiDocument(routes: readonly Route[], server: string) {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
@@ -37,7 +37,7 @@ export function openApiDocument(routes: readonly Route[], server: string) {
     info: {
       title: 'Tilewarden',
       version: 'v1',
-      description: 'Administers a cache of map tiles. Problems are answered as one line of text.',
+      description: 'Administers a cache of map tiles. A problem is reported as one line of text.',
     },
     servers: [{ url: server === '' ? '/' : server }],
     security: [{ basic: [] }, { bearer: [] }, { session: [] }],
@@ -62,7 +62,7 @@ const describeOperation = remembered((route: Route): object | null => {
     ...(role === 'public' && { security: [] }),
     parameters: [...pathParameters(path), ...queryParameters(about), ...conditions(route, about)],
     ...requestBody(about),
-    responses: { ...answersOf(about), ...describeProblems(route, about) },
+    responses: { ...describeResponses(about), ...describeProblems(route, about) },
   };
 });
 
@@ -84,10 +84,11 @@ function queryParameters({ query }: RouteDescription): object[] {
   });
 }
 
-/** RFC 9110, 13.1.1. */
+/** `If-Match`: RFC 9110, 13.1.1. */
 function conditions({ method }: Route, { versioned }: RouteDescription): object[] {
   if (!versioned || method === 'GET') return [];
-  const description = 'The ETag that the change is based on; without it the change is made in any case';
+  const description =
+    'The ETag that the change is based on; without it the change is applied unconditionally';
   return [{ name: 'If-Match', in: 'header', required: false, schema: { type: 'string' }, description }];
 }
 
@@ -104,13 +105,13 @@ function requestBody({ body, bodyTypes, plainBody }: RouteDescription): object {
   };
 }
 
-/** A request without an answer may have one with `dryRun`. */
-function answersOf({ status = 200, ...about }: RouteDescription): object {
-  if (status !== 204 || !about.answer) return { [status]: answerOf(about) };
-  return { 204: { description: 'Done.' }, 200: { ...answerOf(about), description: 'With dryRun.' } };
+/** Status 204 with a schema: only a dry run has a body, with status 200. */
+function describeResponses({ status = 200, ...about }: RouteDescription): object {
+  if (status !== 204 || !about.answer) return { [status]: describeResponse(about) };
+  return { 204: { description: 'Done.' }, 200: { ...describeResponse(about), description: 'With dryRun.' } };
 }
 
-function answerOf({ answer, answerType, versioned }: RouteDescription): object {
+function describeResponse({ answer, answerType, versioned }: RouteDescription): object {
   const described = {
     description: 'Done.',
     ...(versioned && { headers: { ETag: { schema: { type: 'string' } } } }),

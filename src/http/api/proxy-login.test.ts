@@ -8,13 +8,13 @@ describe('signing in by headers of a proxy', () => {
     const options = { trustedProxies: ['192.0.2.1'] };
     const { app, warnings } = await openAccountApp({ options }, { proxyLogin });
     const ask = async (headers: Record<string, string | string[]>, remoteAddress = '192.0.2.1') => {
-      const asked = {
+      const request = {
         method: 'GET',
         url: '/api/v1/me',
         headers: { host: 'localhost', ...headers },
         remoteAddress,
       };
-      const answer = await app.inject(asked as never);
+      const answer = await app.inject(request as never);
       return answer.statusCode === 200 ? answer.json() : answer.statusCode;
     };
     const rosa = { 'x-auth-user': 'rosa', 'x-auth-groups': 'others, staff' };
@@ -59,8 +59,8 @@ describe('signing in by headers of a proxy', () => {
     async (user) => {
       const { app } = await openAccountApp({ options: { trustedProxies: ['192.0.2.1'] } }, { proxyLogin });
       const headers = { host: 'localhost', 'x-auth-user': user, 'x-auth-groups': 'staff' };
-      const asked = { method: 'GET', url: '/api/v1/me', headers, remoteAddress: '192.0.2.1' } as const;
-      expect((await app.inject(asked)).json()).toMatchObject({ name: user, via: 'proxy' });
+      const request = { method: 'GET', url: '/api/v1/me', headers, remoteAddress: '192.0.2.1' } as const;
+      expect((await app.inject(request)).json()).toMatchObject({ name: user, via: 'proxy' });
     },
   );
 });

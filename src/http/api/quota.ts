@@ -1,3 +1,4 @@
+/** `/api/v1/quota`, `/api/v1/usage` and `/api/v1/evictions`. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { invalid, shortened } from '../../domain/errors.ts';
@@ -39,7 +40,7 @@ const ignored = z.number().exactOptional().describe('Computed from the other fie
 const size = { value: z.number().min(0), units: z.enum(keysOf(STORAGE_UNITS)) };
 const quota = z.strictObject({ ...size, bytes: ignored }).transform(({ value, units }) => ({ value, units }));
 
-/** `PUT /api/v1/quota`: only the fields to change; the response to `GET` is accepted unchanged. */
+/** Only the fields to change. The response to `GET` is accepted too. */
 export const quotaBody = z
   .strictObject({
     ...plain,
@@ -61,7 +62,7 @@ export const quotaResponse = z.object({
 
 const evictedResponse = z
   .object({ pages: count, ...amount })
-  .describe('Removed for quotas since the data folder was made');
+  .describe('Evicted for quotas since the database was created');
 export const usageResponse = z.object({
   ...amount,
   sweeping: count,
@@ -70,7 +71,7 @@ export const usageResponse = z.object({
   share: z.number().nullable(),
   evicted: evictedResponse,
   growthPerDay: z.number().nullable(),
-  fullInDays: z.number().nullable().describe('Until the quota is used up or a disk nearly full'),
+  fullInDays: z.number().nullable().describe('Days until the quota is used up or a disk is nearly full'),
   disks: z.array(
     z.object({
       store: z.string(),
@@ -123,13 +124,13 @@ export async function changeQuota(call: Call<{ body: typeof quotaBody }>, deps: 
     if (isSameVersion(call.context.headers['if-match'], etagOf(current))) return;
     throw new HttpProblem(
       'precondition-failed',
-      'The quota was changed meanwhile, and nothing of this change is applied; read /api/v1/quota again.',
+      'The quota was changed in the meantime, so this change is not applied; read /api/v1/quota again.',
     );
   });
   return answerWith(after);
 }
 
-/** If `check` throws, nothing is changed. */
+/** `check` sees the current quota in the same transaction: if it throws, nothing is changed. */
 export async function applyQuota(
   { note }: Call,
   { catalog, quota }: ApiDeps,
@@ -146,7 +147,7 @@ export async function applyQuota(
   return after;
 }
 
-/** A layer with a quota may have been removed from the configuration file: a document that was read can be sent back. */
+/** An unknown layer may keep its quota: the response to `GET` is accepted after a layer has left the file. */
 function checkLayerQuotas(
   catalog: ApiDeps['catalog'],
   quotas: readonly LayerQuota[] = [],
@@ -232,7 +233,7 @@ function usedShare(bytes: number, limit: number): number | null {
   return limit === 0 ? null : Math.round((bytes / limit) * 10_000) / 10_000;
 }
 
-/** Columns as in `/api/v1/series`; the last is the current hour. */
+/** Each column has one value for each hour; the last is the current hour. */
 function evictionDocument(rows: readonly EvictedHour[], first: number, hours: number) {
   const columns = () => ({ tiles: Array<number>(hours).fill(0), bytes: Array<number>(hours).fill(0) });
   const all = columns();

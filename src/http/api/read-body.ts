@@ -1,3 +1,4 @@
+/** Parses bodies and queries of requests with their schemas. */
 import { z } from 'zod';
 import { invalid } from '../../domain/errors.ts';
 import { explainIssues, printExplanations } from '../../lib/explain-issue.ts';
@@ -10,9 +11,7 @@ const WORDS = { key: 'a field', object: 'an object', nothing: 'null' };
 
 export const NO_QUERY = z.strictObject({});
 
-/**
- * Parses a JSON body. Rejects query parameters: `?dryRun=true` would otherwise be ignored silently. Throws `request-invalid`.
- */
+/** Parses a JSON body. Refuses query parameters: `?dryRun=true` would be ignored. Throws `request-invalid`. */
 export function readBody<Schema extends z.ZodType>(context: Context, schema: Schema): z.output<Schema> {
   readQuery(context, NO_QUERY);
   return checkBody(readJson(context), schema);
@@ -55,7 +54,7 @@ export function checkBody<Schema extends z.ZodType>(
   throw invalid(printExplanations(problems, whole));
 }
 
-/** Whether a JSON body has `dryRun`; false if it cannot be parsed. */
+/** Whether a JSON body has `dryRun: true`; false if it cannot be parsed. */
 export function isDryRun({ body }: Pick<Context, 'body'>): boolean {
   try {
     const value = parseJson(body);
@@ -75,19 +74,19 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** More than any document needs; recursion over values uses the stack. */
+/** No valid document is as deep; a deeper one could exhaust the stack of functions that walk it. */
 const MAX_DEPTH = 100;
 
-/** `JSON.parse` with a limit of the depth. Throws `SyntaxError`. */
+/** `JSON.parse`, limited to `MAX_DEPTH` nested objects and lists. Throws `SyntaxError`. */
 export function parseShallow(text: string): unknown {
   let depth = 0;
   let isQuoted = false;
   for (let at = 0; at < text.length; at++) {
-    const mark = text[at];
-    if (mark === '"') isQuoted = !isQuoted;
-    else if (isQuoted) at += mark === '\\' ? 1 : 0;
-    else if (mark === '[' || mark === '{') depth++;
-    else if (mark === ']' || mark === '}') depth--;
+    const character = text[at];
+    if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) at += character === '\\' ? 1 : 0;
+    else if (character === '[' || character === '{') depth++;
+    else if (character === ']' || character === '}') depth--;
     if (depth > MAX_DEPTH)
       throw new SyntaxError(`it has more than ${MAX_DEPTH} objects and lists within each other`);
   }

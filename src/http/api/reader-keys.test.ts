@@ -13,7 +13,7 @@ const LAYERS = [
   }),
 ];
 
-/** Of each service: how a tile of a layer, or a document about one, is asked for. */
+/** Requests of each service for a tile of a layer, or for a document about it. */
 const SERVICES = [
   '/tiles/{layer}.json',
   '/tiles/{layer}/0/0/0.png',

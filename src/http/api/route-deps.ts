@@ -22,6 +22,7 @@ import type { WebAsset } from '../pages/web-assets.ts';
 import type { ServiceDeps } from '../services/open-services.ts';
 import type { SeriesDocument } from './series.ts';
 
+/** The services that handlers call. `app.ts` provides them. */
 export interface RouteDeps extends ServiceDeps {
   readonly catalog: Pick<Catalog, 'layer' | 'layers' | 'version' | 'gridSets'>;
   readonly editor: CatalogEditor;
@@ -38,7 +39,7 @@ export interface RouteDeps extends ServiceDeps {
   readonly quota: QuotaService;
   /** Every `host:port` in the settings of a source. */
   readonly hostsNamedIn: (settings: unknown) => ReadonlySet<string>;
-  /** The latest activity of a layer; from memory, since a list needs thousands. */
+  /** The latest activity of a layer; from memory, since a list needs it for thousands of layers. */
   readonly layerState: (name: string) => LayerState;
   readonly traffic: TileTraffic;
   readonly about: {
@@ -71,7 +72,7 @@ interface HostControl {
 interface RestSettings {
   readonly stores: readonly StoreDescription[];
   readonly memoryTierBytes: number;
-  /** Its path; empty: none. */
+  /** Path; empty: there is no file. */
   readonly configFile: string;
   readonly reload: () => Promise<Reloaded>;
 }
@@ -98,7 +99,7 @@ export interface ImportDeps {
   readonly previewLayer: (document: unknown) => Layer;
   /** The grid set that a document would declare. Throws `request-invalid`. */
   readonly previewGridSet: (document: unknown) => GridSet;
-  /** A tile of an undeclared layer. Nothing is kept. */
+  /** A tile of an undeclared layer. It is not stored. */
   readonly previewTile: (
     document: unknown,
     gridSet: string,
@@ -107,7 +108,7 @@ export interface ImportDeps {
   ) => Promise<{ readonly bytes: Buffer; readonly contentType: string }>;
 }
 
-/** Without secrets. */
+/** A store for GeoWebCache's clients, without secrets. */
 export interface StoreDescription {
   readonly name: string;
   /** In GeoWebCache's words, e.g. `FileBlobStore`. */
@@ -129,5 +130,5 @@ export type Reloaded =
       /** Settings that differ and need a restart. */
       readonly restart: readonly string[];
     }
-  /** Nothing has changed. */
+  /** The file is invalid: nothing has changed. */
   | { readonly problems: readonly string[] };

@@ -1,3 +1,4 @@
+/** `/api/v1/schedules`: schedules of tasks, and their runs. */
 import { z } from 'zod';
 import { isTilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
@@ -17,14 +18,14 @@ import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
 import { refuseUnknownNames, taskBody, taskDraftOf } from './task-document.ts';
-import { AREA_CRS, type AreaFields, areaShown, bounds, parameters, time, yesOrNo } from './values.ts';
+import { AREA_CRS, type AreaFields, areaShown, bounds, parameters, queryFlag, time } from './values.ts';
 
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;
 const PREVIEWED_RUNS = 3;
 
 export const scheduleQuery = z.strictObject({
-  dryRun: yesOrNo.default(false).describe('Only answers the next three runs'),
+  dryRun: queryFlag.default(false).describe('Only lists the next three runs'),
 });
 
 export const previewResponse = z.object({ nextRuns: z.array(time) });
@@ -103,7 +104,7 @@ async function requestedSchedule(call: OneSchedule, { schedules }: ApiDeps): Pro
   throw new HttpProblem('schedule-unknown', 'There is no such schedule.');
 }
 
-/** Throws unless the caller may change it. */
+/** Throws unless the caller may change the schedule, which must not be from the configuration file. */
 async function ownSchedule(call: OneSchedule, deps: ApiDeps): Promise<Schedule> {
   const schedule = await requestedSchedule(call, deps);
   requireLayerScope(call.context, schedule.layer);
@@ -116,9 +117,9 @@ function nameTaken({ layer, name }: { readonly layer: string; readonly name: str
   return new HttpProblem('conflict', `Layer ${layer} has a schedule named ${name} already.`);
 }
 
-const ANY_TIME = { cron: '@daily', timeZone: 'UTC', hours: null };
+/** A valid timetable, in which `timetableField` replaces one field to check it. */
+const ANY_TIMETABLE = { cron: '@daily', timeZone: 'UTC', hours: null };
 
-/** The fields of a task and of a timetable. */
 export const scheduleBody = taskBody
   .omit({ idempotencyKey: true, dryRun: true, uses: true, every: true })
   .extend({
@@ -127,26 +128,26 @@ export const scheduleBody = taskBody
       .max(200)
       .regex(/^(?=\S)\P{Cc}*(?<=\S)$/u, { error: 'must be printable, without space at either end' })
       .describe('Unique within the layer'),
-    type: z.enum(SCHEDULED_WORK).default('seed').describe('What to do'),
+    type: z.enum(SCHEDULED_WORK).default('seed').describe('Type of the work'),
     cron: z
       .string()
-      .superRefine(readable('cron'))
+      .superRefine(timetableField('cron'))
       .describe('When to run: minute, hour, day of month, month, day of week'),
     timeZone: z
       .string()
-      .superRefine(readable('timeZone'))
+      .superRefine(timetableField('timeZone'))
       .default('UTC')
       .describe('For cron and hours; an IANA name such as Europe/Berlin'),
     hours: z
       .string()
-      .superRefine(readable('hours'))
+      .superRefine(timetableField('hours'))
       .nullable()
       .default(null)
-      .describe('Work is done within these hours only, e.g. 22:00-06:00; null: at any hour'),
+      .describe('Tasks run only within these hours, e.g. 22:00-06:00; null: at any hour'),
     overrun: z
       .enum(OVERRUNS)
       .default('pause')
-      .describe('What happens to a task that is not done when its hours are over'),
+      .describe('For a task that is unfinished at the end of its hours'),
     enabled: z.boolean().default(true),
   });
 
@@ -158,7 +159,7 @@ export const runResponse = z.object({
   detail: z.string().nullable(),
 });
 
-/** Null: the default of a task. */
+/** Null: the default as for a task. */
 const taskFields = {
   gridSet: z.string().nullable(),
   format: z.string().nullable(),
@@ -205,11 +206,11 @@ export function declarationOf(
   return { layer, name, cron, timeZone, hours, overrun, enabled, work, draft: taskDraftOf(task) };
 }
 
-/** The timetable validates it; its message begins with the name of the field. */
-function readable(field: keyof typeof ANY_TIME) {
+/** Checks one field with the parser of timetables, without the name of the field, which its messages begin with. */
+function timetableField(field: keyof typeof ANY_TIMETABLE) {
   return (text: string, context: z.core.$RefinementCtx<string>) => {
     try {
-      createTimetable({ ...ANY_TIME, [field]: text });
+      createTimetable({ ...ANY_TIMETABLE, [field]: text });
     } catch (error) {
       if (!isTilewardenError(error, 'request-invalid')) throw error;
       const message = error.message.replace(`${field} `, '').replace(/, not [^,]*$/, '');

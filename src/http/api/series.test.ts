@@ -24,7 +24,7 @@ function openSeries() {
     try {
       await counted.read({ set: {} } as ResolvedTileSet, { z: 0, x: 0, y: 0 });
     } catch {
-      // It is counted all the same.
+      // A failure is counted too.
     }
     await Promise.resolve();
     counted.flush();

@@ -25,32 +25,32 @@ export const seriesResponse = z.object({
   from: time,
   stepSeconds: z.number(),
   ...(Object.fromEntries(FIELDS.map((field) => [field, column])) as Record<Field, typeof column>),
-  missMilliseconds: column.describe('Of all misses of the step together'),
+  missMilliseconds: column.describe('Total of all misses of the step'),
 });
 
-/** Tile responses of the last day: one number per kind and minute, 100 KB in all. */
+/** Counts of tile responses and evictions, for each minute of the last day; 100 KB in all. */
 export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
   const rings = new Map<Field, Float64Array>(FIELDS.map((field) => [field, new Float64Array(MINUTES)]));
   const ringOf = (field: Field) => rings.get(field) ?? new Float64Array(MINUTES);
   /** Minutes since 1970; NaN before the first count. */
   let begun = Number.NaN;
   let minute = Number.NaN;
-  let known: Amount = { tiles: 0, bytes: 0 };
+  let countedEvictions: Amount = { tiles: 0, bytes: 0 };
 
   function add(field: Field, amount: number): void {
     const ring = ringOf(field);
     ring[minute % MINUTES] = (ring[minute % MINUTES] ?? 0) + amount;
   }
 
-  /** Earlier evictions are not part of the last day. */
+  /** The first minute: evictions before it are not counted. */
   function begin(now: number): void {
     begun = now;
     minute = now;
-    known = evicted();
+    countedEvictions = evicted();
   }
 
-  /** No timer: minutes without requests are cleared by the next request. */
-  function turn(): void {
+  /** Moves on to the current minute, and clears those since the last call. It needs no timer. */
+  function advance(): void {
     const now = Math.floor(clock.now() / MINUTE_MS);
     if (Number.isNaN(minute)) begin(now);
     if (now <= minute) return;
@@ -62,26 +62,26 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
 
   function countEvictions(): void {
     const now = evicted();
-    add('evictedTiles', now.tiles - known.tiles);
-    add('evictedBytes', now.bytes - known.bytes);
-    known = now;
+    add('evictedTiles', now.tiles - countedEvictions.tiles);
+    add('evictedBytes', now.bytes - countedEvictions.bytes);
+    countedEvictions = now;
   }
 
   return {
     add(batch: TileBatch): void {
-      turn();
+      advance();
       add('hits', batch.HIT);
       add('misses', batch.MISS);
       add('stale', batch.STALE);
       add('bypassed', batch.BYPASS);
       add('bytes', batch.bytes);
       add('missMilliseconds', batch.missMilliseconds);
-      for (const [code, count] of batch.failures) if (!NOT_OURS.has(code)) add('failed', count);
+      for (const [code, count] of batch.failures) if (!NOT_FAILURES.has(code)) add('failed', count);
     },
 
-    /** Minute by minute; the last is the current one. */
+    /** One value for each minute; the last is the current one. */
     document(): SeriesDocument {
-      turn();
+      advance();
       countEvictions();
       const length = Math.min(MINUTES, minute - begun + 1);
       const first = minute - length + 1;
@@ -99,7 +99,7 @@ export function createTrafficSeries(clock: Clock, evicted: () => Amount) {
 
 export type SeriesDocument = z.infer<typeof seriesResponse>;
 
-/** The series of all processes as one. Each of them sees all evictions. */
+/** Sums the series of all processes, except evictions: each process counts those of all. */
 export function mergeSeries(documents: readonly SeriesDocument[]): SeriesDocument {
   const minuteOf = ({ from }: SeriesDocument) => Date.parse(from) / MINUTE_MS;
   const end = Math.max(...documents.map((document) => minuteOf(document) + document.hits.length));
@@ -118,5 +118,5 @@ export function mergeSeries(documents: readonly SeriesDocument[]): SeriesDocumen
 
 const EVICTIONS: ReadonlySet<Field> = new Set(['evictedTiles', 'evictedBytes']);
 
-/** A client that left and a tile that does not exist are not failures of the server. */
-const NOT_OURS: ReadonlySet<string> = new Set(['caller-gone', 'tile-outside', 'tile-not-cached']);
+/** Not failures of the server: the client left, or the tile does not exist or is not made for clients. */
+const NOT_FAILURES: ReadonlySet<string> = new Set(['caller-gone', 'tile-outside', 'tile-not-cached']);

@@ -1,3 +1,4 @@
+/** Sign-in and sign-out with a password, the caller's own account, and its password. */
 import { z } from 'zod';
 import { accountOf, type Caller } from '../../access/caller.ts';
 import type { User } from '../../access/user.ts';
@@ -10,7 +11,7 @@ import type { ApiDeps, Call } from './api-route.ts';
 export const loginBody = z.strictObject({ name: z.string(), password: z.string() });
 export const newPasswordBody = z.strictObject({ current: z.string(), password: z.string() });
 
-/** Lets pages decide whether to show a sign-in form: `/api/v1/me` would be a 401. */
+/** For pages, which show a sign-in form if `caller` is null; `/api/v1/me` would be a 401. */
 export async function showSession({ context }: Call, { accounts: { oidc } }: ApiDeps) {
   const caller = shownCaller(await context.identify());
   return jsonResponse({ caller, oidc: Boolean(oidc) }, ['Cache-Control', 'no-store']);
@@ -44,7 +45,7 @@ async function endCurrent(context: Context, { accounts }: ApiDeps): Promise<void
   await accounts.externals.end(current);
 }
 
-/** No session for a user that was changed or removed since the password check. */
+/** Begins no session if the user was changed or removed after the password check. */
 async function cookieFor(
   context: Context,
   user: User | null,
@@ -60,7 +61,7 @@ export async function showCaller({ caller }: Call, { accounts }: ApiDeps) {
   return { ...shownCaller(caller), passwordIsInitial: user?.passwordIsInitial ?? false };
 }
 
-/** The old password is required: a console may have been left open. */
+/** Needs the current password too: a console may have been left open to others. */
 export async function changePassword(
   { body, caller, context, note }: Call<{ body: typeof newPasswordBody }>,
   deps: ApiDeps,
@@ -70,11 +71,11 @@ export async function changePassword(
   if (!isUser(via)) {
     throw new HttpProblem('forbidden', 'Only a user who has logged in has a password to change.');
   }
-  const again = await authenticator.byPassword(name, body.current, context.source);
-  const known = again && authenticator.userOf(again);
-  if (!known) throw new HttpProblem('forbidden', 'The current password is wrong.');
-  // A password that an administrator has replaced since the check stays.
-  const { after } = await users.change(name, { password: body.password }, known);
+  const checked = await authenticator.byPassword(name, body.current, context.source);
+  const user = checked && authenticator.userOf(checked);
+  if (!user) throw new HttpProblem('forbidden', 'The current password is wrong.');
+  // Throws if `user` has changed since the check, e.g. if an administrator has replaced the password.
+  const { after } = await users.change(name, { password: body.password }, user);
   note({ target: `user:${name}`, after: { passwordChanged: true }, administrative: true });
   const headers = via === 'session' ? await cookieFor(context, after, deps) : [];
   return { status: 204, headers, body: null };

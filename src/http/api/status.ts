@@ -1,3 +1,4 @@
+/** The server, its nodes, and the map servers (upstreams) with their state. */
 import { z } from 'zod';
 import { mayWorkOnAll } from '../../access/caller.ts';
 import type { BoundLayer } from '../../catalog/catalog.ts';
@@ -24,7 +25,7 @@ export const aboutResponse = z.object({
   startedAt: time,
   proxies: z
     .object({ http: z.string().nullable(), https: z.string().nullable() })
-    .describe('Outbound proxies for http and https addresses, without user and password; null: none'),
+    .describe('Proxies for outbound requests to http and https addresses, without credentials; null: none'),
 });
 
 export const nodeListResponse = z.object({
@@ -36,7 +37,7 @@ export const nodeListResponse = z.object({
       startedAt: time,
       seenAt: time,
       leader: z.boolean().describe('Whether it runs the quota, schedules and clean-up for all nodes'),
-      address: z.string().nullable().describe('Where it answers HTTP; null for a worker'),
+      address: z.string().nullable().describe('Address of its HTTP interface; null: a worker'),
     }),
   ),
 });
@@ -59,25 +60,25 @@ export const upstreamResponse = z.object({
   requests: count,
   refused: count,
   errors: z.record(z.string(), count),
-  layers: texts.describe('Names of the layers whose sources name the host'),
+  layers: texts.describe('Layers whose sources name the host'),
   lastError: layerFailure
     .unwrap()
     .extend({ layer: z.string() })
     .nullable()
-    .describe('The last failure of any of them, with the words of the host'),
+    .describe('The last failure of these layers, with the response of the host'),
   state: z
     .enum(['healthy', 'probing', 'paused', 'failing'])
-    .describe('failing: the last request failed; paused: not asked now for another reason'),
+    .describe('failing: the last request failed; paused: no requests are sent for another reason'),
   failuresInARow: count,
-  failingSince: time.nullable().describe('Of the first failure in a row'),
+  failingSince: time.nullable().describe('Time of the first of these failures'),
   lastFailure: z
     .object({ at: time, reason: z.string(), text: z.string().describe('E.g. HTTP 503') })
     .nullable(),
   breaker: z.enum(['closed', 'open', 'half-open']),
-  retryAfter: time.nullable().describe('What the host itself asked for'),
-  waitingUntil: time.nullable().describe('When tasks may ask it again; null: now'),
+  retryAfter: time.nullable().describe('Set by the host with the header Retry-After'),
+  waitingUntil: time.nullable().describe('When tasks may send requests again; null: now'),
   waitingReason: closedReason.nullable(),
-  pausedBy: z.string().nullable().describe('The operator who paused it; null: none has'),
+  pausedBy: z.string().nullable().describe('The operator who paused it; null: not paused'),
   pausedAt: time.nullable(),
 });
 
@@ -107,7 +108,7 @@ export async function listUpstreams({ context }: Call, deps: ApiDeps) {
   return { upstreams: hosts.map((host) => upstreamDocument(host, byHost.get(host) ?? [], deps)) };
 }
 
-/** Yields: there may be thousands of layers. */
+/** Yields to the event loop: there may be thousands of layers. */
 async function layersByHost(
   layers: readonly Layer[],
   { catalog, hostsNamedIn }: ApiDeps,
@@ -122,7 +123,7 @@ async function layersByHost(
   return byHost;
 }
 
-/** A layer may have several hosts; the address of the request names the one that failed. */
+/** A layer may use several hosts: the address of the failed request tells which one failed. */
 function lastErrorOf(host: string, layers: readonly string[], { layerState, hostsNamedIn }: ApiDeps) {
   const failures = layers.flatMap((layer) => {
     const { lastFailure } = layerState(layer);
@@ -133,7 +134,7 @@ function lastErrorOf(host: string, layers: readonly string[], { layerState, host
   return last ? { ...last, at: isoTime(last.at) } : null;
 }
 
-/** `layers`: those of the host that the caller may see. */
+/** `layers`: names of the host's layers that the caller may see. */
 function upstreamDocument(host: string, layers: readonly string[], deps: ApiDeps): object {
   const { answerSeconds: _, closed, pause, ...shown } = deps.upstreams.status(host);
   const { retryAfter, latency, failingSince, lastFailure } = shown;
@@ -166,35 +167,35 @@ export async function pauseUpstream(call: OneHost, deps: ApiDeps) {
   const { host } = await ownHost(call, deps);
   await deps.upstreams.pause(host, call.caller.name);
   note(call, 'paused', { paused: true });
-  return shown(call, deps);
+  return ownUpstreamDocument(call, deps);
 }
 
 export async function resumeUpstream(call: OneHost, deps: ApiDeps) {
   const { host } = await ownHost(call, deps);
   await deps.upstreams.resume(host);
   note(call, 'resumed', { paused: false });
-  return shown(call, deps);
+  return ownUpstreamDocument(call, deps);
 }
 
-/** Resolves when the probe has ended. */
+/** Ends the pause of the breaker, and waits for a probe if one of the layers allows it. */
 export async function tryUpstream(call: OneHost, deps: ApiDeps) {
   const { host, layers } = await ownHost(call, deps);
   if (deps.upstreams.status(host).pause) {
     throw new HttpProblem('conflict', `Host ${host} is paused by an operator. Resume it first.`);
   }
   deps.upstreams.tryNow(host);
-  const bound = layers.map((name) => deps.catalog.layer(name)).find((one) => one && isProbe(one));
+  const bound = layers.map((name) => deps.catalog.layer(name)).find((one) => one && canProbe(one));
   if (bound) await probe(bound, call.context.signal);
   const { state } = deps.upstreams.status(host);
   note(call, 'tried', { state });
-  return shown(call, deps);
+  return ownUpstreamDocument(call, deps);
 }
 
-function isProbe({ layer }: BoundLayer): boolean {
+function canProbe({ layer }: BoundLayer): boolean {
   return layer.enabled && !layer.passCredentials;
 }
 
-/** Requests the middle metatile of the layer's first zoom, neither checked nor stored. The limiter notes the result. */
+/** Fetches the middle metatile of the layer's first zoom. The tiles are discarded; the limiter records the result. */
 async function probe(bound: BoundLayer, signal: AbortSignal): Promise<void> {
   const tiles = resolveTileSet(bound, { gridSet: null, format: null, parameters: new Map() });
   const { zoomStart: z } = tiles.subset;
@@ -211,16 +212,16 @@ async function probe(bound: BoundLayer, signal: AbortSignal): Promise<void> {
     });
 }
 
-function note({ note, params }: OneHost, done: string, after: object): void {
-  note({ target: `upstream:${params.host}`, summary: `${done} upstream ${params.host}`, after });
+function note({ note, params }: OneHost, verb: string, after: object): void {
+  note({ target: `upstream:${params.host}`, summary: `${verb} upstream ${params.host}`, after });
 }
 
-async function shown({ context, params: { host } }: OneHost, deps: ApiDeps) {
+async function ownUpstreamDocument({ context, params: { host } }: OneHost, deps: ApiDeps) {
   const layers = await visibleLayers(context, await collectYielding(deps.catalog.layers()));
   return upstreamDocument(host, (await layersByHost(layers, deps)).get(host) ?? [], deps);
 }
 
-/** Affects requests of all its layers; without layers, those of purges and feeds. */
+/** Throws unless the caller may work on all layers of the host, or on every layer if it serves purges or feeds. */
 async function ownHost({ caller, context, params: { host } }: OneHost, deps: ApiDeps) {
   const layers = (await layersByHost(await collectYielding(deps.catalog.layers()), deps)).get(host) ?? [];
   const isKnown = layers.length > 0 || deps.metrics.upstreams().some((used) => used.host === host);

@@ -10,7 +10,7 @@ import { createDeferred } from '../../lib/deferred.ts';
 import type { Access } from '../auth/access.ts';
 import { DEFAULT_LIMITS } from '../limits.ts';
 
-/** The caller is the name in the header. */
+/** Every name in the header `Authorization` is an administrator. */
 const BY_NAME: Access = {
   loopbackOnly: false,
   authenticate: async ({ authorization }) => ({
@@ -24,8 +24,8 @@ const BY_NAME: Access = {
 
 it('one account cannot take all places for administrative requests', async () => {
   const app = createTaskApp(BY_NAME);
-  const held = createDeferred<never>();
-  app.tasks.count = () => held.promise;
+  const pending = createDeferred<never>();
+  app.tasks.count = () => pending.promise;
   const get = (name: string, path: string) => app.request('GET', path, { headers: { authorization: name } });
   const waiting = Array.from({ length: DEFAULT_LIMITS.adminRequestsOfOne }, () =>
     get('rosa', '/api/v1/tasks'),
@@ -36,7 +36,7 @@ it('one account cannot take all places for administrative requests', async () =>
     ({ status }) => status === 429,
   );
   expect((await get('otto', '/api/v1/gridsets')).status).toBe(200);
-  held.reject(new Error('the test is over'));
+  pending.reject(new Error('the test is over'));
   await Promise.all(waiting);
   expect((await get('rosa', '/api/v1/gridsets')).status).toBe(200);
 });
@@ -46,8 +46,8 @@ it('the answer and name of a map server are hidden from an account that may not 
   const declared = { source: { type: 'layer', layer: 'secret' }, store: '', adopt: [] };
   const bound = catalog.layer;
   catalog.layer = (name) => {
-    const found = bound(name);
-    return found && name === 'above' ? Object.defineProperty(found, 'declared', { value: declared }) : found;
+    const layer = bound(name);
+    return layer && name === 'above' ? Object.defineProperty(layer, 'declared', { value: declared }) : layer;
   };
   const tasks = createPlannedTasks((name) => catalog.layer(name));
   const access: Access = {

@@ -1,3 +1,4 @@
+/** Tasks as JSON: the body that creates a task, and the document that shows it. */
 import { z } from 'zod';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { coordsOf } from '../../domain/bounds.ts';
@@ -26,11 +27,11 @@ import {
   parameters,
   requestedArea,
   time,
-  upstreamWords,
+  upstreamExcerpt,
 } from './values.ts';
 
 const HIDDEN_HOST = '***';
-const usual = 'the default when absent or -1';
+const orDefault = 'the default when absent or -1';
 const zoom = z.int().min(0);
 
 export const taskBody = z.strictObject({
@@ -48,35 +49,24 @@ export const taskBody = z.strictObject({
   order: z
     .enum(['zoom', 'use'])
     .exactOptional()
-    .describe(
-      'use: the most used pages of 16×16 tiles first, each followed by those below it at the next zoom; low zooms first when absent',
-    ),
-  share: z
-    .number()
-    .gt(0)
-    .max(1)
-    .exactOptional()
-    .describe('With order use: pages until they have this share of the use; 0.95 when absent'),
+    .describe('use: the most used pages (16×16 tiles) first, each with those below; absent: low zooms first'),
+  share: z.number().gt(0).max(1).exactOptional().describe('With order use: share of all use; default: 0.95'),
   uses: z
     .array(z.tuple([zoom, zoom, zoom, z.number().gt(0)]))
     .min(1)
     .max(MAX_USED_PAGES)
     .exactOptional()
-    .describe(
-      'With order use: what was used, as zoom, column and row of a page, and requests; what is recorded when absent',
-    ),
-  tileFailureRetryCount: z.int().min(-1).exactOptional().describe(usual),
-  tileFailureRetryWaitTime: z.int().min(-1).exactOptional().describe(`Milliseconds; ${usual}`),
-  totalFailuresBeforeAborting: z.int().min(-1).exactOptional().describe(usual),
+    .describe('With order use: zoom, column and row of pages, and their requests; absent: the recorded use'),
+  tileFailureRetryCount: z.int().min(-1).exactOptional().describe(orDefault),
+  tileFailureRetryWaitTime: z.int().min(-1).exactOptional().describe(`Milliseconds; ${orDefault}`),
+  totalFailuresBeforeAborting: z.int().min(-1).exactOptional().describe(orDefault),
   idempotencyKey: name
     .exactOptional()
-    .describe(
-      'A repeated request with the same key of the same account is answered with the first task; a different request is 409',
-    ),
+    .describe('A repeat with the key, by the same account, returns the first task; another request is a 409'),
   every: flag.describe(
-    'A task for each format and listed parameter value, in place of format and parameters; the answer is the first of them. A truncate is one task for all that is cached',
+    'A task for each format and listed parameter value, in place of format and parameters; the response is the first one. A truncate is one task for all cached tiles',
   ),
-  dryRun: flag.describe('Only answers what the task would be'),
+  dryRun: flag.describe('Only estimates the task'),
 });
 
 export const taskResponse = z.object({
@@ -87,26 +77,26 @@ export const taskResponse = z.object({
   outcome: z
     .enum(TASK_OUTCOMES)
     .nullable()
-    .describe('How it ended: partial when some tiles failed, failed when it was given up; null until it has'),
+    .describe('How it ended: partial: some tiles failed; failed: it was aborted; null: it has not ended'),
   tilesProcessed: count,
   tilesTotal: count,
   zooms: z
     .array(z.object({ z: z.number().int(), tiles: count, processed: count }))
     .nullable()
     .optional()
-    .describe('Of one task: progress by zoom, which adds up to tilesProcessed; null: not known'),
+    .describe('Only of a single task: progress by zoom, which adds up to tilesProcessed; null: unknown'),
   secondsRemaining: z.number().describe('-1 while it is unknown'),
   tilesPerSecond: z.number(),
   reason: z.string().nullable(),
   waitingFor: z
     .object({
-      host: z.string().nullable().describe('Null: it waits for a store'),
+      host: z.string().nullable().describe('Null: the task waits for a store'),
       until: time,
       reason: z.enum([...closedReason.options, 'store-full', 'store-failed']),
       text: z.string(),
     })
     .nullable()
-    .describe('What the task waits for; null while it has what it needs'),
+    .describe('What the task waits for; null: nothing'),
   gridSet: z.string(),
   format: z.string(),
   parameters,
@@ -114,7 +104,7 @@ export const taskResponse = z.object({
   zoomStop: z.number().int(),
   bounds,
   area: areaShown.nullable(),
-  onlyStale: z.boolean().describe('Renews what is there and no longer fresh, and makes nothing else'),
+  onlyStale: z.boolean().describe('Renews stale tiles and makes no missing ones'),
   threadCount: z.number().int(),
   priority: z.number().int(),
   order: z.enum(['zoom', 'use']),
@@ -131,7 +121,7 @@ export const taskResponse = z.object({
     bytes: count,
     upstreamRequests: count,
   }),
-  evictedTiles: count.optional().describe('Removed to keep quotas while the task ran, of whatever layer'),
+  evictedTiles: count.optional().describe('Tiles of any layer that were evicted during the task'),
   evictedBytes: count.optional(),
   errors: z.array(
     z.object({
@@ -140,14 +130,14 @@ export const taskResponse = z.object({
       x: z.number(),
       y: z.number(),
       message: z.string(),
-      upstream: upstreamWords,
+      upstream: upstreamExcerpt,
     }),
   ),
   createdBy: z.string(),
   createdAt: time,
   startedAt: time.nullable(),
   endedAt: time.nullable(),
-  durationMs: z.number().nullable().describe('Since it started, until it ended; null before that'),
+  durationMs: z.number().nullable().describe('From start to end, or until now; null before the start'),
 });
 
 export const taskListResponse = z.object({
@@ -157,8 +147,8 @@ export const taskListResponse = z.object({
       state: z.record(z.enum(TASK_STATES), count),
       outcome: z.record(z.enum(TASK_OUTCOMES), count),
     })
-    .describe('All tasks that the filter describes, on whatever page'),
-  nextAfter: z.number().int().nullable().describe('Give it as `after` for the next page; null: no more'),
+    .describe('All matching tasks, those of other pages included'),
+  nextAfter: z.number().int().nullable().describe('For `after`, to get the next page; null: the last one'),
 });
 
 export function taskDraftOf(
@@ -180,7 +170,7 @@ export function taskDraftOf(
   };
 }
 
-/** Throws for parameters that the layer does not have; an unknown layer is reported elsewhere. */
+/** Throws for parameters that the layer does not have. It does not check whether the layer exists. */
 export function refuseUnknownNames(
   catalog: Pick<Catalog, 'layer'>,
   { layer, parameters: values }: Pick<TaskDraft, 'layer' | 'parameters'>,
@@ -216,7 +206,7 @@ export function taskDocument({ id, eventId: _, request, file: _file, ...task }: 
   };
 }
 
-/** For a caller that may not see the layer: hides the map server and its responses. */
+/** Hides the map server and its responses, from a caller that may not see the layer. */
 export function withoutUpstream(task: Task): Task {
   const { waitingFor: wait } = task;
   const hidden = wait && 'host' in wait ? { ...wait, host: HIDDEN_HOST } : wait;

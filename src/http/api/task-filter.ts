@@ -1,3 +1,4 @@
+/** Filters of tasks, and `POST /api/v1/tasks/stop`. */
 import { z } from 'zod';
 import { mayWorkOnAll } from '../../access/caller.ts';
 import { boundLayer } from '../../catalog/catalog.ts';
@@ -7,25 +8,25 @@ import type { TaskFilter } from '../../tasks/task-filter.ts';
 import { mayChange, requireLayerScope } from '../auth/layer-visibility.ts';
 import type { Context } from '../context.ts';
 import type { ApiDeps, Call } from './api-route.ts';
-import { anyTime, count, flag, moment, name, wholeNumber } from './values.ts';
+import { count, flag, name, timeInBody, timeInQuery, wholeNumber } from './values.ts';
 
 export const REPEATABLE = ['state', 'outcome'] as const;
 
-const listed = <Values extends readonly string[]>(values: Values, what: string) =>
+const listOf = <Values extends readonly string[]>(values: Values, label: string) =>
   z
     .string()
     .transform((text) => text.split(',').map((value) => value.trim()))
     .pipe(z.array(z.enum(values)))
-    .describe(`${what}: any of ${values.join(', ')}; repeated, or separated by commas`);
+    .describe(`${label}: any of ${values.join(', ')}; repeated, or separated by commas`);
 
 export const taskListQuery = z.strictObject({
-  state: listed(TASK_STATES, 'State').exactOptional(),
-  outcome: listed(TASK_OUTCOMES, 'How they ended').exactOptional(),
+  state: listOf(TASK_STATES, 'State').exactOptional(),
+  outcome: listOf(TASK_OUTCOMES, 'Outcome').exactOptional(),
   layer: name.exactOptional(),
   type: z.enum(TASK_TYPES).exactOptional(),
-  since: anyTime.exactOptional().describe('Created at or after this time'),
-  until: anyTime.exactOptional().describe('Created before this time'),
-  after: wholeNumber(0).exactOptional().describe('`nextAfter` of the page before'),
+  since: timeInQuery.exactOptional().describe('Created at or after this time'),
+  until: timeInQuery.exactOptional().describe('Created before this time'),
+  after: wholeNumber(0).exactOptional().describe('`nextAfter` of the previous page'),
   limit: wholeNumber(0).default(50).describe('At most 500'),
 });
 
@@ -36,13 +37,13 @@ const filterFields = {
   outcome: oneOrMore(z.enum(TASK_OUTCOMES)).exactOptional(),
   layer: name.exactOptional(),
   type: z.enum(TASK_TYPES).exactOptional(),
-  since: moment.exactOptional().describe('Created at or after this time'),
-  until: moment.exactOptional().describe('Created before this time'),
+  since: timeInBody.exactOptional().describe('Created at or after this time'),
+  until: timeInBody.exactOptional().describe('Created before this time'),
 };
 
 export const stopBody = z.strictObject({
   ...filterFields,
-  all: z.literal(true).exactOptional().describe('Every task that has not ended; in place of a filter'),
+  all: z.literal(true).exactOptional().describe('All unfinished tasks; in place of a filter'),
   dryRun: flag.describe('Only counts them'),
 });
 
@@ -67,7 +68,7 @@ export function taskFilterOf(fields: FilterFields): TaskFilter {
   };
 }
 
-/** An empty filter does not mean all tasks; that must be explicit. */
+/** An empty filter is refused: to stop all tasks, a caller must send `all`. */
 function stopFilterOf({ all, dryRun: _, ...fields }: z.output<typeof stopBody>): TaskFilter {
   const names = Object.keys(fields);
   if (all && names.length > 0)
@@ -98,7 +99,7 @@ export async function stopTasks(
   return { count, tasks: stopped.map(({ id }) => id) };
 }
 
-/** The unfinished tasks among them that the caller may stop. */
+/** Narrows the filter to unfinished tasks that the caller may stop. */
 export async function ownUnfinished(
   tasks: Pick<ApiDeps['tasks'], 'layersOf'>,
   context: Context,

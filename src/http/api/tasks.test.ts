@@ -136,11 +136,11 @@ describe('creating a task', () => {
     const app = createTaskApp();
     const body = { layer: 'world', zoomStop: 2, every: true };
     expect((await post(app, '/api/v1/tasks', body)).status).toBe(201);
-    const made = (await app.tasks.active('world')).map(({ request }) => [
+    const combinations = (await app.tasks.active('world')).map(({ request }) => [
       request.format,
       request.parameters.STYLES,
     ]);
-    expect(made).toEqual([
+    expect(combinations).toEqual([
       ['image/png', 'light'],
       ['image/png', 'dark'],
       ['image/jpeg', 'light'],
@@ -159,7 +159,7 @@ describe('creating a task', () => {
   it('a dry run of a task reports whether the tiles fit the quota and the disk', async () => {
     const app = createTaskApp();
     const room = { folder: '/', freeBytes: 1000, freePercent: 20, minFreePercent: 10, storing: true };
-    const known = {
+    const estimate = {
       tiles: 10n,
       cachedTiles: 5n,
       cachedBytes: 500n,
@@ -171,7 +171,7 @@ describe('creating a task', () => {
       disk: room,
       coveredUse: null,
     };
-    app.tasks.estimate = async () => ({ ...known, metatiles: 1n, upstreamRequests: 1n });
+    app.tasks.estimate = async () => ({ ...estimate, metatiles: 1n, upstreamRequests: 1n });
     const limit = { scope: 'layer', limitBytes: 2000, usedBytes: 1500 } as const;
     Object.assign(app.quota, { roomFor: async () => limit });
     const answer = await post(app, '/api/v1/tasks', { layer: 'world', dryRun: true });
@@ -343,7 +343,7 @@ describe('the events', () => {
     return url;
   }
 
-  /** Reads until the text is there. */
+  /** Reads the response until it contains the text, or ends. */
   async function readUntil(response: Response, text: string): Promise<string> {
     let seen = '';
     const decoder = new TextDecoder();

@@ -1,3 +1,4 @@
+/** `/api/v1/tasks` with estimates, and the event stream `/api/v1/events`. */
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
@@ -48,10 +49,9 @@ export async function createTask(call: Call<{ body: typeof taskBody }>, deps: Ap
   if (every) return createTasks(call, draft, deps);
   if (dryRun) return jsonResponse(await estimateOf(deps, draft));
   const key = idempotencyKey === undefined ? {} : { key: keyForRequest(idempotencyKey, draft) };
-  return created(call, await deps.tasks.create({ ...draft, ...key }, authorIn(call)), deps);
+  return createdTask(call, await deps.tasks.create({ ...draft, ...key }, authorIn(call)), deps);
 }
 
-/** A task for every combination of format and parameter values. */
 async function createTasks(call: Call<{ body: typeof taskBody }>, draft: TaskDraft, deps: ApiDeps) {
   const { dryRun, idempotencyKey } = call.body;
   if (draft.format !== undefined || draft.parameters !== undefined || idempotencyKey !== undefined)
@@ -61,7 +61,7 @@ async function createTasks(call: Call<{ body: typeof taskBody }>, draft: TaskDra
   if (dryRun) return jsonResponse(await estimateOf(deps, first, drafts.length));
   const [task] = await deps.tasks.createAll(drafts, authorIn(call));
   if (!task) throw new Error('no task was created');
-  return created(call, task, deps);
+  return createdTask(call, task, deps);
 }
 
 export async function showTask(call: OneTask, deps: ApiDeps) {
@@ -73,22 +73,22 @@ export async function showTask(call: OneTask, deps: ApiDeps) {
   return { ...document, zooms };
 }
 
-export const cancelTask = changing('stopped', 'is over already', async (id, { tasks }, by) => {
+export const cancelTask = stateChange('stopped', 'is over already', async (id, { tasks }, by) => {
   const stopped = await tasks.cancel({ ids: [id] }, by);
   return stopped.length === 0 ? null : tasks.get(id);
 });
-export const pauseTask = changing('paused', 'cannot be paused', (id, { tasks }) => tasks.pause(id));
-export const resumeTask = changing('resumed', 'is not paused', (id, { tasks }) => tasks.resume(id));
+export const pauseTask = stateChange('paused', 'cannot be paused', (id, { tasks }) => tasks.pause(id));
+export const resumeTask = stateChange('resumed', 'is not paused', (id, { tasks }) => tasks.resume(id));
 
 export async function retryTask(call: OneTask, deps: ApiDeps) {
   const { id } = await ownTask(call, deps);
   const retried = await deps.tasks.retryFailed(id, authorIn(call));
-  if (retried) return created(call, retried, deps);
+  if (retried) return createdTask(call, retried, deps);
   const why = `Task ${id} has nothing to retry: it is not over, or nothing in it failed.`;
   throw new HttpProblem('conflict', why);
 }
 
-/** Evictions during the task: they show that a seed into a full cache displaces other tiles. */
+/** Adds evictions during the task: they show that a seed into a full cache displaces other tiles. */
 async function withEvictions(caller: Caller, task: Task, deps: ApiDeps): Promise<object> {
   const document = shownTask(caller, task, deps);
   if (task.startedAt === null) return document;
@@ -97,16 +97,16 @@ async function withEvictions(caller: Caller, task: Task, deps: ApiDeps): Promise
   return { ...document, evictedTiles: tiles, evictedBytes: bytes };
 }
 
-function changing(
-  done: string,
-  otherwise: string,
+function stateChange(
+  verb: string,
+  refusal: string,
   apply: (id: number, deps: ApiDeps, by: string) => Promise<Task | null>,
 ) {
   return async (call: OneTask, deps: ApiDeps) => {
     const { id } = await ownTask(call, deps);
     const changed = await apply(id, deps, call.caller.name);
-    if (!changed) throw new HttpProblem('conflict', `Task ${id} ${otherwise}.`);
-    call.note(taskChange(changed, `${done} task ${id}, a`));
+    if (!changed) throw new HttpProblem('conflict', `Task ${id} ${refusal}.`);
+    call.note(taskChange(changed, `${verb} task ${id}, a`));
     return shownTask(call.caller, changed, deps);
   };
 }
@@ -123,42 +123,41 @@ async function ownTask(call: OneTask, deps: ApiDeps): Promise<Task> {
   return task;
 }
 
-function created({ context, caller, note }: Call, task: Task, deps: ApiDeps) {
+function createdTask({ context, caller, note }: Call, task: Task, deps: ApiDeps) {
   note(taskChange(task, 'started a'));
   return createdResponse(context, `/api/v1/tasks/${task.id}`, shownTask(caller, task, deps));
 }
 
-/** Hides responses and address of the map server from a caller that may not see the layer. */
 function shownTask(caller: Caller, task: Task, { catalog, clock }: ApiDeps) {
-  const isSeen = isSeenBy(caller, task.request.layer, catalog);
-  return taskDocument(isSeen ? task : withoutUpstream(task), clock.now());
+  const mayViewAll = mayViewParts(caller, task.request.layer, catalog);
+  return taskDocument(mayViewAll ? task : withoutUpstream(task), clock.now());
 }
 
-/** Includes the layers below; a cycle ends. */
-function isSeenBy(
+/** Whether the caller may view the layer and all that it is drawn from. `above` stops at a cycle. */
+function mayViewParts(
   caller: Caller,
   name: string,
   catalog: ApiDeps['catalog'],
-  passed: ReadonlySet<string> = new Set(),
+  above: ReadonlySet<string> = new Set(),
 ): boolean {
-  const bound = passed.has(name) ? null : catalog.layer(name);
+  const bound = above.has(name) ? null : catalog.layer(name);
   if (!bound) return true;
   if (!isPublic(bound.layer) && !mayView(caller, bound.layer)) return false;
   const below = layersBelow(bound.declared?.source);
-  return below.every(({ layer }) => isSeenBy(caller, layer, catalog, new Set([...passed, name])));
+  return below.every(({ layer }) => mayViewParts(caller, layer, catalog, new Set([...above, name])));
 }
 
-function taskChange({ id, state, request }: Task, done: string): ChangeNote {
+function taskChange({ id, state, request }: Task, verb: string): ChangeNote {
   const { layer, type, zoomStart, zoomStop } = request;
   const zooms = zoomStart === zoomStop ? `zoom ${zoomStart}` : `zoom ${zoomStart}–${zoomStop}`;
-  const summary = `${done} ${type} of ${layer} (${zooms})`;
+  const summary = `${verb} ${type} of ${layer} (${zooms})`;
   return { target: `layer:${layer}`, after: { task: id, type, state }, summary };
 }
 
 const HEARTBEAT_MS = 15_000;
-/** For a slow reader. Beyond it the stream ends, and the client reconnects with its last event id. */
+/** For a slow client. Above this the stream is cut off, and the client reconnects with its last event id. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
-/** Delay before a client reconnects. */
+/** The field `retry` of the stream: the client's delay before it reconnects. */
 const RETRY_MS = 2000;
 
 export function streamEvents({ context, caller }: Call, deps: ApiDeps) {
@@ -218,7 +217,7 @@ function writeOrEnd(response: ServerResponse, frame: string): void {
   response.write(frame);
 }
 
-/** A browser sends the header when it reconnects; a script may use the query. Null: only new events. */
+/** From the header that a browser sends when it reconnects, or from the query. Null: only new events. */
 function lastEventId(context: Context): number | null {
   const header = context.headers['last-event-id'];
   const text = header === undefined ? new URLSearchParams(context.query).get('lastEventId') : String(header);
@@ -227,10 +226,10 @@ function lastEventId(context: Context): number | null {
   throw new HttpProblem('header-invalid', 'Last-Event-ID must be the id of an event.');
 }
 
-/** Each becomes a task: more are usually a mistake. */
+/** Each combination becomes a task; more are usually a mistake. */
 const MAX_COMBINATIONS = 1000;
 
-/** Drafts for all formats and listed parameter values; a parameter without a list has only its default. */
+/** A draft for each format and listed parameter value (without a list: the default); a truncation has one for all. */
 function everyDraft(layer: Layer, draft: TaskDraft): readonly TaskDraft[] {
   if (draft.type === 'truncate') return [{ ...draft, format: EVERY_FORMAT }];
   const lists = layer.parameters.map(({ name, defaultValue, values }) => {
@@ -257,17 +256,17 @@ const fits = z
   .describe('Null while the size of the tiles is unknown, or too uncertain to tell');
 
 export const estimateResponse = z.object({
-  tiles: count.describe('Of the request; of a truncate those that are cached'),
+  tiles: count.describe('Tiles of the request; of a truncate only the cached ones'),
   cachedTiles: count.describe('Cached tiles of the request'),
   cachedBytes: count,
   staleTiles: count.describe('Cached tiles that a seed renews: expired or invalidated'),
   metatiles: count,
   upstreamRequests: count,
-  bytes: count.nullable().describe('All tiles of the request, cached ones included; null: unknown'),
+  bytes: count.nullable().describe('Size of all tiles of the request, cached ones included; null: unknown'),
   addedBytes: z
     .object({ least: count, most: count })
     .nullable()
-    .describe('What is stored beside the cached tiles; a range where few tiles of a zoom are cached'),
+    .describe('Size of the tiles to add; a range where few tiles of a zoom are cached'),
   zooms: z
     .array(
       z.object({
@@ -281,12 +280,7 @@ export const estimateResponse = z.object({
     )
     .describe('The same by zoom'),
   seconds: z.number().nullable(),
-  coveredUse: z
-    .number()
-    .nullable()
-    .describe(
-      'With order use: the share of the use that the request covers, at most 3,000 pages; otherwise null',
-    ),
+  coveredUse: z.number().nullable().describe('With order use: share of all use, by at most 3,000 pages'),
   quota: z
     .object({ scope: z.enum(['global', 'layer']), limitBytes: count, usedBytes: count, fits })
     .nullable()
@@ -294,10 +288,10 @@ export const estimateResponse = z.object({
   disk: z
     .object({ freeBytes: count, fits })
     .nullable()
-    .describe("Of the layer's store; null: it has no disk of its own"),
+    .describe("Of the layer's store; null: the store has no disk of its own"),
 });
 
-/** `combinations`: as in `TaskService`. */
+/** `combinations`: the number of tasks, one for each combination of format and parameters. */
 async function estimateOf({ tasks, quota }: ApiDeps, draft: TaskDraft, combinations = 1): Promise<object> {
   const { disk, ...estimate } = await tasks.estimate(draft, combinations);
   const { addedBytes: added } = estimate;
@@ -315,7 +309,7 @@ function fitsInto(room: number, added: TaskEstimate['addedBytes']): boolean | nu
   return Number(added.least) > room ? false : null;
 }
 
-/** Nothing is stored in the last percents of a disk. */
+/** Bytes that may still be stored: `minFreePercent` of the disk stay free. */
 function usableBytes({ freeBytes, freePercent, minFreePercent }: NonNullable<TaskEstimate['disk']>): number {
   return freePercent <= minFreePercent ? 0 : freeBytes * (1 - minFreePercent / freePercent);
 }

@@ -1,3 +1,4 @@
+/** Truncates or invalidates the tiles of a layer that the body of a request selects. */
 import { z } from 'zod';
 import { boundLayer } from '../../catalog/catalog.ts';
 import { type Area, areaIn } from '../../domain/area-in-grid-set.ts';
@@ -20,17 +21,17 @@ import {
   amount,
   bounds,
   flag,
-  moment,
   NAMED_AREA_FIELDS,
   names,
   parameters,
+  queryFlag,
   requestedArea,
   tileSetName,
-  yesOrNo,
+  timeInBody,
   zoom,
 } from './values.ts';
 
-/** The format of expired tiles of osm2pgsql and imposm: zoom, column, row from the top. */
+/** Zoom, column, row from the top: the format in which osm2pgsql and imposm list expired tiles. */
 const TILE = /^(\d{1,2})\/(\d{1,10})\/(\d{1,10})$/;
 const tileList = z
   .array(z.string().regex(TILE, { error: 'must be z/x/y' }))
@@ -50,31 +51,31 @@ const selectionBody = z
     zoomStop: zoom.exactOptional().describe(all),
     bounds: bounds.exactOptional(),
     ...NAMED_AREA_FIELDS,
-    olderThan: moment.exactOptional().describe('Tiles made before this time'),
+    olderThan: timeInBody.exactOptional().describe('Only tiles made before this time'),
   })
   .describe('{} selects every tile of the layer');
 
 export const truncateBody = selectionBody.extend({
-  dryRun: flag.describe('Only answers what would be removed'),
+  dryRun: flag.describe('Only counts the tiles to remove'),
 });
 
 export const invalidateBody = selectionBody.extend({
   tiles: tileList.exactOptional().describe('z/x/y in web mercator, rows from the top; in place of area'),
-  renew: flag.describe('Start tasks that renew what was marked'),
-  dryRun: flag.describe('Only answers what would be marked'),
+  renew: flag.describe('Start tasks that renew the marked tiles'),
+  dryRun: flag.describe('Only counts the tiles to mark'),
 });
 
-/** With a body of lines `z/x/y`. */
+/** For a body of lines `z/x/y`. */
 export const invalidateQuery = z.strictObject({
-  renew: yesOrNo.default(false),
-  dryRun: yesOrNo.default(false),
+  renew: queryFlag.default(false),
+  dryRun: queryFlag.default(false),
 });
 
 type Selection = Omit<z.output<typeof selectionBody>, 'area'> &
   AreaFields &
   Pick<z.output<typeof invalidateBody>, 'tiles'>;
 
-/** `offered`: only current grid sets and formats of the layer; `any`: former ones too. */
+/** `names`: `offered` allows only current grid sets and formats of the layer, `any` former ones too. */
 function requestedSelection(body: Selection, layer: Layer, names: 'offered' | 'any'): TileSelection {
   const { parameters: values, zoomStart, zoomStop, bounds: coords, olderThan, formats } = body;
   if ((zoomStart ?? 0) > (zoomStop ?? zoom.maxValue ?? 0)) {
@@ -83,7 +84,7 @@ function requestedSelection(body: Selection, layer: Layer, names: 'offered' | 'a
   const area = selectedPlace(body, layer);
   const offered = (format: string) => formatOfLayer(layer, format).mediaType;
   const gridSets = selectedGridSets(body, layer, names === 'offered');
-  // Before anything is removed: an area that does not fit one of the grid sets is refused for all.
+  // Throws for an area that cannot be converted to one of the grid sets, before any tile is removed.
   for (const name of area ? (gridSets ?? []) : []) areaIn(gridSubsetOf(layer, name).gridSet, area);
   const named = values && new Map(Object.entries(values));
   if (named) refuseUnknownParameters(layer.parameters, named);
@@ -105,7 +106,7 @@ function selectedPlace(body: Selection, layer: Layer) {
   return body.tiles ? areaOfTiles(layer, body.tiles) : area;
 }
 
-/** A place on earth needs grid sets that the layer has. */
+/** With bounds, an area or tiles, only grid sets that the layer still has are allowed. */
 function selectedGridSets(body: Selection, layer: Layer, offered: boolean): readonly string[] | undefined {
   const placed = body.bounds !== undefined || body.area !== undefined || body.tiles !== undefined;
   if (!body.gridSets) return placed ? everySubset(layer).map(({ gridSet }) => gridSet.name) : undefined;
@@ -115,7 +116,7 @@ function selectedGridSets(body: Selection, layer: Layer, offered: boolean): read
   });
 }
 
-/** In tiles: rounding must not reach a neighbour. */
+/** Share of a tile that its box is shrunk by on each side, so that rounding does not select neighbours. */
 const INSET = 1e-3;
 
 function tileLines(body: Buffer): readonly string[] {
@@ -185,7 +186,7 @@ export async function invalidate(call: Call<{ params: 'layer' }>, deps: ApiDeps)
   return { ...document, tasks: tasks.map(({ id }) => id) };
 }
 
-/** JSON, or a plain list of tiles with the other fields in the query. */
+/** From a body in JSON, or from a plain list of tiles with the other fields in the query. */
 function readInvalidation(context: Context): z.output<typeof invalidateBody> {
   if (mediaTypeOf(context.headers) !== 'text/plain') return readBody(context, invalidateBody);
   const query = readQuery(context, invalidateQuery);
@@ -194,14 +195,14 @@ function readInvalidation(context: Context): z.output<typeof invalidateBody> {
 
 function report(
   { note }: Call,
-  done: string,
+  verb: string,
   layer: string,
   dryRun: boolean,
   selected: readonly SelectedTiles[],
 ) {
   const sum = (field: 'tiles' | 'bytes') => selected.reduce((total, one) => total + one[field], 0);
   const all = { dryRun, tiles: sum('tiles'), bytes: sum('bytes') };
-  note({ target: `layer:${layer}`, after: all, summary: `${done} ${all.tiles} tiles of ${layer}` });
+  note({ target: `layer:${layer}`, after: all, summary: `${verb} ${all.tiles} tiles of ${layer}` });
   const tileSets = selected.map(({ set, tiles, bytes }) => {
     const { layer: _, ...names } = tileSetNames(set);
     return { ...names, tiles, bytes };

@@ -5,11 +5,11 @@ import type { SelectionWork } from '../../tasks/selection-work.ts';
 const set = { layer: 'world', gridSet: 'EPSG:4326', format: 'image/png', parametersId: null };
 
 function openApp() {
-  const asked: unknown[] = [];
+  const calls: unknown[] = [];
   const note =
     (verb: string) =>
-    async (...given: unknown[]) => {
-      asked.push([verb, ...given]);
+    async (...parameters: unknown[]) => {
+      calls.push([verb, ...parameters]);
       return [{ set, tiles: 3, bytes: 300 }];
     };
   const selections = { count: note('count'), truncate: note('truncate') } as unknown as SelectionWork;
@@ -19,11 +19,11 @@ function openApp() {
       headers: { 'content-type': 'application/json' },
       body,
     });
-  return { asked, post };
+  return { calls, post };
 }
 
 it('truncating removes the selection and reports it', async () => {
-  const { asked, post } = openApp();
+  const { calls, post } = openApp();
   const answer = await post(
     '{"gridSets":["EPSG:4326"],"formats":["image/png"],"parameters":{"STYLES":"light"},"zoomStart":2,"zoomStop":5,"bounds":[-10,-5,10,5],"olderThan":"2026-01-01T00:00:00Z","dryRun":true}',
   );
@@ -44,24 +44,24 @@ it('truncating removes the selection and reports it', async () => {
     bounds: { minX: -10, minY: -5, maxX: 10, maxY: 5 },
     olderThan: Date.UTC(2026, 0, 1),
   };
-  expect(asked).toEqual([['count', 'world', selection]]);
+  expect(calls).toEqual([['count', 'world', selection]]);
 });
 
 it('truncating takes an empty object for the whole layer, and refuses an empty body', async () => {
-  const { asked, post } = openApp();
+  const { calls, post } = openApp();
   expect((await post('')).status).toBe(400);
   expect((await post('{}')).status).toBe(200);
-  expect(asked).toEqual([['truncate', 'world', {}]]);
+  expect(calls).toEqual([['truncate', 'world', {}]]);
 });
 
 it('truncating finds a grid set by its other names, and takes names that the layer lacks as they are', async () => {
-  const { asked, post } = openApp();
+  const { calls, post } = openApp();
   expect((await post('{"gridSets":["EPSG:3857","of yesterday"]}')).status).toBe(200);
-  expect(asked).toEqual([['truncate', 'world', { gridSets: ['EPSG:900913', 'of yesterday'] }]]);
+  expect(calls).toEqual([['truncate', 'world', { gridSets: ['EPSG:900913', 'of yesterday'] }]]);
 });
 
 it('truncating takes a polygon, in longitude and latitude by default', async () => {
-  const { asked, post } = openApp();
+  const { calls, post } = openApp();
   const ring = [
     [0, 0],
     [10, 0],
@@ -71,7 +71,7 @@ it('truncating takes a polygon, in longitude and latitude by default', async () 
   const area = { type: 'Polygon', coordinates: [ring] };
   expect((await post(JSON.stringify({ gridSets: ['EPSG:4326'], area }))).status).toBe(200);
   const selection = { gridSets: ['EPSG:4326'], area: { polygons: [[ring]], crs: 'EPSG:4326' } };
-  expect(asked).toEqual([['truncate', 'world', selection]]);
+  expect(calls).toEqual([['truncate', 'world', selection]]);
 });
 
 it.each([
@@ -91,9 +91,9 @@ it.each([
   ['{"parameters":{"STYLES":"plaid"}}', 400],
   ['[]', 400],
 ])('truncating refuses %s', async (body, status) => {
-  const { asked, post } = openApp();
+  const { calls, post } = openApp();
   expect((await post(body)).status).toBe(status);
-  expect(asked).toEqual([]);
+  expect(calls).toEqual([]);
 });
 
 it('truncating an undeclared layer is a 404', async () => {

@@ -115,9 +115,9 @@ it('usage is reported in all, by layer, tile set and zoom, with quota, share, ev
 
 it('evictions are reported hour by hour, in all and by layer, up to the current hour', async () => {
   const now = Math.floor(NOW / HOUR) * HOUR;
-  const asked: number[] = [];
+  const requestedSince: number[] = [];
   const evictedHours: QuotaService['evictedHours'] = async (since) => {
-    asked.push(since);
+    requestedSince.push(since);
     return [
       { layer: 'world', at: now - 2 * HOUR, pages: 1, tiles: 5, bytes: 50 },
       { layer: 'rivers', at: now, pages: 1, tiles: 1, bytes: 10 },
@@ -126,7 +126,7 @@ it('evictions are reported hour by hour, in all and by layer, up to the current 
   };
   const app = openApp({ evictedHours });
   const document = JSON.parse((await app.request('GET', '/api/v1/evictions?days=1')).text);
-  expect(asked).toEqual([now - 23 * HOUR]);
+  expect(requestedSince).toEqual([now - 23 * HOUR]);
   expect(document).toMatchObject({ from: new Date(now - 23 * HOUR).toISOString(), stepSeconds: 3600 });
   expect(document.tiles).toEqual([...Array(21).fill(0), 5, 0, 3]);
   expect(document.bytes.slice(-3)).toEqual([50, 0, 30]);

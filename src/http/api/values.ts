@@ -1,3 +1,4 @@
+/** Schemas of fields that several requests and responses of the API have. */
 import { z } from 'zod';
 import type { Area } from '../../domain/area-in-grid-set.ts';
 import { boundsOf, type Polygon } from '../../domain/bounds.ts';
@@ -25,11 +26,10 @@ function areaPolygons(area: z.output<typeof geoJsonArea>): readonly Polygon[] {
   return polygons.map((rings) => rings.map((points) => points.map(([x, y]) => [x, y] as const)));
 }
 
-/** Shared by requests and responses. */
 export const name = z.string().min(1);
 export const names = z.array(name).min(1);
 export const zoom = z.int().min(0).max(30);
-export const moment = z.iso.datetime({
+export const timeInBody = z.iso.datetime({
   offset: true,
   error: 'must be a time such as 2026-01-31T12:00:00Z',
 });
@@ -56,7 +56,7 @@ export const AREA_FIELDS = {
   areaCrs: z
     .enum(AREA_CRS)
     .exactOptional()
-    .describe('What the coordinates of area are in; EPSG:4326, longitude first, when absent'),
+    .describe('CRS of the coordinates of area; EPSG:4326, longitude first, when absent'),
 };
 
 /** In requests: a shape, or the name of an area. */
@@ -80,14 +80,14 @@ export const areaShown = z.object({
 export const tileSetName = { gridSet: z.string(), format: z.string(), parametersId: z.string().nullable() };
 export const amount = { tiles: count, bytes: count };
 
-export const upstreamWords = z
+export const upstreamExcerpt = z
   .object({
-    status: z.number().int().nullable().describe('Of its HTTP answer; null when none came'),
+    status: z.number().int().nullable().describe('Of its HTTP response; null: there was none'),
     text: z.string().nullable().describe('Its first 300 characters, without markup and secrets'),
     address: z.string().nullable().describe('Of the request, without secrets'),
   })
   .nullable()
-  .describe('What the map server sent instead of an image; null when no map server is to blame');
+  .describe('What the map server sent instead of an image; null: the failure has another cause');
 export const closedReason = z.enum(HOST_CLOSED_REASONS);
 
 /** In queries, where every value is text. */
@@ -99,12 +99,12 @@ export const wholeNumber = (least: number, most = 999_999_999_999_999) =>
     })
     .transform(Number)
     .meta({ type: 'integer', minimum: least, maximum: most });
-export const anyTime = z
+export const timeInQuery = z
   .string()
   .refine((text) => !Number.isNaN(Date.parse(text)), { error: 'must be a time such as 2026-01-31T12:00:00Z' })
   .transform((text) => Date.parse(text))
   .meta({ format: 'date-time' });
-export const yesOrNo = z.stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' });
+export const queryFlag = z.stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' });
 
 export type AreaFields = z.output<z.ZodObject<typeof AREA_FIELDS>>;
 

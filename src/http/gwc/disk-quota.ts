@@ -1,3 +1,4 @@
+/** The quota in GeoWebCache's documents, at `/diskquota`. */
 import { invalid, shortened } from '../../domain/errors.ts';
 import { type DocumentNode, leaf, listOf, nodeOf, writeDocument } from '../../geowebcache/document-node.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
@@ -32,7 +33,6 @@ import { BODY_TYPES, requireMediaType } from '../auth/request-checks.ts';
 import { HttpProblem, statusOf } from '../problems.ts';
 import { contentResponse, type Response, textResponse } from '../response.ts';
 
-/** GeoWebCache's document of the quota. */
 export function quotaAs(format: DocumentFormat) {
   return async (_: Call, { quota }: ApiDeps) => configurationResponse(await quota.settings.read(), format);
 }
@@ -59,10 +59,10 @@ export function refuseFormat(): never {
 }
 
 const ROOT = 'tileQuotaConfiguration';
-/** Accepted names; GeoWebCache's clients send both. */
+/** Accepted names of the root; GeoWebCache's clients send both. */
 const ROOTS: readonly string[] = [ROOT, 'gwcQuotaConfiguration'];
 
-/** The body has only the fields to change. */
+/** Absent fields are not changed. */
 function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaChange {
   const root = readDocument(body, format);
   if (!ROOTS.includes(root.name)) throw bodyProblem(`The root must be ${ROOT}`, root.place);
@@ -79,7 +79,7 @@ function readQuotaDocument(body: Buffer, format: DocumentFormat): QuotaChange {
   });
 }
 
-/** In the order in which they are written. */
+/** In the order of GeoWebCache's document. */
 const PLAIN_FIELDS = [
   'enabled',
   'diskBlockSize',
@@ -110,7 +110,7 @@ function sizeNode(name: string, { value, units }: Quota): DocumentNode {
   return nodeOf(name, [leaf('value', String(value)), leaf('units', units)]);
 }
 
-/** GeoWebCache's clients match this text. */
+/** GeoWebCache's clients search for the text of the error. */
 function positiveField(root: WireElement, name: string): number | undefined {
   const child = onlyChild(root, name);
   if (!child) return undefined;
@@ -120,7 +120,7 @@ function positiveField(root: WireElement, name: string): number | undefined {
   throw invalid(`${name} shall be a positive integer: ${shortened(text)}`);
 }
 
-/** Both parts are optional: an omitted one is unchanged. */
+/** Value and units are optional: an absent one is not changed. */
 function partialQuotaField(
   parent: WireElement,
   name: string,
@@ -159,7 +159,7 @@ function unitsField(quota: WireElement, name: string, format: DocumentFormat): S
   throw new UnknownUnit(shortened(text), `${name}.units`, format === 'xml' ? child.place.line : -1);
 }
 
-/** `<layerQuotas><LayerQuota>…`, `[…]` or `{"LayerQuota": […]}`; an empty list removes all. */
+/** From `<layerQuotas><LayerQuota>…`, `[…]` or `{"LayerQuota": […]}`; an empty list removes all quotas. */
 function layerQuotasField(root: WireElement, format: DocumentFormat): readonly LayerQuota[] | undefined {
   const lists = childrenNamed(root, 'layerQuotas');
   const [first, second] = lists;
@@ -192,7 +192,7 @@ function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
 
 const LABEL_WIDTH = 20;
 
-/** GeoWebCache answers an unknown unit with an error of several lines. */
+/** Its message has several lines, as GeoWebCache's has. */
 class UnknownUnit extends Error {
   /** `line` is -1 for formats without lines. */
   constructor(text: string, field: string, line: number) {
@@ -218,7 +218,7 @@ function row(label: string, value: string): string {
   return `${label.padEnd(LABEL_WIDTH)}: ${value}`;
 }
 
-/** A unit comes from a client; control characters are made visible. */
+/** Replaces control characters, which a client may send. */
 function visible(text: string): string {
   return text.replace(/\p{Control}/gu, '\ufffd');
 }

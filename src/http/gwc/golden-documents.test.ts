@@ -11,17 +11,17 @@ import {
 import type { QuotaService } from '../../quota/quota-service.ts';
 import type { MassTruncation } from '../../tasks/mass-truncation.ts';
 
-/** Sends a document of `test/golden` to a separate server, and returns the response and its effect. */
 type GoldenFamily = 'mass-truncate' | 'disk-quota';
 
 interface GoldenResponse {
   readonly status: number;
   readonly contentType: string | null;
   readonly text: string;
-  /** The call to the rooms below; null: none. */
+  /** The call or change that the request has caused; null: none. */
   readonly done: unknown;
 }
 
+/** Sends a document of `test/golden` to a server of its own. Returns the response and its effect. */
 async function askGolden(
   family: GoldenFamily,
   format: 'xml' | 'json',
@@ -30,8 +30,8 @@ async function askGolden(
   const done: unknown[] = [];
   const note =
     <T>(what: string, answer: T) =>
-    async (...given: unknown[]): Promise<T> => {
-      done.push([what, ...given.map(plain)]);
+    async (...parameters: unknown[]): Promise<T> => {
+      done.push([what, ...parameters.map(plain)]);
       return answer;
     };
   const massTruncation = {
@@ -41,9 +41,9 @@ async function askGolden(
     truncateOrphans: note('truncateOrphans', undefined),
     truncateExtent: note('truncateExtent', []),
   } as unknown as MassTruncation;
-  const change = async (wanted: QuotaChange) => {
-    const changed = changedConfiguration(DEFAULT_QUOTA_CONFIGURATION, wanted);
-    done.push(wanted);
+  const change = async (quotaChange: QuotaChange) => {
+    const changed = changedConfiguration(DEFAULT_QUOTA_CONFIGURATION, quotaChange);
+    done.push(quotaChange);
     return changed;
   };
   const settings = { read: async () => DEFAULT_QUOTA_CONFIGURATION, change, subscribe: () => () => {} };
@@ -53,8 +53,12 @@ async function askGolden(
   const headers = { 'content-type': format === 'xml' ? 'text/xml' : 'application/json' };
   const [method, path] =
     family === 'mass-truncate' ? ['POST', '/masstruncate'] : ['PUT', `/diskquota.${format}`];
-  const { status, headers: answered, text } = await request(method ?? '', path ?? '', { headers, body });
-  return { status, contentType: answered['content-type'] ?? null, text, done: done[0] ?? null };
+  const {
+    status,
+    headers: responseHeaders,
+    text,
+  } = await request(method ?? '', path ?? '', { headers, body });
+  return { status, contentType: responseHeaders['content-type'] ?? null, text, done: done[0] ?? null };
 }
 
 function plain(value: unknown): unknown {

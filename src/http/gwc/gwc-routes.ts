@@ -14,7 +14,7 @@ const xml: Shape = { answerType: 'text/xml' };
 const text: Shape = { answerType: 'text/plain' };
 const truncation: Shape = { bodyTypes: [...xmlTypes, 'application/json'] };
 const form: Shape = { answerType: 'text/html', bodyTypes: ['application/x-www-form-urlencoded'] };
-/** GeoWebCache's clients use both. */
+/** GeoWebCache's clients use paths with and without `/rest`. */
 const PREFIXES = ['', '/rest'] as const;
 
 /** GeoWebCache's interface. If two patterns match a path, the first one counts. */
@@ -31,7 +31,7 @@ export const GWC_ROUTES: readonly ApiRoute[] = [
   ...PREFIXES.flatMap((prefix) => [
     route(`GET ${prefix}/masstruncate`, 'viewer', 'The kinds of mass truncation', xml, listTruncations),
     route(`POST ${prefix}/masstruncate`, 'operator', 'Empty a layer, or parts of it', truncation, massTruncate),
-    // GeoNode sends `truncateAll` there.
+    // GeoNode sends `truncateAll` to the path with a slash.
     route(`POST ${prefix}/masstruncate/`, 'operator', 'Empty a layer, or parts of it', truncation, massTruncate),
     route(`GET ${prefix}/diskquota.xml`, 'viewer', 'Show the quota', xml, quota.quotaAs('xml')),
     route(`PUT ${prefix}/diskquota.xml`, 'admin', 'Change the quota', { bodyTypes: bodyTypes.xml }, quota.changeQuotaBy('xml')),

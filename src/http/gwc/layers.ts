@@ -1,3 +1,4 @@
+/** GeoWebCache's REST interface for layers and grid sets. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ShownEntry } from '../../catalog/catalog-editor.ts';
 import { invalid, isTilewardenError, shortened } from '../../domain/errors.ts';
@@ -79,7 +80,7 @@ export async function removeLayer(call: OfLayer, deps: ApiDeps) {
   return textResponse(200, `${name} deleted`);
 }
 
-/** A plus sign may mean a space, unless a layer's name has one. */
+/** A plus sign in the path means a space, unless a layer has this very name. */
 function requestedName({ params: { layer } }: OfLayer, catalog: Pick<Catalog, 'layer'>): string {
   return catalog.layer(layer) || !layer.includes('+') ? layer : layer.replaceAll('+', ' ');
 }
@@ -104,7 +105,7 @@ function unknownLayer(name: string): HttpProblem {
   return new HttpProblem('path-unknown', `Unknown layer: ${shortened(name)}`);
 }
 
-/** Settings without a place in GeoWebCache's documents are kept. */
+/** Adds the former settings that GeoWebCache's documents cannot express. */
 function mergedLayer(document: ReadDocument['document'], former: ShownEntry | null): object {
   const before = isRecord(former?.document) ? former.document : {};
   if (!document.source) return { ...before, ...document };
@@ -119,12 +120,13 @@ function mergedLayer(document: ReadDocument['document'], former: ShownEntry | nu
   };
 }
 
-/** GeoWebCache names types only. */
+/** GeoWebCache's documents have only the types of formats: their former options are kept. */
 function withOptions(types: unknown, before: unknown): unknown {
   if (!Array.isArray(types) || !Array.isArray(before)) return types;
   return types.map((type) => before.find((format) => isRecord(format) && format.type === type) ?? type);
 }
 
+/** Former time parameters, which GeoWebCache's documents cannot express. */
 function timesIn(parameters: unknown): readonly unknown[] {
   return Array.isArray(parameters) ? parameters.filter((one) => isRecord(one) && one.type === 'time') : [];
 }
@@ -133,7 +135,7 @@ function without(fields: Readonly<Record<string, unknown>>, names: readonly stri
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }
 
-/** RFC 7234, 5.5.7: settings that were accepted but have no effect. */
+/** RFC 7234, 5.5.7: names parts of the document with no effect, or another one than in GeoWebCache. */
 export function warningHeader(warnings: readonly ReadWarning[]): Headers {
   return warnings
     .slice(0, MAX_WARNINGS)

@@ -13,8 +13,8 @@ function openApp() {
   const calls: Call[] = [];
   const note =
     <T>(what: string, answer: T) =>
-    async (...given: unknown[]): Promise<T> => {
-      calls.push({ what, with: given });
+    async (...parameters: unknown[]): Promise<T> => {
+      calls.push({ what, with: parameters });
       return answer;
     };
   const massTruncation: MassTruncation = {

@@ -1,3 +1,4 @@
+/** GeoWebCache's mass truncation, at `/masstruncate`. */
 import { type Caller, mayWorkOnAll } from '../../access/caller.ts';
 import { invalid, isTilewardenError, shortened, type TilewardenError } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
@@ -25,7 +26,7 @@ import { parametersField, refuseEmptyParameters } from './seed-request.ts';
 const JSON_TYPE = 'application/json';
 const MAX_NAMED = 100;
 
-/** Responds when no reader sees the tiles any longer. */
+/** Responds when no client can get the old tiles any longer. */
 export async function massTruncate({ context, caller, note }: Call, { catalog, massTruncation }: ApiDeps) {
   const mediaType = requireMediaType(context.headers, [...BODY_TYPES.xml, JSON_TYPE]);
   const body = mediaType === FORM ? unpackForm(context.body) : context.body;
@@ -49,8 +50,8 @@ function mayChangeAll(caller: Caller, { layers }: Pick<ApiDeps['catalog'], 'laye
 }
 
 /**
- * `curl -d` declares its body as a form, and sends it unchanged. GeoWebCache's own page sends a form: a field named
- * `<truncateAll>` with the value `</truncateAll>`.
+ * `curl -d` declares its body as a form, but does not encode it. GeoWebCache's own page sends a real form, with a field
+ * named `<truncateAll>` whose value is `</truncateAll>`.
  */
 function unpackForm(body: Buffer): Buffer {
   const text = body.toString('utf8').trim();
@@ -93,7 +94,7 @@ const FIELDS = {
 
 type MassTruncateRequest = ReturnType<typeof readRequest>;
 
-/** `layer` is null for every layer. */
+/** `layer` null: every layer. */
 function readRequest(body: Buffer, format: DocumentFormat) {
   const root = readRoot(body, format);
   const type = keysOf(FIELDS).find((known) => known === root.name);
@@ -104,7 +105,7 @@ function readRequest(body: Buffer, format: DocumentFormat) {
   return { type, layer: type === 'truncateAll' ? null : required(root, 'layerName'), root };
 }
 
-/** Reads the other fields. The work returns the names of the layers, if all were truncated. */
+/** Reads the other fields. Returns the work to do, which resolves to all names of layers if all are truncated. */
 function readWork({ type, layer, root }: MassTruncateRequest, truncation: MassTruncation, by: TaskAuthor) {
   if (layer === null) return () => truncation.truncateAll();
   if (type === 'truncateLayer') return () => truncation.truncateLayer(layer);

@@ -1,3 +1,4 @@
+/** Routes, requests and responses of GeoWebCache's resources, in XML and JSON. */
 import { type DocumentNode, writeDocument } from '../../geowebcache/document-node.ts';
 import { type DocumentFormat, readDocument } from '../../geowebcache/read-document.ts';
 import type { WireElement } from '../../geowebcache/wire-element.ts';
@@ -33,19 +34,19 @@ type ResourceHandler<Path extends string> = (
 ) => unknown;
 
 /**
- * Entries for a resource at its path, and with `.xml` and `.json`, which go first: the last ending is never part of a name.
- * `what`, e.g. `a layer`, is part of the summary.
+ * Routes of a resource: its path with `.xml` and `.json`, then without, so that a final ending is never part of a name.
+ * `noun`, e.g. `a layer`, is part of the summary.
  */
 export function resource<const Path extends `/${string}`>(
   path: Path,
-  what: string,
+  noun: string,
   methods: Readonly<Partial<Record<Method, readonly [RouteRole, ResourceHandler<Path>]>>>,
 ): readonly ApiRoute[] {
   return (['xml', 'json', null] as const).flatMap((ending) =>
     Object.entries(methods).map(([name, [role, handler]]) => {
       const method = name as Method;
       const entry = `${method} ${path}${ending ? `.${ending}` : ''}` as `${Method} /`;
-      return route(entry, role, `${VERBS[method]} ${what}`, callShape(method, ending), (call: Call, deps) =>
+      return route(entry, role, `${VERBS[method]} ${noun}`, callShape(method, ending), (call: Call, deps) =>
         handler(call as Parameters<typeof handler>[0], deps, ending ?? documentFormat(call.context)),
       );
     }),
@@ -59,7 +60,7 @@ function callShape(method: Method, ending: DocumentFormat | null): Shape {
   return { answerType: 'text/plain', ...(method !== 'DELETE' && { bodyTypes }) };
 }
 
-/** `?format=json`, or the first of both in `Accept`; XML by default. */
+/** By `?format=`, otherwise by the order of JSON and XML in `Accept`; XML by default. */
 function documentFormat({ query, headers }: Context): DocumentFormat {
   const named = new URLSearchParams(query).get('format');
   if (named === 'json' || named === 'xml') return named;
@@ -68,7 +69,7 @@ function documentFormat({ query, headers }: Context): DocumentFormat {
   return json >= 0 && (xml < 0 || json < xml) ? 'json' : 'xml';
 }
 
-/** By `Content-Type`; the default type of `curl -d` is ignored in favour of the path's extension. */
+/** Reads the body by its `Content-Type`, or as `format` if that is absent or a form, the default of `curl -d`. */
 export function readRoot(context: Context, format: DocumentFormat): WireElement {
   const type = requireMediaType(context.headers, [...XML, ...JSON_TYPES, FORM]);
   const bodyFormat = type === null || type === FORM ? format : XML.includes(type) ? 'xml' : 'json';
@@ -79,7 +80,7 @@ export function documentResponse(root: DocumentNode, format: DocumentFormat): Re
   return contentResponse(`application/${format}`, writeDocument(root, format));
 }
 
-/** Names with their addresses. Yields: there may be thousands. */
+/** Names, in XML with their addresses. Yields to the event loop: there may be thousands. */
 export async function listResponse(
   context: Context,
   format: DocumentFormat,

@@ -1,3 +1,4 @@
+/** GeoWebCache's resources for stores, global settings, statistics and reloading, and their index. */
 import { shortened, TilewardenError } from '../../domain/errors.ts';
 import { type DocumentNode, double, leaf, nodeOf } from '../../geowebcache/document-node.ts';
 import { type GlobalDocument, readGlobal, writeGlobal } from '../../geowebcache/global-document.ts';
@@ -16,7 +17,6 @@ const BLOCK_SIZE = 4096;
 
 type OfStore = Call<{ params: 'store' }>;
 
-/** Stores are declared in the configuration file. */
 export function listStores({ context }: Call, { rest }: ApiDeps, format: DocumentFormat) {
   return listResponse(context, format, rest.stores, 'blobStore', '/rest/blobstores');
 }
@@ -33,8 +33,8 @@ export function refuseRemoval(call: OfStore, deps: ApiDeps): never {
 function storeNamed(verb: 'get' | 'remove', { params }: OfStore, { rest }: ApiDeps): StoreDescription {
   const store = rest.stores.find(({ name }) => name === params.store);
   if (store) return store;
-  const what = `A BlobStoreInfo with name "${shortened(params.store)}" does not exist.`;
-  throw new HttpProblem('path-unknown', `Failed to ${verb} BlobStoreInfo. ${what}`);
+  const reason = `A BlobStoreInfo with name "${shortened(params.store)}" does not exist.`;
+  throw new HttpProblem('path-unknown', `Failed to ${verb} BlobStoreInfo. ${reason}`);
 }
 
 export function refuseChange(): never {
@@ -73,7 +73,7 @@ export async function putGlobal({ context, caller, note }: Call, deps: ApiDeps, 
   return textResponse(200, '', warningHeader(warnings));
 }
 
-/** Counts of responses with tiles since the start, failures left out, and the use of the memory in front of the stores. */
+/** Counts of tile responses since the start, without failures, and the use of the memory tier. */
 export function showStatistics(_: Call, { rest, traffic, metrics }: ApiDeps, format: DocumentFormat) {
   let [hits, misses] = [0, 0];
   for (const { outcome, count } of traffic.counts()) {
@@ -102,7 +102,7 @@ export function showStatistics(_: Call, { rest, traffic, metrics }: ApiDeps, for
 const MAX_NAMED = 100;
 
 export async function reloadConfiguration({ context, note }: Call, { rest }: ApiDeps) {
-  // A widespread client library declares the form as JSON.
+  // Some client libraries declare the form as JSON.
   requireMediaType(context.headers, [FORM, 'text/xml', 'application/json']);
   const form = new URLSearchParams(`${context.query}&${context.body.toString('utf8').trim()}`);
   if (!form.has('reload_configuration')) {
@@ -111,11 +111,12 @@ export async function reloadConfiguration({ context, note }: Call, { rest }: Api
       'Unknown or malformed request: the form must have reload_configuration=1.',
     );
   }
-  const done = await rest.reload();
-  if ('problems' in done) return { ...problemPage(done.problems), status: statusOf('request-invalid') };
-  const { changed, upstreams } = done;
+  const reloaded = await rest.reload();
+  if ('problems' in reloaded)
+    return { ...problemPage(reloaded.problems), status: statusOf('request-invalid') };
+  const { changed, upstreams } = reloaded;
   note({ target: 'configuration', after: { changed: changed.slice(0, MAX_NAMED), upstreams } });
-  return donePage(done);
+  return reloadedPage(reloaded);
 }
 
 function problemPage(problems: readonly string[]) {
@@ -125,7 +126,7 @@ ${list(problems)}`;
 }
 
 /** The first sentence is GeoWebCache's: its clients search for it. */
-function donePage({ layers, changed, upstreams, restart }: Exclude<Reloaded, { problems: unknown }>) {
+function reloadedPage({ layers, changed, upstreams, restart }: Exclude<Reloaded, { problems: unknown }>) {
   const body = html`<p>TileLayerConfiguration reloaded. Read ${layers} layers from configuration resources.</p>
 ${changed.length === 0 ? html`<p>No layer changed.</p>` : html`<p>Changed: ${changed.slice(0, MAX_NAMED).join(', ')}. Tiles of changed sources are renewed before they are shown.</p>`}
 ${upstreams.length === 0 ? html`` : html`<p>Upstreams changed: ${upstreams.slice(0, MAX_NAMED).join(', ')}.</p>`}

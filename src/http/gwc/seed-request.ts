@@ -1,3 +1,4 @@
+/** Reads GeoWebCache's seed requests: XML, JSON, or the form of its seed page. */
 import { invalid, shortened } from '../../domain/errors.ts';
 import { type DocumentFormat, readDocumentNamed } from '../../geowebcache/read-document.ts';
 import {
@@ -30,7 +31,7 @@ const FIELDS = [
   'totalFailuresBeforeAborting',
 ];
 
-/** The layer is that of the path; `name` in the body is ignored, except that a truncation of another layer is refused. */
+/** `layer`: from the path. `name` in the body is ignored; only a truncation is refused if it names another layer. */
 export function readSeedRequest(body: Buffer, format: DocumentFormat, layer: string): TaskDraft {
   const { root, document } = readDocumentNamed(body, format, 'seedRequest');
   const type = textField(root, 'type');
@@ -100,7 +101,7 @@ export function parametersField(parent: WireElement): ReadonlyMap<string, string
   throw bodyProblem('a name in parameters is given more than once', parent.place);
 }
 
-/** For deletions: an emptied element would select another combination than before. */
+/** For truncations: an empty element would select the default combination, probably by mistake. */
 export function refuseEmptyParameters(parent: WireElement): void {
   const [first] = childrenNamed(parent, 'parameters');
   if (!first || first.nothing || first.children.length > 0) return;
@@ -113,14 +114,14 @@ function parameterPairs(parameters: WireElement): readonly Pair[] {
     throw bodyProblem(`parameters must have entries, not ${nothing ?? 'a text'}`, place);
   }
   if (parameters.children.some((child) => child.name === '')) return [parameterPair(parameters)];
-  // An attribute of XML that some converters put into JSON, e.g. "@class".
+  // Some converters write attributes of XML into JSON, e.g. "@class".
   const entries = parameters.children.filter((child) => !child.name.startsWith('@'));
   return entries.map((child) =>
     child.name === 'entry' && child.children.length > 0 ? parameterPair(child) : plainPair(child),
   );
 }
 
-/** A name and its value, with all its spaces. */
+/** A name and its value, whose spaces belong to it. */
 function parameterPair(entry: WireElement): Pair {
   const [name, value, surplus] = entry.children;
   const isText = (one: WireElement) => one.children.length === 0 && !one.nothing;

@@ -1,3 +1,4 @@
+/** GeoWebCache's interface for tasks: `/rest/seed`. */
 import { boundLayer } from '../../catalog/catalog.ts';
 import { invalid, shortened } from '../../domain/errors.ts';
 import type { Layer } from '../../domain/layer.ts';
@@ -15,7 +16,7 @@ import { readSeedForm, readSeedRequest } from './seed-request.ts';
 
 type OfLayer = Call<{ params: 'layer' }>;
 
-/** As in GeoWebCache: a row of numbers for each unfinished task. */
+/** A row of numbers for each unfinished task, as in GeoWebCache. */
 export async function listTasks(_: Call, { tasks }: ApiDeps) {
   return taskListResponse(await tasks.active(null));
 }
@@ -43,14 +44,14 @@ function start(layer: Layer, draft: TaskDraft, call: Call, { tasks }: ApiDeps): 
   return tasks.create(draft, authorIn(call));
 }
 
-/** `kill_all` for every layer the caller may work on. */
+/** The form `kill_all`, for tasks of all layers that the caller may work on. */
 export async function stopByForm({ context, caller }: Call, { tasks }: ApiDeps) {
   const states = killAllStates(readForm(context));
   const own = await ownUnfinished(tasks, context, { states, types: WORK_TYPES });
   return stoppedPage(context, await tasks.cancel(own, caller.name));
 }
 
-/** The forms of GeoWebCache's seed page: `list`, `kill_thread` with `thread_id`, `kill_all`, and a seed request, which has `minX`, even if empty. */
+/** The forms of GeoWebCache's seed page: `list`, `kill_thread`, `kill_all`, or a seed request, which has `minX`. */
 export async function takeForm(call: OfLayer, deps: ApiDeps) {
   const { context, caller, params } = call;
   const { catalog, tasks } = deps;
@@ -73,13 +74,13 @@ function taskHeaders({ baseUrl }: Context, { id }: Task): Headers {
   return ['Location', `${baseUrl}/api/v1/tasks/${id}`, 'X-Task-Id', String(id)];
 }
 
-/** Counts are 64-bit and written digit by digit: a JSON number of JavaScript would round them. */
+/** Written by hand: the counts are bigints, which `JSON.stringify` cannot write. */
 function taskListResponse(tasks: readonly Task[]): Response {
   const body = `{"long-array-array":[${tasks.map(writeRow).join(',')}]}`;
   return contentResponse('application/json', body);
 }
 
-/** GeoWebCache's numbers of states. A paused task waits, as a pending one does. */
+/** GeoWebCache's codes of states. It has none for paused tasks, which are shown as pending. */
 const STATUS_CODES: Readonly<Record<TaskState, number>> = {
   aborted: -1,
   pending: 0,
@@ -95,7 +96,7 @@ function writeRow(task: Task): string {
 
 type States = readonly TaskState[];
 
-/** Old clients send `1`. A paused task counts as pending. */
+/** Old clients send `1` for running tasks. `pending` stops paused tasks too. */
 const STATES_OF_KILL_ALL: ReadonlyMap<string, States> = new Map([
   ['running', ['running']],
   ['1', ['running']],

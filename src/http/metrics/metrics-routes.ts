@@ -1,3 +1,4 @@
+/** `/metrics`, and the checks `/healthz` and `/readyz`. */
 import type { ReaderKeys } from '../../access/open-reader-keys.ts';
 import type { FeedStatus } from '../../changes/change-options.ts';
 import type { Deliveries } from '../../changes/deliveries/open-deliveries.ts';
@@ -72,7 +73,7 @@ function metricsPage(sheet: MetricSheet): Handler {
   };
 }
 
-/** The name with `tilewarden_` before it; a counter's ends in `_total`. */
+/** Prefixes the name with `tilewarden_`. A name that ends in `_total` makes a counter. */
 function metric<Source>(
   [name, ...labels]: readonly [string, ...string[]],
   help: string,
@@ -144,7 +145,7 @@ const READER_KEYS = [
 
 const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half-open'];
 
-/** Hosts are declared by administrators, so there are few. */
+/** Only administrators declare hosts, which bounds the number of series. */
 const UPSTREAMS: readonly Metric<readonly UpstreamStatus[]>[] = [
   host(['requests_total'], 'Requests sent to the host', ({ requests }) => [[requests]]),
   host(['answer_seconds_total'], 'Time from sending a request to the end of its response', (status) => [
@@ -245,7 +246,7 @@ const USAGE: readonly Metric<UsageReport>[] = [
   ),
 ];
 
-/** The only metric while it is 0: `/readyz` is public too. */
+/** While it is 0, `/metrics` is public and has no other metric: no caller can be authenticated. */
 const DATABASE_UP: readonly Metric<NodeState>[] = [
   metric(['node_database_up'], '1 if the shared database is reachable, otherwise 0', (node) =>
     node.isAway() ? 0 : 1,
@@ -258,18 +259,18 @@ const NODE: readonly Metric<NodeState>[] = [
 ];
 
 interface ReadinessDeps extends Env {
-  /** Rejects if the server cannot work, e.g. cannot write and read a tile. A text names a degradation. */
+  /** Rejects if the server cannot work, e.g. cannot store a tile. Resolves to a degradation in words, or null. */
   readonly readiness: (signal: AbortSignal) => Promise<string | null>;
 }
 
-/** A check that takes longer has failed. */
+/** A longer check counts as failed. */
 const CHECK_TIMEOUT_MS = 5_000;
-/** Probes in between get the last result, so that frequent probes cost nothing. */
+/** Requests within this time get the last result. */
 const RESULT_LASTS_MS = 1_000;
 
 export const answerAlive: Handler = () => textResponse(200, 'alive\n');
 
-/** `/readyz`: yes or no. The reason is logged, not published. */
+/** `/readyz`: whether the server can work, and a degradation. The reason of a failure is only logged. */
 export function createReadiness({ readiness, clock, log }: ReadinessDeps): Handler {
   let last: { readonly ready: ReturnType<typeof check>; readonly at: number } | null = null;
 

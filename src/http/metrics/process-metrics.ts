@@ -1,3 +1,4 @@
+/** Metrics of the server's processes, and the sheet that writes metrics for Prometheus. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Counter, Gauge } from 'prom-client';
 
@@ -5,26 +6,26 @@ const RESOLUTION_MS = 20;
 
 export type EventLoopWatch = ReturnType<typeof openEventLoopWatch>;
 
-/** Measures the delay of the event loop fifty times a second. */
+/** Samples the delay of the event loop until it is closed. */
 export function openEventLoopWatch() {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
   return {
-    /** Nanoseconds since the last call. */
+    /** Percentiles of the delay since the last call, in nanoseconds. */
     take(): { readonly p50: number; readonly p99: number; readonly max: number } {
-      const late = {
+      const percentiles = {
         p50: lateBy(delays.percentile(50)),
         p99: lateBy(delays.percentile(99)),
         max: lateBy(delays.max),
       };
       delays.reset();
-      return late;
+      return percentiles;
     },
     close: (): void => void delays.disable(),
   };
 }
 
-/** Processor time and memory, over all processes of the server. */
+/** Processor time and memory of one process, or of all processes of the server together. */
 export interface ProcessUsage {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
@@ -43,7 +44,7 @@ export function processUsage(): ProcessUsage {
   };
 }
 
-/** Usage of a process that has ended. */
+/** Only the processor time of an ended process still counts. */
 export function formerUsage({ cpuSeconds }: ProcessUsage): ProcessUsage {
   return { cpuSeconds, residentBytes: 0, heapBytes: 0, externalBytes: 0 };
 }
@@ -53,15 +54,15 @@ function gauge(name: string, help: string, read: (figures: Figures) => number): 
   return { kind: 'gauge', name, help, read };
 }
 
-/** Names that dashboards for Node.js use. */
+/** The names `process_…` and `nodejs_…` are those of prom-client: dashboards use them. */
 export const PROCESS_METRICS: readonly Metric<Figures>[] = [
   {
     kind: 'counter',
     name: 'process_cpu_seconds_total',
-    help: 'Processor time of the server process',
+    help: 'Processor time of all processes of the server',
     read: ({ cpuSeconds }) => cpuSeconds,
   },
-  gauge('process_resident_memory_bytes', 'Memory of the server process', (now) => now.residentBytes),
+  gauge('process_resident_memory_bytes', 'Memory of all processes', (now) => now.residentBytes),
   gauge('nodejs_heap_size_used_bytes', 'Heap in use', (now) => now.heapBytes),
   gauge('nodejs_external_memory_bytes', 'Memory outside the heap, e.g. of tiles', (now) => now.externalBytes),
   gauge('process_start_time_seconds', 'When the process started, since 1970', () =>
@@ -70,7 +71,7 @@ export const PROCESS_METRICS: readonly Metric<Figures>[] = [
   {
     kind: 'gauge',
     name: 'tilewarden_event_loop_delay_seconds',
-    help: 'How late the event loop was since the last scrape, measured every 20 ms',
+    help: 'Delay of the event loop since the last scrape, sampled every 20 ms',
     labels: ['quantile'],
     read: ({ p50, p99, max }) => [
       [p50 / 1e9, { quantile: '0.5' }],
@@ -80,7 +81,7 @@ export const PROCESS_METRICS: readonly Metric<Figures>[] = [
   },
 ];
 
-/** Without the sampling interval; 0 before the first measurement, which is NaN. */
+/** Subtracts the sampling interval, which the histogram includes. Before the first sample it has NaN. */
 function lateBy(nanoseconds: number): number {
   return Math.max(0, (Number.isFinite(nanoseconds) ? nanoseconds : 0) - RESOLUTION_MS * 1e6);
 }
@@ -88,7 +89,7 @@ function lateBy(nanoseconds: number): number {
 type Labels = Readonly<Record<string, string>>;
 export type Sample = readonly [value: number, labels?: Labels];
 
-/** A counter is the sum since the start. */
+/** `counter`: a sum since the start. */
 export interface Metric<Source> {
   readonly kind: 'gauge' | 'counter';
   readonly name: string;
@@ -104,8 +105,8 @@ interface Page {
 }
 
 /**
- * A page of figures for Prometheus. The rooms keep plain numbers, and each scrape copies them, so that a request
- * costs no more than an increment.
+ * A page of metrics for Prometheus. Other rooms count in plain numbers, which each scrape copies: counting costs a
+ * request only an increment.
  */
 export class MetricSheet {
   readonly #parts: ((familyOf: (metric: Metric<never>) => Counter | Gauge) => Promise<void>)[] = [];
@@ -132,7 +133,7 @@ export class MetricSheet {
     return this.#writing;
   }
 
-  /** The library is loaded with the first scrape: a start does without it. */
+  /** prom-client is loaded with the first scrape, so that the server starts faster. */
   async #writeNow(): Promise<Page> {
     const { Counter, Gauge, Registry } = await import('prom-client');
     const registry = new Registry();

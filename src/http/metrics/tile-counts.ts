@@ -1,13 +1,14 @@
+/** Counts tile responses, for `/metrics` and the series of the console. */
 import { isTilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CachedTile, CacheOutcome, TilePipeline } from '../../pipeline/tile-pipeline.ts';
 import { CallerGone } from '../context.ts';
 
-/** Responses for tiles of one layer since the last batch. */
+/** Tile responses of one layer since the last batch, by outcome. */
 export interface TileBatch extends Readonly<Record<CacheOutcome, number>> {
   readonly layer: string;
   readonly bytes: number;
-  /** Total of all misses. */
+  /** Sum over all misses. */
   readonly missMilliseconds: number;
   readonly failures: ReadonlyMap<string, number>;
 }
@@ -16,7 +17,7 @@ type Draft = { -readonly [Field in keyof TileBatch]: TileBatch[Field] } & { fail
 
 type Reads = Pick<TilePipeline, 'read'>;
 
-/** Counts reads, and reports once per turn of the event loop, or at `flush`. `add` must not throw. */
+/** Counts reads. Calls `add` once per layer and turn of the event loop, or at `flush`; `add` must not throw. */
 export function countReads(
   reads: Reads,
   clock: Clock,

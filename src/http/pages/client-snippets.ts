@@ -11,7 +11,7 @@ export type Hint = keyof typeof HINTS;
 const ROWS_FROM_TOP = 'For any client that takes z, x and y, rows counted from the top.';
 const LAYER_ADDRESS = 'The address of the layer.';
 const DEGREES_QUAD = 'WorldCRS84Quad';
-/** The console has them in other languages. */
+/** Instructions. The console translates them by their keys. */
 const HINTS = {
   xyz: ROWS_FROM_TOP,
   xyzInQgis: `${ROWS_FROM_TOP} In QGIS: Browser › XYZ Tiles › New Connection…`,
@@ -32,57 +32,57 @@ const HINTS = {
   curl: 'Saves one tile to a file.',
 } as const;
 
-/** The address with the key of the reader, if there is one. */
+/** Adds the reader's key to an address, if the request has one. */
 export type Keyed = (address: string) => string;
 
 /**
- * For each client that can show this tile set, with an id for the page and instructions in one sentence. `base` is the
- * address of the server, without a closing slash.
+ * Addresses and code for each client that can show this tile set, with an id and instructions. `base`: the address of
+ * the server, without a trailing slash.
  */
 export function snippetsFor(shown: ResolvedTileSet, base: string, keyed: Keyed = (address) => address) {
   const { layer } = shown.bound;
   const { gridSet } = shown.subset;
-  const mercator = isWebMercator(gridSet);
-  const picture = shown.format.kind === 'raster';
+  const isMercator = isWebMercator(gridSet);
+  const isRaster = shown.format.kind === 'raster';
   const name = addressPart(layer.name);
   const capabilities = keyed(`${base}/service/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&LAYER=${name}`);
   const at = (place: string) => keyed(tileAddress(shown, base, place));
-  const isOpen = layer.access === 'public' || keyed(`${base}/`) !== `${base}/`;
+  const needsNoPassword = layer.access === 'public' || keyed(`${base}/`) !== `${base}/`;
   const url = at('{z}/{x}/{y}');
-  const dense = layer.retinaSubsets.length > 0 ? '{r}' : '';
+  const retina = layer.retinaSubsets.length > 0 ? '{r}' : '';
   const dataset = datasetOf(shown, capabilities, url);
   const clients: Readonly<Record<string, readonly [client: string, hint: Hint, text: string] | false>> = {
-    xyz: ['Tiles', mercator ? (picture ? 'xyzInQgis' : 'vectorInQgis') : 'xyz', url],
-    qgis: picture && ['QGIS', 'qgis', capabilities],
-    openlayers: picture && ['OpenLayers', 'page', openLayers(shown.subset, url, layer.attribution)],
-    leaflet: picture && mercator && ['Leaflet', 'leaflet', leaflet(shown, at(`{z}/{x}/{y}${dense}`))],
-    maplibre: mercator && ['MapLibre', 'page', mapLibre(shown, url)],
-    tilejson: mercator && ['TileJSON', 'tilejson', keyed(`${base}/tiles/${name}.json`)],
-    gdal: picture &&
+    xyz: ['Tiles', isMercator ? (isRaster ? 'xyzInQgis' : 'vectorInQgis') : 'xyz', url],
+    qgis: isRaster && ['QGIS', 'qgis', capabilities],
+    openlayers: isRaster && ['OpenLayers', 'page', openLayers(shown.subset, url, layer.attribution)],
+    leaflet: isRaster && isMercator && ['Leaflet', 'leaflet', leaflet(shown, at(`{z}/{x}/{y}${retina}`))],
+    maplibre: isMercator && ['MapLibre', 'page', mapLibre(shown, url)],
+    tilejson: isMercator && ['TileJSON', 'tilejson', keyed(`${base}/tiles/${name}.json`)],
+    gdal: isRaster &&
       dataset !== null && [
         'GDAL',
         'gdal',
         `gdal_translate -of PNG -outsize 800 0 \\\n  ${shellWord(dataset)} map.png`,
       ],
-    arcgis: picture && [
+    arcgis: isRaster && [
       'ArcGIS Pro and ArcGIS Online',
       'arcgis',
       keyed(`${base}/service/wmts/rest/WMTSCapabilities.xml`),
     ],
-    'arcgis-js': picture &&
-      mercator && [
+    'arcgis-js': isRaster &&
+      isMercator && [
         'ArcGIS Maps SDK for JavaScript',
         'arcgisScript',
         `new WebTileLayer({ urlTemplate: ${scriptString(at('{level}/{col}/{row}'))}, copyright: ${scriptString(layer.attribution)} })`,
       ],
     'ogc-api': ['OGC API – Tiles', ogcHint(layer), keyed(`${base}/ogc/collections/${name}`)],
-    wms: picture && [
+    wms: isRaster && [
       'WMS',
       layer.fullWms ? 'wms' : 'wmsOfTiles',
       keyed(`${base}/service/wms?SERVICE=WMS&REQUEST=GetCapabilities${layer.fullWms ? '' : '&TILED=true'}`),
     ],
     tms: ['TMS', 'tms', keyed(`${base}/service/tms/1.0.0`)],
-    curl: ['curl: a tile', 'curl', curlOfTile(shown, at, isOpen)],
+    curl: ['curl: a tile', 'curl', curlOfTile(shown, at, needsNoPassword)],
   };
   return Object.entries(clients).flatMap(([id, entry]) => {
     if (!entry) return [];
@@ -100,22 +100,21 @@ function ogcHint({ gridSubsets }: Layer): Hint {
 function tileAddress(shown: ResolvedTileSet, base: string, place: string): string {
   const { bound, subset, format } = shown;
   const { layer } = bound;
-  const usual = isWebMercator(subset.gridSet) && webMercatorSubset(layer) === subset;
-  const gridSet = usual ? '' : `/${addressPart(subset.gridSet.name)}`;
-  const query = new URLSearchParams(chosenIn(shown)).toString();
+  const isDefault = isWebMercator(subset.gridSet) && webMercatorSubset(layer) === subset;
+  const gridSet = isDefault ? '' : `/${addressPart(subset.gridSet.name)}`;
+  const query = new URLSearchParams(nonDefaultParameters(shown)).toString();
   const address = `${base}/tiles/${addressPart(layer.name)}${gridSet}/${place}.${format.extensions[0]}`;
   return query === '' ? address : `${address}?${query}`;
 }
 
-/** Parameters that are not their defaults. */
-function chosenIn({ bound, selection }: ResolvedTileSet): Record<string, string> {
+function nonDefaultParameters({ bound, selection }: ResolvedTileSet): Record<string, string> {
   const others = bound.layer.parameters.filter(({ name, defaultValue }) => {
     return (selection.values.get(name) ?? defaultValue) !== defaultValue;
   });
   return Object.fromEntries(others.map(({ name }) => [name, selection.values.get(name) ?? '']));
 }
 
-/** A grid that needs no projection to be known, so that it works for every CRS. */
+/** Defines the tile grid itself, so that it works for a CRS that OpenLayers does not know. */
 function openLayers(
   { gridSet, extent, zoomStart, zoomStop }: GridSubset,
   url: string,
@@ -191,10 +190,10 @@ function degreesBox(subset: GridSubset): readonly [number, number, number, numbe
   return geographicBoxOf(subset) ?? [-180, -85, 180, 85];
 }
 
-/** A WMTS describes only styles to GDAL; other values need the address of the tiles, if GDAL supports that. */
+/** GDAL's WMTS takes only a style. Other parameters need the tile address, in web mercator; null: neither fits. */
 function datasetOf(shown: ResolvedTileSet, capabilities: string, url: string): string | null {
   const { gridSet, zoomStop } = shown.subset;
-  const { STYLES: style, ...others } = chosenIn(shown);
+  const { STYLES: style, ...others } = nonDefaultParameters(shown);
   if (Object.keys(others).length === 0) {
     const parameter = style === undefined ? '' : `,style=${style}`;
     return `WMTS:${capabilities},tilematrixset=${gridSet.name}${parameter}`;
@@ -212,9 +211,9 @@ function datasetOf(shown: ResolvedTileSet, capabilities: string, url: string): s
   );
 }
 
-function curlOfTile({ subset, format }: ResolvedTileSet, at: Keyed, isOpen: boolean): string {
+function curlOfTile({ subset, format }: ResolvedTileSet, at: Keyed, needsNoPassword: boolean): string {
   const { z, x, y } = middleTileOf(subset);
-  const secret = isOpen ? '' : '-u NAME:PASSWORD ';
+  const secret = needsNoPassword ? '' : '-u NAME:PASSWORD ';
   return `curl -f ${secret}-o tile.${format.extensions[0]} ${shellWord(at(`${z}/${x}/${y}`))}`;
 }
 
@@ -223,7 +222,7 @@ function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'"'"'`)}'`;
 }
 
-/** For JavaScript, in single quotes as people write them. */
+/** A string literal of JavaScript, in single quotes. */
 function scriptString(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'");
   return `'${inner}'`;

@@ -6,7 +6,7 @@ import { createAccountAccess } from '../auth/access.ts';
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
 
-/** The text that a reader of our markup gets. */
+/** The text that a parser reads from escaped markup. */
 function decodeXml(text: string): string {
   return text.replace(/&(?:#(\d+)|(\w+));/g, (_, number?: string, name = '') =>
     number === undefined ? (ENTITIES[name] ?? '') : String.fromCodePoint(Number(number)),
@@ -116,15 +116,15 @@ describe('the page of a layer', () => {
     const policy = headers['content-security-policy'] ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toContain('unsafe');
-    // What is pasted is a string, whatever stands in it.
-    const made = new Function('L', `${snippets.get('leaflet')}; return map;`);
+    // In a pasted snippet the name is only the content of a string.
+    const pasted = new Function('L', `${snippets.get('leaflet')}; return map;`);
     const seen: unknown[] = [];
     const map = { fitBounds: () => map };
     const tileLayer = (url: string, options: { attribution: string }) => {
       seen.push(url, options.attribution);
       return { addTo: () => map };
     };
-    made({ map: () => map, tileLayer });
+    pasted({ map: () => map, tileLayer });
     expect(seen).toEqual([expect.stringContaining('http://localhost/tiles/'), evil]);
     expect(decodeURIComponent(String(seen[0]))).toBe(`http://localhost/tiles/${evil}/{z}/{x}/{y}.png`);
   });

@@ -41,7 +41,7 @@ function tilesShown({ query }: Context, bound: BoundLayer): ResolvedTileSet {
   });
 }
 
-/** Where GeoWebCache has the page of a layer. */
+/** Redirects from GeoWebCache's addresses of these pages. */
 export function demoRoutes(): readonly Route[] {
   const redirect = (location: string) => ({ status: 302, headers: ['Location', location], body: null });
   return [
@@ -111,7 +111,7 @@ function snippet({ id, client, how, text }: Snippet): Html {
 </section>`;
 }
 
-/** A tile that shows the layer. */
+/** A tile from the middle of the layer. */
 function preview(layer: Layer, base: string, keyed: Keyed): Html {
   const [subset] = layer.gridSubsets;
   const { gridSet } = subset;

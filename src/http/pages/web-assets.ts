@@ -1,3 +1,4 @@
+/** Serves the built files: console, public map, documentation. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, extname, join, relative, sep } from 'node:path';
@@ -38,7 +39,7 @@ const INDEX = 'index.html';
 /** The build puts a hash of the content into these names, so their content never changes. */
 const HASHED = /^assets\/.*-[\w-]{8}\.\w+$/;
 
-/** Lists all files at the start: no path is ever made from a request. */
+/** Lists all files at the start, so that no request makes a path of the file system. */
 export async function listWebAssets(folder: string): Promise<readonly WebAsset[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.flatMap((entry) => {
@@ -49,7 +50,7 @@ export async function listWebAssets(folder: string): Promise<readonly WebAsset[]
   });
 }
 
-/** `path`: from the page's folder, with slashes, e.g. `assets/index-1a2b.js`. */
+/** `path`: relative to the folder of the build, with slashes, e.g. `assets/index-1a2b.js`. */
 function createWebAsset(path: string, contentType: string, file: string) {
   let reading: Promise<ReturnType<typeof contentOf>> | null = null;
   return {
@@ -73,7 +74,7 @@ function contentOf(bytes: Buffer) {
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   return {
     bytes,
-    /** Compressed on first request; null if compression does not pay. */
+    /** Compressed with the first call; null if that saves less than a tenth. */
     packed(): Promise<Buffer | null> {
       packing ??= pack(bytes);
       return packing;
@@ -82,7 +83,7 @@ function contentOf(bytes: Buffer) {
   };
 }
 
-/** Where the front page is; the last two are where GeoWebCache has its own. */
+/** Paths of the front page; the last two are GeoWebCache's paths. */
 const FRONT = ['/', '/home', '/demo'];
 
 export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
@@ -92,7 +93,7 @@ export function assetRoutes(assets: readonly WebAsset[]): readonly Route[] {
       paths.map((one) => publicRoute(one, (context) => assetResponse(context, asset)));
     if (path === INDEX) return routes(FRONT);
     if (!path.endsWith(`/${INDEX}`)) return routes([`/${path}`]);
-    // `/docs` leads to `/docs/`, whose page has relative addresses.
+    // `/docs` redirects to `/docs/`, whose page has relative addresses.
     const folder = dirname(path);
     const bare = publicRoute(`/${folder}`, () => slashAdded(folder));
     return [...routes([`/${path}`, `/${folder}/`]), bare];
