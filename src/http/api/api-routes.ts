@@ -46,7 +46,8 @@ export const API_ROUTES = [
     { body: inspect.tileAddressesBody, answer: inspect.tileAddressesResponse, asksOnly: true }, inspect.findTiles),
   route('GET /api/v1/events', 'viewer', 'Stream changes of tasks', { answerType: 'text/event-stream' }, tasks.streamEvents),
 
-  route('GET /api/v1/schedules', 'viewer', 'List schedules', { answer: schedules.scheduleListResponse }, schedules.listSchedules),
+  route('GET /api/v1/schedules', 'viewer', 'List schedules',
+    { query: schedules.scheduleListQuery, answer: schedules.scheduleListResponse }, schedules.listSchedules),
   route('POST /api/v1/schedules', 'operator', 'Create a schedule, or with dryRun list its next runs',
     { query: schedules.scheduleQuery, body: schedules.scheduleBody, answer: z.union([schedules.scheduleResponse, schedules.previewResponse]), status: 201 }, schedules.createSchedule),
   route('GET /api/v1/schedules/{id}', 'viewer', 'Show a schedule', { answer: schedules.scheduleResponse }, schedules.showSchedule),

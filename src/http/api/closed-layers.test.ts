@@ -73,15 +73,6 @@ describe('a layer that is not for everybody', () => {
     expect((await get(path.replace('{layer}', 'none'), vera)).status).toBeOneOf([400, 404]);
   });
 
-  it.each([])('blank areas of a layer are for those who may see it: %s %s', async (method, path) => {
-    const { send, accounts } = await openLayers();
-    await accounts.users.add({ name: 'otto', password: GOOD_PASSWORD, role: 'operator', layers: ['staff'] });
-    const as = (name: string) => send(method, path, {}, { authorization: basic(name, GOOD_PASSWORD) });
-    expect((await as(method === 'GET' ? 'vera' : 'olga')).status).toBe(403);
-    // Another check may fail: the request is incomplete.
-    expect((await as('otto')).status).not.toBe(403);
-  });
-
   it('an unknown layer is a 404 if every layer is public', async () => {
     const { get } = await openAccountApp({ deps: { catalog: catalogOf([layerNamed('world')]) } });
     expect((await get('/tiles/none/0/0/0.png', {})).status).toBe(404);

@@ -18,11 +18,13 @@ import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
 import { refuseUnknownNames, taskBody, taskDraftOf } from './task-document.ts';
-import { AREA_CRS, type AreaFields, areaShown, bounds, parameters, queryFlag, time } from './values.ts';
+import { AREA_CRS, type AreaFields, areaShown, bounds, name, parameters, queryFlag, time } from './values.ts';
 
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;
 const PREVIEWED_RUNS = 3;
+
+export const scheduleListQuery = z.strictObject({ layer: name.exactOptional() });
 
 export const scheduleQuery = z.strictObject({
   dryRun: queryFlag.default(false).describe('Only lists the next three runs'),
@@ -33,8 +35,8 @@ export const previewResponse = z.object({ nextRuns: z.array(time) });
 type OneSchedule = Call<{ params: 'id' }>;
 type Declaring = Call<{ body: typeof scheduleBody }>;
 
-export async function listSchedules({ context }: Call, deps: ApiDeps) {
-  const rows = await deps.schedules.list(new URLSearchParams(context.query).get('layer'));
+export async function listSchedules({ query }: Call<{ query: typeof scheduleListQuery }>, deps: ApiDeps) {
+  const rows = await deps.schedules.list(query.layer ?? null);
   return { schedules: await Promise.all(rows.map((schedule) => withRuns(schedule, deps))) };
 }
 

@@ -133,15 +133,19 @@ function shownTask(caller: Caller, task: Task, { catalog, clock }: ApiDeps) {
   return taskDocument(mayViewAll ? task : withoutUpstream(task), clock.now());
 }
 
-/** Whether the caller may view the layer and all that it is drawn from. `above` stops at a cycle. */
+/**
+ * Whether the caller may view the layer and all that it is drawn from; a removed layer is for administrators only.
+ * `above` stops at a cycle.
+ */
 function mayViewParts(
   caller: Caller,
   name: string,
   catalog: ApiDeps['catalog'],
   above: ReadonlySet<string> = new Set(),
 ): boolean {
-  const bound = above.has(name) ? null : catalog.layer(name);
-  if (!bound) return true;
+  if (above.has(name)) return true;
+  const bound = catalog.layer(name);
+  if (!bound) return caller.role === 'admin';
   if (!isPublic(bound.layer) && !mayView(caller, bound.layer)) return false;
   const below = layersBelow(bound.declared?.source);
   return below.every(({ layer }) => mayViewParts(caller, layer, catalog, new Set([...above, name])));
