@@ -43,6 +43,20 @@ describe('what foreign clients need', () => {
     expect(boxes[1]?.slice(2)).toEqual(['20 -10', '60 150']);
   });
 
+  it.each([
+    ['0.5.0', '1.1.1'],
+    ['1.0.0', '1.1.1'],
+    ['1.2.9', '1.1.1'],
+    ['1.3.1', '1.3.0'],
+    ['2.0.0', '1.3.0'],
+  ])(
+    'a WMS client that requests version %s receives the next lower one, or the lowest: %s',
+    async (wanted, version) => {
+      const { text } = await open().request('GET', `/service/wms?REQUEST=GetCapabilities&VERSION=${wanted}`);
+      expect(text).toMatch(new RegExp(`<WM\\w+ version="${version}"`));
+    },
+  );
+
   it.each(['1.1.1', '1.3.0'])(
     'a layer has one box for each CRS, around all its grid sets there: WMS %s',
     async (version) => {

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { catalogOf, createTestApp, layerNamed } from '../../../test/fixtures/http-app.ts';
@@ -87,6 +89,29 @@ describe('documents about many layers', () => {
       ]);
     },
   );
+
+  it('documents of several states of the catalog take less memory than one of them is long', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const state = { version: 0, shown: layers.slice(0, MANY_LONG) };
+    const catalog = Object.defineProperties(catalogOf(state.shown), {
+      version: { get: () => state.version },
+      layers: { value: () => state.shown },
+    });
+    const { request } = createTestApp({ deps: { catalog } });
+    const used: number[] = [];
+    let length = 0;
+    for (state.version of [1, 2, 3, 4]) {
+      state.shown = state.shown.map((layer) => ({ ...layer, title: `State ${state.version}` }));
+      const { text } = await request('GET', '/service/wmts?REQUEST=GetCapabilities');
+      expect(text).toContain(`State ${state.version}`);
+      length = text.length;
+      collectGarbage();
+      const { heapUsed, external } = process.memoryUsage();
+      used.push(heapUsed + external);
+    }
+    expect(Number(used.at(-1)) - Number(used[0])).toBeLessThan(length);
+  });
 
   it.each(['json', 'html'])('the list of the OGC API comes in pages, as %s', async (f) => {
     const { inject } = createTestApp({ deps: { catalog: catalogOf(layers) } });

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createGzip } from 'node:zlib';
+import { createGzip, deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Layer } from '../../domain/layer.ts';
 import { inLanguage, type ServiceDescription } from '../../domain/service-description.ts';
@@ -184,20 +184,22 @@ type DocumentTemplate = Awaited<ReturnType<typeof writeTemplate>>;
 
 /** Characters between two turns of the event loop; a few milliseconds. */
 const PIECE = 64 * 1024;
+/** The fastest; a document of 100 MB is a few megabytes in memory. */
+const LEVEL = { level: 1 };
 
 /**
- * A document without the server's address, which differs between clients: its pieces, their length in UTF-8, the number
- * of addresses in them, and a digest.
+ * A document without the server's address, which differs between clients: its pieces, compressed, their length in UTF-8,
+ * the number of addresses in them, and a digest.
  */
 async function writeTemplate(write: DocumentWriter, layers: readonly Layer[], service: ServiceDescription) {
   const hash = createHash('sha1');
-  const pieces: string[] = [];
+  const pieces: Buffer[] = [];
   let [bytes, addresses, piece] = [0, 0, ''];
   const end = () => {
     hash.update(piece);
     bytes += Buffer.byteLength(piece);
     addresses += piece.split(BASE.markup).length - 1;
-    pieces.push(piece);
+    pieces.push(deflateRawSync(piece, LEVEL));
     piece = '';
   };
   for (const text of write(layers, service)) {
@@ -228,7 +230,8 @@ function addressed(template: DocumentTemplate, base: string, pair: string | null
     /** Yields between pieces. */
     async *pieces(): AsyncIterable<Buffer> {
       for (const piece of pieces) {
-        yield Buffer.from(keyed(piece).replaceAll(BASE.markup, () => address));
+        const text = inflateRawSync(piece).toString();
+        yield Buffer.from(keyed(text).replaceAll(BASE.markup, () => address));
         if (pieces.length > 1) await nextTurn();
       }
     },

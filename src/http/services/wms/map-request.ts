@@ -103,7 +103,7 @@ export function negotiatedVersion(kvp: Kvp): WmsVersion {
   // GeoWebCache describes its tile sets in 1.1.1 only.
   if (version === null) return wantsTileSets(kvp) ? '1.1.1' : '1.3.0';
   const [, major = '0', minor = '0'] = PARTS.exec(version) ?? [];
-  return Number(major) > 1 || Number(minor) >= 3 ? '1.3.0' : '1.1.1';
+  return Number(major) * 1000 + Number(minor) >= 1003 ? '1.3.0' : '1.1.1';
 }
 
 export function wantsTileSets(kvp: Kvp): boolean {
