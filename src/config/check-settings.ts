@@ -5,6 +5,7 @@ import { declarationOf } from '../http/api/schedules.ts';
 import type { Explanation } from '../lib/explain-issue.ts';
 import { isRecord, type ValuePath } from '../lib/value-path.ts';
 import { type SourceSettings, sourceDriverOf, sourceTypes } from '../sources/drivers.ts';
+import { withShapes } from './area-shapes.ts';
 import {
   adoptionProblems,
   areaProblems,
@@ -193,15 +194,21 @@ const NAMES = ['name', 'gridSets', 'store'];
 
 /**
  * Problems found by `checkSettings` in a document with faults of the schema, so that one check reports everything.
- * `faults`: their places. Entries with faults, and layers beside them, only report problems with names: others may
+ * `faults`: their places; `folder`: that of the configuration file. Entries with faults, and layers beside them, only report problems with names: others may
  * come from the replacement.
  */
-export function furtherProblems(tree: unknown, faults: readonly ValuePath[]): readonly Explanation[] {
+export function furtherProblems(
+  tree: unknown,
+  faults: readonly ValuePath[],
+  folder: string,
+): readonly Explanation[] {
   if (!isRecord(tree)) return [];
   const result = settingsSchema.safeParse(withoutFaults(tree, faults));
   if (!result.success) return [];
   const namesOnly = faults.some(([section]) => NAMED.includes(String(section)));
-  const { problems } = checkSettings(result.data);
+  const { areas, problems: ofAreas } = withShapes(result.data.areas, folder);
+  const problems =
+    ofAreas.length > 0 ? ofAreas : checkSettings({ ...result.data, areas: [...areas] }).problems;
   return problems.filter(({ path }) => !isNear(faults, path) && (!namesOnly || isAboutNames(path)));
 }
 

@@ -5,10 +5,15 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadSettings } from './load-settings.ts';
 import { SettingsError } from './settings-error.ts';
 
-async function problemsOf(yaml: string): Promise<readonly string[]> {
+async function problemsOf(
+  yaml: string,
+  files: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tilewarden-settings-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  writeFileSync(join(folder, 'tilewarden.yaml'), yaml);
+  for (const [name, text] of Object.entries({ ...files, 'tilewarden.yaml': yaml })) {
+    writeFileSync(join(folder, name), text);
+  }
   try {
     await loadSettings({ flags: {}, environment: {}, workingFolder: folder });
   } catch (error) {
@@ -25,6 +30,28 @@ describe('problems of several kinds in one file', () => {
       'tilewarden.yaml:2:47  layers[0].source.url is missing; it must be text or a list',
       'tilewarden.yaml:2:21  layers[0].url is not a setting; did you mean source.url?',
       'tilewarden.yaml:1:1  port is not a setting; did you mean server.port?',
+    ]);
+  });
+
+  it('an area in a file is read although another setting is faulty', async () => {
+    const areas = (file: string) => `areas: [{ name: town, file: ${file} }]\nport: 8080\n`;
+    const misplaced = expect.stringContaining('port is not a setting');
+    const shape = {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [0, 0],
+          [1, 0],
+          [1, 1],
+          [0, 0],
+        ],
+      ],
+    };
+    const read = { 'town.geojson': JSON.stringify(shape) };
+    expect(await problemsOf(areas('town.geojson'), read)).toEqual([misplaced]);
+    expect(await problemsOf(areas('city.geojson'))).toEqual([
+      misplaced,
+      expect.stringContaining('areas[0].file cannot be read: city.geojson (ENOENT)'),
     ]);
   });
 

@@ -65,7 +65,7 @@ export async function loadSettings(input: SettingsInput): Promise<LoadedSettings
   const folder = configFile ? dirname(configFile) : input.workingFolder;
   const revealed = revealSecrets(merged, input.environment, folder);
   const locate = createLocator(file, overrides);
-  const checked = checkDocument(revealed, locate);
+  const checked = checkDocument(revealed, folder, locate);
   const { areas, problems: ofAreas } = withShapes(checked.areas, folder);
   if (ofAreas.length > 0) throw new SettingsError(ofAreas.map(locate));
   const document = { ...checked, areas: [...areas] };
@@ -170,7 +170,7 @@ function createLocator(file: YamlFile | null, overrides: readonly GivenOverride[
   };
 }
 
-function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument {
+function checkDocument(revealed: RevealedTree, folder: string, locate: Locate): SettingsDocument {
   const result = settingsSchema.safeParse(revealed.tree);
   const visible = () => maskSecrets(revealed.tree, revealed.secretPaths);
   const issues = result.success
@@ -180,7 +180,7 @@ function checkDocument(revealed: RevealedTree, locate: Locate): SettingsDocument
   const others = issues.filter(({ path }) => !missing.has(printPath(path)));
   const problems = [...revealed.problems, ...others];
   if (result.success && problems.length === 0) return result.data;
-  const further = furtherProblems(revealed.tree, problems.map(issuePath));
+  const further = furtherProblems(revealed.tree, problems.map(issuePath), folder);
   throw new SettingsError([...problems, ...further].map(locate));
 }
 
