@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { collect, tile, tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { openTestDatabase } from '../../test/fixtures/test-database.ts';
 import type { Database } from '../db/database.ts';
@@ -70,6 +70,7 @@ async function openNode(layers: readonly LayerDeclaration<unknown>[] = []) {
     cleared,
     entries,
     refresh: () => declared.refresh(),
+    applyConfigFile: (layer: Declared) => declared.applyConfigFile([declaration(layer)], gridSets.gridSets),
     editor: createCatalogEditor({
       catalog,
       entries,
@@ -198,6 +199,16 @@ describe('what a deleted layer leaves', () => {
 });
 
 describe('a layer of two configuration files', () => {
+  it('a file that is read again and declares a layer of the database is a warning, once', async () => {
+    const node = await openNode();
+    await node.editor.put('layer', red, change);
+    const warn = vi.spyOn(silentLogger, 'warn');
+    onTestFinished(() => warn.mockRestore());
+    node.applyConfigFile(blue);
+    node.applyConfigFile({ ...blue, transient: true });
+    expect(warn.mock.calls).toEqual([[{ layer: 'roads' }, expect.stringContaining('the file is used')]]);
+  });
+
   it('tiles of each file are its own when both nodes start together on an empty database', async () => {
     const [a, b] = [await openNode([declaration(red)]), await openNode([declaration(blue)])];
     await Promise.all([a.refresh(), b.refresh()]);

@@ -127,7 +127,7 @@ export function createCatalogEditor<Source>(options: CatalogEditorOptions<Source
     const why =
       originOf(kind, name) === 'program'
         ? 'comes with the program; declare one with another name'
-        : 'is declared in the configuration file; change it there';
+        : 'comes from the configuration file, or is built in while that declares no layers; change it there';
     throw new TilewardenError('entry-read-only', `The ${wordFor(kind)} ${shortened(name)} ${why}.`);
   }
 

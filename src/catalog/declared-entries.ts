@@ -34,7 +34,7 @@ interface DeclaredEntriesOptions<Source> {
 }
 
 const ROWS_AT_ONCE = 500;
-const FILE_WINS = 'the configuration file declares this layer too; the file is used';
+const FILE_WINS = 'a layer is declared both in the configuration file and over HTTP; the file is used';
 
 /**
  * Applies the declarations of the database to this process's catalog. Those of the configuration file take precedence.
@@ -89,7 +89,10 @@ export class DeclaredEntries<Source> {
     this.#fixedLayers = new Set(layers.map(({ name }) => name));
     this.#fixedGridSets = gridSets;
     if (changed.length > 0) this.#setGridSets();
-    for (const layer of fresh) catalog.setLayer(layer.name, () => layer);
+    for (const layer of fresh) {
+      catalog.setLayer(layer.name, () => layer);
+      if (!former.has(layer.name)) this.#warnOfFile(layer.name);
+    }
     const gone = [...former].filter((name) => !this.#fixedLayers.has(name));
     for (const name of gone) this.#setLayer(name);
     const clipped = this.#clippedOtherwise();
@@ -161,7 +164,11 @@ export class DeclaredEntries<Source> {
     if (document === null) this.#documents.delete(name);
     else this.#documents.set(name, document);
     if (!this.#fixedLayers.has(name)) this.#setLayer(name);
-    else if (document !== null) this.#options.log.warn({ layer: name }, FILE_WINS);
+    else this.#warnOfFile(name);
+  }
+
+  #warnOfFile(layer: string): void {
+    if (this.#documents.has(layer)) this.#options.log.warn({ layer }, FILE_WINS);
   }
 
   #setLayer(name: string): void {
