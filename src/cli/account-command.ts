@@ -21,13 +21,6 @@ type Accounts = Awaited<ReturnType<typeof import('../app/offline.ts')['openAccou
 
 type AccountWork<Result> = (accounts: Accounts) => Promise<Result>;
 
-interface AccountChange {
-  readonly action: string;
-  readonly target: string;
-  /** The change, for the audit log. No secrets. */
-  readonly after?: unknown;
-}
-
 /** Works on the data folder itself, so it also works when no account can log in or no server runs. */
 async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>): Promise<Result> {
   process.umask(PRIVATE_FILES);
@@ -42,14 +35,16 @@ async function withAccounts<Result>(flags: FlagValues, work: AccountWork<Result>
   }
 }
 
-/** Changes made at the machine are audited too. */
+/** Changes made at the machine are audited too. `after`: the change, without secrets. */
 async function changeAccounts<Result>(
   flags: FlagValues,
-  { action, target, after }: AccountChange,
+  [kind, verb, subject]: readonly ['user' | 'token', string, string],
+  after: object | undefined,
   work: AccountWork<Result>,
 ): Promise<Result> {
   return withAccounts(flags, async (accounts) => {
     const actor = consoleActor();
+    const [action, target] = [`${kind} ${verb}`, `${kind}:${subject}`];
     const draft = { actor, account: actor, action, target, administrative: true } as const;
     const id = `console-${process.pid}-${systemClock.now().toString(36)}`;
     await accounts.audit.record({ ...draft, id, phase: 'begun' });
@@ -131,36 +126,23 @@ export const user = accountCommand({
 });
 
 async function add(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
-  const draft = {
-    name,
-    role: roleIn(flags),
-    layers: layersFlag(flags),
-    password: await readPassword(terminal),
-  };
-  const { role, layers } = draft;
-  await changeAccounts(flags, { ...auditedUserChange('add', name), after: { role, layers } }, (accounts) =>
-    accounts.users.add(draft),
-  );
-  terminal.err(`Created user ${name} with the role ${role}.\n`);
+  const rights = { role: roleIn(flags), layers: layersFlag(flags) };
+  const user = { name, ...rights, password: await readPassword(terminal) };
+  await changeAccounts(flags, ['user', 'add', name], rights, ({ users }) => users.add(user));
+  terminal.err(`Created user ${name} with the role ${rights.role}.\n`);
 }
 
 async function changePassword(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
   const password = await readPassword(terminal);
-  await changeAccounts(
-    flags,
-    { ...auditedUserChange('passwd', name), after: { passwordChanged: true } },
-    (accounts) => accounts.users.change(name, { password }),
+  await changeAccounts(flags, ['user', 'passwd', name], { passwordChanged: true }, ({ users }) =>
+    users.change(name, { password }),
   );
   terminal.err(`Changed the password of user ${name} and ended their sessions.\n`);
 }
 
 async function remove(name: string, flags: FlagValues, terminal: Terminal): Promise<void> {
-  await changeAccounts(flags, auditedUserChange('remove', name), (accounts) => accounts.users.remove(name));
+  await changeAccounts(flags, ['user', 'remove', name], undefined, ({ users }) => users.remove(name));
   terminal.err(`Deleted user ${name} and the tokens they created.\n`);
-}
-
-function auditedUserChange(what: string, name: string) {
-  return { action: `user ${what}`, target: `user:${name}` };
 }
 
 /** Read twice on a terminal, without echo; otherwise the first line of standard input. */
@@ -219,10 +201,8 @@ async function createToken(name: string, flags: FlagValues, terminal: Terminal):
     layers: layersFlag(flags),
     expiresAt: momentIn('expires', flags, 1, systemClock),
   };
-  const { secret } = await changeAccounts(
-    flags,
-    { action: 'token create', target: `token:${name}`, after: draft },
-    (accounts) => accounts.tokens.create(draft, consoleActor()),
+  const { secret } = await changeAccounts(flags, ['token', 'create', name], draft, ({ tokens }) =>
+    tokens.create(draft, consoleActor()),
   );
   terminal.out(`${secret}\n`);
   terminal.err('The token is not shown again.\n');
@@ -231,9 +211,7 @@ async function createToken(name: string, flags: FlagValues, terminal: Terminal):
 async function revokeToken(id: string, flags: FlagValues, terminal: Terminal): Promise<void> {
   if (!/^\d{1,15}$/.test(id))
     throw new CommandFailure('Give the number of the token; see tilewarden token list.');
-  await changeAccounts(flags, { action: 'token revoke', target: `token:${id}` }, (accounts) =>
-    accounts.tokens.revoke(Number(id)),
-  );
+  await changeAccounts(flags, ['token', 'revoke', id], undefined, ({ tokens }) => tokens.revoke(Number(id)));
   terminal.err(`Revoked token ${id}.\n`);
 }
 

@@ -1,352 +1,337 @@
 import type { Generated, Selectable } from 'kysely';
 
+/** Its type in PostgreSQL, from which that in SQLite follows, and that of its values. */
+interface Column<Value> {
+  readonly sql: string;
+  readonly value?: Value;
+}
+
+const column = <Value>(sql: string): Column<Value> => ({ sql });
+const columns = <Value, Name extends string>(type: Column<Value>, ...names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, type])) as Record<Name, Column<Value>>;
+
+const text = column<string>('text not null');
+const optionalText = column<string | null>('text');
+const textKey = column<string>('text primary key');
+const uniqueText = column<string>('text not null unique');
 /** A text of JSON. */
-type Json = string;
-/** Milliseconds since 1970. */
-type Time = number;
-/** Milliseconds since 1970 by the clock of the database. */
-type ServerTime = number;
+const json = text;
+const whole = column<number>('bigint not null');
+const optionalWhole = column<number | null>('bigint');
+const wholeKey = column<number>('bigint primary key');
 /** A whole number that may be beyond 2^53. */
-type BigCount = number | bigint;
+const bigCount = column<number | bigint>('bigint not null');
+const real = column<number>('double precision not null');
+/** Rises with every row and is never given out twice. */
+const risingId = column<Generated<number>>('bigint generated always as identity primary key');
+/** Milliseconds since 1970. */
+const time = whole;
+const optionalTime = optionalWhole;
+/** Milliseconds since 1970 by the clock of the database. */
+const serverTime = whole;
+const belongsToTask = column<number>('bigint not null references tasks (id) on delete cascade');
 
-export type RowOf<Table extends keyof Schema> = Readonly<Selectable<Schema[Table]>>;
-
-/** All tables but those of the index of tiles, which uses plain SQL. A room adds its own here and in a migration. */
-export interface Schema {
+/** All tables but those of the index of tiles, which uses plain SQL. The first migration creates them as they are here. */
+export const tables = {
   /** Numbers that only rise. */
-  counters: { name: string; value: number };
+  counters: { name: textKey, value: whole },
   tasks: {
-    id: Generated<number>;
-    /** `changeNumber` of the latest change of the row. */
-    event_id: number;
-    state: string;
-    /** How it ended; null while it has not. */
-    outcome: string | null;
-    reason: string | null;
-    layer: string;
-    type: string;
-    request: Json;
-    plan: Json;
-    thread_count: number;
-    weight: number;
-    /** 1: small enough to overtake long tasks. */
-    express: number;
-    /** Milliseconds of threads it has had, divided by its weight; the smallest goes next. */
-    fair_time: number;
-    piece_count: number;
-    /** The first piece that was never leased. */
-    next_piece: number;
-    tiles_total: BigCount;
-    tiles_processed: BigCount;
-    made: BigCount;
-    present: BigCount;
-    removed: BigCount;
-    blank: BigCount;
-    failed: BigCount;
-    bytes: BigCount;
-    upstream_requests: BigCount;
-    /** Steps that are not retried any more. */
-    failures: number;
+    id: risingId,
+    ...columns(text, 'state', 'layer', 'type'),
+    ...columns(json, 'request', 'plan'),
     /** JSON, the latest few. */
-    error_samples: string;
+    error_samples: json,
+    created_by: text,
+    /** How it ended; null while it has not. */
+    outcome: optionalText,
+    reason: optionalText,
     /** JSON of a `NotedWait`, the latest that a worker reported. */
-    waiting: string | null;
-    created_by: string;
-    created_at: number;
-    started_at: number | null;
-    ended_at: number | null;
-    idempotency_key: string | null;
+    waiting: optionalText,
+    idempotency_key: optionalText,
     /** `TaskAuthor.account`; keys are unique within it. */
-    account: string | null;
+    account: optionalText,
     /** Digest of the request that first used the key; null: any request. */
-    key_digest: string | null;
+    key_digest: optionalText,
     /** Id under which an export is shown; null: not an export, or deleted or replaced. */
-    export_id: string | null;
+    export_id: optionalText,
     /** The name of the file that an export has made. */
-    file: string | null;
-  };
+    file: optionalText,
+    weight: real,
+    /** Milliseconds of threads it has had, divided by its weight; the smallest goes next. */
+    fair_time: real,
+    /** `changeNumber` of the latest change of the row. */
+    event_id: whole,
+    thread_count: whole,
+    /** 1: small enough to overtake long tasks. */
+    express: whole,
+    piece_count: whole,
+    /** The first piece that was never leased. */
+    next_piece: whole,
+    ...columns(bigCount, 'tiles_total', 'tiles_processed', 'made', 'present', 'removed', 'blank', 'failed'),
+    ...columns(bigCount, 'bytes', 'upstream_requests'),
+    /** Steps that are not retried any more. */
+    failures: whole,
+    created_at: time,
+    ...columns(optionalTime, 'started_at', 'ended_at'),
+  },
   /** Pieces in flight, and pieces handed back before their end. */
   task_leases: {
-    task_id: number;
-    piece: number;
-    /** Fencing token, from `nextToken`; the holder shows it with every report and every write. */
-    token: number;
+    task_id: belongsToTask,
     /** Null when the piece waits for a worker. */
-    owner: string | null;
-    threads: number;
+    owner: optionalText,
+    piece: whole,
+    /** Fencing token, from `nextToken`; the holder shows it with every report and every write. */
+    token: whole,
+    threads: whole,
     /** Raised with every report: a lease whose beat does not change has lost its holder. */
-    beat: number;
-    done_steps: number;
+    beat: whole,
+    done_steps: whole,
     /** How often a worker died at `done_steps`. */
-    crashes: number;
-  };
+    crashes: whole,
+  },
   /** Steps that failed: waiting for another attempt, or given up. */
   task_failures: {
-    id: Generated<number>;
-    task_id: number;
-    z: number;
-    min_x: number;
-    min_y: number;
-    max_x: number;
-    max_y: number;
-    tiles: BigCount;
-    attempts: number;
-    /** Milliseconds since 1970; null when given up. */
-    retry_at: number | null;
+    task_id: belongsToTask,
+    id: risingId,
+    reason: text,
+    ...columns(whole, 'z', 'min_x', 'min_y', 'max_x', 'max_y'),
+    tiles: bigCount,
+    attempts: whole,
+    at: time,
+    /** Null when given up. */
+    retry_at: optionalTime,
     /** Token of the lease that is retrying it. */
-    token: number | null;
-    reason: string;
-    at: number;
-  };
+    token: optionalWhole,
+  },
   users: {
-    name: string;
+    name: textKey,
     /** Derived key with its salt and cost, as `access/password-hash.ts` writes it. */
-    password: string;
-    role: string;
+    password: text,
+    role: text,
     /** JSON list of patterns. */
-    layers: string;
+    layers: json,
     /** JSON list of names; null: everywhere. */
-    areas: string | null;
+    areas: optionalText,
     /** 1 while the password is the one generated at the first start. */
-    password_initial: number;
-    created_at: number;
-    changed_at: number;
-  };
+    password_initial: whole,
+    ...columns(time, 'created_at', 'changed_at'),
+  },
   tokens: {
-    id: Generated<number>;
-    name: string;
+    id: risingId,
+    name: text,
     /** SHA-256 of the token, hexadecimal. */
-    hash: string;
-    role: string;
+    hash: text,
+    role: text,
     /** JSON list of patterns. */
-    layers: string;
-    created_by: string;
+    layers: json,
+    created_by: text,
     /** The external account that owns it; null: a local user, or none. */
-    account: string | null;
-    created_at: number;
-    expires_at: number | null;
-    last_used_at: number | null;
-  };
-  reader_keys: {
-    id: Generated<number>;
-    name: string;
-    /** SHA-256 of the key, hexadecimal. */
-    hash: string;
-    /** JSON lists; `areas` null: everywhere; `origins` null: any. */
-    layers: string;
-    areas: string | null;
-    origins: string | null;
-    rate_per_second: number | null;
-    requests_per_day: number | null;
-    expires_at: number | null;
-    created_by: string;
-    created_at: number;
-    last_used_at: number | null;
-    /** In days since 1970, UTC. */
-    used_day: number;
-    /** Requests answered on that day, for a key without a daily limit. */
-    used: number;
-  };
+    account: optionalText,
+    created_at: time,
+    ...columns(optionalTime, 'expires_at', 'last_used_at'),
+  },
   sessions: {
     /** SHA-256 of the cookie's value, hexadecimal. */
-    hash: string;
-    user_name: string;
-    created_at: number;
-    seen_at: number;
-  };
+    hash: textKey,
+    user_name: column<string>('text not null references users (name) on delete cascade'),
+    ...columns(time, 'created_at', 'seen_at'),
+  },
   /** Sessions of external accounts. */
-  oidc_sessions: Omit<Schema['sessions'], 'user_name'> & { account: string };
+  oidc_sessions: { hash: textKey, account: text, ...columns(time, 'created_at', 'seen_at') },
   /** Users of an OpenID Connect issuer or of a trusted proxy that have a session or a token here. */
   external_accounts: {
-    id: Generated<number>;
+    id: risingId,
     /** `externalAccount`. */
-    account: string;
+    account: uniqueText,
     /** Null: a trusted proxy. */
-    issuer: string | null;
-    subject: string;
-    name: string;
-    /** JSON: the claims that rights follow from, by path. */
-    claims: string;
+    issuer: optionalText,
+    ...columns(text, 'subject', 'name'),
+    /** The claims that rights follow from, by path. */
+    claims: json,
     /** When they were issued. */
-    claims_at: Time;
-  };
+    claims_at: time,
+  },
+  reader_keys: {
+    id: risingId,
+    name: text,
+    /** SHA-256 of the key, hexadecimal. */
+    hash: text,
+    layers: json,
+    created_by: text,
+    /** JSON lists; `areas` null: everywhere; `origins` null: any. */
+    ...columns(optionalText, 'areas', 'origins'),
+    ...columns(optionalWhole, 'rate_per_second', 'requests_per_day'),
+    ...columns(optionalTime, 'expires_at', 'last_used_at'),
+    created_at: time,
+    /** In days since 1970, UTC. */
+    used_day: whole,
+    /** Requests answered on that day, for a key without a daily limit. */
+    used: whole,
+  },
   /** One row. */
-  quota_configuration: { id: number; document: Json };
-  usage_history: { at: Time; bytes: number; tiles: number };
+  quota_configuration: { id: wholeKey, document: json },
+  usage_history: { at: wholeKey, ...columns(whole, 'bytes', 'tiles') },
   /** Evictions for quotas: of a layer by hours, of all (layer '') by seconds; one row each for the distant past. */
-  evictions: { layer: string; at: Time; pages: number; tiles: number; bytes: number };
-  /** The values behind the parameters ids of cached tiles. */
-  parameter_values: {
-    id: string;
-    /** JSON: values by name. */
-    document: string;
-    noted_at: Time;
-  };
+  evictions: { layer: text, at: time, ...columns(whole, 'pages', 'tiles', 'bytes') },
+  schedules: {
+    id: risingId,
+    ...columns(text, 'layer', 'name', 'origin'),
+    document: json,
+    created_by: text,
+    created_at: time,
+    /** Null: disabled, or no further run. */
+    next_due: optionalTime,
+  },
+  schedule_runs: {
+    schedule_id: whole,
+    ...columns(time, 'due_at', 'at'),
+    state: text,
+    task_id: optionalWhole,
+    detail: optionalText,
+  },
+  /** The values behind the parameters ids of cached tiles, as JSON: values by name. */
+  parameter_values: { id: textKey, document: json, noted_at: time },
   /** Combinations of parameter values that may have stored tiles. */
-  parameter_sets: { layer: string; id: string; noted_at: Time };
+  parameter_sets: { ...columns(text, 'layer', 'id'), noted_at: time },
   /** Declarations made over HTTP, and records of layers and areas; see `catalog/catalog-entries.ts`. */
   catalog_entries: {
-    kind: string;
-    name: string;
+    ...columns(text, 'kind', 'name'),
     /** JSON; null: it has been removed. */
-    document: string | null;
+    document: optionalText,
     /** From the counter `catalog`, raised with every change. */
-    version: number;
+    version: whole,
     /** JSON of `PendingCleanup`; null: none. */
-    drops: string | null;
-    changed_by: string;
-    changed_at: number;
-  };
-  schedules: {
-    id: Generated<number>;
-    layer: string;
-    name: string;
-    origin: string;
-    document: Json;
-    created_by: string;
-    created_at: number;
-    /** Milliseconds since 1970; null: disabled, or no further run. */
-    next_due: number | null;
-  };
-  schedule_runs: {
-    schedule_id: number;
-    due_at: Time;
-    at: number;
-    state: string;
-    task_id: number | null;
-    detail: string | null;
-  };
+    drops: optionalText,
+    changed_by: text,
+    changed_at: time,
+  },
   /** Processes that share the database: servers and workers. */
   nodes: {
     /** One run of a node: a restart, or another node of the same name, has another one. */
-    instance: string;
-    name: string;
+    instance: textKey,
+    address: optionalText,
+    name: text,
     /** JSON list. */
-    roles: string;
-    version: string;
-    address: string | null;
-    started_at: ServerTime;
-    seen_at: number;
+    roles: json,
+    version: text,
+    ...columns(serverTime, 'started_at', 'seen_at'),
     /** 1 for the leading node, which does the work that only one node does. */
-    leader: number;
+    leader: whole,
     /** When it last applied changes, by the database's clock. 0: never. */
-    applied_at: number;
+    applied_at: serverTime,
     /** It has applied all changes below this number; see `completedChanges`. 0: none yet. */
-    applied: number;
-  };
+    applied: whole,
+  },
   /** How many places of a limit a node has, how many it wants, and how many of these clients wait for. */
   node_shares: {
-    name: string;
-    instance: string;
-    wanted: number;
-    urgent: number;
-    places: number;
-    expires_at: ServerTime;
-  };
-  node_flights: { metatile: string; instance: string; expires_at: ServerTime };
+    ...columns(text, 'name', 'instance'),
+    ...columns(whole, 'wanted', 'urgent', 'places'),
+    expires_at: serverTime,
+  },
+  node_flights: { metatile: textKey, instance: text, expires_at: serverTime },
   /** Outages of map servers, as the latest node has reported them. */
   host_outages: {
     /** `host:port`. */
-    host: string;
-    instance: string;
-    /** JSON, see `sources/upstream/open-upstream-limiter.ts`. */
-    outage: string;
-    /** Milliseconds since 1970 by the database's clock; invalid after that. */
-    until: number;
-  };
+    host: textKey,
+    instance: text,
+    /** See `sources/upstream/open-upstream-limiter.ts`. */
+    outage: json,
+    /** Invalid after that. */
+    until: serverTime,
+  },
   /** Map servers that operators have paused, by `host:port`. */
-  host_pauses: { host: string; paused_by: string; paused_at: ServerTime };
+  host_pauses: { host: textKey, paused_by: text, paused_at: serverTime },
   audit_entries: {
-    id: Generated<number>;
-    at: Time;
-    /** JSON, with a newline at its end. */
-    line: string;
-    /** Empty: anonymous. */
-    account: string;
+    id: risingId,
+    at: time,
     /** 1 for changes of accounts, keys, layers, grid sets and the quota. */
-    administrative: number;
-  };
+    administrative: whole,
+    /** JSON, with a newline at its end. */
+    line: text,
+    /** Empty: anonymous. */
+    account: text,
+  },
   /** See `lib/budget.ts`; times by the clock of the database. */
   budgets: {
-    scope: string;
-    name: string;
-    used: number;
-    at: ServerTime;
-    pauses: number;
-    paused_until: ServerTime;
-    ends_at: ServerTime;
-  };
+    ...columns(text, 'scope', 'name'),
+    ...columns(real, 'used', 'at', 'paused_until', 'ends_at'),
+    pauses: whole,
+  },
   /** How each feed of data changes is doing. Counts only rise. */
   change_feeds: {
-    name: string;
-    state: string;
-    last_at: number | null;
-    last_error: string | null;
-    received: number;
-    applied: number;
-    pending: number;
+    name: textKey,
+    state: text,
+    last_at: optionalTime,
+    last_error: optionalText,
     /** Time of the newest entry that was applied. */
-    newest: number | null;
-  };
+    newest: optionalTime,
+    ...columns(whole, 'received', 'applied', 'pending'),
+  },
   /** Accepted changes of the last day. */
   changes: {
-    id: Generated<number>;
-    feed: string;
-    at: Time;
-    /** Id from the sender. */
-    event_id: string | null;
-    /** How many changes were merged into it. */
-    merged: number;
+    id: risingId,
+    feed: text,
     /** JSON list of names. */
-    layers: string;
+    layers: json,
+    at: time,
+    /** How many changes were merged into it. */
+    merged: whole,
+    /** Id from the sender. */
+    event_id: optionalText,
     /** JSON: boxes in WGS 84; null: the whole layers. */
-    boxes: string | null;
-  };
+    boxes: optionalText,
+  },
   /** Entries of feeds that were applied. */
-  change_entries: { feed: string; id: string; at: Time; seen_at: Time };
+  change_entries: { ...columns(text, 'feed', 'id'), ...columns(time, 'at', 'seen_at') },
   /** Layers that a follow keeps in step with a map server; see `changes/follow/plan-pass.ts`. */
   followed_layers: {
-    follow: string;
+    follow: text,
     /** Its name here. */
-    layer: string;
-    state: string;
+    layer: text,
+    state: text,
     /** Digest of the document. */
-    digest: string;
-    /** JSON: the server's document as it was last applied. */
-    document: string;
+    digest: text,
+    /** The server's document as it was last applied. */
+    document: json,
     /** JSON: digests by style; null: not read yet. */
-    drawing: string | null;
-  };
+    drawing: optionalText,
+  },
   /** The latest pass of each follow. */
   follow_marks: {
-    follow: string;
-    last_at: Time;
-    sequence: string | null;
-    whole_at: Time;
-    pending: number;
-  };
+    follow: textKey,
+    sequence: optionalText,
+    ...columns(time, 'last_at', 'whole_at'),
+    pending: whole,
+  },
   /** Reports of passes that changed something. */
-  follow_passes: { id: Generated<number>; follow: string; at: Time; report: string };
+  follow_passes: { id: risingId, ...columns(text, 'follow', 'report'), at: time },
   /** Requests to other programs, waiting or done. */
   deliveries: {
     /** Rises: the order in which they came. */
-    number: Generated<number>;
+    number: risingId,
     /** Random, the same in every repeat. */
-    id: string;
-    kind: string;
-    name: string;
-    state: string;
-    payload: Json;
+    id: uniqueText,
+    ...columns(text, 'kind', 'name', 'state'),
+    payload: json,
     /** Rises whenever the payload changes: an attempt that sent a former one does not end it. */
-    revision: number;
-    attempts: number;
-    last_error: string | null;
-    at: ServerTime;
+    revision: column<number>('integer not null'),
+    attempts: column<number>('integer not null'),
+    last_error: optionalText,
+    at: serverTime,
     /** No attempt begins before this time. Of a delivery that is over: when it ended. */
-    next_at: ServerTime;
+    next_at: serverTime,
     /** It is given up after this time. */
-    until: ServerTime;
-  };
+    until: serverTime,
+  },
   /** Subjects of sent notifications that have not recovered yet: each transition is reported once. */
-  reported_states: { subject: string; at: ServerTime };
-}
+  reported_states: { subject: textKey, at: serverTime },
+};
+
+type Values<Columns> = {
+  [Name in keyof Columns]: Columns[Name] extends Column<infer Value> ? Value : never;
+};
+
+/** A later migration adds its columns and tables to this type, not to `tables`: released migrations do not change. */
+export type Schema = { [Table in keyof typeof tables]: Values<(typeof tables)[Table]> };
+
+export type RowOf<Table extends keyof Schema> = Readonly<Selectable<Schema[Table]>>;

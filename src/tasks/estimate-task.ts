@@ -23,17 +23,12 @@ export interface ZoomEstimate {
   readonly metatiles: bigint;
   readonly cachedTiles: bigint;
   readonly cachedBytes: bigint;
+  /** Cached tiles that a seed renews: expired or invalidated. Estimated from a sample if there are many tiles. */
   readonly staleTiles: bigint;
 }
 
-export interface TaskEstimate {
-  /** For a truncate only cached tiles. */
-  readonly tiles: bigint;
-  readonly cachedTiles: bigint;
-  readonly cachedBytes: bigint;
-  /** Cached tiles that a seed renews: expired or invalidated. Estimated from a sample if there are many tiles. */
-  readonly staleTiles: bigint;
-  readonly metatiles: bigint;
+/** The sums of all zooms; of a truncate, `tiles` are only the cached ones. */
+export interface TaskEstimate extends Omit<ZoomEstimate, 'z'> {
   readonly upstreamRequests: bigint;
   /** Size of all tiles, cached ones included; null: no basis for an estimate yet. */
   readonly bytes: bigint | null;

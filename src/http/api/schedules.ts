@@ -18,7 +18,7 @@ import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
 import { refuseUnknownNames, taskBody, taskDraftOf } from './task-document.ts';
-import { AREA_CRS, type AreaFields, areaShown, bounds, name, parameters, queryFlag, time } from './values.ts';
+import { type AreaFields, areaShown, name, queryFlag, time } from './values.ts';
 
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;
@@ -122,36 +122,46 @@ function nameTaken({ layer, name }: { readonly layer: string; readonly name: str
 /** A valid timetable, in which `timetableField` replaces one field to check it. */
 const ANY_TIMETABLE = { cron: '@daily', timeZone: 'UTC', hours: null };
 
-export const scheduleBody = taskBody
-  .omit({ idempotencyKey: true, dryRun: true, uses: true, every: true })
-  .extend({
-    name: z
-      .string()
-      .max(200)
-      .regex(/^(?=\S)\P{Cc}*(?<=\S)$/u, { error: 'must be printable, without space at either end' })
-      .describe('Unique within the layer'),
-    type: z.enum(SCHEDULED_WORK).default('seed').describe('Type of the work'),
-    cron: z
-      .string()
-      .superRefine(timetableField('cron'))
-      .describe('When to run: minute, hour, day of month, month, day of week'),
-    timeZone: z
-      .string()
-      .superRefine(timetableField('timeZone'))
-      .default('UTC')
-      .describe('For cron and hours; an IANA name such as Europe/Berlin'),
-    hours: z
-      .string()
-      .superRefine(timetableField('hours'))
-      .nullable()
-      .default(null)
-      .describe('Tasks run only within these hours, e.g. 22:00-06:00; null: at any hour'),
-    overrun: z
-      .enum(OVERRUNS)
-      .default('pause')
-      .describe('For a task that is unfinished at the end of its hours'),
-    enabled: z.boolean().default(true),
-  });
+const {
+  layer,
+  type: _,
+  idempotencyKey: _key,
+  dryRun: _dryRun,
+  uses: _uses,
+  every: _every,
+  ...taskFields
+} = taskBody.shape;
+
+export const scheduleBody = z.strictObject({
+  layer,
+  ...taskFields,
+  name: z
+    .string()
+    .max(200)
+    .regex(/^(?=\S)\P{Cc}*(?<=\S)$/u, { error: 'must be printable, without space at either end' })
+    .describe('Unique within the layer'),
+  type: z.enum(SCHEDULED_WORK).default('seed').describe('Type of the work'),
+  cron: z
+    .string()
+    .superRefine(timetableField('cron'))
+    .describe('When to run: minute, hour, day of month, month, day of week'),
+  timeZone: z
+    .string()
+    .superRefine(timetableField('timeZone'))
+    .default('UTC')
+    .describe('For cron and hours; an IANA name such as Europe/Berlin'),
+  hours: z
+    .string()
+    .superRefine(timetableField('hours'))
+    .nullable()
+    .default(null)
+    .describe('Tasks run only within these hours, e.g. 22:00-06:00; null: at any hour'),
+  overrun: z
+    .enum(OVERRUNS)
+    .default('pause')
+    .describe('For a task that is unfinished at the end of its hours'),
+  enabled: z.boolean().default(true),
+});
 
 export const runResponse = z.object({
   dueAt: time,
@@ -161,37 +171,20 @@ export const runResponse = z.object({
   detail: z.string().nullable(),
 });
 
-/** Null: the default as for a task. */
-const taskFields = {
-  gridSet: z.string().nullable(),
-  format: z.string().nullable(),
-  parameters: parameters.nullable(),
-  zoomStart: z.number().int().nullable(),
-  zoomStop: z.number().int().nullable(),
-  bounds: bounds.nullable(),
-  area: areaShown.nullable(),
-  areaCrs: z.enum(AREA_CRS).nullable(),
-  threadCount: z.number().int().nullable(),
-  priority: z.number().int().nullable(),
-  order: z.enum(['zoom', 'use']).nullable(),
-  share: z.number().nullable(),
-  tileFailureRetryCount: z.number().int().nullable(),
-  tileFailureRetryWaitTime: z.number().int().nullable(),
-  totalFailuresBeforeAborting: z.number().int().nullable(),
+type Nullable<Fields> = {
+  [Name in keyof Fields]: Fields[Name] extends z.ZodExactOptional<infer Field> ? z.ZodNullable<Field> : never;
 };
 
-export const scheduleResponse = z.object({
+/** Null: the default as for a task. */
+const shownTaskFields = Object.fromEntries(
+  Object.entries(taskFields).map(([name, field]) => [name, field.unwrap().nullable()]),
+) as Nullable<typeof taskFields>;
+
+export const scheduleResponse = scheduleBody.extend({
+  ...shownTaskFields,
+  area: areaShown.nullable(),
   id: z.number().int(),
-  layer: z.string(),
-  name: z.string(),
-  type: z.enum(SCHEDULED_WORK),
-  cron: z.string(),
-  timeZone: z.string(),
-  hours: z.string().nullable(),
-  overrun: z.enum(OVERRUNS),
-  enabled: z.boolean(),
   origin: z.enum(['configuration', 'interface']),
-  ...taskFields,
   nextRuns: z.array(time),
   lastRun: runResponse.nullable(),
   createdBy: z.string(),

@@ -259,30 +259,23 @@ const fits = z
   .nullable()
   .describe('Null while the size of the tiles is unknown, or too uncertain to tell');
 
-export const estimateResponse = z.object({
+const estimated = {
   tiles: count.describe('Tiles of the request; of a truncate only the cached ones'),
   cachedTiles: count.describe('Cached tiles of the request'),
   cachedBytes: count,
   staleTiles: count.describe('Cached tiles that a seed renews: expired or invalidated'),
   metatiles: count,
+};
+
+export const estimateResponse = z.object({
+  ...estimated,
   upstreamRequests: count,
   bytes: count.nullable().describe('Size of all tiles of the request, cached ones included; null: unknown'),
   addedBytes: z
     .object({ least: count, most: count })
     .nullable()
     .describe('Size of the tiles to add; a range where few tiles of a zoom are cached'),
-  zooms: z
-    .array(
-      z.object({
-        z: z.number().int(),
-        tiles: count,
-        metatiles: count,
-        cachedTiles: count,
-        cachedBytes: count,
-        staleTiles: count,
-      }),
-    )
-    .describe('The same by zoom'),
+  zooms: z.array(z.object({ z: z.number().int(), ...estimated })).describe('The same by zoom'),
   seconds: z.number().nullable(),
   coveredUse: z.number().nullable().describe('With order use: share of all use, by at most 3,000 pages'),
   quota: z

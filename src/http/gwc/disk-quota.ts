@@ -190,35 +190,20 @@ function layerQuotaOf(entry: WireElement, format: DocumentFormat): LayerQuota {
   return { layer, expirationPolicyName, quota: quotaField(entry, format) };
 }
 
-const LABEL_WIDTH = 20;
-
 /** Its message has several lines, as GeoWebCache's has. */
 class UnknownUnit extends Error {
   /** `line` is -1 for formats without lines. */
   constructor(text: string, field: string, line: number) {
-    const unit = visible(text);
+    const unit = text.replace(/\p{Control}/gu, '\ufffd');
     const problem = `Unknown unit ${unit}: ${field} must be one of ${Object.keys(STORAGE_UNITS).join(', ')}`;
-    const lines = [
-      problem,
-      '---- Debugging information ----',
-      row('message', problem),
-      row('cause-exception', 'IllegalArgumentException'),
-      row('cause-message', `No storage unit is called ${unit}`),
-      row('class', 'tileQuotaConfiguration'),
-      row('required-type', 'StorageUnit'),
-      row('line number', String(line)),
-      '',
-    ];
-    super(lines.join('\n'));
-    this.name = 'UnknownUnit';
+    super(`${problem}
+---- Debugging information ----
+message             : ${problem}
+cause-exception     : IllegalArgumentException
+cause-message       : No storage unit is called ${unit}
+class               : tileQuotaConfiguration
+required-type       : StorageUnit
+line number         : ${line}
+`);
   }
-}
-
-function row(label: string, value: string): string {
-  return `${label.padEnd(LABEL_WIDTH)}: ${value}`;
-}
-
-/** Replaces control characters, which a client may send. */
-function visible(text: string): string {
-  return text.replace(/\p{Control}/gu, '\ufffd');
 }
