@@ -25,7 +25,7 @@ export function openAuditLog({
   const lines = createAuditTable(database, clock, reserve);
   const notes = { since: clock.monotonic(), count: 0, leftOut: 0 };
   const prepared = lines.reserveSpace();
-  /** Entries that wait while one is written are written together. */
+  /** Entries that arrive during a write are written together after it. */
   const writes = inBatches(async (batch: readonly AuditLine[]) => {
     await prepared;
     await lines.append(batch);
@@ -57,7 +57,7 @@ export function openAuditLog({
       }
     },
 
-    /** In the transaction of the change: either both are stored, or neither. */
+    /** Within the transaction of the change: either both are stored, or neither. */
     async recordWith(query: Statements, draft: AuditDraft): Promise<void> {
       const at = clock.now();
       const row = auditRow(auditLine(draft, at), at);
@@ -65,8 +65,8 @@ export function openAuditLog({
     },
 
     /**
-     * For events of anonymous clients, such as failed logins: no caller waits for them, and beyond `NOTES_PER_MINUTE`
-     * they are only counted, so that no client can flood the log.
+     * For refusals, such as failed logins: no caller waits for the entry, and beyond `NOTES_PER_MINUTE` they are only
+     * counted, so that no client can flood the log.
      */
     note(draft: AuditDraft): void {
       if (!withinLimit()) return;
@@ -112,11 +112,11 @@ export interface AuditEntry {
    * `begun` without an `ended` is in progress, or was cut short by a crash.
    */
   readonly phase: 'begun' | 'ended';
-  /** A user, `token:NAME`, or `console:NAME` for a user of the command line; null: anonymous. */
+  /** A user, `token:NAME`, `console:NAME` (command line), `feed:NAME` or `follow:NAME` (the server itself); null: anonymous. */
   readonly actor: string | null;
-  /** `accountOf` the actor: names are not unique. Null: anonymous, or an entry of an earlier version. */
+  /** The actor's account (`accountOf`), as names are not unique. Null: anonymous, or an entry of an earlier version. */
   readonly account: string | null;
-  /** The authentication of the actor; null: none. */
+  /** How the actor was authenticated; null: not at all. */
   readonly via: Via | null;
   /** Network address. */
   readonly source: string | null;
@@ -131,7 +131,6 @@ export interface AuditEntry {
   readonly before: unknown;
   readonly after: unknown;
   readonly outcome: 'done' | 'refused' | 'failed' | null;
-  /** Status of the response. */
   readonly status: number | null;
 }
 
@@ -203,7 +202,7 @@ async function latestFitting(
     if (!entry) continue;
     const { id, phase } = entry;
     if (id !== null && phase === 'ended') ended.add(id);
-    // The end has the same id, and is met first.
+    // The end has the same id, and is read first: the newest lines come first.
     if (id !== null && phase === 'begun' && ended.delete(id)) continue;
     if (fits(entry, filter)) entries.push(entry);
     if (entries.length >= filter.limit) break;

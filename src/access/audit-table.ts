@@ -3,11 +3,11 @@ import type { Database, Statements } from '../db/database.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isNoRoom } from '../lib/error-code.ts';
 
-/** Rows read at a time, from the newest on. */
+/** Rows per query of a reader. */
 const SLICE = 500;
-/** Rows kept of each kind (administrative changes, all others): by account, and in all. Rows between prunings. */
+/** Rows kept of each kind (administrative changes, other entries), per account and in total; rows between prunings. */
 const BOUNDS = { ofAccount: 20_000, inAll: 200_000, pruneEvery: 1000 };
-/** Enough for some dozens of changes. */
+/** Room on a full disk for dozens of entries. */
 const RESERVED_BYTES = 1024 * 1024;
 const OWNER_AND_GROUP = 0o640;
 
@@ -21,9 +21,9 @@ export interface AuditLine {
 }
 
 /**
- * The lines of the audit log. Administrative changes and all others are bounded apart: of each kind an account keeps
- * its newest 20,000 rows; beyond 200,000 in all, the oldest go, of any account. `reserve` is a file beside the
- * database; null: the database is on another machine.
+ * The audit log in the database. Administrative changes and other entries have separate limits: an account keeps its
+ * newest 20,000 rows of a kind; above 200,000 rows of a kind the oldest are removed, of any account. `reserve`: a file
+ * beside the database; null: the database is on another machine.
  */
 export function createAuditTable(database: Database, clock: Clock, reserve: string | null, bounds = BOUNDS) {
   let written = 0;

@@ -17,7 +17,7 @@ import type { User } from './user.ts';
 import type { StoredUser, UserStore } from './user-store.ts';
 
 export interface Presented {
-  /** Value of the header. It takes precedence over the session. */
+  /** Value of the `Authorization` header. It takes precedence over proxy and session. */
   readonly authorization: string | null;
   readonly session: string | null;
   readonly address: string;
@@ -35,7 +35,7 @@ interface AuthenticatorDeps extends Env {
   readonly hasher: PasswordHasher;
   readonly cache: CredentialCache;
   readonly throttle: LoginThrottle;
-  /** `name` is null for an unknown one, which may be a password typed into the wrong field. */
+  /** `name` is null unless a user has it: it may be a password typed into the wrong field. */
   readonly refused: (login: { readonly name: string | null; readonly address: string }) => void;
 }
 
@@ -52,14 +52,14 @@ export class Authenticator {
   readonly #checks = createKeyedSingleFlight<string | null>();
   /** Ids of tokens whose last use is being recorded. */
   readonly #marking = new Set<number>();
-  /** The users that callers' passwords matched. */
+  /** The users whose passwords the callers presented. */
   readonly #matched = new WeakMap<Caller, StoredUser>();
 
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
   }
 
-  /** Throws `attempts-throttled`. */
+  /** Throws `attempts-throttled` or `role-missing`. */
   async authenticate({ authorization, session, address, proxy }: Presented): Promise<Caller | null> {
     if (authorization === null && proxy) return this.#byProxy(proxy);
     if (authorization === null) return session === null ? null : this.#bySession(session);
@@ -71,7 +71,7 @@ export class Authenticator {
     return this.byPassword(name, secret, address);
   }
 
-  /** Whether the same credentials would still give the same caller. Does not count as a use. */
+  /** Whether the same credentials still give the same caller with the same rights. Does not count as a use. */
   async stillHolds(presented: Presented, caller: Caller): Promise<boolean> {
     const again = await this.#again(presented, caller);
     return again !== null && accountOf(again) === accountOf(caller) && sameRights(again, caller);
@@ -91,8 +91,8 @@ export class Authenticator {
   }
 
   /**
-   * Whether a header may be meant for this server, valid or not, and must not reach another one. Unreadable credentials
-   * count as meant for this one.
+   * Whether an `Authorization` header may be meant for this server, valid or not, and so must not be passed to a map
+   * server. Unreadable credentials count as meant for this one.
    */
   async isOwn(authorization: string): Promise<boolean> {
     const credentials = readAuthorization(authorization);
@@ -103,22 +103,22 @@ export class Authenticator {
     return name !== null && (await this.#deps.users.find(name)) !== null;
   }
 
-  /** Throws `attempts-throttled`. Takes as long for a user who does not exist. */
+  /** Throws `attempts-throttled`. Takes as long for an unknown user. */
   async byPassword(name: string, password: string, address: string): Promise<Caller | null> {
     if (password.length > MAX_PASSWORD_LENGTH) return null;
     const { cache, throttle, users } = this.#deps;
     const remembered = await this.#remembered(name, password, address);
     if (remembered) return this.#byMatch(remembered);
-    // Without a check in progress there is none to join: a guess during a pause ends here.
+    // No check is in progress that this one could join: a guess during a pause is refused without the ledger.
     if (this.#checks.size === 0) throttle.check(address, name);
     const flight = `${address} ${cache.entryOf(name, password, '')}`;
     const stored = await this.#checks.run(flight, () => this.#check(name, password, address));
     const user = stored === null ? null : await users.find(name);
-    // The account may have changed during the check, and others may have joined the check after that.
+    // The account may have changed during the check, even before this request joined it.
     return user && user.password === stored ? this.#byMatch(user) : null;
   }
 
-  /** The user whose password was used, as it was then; null: other credentials. */
+  /** The user whose password the caller presented, as read then; null: other credentials. */
   userOf(caller: Caller): User | null {
     return this.#matched.get(caller) ?? null;
   }
@@ -129,7 +129,7 @@ export class Authenticator {
     return caller;
   }
 
-  /** Only from addresses that have logged in to this account: others would get free guesses. */
+  /** Only for addresses that have logged in to this account: others could guess unthrottled. */
   async #remembered(name: string, password: string, address: string): Promise<StoredUser | null> {
     const { cache, throttle, users } = this.#deps;
     if (!throttle.trusts(address, name)) return null;
@@ -137,7 +137,7 @@ export class Authenticator {
     return user && cache.holds(cache.entryOf(name, password, user.password)) ? user : null;
   }
 
-  /** The stored text that the password matches; null: none. A guess during a pause is refused before it is hashed. */
+  /** The stored text that the password matches; null: no match. A guess during a pause is refused before it is hashed. */
   async #check(name: string, password: string, address: string): Promise<string | null> {
     const { cache, throttle, users, refused } = this.#deps;
     const attempt = await throttle.begin(address, name);
@@ -203,7 +203,6 @@ export class Authenticator {
     return tokenCaller(token);
   }
 
-  /** `peek`: it does not count as a use. */
   async #bySession(secret: string, peek = false): Promise<Caller | null> {
     const name = await this.#deps.sessions.find(secret, peek);
     if (name === null) return this.#deps.externals.find(secret, peek);
@@ -218,7 +217,7 @@ export class Authenticator {
     this.#inBackground(this.#deps.tokens.markUsed(id).finally(() => this.#marking.delete(id)));
   }
 
-  /** An accepted caller does not wait for statistics. */
+  /** For writes that an accepted caller does not wait for. */
   #inBackground(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
       this.#deps.log.warn({ err: error }, 'the last use of an account could not be recorded');
@@ -255,7 +254,7 @@ function isJwtShaped(text: string): boolean {
 /** Tokens of some issuers list hundreds of groups. */
 const MAX_HEADER_LENGTH = 12_000;
 
-/** Null: an unknown form. */
+/** Null: another scheme, or too long. */
 function readAuthorization(header: string): Authorization | null {
   if (header.length > MAX_HEADER_LENGTH) return null;
   const [, scheme = '', rest = ''] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];

@@ -12,11 +12,11 @@ export interface Caller {
   readonly via: Via;
   /** For a token: the user who created it. */
   readonly owner?: string;
-  /** For a token of an external account: `externalAccount`. */
+  /** For a token of an external account: that account, as `externalAccount` names it. */
   readonly ownerAccount?: string;
-  /** For a token: its name is not unique. */
+  /** For a token, whose name is not unique. */
   readonly tokenId?: number;
-  /** For a caller from another system: differs from that of a local user with the same name. */
+  /** The account in another system. Absent: a local user or a token. */
   readonly external?: ExternalIdentity;
 }
 
@@ -25,9 +25,9 @@ export interface ExternalIdentity {
   /** Null: a trusted proxy. */
   readonly issuer: string | null;
   readonly subject: string;
-  /** For people; the user may choose it. */
+  /** For display: the user may have chosen it. */
   readonly name: string;
-  /** The claims that rights follow from. */
+  /** The claims that determine the rights. */
   readonly claims: Readonly<Record<string, unknown>>;
   /** Milliseconds since 1970. */
   readonly issuedAt: number;

@@ -42,7 +42,7 @@ function nameIn(claims: Claims): string {
   return String(name ?? '').slice(0, MAX_NAME_LENGTH);
 }
 
-/** The account of an issuer's user, with the claims that rights follow from, under their paths. */
+/** The account of an issuer's user, with only the claims that determine its rights, by their paths. */
 export function identityOf(
   claims: Claims,
   { issuer, roleClaim, layersClaim }: ClaimSettings & { readonly issuer: string },
@@ -68,12 +68,12 @@ function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((text) => typeof text === 'string' && text !== '') : [];
 }
 
-/** Rights of an account of another system by today's configuration; null: no access. */
+/** Rights of an external account under the current configuration; null: no access. */
 export type RightsToday = (
   identity: Pick<ExternalIdentity, 'issuer' | 'claims'>,
 ) => Pick<Caller, 'role' | 'layers'> | null;
 
-/** The only place that gives rights to external accounts: sessions, bearer tokens, proxies and owners of tokens. */
+/** The only place that gives rights to external accounts, by session, bearer token or proxy, or as owners of API tokens. */
 export function createRightsToday(
   oidc: (ClaimSettings & { readonly issuer: string }) | null,
   proxyLogin: ProxyLogin | null,
@@ -100,7 +100,7 @@ export interface ProxyHeaders {
   readonly groups: string;
 }
 
-/** The claim in which the groups of a proxy's header are kept. */
+/** The claim that holds the groups of a proxy's header. */
 const PROXY_GROUPS = 'groups';
 
 /** Null for an empty name. */

@@ -12,7 +12,7 @@ const LOCK = 'accounts';
 
 export interface ExternalAccount extends Pick<ExternalIdentity, 'issuer' | 'subject' | 'name'> {
   readonly id: number;
-  /** By today's configuration; null: no access. */
+  /** Under the current configuration; null: no access. */
   readonly rights: Pick<Caller, 'role' | 'layers'> | null;
   readonly sessions: number;
   readonly tokens: number;
@@ -44,7 +44,7 @@ export function createExternalAccounts(database: Database, clock: Clock, rightsT
   }
 
   return {
-    /** The content of the cookie, which is not stored. */
+    /** Begins a session. Returns the value of the cookie, which is stored only there. */
     async begin(identity: ExternalIdentity): Promise<string> {
       const secret = createSecret();
       const account = externalAccount(identity);
@@ -59,11 +59,11 @@ export function createExternalAccounts(database: Database, clock: Clock, rightsT
       return secret;
     },
 
-    /** Keeps the account, so that it can own tokens. Former claims do not replace later ones. */
+    /** Stores the account, so that it can own tokens. Older claims do not replace newer ones. */
     remember: (identity: ExternalIdentity): Promise<void> =>
       database.transaction(LOCK, (query) => remember(query, identity)),
 
-    /** Null: no such session, or it has ended, or the account has no access today. `peek`: it does not count as a use. */
+    /** Null: no open session, or the account has no access any longer. `peek`: does not count as a use. */
     async find(secret: string, peek = false): Promise<Caller | null> {
       const session = await sessions.find(secret, peek);
       const identity = session && (await identityOf(session.account));
@@ -71,7 +71,7 @@ export function createExternalAccounts(database: Database, clock: Clock, rightsT
       return rights && { name: identity.name, ...rights, via: 'oidc', external: identity };
     },
 
-    /** Whether the account has the role of an administrator today, and so may own tokens. */
+    /** Whether the account is an administrator under the current configuration, and so may own tokens. */
     async isAdministrator(account: string): Promise<boolean> {
       const identity = await identityOf(account);
       return identity !== null && rightsToday(identity)?.role === 'admin';

@@ -8,11 +8,11 @@ import type { UserStore } from './user-store.ts';
 
 export const FIRST_ADMINISTRATOR = 'admin';
 
-/** Which machines can log in: others too, or only this one. */
+/** Who can reach the server: other machines too, or this one only. */
 export type Exposure = 'network' | 'loopback';
 
 const LENGTH = 24;
-/** Without similar characters: the password is read from a screen and typed. */
+/** Without characters that look alike: the password is read from a screen and typed. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const OWNER_ONLY = 0o600;
 
@@ -34,11 +34,11 @@ export async function ensureAdministrator(
   exposure: Exposure,
 ): Promise<string | null> {
   if ((await users.list()).some(({ role }) => role === 'admin')) return null;
-  if (given !== null) judge(given, exposure, log);
+  if (given !== null) refuseWeakPassword(given, exposure, log);
   const password = given ?? Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('');
   const stored = await hasher.hash(password);
   // The file comes first: a crash in between leaves a password without a user, never a user without a password.
-  if (given === null) await keepPassword(passwordFile, password);
+  if (given === null) await writePasswordFile(passwordFile, password);
   const isNew = await users.addFirst({
     name: FIRST_ADMINISTRATOR,
     password: stored,
@@ -57,7 +57,7 @@ export async function forgetInitialPassword(passwordFile: string): Promise<void>
 }
 
 /** Refuses well-known passwords, and short ones if the server is reachable from other machines. */
-function judge(given: string, exposure: Exposure, log: Logger): void {
+function refuseWeakPassword(given: string, exposure: Exposure, log: Logger): void {
   const weakness = weaknessOf(given, FIRST_ADMINISTRATOR);
   if (weakness === null) return;
   if (exposure === 'network' || isKnownToAll(given, FIRST_ADMINISTRATOR)) {
@@ -66,7 +66,7 @@ function judge(given: string, exposure: Exposure, log: Logger): void {
   log.warn({}, `TILEWARDEN_ADMIN_PASSWORD is weak: ${weakness}`);
 }
 
-async function keepPassword(file: string, password: string): Promise<void> {
+async function writePasswordFile(file: string, password: string): Promise<void> {
   // A new file: an existing one would keep its mode.
   await rm(file, { force: true });
   await writeFile(file, `${password}\n`, { mode: OWNER_ONLY, flush: true });

@@ -17,14 +17,14 @@ interface KeyBudgets {
 }
 
 const DAY_MS = 86_400_000;
-/** A key without requests for so long gives back its permits of the day. */
+/** A key without requests for this long gives back its unused permits of the day. */
 const IDLE_MS = 1000;
-/** For `Budget`: a process draws permits in blocks of a 20th or 200th of the rest, at most 5000. */
+/** For `Budget`: a process draws permits in blocks of a 20th or 200th of those left, at most 5000. */
 const RATE = { blocks: 20, permitsLastMs: 250 };
 const DAY = { blocks: 200, permitsLastMs: Number.POSITIVE_INFINITY };
 const BLOCKS = { maxBlock: 5000, askAgainMs: 1000 };
 
-/** Counts requests against the limits of their keys. Most requests wait for nothing. */
+/** Counts requests against the limits of their reader keys; most of them without a promise. */
 export class KeyMeter {
   readonly #clock: Clock;
   readonly #ledgers: KeyLedgers;
@@ -40,12 +40,12 @@ export class KeyMeter {
     const { ratePerSecond, requestsPerDay } = key;
     if (ratePerSecond === null && requestsPerDay === null) return this.#counted(key, null);
     const budgets = getOrCreate(this.#budgets, key.id, () => this.#open(key));
-    const rate = budgets.rate && takePermit(budgets.rate);
-    if (rate instanceof Promise) return rate.then((wait) => this.#afterRate(key, budgets, wait));
-    return this.#afterRate(key, budgets, rate);
+    const rateMs = budgets.rate && takePermit(budgets.rate);
+    if (rateMs instanceof Promise) return rateMs.then((wait) => this.#afterRate(key, budgets, wait));
+    return this.#afterRate(key, budgets, rateMs);
   }
 
-  /** Uses since the last call. */
+  /** Requests by key since the last call. */
   takeUses() {
     const uses = Array.from(this.#uses, ([id, use]) => ({ id, ...use }));
     this.#uses = new Map();

@@ -7,7 +7,7 @@ export interface KeyChange {
   readonly removed: readonly number[];
 }
 
-/** All keys, in the memory of each server process, so that a request with a key needs no query. */
+/** All reader keys, in the memory of each server process, so that a request with a key needs no query. */
 export class KeyRing {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #byHash = new Map<string, HeldKey>();
@@ -61,7 +61,7 @@ export class KeyRing {
   /** Whether a key found earlier is still valid. */
   isValid(key: HeldKey): boolean {
     if (key.expiresAt !== null && key.expiresAt <= this.#clock.now()) return false;
-    // Deleted keys are not in the map. `===` holds even if an id were used again.
+    // Deleted keys are not in the map; another key with the same id is another object.
     return this.#byId.get(key.id) === key;
   }
 }

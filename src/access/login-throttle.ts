@@ -4,13 +4,13 @@ import { type Changed, createMemoryLedger, type Ledger, refilled, type Tally } f
 import type { Clock } from '../lib/clock.ts';
 import { RecentMap } from '../lib/recent-map.ts';
 
-/** An allowed try. It counts as failed until it is reported as successful. */
+/** An allowed try. It counts as failed unless one of these is called. */
 export interface Attempt {
   readonly standing: Standing;
   succeeded(): void;
   /** The password was not checked. */
   withdrawn(): void;
-  /** Too many logins are in progress to check the password. Its source is not `calm` for a while. Returns the error to throw. */
+  /** Too many logins are in progress to check the password; the source is not `calm` for a while. Returns the error. */
   crowdedOut(): TilewardenError;
 }
 
@@ -23,7 +23,7 @@ export type Standing = (typeof STANDINGS)[number];
 
 const MAX_KNOWN = 10_000;
 const CROWDED_OUT_MS = 2000;
-/** Ten failures in five minutes are allowed. */
+/** Ten failed tries, of which one comes back every half minute. */
 const TERMS = { limit: 10, refillMs: 30_000 };
 const FIRST_PAUSE_MS = 30_000;
 const MAX_PAUSE_MS = 15 * 60_000;
@@ -32,7 +32,7 @@ const FORGIVEN_AFTER_MS = 60 * 60_000;
 const REFUSED_MS = 1000;
 
 interface LoginThrottleOptions {
-  /** By default one of this process. */
+  /** Default: a ledger of this process. */
   readonly ledger?: Ledger;
   /** Scope of the tallies, which separates throttles of different purposes. */
   readonly scope?: string;
@@ -52,8 +52,8 @@ interface Take {
 }
 
 /**
- * Slows down guessing, by source and by account. A source that has logged in to an account before has tries of its
- * own for it: others cannot lock its owner out by failing. An address without recent failures may always try.
+ * Slows down password guessing, by source (`sourceOf`) and by account. A source that has logged in to an account has
+ * separate tries for it, so that others cannot lock its owner out. A source without recent failures may always try.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
@@ -71,7 +71,7 @@ export class LoginThrottle {
     this.#scope = scope;
   }
 
-  /** Whether this account has had a login from there. */
+  /** Whether this account has had a login from this address. */
   trusts(address: string, account: string): boolean {
     return this.#known.get(pairOf(address, account)) !== null;
   }
@@ -105,7 +105,7 @@ export class LoginThrottle {
           return back && lasting(afterwards(back, names[i] ?? ''), now);
         }),
       }));
-      // After a failure the try refills by itself.
+      // If the ledger fails, the try comes back with time.
       if (done instanceof Promise) done.catch(() => {});
     };
     return {
@@ -113,11 +113,11 @@ export class LoginThrottle {
       withdrawn: () => giveBack((tally) => tally),
       crowdedOut: () => {
         const isKnown = standing === 'known';
-        // For half a minute one try is missing; this never starts a pause, however often.
+        // The source lacks one try for half a minute; repeated, this never starts a pause.
         giveBack((tally, name) =>
           name.startsWith('source ') ? { ...tally, used: Math.max(tally.used, 1) } : tally,
         );
-        return comeBack(isKnown ? CROWDED_OUT_MS : TERMS.refillMs, 'Too many concurrent login attempts');
+        return retryIn(isKnown ? CROWDED_OUT_MS : TERMS.refillMs, 'Too many concurrent login attempts');
       },
       succeeded: () => {
         giveBack((tally) => tally);
@@ -128,7 +128,7 @@ export class LoginThrottle {
   }
 }
 
-/** Takes a try from each tally, if it is allowed. */
+/** Takes a try from each tally, if the login is allowed. */
 function charged(tallies: readonly (Tally | null)[], now: number): Changed<Verdict> {
   const before = tallies.map((tally) => forgiven(refilled(tally, TERMS, now), now));
   const { standing, wait } = judge(before, now);
@@ -154,7 +154,7 @@ function pauseOf({ pausedUntil }: Tally, now: number): number {
   return Math.min(MAX_PAUSE_MS, Math.max(0, pausedUntil - now));
 }
 
-/** When all tries are available again, and no pause makes the next one longer. */
+/** When all tries are available again, and earlier pauses no longer prolong the next one. */
 function fullAt({ used, pauses, pausedUntil }: Tally, now: number): number {
   return Math.max(
     now + Math.floor(used * TERMS.refillMs),
@@ -166,7 +166,7 @@ function forgiven(tally: Tally, now: number): Tally {
   return now - tally.pausedUntil >= FORGIVEN_AFTER_MS ? { ...tally, pauses: 0 } : tally;
 }
 
-/** Tries during a pause change nothing. Using them up starts a pause, longer each time; every pause ends. */
+/** Tries during a pause do not count. The last available try starts a pause, twice as long each time. */
 function spent(tally: Tally, take: Take | undefined, now: number): Tally {
   if (!take?.counts) return tally;
   const used = Math.min(TERMS.limit, tally.used + 1);
@@ -192,11 +192,11 @@ function pairOf(address: string, account: string): string {
 }
 
 function tooMany(ms: number): TilewardenError {
-  return comeBack(ms, 'Too many failed attempts');
+  return retryIn(ms, 'Too many failed attempts');
 }
 
-/** Refusals are not recorded: that would cost more than the rest of them. */
-function comeBack(ms: number, reason: string): TilewardenError {
+/** Without a stack trace, which would cost more than the rest of the refusal. */
+function retryIn(ms: number, reason: string): TilewardenError {
   const retryAfterSeconds = Math.ceil(ms / 1000);
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -209,11 +209,11 @@ function comeBack(ms: number, reason: string): TilewardenError {
   }
 }
 
-/** The source that a failed attempt counts against: an IPv4 address, or the /64 of an IPv6 address, whose rest a client chooses. */
+/** The source that a failed try counts against: an IPv4 address, or the /64 of an IPv6 address, whose rest a client chooses. */
 export function sourceOf(address: string): string {
   const [plain = ''] = address.split('%');
   if (!isIPv6(plain)) return plain;
-  // In its shortest form: lower case, no leading zeros, and a dotted end as two groups.
+  // `URL` gives the shortest form: lower case, no leading zeros, and a dotted end as two groups.
   const { hostname } = new URL(`http://[${plain}]`);
   const halves = hostname.slice(1, -1).split('::');
   const [before = [], after = []] = halves.map((half) => half.split(':').filter((group) => group !== ''));

@@ -33,7 +33,7 @@ interface Discovered {
 const ASK_AGAIN_MS = 2000;
 /** Milliseconds between requests for the issuer's keys. */
 const KEYS_AGAIN_MS = 30_000;
-/** Keys are read again after this time: a withdrawn one is trusted no longer. */
+/** Keys are read again after this time, so that withdrawn ones are no longer trusted. */
 const KEYS_FRESH_MS = 5 * 60_000;
 /** Known keys are used for this long while the issuer is unreachable. */
 const KEYS_LAST_MS = 60 * 60_000;
@@ -62,7 +62,7 @@ export function createOidcProvider(
   /** Tokens that these keys have verified, by their hash. */
   let verified = new RecentMap<string, JWTPayload & { sub: string }>(MAX_REMEMBERED);
 
-  /** Rejects while the issuer is unavailable: a redirected browser would show an error page of its own. */
+  /** The current configuration. Rejects while the issuer is unavailable: a browser sent there would show its own error page. */
   function current(): Promise<Discovered> {
     if (latest && clock.monotonic() < askAgainAt) return latest;
     askAgainAt = Number.POSITIVE_INFINITY;
@@ -83,7 +83,7 @@ export function createOidcProvider(
     return latest;
   }
 
-  /** For requests that need no connection to the issuer. */
+  /** The last known configuration; requested only if there is none. */
   async function configuration(): Promise<Discovered> {
     return known ?? current();
   }
@@ -106,7 +106,7 @@ export function createOidcProvider(
     return { config, metadata: config.serverMetadata() };
   }
 
-  /** Once: importing it again for each token costs more than the check. */
+  /** Imported once: repeating `import()` for each token costs more than verifying it. */
   function loadJose(): Promise<typeof import('jose')> {
     jose ??= import('jose');
     return jose;
@@ -129,7 +129,7 @@ export function createOidcProvider(
   /** At most once in `KEYS_AGAIN_MS`, for all callers together. */
   async function renewKeys(): Promise<void> {
     if (!fetchingKeys && clock.monotonic() - keysAskedAt < KEYS_AGAIN_MS) return;
-    // The first keys are requested as soon as the issuer is back.
+    // Until there are keys, failed discovery does not count: they are requested as soon as the issuer is back.
     if (keys) keysAskedAt = clock.monotonic();
     fetchingKeys ??= fetchKeys().finally(() => {
       fetchingKeys = null;
@@ -139,7 +139,7 @@ export function createOidcProvider(
     });
   }
 
-  /** Throws when they are too old to be trusted, or were never loaded. */
+  /** Throws if the keys are too old to be trusted, or were never loaded. */
   async function freshKeys(): Promise<JWTVerifyGetKey> {
     if (clock.monotonic() - keysReadAt > KEYS_FRESH_MS) await renewKeys();
     if (keys && clock.monotonic() - keysReadAt <= KEYS_LAST_MS) return keys;
@@ -147,9 +147,9 @@ export function createOidcProvider(
   }
 
   const keyOf: JWTVerifyGetKey = async (header, token) => {
-    const known = await freshKeys();
+    const findKey = await freshKeys();
     try {
-      return await known(header, token);
+      return await findKey(header, token);
     } catch (error) {
       if (!(error instanceof (await loadJose()).errors.JWKSNoMatchingKey)) throw error;
       await renewKeys();
@@ -157,7 +157,7 @@ export function createOidcProvider(
     }
   };
 
-  /** The claims of a token of the issuer; null for one that is not valid. Throws when the issuer was never reached. */
+  /** The claims of a token of the issuer; null: invalid. Throws if the issuer is unreachable and no usable keys are known. */
   async function verify(token: string, audience: string): Promise<(JWTPayload & { sub: string }) | null> {
     const { jwtVerify } = await loadJose();
     if (!isSignedAsAllowed(token)) return null;
@@ -178,15 +178,15 @@ export function createOidcProvider(
     }
   }
 
-  /** Scripts send one token with every request: its signature is checked once. */
+  /** The claims of a bearer token; null: invalid. Scripts send one with every request: its signature is checked once. */
   async function claimsOf(token: string): Promise<(JWTPayload & { sub: string }) | null> {
     const hash = createHash('sha256').update(token).digest('base64');
     // Reading the keys again empties `verified`, so a token of a withdrawn key is refused.
     if (verified.get(hash)) await freshKeys();
     const remembered = verified;
     const known = remembered.get(hash);
-    const soonest = clock.now() / 1000 - CLOCK_TOLERANCE_S;
-    if (known) return (known.exp ?? 0) > soonest ? known : null;
+    const minExpiry = clock.now() / 1000 - CLOCK_TOLERANCE_S;
+    if (known) return (known.exp ?? 0) > minExpiry ? known : null;
     if (!isAccessToken(token)) return null;
     const claims = await verify(token, settings.audience ?? clientId);
     if (claims) remembered.set(hash, claims, 1);
@@ -264,7 +264,7 @@ export function createOidcProvider(
   };
 }
 
-/** A token with an unusable header is refused without a request to the issuer. */
+/** A token with another algorithm is refused without a request to the issuer. */
 function isSignedAsAllowed(token: string): boolean {
   return ALGORITHMS.includes(String(tokenPart(token, 0).alg));
 }

@@ -51,7 +51,7 @@ function createAccountService({ users, hasher, passwordFile }: Omit<FirstAdminis
       return users.add({ name, password: stored, role, layers, areas, passwordIsInitial: false });
     },
 
-    /** Ends the user's sessions. `known`: the user as it was read; see `change` of the store. */
+    /** Ends the user's sessions. `known`: the user as read; see `change` in `user-store.ts`. */
     async change(
       name: string,
       { password, role, layers, areas }: UserChanges,
@@ -102,12 +102,12 @@ export function openAccounts(options: AccountsOptions) {
     ? createOidcProvider(options.oidc, { clock, log, ...(fetch && { fetch }) })
     : null;
   const audit = openAuditLog({ database, dataFolder, clock, log });
-  const here = createMemoryLedger(clock);
+  const localLedger = createMemoryLedger(clock);
   const ledger = database.shared
-    ? createFallbackLedger(createDatabaseLedger(database), here, (error) =>
+    ? createFallbackLedger(createDatabaseLedger(database), localLedger, (error) =>
         log.debug({ err: error }, 'failed logins on other nodes could not be read'),
       )
-    : here;
+    : localLedger;
   const throttle = new LoginThrottle(clock, { ledger });
   /** Separate: an old key in a page must not block logins from the same address. */
   const keyThrottle = new LoginThrottle(clock, { ledger, scope: 'wrong-key' });
@@ -164,7 +164,7 @@ export function openAccounts(options: AccountsOptions) {
 
 const WRITABLE_BY_ALL = 0o002;
 
-/** A user who can write into the data folder can become an administrator. */
+/** A user of this machine who can write into the data folder can become an administrator. */
 export async function warnOfOpenFolder(folder: string, log: Logger): Promise<void> {
   const { mode } = await stat(folder);
   if ((mode & WRITABLE_BY_ALL) === 0 || process.platform === 'win32') return;

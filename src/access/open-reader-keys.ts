@@ -27,21 +27,21 @@ export interface KeyAuth {
   wrongKey(address: string): void | Promise<void>;
 }
 
-/** The keys of all readers, in the database and in the memory of this node, and the use of their limits. */
+/** All reader keys, in the database and in the memory of this process, and the use of their limits. */
 export function openReaderKeys({ database, throttle, clock, log }: ReaderKeysOptions) {
   const store = createReaderKeyStore(database, clock);
   const ring = new KeyRing(clock);
-  // By id of the key: its name, its requests since the start, and use that is not in the database yet.
+  // By id of the key: its name, its requests since the start, and uses that are not in the database yet.
   const names = new Map<number, string>();
   const totals = new Map<number, { answered: number; refused: number }>();
   const unsaved = new Map<number, RecentUse>();
   let listener: (change: KeyChange) => void = () => {};
 
-  const here = createMemoryLedger(clock);
-  const days = createFallbackLedger(createDatabaseLedger(database), here, (error) =>
+  const localLedger = createMemoryLedger(clock);
+  const days = createFallbackLedger(createDatabaseLedger(database), localLedger, (error) =>
     log.debug({ err: error }, 'the limits of a key could not be read'),
   );
-  const ledgers = { days, rates: database.shared ? days : here };
+  const ledgers = { days, rates: database.shared ? days : localLedger };
   const meter = new KeyMeter(clock, ledgers);
 
   /** Applies keys created or deleted, here or on another node. */
@@ -84,12 +84,12 @@ export function openReaderKeys({ database, throttle, clock, log }: ReaderKeysOpt
   }
 
   const env = { clock, log, pauseFirst: true } as const;
-  const savings = openRepeater(saveUses, {
+  const usesSaver = openRepeater(saveUses, {
     ...env,
     pause: SAVE_USES_MS,
     failure: 'the last use of keys could not be recorded',
   });
-  const returns = openRepeater(() => meter.giveBack(), {
+  const permitReturner = openRepeater(() => meter.giveBack(), {
     ...env,
     pause: GIVE_BACK_MS,
     failure: 'unused requests of keys could not be given back',
@@ -133,9 +133,9 @@ export function openReaderKeys({ database, throttle, clock, log }: ReaderKeysOpt
       return Array.from(totals, ([id, total]) => ({ id, name: names.get(id) ?? '', ...total }));
     },
     async close(): Promise<void> {
-      await returns.close();
+      await permitReturner.close();
       await meter.giveBack(true);
-      await savings.close();
+      await usesSaver.close();
       await saveUses().catch(() => {});
     },
   };

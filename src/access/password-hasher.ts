@@ -15,13 +15,13 @@ interface DerivationJob {
   readonly cost: ScryptCost;
 }
 
-/** To the password thread; answered with the key. */
+/** A request to the password thread; the response is the derived key. */
 export const DERIVE_KEY = messageKind<DerivationJob, Uint8Array>('derive-key');
 
-/** Places in the queue, by standing; further callers have to retry. A flood is `restless`, and fills only two. */
+/** Places in the queue, by standing of the source; further callers must retry. A flood is `restless`: it fills only two. */
 const PLACES: Readonly<Record<Standing, number>> = { known: 8, calm: 6, restless: 2 };
-const COME_BACK_SECONDS = 2;
-/** Less than the limit of idle connections in http/limits.ts: that one ends a connection without an answer. */
+const RETRY_AFTER_SECONDS = 2;
+/** Below the limit of idle connections in `http/limits.ts`, which ends a connection without a response. */
 const MAX_WAIT_MS = 90_000;
 
 export type PasswordHasher = ReturnType<typeof openPasswordHasher>;
@@ -42,7 +42,7 @@ export function openPasswordHasher({ log, clock }: Env, cost = DEFAULT_COST) {
     died: 'the thread that checks passwords died; the next password starts another',
   });
 
-  /** Better standings go first; the others may wait until `MAX_WAIT_MS`. */
+  /** Better standings go first; others wait up to `MAX_WAIT_MS`. */
   function nextTurn(standing: Standing): Promise<() => void> {
     const late = new AbortController();
     const ends = AbortSignal.any([closing.signal, late.signal]);
@@ -78,11 +78,11 @@ export function openPasswordHasher({ log, clock }: Env, cost = DEFAULT_COST) {
     /** `stored` null: the user does not exist; the check takes as long and never matches. */
     async check(password: string, stored: string | null, standing: Standing) {
       const known = stored === null ? null : parseStored(stored);
-      const { cost: paid, salt, key } = known ?? unmatchable;
-      const derived = await derive({ password, salt, cost: paid }, standing);
+      const { cost: storedCost, salt, key } = known ?? unmatchable;
+      const derived = await derive({ password, salt, cost: storedCost }, standing);
       const matches = sameKey(derived, key) && known !== null;
-      /** `outdated`: it was stored at another cost than passwords are now; store it again. */
-      return { matches, outdated: !sameCost(paid, cost) };
+      /** `outdated`: stored at another cost than new passwords; the caller stores it again. */
+      return { matches, outdated: !sameCost(storedCost, cost) };
     },
 
     async close(): Promise<void> {
@@ -94,7 +94,7 @@ export function openPasswordHasher({ log, clock }: Env, cost = DEFAULT_COST) {
 
 function tooMany(): TilewardenError {
   const message = 'Too many concurrent login attempts; try again shortly.';
-  return new TilewardenError('attempts-throttled', message, { retryAfterSeconds: COME_BACK_SECONDS });
+  return new TilewardenError('attempts-throttled', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
 /** 64 MiB and 0.3 to 0.5 s on current hardware. */

@@ -35,7 +35,7 @@ export function createLoginSeal(clientSecret: string, clock: Pick<Clock, 'now'>)
       const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()]);
       return Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url');
     },
-    /** Null: not ours, too old, or of another sign-in. */
+    /** Null: not sealed by this server, too old, or of another sign-in. */
     open(sealed: string, state: string): PendingLogin | null {
       try {
         const { at, ...login } = JSON.parse(decrypt(Buffer.from(sealed, 'base64url'))) as PendingLogin & {

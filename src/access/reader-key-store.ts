@@ -9,7 +9,7 @@ import { checkReaderKey, createReaderSecret, type ReaderKey, type ReaderKeyDraft
 const LOCK = 'reader-keys';
 const MAX_KEYS = 100_000;
 
-/** Use of a key that is not in the database yet. */
+/** Uses of a key that are not in the database yet. */
 export interface RecentUse {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -19,7 +19,7 @@ export interface RecentUse {
 /** Reader keys in the database. Only hashes of the keys are stored. */
 export function createReaderKeyStore(database: Database, clock: Clock) {
   return {
-    /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */
+    /** Returns the secret, which is not stored. Throws `request-invalid` or `account-conflict`. */
     async create(draft: ReaderKeyDraft, createdBy: string) {
       const [now, secret] = [clock.now(), createReaderSecret()];
       checkReaderKey(draft, now);
@@ -92,7 +92,7 @@ export function createReaderKeyStore(database: Database, clock: Clock) {
         throw new TilewardenError('account-unknown', 'There is no such key.');
       }),
 
-    /** `answered` is 0 for a key with a limit for the day: its budget counts it. */
+    /** `answered` is 0 for a key with a daily limit: its budget counts the requests. */
     async markUsed(uses: ReadonlyMap<number, RecentUse>): Promise<void> {
       const day = dayOf(clock.now());
       await database.transaction(LOCK, async (query) => {

@@ -11,7 +11,7 @@ export interface ReaderKey {
   readonly layers: readonly string[];
   /** Names of the areas that it shows; null: everywhere. */
   readonly areas: readonly string[] | null;
-  /** Null: any. */
+  /** Origins of pages that may use it; null: any. */
   readonly origins: readonly string[] | null;
   /** Null: no limit. */
   readonly ratePerSecond: number | null;
@@ -21,13 +21,13 @@ export interface ReaderKey {
   readonly createdAt: number;
   /** To the minute. */
   readonly lastUsedAt: number | null;
-  /** Answered since midnight UTC, by all nodes, to the minute; with a limit for the day: counted against it. */
+  /** Requests answered since midnight UTC by all nodes, to the minute; with a daily limit, those counted against it. */
   readonly requestsToday: number;
 }
 
 export type ReaderKeyDraft = Omit<ReaderKey, 'id' | 'createdAt' | 'lastUsedAt' | 'requestsToday'>;
 
-/** A key as every process needs it. */
+/** The part of a key that every process holds in memory. */
 export interface HeldKey
   extends Pick<
     ReaderKey,
@@ -37,7 +37,6 @@ export interface HeldKey
   readonly hash: string;
 }
 
-/** The prefix identifies it to people and to secret scanners. */
 const SECRET = /^twk_[A-Za-z0-9_-]{43}$/;
 
 export function createReaderSecret(): string {

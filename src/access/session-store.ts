@@ -36,7 +36,7 @@ export function createSessionStore(database: Database, clock: Clock) {
       });
     },
 
-    /** The user's name; null when the session has ended. `peek`: it does not count as a use. */
+    /** The user's name; null: the session has ended. `peek`: does not count as a use. */
     async find(secret: string, peek = false): Promise<string | null> {
       return (await table.find(secret, peek))?.user_name ?? null;
     },
@@ -49,7 +49,7 @@ export function createSessionStore(database: Database, clock: Clock) {
   };
 }
 
-/** The common part of both kinds of session. */
+/** What sessions of local users (`sessions`) and of external accounts (`oidc_sessions`) have in common. */
 export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
   database: Database,
   clock: Clock,
@@ -59,7 +59,7 @@ export function createSessionTable<Table extends 'sessions' | 'oidc_sessions'>(
   const sessions = table as 'sessions';
   const account = (table === 'sessions' ? 'user_name' : 'account') as 'user_name';
   return {
-    /** Null: there is no such session, or it has ended. `peek`: it does not count as a use. */
+    /** Null: there is no such session, or it has ended. `peek`: does not count as a use. */
     async find(secret: string, peek = false): Promise<RowOf<Table> | null> {
       const [now, hash] = [clock.now(), hashSecret(secret)];
       const selection = database.query.selectFrom(sessions).selectAll().where('hash', '=', hash);

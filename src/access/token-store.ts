@@ -29,14 +29,14 @@ const MAX_TOKENS = 10_000;
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
 
-/** `isAdministrator`: whether an external account is one now. Only administrators have tokens. */
+/** Only administrators own tokens. `isAdministrator`: whether an external account is one now. */
 export function createTokenStore(
   database: Database,
   clock: Clock,
   isAdministrator: (account: string) => Promise<boolean>,
 ) {
   return {
-    /** The secret is shown this once and kept nowhere. Throws `request-invalid` or `account-conflict`. */
+    /** Returns the secret, which is not stored. Throws `request-invalid` or `account-conflict`. */
     async create(draft: TokenDraft, createdBy: string, account: string | null = null) {
       const [now, secret] = [clock.now(), createTokenSecret()];
       const { name, role, layers, expiresAt } = draft;

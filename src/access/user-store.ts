@@ -77,7 +77,7 @@ export function createUserStore(database: Database, clock: Clock) {
         return { before, after: await existing(query, name) };
       }),
 
-    /** The same password hashed at another cost; not a change for the user. */
+    /** Stores the same password hashed at another cost. Not a change of the user: sessions stay open. */
     restorePassword: (name: string, from: string, to: string): Promise<void> =>
       database.transaction(LOCK, async (query) => {
         await query

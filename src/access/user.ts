@@ -60,7 +60,7 @@ export function checkAccount(account: Scope & Pick<User, 'name'>): void {
   checkScope(account);
 }
 
-/** Of a token or a key, in milliseconds since 1970. Throws `request-invalid`. */
+/** Checks the expiry of a token or key, in milliseconds since 1970. Throws `request-invalid`. */
 export function checkExpiry(expiresAt: number | null, now: number): void {
   if (expiresAt === null || expiresAt > now) return;
   throw invalid(`expiresAt must be null, for no end, or a time after now, ${isoTime(now)}.`);
@@ -111,7 +111,7 @@ export function weaknessOf(password: string, userName: string): string | null {
 /** Characters in the order of keyboards and the alphabet. */
 const ROWS = ['0123456789012345678901234567890', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiopasdfghjklzxcvbnm'];
 
-/** Also with digits and marks at either end: `geoserver2024!` is as well known as `geoserver`. */
+/** Ignores digits and punctuation at either end: `geoserver2024!` is as well known as `geoserver`. */
 export function isKnownToAll(password: string, userName: string): boolean {
   const plain = password.toLowerCase();
   const bare = trimEndOf(plain.replace(/^[^a-z]+/, ''), /[^a-z]/);

@@ -1,10 +1,10 @@
 import type { Database } from '../db/database.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** How far other nodes have applied the changes of the database. Records nothing itself; `node-registry.ts` does. */
+/** Reads how far other nodes have applied the changes of the database. Records nothing: `node-registry.ts` does. */
 export function createAppliedChanges(database: Database, instance: string, clock: Pick<Clock, 'monotonic'>) {
-  /** When each node's row was last seen to change, by the monotonic clock: clocks of machines differ, and jump. */
-  let sights = new Map<string, { readonly appliedAt: number; readonly since: number }>();
+  /** When this process last saw each node's row change, by its monotonic clock: clocks of machines differ, and jump. */
+  let sightings = new Map<string, { readonly appliedAt: number; readonly since: number }>();
   return {
     async changesApplied(): Promise<void> {},
     async changesAppliedByOthers(ms: number): Promise<readonly number[]> {
@@ -15,14 +15,14 @@ export function createAppliedChanges(database: Database, instance: string, clock
         .where('applied_at', '>', 0)
         .execute();
       const now = clock.monotonic();
-      const known = sights;
-      sights = new Map(
+      const known = sightings;
+      sightings = new Map(
         rows.map(({ instance: other, appliedAt }) => {
           const before = known.get(other);
           return [other, before?.appliedAt === appliedAt ? before : { appliedAt, since: now }];
         }),
       );
-      const isSilent = (other: string) => now - (sights.get(other)?.since ?? now) >= ms;
+      const isSilent = (other: string) => now - (sightings.get(other)?.since ?? now) >= ms;
       return rows.filter(({ instance: other }) => !isSilent(other)).map(({ applied }) => applied);
     },
   };

@@ -4,9 +4,9 @@ import type { ClosingStack } from '../lib/closing-stack.ts';
 import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 
-/** Channel: every process publishes its figures. */
+/** The channel on which a process asks all others to publish their figures. */
 const FIGURES = 'figures';
-/** Milliseconds between publications without a question; a killed process loses as much. */
+/** Milliseconds between publications that no process has asked for; a killed process loses its figures since the last. */
 const INTERVAL = 5000;
 
 export type ServerFigures = ReturnType<typeof openServerFigures>;
@@ -40,7 +40,7 @@ export function openServerFigures(feed: ProcessFeed | null, env: Env, open: Clos
   }
 
   return {
-    /** Returns a function for the figures of all processes, its own first. `former`: those of ended ones that count. */
+    /** Returns a function for the figures of all processes, its own first. `former`: what still counts of an ended one's. */
     share<Figure>(
       name: string,
       read: () => Figure,
@@ -61,7 +61,7 @@ export function openServerFigures(feed: ProcessFeed | null, env: Env, open: Clos
       try {
         await feed?.ask(FIGURES);
       } catch (err) {
-        // For example on a full disk: the figures of a moment ago are shown.
+        // For example on a full disk: the latest published figures are shown.
         env.log.debug({ err }, 'could not query the figures of other processes');
       }
       read();

@@ -2,14 +2,14 @@ import type { Database } from '../db/database.ts';
 import { orAborted } from '../lib/deferred.ts';
 import type { Env } from '../lib/env.ts';
 
-/** Milliseconds after which a node that makes a metatile counts as gone. */
+/** Milliseconds after which a claim expires: its node counts as gone. */
 const LEASE = 30_000;
-/** Milliseconds. After this the metatile is made without a claim: a client waits for it. */
+/** Milliseconds to wait for the database; then the metatile is made without a claim, as a client waits for it. */
 const CLAIM_TIMEOUT_MS = 5000;
 /** Milliseconds between attempts while another node makes it. */
 const PAUSE = 150;
 
-/** See `FlightClaims` in `pipeline`: a row for each metatile that a node is making for a client. */
+/** `FlightClaims` of `pipeline` in the database: a row for each metatile that a node is making for a client. */
 export function createFlightClaims(database: Database, instance: string, { clock, log }: Env) {
   async function release(metatile: string): Promise<void> {
     await database.change
@@ -22,7 +22,7 @@ export function createFlightClaims(database: Database, instance: string, { clock
   return {
     take(metatile: string): Promise<(() => void) | null> {
       const taking = take(metatile);
-      // A late claim would keep others waiting.
+      // A claim taken after the timeout is released: other nodes would wait for it.
       const letGo = () =>
         void taking.then(
           (free) => free?.(),

@@ -2,10 +2,10 @@ import type { Database } from '../db/database.ts';
 import type { HostOutage } from '../domain/upstream-status.ts';
 
 const CHANNEL = 'host-outages';
-/** Milliseconds for which a report is read after its end. */
+/** Milliseconds for which a report is still read after the outage should have ended. */
 const REMEMBERED = 60_000;
 
-/** Host outages that nodes report to each other through the database; see `HostOutageStore` in `sources/upstream`. */
+/** Outages of map servers that nodes report to each other through the database: `HostOutageStore` of `sources/upstream`. */
 export function createHostOutageStore(database: Database, instance: string) {
   async function write(host: string, outage: HostOutage): Promise<void> {
     const now = await database.now();

@@ -3,10 +3,10 @@ import type { HostPause } from '../domain/upstream-status.ts';
 
 const CHANNEL = 'host-pauses';
 
-/** Hosts that operators have paused, for all nodes: see `HostPauseReader` in `sources/upstream`. */
+/** Map servers that operators have paused, for all nodes: `HostPauseReader` of `sources/upstream`. */
 export function createHostPauses(database: Database) {
   return {
-    /** A host that is paused already stays so, with the first operator and time. */
+    /** For a paused host, the first operator and time remain. */
     async pause(host: string, by: string): Promise<void> {
       const row = { host, paused_by: by, paused_at: await database.now() };
       await database.change

@@ -10,12 +10,12 @@ const TURN = 2000;
 
 type Claim = Pick<RowOf<'node_shares'>, 'instance' | 'wanted' | 'urgent'> & { readonly spare?: number };
 
-/** Divides places among nodes, in the database: see `HostShares` in `sources/upstream`. */
+/** Divides the places of a host (its concurrent requests) among nodes, in the database: `HostShares` of `sources/upstream`. */
 export function createHostShares(database: Database, instance: string) {
   return {
     async renew(name: string, { limit, wanted, urgent, spare, held }: ShareWish) {
       const now = await database.now();
-      const { concerned, ...share } = await database.transaction(`share ${name}`, async (query) => {
+      const { notifies, ...share } = await database.transaction(`share ${name}`, async (query) => {
         const rows = await sharesOf(query, name, now);
         const others = rows.filter((row) => row.instance !== instance);
         const before = rows.find((row) => row.instance === instance)?.places ?? 0;
@@ -27,21 +27,21 @@ export function createHostShares(database: Database, instance: string) {
         const target = targets.get(instance) ?? 0;
         const taken = others.reduce((sum, { places }) => sum + places, 0);
         const places = Math.min(target, Math.max(0, limit - taken));
-        // Requests in flight keep their places until they end, though no further one may begin.
+        // Requests in flight keep their places until they end, even above the share.
         const kept = Math.max(held, places);
         await write(query, { name, instance, wanted, urgent, places: kept, expires_at: now + LEASE });
         const waitedFor =
           kept < before && others.some((row) => row.places < (targets.get(row.instance) ?? 0));
-        return { places, alone: others.length === 0, concerned: places < target || waitedFor };
+        return { places, alone: others.length === 0, notifies: places < target || waitedFor };
       });
-      if (concerned) await database.notify(CHANNEL);
+      if (notifies) await database.notify(CHANNEL);
       return share;
     },
     listen: (changed: () => void) => database.listen(CHANNEL, changed),
   };
 }
 
-/** The places of a process that has ended go to the others. */
+/** Frees the places of a process that has ended, for the others. */
 export async function releaseShares(database: Database, instance: string): Promise<void> {
   await database.change.deleteFrom('node_shares').where('instance', '=', instance).execute();
   await database.notify(CHANNEL);
@@ -73,7 +73,7 @@ async function write(query: Statements, row: RowOf<'node_shares'>): Promise<void
 
 /**
  * Places that clients wait for (`urgent`) come first, then all `wanted` ones, then those kept for a next request
- * (`spare`). Of each kind a node gets what it wants if there is enough, otherwise an equal part; the remainder rotates.
+ * (`spare`). A node gets all it wants of a kind if there are enough, otherwise an equal part; the remainder rotates.
  */
 export function allot(claims: readonly Claim[], limit: number, turn: number): ReadonlyMap<string, number> {
   const sorted = [...claims].sort((a, b) => (a.instance < b.instance ? -1 : 1));
@@ -89,7 +89,7 @@ export function allot(claims: readonly Claim[], limit: number, turn: number): Re
   return shares;
 }
 
-/** Adds to `shares`, and returns how many places it has added. */
+/** Adds up to `limit` places to `shares`, at most `most` per node. Returns how many it has added. */
 function divide(
   claims: readonly Claim[],
   most: (claim: Claim) => number,
@@ -108,7 +108,7 @@ function divide(
     if (waiting.length === 0 || left === 0) return limit - left;
     const each = Math.floor(left / waiting.length);
     for (const [at, claim] of waiting.entries()) {
-      // Fewer places than nodes.
+      // With fewer places than nodes, the turn selects the nodes.
       const hasTurn = (at - (turn % waiting.length) + waiting.length) % waiting.length < left;
       if (each > 0) left -= give(claim, Math.min(each, missing(claim)));
       else if (hasTurn) give(claim, 1);

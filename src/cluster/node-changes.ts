@@ -15,7 +15,7 @@ interface NodeChangesOptions extends Env {
   readonly staleMs: number;
 }
 
-/** Milliseconds for which copies are served after a query for changes; later ones wait for another query. */
+/** Milliseconds for which copies are served after a query for changes; later requests wait for another query. */
 const CURRENT_FOR = 4000;
 /** Milliseconds that others wait for a silent node: its copies are not current by then, even if clocks run unevenly. */
 const WAITED_FOR = CURRENT_FOR + 1000;
@@ -23,11 +23,11 @@ const WAITED_FOR = CURRENT_FOR + 1000;
 const INTERVAL = 2000;
 /** Milliseconds. A database that takes longer for one answer counts as unreachable. */
 const TIMEOUT_MS = 3000;
-/** A node that was stopped for this long cannot distinguish a failing database from its own absence. */
+/** A node that was suspended for this long cannot distinguish a failing database from its own absence. */
 const STOPPED_MS = 2000;
 const BEAT_MS = 500;
 const POLL = 100;
-/** Channels: a change was made; a node has applied it. */
+/** Channels of the database: a change was made; a node has applied it. */
 const CHANGED = 'node-changes';
 const APPLIED = 'node-changes-applied';
 
@@ -41,12 +41,15 @@ const moment = (clock: Pick<Clock, 'monotonic' | 'now'>): Moment => ({
   now: clock.now(),
 });
 
-/** Follows the changes of other nodes, so that this one serves no outdated copies. */
+/**
+ * Follows changes of other nodes through the database, so that this one serves no outdated copies. Each node records how
+ * far it has applied them. A change is acknowledged when all others have, or were silent until their copies expired.
+ */
 export function createNodeChanges(options: NodeChangesOptions) {
   const { database, registry, channels, staleMs, clock, log } = options;
   const refreshers: (() => Promise<void>)[] = [];
-  /** Another node waits until this one has received a change. */
-  let called = true;
+  /** Another node may be waiting for this one to apply a change. */
+  let isAwaited = true;
   let polling: Promise<void> | null = null;
   let away = false;
   /** When the latest successful query began. */
@@ -55,12 +58,12 @@ export function createNodeChanges(options: NodeChangesOptions) {
   /** By the monotonic clock. */
   let resumedAt = Number.NEGATIVE_INFINITY;
 
-  /** Milliseconds, by the clock that shows more: either may have stopped. */
+  /** Milliseconds, by the clock that shows more: either may have stopped during a suspension. */
   function msSince({ monotonic, now }: Moment): number {
     return Math.max(clock.monotonic() - monotonic, clock.now() - now);
   }
 
-  /** Called on every timer and by every reader in doubt, so that the first to run after a stop notices it. */
+  /** Detects a suspension of this process. Called by a timer and by readers in doubt: the first to run afterwards notices. */
   function beat(): void {
     const ms = msSince(lastBeat);
     lastBeat = moment(clock);
@@ -80,21 +83,21 @@ export function createNodeChanges(options: NodeChangesOptions) {
       await pollAll(begun);
       away = false;
     } catch (error) {
-      // A query that was under way during a stop fails for that reason alone.
+      // A query that was in progress during a suspension fails for that reason alone.
       away ||= !wasStoppedAfter(begun);
       throw error;
     }
   }
 
   async function pollAll(begun: Moment): Promise<void> {
-    const wasCalled = called;
-    called = false;
+    const wasAwaited = isAwaited;
+    isAwaited = false;
     const below = await inTime(() => completedChanges(database.query));
     for (const refresh of refreshers) await inTime(refresh);
-    // First: other nodes wait only for queries that are recorded.
+    // Recorded before copies count as current: other nodes do not wait for a node without a recent record.
     await inTime(() => registry.changesApplied(below));
     lastPoll = begun;
-    if (wasCalled) await inTime(() => database.notify(APPLIED));
+    if (wasAwaited) await inTime(() => database.notify(APPLIED));
   }
 
   function inTime<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
@@ -103,7 +106,7 @@ export function createNodeChanges(options: NodeChangesOptions) {
     return ifLate(clock, TIMEOUT_MS, giveUp, () => orAborted(ask(), late.signal));
   }
 
-  /** One query at a time. A caller that needs changes made since the running one began must ask again. */
+  /** One query at a time. A caller that needs changes made since the running one began must poll again. */
   function poll(): Promise<void> {
     polling ??= pollNow().finally(() => {
       polling = null;
@@ -114,7 +117,7 @@ export function createNodeChanges(options: NodeChangesOptions) {
   let isFollowing = false;
 
   return {
-    /** `refresh` applies earlier durable removals, replacements and declarations; in the order of registration. */
+    /** `refresh` applies earlier durable removals, replacements and declarations. Called in the order of registration. */
     onChange(refresh: () => Promise<void>): void {
       refreshers.push(refresh);
     },
@@ -126,7 +129,7 @@ export function createNodeChanges(options: NodeChangesOptions) {
       const polls = openRepeater(poll, { clock, log, pause: INTERVAL, failure });
       const beats = openRepeater(beat, { clock, log, pause: BEAT_MS, failure });
       const wake = () => {
-        called = true;
+        isAwaited = true;
         polls.wake();
       };
       const stopListening = [CHANGED, ...channels].map((channel) => database.listen(channel, wake));

@@ -21,19 +21,19 @@ export interface NodeEntry {
 
 interface NodeRegistryOptions extends Env {
   readonly database: Database;
-  /** Names this run of the node. */
+  /** Identifies this run of the node. */
   readonly instance: string;
   readonly self: Pick<NodeEntry, 'name' | 'roles' | 'version'>;
 }
 
 export interface NodeRegistry {
-  /** In the order of their names; also those that were seen in the last minute. */
+  /** By name, including nodes that have been gone for up to a minute. */
   list(): Promise<readonly NodeEntry[]>;
   listening(name: string, address: string): Promise<void>;
   leads(leads: boolean): void;
   /** This node has applied all changes below this number of the database. */
   changesApplied(below: number): Promise<void>;
-  /** The number for each other node, unless it has applied none for `ms` as this process has seen. */
+  /** That number of each other node, except for nodes that this process has not seen record one for `ms`. */
   changesAppliedByOthers(ms: number): Promise<readonly number[]>;
   close(): Promise<void>;
 }
@@ -41,10 +41,10 @@ export interface NodeRegistry {
 /** Milliseconds between heartbeats; a node without one for a lease is gone. */
 export const HEARTBEAT = 5000;
 export const LEASE = 15_000;
-/** Milliseconds that a node which is gone is still shown. */
+/** Milliseconds for which a gone node is still listed. */
 const SHOWN_FOR = 60_000;
 
-/** Puts this node on the list of those that share the database, and keeps it there. */
+/** Lists this node among those that share the database, until it is closed. */
 export async function openNodeRegistry(options: NodeRegistryOptions): Promise<NodeRegistry> {
   const { database, self, clock, log } = options;
   const startedAt = await database.now();
@@ -68,7 +68,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
     row.seen_at = await database.now();
     const { instance, ...rest } = row;
     await database.transaction('nodes', async (query) => {
-      // A report that is still pending when the node leaves would put it on the list again.
+      // A heartbeat that is still pending when the node leaves would list it again.
       if (leaving) return;
       const longAgo = row.seen_at - SHOWN_FOR;
       await query.deleteFrom('node_flights').where('expires_at', '<', longAgo).execute();
@@ -110,7 +110,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
       const applied = { applied_at: await database.now(), applied: below };
       Object.assign(row, applied);
       const own = database.change.updateTable('nodes').set(applied).where('instance', '=', row.instance);
-      // Others have removed a node that was suspended, and would not wait for it.
+      // Other nodes have removed the row of this one while it was suspended, and would not wait for it.
       if ((await own.executeTakeFirst()).numUpdatedRows === 0n) await beat();
     },
     changesAppliedByOthers,
@@ -130,7 +130,7 @@ export async function openNodeRegistry(options: NodeRegistryOptions): Promise<No
   };
 }
 
-/** A database in the data folder has no other node. */
+/** The registry for a database in the data folder, which has no other node. */
 function aloneSince(startedAt: number, { self, clock }: NodeRegistryOptions): NodeRegistry {
   let reached: Pick<NodeEntry, 'name' | 'address'> = { name: self.name, address: null };
   return {

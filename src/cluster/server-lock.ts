@@ -8,14 +8,14 @@ interface ServerLockOptions extends DatabaseOptions {
   readonly shared: boolean;
 }
 
-/** Milliseconds. A killed server may count as alive for a moment. */
+/** Milliseconds to wait for the lock: PostgreSQL may keep that of a killed server for a moment. */
 const LOCK_TIMEOUT_MS = 5000;
 const PAUSE = 250;
 const KEY = "hashtext('tilewarden:local-stores')";
 
 /**
- * Keeps a server whose stores cannot be shared alone on its database: a lock on a connection of its own, which
- * PostgreSQL releases however the server ends. When the connection breaks it is taken again; if another server was
+ * Keeps other servers off the database of a server whose stores cannot be shared: a lock on a separate connection,
+ * which PostgreSQL releases however the server ends. It is taken again when the connection breaks; if another server was
  * faster, that is logged. Null: another server holds it.
  */
 export async function openServerLock(options: ServerLockOptions): Promise<{ close(): Promise<void> } | null> {

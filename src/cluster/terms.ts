@@ -4,7 +4,7 @@ import type { Env } from '../lib/env.ts';
 import { openRepeater } from '../lib/repeat.ts';
 
 export interface TermOptions extends Env {
-  /** Called when this node begins or ceases to lead. */
+  /** Called when this node begins or ceases to lead: one at a time runs the quota, schedules and clean-up for all. */
   readonly changed: (leads: boolean) => void;
 }
 
@@ -16,19 +16,19 @@ export interface Leadership {
 /** Milliseconds between attempts to lead. */
 const ATTEMPT = 500;
 
-/** One of several processes on a machine holds a lock of the operating system, which ends with the process. */
+/** Leadership among processes on one machine: the one that leads holds a file lock, which ends with the process. */
 export function openLocalLeadership({
   file,
   ...options
 }: TermOptions & { readonly file: string }): Leadership {
   const terms = createTerms(options);
   let lock: ReturnType<typeof openFileLock> = null;
-  const stand = () => {
+  const tryToLead = () => {
     lock ??= openFileLock(file);
     if (lock && !terms.leads()) terms.begin();
   };
-  stand();
-  const standing = openRepeater(stand, {
+  tryToLead();
+  const attempts = openRepeater(tryToLead, {
     ...options,
     pause: ATTEMPT,
     failure: 'the lock of the leading process cannot be tried',
@@ -36,14 +36,14 @@ export function openLocalLeadership({
   return {
     lead: terms.lead,
     async close() {
-      await standing.close();
+      await attempts.close();
       terms.end();
       lock?.close();
     },
   };
 }
 
-/** Runs the work of `lead` in each term: the time from `begin` to `end` in which this node leads. */
+/** Runs the work of `lead` in each term, the time from `begin` to `end` in which this node leads. */
 export function createTerms({ changed, log }: TermOptions) {
   const listeners = new Set<(term: AbortSignal) => void>();
   let term: AbortController | null = null;
