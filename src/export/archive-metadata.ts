@@ -29,7 +29,7 @@ function unfitFormat({ format }: Pick<ArchiveContent, 'format'>): TilewardenErro
   return new TilewardenError('request-invalid', `This kind of archive cannot hold ${format.mediaType}.`);
 }
 
-/** Throws `request-invalid`. MBTiles and PMTiles have one grid: web mercator, each zoom twice the one before. */
+/** Throws `request-invalid`. MBTiles and PMTiles have one grid: web mercator, whose resolution halves at each zoom. */
 export function refuseUnfit(extension: string, content: ArchiveContent): void {
   const { gridSet } = content.subset;
   const format = archiveFormat(content);
@@ -95,7 +95,7 @@ export interface ArchiveWriter {
   forget(z: number, rect: TileRect): boolean;
   /** Tiles that are in the file. */
   count(): number;
-  /** Completes and renames the file. Returns its size in bytes. `described`: layers as in TileJSON, not checked. */
+  /** Completes and renames the file. Returns its size in bytes. `described`: vector layers as in TileJSON, not checked. */
   finish(described: readonly unknown[]): Promise<number>;
   /** Keeps the written part for another attempt. */
   close(): void;

@@ -54,7 +54,7 @@ export interface ExportResult {
 interface ExportArea {
   /** In the CRS of the grid set. */
   readonly polygons: readonly Polygon[];
-  /** The tiles of a rectangle that they touch. */
+  /** The tiles of a rectangle that the polygons touch. */
   touched(z: number, rect: TileRect): Iterable<TileRect>;
 }
 
@@ -133,7 +133,7 @@ function nothingCached(): TilewardenError {
 /** Rounds of copying again: each is shorter than the one before, unless changes never end. */
 const MAX_ROUNDS = 4;
 
-/** The file then shows the cache as of the start of the last round, or later. */
+/** Copies changed pages again. The file then has the tiles of the start of the last round, or later ones. */
 async function copyChanged(
   { store, set, content, signal, admit }: ExportOptions,
   pages: PageList,
@@ -146,13 +146,13 @@ async function copyChanged(
     const isChanged = createChangeCheck(store, set, before);
     before = await store.marks(set.layer);
     const changed: Page[] = [];
-    let isBehind = false;
+    let isRewound = false;
     for (const page of pages.inOrder()) {
       signal.throwIfAborted();
       const here = blockAt(page.pageX, page.pageY, PAGE_SIZE);
-      if (!isBehind && !(await isChanged(page.z, here))) continue;
-      const rects: readonly TileRect[] = isBehind ? [] : selection(page);
-      for (const rect of rects) isBehind = writer.forget(page.z, rect) || isBehind;
+      if (!isRewound && !(await isChanged(page.z, here))) continue;
+      const rects: readonly TileRect[] = isRewound ? [] : selection(page);
+      for (const rect of rects) isRewound = writer.forget(page.z, rect) || isRewound;
       changed.push(page);
     }
     if (changed.length === 0) return;
@@ -164,7 +164,7 @@ async function copyChanged(
   }
 }
 
-/** Levels, blocks and pages that are remembered. */
+/** Limit of levels, blocks and pages whose check is remembered. */
 const MAX_RECTS = 4096;
 
 /** Whether tiles of a page were truncated or reported as changed after a generation: checks levels and blocks first. */
@@ -233,8 +233,8 @@ async function scanPages(
   return { expected, zooms: [...zooms] };
 }
 
-/** One transaction holds as many tiles, and the rest of a page. */
-const BATCH = 1024;
+/** A batch ends with the page that brings it to this number of tiles. */
+const BATCH_TILES = 1024;
 
 /** The selected tiles of whole pages, in the order of the pages. */
 async function* batchesOf(
@@ -249,7 +249,7 @@ async function* batchesOf(
     const rects = selection({ z, pageX, pageY });
     const tiles = await presentTiles(store, set, z, page, 0);
     batch.push(...tiles.filter(({ x, y }) => isIn(rects, x, y)).map(({ x, y }) => ({ z, x, y })));
-    if (batch.length < BATCH) continue;
+    if (batch.length < BATCH_TILES) continue;
     yield batch;
     batch = [];
   }
@@ -294,8 +294,8 @@ type PageList = ReturnType<typeof openPageList>;
 const MAX_CURVE_ZOOM = 26;
 
 /**
- * Zoom by zoom along the Hilbert curve of PMTiles: the tiles of an aligned square follow each other on it, so that
- * pages in order are tiles in order. The list is a file: a cache may have millions of pages.
+ * The pages to export, zoom by zoom along the Hilbert curve of PMTiles: the tiles of an aligned square are contiguous
+ * on it, so that pages in order are tiles in order. The list is a file: a cache may have millions of pages.
  */
 function openPageList(path: string, gridSet: GridSet) {
   rmSync(path, { force: true });

@@ -8,7 +8,7 @@ import { openStaging, type Purpose, publishStaging } from './staging.ts';
 const APPLICATION_ID = 0x47504b47;
 const USER_VERSION = 10_300;
 
-/** GeoPackage 1.3 with one table of tiles. Its tables cannot share equal tiles. */
+/** GeoPackage 1.3 with one table of tiles. Equal tiles are stored once for each place: its tables cannot share them. */
 export function openGeopackageWriter(
   target: string,
   content: ArchiveContent,
@@ -73,7 +73,7 @@ function describeReferenceSystems(db: Database.Database, { subset: { gridSet } }
   add.run('Undefined Cartesian', -1, 'NONE', -1, 'undefined', null);
   add.run('Undefined geographic', 0, 'NONE', 0, 'undefined', null);
   add.run('WGS 84', 4326, 'EPSG', 4326, WGS84, null);
-  // Readers resolve the code; the text is for those that cannot.
+  // The definition may be undefined: readers resolve the code.
   const code = registeredCode(gridSet.srs);
   add.run(gridSet.name, code, 'EPSG', code, 'undefined', gridSet.description || null);
 }
@@ -137,7 +137,7 @@ function describeTiles(db: Database.Database, content: ArchiveContent): void {
     declare.run(column, name, `http://www.geopackage.org/spec/#extension_${name.slice(5)}`);
 }
 
-/** WebP, and ladders that do not halve, are extensions (GeoPackage 1.3, annex F). */
+/** WebP, and resolutions that do not halve, are extensions (GeoPackage 1.3, annex F). */
 function extensionFor(
   mediaType: string,
   levels: readonly { readonly resolution: number }[],

@@ -14,8 +14,8 @@ import { createLayerNotes, describedLayers } from './vector-layers.ts';
 const SAVED_BYTES = 32 * 2 ** 20;
 
 /**
- * MBTiles 1.3, equal tiles once: `tiles` is a view, as the specification allows. Tiles are appended under numbers: a
- * table by hash would be written in random places.
+ * MBTiles 1.3 that stores equal tiles once: `tiles` is a view, as the specification allows. Pictures are appended under
+ * numbers: a table by hash would be written in random places.
  */
 export function openMbtilesWriter(target: string, content: ArchiveContent, purpose: Purpose): ArchiveWriter {
   const staging = openStaging(target, purpose, (db) => prepare(db, content));

@@ -15,10 +15,10 @@ import {
 import { openStaging, type Purpose, removeStaging } from './staging.ts';
 import { createLayerNotes, describedLayers } from './vector-layers.ts';
 
-/** PMTiles 3: header and root directory are in the first 16 KiB; tiles come behind. */
+/** PMTiles 3: header and root directory are in the first 16 KiB; tiles follow. */
 const TILES_AT = 16_384;
 const HEADER_BYTES = 127;
-/** So many entries always fit into the root directory. */
+/** This many entries always fit into the root directory. */
 const MAX_IN_ROOT = 1500;
 const MIN_LEAF_ENTRIES = 4096;
 /** Entries that are counted in one turn of the event loop: the lease of the task is renewed in between. */
@@ -29,8 +29,8 @@ const PLAIN = 1;
 const TILE_TYPES: Readonly<Record<string, number>> = { pbf: 1, png: 2, jpg: 3, webp: 4 };
 
 /**
- * PMTiles 3, equal tiles once, the file clustered: tiles by their ids, as they come. The tiles' places wait in a
- * database beside the file until all are known.
+ * PMTiles 3, clustered (tiles are in the order of their ids), with equal tiles stored once. The places of tiles are
+ * collected in a database beside the file: the directories need all of them.
  */
 export function openPmtilesWriter(target: string, content: ArchiveContent, purpose: Purpose): ArchiveWriter {
   const type = TILE_TYPES[archiveFormat(content)] ?? 0;
@@ -54,19 +54,19 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
   const lastPlace = db.prepare<[], number | null>('SELECT max(tile_id) FROM places').pluck();
   let end = endOfTiles.get() ?? 0;
   let lastId = lastPlace.get() ?? -1;
-  // Bytes behind the last transaction were lost with it.
+  // A crash lost the places of tiles that were written after the last transaction.
   ftruncateSync(data, TILES_AT + end);
 
   /**
-   * Removes the tiles from this id on: they were written after a tile that was missing then, or is no longer right.
-   * Their bytes are after all bytes that other tiles use.
+   * Removes the tiles from this id on, which must be put again after a tile that was missing, or has changed. Their
+   * bytes are after all bytes that other tiles use.
    */
   function rewind(tileId: number): void {
     db.transaction(() => {
       db.prepare('DELETE FROM places WHERE tile_id >= ?').run(tileId);
       db.exec('DELETE FROM contents WHERE offset >= (SELECT coalesce(max(offset + length), 0) FROM places)');
     })();
-    // Must be on the disk before their bytes are overwritten.
+    // The removal must be on the disk before the bytes are overwritten.
     db.pragma('wal_checkpoint(TRUNCATE)');
     end = endOfTiles.get() ?? 0;
     lastId = lastPlace.get() ?? -1;
@@ -130,7 +130,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
     return { root: writeDirectory(root), leavesAt, leavesLength: TILES_AT + end - leavesAt };
   }
 
-  async function counted() {
+  async function countEntries() {
     let [addressed, runs] = [0, 0];
     for (const { runLength } of entries()) {
       addressed += runLength;
@@ -150,7 +150,7 @@ export function openPmtilesWriter(target: string, content: ArchiveContent, purpo
     count: () => db.prepare<[], number>('SELECT count(*) FROM places').pluck().get() ?? 0,
     async finish(described) {
       const tilesLength = end;
-      const counts = await counted();
+      const counts = await countEntries();
       const { root, leavesAt, leavesLength } = await writeDirectories(counts.entries);
       const { format, bounds, center, minzoom, maxzoom, ...metadata } = archiveMetadata(content);
       const vector = type === TILE_TYPES.pbf && { vector_layers: describedLayers(described, layers) };
@@ -222,7 +222,7 @@ function writeDirectory(entries: readonly DirectoryEntry[]): Buffer {
     ...entries.map(({ tileId }, index) => tileId - (entries[index - 1]?.tileId ?? 0)),
     ...entries.map(({ runLength }) => runLength),
     ...entries.map(({ length }) => length),
-    // 0: right behind the one before; otherwise the offset and one.
+    // 0: directly after the previous entry's bytes; otherwise the offset plus 1.
     ...entries.map((entry, index) => (follows(entries[index - 1], entry) ? 0 : entry.offset + 1)),
   ];
   return gzipSync(Buffer.from(numbers.flatMap(varint)));

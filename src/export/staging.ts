@@ -7,17 +7,17 @@ import { hasCode } from '../lib/error-code.ts';
 import type { StoreFiles } from '../storage/store.ts';
 import { LAYERS_TABLE } from './vector-layers.ts';
 
-/** An SQLite file beside its final name, which records its purpose. */
+/** An unfinished SQLite file beside its final name. A table of it records its purpose. */
 interface Staging {
   readonly db: Database.Database;
   readonly path: string;
-  /** An earlier attempt has left something in it. */
+  /** It was begun by an earlier attempt. */
   readonly resumed: boolean;
 }
 
 /** Bytes of a page of the database: a usual tile fits into one or two. */
 const PAGE_BYTES = 8192;
-/** Each time the log is full it is copied into the file and flushed. */
+/** The log is copied into the file and flushed when it has this size. */
 const LOG_BYTES = 128 * 2 ** 20;
 const CACHE_KIB = 65_536;
 
@@ -87,7 +87,7 @@ function isNew(db: Database.Database): boolean {
   return known === undefined;
 }
 
-/** Files of a machine that does not share its stores. */
+/** Exported files in a folder, on a machine that does not share its stores. */
 export function createFolderFiles(folder: string): StoreFiles {
   return {
     put: (name, path) => rename(path, join(folder, name)),

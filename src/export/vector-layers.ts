@@ -32,7 +32,7 @@ const STRING_VALUE = 1;
 const BOOL_VALUE = 7;
 /** Bytes of an unpacked tile; the same limit as for the cache. */
 const MAX_TILE_BYTES = 32 * 2 ** 20;
-/** Limits of the memory used: the names in tiles may be random. */
+/** Limits of memory: the names in tiles may be random. */
 const MAX_LAYERS = 500;
 const MAX_FIELDS = 500;
 
@@ -41,7 +41,7 @@ export async function packVectorTile(
   bytes: Buffer,
 ): Promise<{ readonly bytes: Buffer; readonly layers: readonly TileLayer[] }> {
   if (!isGzip(bytes)) return { bytes: await zip(bytes), layers: readTileLayers(bytes) };
-  // Tiles that cannot be unpacked are copied unchanged and name no layers.
+  // Tiles that cannot be unpacked are copied unchanged and add no layers.
   const unpacked = await unzip(bytes, { maxOutputLength: MAX_TILE_BYTES }).catch(() => null);
   return { bytes, layers: unpacked ? readTileLayers(unpacked) : [] };
 }
@@ -160,8 +160,8 @@ function mixed(known: FieldType, other: FieldType): FieldType {
 
 /** Layers in an archive's metadata: the source's own description if it has one, otherwise what its tiles have. */
 export function describedLayers(described: readonly unknown[], notes: LayerNotes): readonly object[] {
-  const sound = described.filter(isDescription).map((layer) => ({ fields: {}, ...layer }));
-  return sound.length > 0 ? sound : notes.list();
+  const valid = described.filter(isDescription).map((layer) => ({ fields: {}, ...layer }));
+  return valid.length > 0 ? valid : notes.list();
 }
 
 function isDescription(layer: unknown): layer is { readonly id: string } {

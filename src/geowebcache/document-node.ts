@@ -2,6 +2,7 @@ import { javaDouble } from '../lib/java-number.ts';
 import { element, writeXml, type XmlNode } from '../lib/xml/write-xml.ts';
 import type { DocumentFormat } from './read-document.ts';
 
+/** A node of a document of GeoWebCache, which is written as XML or as JSON. */
 export interface DocumentNode {
   readonly name: string;
   readonly content: string | number | boolean | readonly DocumentNode[];
@@ -10,7 +11,6 @@ export interface DocumentNode {
   readonly as?: 'list' | 'double';
 }
 
-/** Null: omitted. */
 export function nodeOf(name: string, content: readonly (DocumentNode | null)[]): DocumentNode {
   return { name, content: content.filter((child) => child !== null) };
 }

@@ -13,10 +13,10 @@ const YEAR = 31_536_000;
 const DEFAULT_CLIENT_SECONDS = 7200;
 /** GeoWebCache's special values: never expires, not cached, lifetime of the source. */
 const NEVER = -2;
-const NOT_AT_ALL = -1;
-const AS_SOURCE_SAYS = -4;
+const NOT_CACHED = -1;
+const AS_SOURCE = -4;
 
-/** Here 0 means "never expires" and -1 "is not stored". */
+/** In the configuration file's values: 0 never expires, -1 is not stored. */
 export function readCacheExpiry(root: WireElement): {
   readonly expireCache?: Expiry;
   readonly followSource?: true;
@@ -24,17 +24,17 @@ export function readCacheExpiry(root: WireElement): {
   const expiry = readExpiry(root, 'expireCache');
   if (expiry === undefined) return {};
   const all = typeof expiry === 'number' ? [expiry] : expiry.map((rule) => rule.seconds);
-  const follows = all.includes(AS_SOURCE_SAYS);
-  const seconds = (value: number) => (value === NEVER || value === AS_SOURCE_SAYS ? 0 : value);
+  const follows = all.includes(AS_SOURCE);
+  const seconds = (value: number) => (value === NEVER || value === AS_SOURCE ? 0 : value);
   return { expireCache: mapped(expiry, seconds), ...(follows && { followSource: true }) };
 }
 
-/** Here -1 means "revalidate each time". */
+/** In the configuration file's values: -1 is revalidated each time. */
 export function readClientExpiry(root: WireElement): Expiry {
   const expiry = readExpiry(root, 'expireClients') ?? DEFAULT_CLIENT_SECONDS;
   return mapped(expiry, (value) => {
     if (value === NEVER) return YEAR;
-    return value === AS_SOURCE_SAYS ? 0 : value;
+    return value === AS_SOURCE ? 0 : value;
   });
 }
 
@@ -44,15 +44,15 @@ export function writeExpiry(
   value: unknown,
   follows: boolean,
 ): DocumentNode | null {
-  const theirs = (seconds: number) => (follows && seconds === 0 ? AS_SOURCE_SAYS : seconds);
-  if (typeof value === 'number') return leaf(name, theirs(value));
+  const theirValue = (seconds: number) => (follows && seconds === 0 ? AS_SOURCE : seconds);
+  if (typeof value === 'number') return leaf(name, theirValue(value));
   if (!Array.isArray(value)) return null;
   const rules: readonly Rule[] = value;
   return listOf(
     `${name}List`,
     rules.map(({ minZoom, seconds }) => ({
       name: 'expirationRule',
-      attributes: { minZoom: String(minZoom), expiration: String(theirs(seconds)) },
+      attributes: { minZoom: String(minZoom), expiration: String(theirValue(seconds)) },
       content: [],
     })),
   );
@@ -83,5 +83,5 @@ function readRule(rule: WireElement): Rule {
 }
 
 function allowed(seconds: number): boolean {
-  return seconds >= 0 || [NEVER, NOT_AT_ALL, AS_SOURCE_SAYS].includes(seconds);
+  return seconds >= 0 || [NEVER, NOT_CACHED, AS_SOURCE].includes(seconds);
 }

@@ -13,7 +13,7 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
-/** The part that GeoWebCache has. */
+/** The fields that GeoWebCache's document has. */
 type KnownService = Omit<ServiceDescription, 'inspire'>;
 
 export interface GlobalDocument {
@@ -47,14 +47,14 @@ const SHAPE: Shape = {
   identifier: null,
   location: null,
 };
-/** GeoWebCache's settings with its defaults: shown, and not to be changed. */
+/** Settings of GeoWebCache that do not exist here: shown with its defaults, and cannot be changed. */
 const DEFAULTS: Readonly<Record<string, string | number | boolean>> = {
   runtimeStatsEnabled: true,
   wmtsCiteCompliant: false,
   backendTimeout: 120,
 };
 const FLAGS = ['runtimeStatsEnabled', 'fullWMS', 'wmtsCiteCompliant', 'cacheBypassAllowed'];
-/** The setting to use instead. */
+/** Why a setting has no effect, or the setting to use instead. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   runtimeStatsEnabled: 'statistics are always kept',
   lockProvider: 'processes of one server share its locks',
@@ -64,7 +64,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   cacheBypassAllowed: 'set cacheBypassAllowed of a layer',
 };
 
-/** `<global>`: absent elements stay unchanged, but the service is complete. Throws `request-invalid`. */
+/** `<global>`: absent elements stay unchanged; `serviceInformation` replaces the whole description. Throws `request-invalid`. */
 export function readGlobal(
   root: WireElement,
   now: Pick<GlobalDocument, 'version' | 'identifier' | 'location'>,
@@ -77,12 +77,12 @@ export function readGlobal(
   }
   const warnings = new ReadWarnings();
   warnings.ignoredOutside(root, SHAPE, {});
-  const given: typeof DEFAULTS = omitUndefined({
+  const fields: typeof DEFAULTS = omitUndefined({
     ...Object.fromEntries(FLAGS.map((name) => [name, booleanField(root, name)])),
     lockProvider: textField(root, 'lockProvider'),
     backendTimeout: integerField(root, 'backendTimeout'),
   });
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(fields)) {
     if (value !== DEFAULTS[name]) warnings.ignored([name], WITHOUT_EFFECT[name]);
   }
   const information = onlyChild(root, 'serviceInformation');

@@ -43,7 +43,7 @@ export function readGwcGridSet(root: WireElement): ReadDocument {
     description: onlyChild(root, 'description')?.text.trim(),
     srs: present(root, 'srs', srsField(root)),
     extent: present(root, 'extent', coordsField(root, 'extent')),
-    ...ladderOf(root),
+    ...readScales(root),
     levelNames: entriesOf(root, 'scaleNames', ['string'])?.map(elementText),
     tileSize: [width, height],
     metersPerUnit: numberField(root, 'metersPerUnit'),
@@ -54,7 +54,7 @@ export function readGwcGridSet(root: WireElement): ReadDocument {
   return { document, warnings: warnings.all };
 }
 
-function ladderOf(root: WireElement): object {
+function readScales(root: WireElement): object {
   const numbers = (name: string) => entriesOf(root, name, ['double'])?.map(numberOf);
   const resolutions = numbers('resolutions');
   if (resolutions) return { resolutions };
@@ -63,7 +63,7 @@ function ladderOf(root: WireElement): object {
   return { levels: integerField(root, 'levels') ?? DEFAULT_LEVELS };
 }
 
-/** `document`: the declaration, if there is one; declared scales stay scales. */
+/** `document`: the declaration, if there is one; scales that it has are written as scales. */
 export function writeGwcGridSet(gridSet: GridSet, document: unknown): DocumentNode {
   const { levels } = gridSet;
   const names = levels.map(({ name }) => name);

@@ -14,10 +14,10 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
-/** In the configuration file's form. */
+/** A parameter filter in the configuration file's form. */
 interface Filter {
   readonly name: string;
-  /** GeoWebCache has no times: they are left out. */
+  /** Only a filter of times has one. GeoWebCache has no such filter, so it is not written. */
   readonly type?: string;
   readonly default?: string | number;
   readonly values?: readonly (string | number)[];
@@ -31,7 +31,7 @@ interface Filter {
 const COMMON = { key: null, defaultValue: null };
 export const STYLE_FILTER = 'styleParameterFilter';
 const STYLES = 'STYLES';
-/** A regular expression for every value. */
+/** The regular expression that accepts any value. */
 const ANY = '.*';
 const NORMALIZE = { normalize: { case: null } };
 
@@ -57,23 +57,23 @@ export function readParameterFilters(
   return all.length === 0 ? undefined : all;
 }
 
-/** GeoServer's own: accepts its styles, which some versions list. Otherwise the source rejects unknown ones. */
+/** GeoServer's filter of a layer's styles. Some versions list them; without a list the source rejects unknown ones. */
 function styleFilter(
   style: WireElement,
   others: readonly Filter[],
   warnings: ReadWarnings,
 ): readonly Filter[] {
   const name = textField(style, 'key') ?? STYLES;
-  const there = others.some((other) => other.name.toUpperCase() === name.toUpperCase());
-  const values = there ? [] : listedStyles(style);
+  const isDeclared = others.some((other) => other.name.toUpperCase() === name.toUpperCase());
+  const values = isDeclared ? [] : listedStyles(style);
   if (values.length > 0) return [{ name, default: '', values: ['', ...values] }];
   const path = ['parameterFilters', style.name];
-  if (there) warnings.ignored(path);
+  if (isDeclared) warnings.ignored(path);
   else warnings.changed(path, 'takes any style');
-  return there ? [] : [{ name, ...readDefault(style), regex: ANY }];
+  return isDeclared ? [] : [{ name, ...readDefault(style), regex: ANY }];
 }
 
-/** Empty for a filter with its own default, and without listed values. */
+/** Empty for a filter that has a default of its own, or no list. */
 function listedStyles(style: WireElement): readonly string[] {
   const available = (entriesOf(style, 'availableStyles', ['string']) ?? []).map(elementText);
   const own = onlyChild(style, 'defaultStyle')?.text.trim() ?? '';
@@ -98,11 +98,11 @@ function readFilter(filter: WireElement, warnings: ReadWarnings): Filter {
 }
 
 function readDefault(filter: WireElement): { readonly default?: string } {
-  const given = onlyChild(filter, 'defaultValue');
-  return given && !given.nothing ? { default: given.text.trim() } : {};
+  const element = onlyChild(filter, 'defaultValue');
+  return element && !element.nothing ? { default: element.text.trim() } : {};
 }
 
-/** A threshold of 0 leaves only exact matches, which are always right. */
+/** The configuration file needs a threshold above 0. */
 function readThreshold(filter: WireElement, warnings: ReadWarnings): number | undefined {
   const threshold = numberField(filter, 'threshold');
   if (threshold === undefined || threshold > 0) return threshold;
@@ -122,15 +122,15 @@ function readNormalize(filter: WireElement): { readonly normalize?: string } {
   return letters ? { normalize: letters.toLowerCase() } : {};
 }
 
-/** Any style is written as GeoServer's filter: its clients add a missing one. */
+/** A filter that accepts any style is written as GeoServer's: clients of GeoServer add that filter if it is missing. */
 export function writeParameterFilters(filters: unknown): DocumentNode | null {
   const written = Array.isArray(filters) ? filters.filter(({ type }: Filter) => type === undefined) : [];
   return written.length === 0 ? null : nodeOf('parameterFilters', written.map(writeFilter));
 }
 
 function writeFilter(filter: Filter): DocumentNode {
-  const given = filter.default === undefined ? null : String(filter.default);
-  const base = [leaf('key', filter.name), leaf('defaultValue', given)];
+  const defaultValue = filter.default === undefined ? null : String(filter.default);
+  const base = [leaf('key', filter.name), leaf('defaultValue', defaultValue)];
   const normalize = filter.normalize
     ? nodeOf('normalize', [leaf('case', filter.normalize.toUpperCase())])
     : null;

@@ -7,7 +7,7 @@ import { bodyProblem, onlyChild, requireFields, type WireElement } from './wire-
 const MAX_DEPTH = 20;
 const MAX_TOKENS = 4000;
 
-/** A line's end, a mark, a text in quotes, or a run of other characters. */
+/** A line end, a punctuation mark, a quoted text, or a run of other characters. */
 const TOKEN = /\n|[{}[\],:]|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[^\s{}[\],:"'][^\s{}[\],"']*/g;
 /** The key of a run such as `gridSetId:EPSG:4326`; a value may have colons. */
 const BARE_KEY = /^[^:"']+/;

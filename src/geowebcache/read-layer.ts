@@ -22,9 +22,9 @@ import {
   type WireElement,
 } from './wire-element.ts';
 
-/** A document in the configuration file's form, and what became of elements without a place in it. */
+/** A document in the configuration file's form, and warnings about elements that it cannot express. */
 export interface ReadDocument {
-  /** Not checked: the reader of the configuration file does that. */
+  /** Not validated: the schema of the configuration file does that. */
   readonly document: Readonly<Record<string, unknown>>;
   readonly warnings: readonly ReadWarning[];
 }
@@ -54,7 +54,7 @@ const SHAPE: Shape = {
   legends: LEGEND_SHAPE,
 };
 
-/** A replacement, or why none is needed. */
+/** Why elements have no effect, or what to use instead; empty: no explanation. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   formatModifiers: 'set requestFormat of the source instead',
   useETags: 'every tile has an ETag',
@@ -86,12 +86,12 @@ export const SOURCE_FIELDS: readonly string[] = [
 const DEFAULT_FORMATS = ['image/png', 'image/jpeg'];
 const DEFAULT_GRID_SETS = [{ name: 'EPSG:4326' }, { name: 'EPSG:900913' }];
 const DEFAULT_METATILE = [3, 3];
-/** A form in place of a query string of any length: the least that `maxUrlLength` can be. */
+/** The lowest possible `maxUrlLength`, at which every request is sent by POST, as a form. */
 export const ALWAYS_BY_FORM = 200;
 
 /**
- * A `wmsLayer`. Absent elements have GeoWebCache's defaults. A `GeoServerLayer` names no source: only for layers with
- * one. Throws `request-invalid`.
+ * A `wmsLayer`. Absent elements have GeoWebCache's defaults. A `GeoServerLayer` names no source, so it is accepted only
+ * if the layer has one. Throws `request-invalid`.
  */
 export function readGwcLayer(root: WireElement, hasSource = false): ReadDocument {
   const sourceless = hasSource && root.name === 'GeoServerLayer';
@@ -156,7 +156,7 @@ function readSource(root: WireElement, name: string, warnings: ReadWarnings) {
   });
 }
 
-/** Versions with the same requests as 1.1.1 are requested by that number. */
+/** Any other version becomes 1.1.1: the source supports only these two. */
 function readVersion(root: WireElement, warnings: ReadWarnings): string | undefined {
   const version = filledText(root, 'wmsVersion');
   if (version === undefined || version === '1.1.1' || version === '1.3.0') return version;
@@ -169,7 +169,7 @@ function readVendorParameters(root: WireElement): Record<string, string> | undef
   return text === undefined ? undefined : Object.fromEntries(new URLSearchParams(text));
 }
 
-/** 0 and less stand for the default. */
+/** 0 and less mean the default. */
 function positive(root: WireElement, name: string, warnings: ReadWarnings): number | undefined {
   const value = integerField(root, name);
   if (value === undefined || value > 0) return value;

@@ -8,12 +8,12 @@ export interface ReadWarning {
   readonly ignored: boolean;
 }
 
-/** The elements that are read, by name; `null` for one that holds a value. */
+/** The elements that are read, by name; `null` for one with a value. */
 export interface Shape {
   readonly [name: string]: Shape | null;
 }
 
-/** Elements that hold a value each, by their names with spaces between. */
+/** The shape of elements with a value each; `names` are separated by spaces. */
 export function valuesNamed(names: string): Shape {
   return Object.fromEntries(names.split(' ').map((name) => [name, null]));
 }
@@ -30,7 +30,7 @@ export class ReadWarnings {
     this.all.push({ path, what: why === '' ? 'has no effect' : `has no effect: ${why}`, ignored: true });
   }
 
-  /** All elements outside the shape. `why`: the reasons by name; an element without one is unknown. */
+  /** Reports all elements outside the shape. `why`: reasons by name; an element without one is unknown. */
   ignoredOutside(
     element: WireElement,
     shape: Shape,

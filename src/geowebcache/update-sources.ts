@@ -13,7 +13,7 @@ import {
 } from './wire-element.ts';
 
 const FEED = 'geoRssFeed';
-/** GeoWebCache's operations, the default first. */
+/** GeoWebCache's operations with the actions of a feed; an action is written as its first operation. */
 const ACTIONS = new Map([
   ['truncate', 'truncate'],
   ['reseed', 'renew'],

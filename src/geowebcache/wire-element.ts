@@ -25,14 +25,14 @@ export function childrenNamed(parent: WireElement, name: string): readonly WireE
   return parent.children.filter((child) => child.name === name);
 }
 
-/** Null if absent; a problem if given twice. */
+/** Null if absent. Throws if there are several. */
 export function onlyChild(parent: WireElement, name: string): WireElement | null {
   const [first = null, second] = childrenNamed(parent, name);
   if (second) throw bodyProblem(`${name} is given more than once`, second.place);
   return first;
 }
 
-/** Text in place of fields would be ignored silently. */
+/** Throws for text in place of fields, which would be ignored silently. */
 export function requireFields({ name, text, isText, nothing, place }: WireElement): void {
   const content = text.trim();
   if (isText || content !== '')
@@ -42,7 +42,7 @@ export function requireFields({ name, text, isText, nothing, place }: WireElemen
   }
 }
 
-/** A misspelt field would select everything. Names with `@` are XML attributes that some converters put into JSON. */
+/** A misspelt field would select everything. Names with `@` are XML attributes, as some converters write them in JSON. */
 export function refuseUnknownFields({ name, children }: WireElement, known: readonly string[]): void {
   const unknown = children.find((child) => !known.includes(child.name) && !child.name.startsWith('@'));
   if (!unknown) return;
@@ -147,7 +147,7 @@ export function entriesOf(
   });
 }
 
-/** A field with `coords` with four `double`; in JSON also four numbers in a list, under `coords` or right under the field. */
+/** A field with `coords` with four `double`; in JSON also a list of four numbers, in `coords` or directly in the field. */
 export function coordsField(parent: WireElement, name: string): readonly number[] | undefined {
   const bounds = childrenNamed(parent, name);
   const [first] = bounds;

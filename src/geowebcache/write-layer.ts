@@ -65,8 +65,8 @@ function metaInformation({ title, description }: Fields): DocumentNode | null {
   return parts.length === 0 ? null : nodeOf('metaInformation', parts);
 }
 
-function gridSubset(given: unknown): DocumentNode {
-  const subset = isRecord(given) ? given : { name: given };
+function gridSubset(entry: unknown): DocumentNode {
+  const subset = isRecord(entry) ? entry : { name: entry };
   const coords = doubleList('coords', 'double', numbers(subset.extent));
   return nodeOf('gridSubset', [
     field('gridSetName', subset.name),
@@ -94,7 +94,7 @@ function queryOf(parameters: unknown): string | undefined {
   return new URLSearchParams(pairs).toString();
 }
 
-/** Documents are checked when they are declared: values have no other types. */
+/** Null if the value is absent. Values have no other types: declarations are validated. */
 function field(name: string, value: unknown): DocumentNode | null {
   const isPlain = ['string', 'number', 'boolean'].includes(typeof value) && value !== '';
   return isPlain ? leaf(name, value as string | number | boolean) : null;

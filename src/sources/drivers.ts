@@ -22,7 +22,7 @@ const PART_DRIVERS = [
 ] as const;
 
 type PartSchemas = DriverSchemas<typeof PART_DRIVERS>;
-/** Sources that have pictures of their own. */
+/** Settings of the sources that do not draw from layers. */
 export type PartSettings = z.output<PartSchemas[number]>;
 
 const partSchema = z.discriminatedUnion(
@@ -58,17 +58,17 @@ function driverIn<Settings>(
   return driver;
 }
 
-/** Undefined: there is none for such a source. */
+/** Undefined: no driver has the source's type. */
 function driverFor(source: unknown): SourceDriver<SourceSettings> | undefined {
   return SOURCE_DRIVERS.find(({ type }) => isRecord(source) && source.type === type);
 }
 
-/** Parts of a source, the first at the bottom; none: it has pictures of its own. */
+/** Parts of a source, the first at the bottom; empty if it does not draw from layers. */
 export function partsOf(source: unknown): readonly SourcePart[] {
   return driverFor(source)?.parts?.(source as SourceSettings) ?? [];
 }
 
-/** Whether it has single tiles only. */
+/** Whether the source, or one of its parts, has single tiles only. */
 export function isReadyMade(source: unknown): boolean {
   return (
     driverFor(source)?.pictures === 'ready-made' || partsOf(source).some((part) => isReadyMade(part.source))
@@ -76,8 +76,8 @@ export function isReadyMade(source: unknown): boolean {
 }
 
 /** The types of the matching drivers, for messages. */
-export function sourceTypes(holds: (driver: SourceDriver<SourceSettings>) => boolean): string {
-  return SOURCE_DRIVERS.filter(holds)
+export function sourceTypes(matches: (driver: SourceDriver<SourceSettings>) => boolean): string {
+  return SOURCE_DRIVERS.filter(matches)
     .map(({ type }) => type)
     .join(', ')
     .replace(/, (?=[^,]*$)/, ' or ');

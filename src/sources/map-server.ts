@@ -16,7 +16,7 @@ interface MapServerOptions extends HttpOptions {
 
 const TEXT = /^text\/|xml$|json$/;
 
-/** `origin`: credentials and headers are for it, not for a host that a document names; null: for every address. */
+/** `origin`: receives credentials and headers, other hosts that a document names do not; null: every host does. */
 export function openMapServer(
   options: MapServerOptions,
   upstream: SourceUpstream,
@@ -34,7 +34,7 @@ export function openMapServer(
   return {
     close: async (): Promise<void> => life.end(),
 
-    /** A document, or information that is not cached. */
+    /** For documents, legends and feature information. */
     get({ headers = {}, ...request }: UpstreamRequest) {
       const all = { ...headers, ...headersFor(request.url) };
       return life.during(request.signal, (signal) =>
@@ -42,7 +42,7 @@ export function openMapServer(
       );
     },
 
-    /** Refuses a picture of another type than `expected`; null: accepts any. Other content is reported by the gate. */
+    /** Refuses an image of another type than `expected`; null: accepts any. The gate reports other content. */
     async picture(
       request: SourceRequest,
       target: Pick<UpstreamRequest, 'url' | 'form'>,
@@ -54,7 +54,7 @@ export function openMapServer(
           ...target,
           ...{ priority, validator, sent, signal, timeoutMs, alsoAccept: absent },
           headers: headersFor(target.url, request),
-          // Vector tiles are stored packed; the gate refuses packed pictures.
+          // Vector tiles are stored compressed; the gate refuses compressed pictures.
           packed: format.kind === 'opaque',
         }),
       );
@@ -63,7 +63,7 @@ export function openMapServer(
       const { freshSeconds, validator: tag, warning } = freshness;
       if (status === NOT_MODIFIED) return { kind: 'unchanged', freshSeconds };
       if (expected !== null) checkMediaType(mediaType, expected);
-      // An exception in place of a picture is quoted in errors.
+      // Errors quote a text that comes in place of a picture: it must contain no secrets.
       const isText = TEXT.test(mediaType ?? '');
       const shown = isText ? Buffer.from(hideValues(bytes.toString('latin1'), secrets()), 'latin1') : bytes;
       return { kind: 'encoded', bytes: shown, mediaType, freshSeconds, validator: tag, warning };
@@ -94,7 +94,7 @@ export function withoutSecrets(url: URL): string {
   return shown.toString();
 }
 
-/** A request this long after the last read renews it in the background. */
+/** Age of a description after which a request renews it in the background. */
 const RENEW_AFTER_MS = 60 * 60 * 1000;
 
 /**
@@ -125,7 +125,7 @@ export function keepDescription<Description>(clock: Clock, load: () => Promise<D
       if (clock.monotonic() - readAt > RENEW_AFTER_MS) read().catch(() => undefined);
       return known;
     },
-    /** An address that depends on it; `otherwise` while it has not been read or does not have it. */
+    /** An address from the description; `otherwise` before the first read, or if the description lacks it. */
     address(find: (description: Description) => URL, otherwise: () => URL): string {
       try {
         if (known) return withoutSecrets(find(known));

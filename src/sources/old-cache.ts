@@ -14,29 +14,29 @@ export interface OldTileRequest {
   readonly format: Format;
   /** Complete with defaults; null when every value is its default. */
   readonly parameters: ReadonlyMap<string, string> | null;
-  /** Complete with defaults, whatever the parameters. */
+  /** Always complete with defaults. */
   readonly values: ReadonlyMap<string, string>;
   readonly tile: TileIndex;
 }
 
 /** A cache of another program for a layer. It is only read, and never listed. */
 export interface OldCache {
-  /** Null: no tile. Throws `store-failed` if that is unknown. */
+  /** Null: no tile. Throws `store-failed` if the cache cannot be read. */
   read(request: OldTileRequest): Promise<OldTile | null>;
   close(): Promise<void>;
 }
 
 /** How a cache with one grid set and no parameters counts its tiles. */
 export interface Counting {
-  /** Any of its names. */
+  /** Its name or an alias. */
   readonly gridSet: string;
   /** Where its rows begin: at the bottom of the grid (`sw`) or at its top. */
   readonly origin: 'sw' | 'nw';
-  /** Its level plus this is the zoom of the grid set. */
+  /** Added to a level of the cache, it gives the zoom of the grid set. */
   readonly zoomOffset?: number;
 }
 
-/** The tile in the other program's numbers; null: it cannot have it. */
+/** The tile in the other program's numbers; null: the cache cannot have it. */
 export function tileThere(
   { gridSet, tile, parameters }: OldTileRequest,
   counting: Counting,

@@ -15,14 +15,14 @@ export interface SourceDriver<Options = unknown> {
   readonly shown: readonly OptionName<Options>[];
   /** Options that change no picture: secrets, and limits of a connection. Tiles depend on all others. */
   readonly connection: readonly OptionName<Options>[];
-  /** `ready-made`: it has single tiles, in their own size. `resampled`: from those of another layer. */
+  /** `ready-made`: single tiles, in their own size. `resampled`: drawn from tiles of other layers. */
   readonly pictures: 'drawn' | 'resampled' | 'ready-made';
   /** Whether it can send the caller's `Authorization` to its server. */
   readonly passesCredentials: boolean;
   readonly queryable: boolean;
   /** Whether its server lists values of dimensions. */
   readonly listsDimensions?: true;
-  /** Left out: it has tiles in every grid set. */
+  /** Absent: it has tiles in every grid set. */
   offers?(options: Options, gridSet: GridSet): boolean;
   /** The path of the option that names a file of this machine; null: none does. Absent: there is no such option. */
   fileOption?(options: Options): ValuePath | null;
@@ -31,7 +31,7 @@ export interface SourceDriver<Options = unknown> {
   open(options: Options, tools: SourceTools): TileSource;
 }
 
-/** A layer of this server, or a source of its own. */
+/** A part is either a layer of this server or another source. */
 export interface SourcePart {
   readonly layer?: string | undefined;
   readonly gridSet?: string | undefined;
@@ -43,16 +43,16 @@ export interface SourcePart {
 /** Option names of each driver, if `Options` belong to several. */
 type OptionName<Options> = Options extends unknown ? keyof Options & string : never;
 
-/** Its current shape. Throws `source-unavailable` if it was never read. */
+/** The current shape of an area. Throws `source-unavailable` if it was never read. */
 export type CurrentArea = () => PlaceableArea;
 
 export interface SourceTools extends Env {
   /** Bound to the hosts that the options name. */
   readonly upstream: SourceUpstream;
   readonly readLayer: LayerReader;
-  /** By name: those that the declaration refers to. */
+  /** Areas that the declaration refers to. */
   readonly areas: { get(name: string): CurrentArea | undefined };
-  /** To RGBA, without the colour `clear`. Anything but a complete picture of this size is `source-bad-answer`. */
+  /** To RGBA, with the colour `clear` as transparent. Anything but a complete picture of this size is `source-bad-answer`. */
   readonly decode: (
     bytes: Buffer,
     size: { readonly width: number; readonly height: number },

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { TilewardenError } from '../domain/errors.ts';
 
-/** The time between opening and closing an object that serves requests. */
+/** Aborts the requests of an object, such as a source, when it is closed. */
 export function createSourceLife(ended = 'The map source is closed.') {
   const closing = new AbortController();
   return {

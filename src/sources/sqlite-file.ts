@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Clock } from '../lib/clock.ts';
 
-/** Milliseconds after which a file may have been replaced. */
+/** How often a file is checked for changes. */
 const RECHECK_MS = 1000;
 /** Milliseconds for which the process blocks while another program writes to the file. */
 const LOCK_TIMEOUT_MS = 50;

@@ -1,6 +1,6 @@
 import type { TileIndex } from '../domain/tile-key.ts';
 
-/** Folders and a name without its ending: how programs name the tiles of a cache. */
+/** Folders and name, without extension, of a tile's file in another program's cache. */
 export type TilePath = readonly string[];
 
 /** Names of TileCache: `09/001/234/567/087/654/321`. */
@@ -11,7 +11,7 @@ export function inThousands({ z, x, y }: TileIndex): TilePath {
   ];
 }
 
-/** `11` for 2/3/0, all in one folder; the only tile of zoom 0 has nothing but its ending. */
+/** `11` for 2/3/0, all in one folder; empty for the only tile of zoom 0. */
 export function byQuadkey({ z, x, y }: TileIndex): TilePath {
   const digit = (bit: number) => (Math.floor(x / bit) % 2) + 2 * (Math.floor(y / bit) % 2);
   return [Array.from({ length: z }, (_, i) => digit(2 ** (z - 1 - i))).join('')];

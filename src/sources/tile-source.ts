@@ -22,10 +22,10 @@ export interface SourceRequest {
   readonly priority: 'interactive' | 'task';
   /** The server's validator of the existing tiles; null or absent: none. */
   readonly validator?: string | null;
-  /** Header of the caller for the declared server; null or absent: none. */
+  /** The caller's `Authorization`, for the declared server; null or absent: none. */
   readonly authorization?: string | null;
   readonly signal: AbortSignal;
-  /** Called for each request that leaves for a server. */
+  /** Called for each request that is sent to a server. */
   readonly sent?: (() => void) | undefined;
 }
 
@@ -55,13 +55,13 @@ export type SourceResult =
       readonly height: number;
       /** Drawn from tiles that are no longer fresh: shown as stale, and not stored. */
       readonly stale?: boolean;
-      /** Drawn without a part, because of this failure; stale, and shown only without an older picture. */
+      /** Why a part is missing in it; it is stale, and shown only if there is no older picture. */
       readonly failure?: unknown;
       readonly freshSeconds?: number | null;
       readonly warning?: string | null;
     }
   | {
-      /** An empty tile is right: transparent, or without features. */
+      /** The tile is empty: transparent, or without features. */
       readonly kind: 'nothing';
     };
 
@@ -104,7 +104,7 @@ export interface LegendRequest {
 export interface TileSource {
   /** The largest metatile the source can answer in one request; null when it can draw any block. */
   readonly maxMetatile: { readonly columns: number; readonly rows: number } | null;
-  /** Whether a validator saves it any work. */
+  /** Whether `fetch` makes use of a validator. */
   readonly confirms?: boolean;
   fetch(request: SourceRequest): Promise<SourceResult>;
   /** Read before the source, for single tiles that the store does not have. Absent: the layer adopts nothing. */
@@ -132,20 +132,20 @@ export interface LayerTile {
 /** Another layer of this server, for a source. */
 export interface ReadableLayer {
   readonly subsets: readonly GridSubset[];
-  /** Has a task make what is missing of a block, at the priority of tasks. Fails as a source does. */
+  /** Makes the missing tiles of a block at the priority of tasks. Fails as a source does. */
   fill?(
     subset: GridSubset,
     z: number,
     rect: TileRect,
     request: Pick<SourceRequest, 'parameters' | 'signal'>,
   ): Promise<void>;
-  /** A tile inside the subset, from the cache or made for this. Fails as a source does. */
+  /** A tile inside the subset, from the cache or made now. Fails as a source does. */
   tile(
     subset: GridSubset,
     tile: TileIndex,
     request: Pick<SourceRequest, 'parameters' | 'signal'>,
   ): Promise<LayerTile>;
-  /** Null: it has no feature information in this form, or no such place. Fails as a source does. */
+  /** Null: no feature information in this format, or the place is outside. Fails as a source does. */
   info?(request: InfoRequest): Promise<InfoResponse | null>;
 }
 

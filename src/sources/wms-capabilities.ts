@@ -58,7 +58,7 @@ export function wmsCapabilitiesOf(root: XmlElement) {
   };
 }
 
-/** The values of a dimension, of the first of these layers that has it. Throws an `Error` that names the missing part. */
+/** The values of a dimension in the first of these layers that has it. Throws an `Error` that names the missing part. */
 export async function readWmsDimension(
   bytes: Buffer,
   names: readonly string[],
@@ -96,7 +96,7 @@ function* namedLayers(element: XmlElement, above: Inherited): Generator<WmsLayer
   for (const inner of childrenOf(element, 'Layer')) yield* namedLayers(inner, own);
 }
 
-/** OGC 06-042, 7.2.4.8: properties that are added, and that are replaced. */
+/** OGC 06-042, 7.2.4.8: lists are added to those of the outer layer, single values replace its value. */
 function inheritedBy(element: XmlElement, above: Inherited): Inherited {
   const attribution = childOf(element, 'Attribution');
   return {
@@ -113,7 +113,7 @@ function inheritedBy(element: XmlElement, above: Inherited): Inherited {
   };
 }
 
-/** The later of two with one name counts. */
+/** The last entry with a name counts. */
 function byName<Named extends { readonly name: string }>(all: readonly Named[]): readonly Named[] {
   return [...new Map(all.map((one) => [one.name, one])).values()].filter(({ name }) => name !== '');
 }
@@ -128,12 +128,12 @@ function crsWith(above: readonly string[], own: readonly string[]): readonly str
   return own.every((crs) => known.has(crs)) ? above : [...new Set([...above, ...own])];
 }
 
-/** 1.1.1 has several in one element, with spaces between. */
+/** WMS 1.1.1 has several in one element, separated by spaces. */
 function crsOf(element: XmlElement): readonly string[] {
   return [...textsIn(element, 'CRS'), ...textsIn(element, 'SRS').flatMap((text) => text.split(/\s+/))];
 }
 
-/** 1.1.1 calls it SRS. */
+/** WMS 1.1.1 calls the attribute SRS. */
 function crsOfBox({ attributes }: XmlElement): readonly string[] {
   const crs = attributes.get('CRS') ?? attributes.get('SRS');
   return crs === undefined ? [] : [crs];
@@ -164,7 +164,7 @@ function styleOf(element: XmlElement) {
 
 export type WmsDimension = ReturnType<typeof dimensionsOf>[number];
 
-/** 1.1.1 has the values of a Dimension in an Extent beside it. */
+/** WMS 1.1.1 has the values of a Dimension in an Extent beside it. */
 function dimensionsOf(element: XmlElement) {
   const extents = childrenOf(element, 'Extent');
   return childrenOf(element, 'Dimension').map((dimension) => {

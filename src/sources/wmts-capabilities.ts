@@ -36,7 +36,7 @@ export interface TileMatrixSet {
 
 export interface MatrixSetLink {
   readonly set: TileMatrixSet;
-  /** By matrix. None for a matrix: all of it. */
+  /** By matrix; a matrix without limits is complete. */
   readonly limits: ReadonlyMap<string, TileRect>;
 }
 
@@ -155,13 +155,13 @@ function readLayer(element: XmlElement, sets: (id: string) => TileMatrixSet | nu
     id: textIn(element, 'Identifier'),
     title: textIn(element, 'Title'),
     abstract: textIn(element, 'Abstract'),
-    /** The default one. */
+    /** The default style. */
     style: style ? textIn(style, 'Identifier') : '',
     styles: styles.map((one) => textIn(one, 'Identifier')).filter((id) => id !== ''),
     /** Null: unknown. */
     degrees: readDegrees(element),
     formats: childrenOf(element, 'Format').map(({ text }) => text.trim()),
-    /** Their defaults. */
+    /** Default values by dimension. */
     dimensions: new Map(
       childrenOf(element, 'Dimension').map((dimension) => [
         textIn(dimension, 'Identifier'),
@@ -208,7 +208,7 @@ function readLimits(link: XmlElement): ReadonlyMap<string, TileRect> {
   );
 }
 
-/** The first address of GetTile that is not only for requests by path. */
+/** The first address of GetTile that accepts requests by query. */
 function readQueryAddress(root: XmlElement): string | null {
   const operations = childOf(root, 'OperationsMetadata');
   const getTile =
@@ -222,13 +222,13 @@ function readQueryAddress(root: XmlElement): string | null {
   return byQuery ? hrefOf(byQuery) : null;
 }
 
-/** OGC 07-057r7, 6.1: metres that a pixel is taken to measure. */
+/** OGC 07-057r7, 6.1: the standardized size of a pixel, in metres. */
 export const PIXEL_SIZE = 0.00028;
-/** In pixels: how far the edges of two equal tiles may differ. */
+/** Pixels by which the edges of two matching tiles may differ. */
 const TOLERANCE = 0.5;
 const DEGREES = 4326;
 
-/** The first of the sets that has exactly this tile of ours; null when none does. */
+/** This tile of our grid set in the first matrix set that has exactly it; null: none has. */
 export function matchTile(links: readonly MatrixSetLink[], gridSet: GridSet, tile: TileIndex) {
   for (const { set, limits } of links) {
     if (!hasSrs(set, gridSet)) continue;
@@ -236,7 +236,7 @@ export function matchTile(links: readonly MatrixSetLink[], gridSet: GridSet, til
     if (!found) continue;
     const { matrix, column, row } = found;
     const within = limits.get(matrix.id) ?? blockAt(0, 0, matrix.columns, matrix.rows);
-    // False: by its own limits the server has no such tile.
+    // False: the tile is outside the limits that the server declares.
     const offered = rectContains(within, column, row);
     return { matrixSet: set.id, matrix: matrix.id, column, row, offered };
   }

@@ -137,7 +137,7 @@ export type FolderAdoptOptions = Extract<
 
 /** A layer's adopted cache, with absolute paths. */
 export type Adoption = AdoptOptions & {
-  /** It must be in one of these folders, links followed; null: anywhere. */
+  /** After links are followed, it must be in one of these folders; null: anywhere. */
   readonly within: readonly string[] | null;
 };
 

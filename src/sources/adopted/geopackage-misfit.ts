@@ -17,13 +17,13 @@ interface Matrix {
   readonly pixel_y_size: number;
 }
 
-/** Pixels sizes agree to this share of themselves, places to this share of a tile. */
+/** Tolerances: of pixel sizes relative to the size, of positions relative to a tile. */
 const SIZE_TOLERANCE = 1e-6;
 const PLACE_TOLERANCE = 1e-3;
 
 /**
- * What is wrong with the tile matrices of a table (GeoPackage 1.3, 2.2.6 and 2.2.7); null: they are those of the grid set.
- * Zooms that the grid set does not have do not matter.
+ * Why the tile matrices of a table (GeoPackage 1.3, 2.2.6 and 2.2.7) do not match the grid set; null: they match. Zooms
+ * that the grid set lacks are not compared.
  */
 export function geoPackageMisfit(
   db: SqliteDatabase,

@@ -5,7 +5,7 @@ import { openCompactCache } from './open-compact-cache.ts';
 import { openSqliteCache } from './open-sqlite-cache.ts';
 import { type OldCacheOwner, type OldCacheTools, openOldFolder } from './rooted-folder.ts';
 
-/** The source with all that its layer adopts in front of it. Closing it closes both. */
+/** Puts the caches that the layer adopts in front of its source. Closing the result closes both. */
 export function withOldCaches(
   source: TileSource,
   adopt: readonly Adoption[],
@@ -23,7 +23,7 @@ export function withOldCaches(
   };
 }
 
-/** They are searched in order. Nothing is read before the first request. */
+/** The caches are searched in order. Nothing is read before the first request. */
 export function openOldCaches(
   adopt: readonly Adoption[],
   owner: OldCacheOwner,

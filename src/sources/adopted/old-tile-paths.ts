@@ -7,8 +7,8 @@ import { byQuadkey, digits, inHexadecimal, inThousands, type TilePath } from '..
 import type { AdoptOptions, FolderAdoptOptions } from './adopt-options.ts';
 
 /**
- * Possible paths of a tile below the adopted folder, the likeliest first; none when the folder does not have its grid
- * set or parameters, or when a name in the path would lead elsewhere.
+ * Possible paths of a tile below the adopted folder, the likeliest first; none if the folder lacks its grid set or
+ * parameters, or if a name in the path would lead out of the folder.
  */
 export function oldTilePaths(
   options: FolderAdoptOptions,
@@ -47,7 +47,7 @@ function pathsOf(
     return withExtensions([...folders, ...values, ...path], extensions);
   }
   if (options.paths === 'quadkey' && !hasQuadkeys(gridSet, tile.z, there.z)) return [];
-  // Also those that ArcGIS itself has written, with its own endings.
+  // ArcGIS itself writes such folders too, with other extensions.
   const extensions = options.paths === 'arcgis' ? usualExtensions(format) : mapProxyExtensions(format);
   const path = MAPPROXY_PATHS[options.paths](there);
   return withExtensions([...mapProxyDimensions(dimensions), ...path], extensions);
@@ -82,7 +82,7 @@ function mapProxyDimensions(dimensions: Dimensions): TilePath {
   return sorted.map(([name, value]) => `${name}-${value}`);
 }
 
-/** Replaces MapCache's placeholders. Unknown ones stay: no file has such a name. */
+/** Replaces MapCache's placeholders. Unknown ones stay, so that no file matches. */
 function byTemplate(
   template: string,
   [tileset, grid]: readonly [string, string],
@@ -115,7 +115,7 @@ function byTemplate(
     .map((part) => part.replaceAll(/\{([\w:]+)\}/g, (whole, word: string) => String(named[word] ?? whole)));
 }
 
-/** The file of an MBTiles blob store of GeoWebCache that has the tile, counted from below. */
+/** The file of GeoWebCache's MBTiles blob store that has the tile, whose row is counted from the bottom. */
 export function geoWebCacheFile(
   options: Extract<AdoptOptions, { readonly layout: 'geowebcache-mbtiles' }>,
   { gridSet, format, parameters, values }: OldTileRequest,
@@ -138,7 +138,7 @@ export function geoWebCacheFile(
   });
 }
 
-/** The settings may use an alias of the grid set. */
+/** The grid set's name in the other program. The option `gridSets` may use an alias of the grid set. */
 export function nameThere(
   { gridSets }: { gridSets: Readonly<Record<string, string>> },
   gridSet: GridSet,
@@ -189,7 +189,7 @@ export function geoWebCacheFolder(name: string): string {
   return name.replaceAll(/[: ]/g, '_');
 }
 
-/** A folder holds a square of tiles whose side is about the root of the level's. */
+/** A folder has a square of tiles, whose side is about the square root of the level's width in tiles. */
 function inHalves({ z, x, y }: TileIndex): TilePath {
   const half = 2 * 2 ** Math.floor(z / 2);
   const digits = half > 10 ? Math.floor(Math.log10(half)) + 1 : 1;

@@ -11,13 +11,13 @@ import { openTilePackage } from './tile-package.ts';
 const SIDE = 128;
 const RECORDS = SIDE * SIDE;
 
-/** Version 2: where the index begins, and how many bytes an entry has: five of an offset, three of a length. */
+/** Version 2: the index follows the header; an entry has five bytes of offset and three of length. */
 const HEADER_BYTES = 64;
 const ENTRY_BYTES = 8;
 const OFFSET_BYTES = 5;
 const LENGTH_BYTES = 3;
 const INDEX_BYTES = RECORDS * ENTRY_BYTES;
-/** Where its header says how many tiles there may be, and how long the index is. */
+/** Offsets in this header: of the number of entries, and of the length of the index. */
 const RECORDS_AT = 4;
 const INDEX_BYTES_AT = 60;
 

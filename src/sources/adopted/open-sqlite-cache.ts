@@ -21,21 +21,21 @@ type SqliteOptions = Extract<
   { layout: 'mbtiles' | 'mapproxy-sqlite' | 'mapcache-sqlite' | 'geopackage' | 'geowebcache-mbtiles' }
 >;
 
-/** Finds a tile by the numbers of the file. Throws `store-failed` unless its tiles are those of the grid set. */
+/** Finds a tile by the file's own column and row. Throws `store-failed` if its matrices do not match the grid set. */
 type FindTile = (tile: TileIndex, request: OldTileRequest) => TileRow | undefined;
 
 interface TileRow {
   readonly tile: unknown;
-  /** Null: it is as old as the file. */
+  /** Null: the tile is as old as the file. */
   readonly time: unknown;
 }
 
 /** The file with a tile; null: there is none. Throws `store-failed`. */
 type Locate = (tile: TileIndex, request: OldTileRequest) => Promise<string | null>;
 
-/** Limit of open files. GeoWebCache has one for every 250 × 250 tiles. */
+/** Limit of open files. GeoWebCache has a file for every 250 × 250 tiles by default. */
 const MAX_OPEN = 64;
-/** The names of files for one level. MapProxy 1 and later versions end theirs differently. */
+/** Possible file names of a level. MapProxy's extension depends on its version. */
 const LEVEL_FILES = { geopackage: ['{z}.gpkg'], 'mapproxy-sqlite': ['{z}.mbtile', '{z}.mbtiles'] };
 
 /** Tables of tiles in one file, or in a file for each level: MBTiles, GeoPackages, SQLite caches of MapProxy and MapCache. */
@@ -61,7 +61,7 @@ export function openSqliteCache(options: SqliteOptions, owner: OldCacheOwner, cl
   };
 }
 
-/** GeoWebCache has files for every grid set and parameters, the others of one. */
+/** Converts a request to the file's column and row. Only GeoWebCache has files for every grid set and parameters. */
 function counterOf(options: SqliteOptions, owner: OldCacheOwner) {
   if (options.layout === 'geowebcache-mbtiles') return fromBelow;
   const counting = { ...options, gridSet: options.gridSet ?? owner.gridSet };
@@ -70,7 +70,7 @@ function counterOf(options: SqliteOptions, owner: OldCacheOwner) {
     dimensionsThere(options.dimensions, request) && tileThere({ ...request, parameters: null }, counting);
 }
 
-/** Closes the one that was used longest ago. */
+/** Above the limit, closes the least recently used file. */
 function keepOpen(files: Map<string, SqliteFile<FindTile>>, path: string, file: SqliteFile<FindTile>): void {
   files.delete(path);
   files.set(path, file);
@@ -139,7 +139,7 @@ function prepareFindIn(db: SqliteDatabase, table: string, time: string): FindTil
   return ({ z, x, y }) => find.get(z, x, y);
 }
 
-/** MapCache keeps five bytes for a tile of one colour, which the source draws again. Its times are UTC. */
+/** MapCache stores five bytes for a tile of one colour, which is left to the source. Its times are UTC. */
 function prepareFindNamed(
   db: SqliteDatabase,
   options: Extract<SqliteOptions, { layout: 'mapcache-sqlite' }>,
@@ -156,7 +156,7 @@ function prepareFindNamed(
   };
 }
 
-/** A GeoPackage whose matrices are not those of the grid set serves nothing. */
+/** A GeoPackage whose matrices do not match the grid set serves no tile. */
 function prepareFindFitting(
   db: SqliteDatabase,
   { table: name, origin }: Extract<SqliteOptions, { layout: 'geopackage' }>,

@@ -15,7 +15,7 @@ const readFile = promisify(read);
 const statusOf = promisify(stat);
 
 /** A pipe without a writer must not block; a link that is created after the check must not be followed. */
-const PLAINLY = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 /** Errors for a missing file, or for something other than a file. */
 const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'EISDIR']);
 
@@ -23,15 +23,15 @@ export interface OpenedFile {
   readonly size: number;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
-  /** Null: the file ends before. */
+  /** Null: the file is shorter. */
   part(offset: number, length: number): Promise<Buffer | null>;
 }
 
 export type RootedFolder = ReturnType<typeof openRootedFolder>;
 
 /**
- * A folder of another program. Files outside it, links followed, are not read. It is opened with the first file, and may
- * be missing until then.
+ * A folder of another program. Files that are outside it once links are followed are not read. It may be missing until
+ * the first read.
  */
 export function openRootedFolder({ folder, within }: { folder: string } & Pick<Adoption, 'within'>) {
   let root: string | null = null;
@@ -42,10 +42,10 @@ export function openRootedFolder({ folder, within }: { folder: string } & Pick<A
     return real;
   }
 
-  async function inRoot<T>(look: (root: string) => Promise<T | null>): Promise<T | null> {
+  async function inRoot<T>(find: (root: string) => Promise<T | null>): Promise<T | null> {
     try {
       root ??= await findRoot();
-      return await look(root);
+      return await find(root);
     } catch (error) {
       if (root !== null && NOT_THERE.has(errorCode(error) ?? '')) return null;
       throw new TilewardenError('store-failed', 'An adopted folder could not be read.', { cause: error });
@@ -56,7 +56,7 @@ export function openRootedFolder({ folder, within }: { folder: string } & Pick<A
     /** Null: no plain file, or `use` returns null. Throws `store-failed` when the folder cannot be read. */
     read: <T>(path: string, use: (file: OpenedFile) => Promise<T | null>): Promise<T | null> =>
       inRoot((real) => withFile(real, join(real, path), use)),
-    /** The real path of a plain file; null and failures as above. */
+    /** The real path of a plain file; null and failures as for `read`. */
     locate: (path: string): Promise<string | null> =>
       inRoot(async (real) => {
         const place = await realPathOf(join(real, path));
@@ -99,8 +99,8 @@ function isBelow(path: string, folder: string): boolean {
 }
 
 /**
- * Only calls that may wait for a disk leave the thread: path and status of an open file are known, and closing a read
- * file writes nothing.
+ * Only calls that may wait for a disk are asynchronous: path and status of an open file are in memory, and closing a
+ * file that was only read writes nothing.
  */
 export async function withFile<T>(
   folder: string,
@@ -122,15 +122,15 @@ export async function withFile<T>(
   }
 }
 
-/** The path of an open file costs less than following links, and no later link can change it. */
+/** Checks the path of the open file: this costs less than resolving links first, and no later link can change it. */
 async function openBelow(folder: string, path: string): Promise<number | null> {
-  const file = await openFile(path, PLAINLY).catch(nullIfLink);
+  const file = await openFile(path, READ_FLAGS).catch(nullIfLink);
   const place = file === null ? null : placeOfOpen(file);
   if (place !== null && isBelow(place, folder)) return file;
   if (file !== null) closeSync(file);
   if (place !== null) return null;
   const real = await realPathOf(path);
-  return isBelow(real, folder) ? openFile(real, PLAINLY) : null;
+  return isBelow(real, folder) ? openFile(real, READ_FLAGS) : null;
 }
 
 function nullIfLink(error: NodeJS.ErrnoException): null {
@@ -164,14 +164,14 @@ export interface OldCacheOwner {
 
 export interface OldCacheTools {
   readonly clock: Clock;
-  /** From a bucket of the settings; null: it has no such object. Throws `store-failed`. */
+  /** Reads from a bucket of `adoptBuckets`; null: it has no such object. Throws `store-failed`. */
   readonly readObject: (
     bucket: string,
     key: string,
   ) => Promise<{ readonly bytes: Buffer; readonly modifiedAt: number } | null>;
 }
 
-/** A folder, or a bucket, with a file for each tile. It is opened with the first tile, and may be missing until then. */
+/** A folder, or a bucket, with a file for each tile. It may be missing until the first read. */
 export function openOldFolder(
   options: FolderAdoptOptions & Pick<Adoption, 'within'>,
   { layer, gridSet }: OldCacheOwner,

@@ -8,7 +8,7 @@ type Bundles = ReadonlyMap<string, ZipMember>;
 
 /** A bundle below the folder of the levels, which has different names in `.tpk` and `.tpkx`. */
 const BUNDLE = /^(.*?)(L\d\d\/R[\da-f]{4,8}C[\da-f]{4,8}\.bundl[ex])$/i;
-/** The files that describe a package, and how many bytes they may have. */
+/** The files that describe a package, and the limit of their size. */
 const DESCRIBING = ['root.json', 'conf.xml', 'conf.cdi'];
 const MAX_FILE_BYTES = 16 * 1024 ** 2;
 

@@ -104,7 +104,7 @@ function memberAt(directory: Buffer, at: number): { readonly member: ZipMember; 
   return { member: { name, size, offset, isStored: isPlain && size === packed }, end };
 }
 
-/** In the order of the extra field, which has only those that need it. */
+/** Replaces each `WIDE` by the next value of the extra field, which has only those, in this order. */
 function widened(narrow: readonly number[], extra: Buffer): readonly number[] {
   let at = 0;
   while (at + 4 <= extra.length && extra.readUInt16LE(at) !== WIDE_FIELD)

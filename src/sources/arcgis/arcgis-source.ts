@@ -43,15 +43,15 @@ export const arcgisDriver = {
   open: openArcgisSource,
 } as const satisfies SourceDriver<ArcgisSourceOptions>;
 
-/** A plain screen, by ArcGIS's count. */
+/** Dots per inch of an ordinary screen in ArcGIS. */
 const DPI = 96;
 const GOOGLE_MERCATOR = 900913;
-/** The server's spelling; parameters of a request are in upper case. */
+/** Parameters in ArcGIS's spelling; those of a request are in upper case. */
 const NAMES = [
   'layers layerDefs time layerTimeOptions gdbVersion historicMoment dynamicLayers renderingRule mosaicRule',
   'bandIds interpolation noData noDataInterpretation adjustAspectRatio',
 ].flatMap((names) => names.split(' '));
-/** Pixels around the requested one. */
+/** Pixels around the requested pixel in which features are found. */
 const TOLERANCE = 3;
 const INFO_FORMATS = new Map([
   ['text/html', 'html'],
@@ -122,7 +122,7 @@ function openArcgisSource(
     const { bytes, mediaType } = await server.get({ url, priority: 'interactive', signal: request.signal });
     if (form === 'html') return { bytes, mediaType };
     checkJson(bytes);
-    // Some versions send it as plain text.
+    // Some versions send JSON as plain text.
     return { bytes, mediaType: request.infoFormat };
   }
 
@@ -144,7 +144,7 @@ function ownNames(parameters: ReadonlyMap<string, string>): Readonly<Record<stri
   return Object.fromEntries(Array.from(parameters, ([name, value]) => [ownName(name), value]));
 }
 
-/** In the form of `identify`, which cannot leave layers out. */
+/** The layers for `identify`, which cannot exclude any. */
 function queried(layers: string | undefined): string {
   const [, ids] = /^(?:show|include):(.*)$/.exec(layers ?? '') ?? [];
   return ids === undefined ? 'visible' : `visible:${ids}`;
@@ -154,10 +154,10 @@ function crsOf(srs: number): string {
   return String(srs === GOOGLE_MERCATOR ? 3857 : srs);
 }
 
-/** Longer responses are not errors. */
+/** Bytes; a longer response is no error. */
 const MAX_ERROR = 64 * 1024;
 
-/** An error comes with status 200. */
+/** ArcGIS reports errors with status 200. */
 export function checkJson(bytes: Buffer): void {
   if (bytes.length > MAX_ERROR) return;
   const text = bytes.toString('utf8');
@@ -165,7 +165,7 @@ export function checkJson(bytes: Buffer): void {
     const answer: unknown = JSON.parse(text);
     if (typeof answer === 'object' && answer !== null && !('error' in answer)) return;
   } catch {
-    // Not JSON.
+    // Not JSON: an error too.
   }
   throw new TilewardenError('source-bad-answer', 'The map source did not answer GetFeatureInfo.', {
     reason: 'service-exception',

@@ -89,17 +89,17 @@ function checkKind(mediaType: string | null, { format }: SourceRequest): void {
 }
 
 /** A pipe in place of the file must not block. */
-const NOT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
+const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** Parts of a file of this machine. It is opened for each read, so that a replaced file takes effect immediately. */
 function createLocalFileParts(path: string): FileParts {
   return {
     async read(offset, length, { signal }) {
       signal.throwIfAborted();
-      const file = await open(path, NOT_WAITING);
+      const file = await open(path, READ_FLAGS);
       try {
         const { ino, size, mtimeMs } = await file.stat();
-        // Lengths in an archive are checked against the length of the file.
+        // An archive may claim any length: the buffer is no larger than the file.
         const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
         const { bytesRead } = await file.read(bytes, 0, bytes.length, offset);
         return { bytes: bytes.subarray(0, bytesRead), version: `${ino}-${size}-${mtimeMs}` };
@@ -114,13 +114,13 @@ const PARTIAL_CONTENT = 206;
 
 /** Reads parts of a remote file by range requests (RFC 9110, 14), through the shared upstream client. */
 function createRemoteFileParts(url: string, options: HttpOptions, upstream: SourceUpstream): FileParts {
-  const { headers, ...manners } = requestManners(options);
+  const { headers, ...defaults } = requestManners(options);
   return {
     async read(offset, length, { priority, signal }) {
       const { status, bytes, etag } = await upstream.get({
         url: new URL(url),
         headers: { ...headers, range: `bytes=${offset}-${offset + length - 1}` },
-        ...manners,
+        ...defaults,
         priority,
         signal,
         alsoAccept: [PARTIAL_CONTENT],

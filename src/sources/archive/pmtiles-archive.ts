@@ -39,13 +39,13 @@ const MAX_DIRECTORIES = 256;
 /** Limits after unpacking: each is parsed in one turn of the event loop. */
 const MAX_METADATA_BYTES = 2 * 1024 * 1024;
 const MAX_DIRECTORY_BYTES = 2 * 1024 * 1024;
-/** One read of the library is at most the header with the root, a directory or a tile. */
+/** Limit of one read by the library: the header with the root directory, another directory, or a tile. */
 const MAX_PART_BYTES = 32 * 1024 * 1024;
 
 const inflate = promisify(gunzip);
 const inflateBrotli = promisify(brotliDecompress);
 
-/** Few processes have such an archive, and the library takes a tenth of their load time. */
+/** Loaded on first use: few processes need the library, and it takes a tenth of a process's load time. */
 const loadLibrary = () => import('pmtiles');
 
 /** The file has been replaced between two reads. */
@@ -55,7 +55,7 @@ class Replaced extends Error {}
 export function openPmtilesArchive(parts: FileParts): Archive {
   let directories: Promise<ResolvedValueCache> | null = null;
 
-  /** The library's calls belong to one request's signal and priority, and share the directories that were read. */
+  /** The archive with the signal and priority of one request. All views share the directories in memory. */
   async function view(access: ArchiveAccess): Promise<PMTiles> {
     const source = {
       getKey: () => 'archive',
@@ -73,7 +73,7 @@ export function openPmtilesArchive(parts: FileParts): Archive {
         return { data: arrayOf(bytes), ...(version !== null && { etag: version }) };
       },
     };
-    // A packed vector tile is stored and served unchanged; images are never packed twice.
+    // Gzipped vector tiles are stored and served unchanged; archives do not gzip images.
     const keepPacked = async (bytes: ArrayBuffer, kind: number) =>
       kind === GZIP ? bytes : await unpack(bytes, kind);
     const { PMTiles } = await loadLibrary();

@@ -3,7 +3,7 @@ import { levelOf } from '../../domain/grid-set.ts';
 import { coverageAt, type GridSubset } from '../../domain/grid-subset.ts';
 import { intersectRects, type TileRect } from '../../domain/tile-rect.ts';
 
-/** In pixels: a smaller shift is ignored. */
+/** Pixels; a smaller shift is ignored. */
 const TOLERANCE = 1e-3;
 
 /** A level of a grid whose pixels are those of a picture in the same CRS. */
@@ -14,7 +14,7 @@ export interface Alignment {
   /** The picture's first pixel, in pixels of the level from the top left. */
   readonly column: number;
   readonly row: number;
-  /** Pixels of the picture inside the extent; first and last. */
+  /** First and last pixel of the picture inside the extent. */
   readonly inside: TileRect;
   readonly tileWidth: number;
   readonly tileHeight: number;

@@ -27,14 +27,14 @@ interface LayerOptions {
   readonly resampling?: 'bilinear' | 'nearest' | undefined;
 }
 
-/** Resampled tiles of the other layer at a time: 36 MiB of pixels at 256 a side. */
+/** Limit of tiles of the other layer for one resampled picture: 36 MiB of pixels at 256 × 256 each. */
 const MAX_TILES = 144;
 const TILES_AT_ONCE = 8;
 /** Bytes of pixels that are decoded in one turn of the event loop: about a millisecond. */
 const BYTES_PER_TURN = 500_000;
 /** A level of the other layer may be this much coarser than the picture before the next finer one is used. */
 const COARSER = 1.2;
-/** Pixels of the other layer's coarsest zoom to one of the picture: beyond that the layer is not drawn. */
+/** Pixels of the coarsest zoom along the side of one of the picture: above it only small layers are drawn. */
 const MAX_PIXELS = 4 * COARSER;
 
 /** A picture of a part, which is drawn with the part's opacity. */
@@ -56,13 +56,13 @@ interface Resampling {
   readonly options: LayerOptions;
   readonly subset: GridSubset;
   readonly mapping: PlaceMapping;
-  /** To pixels, without the part's transparent colour. */
+  /** Reads a tile as pixels, with the part's transparent colour applied. */
   readonly read: ReadTile;
 }
 
 /**
  * The picture of a layer of this server, in any grid set whose CRS is known: the tiles of a level with the same
- * pixels, else resampled. Null outside the layer. `clear`: transparent in each tile.
+ * pixels, else resampled. Null outside the layer. `clear` is drawn as transparent.
  */
 export async function drawLayer(
   options: LayerOptions,
@@ -120,7 +120,7 @@ function placeOnPicture({ x, y }: TileIndex, { column, row, tileWidth, tileHeigh
   return { left, top, width: tileWidth, height: tileHeight };
 }
 
-/** Draws what is at this place of a larger picture. Empty outside the layer. */
+/** Draws the part at `left`, `top` of a larger picture. Empty outside the layer. */
 async function resample(
   work: Resampling,
   request: SourceRequest,
@@ -169,7 +169,7 @@ function halvesOf({ bounds, width, height }: MapPicture) {
   });
 }
 
-/** Null if the other layer is empty in the picture, or begins at a much finer zoom. */
+/** Null: the layer is empty in the picture, or begins at a much finer zoom. `divide`: it needs too many tiles. */
 async function planPicture(
   subset: GridSubset,
   mapping: PlaceMapping,

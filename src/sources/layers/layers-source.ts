@@ -16,8 +16,8 @@ import { drawLayer, type PartPicture } from './draw-layer.ts';
 
 const MAX_PARTS = 32;
 const MAX_ZOOM = 30;
-/** Limit for the layers that are resampled for one source. */
-const MAX_PICTURES = 2;
+/** Limit of layers that one source resamples at the same time. */
+const MAX_RESAMPLING = 2;
 
 /** Options of a layer to draw from, in both types of source. */
 const layerOptions = {
@@ -57,7 +57,7 @@ interface Part<Source> {
   readonly tolerance?: number | undefined;
 }
 
-/** A part as it is drawn; null: empty. */
+/** The pictures of a part, and how current they are. */
 interface DrawnPart
   extends Pick<Extract<SourceResult, { kind: 'pixels' }>, 'stale' | 'failure' | 'freshSeconds' | 'warning'> {
   readonly pictures: readonly PartPicture[];
@@ -129,7 +129,7 @@ function openLayersSource<Source extends PartSource>(
   openPart: (source: Source) => TileSource,
 ): TileSource {
   const life = createSourceLife();
-  const resampling = new Semaphore(MAX_PICTURES);
+  const resampling = new Semaphore(MAX_RESAMPLING);
   const sources = new Map(
     parts.flatMap((part) => (part.source === undefined ? [] : [[part, openPart(part.source)]])),
   );
@@ -186,7 +186,7 @@ function openLayersSource<Source extends PartSource>(
   };
 }
 
-/** At a request's zoom. */
+/** Whether the part is drawn at the zoom of the request. */
 function isShown(
   { zooms, scales }: Pick<Part<unknown>, 'zooms' | 'scales'>,
   { gridSet, metatile: { z } }: SourceRequest,
@@ -195,7 +195,7 @@ function isShown(
   return !scales || isWithinScales(scales, scaleAt(gridSet, z));
 }
 
-/** Scales from its first to its last zoom, if it has zooms. */
+/** The scales of a part; for zooms, half a zoom beyond the first and last. */
 function scalesOf({ zooms, scales }: Pick<Part<unknown>, 'zooms' | 'scales'>, gridSet: GridSet): Scales {
   if (!zooms) return scales ?? [0, Infinity];
   const [first, last] = zooms.map((z) => Math.min(z, gridSet.levels.length - 1));
@@ -228,7 +228,7 @@ function wholeOf({ width, height }: SourceRequest) {
   return { left: 0, top: 0, width, height, inside };
 }
 
-/** No part is drawn that is completely outside. */
+/** Draws a part inside the area only, and not at all if the request is completely outside. */
 function clipped(draw: DrawPart, area: CurrentArea, composer: Composer): DrawPart {
   return async (request) => {
     const mask = await maskWithin([area()], request.gridSet, request);
@@ -272,10 +272,10 @@ async function drawParts(
   const drawn = all.flatMap((one, at) =>
     one === null || !('pictures' in one) ? [] : [{ ...one, opacity: parts[at]?.part.opacity ?? 1 }],
   );
-  const missing = all.find((one) => one?.failure !== undefined)?.failure;
-  if (drawn.length === 0 && missing !== undefined) throw missing;
+  const partFailure = all.find((one) => one?.failure !== undefined)?.failure;
+  if (drawn.length === 0 && partFailure !== undefined) throw partFailure;
   if (drawn.length === 0) return { kind: 'nothing' };
-  const { pixels, failure = missing } = await layOver(drawn, request, composer, orFailed);
+  const { pixels, failure = partFailure } = await layOver(drawn, request, composer, orFailed);
   const promised = drawn.flatMap(({ freshSeconds }) => freshSeconds ?? []);
   return {
     kind: 'pixels',
@@ -289,7 +289,7 @@ async function drawParts(
   };
 }
 
-/** The first at the bottom. A part whose picture turns out damaged fails like one that cannot be read. */
+/** Draws the first part at the bottom. A part with a damaged picture fails like one that could not be read. */
 async function layOver(
   parts: readonly ShownPart[],
   request: SourceRequest,
@@ -329,7 +329,7 @@ export const layerDriver = {
     }),
 } as const satisfies SourceDriver<LayerSourceOptions>;
 
-/** `partSchema`, `driverOf`: the possible sources of a part. */
+/** `partSchema`: of a part's own source; `driverOf`: its driver. */
 export function createLayersDriver<Source extends PartSource>(
   partSchema: z.ZodType<Source>,
   driverOf: (source: Source) => SourceDriver<Source>,

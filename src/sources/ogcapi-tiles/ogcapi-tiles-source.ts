@@ -61,7 +61,7 @@ function openOgcApiTilesSource(
 ): TileSource {
   const server = openMapServer(options, upstream, new URL(options.url).origin);
 
-  /** Documents are for all callers: none of them ends the request. */
+  /** All callers share a document, so the signal of none aborts the request. */
   async function read<Document>(url: URL, schema: z.ZodType<Document>): Promise<Document> {
     const headers = { accept: 'application/json' };
     const { signal } = new AbortController();
@@ -179,7 +179,7 @@ function misfit(links: readonly MatrixSetLink[], gridSet: GridSet, zoom: number)
   return `has no tile set that fits grid set ${gridSet.name} at zoom ${zoom}, with the same CRS, resolution, origin and tile size; it has ${offered}`;
 }
 
-/** The tiles' own format if the server has it, else PNG, else the server's first. */
+/** The format of the layer's tiles if the server has it, else PNG, else the server's first. */
 function chooseTemplate(
   templates: ReadonlyMap<string, string>,
   { contentType }: Format,

@@ -10,13 +10,13 @@ import type { MatrixSetLink, TileMatrixSet } from '../wmts-capabilities.ts';
 export const MAX_DOCUMENT = 512 * 1024;
 const MAX_ITEMS = 1000;
 
-/** Throws an `Error`. */
+/** Throws an `Error` if the document is invalid. */
 export function readOgcDocument<Document>(bytes: Buffer, schema: z.ZodType<Document>): Document {
   if (bytes.length > MAX_DOCUMENT) throw new Error('it is too long');
   return schema.parse(JSON.parse(bytes.toString('utf8')));
 }
 
-/** Counted before its items are read: each invalid one would be explained. */
+/** Checks the length before the items: each invalid item would add to the error. */
 function listOf<Item extends z.ZodType>(item: Item) {
   return z.array(z.unknown()).max(MAX_ITEMS).pipe(z.array(item));
 }
@@ -96,7 +96,7 @@ export function templatesOf({ links: all }: TileSetDocument): ReadonlyMap<string
 export function matrixSetOf(
   id: string,
   { crs: own, tileMatrices }: z.output<typeof tileMatrixSetDocument>,
-  given: string | undefined,
+  fallbackCrs: string | undefined,
 ): TileMatrixSet {
   const matrices = tileMatrices
     .filter(({ cornerOfOrigin }) => cornerOfOrigin === 'topLeft')
@@ -106,7 +106,7 @@ export function matrixSetOf(
       columns: matrixWidth,
       rows: matrixHeight,
     }));
-  return { id, crs: own ?? given ?? '', matrices };
+  return { id, crs: own ?? fallbackCrs ?? '', matrices };
 }
 
 /** OGC 20-057, 8.2: a server need not describe a registered tile matrix set. Null: not known here. */

@@ -6,15 +6,15 @@ import { remembered } from '../../lib/get-or-create.ts';
 import { hostAndPort, type UpstreamSettings, upstreamOptionsFor } from './upstream-options.ts';
 
 /**
- * Never a map server: this host by another name, link-local with the clouds' metadata services, multicast, reserved;
- * and the IPv6 forms in which a translator or tunnel would carry a link-local IPv4 address, or any address unseen.
+ * Never allowed: this host by another name, link-local with the clouds' metadata services, multicast, reserved; and
+ * IPv6 forms by which a translator or tunnel carries a link-local IPv4 address, or one that cannot be checked here.
  */
 const NEVER = [
   ...['0.0.0.0/8', '169.254.0.0/16', '192.0.0.192/32', '100.100.100.200/32', '168.63.129.16/32'],
   ...['224.0.0.0/4', '240.0.0.0/4', '::/128', 'fe80::/10', 'ff00::/8', 'fd00:ec2::254/128', '::a9fe:0/112'],
   ...['::ffff:0:0:0/96', '64:ff9b::a9fe:0/112', '64:ff9b:1::/48', '2001::/32', '2002:a9fe::/32'],
 ];
-/** The same with loopback, private, carrier-grade NAT, benchmarking, and IPv6 forms that carry an IPv4 address. */
+/** These and loopback, private, carrier-grade NAT, benchmarking, and IPv6 forms that carry an IPv4 address. */
 const PRIVATE = [
   ...NEVER,
   ...['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '192.0.0.0/24'],
@@ -48,7 +48,7 @@ export class AddressRefused extends Error {
   }
 }
 
-/** Every address is judged at connect time, so a name that later resolves elsewhere gains nothing. */
+/** Addresses are checked at connect time, so that a name that resolves to another one later is refused too. */
 export function createAddressGuard(options: {
   readonly allowPrivate: boolean;
   /** False: a document of an upstream names the host, not a declaration. */
@@ -64,13 +64,13 @@ export function createAddressGuard(options: {
     return new AddressRefused(hostname, isNever ? 'never' : notAllowed);
   };
   return {
-    /** Why a literal address is refused; null: it is allowed. Names are judged when they are resolved. */
+    /** Why a literal address is refused; null: it is allowed. Names are checked when they are resolved. */
     refuses(hostname: string): AddressRefused | null {
       // RFC 6761, 6.3: these names are this machine, whatever a resolver says.
       const literal = /(^|\.)localhost$/i.test(hostname) ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
       return isIP(literal) === 0 ? null : refusalOf(hostname, [{ address: literal }]);
     },
-    /** The same for a name that a proxy resolves once more. One that only the proxy can resolve must be allowed. */
+    /** For a name that a proxy resolves again. One that only the proxy can resolve needs `allowPrivate`. */
     async judge(hostname: string): Promise<AddressRefused | null> {
       if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0) return null;
       const addresses = await lookup(hostname, { all: true }).catch(() => []);
@@ -94,7 +94,7 @@ export function isIn(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Made once: a list takes as long as the check of a declaration. */
+/** Built once: to build a list takes as long as to check a declaration. */
 const fixedList = remembered(blockListOf);
 
 export function blockListOf(subnets: readonly string[]): BlockList {
@@ -152,8 +152,8 @@ export function createHostRules(settings: HostSettings, advice: (host: string) =
       configured = hostsOf(next);
     },
     /**
-     * Throws for a source in a private network that the administrator of the machine has not named: all its requests
-     * would be refused. Names are judged when they are resolved.
+     * Throws for a source in a private network that the configuration file does not allow: all its requests would be
+     * refused. Names are checked when they are resolved.
      */
     admit(source: unknown): void {
       for (const host of hostsNamedIn(source)) {

@@ -70,7 +70,7 @@ export class ConcurrencyControl {
     this.#set(Math.floor(this.#limit * BACK_OFF));
   }
 
-  /** The host was unavailable: it may be another one now. */
+  /** The host was unavailable: its speed may be another one now. */
   restart(): void {
     this.#best = null;
     this.#doubling = true;

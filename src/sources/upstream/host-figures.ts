@@ -2,12 +2,12 @@ import type { HostFailure, UpstreamStatus } from '../../domain/upstream-status.t
 import type { Clock } from '../../lib/clock.ts';
 import type { RequestEnd } from './upstream-limiter.ts';
 
-/** Latencies that are kept. */
-const REMEMBERED = 200;
-
-/** Seconds over which the rate is taken. */
+/** Latencies that are remembered, for percentiles. */
+const MAX_LATENCIES = 200;
+/** The rate is the mean of this time. */
 const RATE_SECONDS = 10;
 
+/** Counts the requests to one host, for its status and for metrics. */
 export class HostFigures {
   readonly #clock: Pick<Clock, 'monotonic' | 'now'>;
   readonly #latencies: number[] = [];
@@ -41,7 +41,7 @@ export class HostFigures {
     this.#answerMs += ms;
     if (kind === 'answered') {
       this.#latencies.push(ms);
-      if (this.#latencies.length > REMEMBERED) this.#latencies.shift();
+      if (this.#latencies.length > MAX_LATENCIES) this.#latencies.shift();
     }
     if (reason === null) return;
     this.#errors.set(reason, (this.#errors.get(reason) ?? 0) + 1);

@@ -188,11 +188,11 @@ export class HostLimiter {
   }
 
   get #limit(): number {
-    return Math.min(this.#places.limit, this.#most);
+    return Math.min(this.#places.limit, this.#maxInFlight);
   }
 
-  /** A limit that probes obey too: all nodes together may have `concurrency` requests in flight. */
-  get #most(): number {
+  /** This node's share of `concurrency`, which holds for all nodes together. */
+  get #maxInFlight(): number {
     return this.#share?.places ?? this.#limits.concurrency;
   }
 
@@ -326,7 +326,7 @@ export class HostLimiter {
   }
 }
 
-/** When a client may ask again while the host is paused by an operator: its end is not known. */
+/** `Retry-After` while an operator has paused the host: the end of the pause is not known. */
 const PAUSED_RETRY_MS = 60_000;
 
 /** `wallTime`: of a moment on the monotonic clock, in milliseconds since 1970. */

@@ -31,9 +31,9 @@ interface BudgetParts {
   readonly refilled: () => void;
 }
 
-/** A crash loses at most a hundredth of a budget. */
+/** Permits are taken from the budget in blocks: a crash loses at most a hundredth of it. */
 const BLOCKS = { blocks: 100, maxBlock: 100 };
-/** Nothing begins in the last seconds of a day: it might reach the host on the next one. */
+/** No request begins in the last seconds of a day: it might reach the host on the next one. */
 const LAST_SECONDS = 5;
 /** Milliseconds after which a failed read of the budget is retried. */
 const RETRY_PAUSE_MS = 5000;
@@ -76,7 +76,7 @@ export function budgetOf(
     refilled();
   }
 
-  /** Milliseconds since 1970; null: there are permits, or it is not known yet. */
+  /** Until when no request may be sent, in milliseconds since 1970; null: `take` may succeed. */
   function closedUntil(): number | null {
     const now = clock.now();
     const { minute, second } = time.at(now);
@@ -91,14 +91,14 @@ export function budgetOf(
       return { day: period(), used: budget.used, limit };
     },
     closedUntil,
-    /** False: no permit in hand; more are being fetched, and `refilled` is called then. */
+    /** False: no permit left here; more are being fetched, and `refilled` is called then. */
     take(): boolean {
       if (closedUntil() !== null) return false;
       if (budget.take() === null) return true;
       filling ??= fill();
       return false;
     },
-    /** Gives back the permits in hand. */
+    /** Returns unused permits to the budget. */
     async close(): Promise<void> {
       closed = true;
       await filling;

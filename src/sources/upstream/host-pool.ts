@@ -21,14 +21,14 @@ interface HostLimits {
 
 export interface HostPool {
   readonly dispatcher: Dispatcher;
-  /** Throws if the host's address is not allowed and our own connections would not notice. */
+  /** Behind a proxy, throws if the host's address is not allowed; direct connections check it themselves. */
   admit(): Promise<void>;
 }
 
 /** Milliseconds for which an allowed address stays allowed. */
 const ADMITTED_MS = 60_000;
 
-/** Connections to one origin. Throws where its literal address is not allowed; names are judged when they are resolved. */
+/** Connections to one origin. Throws if its literal address is not allowed; names are checked when they are resolved. */
 export function openHostPool(url: URL, options: HostOptions, limits: HostLimits, clock: Clock): HostPool {
   const { proxy } = options;
   const guard = createAddressGuard(options);
@@ -56,7 +56,7 @@ export function openHostPool(url: URL, options: HostOptions, limits: HostLimits,
   return { dispatcher, admit: admitAtTimes(() => guard.judge(url.hostname), clock) };
 }
 
-/** A proxy resolves names itself, so they are checked before. */
+/** A proxy resolves names itself, so they are checked before the request. */
 function admitAtTimes(judge: () => Promise<Error | null>, clock: Clock): () => Promise<void> {
   let verdict: Promise<Error | null> | null = null;
   let judgedAt = 0;

@@ -6,7 +6,7 @@ import type { UpstreamOptions } from './upstream-options.ts';
 export interface HostShares {
   /** Requests `wanted` places; returns how many this node may use now. It keeps those `held` until their requests end. */
   renew(name: string, wish: ShareWish): Promise<Share>;
-  /** Places may have become free, or other nodes may want some. A notification may be lost. */
+  /** Calls `changed` when places may be free, or wanted by other nodes. A notification may be lost. */
   listen(changed: () => void): () => void;
 }
 
@@ -29,24 +29,24 @@ interface HostShareOptions extends Env {
   readonly changed: () => void;
 }
 
-/** Milliseconds between renewals, and while there is not a single place. */
-const INTERVAL = 1000;
-const STARVED_INTERVAL = 200;
-/** Shortest interval, in milliseconds: requests that come in the meantime are one wish. */
-const GAP = 10;
+/** Between renewals; the second while this node has no place. */
+const INTERVAL_MS = 1000;
+const STARVED_INTERVAL_MS = 200;
+/** Shortest interval: requests that come in the meantime are one wish. */
+const MIN_INTERVAL_MS = 10;
 /** A share that has not been renewed for this long may have been given to others. */
-const VALID_FOR = 10_000;
+const VALID_MS = 10_000;
 const TIMEOUT_MS = 2000;
-/** An unused share is kept for a moment, for the next request. */
-const KEPT_FOR = 3000;
-/** Milliseconds after which a request of another node no longer counts as one of the last second: see `RateWindow`. */
-const SECOND_OF_OTHERS = 1500;
+/** How long an unused share is kept for the next request. */
+const IDLE_MS = 3000;
+/** After this time a request of another node no longer counts as one of the last second: see `RateWindow`. */
+const OTHERS_SECOND_MS = 1500;
 /** Without the database, one request per host at a time. */
 const PLACES_WITHOUT_DATABASE = 1;
 
 const NOTHING = { wanted: 0, urgent: 0, held: 0 };
 
-/** How many requests to a host this node may have under way, of those that all nodes together may. */
+/** This node's share of the concurrent requests that all nodes together may send to a host. */
 export class HostShare {
   readonly #options: HostShareOptions;
   readonly #ending = new AbortController();
@@ -54,7 +54,7 @@ export class HostShare {
   #nudge = new AbortController();
   /** Wish of the latest renewal. */
   #wish = NOTHING;
-  /** When it was last equal to the current need. */
+  /** When the wish was last lowered to the current need. */
   #wishedAt = Number.NEGATIVE_INFINITY;
   #alone = false;
   #places = 0;
@@ -69,7 +69,7 @@ export class HostShare {
 
   get places(): number {
     const { clock } = this.#options;
-    if (clock.monotonic() - this.#renewedAt < VALID_FOR) return this.#places;
+    if (clock.monotonic() - this.#renewedAt < VALID_MS) return this.#places;
     return this.#failures > 0 ? PLACES_WITHOUT_DATABASE : 0;
   }
 
@@ -83,7 +83,7 @@ export class HostShare {
     });
   }
 
-  /** A request has ended: its place may be another node's. */
+  /** A request has ended: its place may belong to another node now. */
   ended(): void {
     if (this.#wish.held > this.#places) this.#nudge.abort();
   }
@@ -98,12 +98,12 @@ export class HostShare {
     const { signal } = this.#ending;
     const stopListening = shares.listen(() => this.#nudge.abort());
     let neededAt = clock.monotonic();
-    while (!signal.aborted && clock.monotonic() - neededAt < KEPT_FOR) {
+    while (!signal.aborted && clock.monotonic() - neededAt < IDLE_MS) {
       this.#nudge = new AbortController();
       await this.#renew();
       if (this.#wantsMore()) this.#nudge.abort();
-      await clock.sleep(GAP, signal).catch(() => {});
-      const pause = this.places === 0 ? STARVED_INTERVAL : INTERVAL;
+      await clock.sleep(MIN_INTERVAL_MS, signal).catch(() => {});
+      const pause = this.places === 0 ? STARVED_INTERVAL_MS : INTERVAL_MS;
       await clock.sleep(pause, AbortSignal.any([signal, this.#nudge.signal])).catch(() => {});
       if (wanted() > 0 || held() > 0) neededAt = clock.monotonic();
     }
@@ -142,11 +142,11 @@ export class HostShare {
     this.#options.changed();
   }
 
-  /** Requests come and go: a need lasts for a second. But no other node waits for a place that a client had. */
+  /** Holds a need for a second, since requests come and go; that of clients only while no other node has a need. */
   #wishNow(): ShareWish {
     const { limits, held, wanted, urgent, clock } = this.#options;
     const { concurrency: limit, ratePerSecond } = limits();
-    const isNew = clock.monotonic() - this.#wishedAt >= INTERVAL;
+    const isNew = clock.monotonic() - this.#wishedAt >= INTERVAL_MS;
     if (isNew) this.#wishedAt = clock.monotonic();
     const before = isNew ? NOTHING : this.#wish;
     const people = this.#alone ? Math.max(urgent(), before.urgent) : urgent();
@@ -161,7 +161,7 @@ export class HostShare {
     };
   }
 
-  /** A silent database is ignored: a client is waiting for a tile. */
+  /** Fails if the database does not respond soon: a client is waiting for a tile. */
   async #inTime(renewal: Promise<Share>): Promise<Share> {
     const done = new AbortController();
     const late = this.#options.clock.sleep(TIMEOUT_MS, done.signal).then((): never => {
@@ -174,7 +174,7 @@ export class HostShare {
   async #awaitOthers({ places, alone }: Share): Promise<void> {
     const { limits, clock } = this.#options;
     if (alone || limits().ratePerSecond === null || places <= this.#places) return;
-    await clock.sleep(SECOND_OF_OTHERS, this.#ending.signal).catch(() => {});
+    await clock.sleep(OTHERS_SECOND_MS, this.#ending.signal).catch(() => {});
   }
 
   async #giveBack(): Promise<void> {

@@ -112,15 +112,14 @@ export function openUpstreamLimiter(options: UpstreamLimiterOptions) {
       }
     },
     /**
-     * Lets a request to `name:port` begin, over all sources of the server. Rejects with `source-busy` or
-     * `source-unavailable`, and with the signal's reason; if the end of a host's pause is known, the cause is a
-     * `HostClosed`.
+     * Resolves when a request to `host` (`name:port`) may begin, whatever its source. Rejects with `source-busy`,
+     * `source-unavailable` or the signal's reason; for a closed host the cause is a `HostClosed`.
      */
     acquire: (host: string, priority: UpstreamPriority, signal: AbortSignal): Promise<Permit> =>
       limiterOf(host).acquire(priority, signal),
     report: (): readonly UpstreamStatus[] => [...hosts.values()].map((limiter) => limiter.status()),
     status: (host: string): UpstreamStatus => limiterOf(host).status(),
-    /** Resolves when recorded pauses are obeyed here. */
+    /** Resolves when the recorded pauses have taken effect in this process. */
     readPauses,
     tryNow: (host: string): void => limiterOf(host).tryNow(),
     /** Rejects waiting requests, and gives back the rest of the budgets. */

@@ -12,7 +12,7 @@ export interface OutboundProxies {
 
 export const NO_PROXIES: OutboundProxies = { http: null, https: null, except: '' };
 
-/** The loopback of the proxy's machine is never meant. */
+/** Never proxied: it would be the loopback of the proxy's machine. */
 const LOOPBACK = 'localhost,127.0.0.0/8,::1/128';
 
 /** The proxy for an address; null: none. */
@@ -43,7 +43,7 @@ function isInSubnet(entry: string, host: string): boolean {
   return isIn(blockListOf([entry]), host);
 }
 
-/** Their addresses without user and password. */
+/** The addresses of the proxies, without credentials. */
 export function shownProxies({ http, https }: OutboundProxies) {
   return { http: http && new URL(http).origin, https: https && new URL(https).origin };
 }

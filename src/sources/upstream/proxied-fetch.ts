@@ -3,8 +3,8 @@ import { getOrCreate } from '../../lib/get-or-create.ts';
 import { type OutboundProxies, proxyFor } from './outbound-proxy.ts';
 
 /**
- * `fetch` through the proxies, for sign-in at an issuer; null: no proxy. Follows no redirect. Not undici's own, which
- * costs more than the rest of a start.
+ * `fetch` through the proxies, for sign-in at an issuer; null: no proxy. Follows no redirect. Not undici's own
+ * `fetch`, which takes longer to load than the rest of a start.
  */
 export function openProxiedFetch(proxies: OutboundProxies) {
   if (proxies.http === null && proxies.https === null) return null;

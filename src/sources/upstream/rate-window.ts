@@ -1,7 +1,7 @@
 /** A request may begin this much before its turn: timers are not exact. */
 const TOLERANCE_MS = 25;
-/** A request without a response has reached the server after this time. */
-const MAX_WAY_MS = 500;
+/** After this time a request is taken to have reached the server, even without a response. */
+const MAX_TRANSIT_MS = 500;
 
 export interface RateTicket {
   /** The server has responded, or the request was given up: it reached the server before now, or never will. */
@@ -16,7 +16,7 @@ interface Begun {
 /**
  * Decides when requests may begin: at most the allowed number in any second, as the server counts them. When a request
  * reaches the server is unknown, only that it is after its start and before its response. So its place in the second is
- * free again one second after its response, at the latest one second after the longest way. Requests also begin evenly,
+ * free again one second after its response, or after the longest transit if that ends earlier. Requests also begin evenly,
  * since a burst is hard on a server. Below one a second the window is longer: 0.1 means one in ten seconds.
  */
 export class RateWindow {
@@ -28,8 +28,8 @@ export class RateWindow {
   /** When places become free again, in order; those before `#head` have been used. */
   #free: number[] = [];
   #head = 0;
-  /** When the next request may begin for them to begin evenly. */
-  #evenly = Number.NEGATIVE_INFINITY;
+  /** Earliest start of the next request for an even rate. */
+  #nextEvenAt = Number.NEGATIVE_INFINITY;
 
   constructor(ratePerSecond: number) {
     this.setRate(ratePerSecond);
@@ -45,14 +45,14 @@ export class RateWindow {
   /** Milliseconds until another request may begin, as far as known; 0: now. */
   delayAt(now: number): number {
     this.#expire(now);
-    return Math.max(0, this.#placeAt(now) - now, this.#evenly - TOLERANCE_MS - now);
+    return Math.max(0, this.#placeAt(now) - now, this.#nextEvenAt - TOLERANCE_MS - now);
   }
 
   begin(now: number): RateTicket {
     this.#expire(now);
     const begun: Begun = { at: now, ended: false };
     this.#begun.add(begun);
-    this.#evenly = Math.max(now, this.#evenly) + this.#intervalMs;
+    this.#nextEvenAt = Math.max(now, this.#nextEvenAt) + this.#intervalMs;
     return { end: (at) => this.#end(begun, at) };
   }
 
@@ -61,7 +61,7 @@ export class RateWindow {
     const next = this.#free[this.#head];
     if (next !== undefined) return next;
     const [oldest] = this.#begun;
-    return (oldest?.at ?? now) + MAX_WAY_MS + this.#windowMs;
+    return (oldest?.at ?? now) + MAX_TRANSIT_MS + this.#windowMs;
   }
 
   #end(begun: Begun, at: number): void {
@@ -73,8 +73,8 @@ export class RateWindow {
 
   #expire(now: number): void {
     for (const begun of this.#begun) {
-      if (begun.at + MAX_WAY_MS > now) break;
-      this.#end(begun, begun.at + MAX_WAY_MS);
+      if (begun.at + MAX_TRANSIT_MS > now) break;
+      this.#end(begun, begun.at + MAX_TRANSIT_MS);
     }
     while ((this.#free[this.#head] ?? Number.POSITIVE_INFINITY) <= now) this.#head++;
     if (this.#head < 1024) return;

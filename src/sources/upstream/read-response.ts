@@ -23,7 +23,7 @@ interface ReadLimits {
 /** The whole body of a response with an accepted status; others are thrown and their socket is closed. */
 export async function readResponse(response: Dispatcher.ResponseData, limits: ReadLimits): Promise<Buffer> {
   const { statusCode, headers, body } = response;
-  // An abandoned body fails once more, after its reader has left.
+  // A destroyed body reports an error once more, when there is no reader.
   body.on('error', () => undefined);
   try {
     if (!limits.accepted.includes(statusCode)) {
@@ -54,7 +54,7 @@ async function readBody(body: Body, declaredLength: number, { maxBytes, host }: 
   if (declaredLength > maxBytes) throw tooLong();
   const chunks: Buffer[] = [];
   let length = 0;
-  // Listeners take a third of the time of an iteration.
+  // Listeners take a third of the time of `for await`.
   await new Promise<void>((resolve, reject) => {
     body.on('data', (chunk: Buffer) => {
       length += chunk.length;
@@ -99,7 +99,7 @@ const MAX_VALIDATOR = 200;
 /** Seconds; longer lifetimes are capped. */
 const MAX_FRESH = 366 * 86_400;
 const DATE_MARK = '@';
-/** GeoServer's warning of a default or nearest value of a dimension; characters that a header must not have are left out. */
+/** GeoServer's warning of a default or nearest value of a dimension, up to a character that no header may have. */
 const OTHER_VALUE = /^99[\x20-\x7e]{0,300}/;
 
 export function freshnessOf(headers: Headers, now: number): Freshness {

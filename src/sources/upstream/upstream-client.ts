@@ -40,7 +40,7 @@ export interface UpstreamRequest {
   readonly validator?: string | null;
   /** Further accepted statuses besides 200, e.g. 206 or 404. */
   readonly alsoAccept?: readonly number[];
-  /** The body may be packed with gzip, and stays so. */
+  /** The body may be gzipped, and is returned as it is. */
   readonly packed?: boolean;
 }
 
@@ -61,8 +61,8 @@ export interface UpstreamClientOptions extends Env {
   /** By `host:port` or `host`. */
   readonly upstreams: UpstreamSettings;
   /**
-   * By `host:port`: hosts that the operator's own configuration names may be in a private network. Hosts from HTTP, a
-   * layer, an imported document or an upstream may not.
+   * By `host:port`: hosts that the configuration file names, which may be in a private network. Hosts that are declared
+   * over HTTP, imported, or named by an upstream may not.
    */
   readonly configuredHosts?: HostSet;
   readonly proxies?: OutboundProxies;
@@ -97,8 +97,8 @@ export interface SourceUpstream {
 type HostSet = Pick<ReadonlySet<string>, 'has'>;
 
 /**
- * The only HTTP client for upstreams, so that a host's limits apply to all sources. Returns only a complete,
- * uncompressed 200, or a status the request accepts; fails as documented at `TileSource`, without retrying.
+ * The only HTTP client for upstreams, so that a host's limits apply to all sources. Returns only a complete 200,
+ * uncompressed unless `packed`, or a status that the request accepts; fails as documented at `TileSource`, without retrying.
  */
 export function openUpstreamClient(options: UpstreamClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -123,7 +123,7 @@ export function openUpstreamClient(options: UpstreamClientOptions) {
     return host;
   }
 
-  /** A host that only a document of an upstream names is reached in public networks only, without our credentials. */
+  /** A host that only a document of an upstream names must be public, and receives no client certificate. */
   function optionsOf(url: URL, name: string, isOwn: boolean): HostOptions {
     const { concurrency, ca, certificate, key, ...settings } = upstreamOptionsFor(options.upstreams, name);
     const proxy = proxyFor(options.proxies ?? NO_PROXIES, url);
@@ -237,7 +237,7 @@ function mediaTypeOf(header: string | undefined): string | null {
   return type ? type : null;
 }
 
-const TOO_MUCH = [429, 503];
+const OVERLOAD_STATUSES = [429, 503];
 
 /** The outcome of a request for its host; `failure` null: success. */
 export function endOf(failure: unknown, ms: number): RequestEnd {
@@ -250,12 +250,12 @@ export function endOf(failure: unknown, ms: number): RequestEnd {
 
 function kindOf({ code, reason, upstream }: TilewardenError): RequestEnd['kind'] {
   if (reason === 'address-refused' || code === 'source-bad-answer') return 'refused';
-  if (TOO_MUCH.includes(upstream?.status ?? 0)) return 'overloaded';
-  // The pipeline has waited long enough; the host has not responded.
+  if (OVERLOAD_STATUSES.includes(upstream?.status ?? 0)) return 'overloaded';
+  // Also if the caller's own time limit has passed: the host has not responded.
   return 'failed';
 }
 
-/** At most as many reasons as statuses. */
+/** A short list of values, since metrics count by them. */
 function failureKind({ code, reason, upstream }: TilewardenError): string {
   if (upstream?.status) return `status-${upstream.status}`;
   return code === 'source-timeout' ? 'timeout' : (reason ?? code);

@@ -42,7 +42,7 @@ export class WaitingLine {
     return null;
   }
 
-  /** Resolves when it is admitted; leaves with the signal's reason. */
+  /** Resolves when the request is admitted; rejects when it is refused or with the signal's reason. */
   join(priority: UpstreamPriority, signal: AbortSignal): Promise<Permit> {
     return new Promise((resolve, reject) => {
       const leave = () => waiter.refuse(signal.reason);

@@ -4,7 +4,7 @@ import type { Rgb } from '../../domain/placed-picture.ts';
 import type { CurrentArea, SourceTools } from '../source-driver.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../tile-source.ts';
 
-/** A picture of a source; null: empty. */
+/** The pixels of a source's picture, and how current they are. */
 type DrawnPicture = Pick<
   Extract<SourceResult, { kind: 'pixels' }>,
   'pixels' | 'stale' | 'failure' | 'freshSeconds' | 'warning'
@@ -51,7 +51,7 @@ export function withinArea(
   };
 }
 
-/** The share of each pixel that is outside shows the colour. */
+/** Paints the colour into the share of each pixel that is outside. */
 function fillBehind(pixels: Buffer, colour: Rgb, mask: AreaMask): void {
   for (let i = 0; i < pixels.length; i += 4) {
     const outside = 255 - (typeof mask === 'string' ? 0 : (mask[i / 4] ?? 0));

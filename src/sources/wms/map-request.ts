@@ -84,7 +84,7 @@ export function infoRequestUrl(base: string, options: WmsSourceOptions, request:
   ]);
 }
 
-/** The GetLegendGraphic address, OGC 05-078r4, 12. The first of several layers. */
+/** The GetLegendGraphic address (OGC 05-078r4, 12), for the first of several layers. */
 export function legendRequestUrl(base: string, options: WmsSourceOptions, request: LegendRequest): URL {
   const own = {
     ...options.vendorParameters,

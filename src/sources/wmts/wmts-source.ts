@@ -122,13 +122,13 @@ function chooseDimensions(
   return new Map(values.filter(([, value]) => value !== ''));
 }
 
-/** By query at the declared address, or at that of the document; by path as in the document. */
+/** By query: at the declared address, unless it is a document, which names another. By path: by the document's template. */
 function tileUrl({ url, encoding }: WmtsSourceOptions, known: WmtsCapabilities, choice: TileChoice): URL {
-  const isPathUsual = isDocument(url);
-  const queryBase = isPathUsual ? known.queryAddress : url;
+  const pathFirst = isDocument(url);
+  const queryBase = pathFirst ? known.queryAddress : url;
   const byPath = () => pathUrl(url, choice);
   const byQuery = () => queryBase && queryUrl(queryBase, choice);
-  const ways = { rest: [byPath], kvp: [byQuery], auto: isPathUsual ? [byPath, byQuery] : [byQuery, byPath] };
+  const ways = { rest: [byPath], kvp: [byQuery], auto: pathFirst ? [byPath, byQuery] : [byQuery, byPath] };
   for (const way of ways[encoding]) {
     const address = way();
     if (address) return address;
@@ -145,7 +145,6 @@ async function readCapabilities(bytes: Buffer, layer: string): Promise<WmtsCapab
   }
 }
 
-/** Requests by query go to the declared address, even if the capabilities name another host. */
 function queryUrl(base: string, choice: TileChoice): URL {
   const { matrixSet, matrix, row, column } = choice.tile;
   const url = withQuery(base, [

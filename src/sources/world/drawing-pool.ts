@@ -25,7 +25,7 @@ export interface DrawingJob {
   readonly style: MapStyleName;
 }
 
-/** To a drawing thread; answered with the pixels. */
+/** Sent to a drawing thread, which returns the pixels. */
 export const DRAW = messageKind<DrawingJob, { readonly bytes: Uint8Array<ArrayBuffer> }>('draw');
 
 /** A few threads that draw; each starts on first use and is replaced after a crash. */

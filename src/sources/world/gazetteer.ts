@@ -7,9 +7,9 @@ export interface Point {
 
 interface GazetteerEntry {
   readonly name: string;
-  /** Countries that touch have different ones; -1 is land under ice. */
+  /** Number of its colour, different from its neighbours'; -1: land under ice. */
   readonly tint: number;
-  /** The place of its name, in degrees of the plane. Computed on the first call, in a millisecond. */
+  /** Where its name is drawn, in degrees of the plane. Computed on the first call, in a millisecond. */
   readonly place: () => Point;
   /** Width of its largest part, in degrees of the plane. */
   readonly width: number;
@@ -21,7 +21,7 @@ export type Gazetteer = ReadonlyMap<string, GazetteerEntry>;
 const ICE = -1;
 const UNDER_ICE: ReadonlySet<string> = new Set(['Antarctica', 'Greenland']);
 
-/** All details of a plane share one gazetteer, so that a country keeps its tint and its name its place. */
+/** One for all details of a plane, so that a country keeps its tint and its name its place at every zoom. */
 export function createGazetteer(atlas: WorldAtlas, tints: number): Gazetteer {
   const tintOf = tintCountries(atlas, tints);
   const entries = atlas.countries.flatMap((country, place) => {
@@ -46,7 +46,7 @@ function gazetteerEntry(country: Country, ring: MapShape, tint: number): Gazette
   };
 }
 
-/** Each country takes the tint that is used least among those its neighbours have left. */
+/** Each country gets the least used tint that none of its neighbours has. */
 function tintCountries(atlas: WorldAtlas, tints: number): number[] {
   const tintOf: number[] = [];
   const uses = Array.from({ length: tints }, () => 0);
@@ -63,7 +63,7 @@ function tintCountries(atlas: WorldAtlas, tints: number): number[] {
   return tintOf;
 }
 
-/** Names are wide and low: room above and below counts as so many times the room beside. */
+/** Names are wide and low: vertical room counts this many times as much as horizontal room. */
 const FLATNESS = 2;
 const CELLS = 10;
 const ROUNDS = 3;
@@ -75,7 +75,7 @@ function largestRing(rings: readonly MapShape[]): MapShape | null {
   return sized[0]?.ring ?? null;
 }
 
-/** About the point furthest from the ring's edge: a lattice that gets finer around the best point so far. */
+/** Approximates the point furthest from the ring's edge, by a lattice that gets finer around the best point so far. */
 function roomiestPoint(ring: MapShape): Point {
   const outline = coarseOutline(ring);
   let best = { x: (ring.minX + ring.maxX) / 2, y: (ring.minY + ring.maxY) / 2, room: -Infinity };

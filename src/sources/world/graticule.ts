@@ -10,7 +10,7 @@ interface GraticuleLine {
 
 const STEPS = [30, 15, 10, 5, 2, 1, 1 / 2, 1 / 6, 1 / 12, 1 / 30, 1 / 60, 1 / 180, 1 / 360];
 const MIN_DISTANCE = 100;
-/** Lines and labels reach this far into a picture from outside of it. */
+/** Pixels by which lines and labels from outside reach into a picture. */
 const REACH = 160;
 const POLE = 90;
 

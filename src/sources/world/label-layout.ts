@@ -21,15 +21,15 @@ interface LabelScale {
   readonly measure: MeasureText;
 }
 
-const SMALLEST = 10;
-const LARGEST = 19;
+const MIN_SIZE = 10;
+const MAX_SIZE = 19;
 /** A name may be this much wider than its land. */
 const OVERHANG = 1.25;
 /** Below this many degrees per pixel even the smallest islands have room for their names. */
 const EVERY_NAME_BELOW = 0.012;
-const APART = 4;
+const MIN_GAP = 4;
 
-/** Names by the size of their countries, each where no earlier one is: the same in every picture of a zoom. */
+/** Places large countries' names first, and no name on an earlier one: the same in every picture of a zoom. */
 export function layOutLabels(gazetteer: Gazetteer, scale: LabelScale): PlacedLabel[] {
   const { projection, resolutionX, resolutionY, measure } = scale;
   const placed: PlacedLabel[] = [];
@@ -55,15 +55,15 @@ export function layOutLabels(gazetteer: Gazetteer, scale: LabelScale): PlacedLab
 }
 
 function sizeFor(wish: number): number {
-  return Math.round(Math.min(LARGEST, Math.max(SMALLEST, wish)));
+  return Math.round(Math.min(MAX_SIZE, Math.max(MIN_SIZE, wish)));
 }
 
 type Box = Pick<PlacedLabel, 'x' | 'y' | 'halfWidth' | 'halfHeight'>;
 
 export function overlap(a: Box, b: Box): boolean {
   return (
-    Math.abs(a.x - b.x) < a.halfWidth + b.halfWidth + APART &&
-    Math.abs(a.y - b.y) < a.halfHeight + b.halfHeight + APART
+    Math.abs(a.x - b.x) < a.halfWidth + b.halfWidth + MIN_GAP &&
+    Math.abs(a.y - b.y) < a.halfHeight + b.halfHeight + MIN_GAP
   );
 }
 

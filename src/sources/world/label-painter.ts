@@ -12,7 +12,7 @@ const FILES: readonly (readonly [family: string, file: string])[] = [
   [ITALIC, '@fontsource/inter/files/inter-latin-400-italic.woff2'],
 ];
 
-/** The map has its own font: a server has none, and a picture must not depend on the machine. */
+/** The map has its own font: a server may have none, and a picture must not depend on the machine. */
 export function registerMapFont(): void {
   const require = createRequire(import.meta.url);
   for (const [family, file] of FILES) {
@@ -33,9 +33,9 @@ export function createTextMeasure(): MeasureText {
 }
 
 const DEGREES_SIZE = 9;
-/** Between a crossing of the graticule and the words beside it. */
+/** Pixels between a crossing of the graticule and its label. */
 const DEGREES_GAP = 4;
-/** Half the width of the longest words at a crossing. */
+/** Half the width of the longest label of a crossing. */
 const DEGREES_HALF_WIDTH = 50;
 const HALO_WIDTH = 3;
 

@@ -15,7 +15,7 @@ const MEDIUM_DOWN_TO = 0.06;
 const TINTS = 6;
 const MAX_LAYOUTS = 64;
 
-/** Data of the views so far: each file is read once and kept. */
+/** Caches map data, which are read and computed once. */
 class WorldLibrary {
   readonly #measure = createTextMeasure();
   readonly #atlases = new Map<string, WorldAtlas>();
@@ -51,7 +51,7 @@ function detailFor(resolution: number): AtlasDetail {
   return resolution > MEDIUM_DOWN_TO ? '50m' : '10m';
 }
 
-/** Steps to a pixel of the lattice that points are set on; wide strokes hide small bends but take long to draw around them. */
+/** Steps per pixel to which `traceShapes` rounds; wide strokes hide small bends, but take long to draw around them. */
 const FINE_STEPS = 4;
 const COARSE_STEPS = 0.5;
 /** In degrees per pixel. */

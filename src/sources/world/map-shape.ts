@@ -29,7 +29,7 @@ function createRing(projection: MapProjection, track: Track): MapShape | null {
   return { ...shapeOf(projection, polarRing(ring, turn)), unrolled: true };
 }
 
-/** Lines without those that the data have along the edges of their map: the antimeridian and the poles. */
+/** Drops the lines that the data have along the edges of their sheet: the antimeridian and the poles. */
 function createLines(projection: MapProjection, track: Track): MapShape[] {
   const cuts = track.flatMap((point, place) => (isSheetEdge(track[place - 1], point) ? place : []));
   return [0, ...cuts]
@@ -109,7 +109,7 @@ export interface Country {
 /** One detail of the world in one plane. */
 export interface WorldAtlas {
   readonly countries: readonly Country[];
-  /** By place in `countries`. */
+  /** For each country, the indexes of its neighbours in `countries`. */
   readonly neighbours: readonly (readonly number[])[];
   readonly coasts: readonly MapShape[];
   readonly borders: readonly MapShape[];

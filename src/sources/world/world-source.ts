@@ -22,7 +22,7 @@ const worldSourceOptions = z.strictObject({
 type WorldSourceOptions = z.output<typeof worldSourceOptions>;
 
 const MAX_WAITING = 256;
-/** Detects a hanging thread; on a busy machine a task process draws slowly, after all others. */
+/** Detects a hanging thread; long, since workers draw slowly on a busy machine: they have a low priority. */
 const DRAWING_TIMEOUT_MS = 120_000;
 /** A metatile of this many pixels holds 64 MiB. */
 const MAX_PIXELS = 4096 * 4096;

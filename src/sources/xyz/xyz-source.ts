@@ -185,7 +185,7 @@ function expectedType(options: XyzSourceOptions, { gridSet, format }: SourceRequ
   return (extension && formatOfExtension(extension)?.contentType) || format.contentType;
 }
 
-/** Keys may be anywhere in the address: they are shown by name. */
+/** Keys may be anywhere in the address: asterisks replace them. */
 function shownAddress(options: XyzSourceOptions, request: SourceRequest): string {
   const template = templateFor(options, request.gridSet);
   const masked = Object.fromEntries(Object.keys(template.keys).map((name) => [name, '***']));
