@@ -1,4 +1,4 @@
-// Builds everything into dist/: the server, the web pages, the documentation, the configuration's JSON Schema and the notices of others.
+// Builds everything into dist/: server, web pages, documentation, the configuration's JSON Schema and third-party notices.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { bothOf, digestOf, requiredStep, root, runCommand, runNpm } from './step
 const dist = join(root, 'dist');
 const stampFile = join(dist, '.stamp');
 
-/** From a clone to a server that can start. The database's library is compiled while the rest is built without it. */
+/** Makes a clone ready to start a server. The database library is compiled while the rest is built, which does not need it. */
 export async function prepareServer(makeBuild = ensureBuilt) {
   await ensureServerPackages();
   await bothOf(makeBuild(), ensureNative());
@@ -23,7 +23,7 @@ export async function ensureBuilt() {
   await build();
 }
 
-/** Works in a folder aside and swaps it in whole, so that dist/ is never half of one build and half of another. */
+/** Builds in a temporary folder and swaps it in, so that dist/ never mixes two builds. */
 export async function build() {
   const stamp = stampOfSources();
   const aside = join(root, '.build', `dist-${process.pid}`);
@@ -57,14 +57,14 @@ async function buildServer(folder) {
 async function buildWeb(folder) {
   const { scripts } = JSON.parse(readFileSync(join(root, 'web', 'package.json'), 'utf8'));
   if (!scripts?.build) return;
-  // With another value, such as that of vitest, React would be its development build: two thirds larger, and slow.
+  // With another value, such as vitest's, React would be bundled in its development build: two thirds larger, and slow.
   const env = { NODE_ENV: 'production' };
   await requiredStep('Building the web pages', () =>
     runNpm(['run', 'build', '-w', 'web', '--', '--outDir', folder, '--emptyOutDir'], { quiet: true, env }),
   );
 }
 
-/** Imported only here: nothing is installed yet when this file is loaded. */
+/** Imports dynamically: packages may not be installed yet when this file is loaded. */
 async function buildDocs(folder) {
   const { writeDocs } = await import('./docs/write-docs.mjs');
   writeDocs(folder);

@@ -6,7 +6,7 @@ import { ensurePixels, pixelsFile } from './pixels.mjs';
 import { root } from './steps.mjs';
 
 const source = join(root, 'src');
-/** The roots of modules; dist/ has the folders of both side by side. */
+/** The roots of modules; dist/ contains the folders of both side by side. */
 const sources = [source, join(root, 'packages')];
 
 /** Modules with a file of their own: the command, and the threads that spawnThread() starts. */
@@ -22,10 +22,10 @@ const ENTRIES = [
   'storage/segments/segment-writer-thread',
 ];
 
-/** Packages that load compiled code, or files relative to their own. */
+/** Packages that load compiled code, or files relative to their own, stay outside the bundle. */
 const EXTERNAL = ['better-sqlite3', 'sharp', '@napi-rs/canvas', 'pino-pretty', 'pg-native'];
 
-/** Node.js keeps what it has compiled of other files, from version 22.1 on. */
+/** From Node.js 22.1 on, compiled code is cached on disk for the files that an entry loads. */
 const ENTRY_BANNER = "#!/usr/bin/env node\n'use strict';\nrequire('node:module').enableCompileCache?.();";
 
 export async function bundleServer(folder) {
@@ -56,7 +56,7 @@ export async function bundleServer(folder) {
   copyFileSync(pixelsFile, join(folder, 'pixels', 'pixels.wasm'));
 }
 
-/** Keeps `import.meta.url` of a module as if it were built alone, whatever file contains it. */
+/** Makes `import.meta.url` the address of a module as if it were built to a file of its own, not that of its bundle. */
 function addressesOfModules() {
   const placeholder = /__addressOfModule\("([^"]+)"\)/g;
   return {

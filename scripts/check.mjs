@@ -1,4 +1,4 @@
-// npm run check: formatting, lint, types, doors, words, regular expressions and lines by room. Quick enough to run before every commit.
+// npm run check: formatting, lint, types, imports between rooms (doors), words, regular expressions and lines by room.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
@@ -7,13 +7,13 @@ import { checkBudget } from './budget.mjs';
 import { ensurePackages } from './install.mjs';
 import { root, runCommand, runNode, say, step, tool } from './steps.mjs';
 
-/** For the compiler, which is written in Go: it collects garbage a quarter as often, and takes a tenth less processor. */
+/** For the type checker, which is written in Go: rarer garbage collection saves a tenth of its processor time. */
 const RARE_COLLECTION = { GOGC: '400' };
 
-/** How many steps passed and failed. All run, side by side, so that one run shows all faults. */
+/** Runs all steps concurrently, even after a failure, so that one run shows all faults. Returns their counts. */
 export async function check() {
-  // The compiler in native code takes a quarter of the time; the other one is for tools that call it. Several threads
-  // would do much of its work twice, and the other steps need the processors too.
+  // The native compiler takes a quarter of the time of `typescript`, which tools need. With several threads it would
+  // repeat much of its work, and the other steps need the processors.
   const tsc = [tool('typescript-native', 'tsc'), '--singleThreaded'];
   const steps = [
     ['Formatting and lint', [tool('@biomejs/biome', 'biome'), 'check', '--error-on-warnings', '.']],
@@ -40,7 +40,7 @@ export async function check() {
   return { passed, failed: steps.length - passed };
 }
 
-/** Unchanged files are not checked again. A run in CI is the only one in its folder. */
+/** Options to check only changed files again; of no use in CI, where each run has a new folder. */
 function incremental(name) {
   if (process.env.CI === 'true') return [];
   return ['--incremental', '--tsBuildInfoFile', join(root, '.build', `${name}.tsbuildinfo`)];

@@ -3,10 +3,10 @@ import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, StepError } from './steps.mjs';
 
-/** Stay from one run to the next. */
+/** Folders of the copy that are reused by the next run. */
 const KEPT = ['node_modules', 'dist', '.build'];
 
-/** With changes that are not committed. Deleted files are removed from the copy too. */
+/** Copies the working tree, uncommitted changes included. Files deleted here are removed from the copy. */
 export function copyCheckout(checkout) {
   mkdirSync(checkout, { recursive: true });
   for (const name of readdirSync(checkout)) {
@@ -14,7 +14,7 @@ export function copyCheckout(checkout) {
   }
   const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
   for (const file of outputOf('git', list).split('\0').slice(0, -1)) {
-    // A file that has been deleted is listed until the deletion is committed.
+    // git lists a deleted file until its deletion is staged.
     if (existsSync(join(root, file))) cpSync(join(root, file), join(checkout, file));
   }
 }

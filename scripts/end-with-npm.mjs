@@ -1,6 +1,6 @@
 const INTERVAL_MS = 500;
 
-/** Ends this process when npm or the script that started it is gone, even killed: there is no reader of its result. */
+/** Ends this process when the npm or script that started it has ended, even if killed: no reader of its result is left. */
 export function endWithNpm() {
   if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;

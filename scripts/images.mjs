@@ -1,5 +1,5 @@
-// npm run images: takes the pictures of the console and of a layer's pages in docs/images, with Debian's Chromium, from a
-// server with something to show. Names of pictures choose among them: npm run images -- console-overview
+// npm run images: takes the screenshots in docs/images with Debian's Chromium, from a server that it fills with example
+// data. Arguments select pictures by name: npm run images -- console-overview
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,13 +13,13 @@ import { started } from './started.mjs';
 import { root, runCommand, StepError, say } from './steps.mjs';
 import { systemPackages } from './system-packages.mjs';
 
-/** The address that the pictures show. */
+/** The address in the pictures; Chromium resolves it to the local server. */
 const ORIGIN = 'http://tiles.example.org';
 const PASSWORD = 'a password for pictures';
 const WAIT_MS = 120_000;
 const NIGHTLY = { Name: 'europe', 'Cron expression': '0 22 * * *', 'Time zone': 'UTC' };
 
-/** `address`, the heading that shows when the page is there, and what is done on it before the picture is taken. */
+/** By picture: the page, the heading (console pages only) and locator to wait for, and the fields to fill in before it. */
 const PICTURES = {
   'world-map': { address: '/', size: [1280, 760], ready: 'text=Made with Natural Earth' },
   'console-overview': { address: '/#/overview', heading: 'Overview', ready: 'text=Active tasks' },
@@ -74,7 +74,7 @@ async function freePort() {
   return port;
 }
 
-/** The built-in layer, as it is without a configuration, and one that takes its maps from it over the server's own WMS. */
+/** The built-in layer, and a layer that takes its maps from it over the server's own WMS. */
 function settings(port) {
   return `
 layers:
@@ -109,7 +109,7 @@ async function startServer(folder, port) {
   return server;
 }
 
-/** Cached tiles, readers, a quota and a task that is running; returns its id. */
+/** Sets a quota, seeds and reads tiles, and starts a task that is still running in the pictures; returns its id. */
 async function giveItWork(url) {
   const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`;
   const send = async (method, path, body) => {
@@ -174,7 +174,7 @@ async function takePicture(browser, name, task) {
   for (const [label, value] of Object.entries(fill))
     await page.getByLabel(label, { exact: true }).fill(value);
   await page.waitForLoadState('load');
-  // Tiles fade in, and figures of the running task come every second.
+  // Tiles fade in, and the running task's figures arrive every second.
   await pause(3000);
   await page.evaluate(() => {
     document.activeElement?.blur();

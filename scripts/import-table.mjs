@@ -1,4 +1,4 @@
-// How much of other programs' configurations tilewarden import takes, as a table:
+// Prints a table of how many configurations of other programs `tilewarden import` can take, and how completely:
 // node --import ./scripts/typescript/register.mjs scripts/import-table.mjs FOLDER… [--files] [--reasons]
 // FOLDER: a checkout of MapProxy, MapCache, GeoWebCache or GeoServer.
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { parseYamlFile } from '../src/lib/yaml-file.ts';
 import { filesUnder } from './steps.mjs';
 
 const LIMITS = { bytes: 2 ** 24, depth: 32, elements: 100_000, attributes: 64 };
-/** By kind of file: what it begins with, and its layers. */
+/** By program: names of its files, a pattern that a file with layers contains, and how to list those. */
 const KINDS = {
   MapProxy: { file: /\.ya?ml$/, has: /^layers:/m, layers: mapProxyLayers },
   MapCache: {

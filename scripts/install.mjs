@@ -1,15 +1,15 @@
-// Installs packages of package-lock.json, only when some are missing: those of a server, or those of checks and tests too.
+// Installs packages of package-lock.json if some are missing: only those of a server, or those of checks and tests too.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { requiredStep, root, runNpm, StepError, step } from './steps.mjs';
 
-/** The folders with a package.json whose packages build and run a server; `test` has the rest. */
+/** Workspaces whose packages build and run a server; the workspace `test` has the others. */
 const SERVER = ['', 'web'];
 
 /**
- * SQLite's modules that no code here uses; without them it compiles in three quarters of the time. -O3 takes three times as
- * long as -O1, and a read then costs a tenth less. The one warning, which is not shown, takes gcc as long as all the rest.
+ * SQLite's unused modules; without them it compiles in three quarters of the time. -O3 would take three times as long as
+ * -O1 and make reads a tenth faster. Computing that one warning doubles gcc's time.
  */
 const UNUSED = ['FTS3', 'FTS3_PARENTHESIS', 'FTS4', 'FTS5', 'GEOPOLY'];
 const CFLAGS = ['-O1', '-Wno-misleading-indentation', ...UNUSED.map((name) => `-USQLITE_ENABLE_${name}`)];
@@ -19,12 +19,12 @@ export async function ensureInstalled() {
   await ensureNative();
 }
 
-/** All packages, none of them compiled: building and checking can begin. */
+/** Installs all packages without compiling any: enough to build and check. */
 export async function ensurePackages() {
   await ensurePackagesOf([...SERVER, 'test'], []);
 }
 
-/** Packages of checks and tests stay as they are, installed or not. */
+/** Leaves the packages of checks and tests as they are, installed or not. */
 export async function ensureServerPackages() {
   await ensurePackagesOf(SERVER, ['--workspace=web', '--include-workspace-root']);
 }
@@ -33,16 +33,16 @@ async function ensurePackagesOf(folders, selection) {
   const present = packagesOf(join(root, 'node_modules', '.package-lock.json'));
   const reason = reasonToInstall(folders, present);
   if (!reason) return;
-  // `npm ci` begins by removing everything, also the compiled library.
+  // `npm ci` would first remove everything, including the compiled database library.
   const command = present ? ['install', '--no-save'] : ['ci'];
-  // Building needs the development packages whatever NODE_ENV says.
+  // A build needs the development packages even with NODE_ENV=production.
   const install = () => runNpm([...command, ...selection, '--include=dev', '--ignore-scripts']);
   await requiredStep(`Installing packages (${reason})`, install);
 }
 
 /**
- * The only package that is built for one version of Node.js: its install script downloads a binary where its release host has
- * one and is reachable, and compiles otherwise, with every processor.
+ * Installs the binary of better-sqlite3, which is specific to a version of Node.js: its install script downloads it, or
+ * compiles it on all processors if its release host has none or is unreachable.
  */
 export async function ensureNative() {
   if (nativeProblem() === null) return;
@@ -64,7 +64,7 @@ export async function ensureNative() {
   );
 }
 
-/** The headers that came with this Node.js; without any, the compiler's driver downloads them. */
+/** Lets node-gyp use the headers of this Node.js; without these it would download them. */
 function withOwnHeaders() {
   const folder = dirname(dirname(realpathSync(process.execPath)));
   const version = join(folder, 'include', 'node', 'node_version.h');
@@ -98,7 +98,7 @@ function reasonToInstall(folders, present) {
   return null;
 }
 
-/** The places in node_modules of all packages that the folders use, directly or through other packages. */
+/** Paths in node_modules of all packages that the workspaces use, directly or through other packages. */
 function packagesUsedBy(folders, packages) {
   const used = new Set(folders);
   for (const path of used) {
@@ -116,7 +116,7 @@ function namesUsedBy({ peerDependencies = {}, peerDependenciesMeta = {}, ...entr
   return [...peers, ...Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies })];
 }
 
-/** As Node.js looks for it: in the node_modules of `path`, or of a folder further out. Null when it is in none. */
+/** Node.js's resolution: the node_modules of `path`, then those of the folders around it. Null if it is in none. */
 function placeOfPackage(name, path, packages) {
   const place = join(path, 'node_modules', name).replaceAll('\\', '/');
   if (packages[place]) return place;
@@ -128,7 +128,7 @@ function packagesOf(lockFile) {
   return existsSync(lockFile) ? JSON.parse(readFileSync(lockFile, 'utf8')).packages : null;
 }
 
-/** Null when it works, with the module that finds marks by place. In a process of its own: a failed load would stay failed in this one. */
+/** Null if better-sqlite3 works with R-trees, which index marks. In a process of its own, because Node.js caches a failed load. */
 function nativeProblem() {
   const program =
     "new (require('better-sqlite3'))(':memory:').exec('CREATE VIRTUAL TABLE t USING rtree_i32(id, a, b)').close()";

@@ -1,5 +1,5 @@
-// Faults that the tests must notice, one line of code each: `line` is replaced by `fault` in `file`, and one of `tests` has to
-// fail. For npm run test:mutants. Lines about storage are about what every store promises.
+// Faults that tests must notice, for npm run test:mutants: in `file`, `line` is replaced by `fault`, and one of `tests` has
+// to fail. Those of storage break promises of every store.
 export const MUTANTS = [
   // storage
   {

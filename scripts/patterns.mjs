@@ -1,5 +1,5 @@
-// Finds regular expressions whose time grows faster than the text: with nested or adjacent unbounded repeats, or with a search
-// that begins again within the text it has just read. Text from outside would stop the server.
+// Finds regular expressions whose time grows faster than the text, so that a client's text could block the server: nested
+// or adjacent unbounded repeats, and searches that start again within the text they have just read.
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { getConsumedChars, isPotentiallyEmpty, toCache } from 'regexp-ast-analysis';
@@ -46,8 +46,9 @@ function faultOf({ callee, regex }) {
 }
 
 /**
- * An unbounded repeat that reads what stands before it too, and after which the match can fail: as in `"(?:[^"\\]|\\.)*"` over
- * `\"\"\"`, where each quotation mark begins a search to the end. The analysis above finds repeats of one character only.
+ * An unbounded repeat that can also read the elements before it, with a match that can fail after it: in
+ * `"(?:[^"\\]|\\.)*"` over `\"\"\"`, each quotation mark starts a search to the end. scslre finds such repeats of one
+ * character only.
  */
 function repeatedSearch({ pattern, flags: plain }) {
   const flags = toCache(plain);
@@ -85,7 +86,7 @@ function repeatedSearch({ pattern, flags: plain }) {
     return canBeEmpty(element) || !charsOf(element).isDisjointWith(chars);
   }
 
-  /** The start of the text, or `(?<!x)` before `x+`: a search does not begin within the repeat. */
+  /** The start of the text, or `(?<!x)` before `x+`: no search can start within the repeat. */
   function stopsSearch({ kind, negate, alternatives }, chars) {
     if (kind === 'start') return !plain.multiline;
     if (kind !== 'lookbehind' || !negate) return false;

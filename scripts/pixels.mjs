@@ -6,10 +6,10 @@ import { root, runNode, StepError, tool } from './steps.mjs';
 const sources = join(root, 'packages', 'pixels', 'wasm');
 export const pixelsFile = join(root, 'packages', 'pixels', 'pixels.wasm');
 
-/** The compiler is itself WebAssembly: V8 would spend more on optimising it than it saves. */
+/** The compiler is WebAssembly itself, and runs too briefly for V8's optimisation of it to pay. */
 const NO_OPTIMISING = '--liftoff-only';
 
-/** Does nothing when the file is newer than its sources. */
+/** Compiles unless the file is newer than its sources. */
 export async function ensurePixels() {
   const compiledAt = existsSync(pixelsFile) ? statSync(pixelsFile).mtimeMs : 0;
   const changedAt = readdirSync(sources).map((name) => statSync(join(sources, name)).mtimeMs);

@@ -1,24 +1,24 @@
-// Runs vitest, and reports how many tests passed, failed and were left out. For npm test and npm run test:long.
+// Runs vitest for npm test and its relatives, and reports how many tests passed, failed and were left out.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { root, runNode, say, tool } from './steps.mjs';
 import { systemPackages } from './system-packages.mjs';
 
-/** The tests that `args` choose, and whether vitest's status was 0. `name` distinguishes runs that go on at the same time. */
+/** Counts of the tests that `args` choose, and whether vitest's status was 0. `name` keeps reports of a process apart. */
 export async function runTests(name, args, env = {}) {
   const report = join(root, '.build', `tests-${process.pid}-${name}.json`);
   mkdirSync(join(root, '.build'), { recursive: true });
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const { ok } = await runNode([tool('vitest', 'vitest'), 'run', ...reporters, ...args], { env });
   const counts = countTests(report);
-  // Tests that were not chosen by their name are not left out.
+  // With a name pattern, vitest reports the other tests as skipped; they are not left out.
   if (args.some((arg) => /^(-t|--testNamePattern)/.test(arg))) counts.leftOut = [];
   rmSync(report, { force: true });
   // A run that failed outside any test (an unhandled rejection, a crash) is a failure too.
   return { ...counts, ok, failed: ok ? counts.failed : Math.max(counts.failed, 1) };
 }
 
-/** The sum of runs and checks, of which some count nothing. */
+/** Sums the counts of runs and checks; results without counts are ignored. */
 export function sumOf(results) {
   const counted = results.filter((result) => result?.passed !== undefined);
   return {
@@ -37,7 +37,7 @@ export function report({ passed, failed, leftOut }, { requireAll }) {
   process.exitCode = allFailed > 0 ? 1 : 0;
 }
 
-/** One line for each reason. */
+/** One line for each reason why tests were left out. */
 export function leftOutLines(leftOut) {
   const byReason = new Map();
   for (const test of leftOut) {

@@ -1,5 +1,5 @@
-// npm start: installs and builds when needed, then serves in this very process, so that signals and the
-// exit code are the server's own. Arguments pass through: npm start -- --port 9000 --data ./d
+// npm start: installs and builds when needed, then serves in this process, so that signals reach the server and its exit
+// code is the command's. Arguments are passed on: npm start -- --port 9000 --data ./d
 import { root, runCommand } from './steps.mjs';
 
 await runCommand(async () => {

@@ -1,4 +1,4 @@
-// Shared by the other scripts. They run before packages are installed, so they use only Node.js.
+// What the other scripts share. It is loaded before packages are installed, so it imports Node.js's modules only.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -43,14 +43,14 @@ export async function bothOf(one, other) {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const hasGroups = process.platform !== 'win32';
-/** Running programs. */
+/** Child processes that are running. */
 const running = new Set();
-/** Set by the first signal. No program starts after it. */
+/** Set by the first signal, after which no program is started. */
 let exitStatus = null;
 
 /**
- * Runs a program in the project's folder, its output in this terminal or collected; never rejects. It and all that it starts
- * are a process group, which receives the signals that this process receives.
+ * Runs a program in the project's folder, with its output on stderr or, if `quiet`, collected. Never rejects. It leads a
+ * process group, to which the signals that this process receives are forwarded.
  */
 export function run(command, args, { quiet = false, env = {} } = {}) {
   return new Promise((resolve) => {
@@ -96,7 +96,7 @@ export function runNode(args, options) {
   return run(process.execPath, args, options);
 }
 
-/** npm as it was called, so that a second version on the machine is not picked up. */
+/** Runs the npm that started this script, not another version that may be on the machine. */
 export function runNpm(args, options) {
   const npm = process.env.npm_execpath;
   if (npm && /\.c?js$/.test(npm)) return runNode([npm, ...args], options);

@@ -1,5 +1,5 @@
-// Programs that tests drive, from the distribution's packages, installed where they are missing and this process is root on
-// Debian. Suites that lack one are left out: see test/fixtures/needs.ts.
+// Installs the distribution's packages with programs that tests use, if this process is root on Debian. Elsewhere, suites
+// that lack one are left out: see test/fixtures/needs.ts.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run, step } from './steps.mjs';
@@ -16,7 +16,7 @@ async function install(packages) {
   return updated.ok ? aptGet('install', ...packages) : updated;
 }
 
-/** Packages by requirement of a suite. `only` names the command whose tests need them, if it is not npm test. */
+/** Packages by the name that suites require them by. `only`: the one command that needs them, if it is not npm test. */
 export function systemPackages() {
   return JSON.parse(readFileSync(join(root, 'test/fixtures/system-packages.json'), 'utf8'));
 }
@@ -36,7 +36,7 @@ function aptGet(...command) {
   const options = ['-qq', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120'];
   return run('apt-get', [...options, ...command], {
     quiet: true,
-    // Packages of services start none at this run level.
+    // At this run level, packages do not start their services.
     env: { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
   });
 }

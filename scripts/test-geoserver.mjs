@@ -1,8 +1,8 @@
 /**
- * npm run test:geoserver -- http://maps.example.org/geoserver: follows a real GeoServer. Creates a workspace of its own there, with two
- * layers, a group and a style, over REST as GeoServer's manual describes it; a server of ours follows it while the style is saved and
- * edited; says what was marked, and removes the workspace. GEOSERVER_USER (admin) and GEOSERVER_PASSWORD (geoserver) may change the
- * catalog. Needs a build.
+ * npm run test:geoserver -- http://maps.example.org/geoserver: checks `follow` against a real GeoServer. Creates a workspace
+ * there with two layers, a group and a style, over GeoServer's REST; a Tilewarden follows it while the style is saved
+ * and edited; reports which layers it marked, and removes the workspace. GEOSERVER_USER (default admin) with
+ * GEOSERVER_PASSWORD (default geoserver) must be allowed to change the catalog. Needs a build.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -174,7 +174,7 @@ async function startServer() {
   throw new Error('The server ended before it was ready.');
 }
 
-/** The first pass may have begun before GeoServer listed the layers. */
+/** Repeats passes, because the first may have begun before GeoServer listed the layers. */
 async function passesUntil(tilewarden, what, isThere) {
   for (let i = 0; i < 5; i++) {
     await run(tilewarden);
@@ -183,7 +183,7 @@ async function passesUntil(tilewarden, what, isThere) {
   throw new Error(`Not after five passes: ${what}`);
 }
 
-/** Names of marked layers. */
+/** Runs a pass of the follower; returns the layers that it marked as changed. */
 async function run(tilewarden) {
   const { entries } = await json(`${tilewarden}/api/v1/follow/try/run`, { method: 'POST' });
   return entries.filter(({ action }) => action === 'marked').map(({ layer }) => layer);

@@ -1,12 +1,12 @@
-// npm run test:long: the long form of floods, kill loops, scenarios and random models. npm test runs a short one.
-// Arguments choose among them: npm run test:long -- test/faults. TEST_SEED=… repeats a run that failed.
+// npm run test:long: floods, kill loops, scenarios and random models in their long form; npm test runs a short one.
+// Arguments select files: npm run test:long -- test/faults. TEST_SEED=… repeats a run that failed.
 import { ensureBuilt } from './build.mjs';
 import { endWithNpm } from './end-with-npm.mjs';
 import { ensureInstalled } from './install.mjs';
 import { report, runTests, sumOf } from './run-tests.mjs';
 import { runCommand, say } from './steps.mjs';
 
-/** Minutes on two processors with nothing else to do: estimates, but for node-chaos. */
+/** File or folder, minutes on two idle processors (estimated, except for node-chaos), and description. */
 const PARTS = [
   ['test/faults/kill-loop.test.ts', 8, 'a hundred kills of servers and workers while they seed'],
   ['test/faults/ledger-loop.test.ts', 30, 'a thousand kills of a process that writes and evicts'],
@@ -54,7 +54,7 @@ for (const [file, minutes, what] of parts) say(`  ${String(minutes).padStart(2)}
 await runCommand(async () => {
   await ensureInstalled();
   await ensureBuilt();
-  // One after the other: they load the machine enough by themselves.
+  // One at a time: each loads the machine enough by itself.
   const args = ['--maxWorkers=1', '--reporter=verbose', ...parts.map(([file]) => file)];
   const result = await runTests('long', args, { TEST_LENGTH: 'long' });
   report(sumOf([result]), { requireAll: process.env.CI === 'true' });

@@ -1,6 +1,6 @@
 /**
  * npm run test:mapproxy -- CHECKOUT: imports configurations from a checkout of MapProxy's sources, and compares the maps of
- * Debian's MapProxy with ours, pixel by pixel. Takes some three minutes.
+ * Debian's MapProxy with ours, pixel by pixel. Takes about three minutes.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,5 +1,5 @@
-// npm run test:mutants [-- src/tasks …]: puts each fault of mutants.mjs, or of those files, into a copy of this checkout and runs the
-// tests that must notice it. Ends with a table; fails when a fault survives, or its line no longer exists.
+// npm run test:mutants [-- src/tasks …]: puts the faults of mutants.mjs, or those of the named files, one by one into a copy
+// of this checkout and runs the tests that must notice. Prints a table; fails if a fault survives or its line is gone.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ await runCommand(async () => {
   process.exitCode = rows.every(({ result }) => result === 'caught') ? 0 : 1;
 });
 
-/** A test that fails anyway notices nothing. */
+/** A test that already fails without a fault would prove nothing. */
 async function requireSoundTests(tests) {
   const { failed, ok } = await runTests(tests);
   if (!ok) throw new StepError(`Without a fault the tests fail: ${failed.join('; ') || 'see above'}`);

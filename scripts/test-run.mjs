@@ -1,10 +1,10 @@
-// What vitest does before a run, after building, and npm run bench before a benchmark: gives it a mark and a folder, and starts
-// the keeper, which removes what is left of it.
+// The setup of a vitest run and of a benchmark: gives the run an id and a temporary folder, and starts the keeper, which
+// cleans up after it. Environment of all processes that the run starts:
 //
-//   TEST_RUN   in the environment of every process that the run starts; the keeper finds them by it
-//   TMPDIR     the run's own folder; of tests in memory where there is room, which takes a twentieth less processor
-//   TEST_OPEN_FOLDER   the same folder, or one elsewhere if this process is root and only root can enter TMPDIR: programs
-//              that refuse to run as root have their files there
+//   TEST_RUN   the run's id, by which the keeper finds them
+//   TMPDIR     the run's folder; for tests in memory if there is room, which takes a twentieth less processor time
+//   TEST_OPEN_FOLDER   the same folder, or another if this process is root and only root can enter TMPDIR: for programs
+//              that refuse to run as root
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,12 +18,12 @@ import { ensurePixels } from './pixels.mjs';
 import { started } from './started.mjs';
 
 const KEEPER = fileURLToPath(new URL('./test-run-keeper.mjs', import.meta.url));
-/** Where Linux keeps files in memory, and the bytes that must be free there. */
+/** Linux's file system in memory, and the bytes that must be free there. */
 const [MEMORY_FILES, ROOM_FOR_TESTS] = ['/dev/shm', 4 * 2 ** 30];
-/** Folders that all users can enter on most systems. */
+/** Folders that all users can enter on nearly all systems. */
 const OPEN_FOLDERS = ['/tmp', '/var/tmp'];
 
-/** Tests start servers and threads from the build, and run the rest from the sources. */
+/** For vitest. Tests start servers and threads from the build; the rest runs from the sources. */
 export async function setup() {
   endWithNpm();
   await ensureBuilt();
@@ -31,13 +31,13 @@ export async function setup() {
   return openTestRun(hasRoomInMemory() ? MEMORY_FILES : tmpdir());
 }
 
-/** Returns what ends the run in order. A run that is killed ends in the same way: its end of the pipe is closed then. */
+/** Returns a function that ends the run. A killed run is cleaned up too, because its end of the pipe closes. */
 export async function openTestRun(parent) {
   const run = randomUUID();
   const folder = temporaryFolder(parent);
   const openParent = [parent, ...OPEN_FOLDERS].find(isOpen) ?? parent;
   const openFolder = openParent === parent ? folder : temporaryFolder(openParent);
-  // A group of its own: Ctrl-C does not reach it.
+  // In a process group of its own, so that Ctrl-C does not reach it.
   const options = { detached: true, stdio: ['pipe', 'ignore', 'inherit'] };
   const args = [KEEPER, run, String(process.pid), folder, openFolder];
   const keeper = await started(spawn(process.execPath, args, options));
@@ -55,7 +55,7 @@ function temporaryFolder(parent) {
   return folder;
 }
 
-/** Whether another user, as whom root starts a program, can enter it. Others start programs as themselves. */
+/** Whether programs of the run can enter the folder. Only root starts some of them as another user. */
 function isOpen(folder) {
   if (process.getuid?.() !== 0) return true;
   if (!existsSync(folder)) return false;

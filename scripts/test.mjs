@@ -1,5 +1,5 @@
-// npm test: installs, builds, checks, then runs every test. The last line says how many passed and failed.
-// Arguments go to vitest, and leave the check out: npm test -- src/domain
+// npm test: installs, builds, checks, then runs every test. The last line counts the passed and failed ones.
+// npm test -- src/domain: arguments are passed to vitest; the check is left out.
 // npm test -- --require-all: tests that cannot run here are failures, as with CI=true.
 import { endWithNpm } from './end-with-npm.mjs';
 import { report, runTests, sumOf } from './run-tests.mjs';
@@ -30,7 +30,7 @@ async function prepareAndRun() {
   await ensurePackages();
   const { ensureBuilt } = await import('./build.mjs');
   const { check } = await import('./check.mjs');
-  // Some of the tests come without the check, which npm run check does.
+  // A selection of tests runs without the check; npm run check does it alone.
   const checking = chosen.length === 0 ? check() : null;
   const [checked] = await Promise.all([checking, ensureBuilt(), ensureNative(), programs]);
   return sumOf([checked, await runTests('npm', chosen)]);

@@ -1,4 +1,4 @@
-// Finds words that hide who does what, or that are no longer current; the list has a better one for each.
+// Finds words that hide who does what or are no longer current, and suggests a better one for each.
 import { readFileSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { filesUnder, root, runCommand, say } from './steps.mjs';
@@ -33,7 +33,7 @@ const BETTER = {
   'that which': 'a noun',
 };
 const REFUSED = new RegExp(`\\b(${Object.keys(BETTER).join('|').replaceAll(' ', '\\s')})\\b`, 'gi');
-/** A user of the operating system. */
+/** `nobody` as a user of the operating system. */
 const MEANT = /^User nobody$|(['`])nobody\1/g;
 
 await runCommand(async () => {

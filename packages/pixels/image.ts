@@ -5,7 +5,7 @@ export interface RasterImage {
   readonly pixels: Buffer;
 }
 
-/** The same with or without alpha. */
+/** Decoded pixels with or without alpha, row by row. */
 export interface Samples {
   readonly width: number;
   readonly height: number;
@@ -21,13 +21,13 @@ export interface ImagePart {
   readonly height: number;
 }
 
-/** Tiles side by side within a frame that belongs to the neighbours. */
+/** How an image divides into equal tiles, inside a gutter that is cut off. */
 export interface CutGrid {
   readonly columns: number;
   readonly rows: number;
   readonly tileWidth: number;
   readonly tileHeight: number;
-  /** Pixels of the neighbours, by side. */
+  /** Width of the gutter on each side, in pixels. */
   readonly gutter: Readonly<Record<'left' | 'top' | 'right' | 'bottom', number>>;
 }
 

@@ -1,15 +1,15 @@
 import type { CutGrid } from './image.ts';
 import { createPixelWork } from './pixels.ts';
 
-/** Pixels along a side of the groups of blocks that a file is made of. */
+/** Side in pixels of a group of blocks (the standard's MCU): the unit in which a scan can be cut. */
 const GROUP = 16;
-/** Of fixed-point numbers. */
+/** 1 as a fixed-point number; `POINT` in wasm/jpeg-block.ts. */
 const ONE = 2 ** 20;
 const MAX_BYTES_OF_CODES = 16 + 256;
 
 /**
- * Cuts a JPEG into JPEG tiles along its groups of blocks, without making pixels of it: numbers that are finer than
- * those of our quality become coarser, all others stay as they came, and nothing is lost a second time.
+ * Cuts a JPEG into JPEG tiles along its groups of blocks, without decoding it to pixels. Coefficients are requantized
+ * only where their step is finer than that of the wanted quality; all others are copied, so they lose nothing again.
  */
 export class JpegCutter {
   readonly #work = createPixelWork();
@@ -22,8 +22,8 @@ export class JpegCutter {
   }
 
   /**
-   * Row by row; a number is the one colour of all pixels of a tile, as 0xAABBGGRR. Null when the picture cannot be cut so: it is unusual or damaged, its tiles do not begin where groups do, or its
-   * gutter differs by side.
+   * The tiles row by row; a number stands for a tile of one colour, 0xAABBGGRR. Null if the JPEG is unusual or
+   * damaged, its tiles do not begin at a group of blocks, or its gutter differs by side.
    */
   cut(bytes: Buffer, grid: CutGrid, quality = this.#quality): (Buffer | number)[] | null {
     const { columns, rows, tileWidth, tileHeight } = grid;
@@ -40,7 +40,7 @@ export class JpegCutter {
     return Array.from({ length: columns * rows }, (_, tile) => this.#tile(tile, head));
   }
 
-  /** The coarser of both. */
+  /** The coarser step of the file's and ours, by coefficient. */
   #stepsFor({ steps: [luma, chroma] }: OrdinaryJpeg): [Uint8Array, Uint8Array] {
     const [ourLuma, ourChroma] = this.#ours;
     return [
@@ -52,7 +52,7 @@ export class JpegCutter {
   #load(jpeg: OrdinaryJpeg, { columns, rows, tileWidth, tileHeight }: CutGrid): boolean {
     const { scan, steps, codes } = jpeg;
     const work = this.#work;
-    // Codes are handed over in the same place before.
+    // The Huffman tables are passed through the same area, before the scan.
     const inputBytes = Math.max(scan.length, MAX_BYTES_OF_CODES);
     if (work.reserveJpeg(inputBytes, columns * rows, tileWidth, tileHeight) === 0) return false;
     const input = work.JPEG_INPUT.value;
@@ -64,12 +64,12 @@ export class JpegCutter {
       this.#bytesAt(input, code.length).set(code);
       work.learnToWrite(table, input);
     }
-    for (const [table, wanted] of this.#stepsFor(jpeg).entries()) {
-      const given = steps[table] ?? wanted;
-      const at = table * given.length * 4;
-      new Float32Array(work.memory.buffer, work.STEPS.value + at, given.length).set(given);
-      const factors = new Uint32Array(work.memory.buffer, work.FACTORS.value + at, given.length);
-      for (const [i, step] of given.entries()) factors[i] = Math.round((ONE * step) / (wanted[i] ?? step));
+    for (const [table, target] of this.#stepsFor(jpeg).entries()) {
+      const source = steps[table] ?? target;
+      const at = table * source.length * 4;
+      new Float32Array(work.memory.buffer, work.STEPS.value + at, source.length).set(source);
+      const factors = new Uint32Array(work.memory.buffer, work.FACTORS.value + at, source.length);
+      for (const [i, step] of source.entries()) factors[i] = Math.round((ONE * step) / (target[i] ?? step));
     }
     this.#bytesAt(input, scan.length).set(scan);
     return true;
@@ -98,14 +98,14 @@ const CHROMA_STEPS = [
   99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
   99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
 ];
-/** Figure A.6: the place in its block of each number in the order of the file. */
+/** Figure A.6: the place in its block of each coefficient, in the order of the file (zigzag). */
 const ORDER = [
   0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7,
   14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46,
   53, 60, 61, 54, 47, 55, 62, 63,
 ];
 
-/** Annex K.3: how many codes there are of 1 to 16 bits, then their symbols. Luma, chroma; then for the other numbers. */
+/** Annex K.3: the number of codes of 1 to 16 bits, then their symbols. DC of luma, DC of chroma, AC of luma, AC of chroma. */
 const USUAL_CODES: readonly Uint8Array[] = [
   '00010501010101010100000000000000000102030405060708090a0b',
   '00030101010101010101010000000000000102030405060708090a0b',
@@ -113,7 +113,7 @@ const USUAL_CODES: readonly Uint8Array[] = [
   '00020102040403040705040400010277000102031104052131061241510761711322328108144291a1b1c109233352f0156272d10a162434e125f11718191a262728292a35363738393a434445464748494a535455565758595a636465666768696a737475767778797a82838485868788898a92939495969798999aa2a3a4a5a6a7a8a9aab2b3b4b5b6b7b8b9bac2c3c4c5c6c7c8c9cad2d3d4d5d6d7d8d9dae2e3e4e5e6e7e8e9eaf2f3f4f5f6f7f8f9fa',
 ].map((hex) => Buffer.from(hex, 'hex'));
 
-/** In the order of the file, as the common encoders have them for a quality from 50 to 100. */
+/** Quantization steps in the order of the file, scaled as libjpeg does for a quality from 1 to 100. */
 function stepsOfQuality(quality: number): [Uint8Array, Uint8Array] {
   const scale = quality < 50 ? Math.floor(5000 / quality) : 200 - 2 * quality;
   const stepsOf = (base: readonly number[]) =>
@@ -123,14 +123,14 @@ function stepsOfQuality(quality: number): [Uint8Array, Uint8Array] {
   return [stepsOf(LUMA_STEPS), stepsOf(CHROMA_STEPS)];
 }
 
-/** All that comes before the data of the scan. */
+/** The file up to the data of the scan. */
 function jpegHead(width: number, height: number, [luma, chroma]: readonly [Uint8Array, Uint8Array]): Buffer {
   const size = Buffer.alloc(4);
   size.writeUInt16BE(height, 0);
   size.writeUInt16BE(width, 2);
   return Buffer.concat([
     Buffer.from([0xff, 0xd8]),
-    // JFIF 1.01, pixels without a size, no thumbnail.
+    // JFIF 1.01, no pixel density, no thumbnail.
     segment(0xe0, Buffer.from('4a46494600010100000100010000', 'hex')),
     segment(0xdb, [0, ...luma]),
     segment(0xdb, [1, ...chroma]),
@@ -147,13 +147,13 @@ function segment(kind: number, content: Iterable<number>): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
-/** A JPEG as nearly every map server writes them: one scan, eight bits, chroma at half the size. */
+/** A JPEG as nearly every map server writes it: one scan, eight bits, chroma at half the size. */
 interface OrdinaryJpeg {
-  /** Steps of the numbers in the order of the file: luma, chroma. */
+  /** Quantization steps of luma and of chroma, in the order of the file. */
   readonly steps: readonly [Uint8Array, Uint8Array];
-  /** Codes for the first number of a block, of luma and chroma; then for the others. Counts, then symbols. */
+  /** Huffman tables in the order of `USUAL_CODES`: counts, then symbols. */
   readonly codes: readonly Uint8Array[];
-  /** The data of the scan, up to the marker that ends the file. */
+  /** The data of the scan, without the marker that ends the file. */
   readonly scan: Buffer;
 }
 
@@ -173,15 +173,15 @@ const SCAN = 0xda;
 const JFIF = 0xe0;
 const ADOBE = 0xee;
 const COMMENT = 0xfe;
-/** Segments of applications, except the third, which holds colour profiles: they do not change a pixel. */
+/** Application segments that do not change a pixel: not the third, which holds colour profiles. */
 const HARMLESS = new Set([JFIF, 0xe1, ...[3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15].map((n) => 0xe0 + n)]);
-/** Four blocks of luma to one of each chroma. */
+/** Sampling factors of 4:2:0: four blocks of luma to one of each chroma. */
 const SAMPLINGS = [0x22, 0x11, 0x11];
 const TABLE_LENGTH = 64;
-/** From the first to the last number of a block, in one go. */
+/** Spectral selection and approximation of a baseline scan: coefficients 0 to 63, not progressive. */
 const WHOLE_BLOCKS = [0, 63, 0];
 
-/** Null for whatever is unusual, damaged or of another size: the image library decides then. */
+/** Null for a file that is unusual, damaged or of another size: the caller leaves it to the image library. */
 function readOrdinaryJpeg(bytes: Buffer, width: number, height: number): OrdinaryJpeg | null {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== START_OF_IMAGE) return null;
   if (bytes.readUInt16BE(bytes.length - 2) !== END_OF_IMAGE) return null;
@@ -209,7 +209,7 @@ function readOrdinaryJpeg(bytes: Buffer, width: number, height: number): Ordinar
   return null;
 }
 
-/** Without a word about it three components are luma and chroma when they are called so. */
+/** A file without a JFIF or Adobe segment is taken for luma and chroma if its components are numbered 1, 2, 3. */
 function hasUsualNames(components: readonly Component[]): boolean {
   return components.every(({ id }, i) => id === i + 1);
 }
@@ -226,7 +226,7 @@ function componentsOf(content: Buffer, width: number, height: number): readonly 
   return isUsual && blue?.steps === red?.steps ? components : null;
 }
 
-/** Of eight bits each, and none of them zero. */
+/** False for a truncated table, steps of 16 bits and steps of zero. */
 function takeSteps(content: Buffer, steps: Map<number, Uint8Array>): boolean {
   for (let at = 0; at < content.length; at += 1 + TABLE_LENGTH) {
     const table = content.subarray(at + 1, at + 1 + TABLE_LENGTH);
@@ -236,7 +236,7 @@ function takeSteps(content: Buffer, steps: Map<number, Uint8Array>): boolean {
   return true;
 }
 
-/** The fifth bit says whether they are for the first numbers of blocks or for the others. */
+/** Reads the Huffman tables of a segment. Bit 4 of a table's id is set for AC. */
 function takeCodes(content: Buffer, codes: Map<number, Uint8Array>): boolean {
   for (let at = 0; at < content.length; ) {
     const counts = content.subarray(at + 1, at + 17);

@@ -1,17 +1,17 @@
 import { crc32 } from 'node:zlib';
 
-/** A PNG as nearly every map server writes them, its rows still packed. */
+/** A PNG as nearly every map server writes it, its rows still compressed. */
 export interface OrdinaryPng {
   readonly width: number;
   readonly height: number;
-  /** 8, for indexes also 1, 2 and 4. */
+  /** 8; with a palette also 1, 2 and 4. */
   readonly depth: number;
   readonly colourType: number;
   /** 0xAABBGGRR. */
   readonly palette: Uint32Array;
-  /** The parts of one stream of zlib. */
+  /** The zlib stream, in parts. */
   readonly packed: readonly Buffer[];
-  /** Of the rows when they are unpacked, each with the byte that names its filter. */
+  /** Bytes of the rows when decompressed, including the filter byte of each. */
   readonly rowsLength: number;
 }
 
@@ -27,15 +27,15 @@ const SIGNATURE_LENGTH = 8;
 const CHUNK_OVERHEAD = 12;
 const HEADER_LENGTH = 13;
 const INDEXED = 3;
-/** By colour type: how many samples a pixel has. PNG (third edition), table 12. */
+/** Samples of a pixel by colour type. PNG (third edition), table 12. */
 const SAMPLES: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
-/** Chunks that do not change a pixel in the eyes of the image library. */
+/** Chunks that the image library ignores too when it decodes pixels. */
 const HARMLESS = new Set(['gAMA', 'cHRM', 'sRGB', 'pHYs', 'tEXt', 'zTXt', 'iTXt', 'tIME', 'bKGD', 'sBIT']);
 const OPAQUE = 0xff;
 
 /**
- * Null for whatever is unusual, damaged or of another size: the image library decides then, with its own words for
- * what is wrong. What is in the rows is not looked at.
+ * Null for a file that is unusual, damaged or of another size: the caller leaves it to the image library and its error
+ * messages. The compressed rows are not checked here.
  */
 export function readOrdinaryPng(bytes: Buffer, width: number, height: number): OrdinaryPng | null {
   const chunks = readChunks(bytes);
@@ -55,7 +55,7 @@ function isOrdinary({ header, palette, alpha }: Chunks, width: number, height: n
   return [1, 2, 4, 8].includes(depth) && fits && (alpha?.length ?? 0) <= entries;
 }
 
-/** Every chunk with its checksum; null when something is out of order or unknown. */
+/** Checks the checksum of each chunk; null if one is wrong, unknown or out of order. */
 function readChunks(bytes: Buffer): Chunks | null {
   const found = new Map<string, Buffer>();
   const data: Buffer[] = [];
@@ -65,7 +65,7 @@ function readChunks(bytes: Buffer): Chunks | null {
       return null;
     const type = bytes.toString('latin1', at + 4, at + 8);
     const content = bytes.subarray(at + 8, end - 4);
-    if (type === 'IEND') return end === bytes.length ? joined(found, data) : null;
+    if (type === 'IEND') return end === bytes.length ? toChunks(found, data) : null;
     if (type === 'IDAT') data.push(content);
     else if (!mayFollow(type, found, data)) return null;
     found.set(type, content);
@@ -74,7 +74,7 @@ function readChunks(bytes: Buffer): Chunks | null {
   return null;
 }
 
-/** PNG (third edition), 5.6: the header first, palette and its alpha once each and before the data. */
+/** PNG (third edition), 5.6: the header first; the palette and its alpha at most once, before the data. */
 function mayFollow(type: string, found: ReadonlyMap<string, Buffer>, data: readonly Buffer[]): boolean {
   if (type === 'IHDR') return found.size === 0;
   if (HARMLESS.has(type)) return found.has('IHDR');
@@ -82,7 +82,7 @@ function mayFollow(type: string, found: ReadonlyMap<string, Buffer>, data: reado
   return data.length === 0 && !found.has(type) && (type === 'PLTE' || found.has('PLTE'));
 }
 
-function joined(found: ReadonlyMap<string, Buffer>, data: readonly Buffer[]): Chunks | null {
+function toChunks(found: ReadonlyMap<string, Buffer>, data: readonly Buffer[]): Chunks | null {
   const header = found.get('IHDR');
   if (header?.length !== HEADER_LENGTH || data.length === 0) return null;
   return { header, palette: found.get('PLTE') ?? null, alpha: found.get('tRNS') ?? null, data };

@@ -7,19 +7,19 @@ const PIXEL_BYTES = 4;
 type Rgb = readonly [number, number, number];
 type PixelRect = Readonly<Record<'minX' | 'minY' | 'maxX' | 'maxY', number>>;
 
-/** One image in the memory of the WebAssembly module, the PNG files that are made of its parts, and what it is drawn on. */
+/** One image in the memory of a WebAssembly instance: writes parts of it as PNG, and draws it on a canvas. */
 export class Pixels {
   readonly #work = createPixelWork();
   #width = 0;
   #height = 0;
   #canvas = { width: 0, height: 0 };
 
-  /** What it holds of the machine's memory. It grows with the largest image and does not shrink. */
+  /** Memory of the instance. It grows with the largest image and does not shrink. */
   get bytes(): number {
     return this.#work.memory.buffer.byteLength;
   }
 
-  /** The pixels as they lie there, until another image is loaded. */
+  /** A view of the image's pixels, valid until another image is loaded. */
   get samples(): Samples {
     const [width, height] = [this.#width, this.#height];
     const { buffer } = this.#work.memory;
@@ -36,7 +36,7 @@ export class Pixels {
     this.#bytesAt(this.#work.IMAGE.value, width * height * PIXEL_BYTES).set(pixels);
   }
 
-  /** False: its rows are damaged, or name a filter or a colour that there is not. */
+  /** False if the rows are damaged or contain an unknown filter or palette index. */
   loadPng(png: OrdinaryPng, tileWidth: number, tileHeight: number): boolean {
     const { width, height, depth, colourType, palette, packed, rowsLength } = png;
     const length = packed.reduce((sum, part) => sum + part.length, 0);
@@ -51,7 +51,7 @@ export class Pixels {
     return this.#work.readRows(width, height, depth, colourType, palette.length) !== 0;
   }
 
-  /** Begins a transparent picture that images are drawn on. It stays when an image is loaded, but takes its room. */
+  /** Begins a transparent canvas. Loading an image keeps it; beginning it discards the image. */
   startCanvas(width: number, height: number): void {
     if (this.#work.startCanvas(width * height) === 0) throw tooLarge(width, height);
     this.#canvas = { width, height };
@@ -63,8 +63,8 @@ export class Pixels {
   }
 
   /**
-   * Draws the image on the canvas, where its first pixel may be outside. Changes the pixels of `inside`, first and
-   * last, which must lie in both.
+   * Draws the image on the canvas with its top left pixel at `left`, `top`, which may be outside. Changes only the
+   * pixels of `inside` (bounds inclusive), which must be within both.
    */
   draw(left: number, top: number, inside: PixelRect, opacity: number): void {
     const { minX, minY, maxX, maxY } = inside;
@@ -78,17 +78,17 @@ export class Pixels {
     return { width, height, pixels: Buffer.from(pixels.slice().buffer) };
   }
 
-  /** Numbers the colours of a part for what is asked next; 0: there are more than 256. */
+  /** Numbers the colours of a part for the next calls and returns their count; 0 if there are more than 256. */
   index({ left, top, width, height }: ImagePart): number {
     return this.#work.indexColours(this.#place(left, top), this.#width, width, height);
   }
 
-  /** 0xAABBGGRR of the part that was indexed last. */
+  /** A colour of the part that was indexed last, 0xAABBGGRR. */
   colourAt(index: number): number {
     return this.#work.colourAt(index) >>> 0;
   }
 
-  /** Equal for parts of equal pixels. `colours`: as `index` has just answered for it. */
+  /** Equal for parts of equal pixels. `colours`: the value that `index` has just returned for this part. */
   fingerprint({ left, top, width, height }: ImagePart, colours: number): string {
     if (colours > 0) this.#work.fingerprintOfIndexed(colours, width, height);
     else this.#work.fingerprintOfPart(this.#place(left, top), this.#width, width, height);
@@ -137,11 +137,11 @@ function tooLarge(width: number, height: number): RangeError {
   return new RangeError(`There is no memory for ${width}×${height} pixels.`);
 }
 
-/** Where things lie in its memory; some of them move with what is reserved. */
+/** Addresses in the instance's memory; most move with each `reserve`. */
 type Place = 'CANVAS' | 'IMAGE' | 'PACKED' | 'FILE' | 'PALETTE' | JpegPlace;
 type JpegPlace = 'JPEG_INPUT' | 'JPEG_FILE' | 'STEPS' | 'FACTORS';
 
-/** What wasm/pixels.ts exports; its comments say what each does. */
+/** The exports of wasm/pixels.ts, which documents them. */
 interface PixelWork extends Readonly<Record<Place, WebAssembly.Global>> {
   readonly memory: WebAssembly.Memory;
   reserve(
@@ -184,7 +184,7 @@ interface PixelWork extends Readonly<Record<Place, WebAssembly.Global>> {
 
 let compiled: WebAssembly.Module | null = null;
 
-/** With a memory of its own. */
+/** A new instance with its own memory. */
 export function createPixelWork(): PixelWork {
   compiled ??= new WebAssembly.Module(readFileSync(new URL('./pixels.wasm', import.meta.url)));
   return new WebAssembly.Instance(compiled).exports as unknown as PixelWork;

@@ -1,4 +1,4 @@
-/** What Node.js has of WebAssembly and we use; its types come with those of browsers only. */
+/** The part of Node.js's WebAssembly that is used here: TypeScript declares it only with the browser types. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);

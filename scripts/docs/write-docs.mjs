@@ -1,5 +1,5 @@
-// Writes HTML pages of docs/**/*.md, which the server serves under /docs/. Decision records are left out: they are for
-// developers.
+// Writes docs/**/*.md as HTML pages, which the server serves under /docs/. Decision records are for developers, so they
+// are left out.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { Marked } from 'marked';
@@ -23,7 +23,7 @@ export function writeDocs(folder) {
   cpSync(join(root, 'web', 'src', 'icon.svg'), join(folder, 'icon.svg'));
 }
 
-/** The first page is also the one that code hosts show for the folder. */
+/** README.md, which code hosts show for a folder, becomes its index page. */
 function pageName(file) {
   return file.replace(/(^|\/)README\.md$/, '$1index.md').replace(/\.md$/, '.html');
 }
@@ -57,7 +57,7 @@ ${withContents(body, headings, first)}</main>
 
 const MIN_LISTED = 3;
 
-/** A list of the chapters below the title, where there are several. */
+/** Adds a list of the chapters below the title, if there are at least MIN_LISTED. */
 function withContents(body, headings, first) {
   const chapters = headings.filter(({ depth }) => depth === 2);
   if (first || chapters.length < MIN_LISTED) return body;
@@ -84,7 +84,7 @@ function createMarkdown(file, pages, headings) {
   });
 }
 
-/** The same as GitHub's, so that one link works in both places. `ids`: how often each is used on the page. */
+/** GitHub's anchor for a heading, so that links work in both places. `ids`: how often each was used on the page. */
 function anchorOf(text, ids) {
   const plain = text.replace(/&(?:\w+|#\d+);/g, '');
   const id = plain
@@ -96,7 +96,7 @@ function anchorOf(text, ids) {
   return times === 0 ? id : `${id}-${times}`;
 }
 
-/** Null for files that are not served: the text stays, without a link. */
+/** Null for a file that is not served: its link becomes plain text. */
 function targetOf(href, file, pages) {
   if (/^(https?:|#)/.test(href)) return href;
   const [path, anchor] = href.split('#');

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import sharp from 'sharp';
 
-/** The address in MapProxy's fixtures. */
+/** The port of map servers in MapProxy's fixtures. */
 const PORT = 42423;
 const HOSTS = ['127.0.0.1', '::1'];
 const TILE = 256;
 
-/** A stand-in for every map server of MapProxy's fixtures: draws what is requested, unless it `fails`. */
+/** A stand-in for all map servers of MapProxy's fixtures: returns a picture of the requested size, or 500 if `fails`. */
 export async function openUpstream() {
   const upstream = {
     fails: false,

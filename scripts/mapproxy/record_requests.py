@@ -1,7 +1,7 @@
-"""A plugin of pytest: writes the requests of MapProxy's system tests, with MapProxy's answers, into the folder RECORDED.
+"""A pytest plugin that records the requests of MapProxy's system tests, with MapProxy's responses, in the folder RECORDED.
 
-`requests.jsonl` has a line for each; `configuration` in it is a folder beside that file, with the configuration and all that
-the test had put there. Requests with a callback for authorization are left out: they need the program of the test.
+`requests.jsonl` has a line for each; `configuration` names a folder beside that file with the test's configuration and its
+other files. Requests with an authorization callback are left out: they need the test's own code.
 """
 import json
 import os
@@ -32,7 +32,7 @@ def record(self, request, *args, **options):
             'test': os.environ.get('PYTEST_CURRENT_TEST', '').split(' ')[0],
             'configuration': known['configuration'],
             'file': known['file'],
-            # Without SCRIPT_NAME, which a proxy takes away.
+            # Without SCRIPT_NAME, which a proxy would strip.
             'path': request.path_info + ('?' + request.query_string if request.query_string else ''),
             'headers': {name: value for name, value in request.headers.items() if name != 'Host'},
             'status': response.status_int,

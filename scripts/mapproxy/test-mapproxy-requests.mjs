@@ -1,8 +1,8 @@
 /**
- * npm run test:mapproxy-requests -- CHECKOUT [--misses] [--recorded FOLDER]: the requests of MapProxy's own system tests, asked of a server
- * with the imported configurations, at MapProxy's addresses. Counts those with MapProxy's class of status and,
- * unless that is an error, its type. Needs Debian's mapproxy,
- * python3-pytest, python3-webtest, python3-shapely, python3-werkzeug and python3-jsonschema. `--recorded`: keeps MapProxy's answers there, and uses those of an earlier run.
+ * npm run test:mapproxy-requests -- CHECKOUT [--misses] [--recorded FOLDER]: sends the requests of MapProxy's own system
+ * tests to a server with the imported configurations. Counts responses with MapProxy's class of status and, unless that is
+ * an error, its type. Needs Debian's mapproxy, python3-pytest, python3-webtest, python3-shapely, python3-werkzeug and
+ * python3-jsonschema. `--recorded`: keeps MapProxy's responses there, or reuses those of an earlier run.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ try {
   const lines = readFileSync(join(recorded, 'requests.jsonl'), 'utf8').trim().split('\n').map(JSON.parse);
   const upstream = await openUpstream();
   for (const configuration of new Set(lines.map((line) => line.configuration))) {
-    // Failures of the source come last: after some of them a host is left alone for a while.
+    // Requests with a failing source come last: after some failures, the server pauses that host.
     const requests = lines
       .filter((line) => line.configuration === configuration)
       .sort((one, other) => (one.status >= 500) - (other.status >= 500));
@@ -48,7 +48,7 @@ const total = [...sums.values()].reduce((sum, one) => ({
 process.stdout.write(`| tests | same | of |\n| --- | --- | --- |\n${rows.join('')}`);
 process.stdout.write(`${total.same} of ${total.all} requests have MapProxy's status and type; `);
 process.stdout.write(`${total.refused} more are refused by both, as faults of the server there\n`);
-/** Runs the tests, and MapProxy in them. */
+/** Runs MapProxy's system tests with the plugin record_requests.py. */
 async function record() {
   await mkdir(recorded, { recursive: true });
   const options = [
@@ -98,7 +98,7 @@ async function askAll(configuration, requests, upstream) {
   }
 }
 
-/** Null: nothing of it can be imported. */
+/** Null if nothing of the configuration can be imported. */
 async function startServer(file) {
   const settings = await settingsOf(file);
   if (!settings) return null;
@@ -137,13 +137,13 @@ async function settingsOf(file) {
   }
 }
 
-/** A page may be elsewhere here. */
+/** Follows a redirect: some pages have another address here. */
 async function ask(url, path, headers) {
   const { location, ...answer } = await askAt(url, path, headers);
   return location === undefined ? answer : askAt(url, new URL(location, url).pathname, headers);
 }
 
-/** As it is: an address with `..` or without its first slash too. */
+/** Sends the path unchanged, even with `..` or without its first slash, as fetch would not. */
 async function askAt(url, path, headers) {
   const { hostname, port } = new URL(url);
   const sent = request({ hostname, port, path, headers });
@@ -161,12 +161,12 @@ async function askAt(url, path, headers) {
   return { status: response.statusCode, type, text, location: response.headers.location };
 }
 
-/** Refusals and failures have other numbers there. */
+/** Refusals and failures have other codes in MapProxy, within the same class. */
 function classOf(status) {
   return Math.floor(status / 100);
 }
 
-/** XML has several. */
+/** Treats all XML types but KML and GML as the same. */
 function isSameType(one, other) {
   const plain = (type) => (/xml/.test(type) && !/kml|gml/.test(type) ? 'xml' : type.replace(/;.*$/, ''));
   return plain(one) === plain(other);

@@ -1,27 +1,29 @@
-/** Bytes that may be read or written behind an area, sixteen at a time. */
+// The layout of the module's memory: canvas, image, then either a PNG that is read or a tile that is written.
+
+/** Bytes behind each area that loops of 16 bytes at a time may read or overwrite. */
 export const MARGIN: usize = 64;
 const PAGE_BITS: usize = 16;
 /** Where the first area begins. */
 export const START: usize = (__heap_base + 15) & ~15;
 
-/** A picture that others are drawn on, like the image. It stays when an image is loaded; empty until it is begun. */
+/** The canvas, in the format of `IMAGE`; empty until `startCanvas`. */
 export const CANVAS: usize = START;
 let canvasPixels: usize = 0;
 
 /** Pixels as 0xAABBGGRR, row by row. */
 export let IMAGE: usize = 0;
-/** Rows of a PNG as they come, each behind the byte that names its filter; in the same place as the next two. */
+/** Decompressed rows of the PNG that is read, each behind its filter byte. */
 export let FILTERED: usize = 0;
-/** The stream that they are unpacked from. */
+/** The zlib stream of those rows. */
 export let PACKED: usize = 0;
-/** The same of a tile that is being written. */
+/** Rows of the tile that is written, each behind its filter byte. This and the next two areas overlay the PNG's. */
 export let ROWS: usize = 0;
-/** Three rows for filters that are tried. */
+/** Three rows to try filters in. */
 export let TRIED: usize = 0;
-/** The file that is being written. */
+/** The PNG file that is written. */
 export let FILE: usize = 0;
 
-/** Begins a transparent canvas of so many pixels; false when there is not enough memory. What lay in the image is lost. */
+/** Begins a transparent canvas and discards the image; false if there is not enough memory. */
 export function startCanvas(pixels: usize): bool {
   canvasPixels = pixels;
   if (!pagesUpTo(aligned(CANVAS + (pixels << 2)))) return false;
@@ -30,9 +32,8 @@ export function startCanvas(pixels: usize): bool {
 }
 
 /**
- * Lays out the memory for an image of so many pixels, a PNG's rows of so many bytes before and after they are unpacked,
- * and tiles of so many pixels.
- * What lies in the image stays; false when there is not enough memory.
+ * Lays out the memory for an image, the rows of its PNG (`filteredBytes` decompressed, `packedBytes` compressed) and
+ * tiles of a size. Keeps the content of the image; false if there is not enough memory.
  */
 export function reserve(
   imagePixels: usize,
@@ -48,12 +49,12 @@ export function reserve(
   ROWS = FILTERED;
   TRIED = aligned(ROWS + rowBytes * tileHeight);
   FILE = aligned(TRIED + 3 * aligned(rowBytes));
-  // No code of deflate is longer than 15 bits: what does not compress grows to less than the double.
+  // No deflate code is longer than 15 bits, so incompressible rows grow to less than double.
   const end = max(FILE + 2 * rowBytes * tileHeight + 8192, aligned(PACKED + packedBytes));
   return pagesUpTo(end);
 }
 
-/** Has the memory reach up to `end`. */
+/** Grows the memory up to `end`; false if the machine has not enough. */
 export function pagesUpTo(end: usize): bool {
   const missing = <isize>(end - ((<usize>memory.size()) << PAGE_BITS));
   return missing <= 0 || memory.grow(<i32>((missing + 0xffff) >> PAGE_BITS)) >= 0;

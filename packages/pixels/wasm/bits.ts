@@ -1,3 +1,5 @@
+// Writes a stream of bits; those that do not fill a byte yet are in `held`.
+
 /** Where the next whole byte goes. */
 let at: usize = 0;
 let held: u64 = 0;
@@ -9,7 +11,7 @@ export function startBits(to: usize): void {
   heldBits = 0;
 }
 
-/** A loop that writes much takes these into variables of its own, which are faster, and gives them back with `goOn`. */
+/** The state, for a hot loop that keeps it in local variables, which are faster, and returns it with `resumeBits`. */
 export function bitsTo(): usize {
   return at;
 }
@@ -22,19 +24,19 @@ export function countHeld(): u64 {
   return heldBits;
 }
 
-export function goOn(to: usize, bits: u64, count: u64): void {
+export function resumeBits(to: usize, bits: u64, count: u64): void {
   at = to;
   held = bits;
   heldBits = count;
 }
 
-/** The lowest bit first, as RFC 1951 has it. At most 56 bits between two calls of `flushBits`. */
+/** Lowest bit first (RFC 1951, 3.1.1). At most 56 bits between two calls of `flushBits`. */
 export function putBits(value: u32, bits: u32): void {
   held |= (value as u64) << heldBits;
   heldBits += bits;
 }
 
-/** Writes up to seven bytes beyond what is whole. */
+/** Writes the whole bytes, and overwrites up to eight bytes behind them. */
 export function flushBits(): void {
   store<u64>(at, held);
   const whole = heldBits >> 3;
@@ -43,7 +45,7 @@ export function flushBits(): void {
   heldBits &= 7;
 }
 
-/** Fills up the last byte; returns where the next one goes. */
+/** Pads the last byte with zeros; returns the end of the stream. */
 export function endBits(): usize {
   flushBits();
   if (heldBits > 0) at++;

@@ -1,8 +1,8 @@
-/** Bytes that Adler-32 (RFC 1950) sums up in one step: sixteen columns of them stay below 16 bits each. */
+/** Bytes that Adler-32 (RFC 1950) sums before each modulo: 256 in each of 16 columns, so a column's sum fits 16 bits. */
 const ADLER_STRETCH: i32 = 4096;
 const COLUMNS: usize = memory.data(16, 16);
 const ADLER_BASE: u32 = 65521;
-/** Eight tables of 256 words: the CRC of a byte with none to seven zero bytes behind it. */
+/** Eight tables of 256 words: the CRC of a byte followed by zero to seven zero bytes. */
 const CRC_TABLES: usize = memory.data(8 * 256 * 4, 16);
 let crcReady: bool = false;
 
@@ -23,7 +23,7 @@ function prepareCrc(): void {
   }
 }
 
-/** CRC-32 as PNG and zlib have it, eight bytes at a time. */
+/** CRC-32 as in PNG, eight bytes at a time. */
 export function crc32(from: usize, length: i32): u32 {
   if (!crcReady) prepareCrc();
   let crc: u32 = 0xffffffff;
@@ -54,7 +54,7 @@ export function adler32(from: usize, length: i32): u32 {
   while (at < end) {
     const stop = min(at + ADLER_STRETCH, end);
     const start = at;
-    // What came before a block counts once for each of its bytes, and each byte as often as bytes follow it there.
+    // `high` gains the sum before the stretch once for each byte, and each byte once for itself and each byte behind it.
     let sums = i64x2.splat(0);
     let before = sums;
     let firstHalf = sums;
@@ -79,7 +79,7 @@ export function adler32(from: usize, length: i32): u32 {
   return (high << 16) | low;
 }
 
-/** Eight sums of 16 bits, the first so many times, each further one once less. */
+/** The weighted total of eight sums of 16 bits: the first times `most`, each next one times one less. */
 function weighted(sums: v128, most: u32): u32 {
   v128.store(COLUMNS, sums);
   let sum: u32 = 0;

@@ -5,16 +5,13 @@ export const PALETTE: usize = memory.data(256 * 4, 16);
 const MAX_COLOURS: i32 = 256;
 const SLOT_BITS: u32 = 10;
 const SLOTS: usize = memory.data(1024 * 4, 16);
-/** Which number the colour of a slot has, plus one; 0: the slot is free. */
+/** By slot of the hash table: the number of its colour plus one, or 0 for a free slot. */
 const NUMBERS: usize = memory.data(1024 * 2, 16);
 const HASH_FACTOR: u32 = 0x9e3779b1;
 
 let colours: i32 = 0;
 
-/**
- * Writes the pixels as rows of one byte each, by number of their colour. Returns how many colours there are; 0 when
- * there are more than 256.
- */
+/** Writes the pixels to `ROWS` as one byte each, the number of their colour. Returns the count of colours, or 0 above 256. */
 export function indexColours(pixels: usize, stride: i32, width: i32, height: i32): i32 {
   memory.fill(NUMBERS, 0, 1024 * 2);
   colours = 0;
@@ -29,7 +26,7 @@ export function indexColours(pixels: usize, stride: i32, width: i32, height: i32
   return colours;
 }
 
-/** How many pixels at the start are the same in both rows. */
+/** How many pixels at the start of both rows are equal, rounded down to a multiple of 4. */
 function samePixels(a: usize, b: usize, width: i32): i32 {
   let x = 0;
   for (; x + 4 <= width; x += 4) {
@@ -54,7 +51,7 @@ function indexRow(from: usize, to: usize, start: i32, width: i32): bool {
   return true;
 }
 
-/** Colours are numbered as they come; MAX_COLOURS: there is no room for another. */
+/** Numbers colours in the order of their first use; MAX_COLOURS if all numbers are taken. */
 function numberOf(colour: u32): i32 {
   let slot = (colour * HASH_FACTOR) >> (32 - SLOT_BITS);
   for (;;) {
@@ -74,7 +71,7 @@ export function colourAt(index: i32): u32 {
   return load<u32>(PALETTE + ((<usize>index) << 2));
 }
 
-/** Packs rows of one byte a pixel into rows of `depth` bits a pixel; returns the bytes of a row with its filter's. */
+/** Packs rows of one byte a pixel into rows of `depth` bits a pixel; returns the bytes of a row with its filter byte. */
 export function packRows(width: i32, height: i32, depth: i32): i32 {
   if (depth === 8) return width + 1;
   const rowBytes = (width * depth + 7) / 8 + 1;
@@ -83,7 +80,7 @@ export function packRows(width: i32, height: i32, depth: i32): i32 {
     v128.store(TRIED + width, i64x2.splat(0));
     let length = width;
     for (let bits = depth; bits < 8; bits <<= 1) length = joinPairs(length, bits);
-    // What is written never overtakes what is still to be read.
+    // Packed rows are shorter, so in the same area writing never overtakes reading.
     const to = ROWS + y * rowBytes;
     store<u8>(to, 0);
     memory.copy(to + 1, TRIED, rowBytes - 1);
@@ -91,7 +88,7 @@ export function packRows(width: i32, height: i32, depth: i32): i32 {
   return rowBytes;
 }
 
-/** Two numbers of so many bits become one of twice as many, the first in front; returns how many there are then. */
+/** Joins each pair of numbers of `bits` bits into one of twice as many, the first on top; returns their new count. */
 function joinPairs(length: i32, bits: i32): i32 {
   for (let at = 0; at < length; at += 16) {
     const pairs = v128.load(TRIED + at);

@@ -1,9 +1,11 @@
-import { bitsHeld, bitsTo, countHeld, flushBits, goOn, putBits } from './bits';
+import { bitsHeld, bitsTo, countHeld, flushBits, putBits, resumeBits } from './bits';
 import { add, codeLengths, codesOf } from './huffman';
 
-/** What is held back before its codes are decided. */
+// One block of deflate (RFC 1951) with dynamic Huffman codes: tokens are collected, then written with their best codes.
+
+/** A token is a literal byte or a match. */
 export const TOKENS_PER_BLOCK: i32 = 65536;
-/** A pixel more than a block has: its bytes stay together. */
+/** Room for one more pixel than a block has tokens, because the bytes of a pixel stay together. */
 const TOKENS: usize = memory.data(65540 * 4, 16);
 const MATCH: u32 = 0x80000000;
 
@@ -13,7 +15,7 @@ const LITERALS: i32 = 286;
 const DISTANCES: i32 = 30;
 const LITERAL_COUNTS: usize = memory.data(288 * 4, 16);
 const DISTANCE_COUNTS: usize = memory.data(32 * 4, 16);
-/** Of literals and, behind them, of distances. */
+/** Code lengths of literals and, behind the last used one, of distances. */
 const LENGTHS: usize = memory.data(288 + 32, 16);
 const LITERAL_CODES: usize = memory.data(288 * 2, 16);
 const DISTANCE_CODES: usize = memory.data(32 * 2, 16);
@@ -25,11 +27,11 @@ const LENGTH_BASES: usize = memory.data<u16>([
 const LENGTH_EXTRAS: usize = memory.data<u8>([
   0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
 ]);
-/** The length code of each length from 3 to 258. */
+/** The length symbol, less 257, of each match length from 3 to 258. */
 const LENGTH_SYMBOLS: usize = memory.data(256, 16);
 let symbolsReady: bool = false;
 
-/** RFC 1951, 3.2.7: lengths of codes are themselves coded, in this order. */
+/** RFC 1951, 3.2.7: code lengths are Huffman-coded too; the lengths of their codes are listed in this order. */
 const ORDER: usize = memory.data<u8>([16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]);
 const CODE_SYMBOLS: i32 = 19;
 const RUN_SYMBOLS: usize = memory.data(320, 16);
@@ -163,7 +165,7 @@ function writeRun(symbol: u32, extra: u32): void {
   flushBits();
 }
 
-/** What is used at each step is in variables of its own, which are faster. */
+/** The loop keeps its state in local variables, which are faster than those of the module. */
 function writeTokens(): void {
   prepareEntries();
   const end = TOKENS + ((<usize>tokens) << 2);
@@ -195,10 +197,10 @@ function writeTokens(): void {
     held >>= count & ~7;
     count &= 7;
   }
-  goOn(to, held, count);
+  resumeBits(to, held, count);
 }
 
-/** Code and count of bits side by side; for lengths of matches with their extra bits. */
+/** Fills the tables of entries: a code and the count of its bits, for match lengths including the extra bits. */
 function prepareEntries(): void {
   for (let symbol: u32 = 0; symbol < 256; symbol++) {
     store<u32>(LITERAL_ENTRIES + (symbol << 2), entryOf(symbol, 0, 0));

@@ -16,35 +16,35 @@ const FIRST_THREE: u32 = 0xffffff;
 const WINDOW: i32 = 32768;
 /** A match this far back costs more bits than it saves when it is short. */
 const MIN_FAR_MATCH: i32 = 5;
-/** With a match of this many bytes no other is looked for. */
+/** After a match of this many bytes, the hash table is not searched for a longer one. */
 const LONG_ENOUGH: i32 = 16;
 const HASH_BITS: u32 = 13;
 const HASH_FACTOR: u32 = 0x9e3779b1;
-/** Where four bytes of this hash stood last: an offset from the start, plus one. */
+/** By hash of four bytes: the offset of their last occurrence from the start, plus one. */
 const LAST_SEEN: usize = memory.data(8192 * 4, 16);
 
 /** Bytes of a pixel. */
-let near: i32 = 0;
+let pixelStep: i32 = 0;
 /** Bytes of a row. */
-let above: i32 = 0;
-/** Of the row that was looked at last. */
+let rowStep: i32 = 0;
+/** Offset of the row that was searched last. */
 let rowStart: i32 = 0;
-/** A match somewhere before is worth its distance from this length on. */
-let shortestSought: i32 = 0;
+/** From this length on, a match found by hash is worth the bits of its distance. */
+let minHashMatch: i32 = 0;
 
 /**
- * zlib's stream (RFC 1950) of a picture's rows, written to `to`; returns where it ends. What repeats the pixel before
- * or the row above is found, and what stood somewhere before. Reads eight bytes beyond the rows.
+ * Writes a picture's rows as a zlib stream (RFC 1950) to `to`; returns its end. Finds repetitions of the pixel before,
+ * of the row above and, by hash, of earlier bytes. Reads up to eight bytes beyond the rows.
  */
 export function deflate(from: usize, length: i32, pixelBytes: i32, rowBytes: i32, to: usize): usize {
   // A window of 32 KiB, no dictionary, the fastest method.
   store<u16>(to, 0x0178);
   startBits(to + 2);
-  near = pixelBytes;
-  above = rowBytes;
+  pixelStep = pixelBytes;
+  rowStep = rowBytes;
   rowStart = 0;
-  // One byte of an index costs a few bits.
-  shortestSought = pixelBytes === 1 ? 16 : 6;
+  // Indexed pixels are cheap as literals, a few bits each, so a match must be longer to pay.
+  minHashMatch = pixelBytes === 1 ? 16 : 6;
   memory.fill(LAST_SEEN, 0, 1 << (HASH_BITS + 2));
   startBlock();
   takeAll(from, length);
@@ -63,27 +63,27 @@ function takeAll(from: usize, length: i32): void {
   }
 }
 
-/** Takes the longest of up to three matches, or the bytes of one pixel; returns how many bytes that were. */
+/** Takes the longest of up to three matches, or the bytes of one pixel; returns how many bytes it took. */
 function takeNext(from: usize, at: i32, limit: i32): i32 {
   const here = from + at;
   let length = 0;
-  let distance = near;
-  if (at >= near && ((load<u32>(here) ^ load<u32>(here - near)) & FIRST_THREE) === 0) {
-    length = sharedBytes(here, here - near, limit);
+  let distance = pixelStep;
+  if (at >= pixelStep && ((load<u32>(here) ^ load<u32>(here - pixelStep)) & FIRST_THREE) === 0) {
+    length = sharedBytes(here, here - pixelStep, limit);
   }
-  if (length < limit && at >= above && above <= WINDOW && load<u32>(here) === load<u32>(here - above)) {
-    const found = sharedBytes(here, here - above, limit);
+  if (length < limit && at >= rowStep && rowStep <= WINDOW && load<u32>(here) === load<u32>(here - rowStep)) {
+    const found = sharedBytes(here, here - rowStep, limit);
     if (found > length && found >= MIN_FAR_MATCH) {
       length = found;
-      distance = above;
+      distance = rowStep;
     }
   }
-  // Within a run the same bytes stand everywhere: its start is what is to be found again.
-  if (length < MIN_MATCH || (distance !== near && length < LONG_ENOUGH)) {
-    const back = lastSeen(here, at);
+  // Skipped within a run, where all pixels are equal: the hash table keeps pointing to the start of the run.
+  if (length < MIN_MATCH || (distance !== pixelStep && length < LONG_ENOUGH)) {
+    const back = findByHash(here, at);
     const isSame = back > 0 && load<u32>(here) === load<u32>(here - back);
     const found = isSame ? sharedBytes(here, here - back, limit) : 0;
-    if (found > length && found >= shortestSought) {
+    if (found > length && found >= minHashMatch) {
       length = found;
       distance = back;
     }
@@ -93,8 +93,8 @@ function takeNext(from: usize, at: i32, limit: i32): i32 {
   return length;
 }
 
-/** How far back the next four bytes stood last, probably; 0: nowhere. */
-function lastSeen(here: usize, at: i32): i32 {
+/** The distance to the last four bytes of the same hash, 0 if none are in the window; and records these four. */
+function findByHash(here: usize, at: i32): i32 {
   const hash = (load<u32>(here) * HASH_FACTOR) >> (32 - HASH_BITS);
   const place = LAST_SEEN + ((<usize>hash) << 2);
   const back = at + 1 - load<i32>(place);
@@ -102,18 +102,18 @@ function lastSeen(here: usize, at: i32): i32 {
   return back <= at && back <= WINDOW ? back : 0;
 }
 
-/** A row begins with one byte of its own. */
+/** Bytes up to the end of the pixel at `at`; 1 at a row's filter byte. */
 function restOfPixel(at: i32): i32 {
-  if (near === 1) return 1;
-  while (at - rowStart >= above) rowStart += above;
+  if (pixelStep === 1) return 1;
+  while (at - rowStart >= rowStep) rowStart += rowStep;
   const column = at - rowStart;
   if (column === 0) return 1;
-  // Dividing takes long; by three it is done by multiplying.
+  // A multiplication replaces the slower division by three.
   const part = column - 1;
-  return near === 4 ? 4 - (part & 3) : near - (part - 3 * ((part * 43691) >> 17));
+  return pixelStep === 4 ? 4 - (part & 3) : pixelStep - (part - 3 * ((part * 43691) >> 17));
 }
 
-/** A pixel that differs from its neighbours differs as a whole: its other bytes are not looked at again. */
+/** The rest of an unmatched pixel becomes literals without another search: its bytes rarely match either. */
 function takeLiterals(here: usize, count: i32): i32 {
   for (let i = 0; i < count; i++) takeLiteral(load<u8>(here + i));
   return count;

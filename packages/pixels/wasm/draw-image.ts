@@ -1,6 +1,6 @@
 import { CANVAS, IMAGE } from './areas';
 
-/** Of four pixels, the bytes that are alpha. */
+/** A mask of the alpha bytes of four pixels. */
 const ALPHAS: usize = memory.data<u32>([0xff000000, 0xff000000, 0xff000000, 0xff000000], 16);
 
 /** Makes the image's pixels transparent that differ by at most `tolerance` in each channel from 0x00BBGGRR. */
@@ -9,7 +9,7 @@ export function clearColour(pixels: i32, colour: u32, tolerance: u8): void {
   const limits = i8x16.splat(tolerance);
   const alphas = v128.load(ALPHAS);
   const end = IMAGE + ((<usize>pixels) << 2);
-  // The last step may clear pixels behind the image, where nothing lies.
+  // The last step may clear bytes of the margin behind the image, which is unused.
   for (let at = IMAGE; at < end; at += 16) {
     const four = v128.load(at);
     const opaque = v128.or(four, alphas);
@@ -20,8 +20,8 @@ export function clearColour(pixels: i32, colour: u32, tolerance: u8): void {
 }
 
 /**
- * Draws the image on the canvas, its first pixel at `left` and `top`, which may be outside, but only the pixels of
- * the canvas from `minX`, `minY` to `maxX`, `maxY`. Not premultiplied: colours are weighted by their opacity.
+ * Draws the image on the canvas with its top left pixel at `left`, `top`, which may be outside. Changes only the pixels
+ * of the canvas from `minX`, `minY` to `maxX`, `maxY`. Not premultiplied: colours are weighted by their opacity.
  */
 export function drawImage(
   imageWidth: i32,
@@ -43,7 +43,7 @@ export function drawImage(
 
 function drawRow(from: usize, to: usize, length: usize, opacity: f64): void {
   const alphas = v128.load(ALPHAS);
-  // In units of 1/32768; the full share does not fit and is copied.
+  // In units of 1/32768. Full opacity would not fit in an i16, but such pixels are copied below.
   const share = i16x8.splat(<i16>min(32767, <i32>Math.round(opacity * 32768)));
   let at: usize = 0;
   for (; at + 16 <= length; at += 16) {
@@ -63,7 +63,7 @@ function isOpaque(alpha: v128, alphas: v128): bool {
   return i32x4.all_true(i32x4.eq(alpha, alphas));
 }
 
-/** Eight channels at a time: lower + (upper - lower) × share, with seven more bits than a channel has. */
+/** lower + (upper - lower) × share, eight channels at a time, with seven fractional bits. */
 function mixOpaque(upper: v128, lower: v128, share: v128): v128 {
   return i8x16.narrow_i16x8_u(
     mixChannels(i16x8.extend_low_i8x16_u(upper), i16x8.extend_low_i8x16_u(lower), share),
@@ -84,7 +84,7 @@ function drawPixels(from: usize, to: usize, length: usize, opacity: f64): void {
   for (let at: usize = 0; at < length; at += 4) {
     const upper = load<u32>(from + at);
     const lower = load<u32>(to + at);
-    // Maps have many equal neighbours.
+    // Neighbouring pixels of a map are often equal, so the last result is reused.
     if (upper !== above || lower !== below) {
       both = mix(upper, lower, opacity);
       above = upper;

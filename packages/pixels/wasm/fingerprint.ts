@@ -1,13 +1,13 @@
 const FACTOR: u64 = ((<u64>0x9e3779b9) << 32) | 0x7f4a7c15;
 const OTHER_FACTOR: u64 = ((<u64>0xc2b2ae3d) << 32) | 0x27d4eb4f;
 
-/** Four sums side by side: a processor multiplies faster than it waits for a product. */
+/** Four independent sums, so that their multiplications overlap in the processor. */
 let a: u64 = 0;
 let b: u64 = 0;
 let c: u64 = 0;
 let d: u64 = 0;
 
-/** 128 bits by which equal bytes are known again; not for bytes chosen by an attacker. */
+/** Starts a hash of 128 bits that identifies equal bytes; not collision-resistant against an attacker. */
 export function startFingerprint(): void {
   a = 1;
   b = 2;
@@ -15,7 +15,7 @@ export function startFingerprint(): void {
   d = 4;
 }
 
-/** Reads up to 31 bytes beyond, which do not count. */
+/** Reads up to 7 bytes beyond `length`, which do not count. */
 export function addToFingerprint(from: usize, length: i32): void {
   let at = from;
   const end = from + (length & ~31);

@@ -1,4 +1,4 @@
-/** No alphabet of deflate has more symbols. */
+/** The largest alphabet of deflate. */
 const MAX_SYMBOLS: i32 = 288;
 const ORDER: usize = memory.data(288 * 2, 16);
 const WEIGHTS: usize = memory.data(288 * 2 * 4, 16);
@@ -8,8 +8,8 @@ const SCALED: usize = memory.data(288 * 4, 16);
 const NEXT_CODES: usize = memory.data(17 * 4, 16);
 
 /**
- * Code lengths (u8) for the given frequencies (u32), none above `limit`; symbols that do not occur get 0. One symbol
- * alone gets 1, and so does the first when there is none: decoders want one code at least.
+ * Code lengths (u8) for frequencies (u32), none above `limit`; 0 for symbols that do not occur. A single symbol gets 1;
+ * if none occurs, the first gets 1, because decoders expect at least one code.
  */
 export function codeLengths(frequencies: usize, symbols: i32, limit: u32, lengths: usize): void {
   assert(symbols <= MAX_SYMBOLS);
@@ -17,7 +17,7 @@ export function codeLengths(frequencies: usize, symbols: i32, limit: u32, length
   while (!tryLengths(symbols, limit, lengths)) flatten(symbols);
 }
 
-/** Rare symbols become less rare, which shortens the longest codes. */
+/** Makes rare symbols relatively more frequent, which shortens the longest codes. */
 function flatten(symbols: i32): void {
   for (let i = 0; i < symbols; i++) {
     const frequency = load<u32>(SCALED + (i << 2));
@@ -44,7 +44,7 @@ function tryLengths(symbols: i32, limit: u32, lengths: usize): bool {
   return true;
 }
 
-/** The symbols that occur, the rarest first; Shell's method. */
+/** Sorts the symbols that occur into `ORDER`, the rarest first, by Shellsort; returns their count. */
 function sortUsed(symbols: i32): i32 {
   let used = 0;
   for (let symbol = 0; symbol < symbols; symbol++) {
@@ -70,7 +70,7 @@ function frequencyOf(symbol: u16): u32 {
   return load<u32>(SCALED + ((<usize>symbol) << 2));
 }
 
-/** Leaves come first, then the nodes in the order of their making: both are sorted by weight. */
+/** Huffman's tree in linear time: leaves come first, then inner nodes in the order of creation, both sorted by weight. */
 function buildTree(used: i32): void {
   for (let i = 0; i < used; i++) {
     store<u32>(WEIGHTS + (i << 2), frequencyOf(load<u16>(ORDER + (i << 1))));
@@ -93,9 +93,9 @@ function weightOf(node: i32): u32 {
   return load<u32>(WEIGHTS + (node << 2));
 }
 
-/** The codes (u16) that RFC 1951, 3.2.2 gives to these lengths, their bits in the order of writing. */
+/** The codes (u16) of these lengths by RFC 1951, 3.2.2, with their bits reversed, as they are written. */
 export function codesOf(lengths: usize, symbols: i32, codes: usize): void {
-  // The number of codes of one length stands at the next one, where it is added.
+  // The count of codes of a length is stored at the next length, to whose first code it is added.
   memory.fill(NEXT_CODES, 0, 17 * 4);
   for (let i = 0; i < symbols; i++) {
     const length = <usize>load<u8>(lengths + i);

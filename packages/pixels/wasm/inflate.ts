@@ -1,17 +1,17 @@
 import { adler32 } from './checksums';
 
-/** Codes up to this length are found in one step. */
+/** Codes up to these lengths are decoded with one table look-up. */
 const LITERAL_BITS: i32 = 11;
 const DISTANCE_BITS: i32 = 9;
 const LITERAL_MASK: usize = 2047;
 const DISTANCE_MASK: usize = 511;
 const LITERALS: usize = memory.data(2048 * 4, 16);
 const DISTANCES: usize = memory.data(512 * 4, 16);
-/** An entry: what it stands for in the upper half, a flag, four bits of extra bits, four of the code's length. */
+/** A table entry: value in the upper half, a flag, the count of extra bits (4 bits), the code's length (4 bits). */
 const LITERAL: u32 = 0x100;
 const END: u32 = 0x200;
 
-/** For longer codes: how many there are of each length, and the symbols in the order of their codes. */
+/** For longer codes: the count of codes of each length, and the symbols in the order of their codes. */
 const LITERAL_COUNTS: usize = memory.data(16 * 2, 16);
 const LITERAL_SYMBOLS: usize = memory.data(288 * 2, 16);
 const DISTANCE_COUNTS: usize = memory.data(16 * 2, 16);
@@ -19,17 +19,17 @@ const DISTANCE_SYMBOLS: usize = memory.data(32 * 2, 16);
 const NEXT: usize = memory.data(16 * 2, 16);
 const LENGTHS: usize = memory.data(320, 16);
 
-/** RFC 1951, 3.2.5: what symbols stand for; extra bits in the lowest four. */
+/** RFC 1951, 3.2.5: the base lengths of symbols from 257 on, above the count of their extra bits in the lowest four bits. */
 const LENGTH_BASES: usize = memory.data<u16>([
   0x30, 0x40, 0x50, 0x60, 0x70, 0x80, 0x90, 0xa0, 0xb1, 0xd1, 0xf1, 0x111, 0x132, 0x172, 0x1b2, 0x1f2, 0x233,
   0x2b3, 0x333, 0x3b3, 0x434, 0x534, 0x634, 0x734, 0x835, 0xa35, 0xc35, 0xe35, 0x1020,
 ]);
-/** 3.2.7 */
+/** 3.2.7: the order in which the lengths of the codes for code lengths are listed. */
 const ORDER: usize = memory.data<u8>([16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]);
 const CODES_OF_LENGTHS: i32 = 19;
 const CODE_BITS: i32 = 7;
 
-/** What stood up to 15 bytes before is repeated sixteen bytes at a time: which byte goes where, and how far it reaches. */
+/** To repeat up to 15 bytes 16 at a time, by their distance: the shuffle that fills 16 bytes, and how many to advance. */
 const PATTERNS: usize = memory.data(16 * 16, 16);
 const REACHES: usize = memory.data(16, 16);
 let ready: bool = false;
@@ -43,13 +43,13 @@ let out: usize = 0;
 let limit: usize = 0;
 
 /**
- * Unpacks a stream of zlib (RFC 1950) of exactly `length` bytes to exactly `expected`; false for anything else. Reads
- * and writes up to sixteen bytes beyond.
+ * Decompresses a zlib stream (RFC 1950) of exactly `length` bytes to exactly `expected`; false for anything else.
+ * Reads and writes up to sixteen bytes beyond.
  */
 export function inflate(from: usize, length: i32, to: usize, expected: i32): bool {
   if (!ready) preparePatterns();
   const head = ((<u32>load<u8>(from)) << 8) | load<u8>(from, 1);
-  // Deflate with a window of at most 32 KiB, no dictionary, and a sum that comes out even.
+  // RFC 1950, 2.2: deflate, a window of at most 32 KiB, no dictionary, a header that is a multiple of 31.
   if (length < 6 || (head & 0x0f00) !== 0x0800 || head >> 12 > 7 || head & 0x20 || head % 31 !== 0)
     return false;
   at = from + 2;
@@ -78,7 +78,7 @@ function preparePatterns(): void {
   }
 }
 
-/** Afterwards at least 56 bits are at hand. */
+/** Loads input until at least 56 bits are in `bits`. */
 function refill(): void {
   bits |= load<u64>(at) << have;
   at += <usize>((63 - have) >> 3);
@@ -98,8 +98,8 @@ function drop(count: u32): void {
 
 function takeBlock(kind: u32): bool {
   if (kind === 0) return takeStored();
-  if (kind === 1) return learnFixedCodes() && takeCoded();
-  return kind === 2 && learnCodes() && takeCoded();
+  if (kind === 1) return buildFixedCodes() && takeCoded();
+  return kind === 2 && readCodes() && takeCoded();
 }
 
 function takeStored(): bool {
@@ -116,14 +116,14 @@ function takeStored(): bool {
   return true;
 }
 
-function learnFixedCodes(): bool {
+function buildFixedCodes(): bool {
   for (let i = 0; i < 288; i++) store<u8>(LENGTHS + i, i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8);
-  const literals = learn(288, LITERALS, LITERAL_BITS, LITERAL_COUNTS, LITERAL_SYMBOLS);
+  const literals = buildTable(288, LITERALS, LITERAL_BITS, LITERAL_COUNTS, LITERAL_SYMBOLS);
   memory.fill(LENGTHS, 5, 32);
-  return learn(32, DISTANCES, DISTANCE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS) && literals;
+  return buildTable(32, DISTANCES, DISTANCE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS) && literals;
 }
 
-function learnCodes(): bool {
+function readCodes(): bool {
   const literals = take(5) + 257;
   const distances = take(5) + 1;
   const listed = take(4) + 4;
@@ -133,11 +133,11 @@ function learnCodes(): bool {
     refill();
     store<u8>(LENGTHS + load<u8>(ORDER + i), <u8>take(3));
   }
-  if (!learn(CODES_OF_LENGTHS, DISTANCES, CODE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS)) return false;
+  if (!buildTable(CODES_OF_LENGTHS, DISTANCES, CODE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS)) return false;
   if (!takeLengths(literals + distances) || load<u8>(LENGTHS + 256) === 0) return false;
-  const areLearnt = learn(literals, LITERALS, LITERAL_BITS, LITERAL_COUNTS, LITERAL_SYMBOLS);
+  const areLearnt = buildTable(literals, LITERALS, LITERAL_BITS, LITERAL_COUNTS, LITERAL_SYMBOLS);
   memory.copy(LENGTHS, LENGTHS + literals, distances);
-  return areLearnt && learn(distances, DISTANCES, DISTANCE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS);
+  return areLearnt && buildTable(distances, DISTANCES, DISTANCE_BITS, DISTANCE_COUNTS, DISTANCE_SYMBOLS);
 }
 
 /** 16 repeats the last length 3 to 6 times, 17 and 18 stand for 3 to 10 and 11 to 138 zeros. */
@@ -162,8 +162,8 @@ function takeLengths(count: u32): bool {
   return true;
 }
 
-/** Makes a table of the code lengths at LENGTHS. False when they do not make whole codes (as zlib has it: or one alone). */
-function learn(symbols: i32, table: usize, tableBits: i32, counts: usize, sorted: usize): bool {
+/** Builds a table from LENGTHS. False unless the code is complete or, as zlib permits, has at most one symbol of 1 bit. */
+function buildTable(symbols: i32, table: usize, tableBits: i32, counts: usize, sorted: usize): bool {
   memory.fill(table, 0, 4 << tableBits);
   memory.fill(counts, 0, 32);
   for (let i = 0; i < symbols; i++) {
@@ -171,7 +171,7 @@ function learn(symbols: i32, table: usize, tableBits: i32, counts: usize, sorted
     store<u16>(count, load<u16>(count) + 1);
   }
   store<u16>(counts, 0);
-  if (!areWhole(counts, tableBits === CODE_BITS)) return false;
+  if (!isCompleteCode(counts, tableBits === CODE_BITS)) return false;
   let place: u16 = 0;
   for (let length = 1; length <= 15; length++) {
     store<u16>(NEXT + (length << 1), place);
@@ -188,7 +188,7 @@ function learn(symbols: i32, table: usize, tableBits: i32, counts: usize, sorted
   return true;
 }
 
-function areWhole(counts: usize, ofLengths: bool): bool {
+function isCompleteCode(counts: usize, ofLengths: bool): bool {
   let left = 1;
   let longest = 0;
   for (let length = 1; length <= 15; length++) {
@@ -205,9 +205,9 @@ function fillTable(table: usize, tableBits: i32, counts: usize, sorted: usize): 
   let place: usize = sorted;
   for (let length = 1; length <= tableBits; length++) {
     for (let i = load<u16>(counts + (length << 1)); i > 0; i--, code++, place += 2) {
-      const meaning = meaningOf(load<u16>(place), tableBits);
+      const meaning = entryFor(load<u16>(place), tableBits);
       if (meaning === 0) continue;
-      // The first bit of a code comes lowest.
+      // The first bit of a code is the lowest bit of the input.
       const reversed = reverse(code, length);
       for (let slot = reversed; slot < 1 << tableBits; slot += 1 << length) {
         store<u32>(table + ((<usize>slot) << 2), meaning | length);
@@ -223,10 +223,10 @@ function reverse(code: u32, length: i32): u32 {
   return reversed;
 }
 
-/** An entry without the code's length; 0 for symbols that there are not. The flag is set to tell others from 0. */
-function meaningOf(symbol: u32, tableBits: i32): u32 {
+/** An entry without the code's length; 0 for an invalid symbol. The flag keeps a valid entry of value 0 apart from that. */
+function entryFor(symbol: u32, tableBits: i32): u32 {
   if (tableBits === CODE_BITS) return (symbol << 16) | LITERAL;
-  if (tableBits === DISTANCE_BITS) return symbol < 30 ? distanceMeaning(symbol) : 0;
+  if (tableBits === DISTANCE_BITS) return symbol < 30 ? distanceEntry(symbol) : 0;
   if (symbol < 256) return (symbol << 16) | LITERAL;
   if (symbol === 256) return END;
   if (symbol > 285) return 0;
@@ -235,13 +235,13 @@ function meaningOf(symbol: u32, tableBits: i32): u32 {
 }
 
 /** Two symbols for each power of two. */
-function distanceMeaning(symbol: u32): u32 {
+function distanceEntry(symbol: u32): u32 {
   if (symbol < 4) return (symbol + 1) << 16;
   const extra = (symbol >> 1) - 1;
   return ((((2 + (symbol & 1)) << extra) + 1) << 16) | (extra << 4);
 }
 
-/** A code that is longer than its table's; 0: there is none. */
+/** The entry of a code that is too long for the table; 0 if no code matches. */
 function longEntry(hand: u64, tableBits: i32, counts: usize, sorted: usize): u32 {
   let code: i32 = 0;
   let first: i32 = 0;
@@ -250,7 +250,7 @@ function longEntry(hand: u64, tableBits: i32, counts: usize, sorted: usize): u32
     code |= <i32>((hand >> <u64>(length - 1)) & 1);
     const count = <i32>load<u16>(counts + (length << 1));
     if (code - count < first) {
-      const meaning = meaningOf(load<u16>(sorted + ((place + code - first) << 1)), tableBits);
+      const meaning = entryFor(load<u16>(sorted + ((place + code - first) << 1)), tableBits);
       return meaning === 0 ? 0 : meaning | length;
     }
     place += count;
@@ -260,7 +260,7 @@ function longEntry(hand: u64, tableBits: i32, counts: usize, sorted: usize): u32
   return 0;
 }
 
-/** Symbols up to the end of the block. What is used at each step is in variables of its own, which are faster. */
+/** Decodes symbols up to the end of the block, with the state in local variables, which are faster than the module's. */
 function takeCoded(): bool {
   let from = at;
   let hand = bits;

@@ -1,16 +1,18 @@
-/** Codes up to this length are found in one step. */
+// The Huffman tables of JPEG (ITU-T T.81, annex C), four to read and four to write, by number as in jpeg-block.ts.
+
+/** Codes up to this length are decoded with one table look-up. */
 export const QUICK_BITS: i32 = 9;
 const QUICK_BYTES: usize = 2048;
-/** By the bits that come next: an entry, or 0 where the code is longer. */
+/** By the next QUICK_BITS bits: an entry (see `entryOf`), or 0 if the code is longer. */
 const QUICK: usize = memory.data(4 * 2048, 16);
-/** For each length: the first code that is too great for it, and what to add to a code to get its symbol's place. */
+/** By length: the first value above its codes, and the offset from a code to the index of its symbol. */
 const BEYOND: usize = memory.data(4 * 17 * 4, 16);
 const PLACES: usize = memory.data(4 * 17 * 4, 16);
 const SYMBOLS: usize = memory.data(4 * 256, 16);
-/** By symbol: code and, below it in 8 bits, its length; 0: there is none. */
+/** To write, by symbol: the code above 8 bits of its length; 0 for a symbol without a code. */
 const CODES: usize = memory.data(4 * 256 * 4, 16);
 
-/** Learns a table to read: how many codes there are of 1 to 16 bits, then their symbols (ITU-T T.81, annex C). */
+/** Prepares a table to read. Input: the counts of codes of 1 to 16 bits, then their symbols. False if it is invalid. */
 export function learnToRead(table: usize, at: usize): bool {
   memory.fill(quickCodes(table), 0, QUICK_BYTES);
   let code: u32 = 0;
@@ -30,7 +32,7 @@ export function learnToRead(table: usize, at: usize): bool {
   return true;
 }
 
-/** The symbol; the length of its code; and above it that and the size of the number behind it, which is in the symbol. */
+/** From the lowest byte: the symbol; its code's length; that length plus the size of the number behind the code. */
 function entryOf(symbol: u32, length: u32): u32 {
   return symbol | (length << 8) | ((length + (symbol & 15)) << 16);
 }
@@ -45,7 +47,7 @@ function inList(list: usize, table: usize, length: i32): usize {
   return list + ((table * 17 + length) << 2);
 }
 
-/** Learns a table to write with. */
+/** Prepares a table to write from input of the same format. */
 export function learnToWrite(table: usize, at: usize): void {
   memory.fill(codesToWrite(table), 0, 1024);
   let code: u32 = 0;
@@ -58,17 +60,17 @@ export function learnToWrite(table: usize, at: usize): void {
   }
 }
 
-/** Where entries are found by the next QUICK_BITS bits. */
+/** The address of a table's `QUICK` entries. */
 export function quickCodes(table: usize): usize {
   return QUICK + table * QUICK_BYTES;
 }
 
-/** Where code and length are found by the symbol. */
+/** The address of a table's `CODES`. */
 export function codesToWrite(table: usize): usize {
   return CODES + (table << 10);
 }
 
-/** The entry for the next 16 bits, whose code is longer than QUICK_BITS; 0: there is none. */
+/** The entry for the next 16 bits if their code is longer than QUICK_BITS; 0 if no code matches. */
 export function longEntry(table: usize, next: u32): u32 {
   for (let length = QUICK_BITS + 1; length <= 16; length++) {
     const code = next >> (16 - length);

@@ -1,7 +1,7 @@
-/** A marker begins with this byte; within the data of a scan a zero follows it. */
+/** First byte of a marker. Within the data of a scan, a stuffed zero follows it (ITU-T T.81, B.1.1.5). */
 const MARKER: u8 = 0xff;
 
-/** Takes the zeros behind 0xff out of a scan, in place; returns its length then, or -1 where there is a marker. */
+/** Removes the zeros behind 0xff from a scan, in place; returns its new length, or -1 if it contains a marker. */
 export function takeStuffingOut(scan: usize, length: i32): i32 {
   const marker = i8x16.splat(<i8>MARKER);
   const end = scan + length;
@@ -26,7 +26,7 @@ export function takeStuffingOut(scan: usize, length: i32): i32 {
   return <i32>(to - scan);
 }
 
-/** Copies a scan with a zero behind each 0xff, and ends the file; returns where. Up to twice as long, and 18 bytes. */
+/** Copies a scan with a zero behind each 0xff and appends the end marker; returns the end. Needs twice `length` + 18 bytes. */
 export function copyStuffed(scan: usize, length: i32, to: usize): usize {
   const marker = i8x16.splat(<i8>MARKER);
   const end = scan + length;

@@ -1,4 +1,4 @@
-// The pixel work, compiled to WebAssembly by scripts/pixels.mjs; ../pixels.ts and ../jpeg-cutter.ts call it.
+// The entry of the WebAssembly module, compiled by scripts/pixels.mjs and called by ../pixels.ts and ../jpeg-cutter.ts.
 import { FILTERED, PACKED, ROWS } from './areas';
 import { PALETTE } from './colours';
 import { addToFingerprint, startFingerprint } from './fingerprint';
@@ -14,12 +14,12 @@ export { learnToRead, learnToWrite } from './jpeg-codes';
 export { readRows } from './read-rows';
 export { writeIndexed, writeTrueColour } from './write-png';
 
-/** Unpacks a PNG's rows; false unless exactly so many bytes become exactly so many. */
+/** Decompresses a PNG's rows; false unless both lengths are exact. */
 export function unpackRows(packedBytes: i32, filteredBytes: i32): bool {
   return inflate(PACKED, packedBytes, FILTERED, filteredBytes);
 }
 
-/** Of what `indexColours` made. */
+/** The fingerprint of the part that `indexColours` was called for last. */
 export function fingerprintOfIndexed(colours: i32, width: i32, height: i32): void {
   startFingerprint();
   addToFingerprint(PALETTE, colours << 2);

@@ -9,29 +9,29 @@ const INDEXED: i32 = 3;
 const GREY_ALPHA: i32 = 4;
 const PAETH: u8 = 4;
 
-/** Constants that are loaded stay in registers; those in the code are loaded again at each turn of a loop. */
+/** In memory, because a loop keeps a loaded constant in a register but reloads one written in the code. */
 const SPREAD: usize = memory.data<u8>([0, 1, 2, 255, 3, 4, 5, 255, 6, 7, 8, 255, 9, 10, 11, 255], 16);
 const OPAQUE: usize = memory.data<u32>([0xff000000, 0xff000000, 0xff000000, 0xff000000], 16);
 
 /**
- * Takes the filters off a PNG's rows and lays its pixels into the image. Colours are 8 bits deep, indexes 1 to 8.
- * False for a filter or a colour that there is not.
+ * Reverses the filters of a PNG's rows and writes its pixels to the image. Samples have 8 bits, indexes 1 to 8. False
+ * for an unknown filter or palette index.
  */
 export function readRows(width: i32, height: i32, depth: i32, colourType: i32, colours: i32): bool {
   const pixelBytes = bytesPerPixel(colourType);
   const length = colourType === INDEXED ? (width * depth + 7) >> 3 : width * pixelBytes;
   let above: usize = 0;
-  let isReady = false;
+  let isUnfiltered = false;
   for (let y = 0; y < height; y++) {
     const row = FILTERED + <usize>y * (length + 1) + 1;
     const next = row + length + 1;
-    if (isReady) isReady = false;
+    if (isUnfiltered) isUnfiltered = false;
     else if (above !== 0 && y + 1 < height && pixelBytes > 2 && hasPaeth(row) && hasPaeth(next)) {
       addPaethTwice(row, next, above, length, pixelBytes);
-      isReady = true;
-    } else if (!takeFilterOff(row, above, length, pixelBytes)) return false;
+      isUnfiltered = true;
+    } else if (!unfilter(row, above, length, pixelBytes)) return false;
     const to = IMAGE + ((<usize>y * width) << 2);
-    if (!layRow(row, to, width, depth, colourType, colours)) return false;
+    if (!writePixels(row, to, width, depth, colourType, colours)) return false;
     above = row;
   }
   return true;
@@ -47,10 +47,10 @@ function bytesPerPixel(colourType: i32): i32 {
   return colourType === RGB ? 3 : 4;
 }
 
-function takeFilterOff(row: usize, above: usize, length: i32, step: i32): bool {
+function unfilter(row: usize, above: usize, length: i32, step: i32): bool {
   const filter = load<u8>(row - 1);
   if (filter > 4) return false;
-  // Above the first row all is zero: Up changes nothing, and Paeth's guess is what lies to the left.
+  // The row above the first counts as zeros: Up changes nothing, and Paeth predicts the byte to the left.
   if (above === 0 && filter === 4) return addLeft(row, length, step);
   if (filter === 1) return addLeft(row, length, step);
   if (filter === 2 && above !== 0) return addAbove(row, above, length);
@@ -91,13 +91,13 @@ function addAverage(row: usize, above: usize, length: i32, step: i32): bool {
   return true;
 }
 
-/** A pixel of three or four bytes at a time. */
+/** One pixel of three or four bytes at a time. */
 function addPaeth(row: usize, above: usize, length: i32, step: i32): bool {
   let left = i64x2.splat(0);
   let corner = left;
   for (let x = 0; x < length; x += step) {
     const up = wide(above + x);
-    // The upper bytes of the lanes are zero, and stay so.
+    // Adding bytes leaves the upper byte of each 16-bit lane at zero.
     left = i8x16.add(wide(row + x), paeth(left, up, corner));
     corner = up;
     storePixel(row + x, left, step);
@@ -105,7 +105,7 @@ function addPaeth(row: usize, above: usize, length: i32, step: i32): bool {
   return true;
 }
 
-/** Two rows together, the second a pixel behind: each pixel waits for the one before it, and the other row uses that time. */
+/** Two rows together, the second a pixel behind: each pixel depends on its left one, so one row fills the other's waits. */
 function addPaethTwice(row: usize, next: usize, above: usize, length: i32, step: i32): void {
   let left = i64x2.splat(0);
   let corner = left;
@@ -127,7 +127,7 @@ function addPaethTwice(row: usize, next: usize, above: usize, length: i32, step:
   storePixel(end, i8x16.add(wide(end), paeth(nextLeft, left, nextCorner)), step);
 }
 
-/** The bytes of a pixel in lanes of 16 bits. */
+/** The bytes of a pixel, widened to lanes of 16 bits. */
 function wide(pixel: usize): v128 {
   return i16x8.extend_low_i8x16_u(v128.load32_zero(pixel));
 }
@@ -157,16 +157,16 @@ function addPaethBytes(row: usize, above: usize, length: i32, step: i32): bool {
   return true;
 }
 
-function layRow(row: usize, to: usize, width: i32, depth: i32, colourType: i32, colours: i32): bool {
-  if (colourType === INDEXED) return layIndexes(row, to, width, depth, colours);
-  if (colourType === RGB) return layRgb(row, to, width);
+function writePixels(row: usize, to: usize, width: i32, depth: i32, colourType: i32, colours: i32): bool {
+  if (colourType === INDEXED) return writeIndexes(row, to, width, depth, colours);
+  if (colourType === RGB) return writeRgb(row, to, width);
   if (colourType === GREY || colourType === GREY_ALPHA)
-    return layGrey(row, to, width, colourType === GREY_ALPHA);
+    return writeGrey(row, to, width, colourType === GREY_ALPHA);
   memory.copy(to, row, (<usize>width) << 2);
   return true;
 }
 
-function layRgb(row: usize, to: usize, width: i32): bool {
+function writeRgb(row: usize, to: usize, width: i32): bool {
   const spread = v128.load(SPREAD);
   const opaque = v128.load(OPAQUE);
   let x = 0;
@@ -178,7 +178,7 @@ function layRgb(row: usize, to: usize, width: i32): bool {
   return true;
 }
 
-function layGrey(row: usize, to: usize, width: i32, alpha: bool): bool {
+function writeGrey(row: usize, to: usize, width: i32, alpha: bool): bool {
   for (let x = 0; x < width; x++) {
     const value = <u32>load<u8>(row + (alpha ? x << 1 : x)) * 0x010101;
     const opacity = alpha ? <u32>load<u8>(row + (x << 1) + 1) : 0xff;
@@ -187,7 +187,7 @@ function layGrey(row: usize, to: usize, width: i32, alpha: bool): bool {
   return true;
 }
 
-function layIndexes(row: usize, to: usize, width: i32, depth: i32, colours: i32): bool {
+function writeIndexes(row: usize, to: usize, width: i32, depth: i32, colours: i32): bool {
   let highest: u32 = 0;
   const mask: u32 = (1 << depth) - 1;
   for (let x = 0; x < width; x++) {

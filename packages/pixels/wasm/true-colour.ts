@@ -7,7 +7,7 @@ const UP: u8 = 2;
 const PAETH: u8 = 4;
 const SAMPLED_ROWS: i32 = 16;
 
-/** Of four pixels, what is not alpha. */
+/** A shuffle that drops the alpha of four pixels. */
 const COLOURS: usize = memory.data<u8>([0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15], 16);
 
 /** 3 when every pixel is opaque, 4 otherwise. */
@@ -29,7 +29,7 @@ export function channelsOf(pixels: usize, stride: i32, width: i32, height: i32):
   return 3;
 }
 
-/** Drawn maps repeat colours along a row, and plain rows compress best; for photographs differences do. */
+/** Whether at least half of the sampled pixels equal their left one, as in drawn maps: these compress best unfiltered. */
 export function isDrawn(pixels: usize, stride: i32, width: i32, height: i32): bool {
   const step = max(1, height / SAMPLED_ROWS);
   let same = 0;
@@ -45,7 +45,7 @@ export function isDrawn(pixels: usize, stride: i32, width: i32, height: i32): bo
   return same * 2 >= seen;
 }
 
-/** Rows of 3 or 4 bytes a pixel without a filter; returns the bytes of a row with its filter's. */
+/** Writes unfiltered rows of 3 or 4 bytes a pixel; returns the bytes of a row with its filter byte. */
 export function writePlainRows(pixels: usize, stride: i32, width: i32, height: i32, channels: i32): i32 {
   const rowBytes = width * channels + 1;
   for (let y = 0; y < height; y++) {
@@ -74,42 +74,42 @@ function dropAlpha(from: usize, to: usize, width: i32): void {
   }
 }
 
-/** Replaces each row by the differences that look smallest: from the left, from above, or from Paeth's guess. */
+/** Filters each row by the method with the smallest sum of differences: Sub, Up or Paeth. */
 export function filterRows(rowBytes: i32, height: i32, channels: i32): void {
   const length = rowBytes - 1;
   const room = <usize>(length + 80) & ~15;
-  const nothing = TRIED + 2 * room;
+  const paethRow = TRIED + 2 * room;
   for (let y = height - 1; y >= 0; y--) {
     const row = ROWS + y * rowBytes + 1;
-    // Above the first row all is zero: only differences from the left are of use.
+    // The row above the first counts as zeros, so only Sub is of use.
     if (y === 0) {
-      tryRow(row, row, length, channels, SUB, TRIED);
-      takeRow(row, TRIED, length, SUB);
+      tryFilter(row, row, length, channels, SUB, TRIED);
+      useFiltered(row, TRIED, length, SUB);
       return;
     }
     const above = row - rowBytes;
-    let best = tryRow(row, above, length, channels, SUB, TRIED);
+    let best = tryFilter(row, above, length, channels, SUB, TRIED);
     let filter = SUB;
-    const up = tryRow(row, above, length, channels, UP, TRIED + room);
+    const up = tryFilter(row, above, length, channels, UP, TRIED + room);
     if (up < best) {
       best = up;
       filter = UP;
     }
-    if (tryRow(row, above, length, channels, PAETH, nothing) < best) filter = PAETH;
-    takeRow(row, filter === SUB ? TRIED : filter === UP ? TRIED + room : nothing, length, filter);
+    if (tryFilter(row, above, length, channels, PAETH, paethRow) < best) filter = PAETH;
+    useFiltered(row, filter === SUB ? TRIED : filter === UP ? TRIED + room : paethRow, length, filter);
   }
 }
 
-function takeRow(row: usize, from: usize, length: i32, filter: u8): void {
+function useFiltered(row: usize, from: usize, length: i32, filter: u8): void {
   store<u8>(row - 1, filter);
   memory.copy(row, from, length);
 }
 
-/** Returns the sum of the differences, each taken as a number from -128 to 127 without its sign. */
-function tryRow(row: usize, above: usize, length: i32, channels: i32, filter: u8, to: usize): u32 {
+/** Writes the filtered row to `to`; returns the sum of its bytes' absolute values, taken as signed numbers. */
+function tryFilter(row: usize, above: usize, length: i32, channels: i32, filter: u8, to: usize): u32 {
   let sum: u32 = 0;
   for (let x = 0; x < channels && x < length; x++) {
-    // Left of the first pixel all is zero, and Paeth's guess is what lies above.
+    // The bytes left of the first pixel count as zeros, so Paeth predicts the byte above.
     const guess: u8 = filter === SUB ? 0 : load<u8>(above + x);
     const difference: u8 = load<u8>(row + x) - guess;
     store<u8>(to + x, difference);
@@ -147,9 +147,9 @@ function guessOf(here: usize, above: usize, channels: i32, filter: u8): v128 {
   );
 }
 
-/** PNG (third edition), 9.4: the one of left, above and above left that is nearest to left + above - above left. */
+/** PNG (third edition), 9.4: whichever of left, up and corner is nearest to left + up - corner. */
 export function paeth(left: v128, up: v128, corner: v128): v128 {
-  // What does not depend on the left comes first: that one is waited for.
+  // The terms that do not depend on `left` come first, because `left` is available last.
   const toLeft = i16x8.sub(up, corner);
   const fromLeft = i16x8.abs(toLeft);
   const fromUp = i16x8.abs(i16x8.sub(left, corner));

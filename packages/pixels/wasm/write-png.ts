@@ -12,7 +12,7 @@ const RGBA: u8 = 6;
 /** Where the next chunk goes. */
 let at: usize = 0;
 
-/** The rows that `indexColours` wrote, as a file; returns its length. */
+/** Writes the rows of `indexColours` as a PNG with a palette; returns the file's length. */
 export function writeIndexed(colours: i32, width: i32, height: i32): i32 {
   const depth = depthFor(colours);
   const rowBytes = packRows(width, height, depth);
@@ -21,7 +21,7 @@ export function writeIndexed(colours: i32, width: i32, height: i32): i32 {
   return endFile(rowBytes * height, 1, rowBytes);
 }
 
-/** RGB when every pixel is opaque, RGBA otherwise; returns the file's length. */
+/** Writes RGB if every pixel is opaque, otherwise RGBA; returns the file's length. */
 export function writeTrueColour(pixels: usize, stride: i32, width: i32, height: i32): i32 {
   const channels = channelsOf(pixels, stride, width, height);
   const drawn = isDrawn(pixels, stride, width, height);
@@ -47,13 +47,13 @@ function startFile(width: i32, height: i32, depth: u8, colourType: u8): void {
   putWord(data + 4, height);
   store<u8>(data + 8, depth);
   store<u8>(data + 9, colourType);
-  // Compression, filter method and interlacing: the only one, the only one, none.
+  // Compression and filter method 0, the only ones; not interlaced.
   store<u8>(data + 10, 0);
   store<u16>(data + 11, 0);
   endChunk(data + 13);
 }
 
-/** PLTE, and tRNS for the entries up to the last that is not opaque. */
+/** PLTE, and tRNS up to the last entry that is not opaque. */
 function writePalette(colours: i32): void {
   let data = startChunk(0x504c5445);
   let translucent = 0;
@@ -77,7 +77,7 @@ function endFile(length: i32, pixelBytes: i32, rowBytes: i32): i32 {
   return <i32>(at - FILE);
 }
 
-/** Returns where the chunk's data go. */
+/** Returns the address of the chunk's data. */
 function startChunk(type: u32): usize {
   putWord(at + 4, type);
   return at + 8;
