@@ -182,8 +182,11 @@ export type DocumentWriter = (layers: readonly Layer[], service: ServiceDescript
 
 type DocumentTemplate = Awaited<ReturnType<typeof writeTemplate>>;
 
-/** Characters between two turns of the event loop; a few milliseconds. */
+/** Characters; a few milliseconds of work. */
 const PIECE = 64 * 1024;
+/** One piece in a turn of the event loop, however many documents are written and sent. */
+const pieceTurns = new Semaphore(1);
+const nextPiece = () => pieceTurns.during(() => nextTurn());
 /** The fastest; a document of 100 MB is a few megabytes in memory. */
 const LEVEL = { level: 1 };
 
@@ -206,7 +209,7 @@ async function writeTemplate(write: DocumentWriter, layers: readonly Layer[], se
     piece += text;
     if (piece.length < PIECE) continue;
     end();
-    await nextTurn();
+    await nextPiece();
   }
   end();
   return { pieces, bytes, addresses, digest: hash.digest('base64url') };
@@ -227,12 +230,11 @@ function addressed(template: DocumentTemplate, base: string, pair: string | null
     /** Changes with the content. */
     id,
     bytes: template.bytes + addresses * grown,
-    /** Yields between pieces. */
     async *pieces(): AsyncIterable<Buffer> {
       for (const piece of pieces) {
+        if (pieces.length > 1) await nextPiece();
         const text = inflateRawSync(piece).toString();
         yield Buffer.from(keyed(text).replaceAll(BASE.markup, () => address));
-        if (pieces.length > 1) await nextTurn();
       }
     },
   };
