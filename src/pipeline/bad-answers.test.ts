@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../../test/fixtures/eventually.ts';
 import { openMockTiles } from '../../test/fixtures/mock-tiles.ts';
 import { type MockResponse, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
 import {
   openPipelineHarness,
   type PipelineHarness,
   pipelineHarnesses,
-  until,
 } from '../../test/fixtures/pipeline-harness.ts';
 import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
 import { isTilewardenError } from '../domain/errors.ts';

@@ -1,7 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { author } from '../../test/fixtures/author.ts';
-import { eventually } from '../../test/fixtures/eventually.ts';
-import { createGate } from '../../test/fixtures/pipeline-harness.ts';
+import { createGate, eventually } from '../../test/fixtures/eventually.ts';
 import { catalogOf } from '../../test/fixtures/removals.ts';
 import {
   openTaskFixture,

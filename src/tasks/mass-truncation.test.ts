@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { tilesIn } from '../../test/contracts/tile-store-tools.ts';
 import { author } from '../../test/fixtures/author.ts';
-import { createGate, layerWithDenseTiles, until } from '../../test/fixtures/pipeline-harness.ts';
+import { createGate, until } from '../../test/fixtures/eventually.ts';
+import { layerWithDenseTiles } from '../../test/fixtures/pipeline-harness.ts';
 import {
   fill,
   noted,

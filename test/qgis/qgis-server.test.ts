@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { ADMIN_PASSWORD, type RunningServer, runTilewarden, startServer } from '../e2e/server.ts';
+import { untilStored } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { openQgisServer } from '../fixtures/qgis-server.ts';
 import { snippetOf } from '../fixtures/recipe.ts';
-import { untilStored } from '../fixtures/until-stored.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 
 async function tile({ url }: RunningServer, path: string) {
