@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { freePort } from '../../test/fixtures/free-port.ts';
+import { freePort } from '../../test/fixtures/network.ts';
 import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
 import { whenOver } from '../../test/fixtures/when-over.ts';
 import { createTimesFeed } from './feeds/times-feed.ts';

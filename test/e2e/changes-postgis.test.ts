@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { changesSql } from '../../src/changes/feeds/changes-sql.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength, randomSeed } from '../fixtures/length.ts';
-import { openMapServer } from '../fixtures/mapserver/mapserver.ts';
+import { openMapServer } from '../fixtures/mapserver.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { openTestPostgis } from '../fixtures/postgis.ts';
 import { statement } from '../fixtures/postgres-cluster.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { freePort } from '../fixtures/free-port.ts';
+import { freePort } from '../fixtures/network.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { startServer, temporaryFolder } from './server.ts';
 import { openServer } from './server-in-process.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
-import { type FaultProxy, openFaultProxy } from '../fixtures/fault-proxy.ts';
 import { needs } from '../fixtures/needs.ts';
+import { type FaultProxy, openFaultProxy } from '../fixtures/network.ts';
 import { runCommand } from '../fixtures/run-command.ts';
 import { createPostgresDatabase, sharedS3 } from '../fixtures/shared-services.ts';
 import { whenOver } from '../fixtures/when-over.ts';

@@ -17,13 +17,18 @@ import { type Cluster, openCluster } from '../e2e/cluster.ts';
 import { temporaryFolder } from '../e2e/server.ts';
 import { LAYER, type TaskServer, tilesOf } from '../e2e/task-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { type FaultMode, type FaultProxy, openFaultProxy } from '../fixtures/fault-proxy.ts';
 import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { inLength } from '../fixtures/length.ts';
+import {
+  type FaultMode,
+  type FaultProxy,
+  openDatabaseProxy,
+  openFaultProxy,
+  type TcpProxy,
+} from '../fixtures/network.ts';
 import { openTestPostgres } from '../fixtures/postgres.ts';
 import type { PostgresCluster } from '../fixtures/postgres-cluster.ts';
 import { sharedS3 } from '../fixtures/shared-services.ts';
-import { openDatabaseProxy, type TcpProxy } from '../fixtures/tcp-proxy.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 
 interface Member {
