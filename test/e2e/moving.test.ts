@@ -8,11 +8,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { started } from '../../scripts/started.mjs';
 import { encodeImage } from '../../src/raster/encode-image.ts';
 import { soon } from '../fixtures/eventually.ts';
-import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { freePort } from '../fixtures/network.ts';
 import { type PlacedTile, writeGeoWebCache, writeMapProxy } from '../fixtures/old-caches.ts';
 import { paintImage } from '../fixtures/sample-images.ts';
+import { CHEAP_PASSWORDS } from '../fixtures/shared-services-host.ts';
 import { temporaryFolder } from './server.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { started } from '../../scripts/started.mjs';
 import { eventually, soon } from '../fixtures/eventually.ts';
-import { ADMIN_PASSWORD, CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { firstData } from '../fixtures/shared-services.ts';
+import { ADMIN_PASSWORD, CHEAP_PASSWORDS } from '../fixtures/shared-services-host.ts';
 import { keepLog, whenFileOver, whenOver } from '../fixtures/when-over.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));

@@ -16,8 +16,9 @@ import { collect, recount, sortedPages } from '../contracts/tile-store-tools.ts'
 import { type Cluster, openCluster } from '../e2e/cluster.ts';
 import { temporaryFolder } from '../e2e/server.ts';
 import { LAYER, type TaskServer, tilesOf } from '../e2e/task-server.ts';
+import type { PostgresCluster } from '../fixtures/databases.ts';
+import { openTestPostgres } from '../fixtures/databases.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { CHEAP_PASSWORDS } from '../fixtures/first-data.ts';
 import { inLength } from '../fixtures/length.ts';
 import {
   type FaultMode,
@@ -26,9 +27,8 @@ import {
   openFaultProxy,
   type TcpProxy,
 } from '../fixtures/network.ts';
-import { openTestPostgres } from '../fixtures/postgres.ts';
-import type { PostgresCluster } from '../fixtures/postgres-cluster.ts';
 import { sharedS3 } from '../fixtures/shared-services.ts';
+import { CHEAP_PASSWORDS } from '../fixtures/shared-services-host.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 
 interface Member {
