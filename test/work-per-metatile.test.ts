@@ -11,7 +11,7 @@ import type { CutJob } from '../src/raster/tile-cutter.ts';
 import { packTiles } from '../src/storage/pack-tiles.ts';
 import { openSegmentWriting } from '../src/storage/segments/segment-writing.ts';
 import type { Store } from '../src/storage/store.ts';
-import { evenGutter } from '../test/fixtures/even-gutter.ts';
+import { evenGutter } from './fixtures/layers.ts';
 import { pipelineHarnesses } from './fixtures/pipeline-harness.ts';
 import { paintImage } from './fixtures/sample-images.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../test/fixtures/eventually.ts';
-import { openMockTiles } from '../../test/fixtures/mock-tiles.ts';
+import { openMockTiles } from '../../test/fixtures/mock-sources.ts';
 import { type MockResponse, type MockWms, openMockWms } from '../../test/fixtures/mock-wms.ts';
 import {
   openPipelineHarness,

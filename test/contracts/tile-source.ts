@@ -6,7 +6,7 @@ import { createGridSubset } from '../../src/domain/grid-subset.ts';
 import { metatileAt, metatileImage } from '../../src/domain/metatile.ts';
 import type { SourceRequest, SourceResult, TileSource } from '../../src/sources/tile-source.ts';
 import { acceptImage } from '../fixtures/accept-image.ts';
-import { evenGutter } from '../fixtures/even-gutter.ts';
+import { evenGutter } from '../fixtures/layers.ts';
 
 /** A driver provides this to run the contract below on its source. */
 export interface TileSourceHarness {

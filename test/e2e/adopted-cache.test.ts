@@ -5,10 +5,10 @@ import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-bl
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { getOrCreate } from '../../src/lib/get-or-create.ts';
 import { encodeImage } from '../../src/raster/encode-image.ts';
+import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../fixtures/adopted-caches.ts';
 import { writeMbtiles, writeMbtilesRows } from '../fixtures/archives.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../fixtures/old-caches.ts';
 import { paintImage } from '../fixtures/sample-images.ts';
 import { sharedAzure } from '../fixtures/shared-services.ts';
 import { freshData, startServer, temporaryFolder } from './server.ts';

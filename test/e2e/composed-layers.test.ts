@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually, untilStored } from '../fixtures/eventually.ts';
+import type { MockResponse } from '../fixtures/mock-wms.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import type { MockResponse } from '../fixtures/mock-wms-answers.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 import { temporaryFolder } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';

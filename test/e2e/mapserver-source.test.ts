@@ -12,7 +12,7 @@ import { upstreamOptions } from '../../src/sources/upstream/upstream-options.ts'
 import { wmsSourceOptions } from '../../src/sources/wms/map-request.ts';
 import { openWmsSource } from '../../src/sources/wms/wms-source.ts';
 import { acceptImage } from '../fixtures/accept-image.ts';
-import { evenGutter } from '../fixtures/even-gutter.ts';
+import { evenGutter } from '../fixtures/layers.ts';
 import { needs } from '../fixtures/needs.ts';
 import { sharedMapServer } from '../fixtures/shared-services.ts';
 
