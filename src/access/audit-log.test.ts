@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openTestAccounts, refuseAuditEntries, temporaryFolder } from '../../test/fixtures/accounts.ts';
+import { openTestAccounts, refuseAuditEntries } from '../../test/fixtures/accounts.ts';
 import { createVirtualClock } from '../../test/fixtures/clocks.ts';
+import { temporaryFolder } from '../../test/fixtures/when-over.ts';
 import type { Database } from '../db/database.ts';
 import { createAuditTable } from './audit-table.ts';
 

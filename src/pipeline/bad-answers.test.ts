@@ -7,7 +7,7 @@ import {
   type PipelineHarness,
   pipelineHarnesses,
 } from '../../test/fixtures/pipeline-harness.ts';
-import { openTestUpstream } from '../../test/fixtures/test-upstream.ts';
+import { openTestUpstream } from '../../test/fixtures/source-tools.ts';
 import { isTilewardenError } from '../domain/errors.ts';
 import { type Format, formatOf } from '../domain/format.ts';
 import type { TileSource } from '../sources/tile-source.ts';

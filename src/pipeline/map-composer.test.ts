@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../test/fixtures/clocks.ts';
-import { catalogOf, format, layerNamed } from '../../test/fixtures/http-app.ts';
-import { slopingTiles } from '../../test/fixtures/sloping-tiles.ts';
+import { catalogOf, format, layerNamed, slopingTiles } from '../../test/fixtures/http-app.ts';
 import { sizeOfRect } from '../domain/tile-rect.ts';
 import { createMapComposer, type MapRequest } from './map-composer.ts';
 import { planMap } from './map-plan.ts';

@@ -1,8 +1,8 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { author } from '../../test/fixtures/author.ts';
 import { createGate, eventually } from '../../test/fixtures/eventually.ts';
-import { catalogOf } from '../../test/fixtures/removals.ts';
 import {
+  author,
+  catalogOfOne,
   openTaskFixture,
   type TaskFixture,
   type TaskFixtureOptions,
@@ -49,7 +49,7 @@ function open(lead: Lead): Cleaner {
   };
   const tasks = createTaskStore(fixture.database);
   return openCleaner({
-    catalog: catalogOf(tiles.bound, store),
+    catalog: catalogOfOne(tiles.bound, store),
     database: fixture.database,
     lead,
     marksOfTasks: () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { author } from '../../test/fixtures/author.ts';
 import { createGate, eventually, until } from '../../test/fixtures/eventually.ts';
 import {
+  author,
   countStored,
   openTaskFixture,
   type TaskFixture,

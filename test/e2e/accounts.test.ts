@@ -12,8 +12,8 @@ import { freePort } from '../fixtures/network.ts';
 import { openOidcIssuer } from '../fixtures/oidc-issuer.ts';
 import { sharedBrowser } from '../fixtures/shared-services.ts';
 import { CHEAP_PASSWORDS } from '../fixtures/shared-services-host.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { ADMIN_PASSWORD, runTilewarden, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
+import { ADMIN_PASSWORD, runTilewarden, startServer } from './server.ts';
 import { openServer } from './server-in-process.ts';
 
 const NEW_PASSWORD = 'a sentence I shall remember';

@@ -9,9 +9,10 @@ import { type PlacedTile, writeGeoWebCache, writeMapProxy, writeXyz } from '../f
 import { writeMbtiles, writeMbtilesRows } from '../fixtures/archives.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { paintImage } from '../fixtures/sample-images.ts';
+import { paintImage } from '../fixtures/pictures.ts';
 import { sharedAzure } from '../fixtures/shared-services.ts';
-import { freshData, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { freshData, startServer } from './server.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const DARK = '?STYLES=dark';

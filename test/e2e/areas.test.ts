@@ -6,7 +6,8 @@ import { decodeImage } from '../../src/raster/decode-image.ts';
 import { openTestPostgis, type PostgresCluster, statement } from '../fixtures/databases.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
-import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { type RunningServer, startServer } from './server.ts';
 
 type Box = readonly [number, number, number, number];
 

@@ -7,8 +7,8 @@ import { eventually } from '../fixtures/eventually.ts';
 import { inLength, randomSeed } from '../fixtures/length.ts';
 import { openMapServer } from '../fixtures/mapserver.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
+import { type RunningServer, startServer } from './server.ts';
 import { openServer } from './server-in-process.ts';
 
 const TABLE = 'public.tile_changes';

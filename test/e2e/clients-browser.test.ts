@@ -8,12 +8,12 @@ import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { started } from '../../scripts/started.mjs';
 import { decodeImage, type RasterImage } from '../../src/raster/decode-image.ts';
+import { createReaderKey } from '../fixtures/accounts.ts';
 import { WAIT_TIMEOUT_MS } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
 import { openHttpServer } from '../fixtures/network.ts';
-import { createReaderKey } from '../fixtures/reader-key.ts';
 import { sharedBrowser, sharedMapServer } from '../fixtures/shared-services.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const SIDE = 512;

@@ -8,8 +8,8 @@ import { needs } from '../fixtures/needs.ts';
 import { freePort } from '../fixtures/network.ts';
 import { openNginx } from '../fixtures/nginx.ts';
 import { isAnswering, openDaemon } from '../fixtures/processes.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { runTilewarden, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
+import { runTilewarden, startServer } from './server.ts';
 
 /** As its template writes it, with a layer of two grids. */
 const mapProxyYaml = (wms: string) => `

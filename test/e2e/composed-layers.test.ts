@@ -3,8 +3,7 @@ import { decodeImage } from '../../src/raster/decode-image.ts';
 import { eventually, untilStored } from '../fixtures/eventually.ts';
 import type { MockResponse } from '../fixtures/mock-wms.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const gridSets = [{ name: 'EPSG:900913', zoomStop: 6 }];

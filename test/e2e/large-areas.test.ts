@@ -6,7 +6,8 @@ import { openTestPostgis, type PostgresCluster, statement } from '../fixtures/da
 import { eventually } from '../fixtures/eventually.ts';
 import { inLength } from '../fixtures/length.ts';
 import { needs } from '../fixtures/needs.ts';
-import { type RunningServer, startServer, temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
+import { type RunningServer, startServer } from './server.ts';
 
 const METER = new URL('../../bench/harness/turn-meter.mjs', import.meta.url).href;
 /** Beside other tests memory is slower: the longest turn of a million was 81 ms once, 12 to 28 ms alone. */

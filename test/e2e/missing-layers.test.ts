@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { type MockWms, openMockWms } from '../fixtures/mock-wms.ts';
-import { whenOver } from '../fixtures/when-over.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 import { type OpenServer, openServer } from './server-in-process.ts';
 
 const SECRET = 'for tests only';

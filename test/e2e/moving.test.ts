@@ -11,9 +11,9 @@ import { type PlacedTile, writeGeoWebCache, writeMapProxy } from '../fixtures/ad
 import { soon } from '../fixtures/eventually.ts';
 import { openMockWms } from '../fixtures/mock-wms.ts';
 import { freePort } from '../fixtures/network.ts';
-import { paintImage } from '../fixtures/sample-images.ts';
+import { paintImage } from '../fixtures/pictures.ts';
 import { CHEAP_PASSWORDS } from '../fixtures/shared-services-host.ts';
-import { temporaryFolder } from './server.ts';
+import { temporaryFolder } from '../fixtures/when-over.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 

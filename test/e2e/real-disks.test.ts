@@ -13,9 +13,9 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { started } from '../../scripts/started.mjs';
+import { pictureLayer } from '../fixtures/configurations.ts';
 import { eventually, untilStored } from '../fixtures/eventually.ts';
 import { needs } from '../fixtures/needs.ts';
-import { pictureLayer } from '../fixtures/picture-layer.ts';
 import { openStoreIn } from '../fixtures/segment-store.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));

@@ -14,7 +14,6 @@ import { openS3Objects } from '../../src/storage/s3/s3-objects.ts';
 import { s3StoreOptions } from '../../src/storage/s3/s3-store-options.ts';
 import { collect, recount, sortedPages } from '../contracts/tile-store-tools.ts';
 import { type Cluster, openCluster } from '../e2e/cluster.ts';
-import { temporaryFolder } from '../e2e/server.ts';
 import { LAYER, type TaskServer, tilesOf } from '../e2e/task-server.ts';
 import type { PostgresCluster } from '../fixtures/databases.ts';
 import { openTestPostgres } from '../fixtures/databases.ts';
@@ -29,7 +28,7 @@ import {
 } from '../fixtures/network.ts';
 import { sharedS3 } from '../fixtures/shared-services.ts';
 import { CHEAP_PASSWORDS } from '../fixtures/shared-services-host.ts';
-import { whenOver } from '../fixtures/when-over.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 
 interface Member {
   readonly name: string;

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { decodeImage } from '../../src/raster/decode-image.ts';
 import { ADMIN_PASSWORD, type RunningServer, runTilewarden, startServer } from '../e2e/server.ts';
+import { snippetOf } from '../fixtures/configurations.ts';
 import { untilStored } from '../fixtures/eventually.ts';
 import { needs, programPath } from '../fixtures/needs.ts';
 import { freePort } from '../fixtures/network.ts';
 import { isAnswering, openDaemon } from '../fixtures/processes.ts';
-import { snippetOf } from '../fixtures/recipe.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 
 /** QGIS takes off the last 17 characters of an id. */

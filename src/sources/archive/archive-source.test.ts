@@ -15,7 +15,7 @@ import {
   writePmtiles,
 } from '../../../test/fixtures/archives.ts';
 import { createVirtualClock } from '../../../test/fixtures/clocks.ts';
-import { openTestUpstream } from '../../../test/fixtures/test-upstream.ts';
+import { openTestUpstream } from '../../../test/fixtures/source-tools.ts';
 import { type Format, formatOf } from '../../domain/format.ts';
 import { encodeImage } from '../../raster/encode-image.ts';
 import type { TileSource } from '../tile-source.ts';

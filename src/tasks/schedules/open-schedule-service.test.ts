@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { author } from '../../../test/fixtures/author.ts';
 import { createVirtualClock } from '../../../test/fixtures/clocks.ts';
-import { openTaskFixture, type TaskFixture } from '../../../test/fixtures/task-fixture.ts';
+import { author, openTaskFixture, type TaskFixture } from '../../../test/fixtures/task-fixture.ts';
 import { TilewardenError } from '../../domain/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { keyForRequest } from '../task-draft.ts';
