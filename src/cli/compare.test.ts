@@ -1,9 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { openHttpServer } from '../../test/fixtures/network.ts';
 import { filledImage } from '../raster/decode-image.ts';
 import { encodeImage } from '../raster/encode-image.ts';
 import { importCommand } from './import.ts';
@@ -17,7 +16,7 @@ type Responses = Readonly<Record<string, { status?: number; type?: string; body:
 
 async function serve(responses: Responses): Promise<{ url: string; paths: string[] }> {
   const paths: string[] = [];
-  const server = createServer(({ url = '' }, response) => {
+  const server = await openHttpServer(({ url = '' }, response) => {
     paths.push(url);
     const {
       status = 200,
@@ -26,9 +25,8 @@ async function serve(responses: Responses): Promise<{ url: string; paths: string
     } = responses[url] ?? { status: 404, type: 'text/plain', body: '' };
     response.writeHead(status, { 'content-type': type, connection: 'close' }).end(body);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, paths };
+  onTestFinished(server.close);
+  return { url: server.url, paths };
 }
 
 async function run(...args: readonly string[]) {

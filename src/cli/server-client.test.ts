@@ -1,20 +1,14 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openHttpServer } from '../../test/fixtures/network.ts';
 import type { Credentials } from '../config/client-settings.ts';
 import { createServerClient, type FieldFlags, ServerRefusal, ServerUnreachable } from './server-client.ts';
 
 async function openAnswering(answer: (request: IncomingMessage, response: ServerResponse) => void) {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const { url, close } = await openHttpServer(answer);
+  onTestFinished(close);
   return (credentials: Credentials | null = null, fields: FieldFlags = {}) =>
-    createServerClient({ server: `http://127.0.0.1:${port}/geowebcache`, credentials }, fields);
+    createServerClient({ server: `${url}/geowebcache`, credentials }, fields);
 }
 
 /** What every answer of Tilewarden has. */

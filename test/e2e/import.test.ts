@@ -1,14 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { inLength } from '../fixtures/length.ts';
-import { temporaryFolder } from '../fixtures/when-over.ts';
+import { openHttpServer } from '../fixtures/network.ts';
+import { temporaryFolder, whenOver } from '../fixtures/when-over.ts';
 import { openServer } from './server-in-process.ts';
 
 async function run(...args: readonly string[]) {
@@ -43,10 +42,9 @@ const get = async (url: string) => {
 };
 
 async function serveDocument(text: string): Promise<string> {
-  const server = createServer((_, response) => response.end(text));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await openHttpServer((_, response) => response.end(text));
+  whenOver(close);
+  return url;
 }
 
 describe('tilewarden import URL', () => {

@@ -1,11 +1,11 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { encodeImage } from '../../src/raster/encode-image.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { format } from '../fixtures/http-app.ts';
+import { openHttpServer } from '../fixtures/network.ts';
 import { photoLike } from '../fixtures/pictures.ts';
+import { whenOver } from '../fixtures/when-over.ts';
 import { openServer } from './server-in-process.ts';
 import { type OpenTaskServer, type ShownTask, speakTo } from './task-server.ts';
 
@@ -36,7 +36,7 @@ async function openTileServer(): Promise<TileServer> {
   const bytes = await encodeImage(photoLike(256, 256), format('image/png'));
   const asked = new Map<string, number>();
   let held: (() => void)[] = [];
-  const server = createServer((request, response) => {
+  const { url, close } = await openHttpServer((request, response) => {
     const answer = () => response.writeHead(200, { 'content-type': 'image/png' }).end(bytes);
     const layer = /^\/held\/\w+/.exec(request.url ?? '')?.[0];
     const count = (asked.get(layer ?? '') ?? 0) + 1;
@@ -44,13 +44,9 @@ async function openTileServer(): Promise<TileServer> {
     if (layer === undefined || count < NEW_TILES - LAST_TILES) return answer();
     return held.push(answer);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  whenOver(close);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     release() {
       for (const answer of held) answer();
       held = [];

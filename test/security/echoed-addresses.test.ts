@@ -1,27 +1,21 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { startServer } from '../e2e/server.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { openHttpServer } from '../fixtures/network.ts';
 import { whenOver } from '../fixtures/when-over.ts';
 
 const SECRETS = ['0a1b2c3d4e5f6a7b8c9d', 'HUSH-in-query'];
 
 /** Repeats the path of each request in its error, as web servers do. */
 async function openEcho() {
-  const server = createServer(({ url = '' }, response) => {
+  const server = await openHttpServer(({ url = '' }, response) => {
     const path = decodeURIComponent(url);
     const [status, type] = url.includes('/xyz/') ? [404, 'text/html'] : [200, 'text/xml'];
     response.writeHead(Number(status), { 'content-type': String(type) });
     response.end(`<p>The requested URL ${path} was not found on this server, see ${url.slice(1)}</p>`);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  whenOver(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  whenOver(server.close);
+  return server.url;
 }
 
 it('a viewer reads no key of an address in what a map server echoes, in any document', async () => {
