@@ -117,7 +117,7 @@ export class MetatileCutter implements TileCutter {
     const fits = image.width === width && image.height === height;
     if (!fits || image.pixels.length !== width * height * PIXEL_BYTES) throw refuseImage('wrong-size');
     if (!isMadeHere(format.mediaType)) return await this.#writeTiles(grid, format, samplesOf(image));
-    const pixels = this.#room();
+    const pixels = this.#memory();
     pixels.load(image, grid.tileWidth, grid.tileHeight);
     return await this.#encodeTiles(grid, format, pixels);
   }
@@ -163,9 +163,9 @@ export class MetatileCutter implements TileCutter {
   ): Promise<CutTile[]> {
     const { width, height } = sizeOf(grid);
     const png = imageType === 'image/png' ? readOrdinaryPng(bytes, width, height) : null;
-    if (!png || !this.#room().loadPng(png, grid.tileWidth, grid.tileHeight)) {
+    if (!png || !this.#memory().loadPng(png, grid.tileWidth, grid.tileHeight)) {
       const image = await decodeImage(bytes, limitsFor(width, height));
-      this.#room().load(image, grid.tileWidth, grid.tileHeight);
+      this.#memory().load(image, grid.tileWidth, grid.tileHeight);
     }
     // No `await` between loading and encoding: all pictures share this memory.
     if (asItCame) return [tileAsItCame(bytes, this.#pixels.samples)];
@@ -173,7 +173,7 @@ export class MetatileCutter implements TileCutter {
   }
 
   /** The shared memory for pixels, replaced once it has grown too large. */
-  #room(): Pixels {
+  #memory(): Pixels {
     if (this.#pixels.bytes > MAX_HELD_BYTES) this.#pixels = new Pixels();
     return this.#pixels;
   }
