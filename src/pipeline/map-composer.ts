@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Bounds } from '../domain/bounds.ts';
 import { invalid, TilewardenError } from '../domain/errors.ts';
-import type { Format } from '../domain/format.ts';
 import type { GridSubset } from '../domain/grid-subset.ts';
 import type { Crs } from '../domain/pixel-mesh.ts';
 import { sameSrs } from '../domain/srs.ts';
@@ -9,26 +8,25 @@ import type { TileIndex } from '../domain/tile-key.ts';
 import { type Clock, ifLate, systemClock } from '../lib/clock.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import { withConcurrency } from '../lib/yielding.ts';
-import { createMapDrawer, type DrawMap, type DrawnMap, type ReadTiles } from '../raster/draw-map.ts';
+import {
+  createMapDrawer,
+  type DrawMap,
+  type DrawnMap,
+  type MapDrawing,
+  type ReadTiles,
+} from '../raster/draw-map.ts';
 import type { Colour } from '../raster/encode-map.ts';
 import type { TilePosition } from '../raster/warp-layer.ts';
 import { planMap, planWarp, sourcePixelsOf } from './map-plan.ts';
 import type { CacheOutcome, ResolvedTileSet, TilePipeline } from './tile-pipeline.ts';
 
-export interface MapRequest {
+export interface MapRequest extends Omit<MapDrawing, 'layers'> {
   /** The first at the bottom. None makes an empty picture. */
   readonly layers: readonly ResolvedTileSet[];
   /** CRS of the map: layers in another one are warped. Absent: that of all layers. */
   readonly crs?: Crs;
   /** In the units of that CRS, x before y. */
   readonly bounds: Bounds;
-  readonly width: number;
-  readonly height: number;
-  readonly format: Format;
-  /** The background where the layers are transparent; null: none. */
-  readonly background: Colour | null;
-  /** As in `AreaMask`: the part that is shown; all when absent. */
-  readonly mask?: Uint8Array;
   /** Ends the work, also while it is waiting for its turn. */
   readonly signal: AbortSignal;
 }
