@@ -1,14 +1,12 @@
 import { invalid } from '../domain/errors.ts';
 import { matchesPattern } from '../lib/scan-text.ts';
 import { createSecret } from './api-token.ts';
+import type { ApiToken } from './token-store.ts';
 import { checkAreas, checkExpiry, checkLayerPatterns } from './user.ts';
 
 /** Lets a map client read some layers, closed ones included. It gives no administrative right. */
-export interface ReaderKey {
-  readonly id: number;
-  readonly name: string;
-  /** Patterns of layer names; `*` matches any text. */
-  readonly layers: readonly string[];
+export interface ReaderKey
+  extends Pick<ApiToken, 'id' | 'name' | 'layers' | 'expiresAt' | 'createdAt' | 'lastUsedAt'> {
   /** Names of the areas that it shows; null: everywhere. */
   readonly areas: readonly string[] | null;
   /** Null: any. */
@@ -16,11 +14,6 @@ export interface ReaderKey {
   /** Null: no limit. */
   readonly ratePerSecond: number | null;
   readonly requestsPerDay: number | null;
-  /** Milliseconds since 1970; null: never. */
-  readonly expiresAt: number | null;
-  readonly createdAt: number;
-  /** To the minute. */
-  readonly lastUsedAt: number | null;
   /** Answered since midnight UTC, by all nodes, to the minute; with a limit for the day: counted against it. */
   readonly requestsToday: number;
 }
