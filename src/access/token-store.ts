@@ -11,6 +11,7 @@ export interface ApiToken {
   readonly id: number;
   readonly name: string;
   readonly role: Role;
+  /** Patterns of layer names; `*` matches any text. */
   readonly layers: readonly string[];
   readonly createdBy: string;
   /** The owning external account; null: a local user, or none. */

@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream';
 import type { TileIndex, TileMaker, TileSetKey } from '../domain/tile-key.ts';
-import type { PackedRects, TileRect } from '../domain/tile-rect.ts';
+import type { PackedRects, TilePlace, TileRect } from '../domain/tile-rect.ts';
 import type { Count } from '../lib/counters.ts';
+
+export type { TilePlace };
 
 /**
  * Stores tiles and keeps their order: an index of the tiles, and their bytes. A tile is shown if the index names it and
@@ -319,12 +321,3 @@ export type TileChange =
 
 /** The database channel that announces truncations; see `Store.changesSince`. */
 export const TILE_CHANGES = 'tile-changes';
-
-/** A block of a zoom, in every format and for all parameters. */
-export interface TilePlace {
-  readonly gridSet: string;
-  readonly z: number;
-  readonly rect: TileRect;
-  /** Readers obey a mark only in these parts of `rect`; left out: in all of it. Some hundred at most. */
-  readonly parts?: PackedRects;
-}
