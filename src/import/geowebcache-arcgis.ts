@@ -1,12 +1,12 @@
 import { basename, dirname, extname, resolve } from 'node:path';
 import type { Bounds } from '../domain/bounds.ts';
 import { invalid } from '../domain/errors.ts';
+import { clippedSubset } from '../domain/fitting-subset.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { isRecord } from '../lib/value-path.ts';
 import type { XmlElement } from '../lib/xml/xml-element.ts';
-import { clippedSubset } from './fitting-subset.ts';
 import type { ImportedDocument } from './import-report.ts';
 import { EMPTY_SOURCE } from './mapproxy-parts.ts';
 import { type MatchedGrid, matchGrid } from './matching-grid.ts';

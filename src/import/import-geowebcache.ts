@@ -1,5 +1,6 @@
 import type { Bounds } from '../domain/bounds.ts';
 import { invalid, isTilewardenError } from '../domain/errors.ts';
+import { type SubsetDocument, subsetWithin } from '../domain/fitting-subset.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { readGwcGridSet } from '../geowebcache/grid-set-document.ts';
 import { type ReadDocument, readGwcLayer } from '../geowebcache/read-layer.ts';
@@ -12,7 +13,6 @@ import {
 } from '../geowebcache/wire-element.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import { childrenOf, type XmlElement } from '../lib/xml/xml-element.ts';
-import { type SubsetDocument, subsetWithin } from './fitting-subset.ts';
 import { importFormatModifiers } from './format-modifiers.ts';
 import { type ArcgisFiles, readArcgisLayer } from './geowebcache-arcgis.ts';
 import { type FindArchive, readMbtilesLayer } from './geowebcache-mbtiles.ts';

@@ -1,5 +1,12 @@
 import { type Bounds, boundsAround, coordsOf } from '../domain/bounds.ts';
 import { builtInGridSets } from '../domain/built-in-grid-sets.ts';
+import {
+  type SubsetDocument,
+  subsetWithin,
+  USUAL,
+  usualFirst,
+  withinScales,
+} from '../domain/fitting-subset.ts';
 import { formatOf } from '../domain/format.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { INFO_FORMATS } from '../domain/layer.ts';
@@ -9,7 +16,6 @@ import { getOrCreate } from '../lib/get-or-create.ts';
 import { omitUndefined } from '../lib/omit-undefined.ts';
 import type { WmsCapabilities, WmsDimension, WmsLayer } from '../sources/wms-capabilities.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
-import { type SubsetDocument, subsetWithin, USUAL, usualFirst, withinScales } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
 
 /** Longer lists are not for a configuration file. */

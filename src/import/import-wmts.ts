@@ -1,4 +1,5 @@
 import { boundsOf } from '../domain/bounds.ts';
+import { type SubsetDocument, subsetWithin, usualFirst, withZooms } from '../domain/fitting-subset.ts';
 import { formatOf } from '../domain/format.ts';
 import { createGridSet, type GridSet } from '../domain/grid-set.ts';
 import { sameSrs } from '../domain/srs.ts';
@@ -11,7 +12,6 @@ import {
   type TileMatrixSet,
   type WmtsLayer,
 } from '../sources/wmts-capabilities.ts';
-import { type SubsetDocument, subsetWithin, usualFirst, withZooms } from './fitting-subset.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
 
 /** Grid sets for the tile matrix sets of a document: those that are there, or new ones. */

@@ -7,13 +7,13 @@ import {
   type Polygon,
   polygonOfBounds,
 } from '../domain/bounds.ts';
+import { clippedSubset, type SubsetDocument, subsetWithin } from '../domain/fitting-subset.ts';
 import type { GridSet } from '../domain/grid-set.ts';
 import { createNamedArea, polygonsOfGeoJson, polygonsOfWkt } from '../domain/named-area.ts';
 import { projectionOfSrs } from '../domain/projection.ts';
 import { sameSrs } from '../domain/srs.ts';
 import { isRecord } from '../lib/value-path.ts';
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
-import { clippedSubset, type SubsetDocument, subsetWithin } from './fitting-subset.ts';
 import type { ImportedDocument, SubjectReport } from './import-report.ts';
 import type { OfferedGrid } from './mapproxy-grids.ts';
 import { listOf, numbersOf, only, type Table } from './tracked-table.ts';

@@ -12,6 +12,7 @@ areas: [{ name: europe, bounds: [-10, 35, 30, 60] }]
 layers:
   - { name: world, title: The world, source: { type: world }, gridSets: [EPSG:900913], fullWMS: true }
   - { name: outlines, source: { type: world }, gridSets: [EPSG:900913] }
+  - { name: city, source: { type: world }, gridSets: [{ name: EPSG:900913, extent: [1080000, 7070000, 1130000, 7110000] }] }
 `;
 
 /** One finger: down on the first, up on the second. */
@@ -133,6 +134,17 @@ describe('adding a layer in the console', needs('chromium'), () => {
       parameters: [],
     });
     expect(await console.accessibilityFaults()).toEqual([]);
+  });
+
+  it('a grid set added to a layer has the extent of its others', async () => {
+    const { page } = console;
+    await console.go('add?copy=city', 'Copy city');
+    await page.getByLabel('Another grid set').fill('EPSG:4326');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('button', { name: 'Remove: EPSG:4326' }).waitFor();
+    const { gridSets } = JSON.parse(await page.getByLabel('All settings (JSON)').inputValue());
+    const [west, south, east, north] = gridSets[1].extent.map(Math.round);
+    expect([west, south, east, north]).toEqual([10, 53, 10, 54]);
   });
 
   it('layers are put together with a preview, reordered by dragging and by keyboard', async () => {

@@ -108,12 +108,33 @@ describe('areas in the console', needs('chromium'), () => {
     expect(text).toContain('[40,40]');
   });
 
+  it('an area of the list is chosen in the forms of tasks and exports', async () => {
+    const { page } = open;
+    await open.go('areas', 'Areas');
+    await page.getByRole('link', { name: 'Seed and truncate: square' }).click();
+    await page.getByRole('heading', { name: 'Seed and truncate', level: 1 }).waitFor();
+    const area = page.getByLabel('Within the area');
+    expect(await area.inputValue()).toBe('square');
+    await page.getByRole('combobox', { name: 'Grid set', exact: true }).selectOption('EPSG:4326');
+    expect(await area.inputValue()).toBe('square');
+    await eventually('the request names it', async () =>
+      ((await page.locator('pre').textContent()) ?? '').includes('"area":"square"'),
+    );
+    await page.getByRole('combobox', { name: 'Type', exact: true }).selectOption('export');
+    await eventually('an export does too', async () =>
+      /api\/v1\/exports.*"area":"square"/s.test((await page.locator('pre').textContent()) ?? ''),
+    );
+    await area.selectOption('everywhere');
+    await page.getByLabel('Bounds in').waitFor();
+    expect(open.complaints()).toEqual([]);
+  });
+
   it('the console lists areas, draws one on the map, and limits a key to it', async () => {
     const { page } = open;
     await open.go('areas', 'Areas');
     await page.getByText('lost.gpkg: there is no such file').waitFor();
     await page.getByText('The database cannot be reached: nothing listens there.').waitFor();
-    await page.getByRole('link', { name: 'square' }).click();
+    await page.getByRole('link', { name: 'square', exact: true }).click();
     await page.getByRole('heading', { name: 'square' }).waitFor();
     await page.locator('canvas').first().waitFor();
     expect(await open.accessibilityFaults()).toEqual([]);

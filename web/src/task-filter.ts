@@ -29,7 +29,7 @@ export function queryOf(request: PartialRequest): Record<string, string> {
     zoomStop,
     threadCount,
     ...(order === 'use' && { order, share }),
-    ...(area ? { area: JSON.stringify(area), areaCrs } : { bounds }),
+    ...(area ? { area: typeof area === 'string' ? area : JSON.stringify(area), areaCrs } : { bounds }),
     ...parameterWishes(parameters ?? {}),
   };
   const known = Object.entries(texts).filter(([, value]) => value !== null && value !== undefined);

@@ -259,11 +259,12 @@ function PartFields(props: { part: Part; path: string; faults: Faults; onChange:
   );
 }
 
-/** One of the areas of the configuration file, or none. */
+/** One of the areas of the configuration file, or none. Without such areas there is no field. */
 export function AreaChoice(props: { value: unknown; onChange: (name: string | undefined) => void }) {
   const known = useApi('/api/v1/areas').data?.areas.map(({ name }) => name) ?? [];
   const value = String(props.value ?? '');
   const names = value === '' || known.includes(value) ? known : [value, ...known];
+  if (names.length === 0) return null;
   return (
     <Choice
       label={PART_WORDS.within}

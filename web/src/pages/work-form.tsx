@@ -220,7 +220,7 @@ function PlanFields(props: {
     };
     onChange({
       set,
-      ...(set.gridSet.name !== plan.set.gridSet.name && { area: WHOLE }),
+      ...(set.gridSet.name !== plan.set.gridSet.name && plan.area.kind !== 'named' && { area: WHOLE }),
       zoomStart: clamped(plan.zoomStart),
       zoomStop: clamped(plan.zoomStop),
     });

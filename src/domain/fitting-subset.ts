@@ -1,6 +1,6 @@
-import { type Bounds, containsBounds, coordsOf, expandBounds, intersectBounds } from '../domain/bounds.ts';
-import type { GridSet } from '../domain/grid-set.ts';
-import { boundsFromWgs84, projectionOf } from '../domain/projection.ts';
+import { type Bounds, containsBounds, coordsOf, expandBounds, intersectBounds } from './bounds.ts';
+import type { GridSet } from './grid-set.ts';
+import { boundsFromWgs84, projectionOf } from './projection.ts';
 
 /** A layer's part of a grid set, in the configuration file's form. */
 export interface SubsetDocument {
