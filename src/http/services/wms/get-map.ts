@@ -31,7 +31,7 @@ import {
   withSubsets,
 } from './map-request.ts';
 
-/** In tiles. GeoWebCache's tolerance, for clients that request tiles or can get nothing else. */
+/** In tiles. GeoWebCache's tolerance, for requests with TILED and layers without full WMS. */
 const TOLERANCE_FOR_TILES = 0.1;
 /** Half a pixel of 256: where any box is allowed, a tile must match exactly. */
 const TOLERANCE_FOR_MAPS = 0.002;
@@ -64,7 +64,7 @@ export const getMap: Operation = async (context, kvp, services) => {
   return answerComposed(context, services, map, { matches, blank });
 };
 
-/** The map, made of tiles of its layers. `blank`: nothing of them is there. */
+/** The map, composed of tiles of its layers. `blank`: they have nothing there. */
 export async function answerComposed(
   context: Context,
   { composer, areaLimit, clock }: Services,
@@ -131,8 +131,8 @@ function checkComposable({ layers, tiled, format, place }: MapRequest, matches: 
   if (format.kind !== 'raster') {
     throw new ServiceException('InvalidFormat', 'FORMAT', `${format.mediaType} is available as tiles only.`);
   }
-  const strange = layers.find(({ bound }, at) => !matches[at] && (tiled || !bound.layer.fullWms));
-  if (strange) throw notOnGrid(strange, place);
+  const offGrid = layers.find(({ bound }, at) => !matches[at] && (tiled || !bound.layer.fullWms));
+  if (offGrid) throw notOnGrid(offGrid, place);
 }
 
 function notOnGrid({ bound, subsets }: MapLayer, { width, height }: MapPicture): ServiceException {
@@ -152,7 +152,7 @@ function notOnGrid({ bound, subsets }: MapLayer, { width, height }: MapPicture):
   );
 }
 
-/** Tiles of the layers where the map is one. */
+/** For each layer, the tile that the map is; null: it is not a tile. */
 type Matches = readonly (MatchedTile | null)[];
 
 function composedSets(
@@ -171,7 +171,7 @@ function drawnPlace({ place }: MapRequest, matches: Matches): MapPicture {
   return { ...place, bounds: boundsOfTile(tile.subset.gridSet, tile.index.z, tile.index.x, tile.index.y) };
 }
 
-/** Sizes have been checked; only the area can still be too large. */
+/** Width and height have been checked; the map may still need too many tiles, or too many layers for its size. */
 function blameBox(error: unknown): never {
   if (!isTilewardenError(error, 'request-invalid')) throw error;
   throw badValue('BBOX', error.message);

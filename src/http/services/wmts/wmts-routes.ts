@@ -36,7 +36,7 @@ export function wmtsRoutes(deps: Services): readonly Route[] {
   ]);
   const answerPairs: Handler = async (context) => {
     const kvp = readPairs(context);
-    // The bare address answers the capabilities.
+    // The address without parameters returns the capabilities.
     if (pairsOf(context) === '') return getCapabilities(context, kvp, deps);
     return requestedOperation(operations, kvp)(context, kvp, deps);
   };
