@@ -20,7 +20,6 @@ export const DEFAULT_LIMITS = {
   connections: 10_000,
   /** Concurrent requests of one connection; further pipelined requests wait. */
   requestsPerConnection: 64,
-  /** Waiting requests of one connection. */
   waitingPerConnection: 4096,
   eventStreams: 100,
   eventStreamsOfOne: 25,

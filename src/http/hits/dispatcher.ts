@@ -33,7 +33,6 @@ export interface DispatcherOptions extends ContextDeps {
   readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
   /** Whether the database is unreachable; then no request waits for it. */
   readonly isAway?: () => boolean;
-  /** Absent: there are no reader keys. */
   readonly keys?: KeyAuth;
   readonly accessLog?: Pick<AccessLog, 'add'>;
 }

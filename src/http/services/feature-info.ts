@@ -68,7 +68,7 @@ export const wmsFeatureInfo: Operation = async (context, kvp, services) => {
   );
 };
 
-/** The layers of QUERY_LAYERS, which must be in LAYERS too. A group stands for its queryable layers. */
+/** The layers of QUERY_LAYERS, which must be in LAYERS too. A group means its queryable layers. */
 async function layersQueried(
   context: Context,
   kvp: Kvp,

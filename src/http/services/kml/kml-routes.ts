@@ -33,7 +33,7 @@ const TYPES: Readonly<Record<KmlKind, string>> = {
   kmz: 'application/vnd.google-earth.kmz',
 };
 
-/** KML super-overlays, at GeoWebCache's addresses: a document for each tile, with the next finer ones behind links. */
+/** KML super-overlays, at GeoWebCache's addresses: a document for each tile, with links to those of the next zoom. */
 export function kmlRoutes(deps: Services): readonly Route[] {
   // Warped tiles are drawn by the code of WMS, which throws its own exceptions.
   const inPlainText = (error: unknown) => {

@@ -47,8 +47,8 @@ export interface MapRequest {
 }
 
 /**
- * A box that is a tile is answered with that tile, in another format or with other layers composed of their tiles there;
- * other boxes are composed of tiles, if the layers allow it.
+ * A box that is a tile is answered with that tile. Maps in other formats or of several layers are composed of tiles; so
+ * are other boxes, if the layers allow it.
  */
 export const getMap: Operation = async (context, kvp, services) => {
   const { answerTile } = services;
@@ -164,7 +164,6 @@ function composedSets(
   );
 }
 
-/** A box that is a tile is answered with exactly that tile. */
 function drawnPlace({ place }: MapRequest, matches: Matches): MapPicture {
   const tile = matches.find((match) => match !== null);
   if (!tile) return place;

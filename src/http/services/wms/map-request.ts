@@ -159,7 +159,7 @@ export function crsOfLayer({ gridSubsets, wmsCrs }: Layer, version: WmsVersion):
   return [...new Set(codes.flatMap((srs) => crsNames({ srs }, version)))];
 }
 
-/** All accepted names of a CRS; the first is the usual one. */
+/** The listed names of a CRS, the usual one first; requests may use others too. */
 export function crsNames({ srs }: Pick<GridSet, 'srs'>, version: WmsVersion): readonly [string, ...string[]] {
   if (sameSrs(srs, WEB_MERCATOR)) return ['EPSG:3857', 'EPSG:900913'];
   if (srs === DEGREES && version === '1.3.0') return ['EPSG:4326', 'CRS:84'];
