@@ -11,7 +11,7 @@ export interface Response {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer | string | null | Streamer;
-  /** The value of `X-Cache`, for the access log; if absent it is searched in the headers. */
+  /** For the access log; absent: `X-Cache` of the headers. */
   readonly cache?: string;
 }
 

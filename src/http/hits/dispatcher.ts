@@ -166,7 +166,7 @@ export function createDispatcher(options: DispatcherOptions) {
     answerProblem(reply, await keyCheck?.refuse(key, reply.req), context, match);
   }
 
-  /** The hot path, above all of tiles: creates no promise unless the handler returns one. */
+  /** The hot path, mostly for tiles: creates no promise unless the handler returns one. */
   function handlePublicRead(reply: Reply, context: Context, match: Match): void {
     try {
       refuseMalformed(reply.req, context);

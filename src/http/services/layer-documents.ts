@@ -184,7 +184,7 @@ type DocumentTemplate = Awaited<ReturnType<typeof writeTemplate>>;
 
 /** Characters between two turns of the event loop; a few milliseconds. */
 const PIECE = 64 * 1024;
-/** The fastest level of zlib. A document of 100 MB takes a few megabytes in memory. */
+/** The fastest; a document of 100 MB is a few megabytes in memory. */
 const LEVEL = { level: 1 };
 
 /**

@@ -8,7 +8,7 @@ import { remembered } from '../../../lib/get-or-create.ts';
 export interface GridSetCrs {
   readonly urn: string;
   readonly yFirst: boolean;
-  /** Null unless the grid set begins with its scales. */
+  /** Null unless the scales agree level by level, as far as both go. */
   readonly wellKnownScaleSet: string | null;
 }
 
