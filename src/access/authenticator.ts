@@ -239,7 +239,6 @@ function sameRights(one: Caller, other: Caller): boolean {
   return rightsOf(one) === rightsOf(other);
 }
 
-/** The content of an `Authorization` header. */
 interface Authorization {
   /** Null: a bearer token. */
   readonly name: string | null;

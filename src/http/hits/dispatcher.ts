@@ -33,7 +33,6 @@ export interface DispatcherOptions extends ContextDeps {
   readonly flush?: (what: 'counts' | 'changes') => Promise<void>;
   /** Whether the database is unreachable; then no request waits for it. */
   readonly isAway?: () => boolean;
-  /** Absent: there are no reader keys. */
   readonly keys?: KeyAuth;
   readonly accessLog?: Pick<AccessLog, 'add'>;
 }
@@ -167,7 +166,7 @@ export function createDispatcher(options: DispatcherOptions) {
     answerProblem(reply, await keyCheck?.refuse(key, reply.req), context, match);
   }
 
-  /** The hot path, above all of tiles: creates no promise unless the handler returns one. */
+  /** The hot path, mostly for tiles: creates no promise unless the handler returns one. */
   function handlePublicRead(reply: Reply, context: Context, match: Match): void {
     try {
       refuseMalformed(reply.req, context);

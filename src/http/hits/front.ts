@@ -1,3 +1,13 @@
+/**
+ * Reads requests for tiles from new connections of a server, faster than `node:http`. It accepts one kind of request: a chunk
+ * that is a complete `GET` of HTTP/1.1 with known headers, on a connection without an unanswered request. With anything
+ * else the connection is handed over to `node:http` for good, with all unanswered bytes.
+ *
+ * | state of a connection | a request for a tile | other bytes | the client closes its side |
+ * | --- | --- | --- | --- |
+ * | waiting | answered: answering | to `node:http` | closed |
+ * | answering | buffered: to `node:http` after the response | the same | closed after the response |
+ */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Connection, connectionOf } from '../context.ts';
@@ -16,16 +26,6 @@ interface FrontOptions {
   answer(reply: FrontReply): boolean;
 }
 
-/**
- * Reads requests for tiles from new connections of a server, faster than `node:http`. It accepts one kind of request: a chunk
- * that is a complete `GET` of HTTP/1.1 with known headers, on a connection without an unanswered request. With anything
- * else the connection is handed over to `node:http` for good, with all unanswered bytes.
- *
- * | state of a connection | a request for a tile | other bytes | the client closes its side |
- * | --- | --- | --- | --- |
- * | waiting | answered: answering | to `node:http` | closed |
- * | answering | buffered: to `node:http` after the answer | the same | closed after the answer |
- */
 export function openFront(server: Server, options: FrontOptions) {
   const { limits } = options;
   const nodeListeners = server.listeners('connection');

@@ -229,7 +229,7 @@ export function keyHeaders(
   return header === null ? [] : [header, joinKeys(keysOfTile(set, subset.gridSet, tile), header)];
 }
 
-/** For a tile outside the layer's extent: nothing is cached there, so it is not a hit. */
+/** For a tile outside the layer's extent or scales: nothing is cached there, so it is not a hit. */
 export function blankHeaders(tiles: ResolvedTileSet, z: number, now: number): Headers {
   const own = pairs({
     'X-Cache': 'BYPASS',
