@@ -17,7 +17,7 @@ import { node } from './xml-table.ts';
 export const TILING_SCHEME = 'CacheInfo';
 
 export interface ArcgisFiles {
-  /** Where relative paths begin. */
+  /** The base of relative paths. */
   readonly folder: string;
   readonly gridSets: readonly GridSet[];
   readonly isThere: (path: string) => boolean;
@@ -30,8 +30,8 @@ export const PACKAGE = /\.tpkx?$/i;
 
 const METRES_PER_INCH = 0.0254;
 const WEB_MERCATOR = 3857;
-/** From the level after this one on, `hexZoom` names folders differently. */
-const DECIMAL_LEVELS = 9;
+/** With `hexZoom`, folders of levels above this one have hexadecimal names, which are not read. */
+const LAST_DECIMAL = 9;
 const FORMATS: Readonly<Record<string, string>> = {
   jpeg: 'image/jpeg',
   jpg: 'image/jpeg',
@@ -43,8 +43,8 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * GeoWebCache's `arcgisLayer`: a cache that ArcGIS wrote, with its `conf.xml` and `conf.cdi`. `gridSet`: one of its own;
- * null: it has one that is known. Throws `request-invalid`.
+ * GeoWebCache's `arcgisLayer`: a cache that ArcGIS wrote, with its `conf.xml` and `conf.cdi`. `gridSet`: to
+ * declare; null: an existing one is used. Throws `request-invalid`.
  */
 export function readArcgisLayer(layer: TrackedTable, files: ArcgisFiles) {
   const name = layer.text('name');
@@ -68,8 +68,8 @@ export function readArcgisLayer(layer: TrackedTable, files: ArcgisFiles) {
   const isCompact = /Compact/.test(String(inner(conf, 'CacheStorageInfo').StorageFormat));
   if (isPackage && !isCompact)
     throw invalid('its tiles are files of their own, not bundles: unpack it and import its conf.xml');
-  const isCut = layer.flag('hexZoom') === true && !isCompact;
-  const last = Math.min(grid.zoomStop ?? levels.length - 1, isCut ? DECIMAL_LEVELS - first : levels.length);
+  const isHex = layer.flag('hexZoom') === true && !isCompact;
+  const last = Math.min(grid.zoomStop ?? levels.length - 1, isHex ? LAST_DECIMAL - first : levels.length);
   const meta = layer.table('metaInformation');
   const place = isCompact ? { layout: 'arcgis-compact' } : { layout: 'mapproxy', paths: 'arcgis' };
   const document = omitUndefined({
@@ -90,12 +90,12 @@ export function readArcgisLayer(layer: TrackedTable, files: ArcgisFiles) {
   }) as ImportedDocument;
   const what = 'its tiles are adopted, and others are 404: for these, write the ArcGIS server into source';
   layer.change('tilingScheme', `${folder}: ${what}`);
-  if (isCut && last < levels.length - 1)
+  if (isHex && last < levels.length - 1)
     layer.change('hexZoom', 'levels are read by decimal numbers: those above 9 are left out');
   return { document, gridSet: grid.document };
 }
 
-/** A `geowebcache.xml` with the cache of one package, or of one `conf.xml`, whose folder names it: the service, above `Layers`. */
+/** A `geowebcache.xml` with one layer: a package, or the cache of a `conf.xml`, named after its folder (above `Layers`). */
 export function arcgisDocument(scheme: string): XmlElement {
   const folder = dirname(scheme);
   const service = /^layers$/i.test(basename(folder)) ? dirname(folder) : folder;

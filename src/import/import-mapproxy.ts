@@ -56,7 +56,7 @@ export function importMapProxy(
   };
 }
 
-/** Service metadata. Reports every field of every service, but for the SRS, which the layers need. */
+/** Service metadata. Reports every field of every service, except the SRS, which are read for the layers. */
 function serviceIn(tree: Table, about: SubjectReport): object | undefined {
   const services = tableIn(tree, 'services');
   const described = DESCRIBED.find((one) => isRecord(tableIn(services, one).md)) ?? 'wms';

@@ -18,7 +18,7 @@ import type { WmsCapabilities, WmsDimension, WmsLayer } from '../sources/wms-cap
 import { srsOfCrs } from '../sources/wmts-capabilities.ts';
 import type { ImportedDocument, ImportReport, SubjectReport } from './import-report.ts';
 
-/** Longer lists are not for a configuration file. */
+/** Limit of the values that are written into a configuration file. */
 const MAX_VALUES = 200;
 
 /** One layer of a WMS, in the configuration file's form; null when it cannot be served. */
@@ -74,7 +74,7 @@ function formatsOf(formats: readonly string[], about: SubjectReport): readonly s
     if (format) served.add(format.mediaType);
     else about.leftOut('GetMap.Format', `${name} is not served here`);
   }
-  // Deeper and flatter kinds of PNG are made from PNG when an administrator adds them; GIF is the last resort.
+  // Other kinds of PNG are made from PNG if an administrator adds them; GIF is the last resort.
   const usual = ['image/png', 'image/jpeg', 'image/webp'].filter((name) => served.has(name));
   const taken = usual.length === 0 && served.has('image/gif') ? ['image/gif'] : usual;
   if (taken.length > 0) about.taken('GetMap.Format');
@@ -119,7 +119,7 @@ function parametersOf(layer: WmsLayer, about: SubjectReport): readonly object[] 
   return parameters.length > 0 ? parameters : undefined;
 }
 
-/** OGC 06-042, C.2: time and elevation are asked for by name, others with `dim_`. */
+/** OGC 06-042, C.2: time and elevation are requested by name, others with the prefix `dim_`. */
 function filterOf({ name, default: standard, values }: WmsDimension): object | null {
   const listed = values.split(',').map((value) => value.trim());
   if (values === '' || listed.length > MAX_VALUES || listed.some((value) => value.includes('/'))) return null;
@@ -132,19 +132,19 @@ function legendsOf(layer: WmsLayer, about: SubjectReport): readonly object[] {
     if (!legend || legend.width < 1 || legend.height < 1) return [];
     about.taken('Style.LegendURL');
     const { url, ...picture } = legend;
-    // Without an address the source draws the legend, at the address that was read.
+    // A legend without `url` is requested from the source, at the address that was read.
     const isOfSource = /[?&]request=GetLegendGraphic/i.test(url);
     return [{ style: name, ...picture, ...(!isOfSource && { url }) }];
   });
 }
 
-/** A CRS that layers of a service have, and that no grid set is declared for. */
+/** A CRS of layers of a service for which no grid set is declared. */
 export interface MissingGridSet {
   /** EPSG code. */
   readonly srs: number;
-  /** How many have it. */
+  /** Number of the layers that have it. */
   readonly layers: number;
-  /** West, south, east, north of these; null: not known. */
+  /** West, south, east, north of these layers; null: not known. */
   readonly degrees: readonly number[] | null;
 }
 
@@ -152,13 +152,13 @@ export interface MissingGridSet {
 export class MissingGridSets {
   /** Layers that cannot be served without one of these CRS. */
   readonly layers: { readonly name: string; readonly title: string; readonly crs: readonly string[] }[] = [];
-  /** Boxes of the layers that have it. */
+  /** Boxes of the layers that have a CRS. */
   readonly #byCode = new Map<number, (Bounds | null)[]>();
   readonly #others = new Set<string>();
 
   add(layer: WmsLayer, { strange }: ChosenGridSets, isServed: boolean): void {
-    const meant = layer.crs.length > MEANT ? strange.filter((crs) => layer.boxedCrs.includes(crs)) : strange;
-    const codes = meant.flatMap((crs) => srsOfCrs(crs) ?? []);
+    const own = layer.crs.length > MAX_CRS ? strange.filter((crs) => layer.boxedCrs.includes(crs)) : strange;
+    const codes = own.flatMap((crs) => srsOfCrs(crs) ?? []);
     for (const crs of strange) this.#others.add(crs);
     for (const srs of codes) getOrCreate(this.#byCode, srs, () => []).push(layer.degrees);
     if (isServed || codes.length === 0) return;
@@ -175,7 +175,7 @@ export class MissingGridSets {
     return all.sort((a, b) => b.layers - a.layers);
   }
 
-  /** One line for all: a service has as many layers as it likes. */
+  /** One entry for all: a service may have thousands of layers. */
   report(report: ImportReport): void {
     const names = [...this.#others];
     if (names.length === 0) return;
@@ -184,10 +184,10 @@ export class MissingGridSets {
 }
 
 const MERCATOR = 3857;
-/** Servers that name more list everything their library knows, not the purpose of the layer. */
-const MEANT = 20;
+/** A server that lists more CRS for a layer lists all that its library supports. */
+const MAX_CRS = 20;
 
-/** For lists of CRS: thousands of layers share one, which has thousands of names. */
+/** Chooses once for each list: thousands of layers share one, which may have thousands of CRS. */
 export function createGridSetChooser(known: readonly GridSet[]): (crs: readonly string[]) => ChosenGridSets {
   const ofLists = new WeakMap<readonly string[], ChosenGridSets>();
   return (crs) => getOrCreate(ofLists, crs, () => choose(crs, known));
@@ -196,7 +196,7 @@ export function createGridSetChooser(known: readonly GridSet[]): (crs: readonly 
 type ChosenGridSets = ReturnType<typeof choose>;
 
 function choose(crs: readonly string[], known: readonly GridSet[]) {
-  const considered = crs.length > MEANT ? known.filter(isMeant) : known;
+  const considered = crs.length > MAX_CRS ? known.filter(isIntended) : known;
   const found = new Set<GridSet>();
   const strange: string[] = [];
   for (const name of crs) {
@@ -213,12 +213,12 @@ function choose(crs: readonly string[], known: readonly GridSet[]) {
   };
 }
 
-/** Those that an administrator declared are meant to be used. */
-function isMeant({ name }: GridSet): boolean {
+/** Whether a longer list may select the grid set: a usual one, or one that an administrator declared. */
+function isIntended({ name }: GridSet): boolean {
   return USUAL.includes(name) || !builtInGridSets().some((gridSet) => gridSet.name === name);
 }
 
-/** The plain one for a CRS: neither for dense screens nor a second ladder for the same. */
+/** The usual grid set of a CRS, else the first with tiles of 256 pixels: larger ones are for dense screens. */
 function gridSetFor(crs: string, known: readonly GridSet[]): GridSet | null {
   const srs = srsOfCrs(crs);
   if (srs === null) return null;
