@@ -54,7 +54,7 @@ function rectOf({ pageX, pageY }: PageUsage): TileRect {
   return blockAt(pageX, pageY, PAGE_SIZE);
 }
 
-/** Whether both stores have equal sums in the page, and as many tiles from around its last write; copies keep `createdAt`. */
+/** Whether both have equal sums in the page, and equally many tiles from around its last write: copies keep `createdAt`. */
 async function isCopied(from: Store, to: Store, page: PageUsage): Promise<boolean> {
   const { set, z, tiles, bytes, writtenAt } = page;
   const there = await countStored(to, set, z, rectOf(page));

@@ -77,7 +77,7 @@ export function writePackHead({ tiles, ...about }: PackObject): Buffer {
   return Buffer.concat([fixed, text]);
 }
 
-/** The head of an object that begins with `start`; null if it is not a pack, or its head is damaged or longer than `start`. */
+/** The head of an object that begins with `start`; null if that is not a pack, or the head is damaged or longer. */
 export function readPackHead(start: Buffer): PackHead | null {
   const length = headLength(start);
   if (length === null) return null;

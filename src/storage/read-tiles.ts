@@ -121,7 +121,7 @@ export async function validatorOf(
   return same && shown.length === sizeOfRect(rect) ? validator : null;
 }
 
-/** Sums of the stored tiles in `rect` created before `createdBefore`. Without that, whole pages are summed without a list. */
+/** Sums of stored tiles in `rect`, created before `createdBefore`. Without that, whole pages need no list. */
 export async function countStored(
   store: Pick<Store, 'list' | 'usage'>,
   set: TileSetKey,

@@ -39,7 +39,7 @@ export interface Store extends StoreFacets {
     edit: StoreEdit,
     signal?: AbortSignal,
   ): Promise<StoreChange>;
-  /** Drops one of the layer's tile sets, or all. They are durably hidden when it returns; space is freed in the background. */
+  /** Drops one of the layer's tile sets, or all: durably hidden when it returns. Space is freed in the background. */
   drop(layer: string, set: TileSetKey | null): Promise<void>;
   /** A ticket for a writer of this place, or of any place of the layer. */
   ticket(layer: string, place?: TilePlace): Promise<Ticket>;

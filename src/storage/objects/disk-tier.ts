@@ -76,7 +76,7 @@ export class DiskTier {
     return this.#voids.now;
   }
 
-  /** Stores copies in the background, with the object's number as `madeBy`, and this process and the moment as `validator`. */
+  /** Stores copies in the background; `madeBy` is the object's number, `validator` this process and the moment. */
   keep(set: TileSetKey, z: number, copies: readonly TileCopy[], moment: number): void {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting++;

@@ -104,7 +104,7 @@ async function listPacks(
       onProgress({ files: counts.packs, expected });
     });
     underWay.add(adding);
-    // `Promise.all` below throws its failure; until then it must not be unhandled.
+    // Prevents an unhandled rejection before `Promise.all`.
     adding.catch(() => {});
   }
   await Promise.all(underWay);
