@@ -53,7 +53,7 @@ export interface TilePlace {
   readonly gridSet: string;
   readonly z: number;
   readonly rect: TileRect;
-  /** Readers obey a mark only in these parts of `rect`; left out: in all of it. Some hundred at most. */
+  /** Limits the effect of a mark to these parts of `rect`, some hundred at most; absent: all of it. */
   readonly parts?: PackedRects;
 }
 

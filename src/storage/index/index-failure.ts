@@ -3,11 +3,11 @@ import { isTilewardenError, TilewardenError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isNoRoom } from '../../lib/error-code.ts';
 
-/** Milliseconds for which a caller waits for other processes, and between two attempts. */
+/** Milliseconds that a caller waits for locks of other processes, and between two attempts. */
 const BUSY_TIMEOUT_MS = 15_000;
 const BUSY_PAUSE = 1;
 
-/** Another connection holds a lock that this one needs. */
+/** Whether another connection holds a lock that this one needs. */
 export function isBusy(error: unknown): boolean {
   return sqliteCode(error).startsWith('SQLITE_BUSY');
 }
@@ -16,13 +16,13 @@ export function isRefusedByTrigger(error: unknown): boolean {
   return sqliteCode(error) === 'SQLITE_CONSTRAINT_TRIGGER';
 }
 
-/** The file is not an index, or is damaged. */
+/** Whether the file is not an index, or is damaged. */
 export function isDamage(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT');
 }
 
-/** For `isDamage`: SQLite takes a file without any bytes for an empty database. */
+/** An error that `isDamage` recognises, for an empty file, which SQLite takes for an empty database. */
 export function noIndex(): Error {
   return new Database.SqliteError('There is no index beside the segments.', 'SQLITE_NOTADB');
 }
@@ -56,9 +56,9 @@ export async function patiently<T>(work: () => T, clock: Clock): Promise<T> {
   }
 }
 
-/** For `Atomics.wait`, which is never woken. */
+/** For `Atomics.wait` as a pause: no thread wakes it. */
 const NEVER = new Int32Array(new SharedArrayBuffer(4));
-/** Milliseconds. SQLite's own pauses grow to a hundred, while a transaction of another process takes less than one. */
+/** Milliseconds. SQLite's own pauses grow to 100, while another process's transaction takes less than 1. */
 const LOCK_PAUSE = 0.3;
 
 /** As `patiently`, for a thread that may block. */

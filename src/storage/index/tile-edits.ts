@@ -4,8 +4,8 @@ import { outdatedSince, type StoreChange, type TileEdit } from '../store.ts';
 import { type IndexedTile, tileInPack } from './directory.ts';
 
 /**
- * The tiles of a pack after a put: a tile with a later ticket stays. A rebuilt index reads records in any order
- * (`isRelisted`): of two with the same ticket the one created later is kept.
+ * The tiles of a pack after a put: for each place, the one with the later ticket. When an index is rebuilt (`isRelisted`),
+ * records are read in any order: of two with the same ticket, the one created later is kept.
  */
 export function merged(
   before: readonly IndexedTile[],
@@ -22,7 +22,7 @@ export function merged(
   return [...after.values()];
 }
 
-/** The same array if nothing changes. */
+/** The tiles after an edit, the same array if nothing changes; and the sums of the selected tiles. */
 export function editTiles(
   tiles: readonly IndexedTile[],
   pack: { readonly x: number; readonly y: number },
@@ -54,7 +54,7 @@ function isMeant({ createdAt, ticket }: Making, x: number, y: number, edit: Tile
   return !within || packedTouch(within, rectOfTile({ x, y }));
 }
 
-/** The same object if nothing changes. */
+/** The making after an edit; the same object if nothing changes. */
 function edited(making: Making, edit: Exclude<TileEdit, { readonly type: 'remove' }>): Making {
   if (edit.type === 'outdate') {
     const freshUntil = outdatedSince(making.freshUntil, edit.at);
@@ -64,7 +64,7 @@ function edited(making: Making, edit: Exclude<TileEdit, { readonly type: 'remove
   return { ...making, createdAt, freshUntil, madeBy, ticket };
 }
 
-/** Reuses the previous object if the values are equal: tiles made together follow each other. */
+/** Reuses the previous object if the values are equal, because tiles made together follow each other. */
 export function shareMakings(): (making: Making) => Making {
   let last: Making | null = null;
   return (making) => {

@@ -19,7 +19,7 @@ interface PackSweeperOptions extends Env {
   readonly requestsPerSecond: number;
   readonly sweeps: () => boolean;
   readonly index: Pick<PackIndex, 'restore'>;
-  /** Whether this database has listed the objects from the first on; see `sentinel.ts`. */
+  /** Whether this database has listed all of the store's objects since the first; see `sentinel.ts`. */
   readonly listsAll: () => Promise<boolean>;
 }
 
@@ -38,26 +38,26 @@ interface Orphan extends ParsedKey {
   readonly identity: string;
 }
 
-/** Objects that one request removes, at most. */
+/** Limit of objects that a request removes. */
 const BATCH = 1000;
-/** Rows of `pages` that one statement removes. */
+/** Limit of rows of `pages` that a statement removes. */
 const PAGES = 10_000;
-/** Milliseconds between sweeps, and that single objects wait for others to be removed with. */
+/** Milliseconds between sweeps, and that less than a batch of objects waits for more. */
 const SWEEP_INTERVAL_MS = 1000;
 const LINGER = 60_000;
-/** Milliseconds between listings of the bucket: 1,000 objects each. */
+/** Milliseconds between requests that list the bucket, 1,000 objects each. */
 const AUDIT_INTERVAL = 10_000;
-/** Limit of objects without a row that are remembered between two sweeps; further ones follow later. */
+/** Limit of objects without a row that are remembered between sweeps; further ones follow later. */
 const MAX_UNLISTED = 50_000;
-/** Milliseconds that dropped tile sets are remembered. */
+/** Milliseconds after which rows of dropped tile sets are deleted. */
 const REMEMBERED = 30 * 86_400_000;
 
 /**
  * Removes objects that the index no longer names, in the background:
  *
- *   of a dropped tile set    found by its rows                   removed now, then its rows
- *   orphans                  rows of objects that were replaced  removed together, or when woken
- *   unlisted objects         left by a crash without a row       removed after a day, found by listing the bucket
+ *   objects of dropped tile sets   found by the sets' rows in `packs`   removed immediately, then the rows
+ *   replaced objects               found by rows in `orphans`           removed in batches, or when woken
+ *   unlisted objects               left by a crash, without a row       found by listing the bucket, removed after a day
  */
 export class PackSweeper {
   readonly #options: PackSweeperOptions;
@@ -68,10 +68,7 @@ export class PackSweeper {
   #sweptAt: number;
   #auditAt: number;
   #listedUpTo: string | null = null;
-  /**
-   * When objects without a row were first seen, by the monotonic clock: to a clock that has jumped ahead, an object
-   * that is being written is old.
-   */
+  /** When objects without a row were first seen, by the monotonic clock, because the system's clock may jump ahead. */
   readonly #unlisted = new Map<string, number>();
   #checked = false;
 
@@ -105,7 +102,7 @@ export class PackSweeper {
     await this.#audit();
   }
 
-  /** A restored database may count its transactions again: entries with later numbers would never become old. */
+  /** After a restore, numbers of transactions may repeat: rows with numbers from before would always count as new. */
   async #forgetFuture(): Promise<void> {
     const { change } = this.#options.database;
     const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
@@ -124,7 +121,7 @@ export class PackSweeper {
       and not exists (select from orphans o where o.tile_set = s.id)`.execute(database.change);
   }
 
-  /** Rows are deleted after their objects, and the set is swept last: after a crash in between, this is done again. */
+  /** Deletes rows after their objects, and marks the set as swept last, so that a crash in between loses no object. */
   async #sweepSet(set: NumberedSet): Promise<void> {
     const { change } = this.#options.database;
     for (let last: DroppedPack | null = null; !this.#stopping.signal.aborted; ) {
@@ -160,7 +157,7 @@ export class PackSweeper {
     return [...objects].map((object) => this.#options.bytes.key(set, { ...place, object }));
   }
 
-  /** Fewer than a batch wait for others, up to `LINGER`, unless `now`. */
+  /** Removes replaced objects in batches. Less than a batch waits up to `LINGER` for more, unless `now`. */
   async #sweepOrphans(now: boolean): Promise<void> {
     const { database, name, clock, bytes } = this.#options;
     const query = sql<Orphan>`select o.id, o.object, o.tile_set as set, o.z, o.x, o.y, s.identity
@@ -187,7 +184,7 @@ export class PackSweeper {
     }
   }
 
-  /** Lists all objects repeatedly, to find those without a row after a crash. */
+  /** Lists a page of the bucket, in an endless cycle, to find objects that a crash has left without a row. */
   async #audit(): Promise<void> {
     const { clock, bucket, prefix, database, name } = this.#options;
     if (clock.monotonic() < this.#auditAt) return;
@@ -208,9 +205,9 @@ export class PackSweeper {
   }
 
   /**
-   * A database that was restored from a backup does not know newer tile sets. They are listed as dropped, if the
-   * objects themselves and the sentinel prove that they belong to this store, and are removed a day later. A database
-   * that is newer than the objects leaves them alone: it may be about to list them again.
+   * Finds tile sets that are newer than the backup from which the database was restored. They are listed as dropped, and
+   * their objects removed a day later, if a head and the sentinel prove that they belong to this store. A new database
+   * leaves them alone, because its index may yet be rebuilt from them.
    */
   async #listUnknown(packs: readonly ListedPack[]): Promise<void> {
     const { bucket, database, index, clock, log, listsAll } = this.#options;
@@ -235,7 +232,7 @@ export class PackSweeper {
   }
 }
 
-/** As many of the first packs as one request can remove the objects of. */
+/** The first packs, as many as have their objects removed by one request. */
 function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
   const taken: KeyedPack[] = [];
   let objects = 0;
@@ -247,17 +244,17 @@ function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
   return taken;
 }
 
-/** Milliseconds; longer than any write. */
+/** Milliseconds, more than any write takes. */
 export const MAX_WRITE = 3_600_000;
 
-/** Milliseconds for which an object without a row is kept, in case the rows are wrong. */
+/** Milliseconds after its last change that an object without a row is left, in case the rows are wrong. */
 const QUARANTINE = 86_400_000;
 
 interface ListedPack extends ParsedKey {
   readonly key: string;
 }
 
-/** Listed packs that are older than the quarantine. Other keys are left out. */
+/** Packs that are older than the quarantine. Other objects are left out. */
 export function oldPacks(prefix: string, objects: readonly ListedObject[], now: number): ListedPack[] {
   return objects.flatMap(({ key, modifiedAt }) => {
     const parsed = modifiedAt < now - QUARANTINE ? parseKey(prefix, key) : null;
@@ -265,7 +262,7 @@ export function oldPacks(prefix: string, objects: readonly ListedObject[], now: 
   });
 }
 
-/** Keys of objects that no row names. Objects of tile sets that the database does not have stay. */
+/** Keys of objects that no row names, except those of tile sets that are unknown to the database. */
 export async function findUnlisted(
   database: Database,
   store: string,
@@ -277,7 +274,7 @@ export async function findUnlisted(
   return packs.flatMap(({ key, object }, at) => (named.get(at)?.has(object) === false ? [key] : []));
 }
 
-/** A key of each tile set that has objects and no row, by its number. */
+/** An object's key for each tile set that has objects and no row, by its number. */
 async function unknownSets(
   database: Database,
   packs: readonly ListedPack[],
@@ -290,8 +287,8 @@ async function unknownSets(
 }
 
 /**
- * The objects that the rows name, by index in `places`. No entry for tile sets that are not this store's, or were
- * dropped at `droppedBefore` or later, and for unreadable rows.
+ * The objects that the rows of packs name, by index in `places`. No entry for an unreadable row, or a tile set that is not
+ * this store's or was dropped at `droppedBefore` or later.
  */
 async function objectsNamed(
   database: Database,
@@ -314,7 +311,7 @@ async function objectsNamed(
   );
 }
 
-/** The objects that a row names; null: it is damaged, or a later version has written it. */
+/** The objects that a row names; null if it is damaged, or of a later version. */
 function objectsIn(position: PackPosition, detail: Buffer): ReadonlySet<number> | null {
   const directory = Directory.read(detail, position);
   return directory && new Set(directory.tiles().map(({ segment }) => segment));

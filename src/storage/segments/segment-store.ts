@@ -20,7 +20,7 @@ interface SegmentStoreTools extends Env {
   readonly root: string;
 }
 
-/** Milliseconds after which segments are closed, so that removed ones are given back to the file system. */
+/** Milliseconds after which segments are closed, which frees the space of removed ones. */
 const REOPEN_INTERVAL = 30_000;
 
 /** Several stores, in one or more processes, may be open on the same root. */
@@ -28,7 +28,7 @@ export async function openSegmentStore(
   { maxOpenSegments, sweepBytesPerSecond, segmentBytes }: OpenOptions,
   { root, clock, log }: SegmentStoreTools,
 ): Promise<Store> {
-  // The thread that writes copies the log into the file: a reader's commit, of a ticket, never waits for the disk.
+  // Only the writing thread copies the log into the file, so that a ticket, a reader's commit, never waits for the disk.
   const openIndex = () => openSegmentIndex(root, { timeoutMs: 0, checkpointPages: 0 });
   const reserve = new Reserve(root);
   const db = await patiently(() => reserve.use(openIndex), clock).catch((error: Error) => {
