@@ -220,7 +220,7 @@ export class Authenticator {
   /** For writes that an accepted caller does not wait for. */
   #inBackground(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'the last use of an account could not be recorded');
+      this.#deps.log.warn({ err: error }, 'an account could not be updated after a sign-in');
     });
   }
 }
