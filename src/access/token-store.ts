@@ -52,7 +52,6 @@ export function createTokenStore(
         account,
         created_at: now,
         expires_at: expiresAt,
-        last_used_at: null,
       };
       const token = await database.transaction(LOCK, async (query) => {
         const { count } = await query

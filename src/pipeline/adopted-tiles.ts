@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { isTilewardenError } from '../domain/errors.ts';
-import { type Format, isMixed } from '../domain/format.ts';
+import { isMixed } from '../domain/format.ts';
 import type { TileEvents } from '../domain/tile-events.ts';
 import { type TileIndex, tileSetId } from '../domain/tile-key.ts';
 import { rectAround, rectOfTile } from '../domain/tile-rect.ts';
@@ -166,14 +166,11 @@ async function isTile(bytes: Buffer, { format, subset: { gridSet } }: ResolvedTi
   try {
     if (format.kind === 'opaque') return (await acceptVectorTile(bytes, null)) === bytes;
     const mediaType = recogniseImage(bytes);
-    if (mediaType === null || !kindsOf(format).includes(mediaType)) return false;
+    const kinds = isMixed(format.mediaType) ? ['image/jpeg', 'image/png'] : [format.contentType];
+    if (mediaType === null || !kinds.includes(mediaType)) return false;
     await decodeSamples(bytes, { maxPixels: MAX_SIZE_FACTOR * gridSet.tileWidth * gridSet.tileHeight });
     return true;
   } catch {
     return false;
   }
-}
-
-function kindsOf({ mediaType, contentType }: Format): readonly string[] {
-  return isMixed(mediaType) ? ['image/jpeg', 'image/png'] : [contentType];
 }

@@ -230,7 +230,8 @@ export class MetatileCutter implements TileCutter {
     const known = this.#plainTiles.get(key);
     if (known) return known;
     this.counts.encodes++;
-    const result = encodePlainTile(tileWidth, tileHeight, format, colour);
+    const image = filledImage(tileWidth, tileHeight, colour);
+    const result = encodeImage(image, format).then((bytes) => tileOf(bytes, colour));
     this.#plainTiles.set(key, result, 1);
     result.catch(() => this.#plainTiles.delete(key));
     return result;
@@ -249,15 +250,6 @@ function hasNoOptions(format: Encoding): boolean {
 
 function keyOfEncoding({ mediaType, quality, lossless, colors, dither }: Encoding): string {
   return [mediaType, quality, lossless, colors, dither].join(' ');
-}
-
-async function encodePlainTile(
-  width: number,
-  height: number,
-  format: Encoding,
-  colour: number,
-): Promise<CutTile> {
-  return tileOf(await encodeImage(filledImage(width, height, colour), format), colour);
 }
 
 async function writeWhole(samples: Samples, format: Encoding): Promise<CutTile> {

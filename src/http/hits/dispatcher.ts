@@ -112,7 +112,7 @@ export function createDispatcher(options: DispatcherOptions) {
   function answerFront(reply: FrontReply): boolean {
     try {
       const { match, key } = targetOf(reply.req);
-      if (stopped || !isForTile(match)) return false;
+      if (stopped || match.kind !== 'found' || !match.route?.tiles?.test(match.query)) return false;
       answerPublic(reply, contextOf(reply.req, match, key), match);
     } catch (error) {
       abandon(reply, error);
@@ -311,10 +311,6 @@ export function createDispatcher(options: DispatcherOptions) {
 function headerIn(headers: Response['headers'], name: string): string | null {
   const at = headers.indexOf(name);
   return at < 0 ? null : (headers[at + 1] ?? null);
-}
-
-function isForTile({ kind, query, route }: Match): boolean {
-  return kind === 'found' && route?.tiles !== undefined && route.tiles.test(query);
 }
 
 function isReading({ method }: IncomingMessage): boolean {
