@@ -92,7 +92,6 @@ export class MapProxyReader {
     this.#wmsCrs = hasWms ? wmsCrsIn(tree, report.about('mapproxy.yaml')) : null;
   }
 
-  /** Reports unused entries. */
   finish(): void {
     this.#globals.report(REASONS);
     const isUsed = {
