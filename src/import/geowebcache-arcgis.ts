@@ -58,7 +58,7 @@ export function readArcgisLayer(layer: TrackedTable, files: ArcgisFiles) {
   const tiles = layer.text('tileCachePath') ?? resolve(dirname(scheme), '_alllayers');
   const folder = isPackage ? scheme : resolve(files.folder, tiles);
   if (!files.isThere(folder)) throw invalid(`there is no folder ${folder} with its tiles`);
-  const levels = levelsOf(conf);
+  const levels = readLevels(conf);
   const first = levels[0]?.id ?? 0;
   const [minX = 0, minY = 0, maxX = 0, maxY = 0] = numbersIn(bounds, 'XMin', 'YMin', 'XMax', 'YMax');
   const extent = { minX, minY, maxX, maxY };
@@ -109,7 +109,7 @@ interface Level {
   readonly resolution: number;
 }
 
-function levelsOf(conf: Table): readonly Level[] {
+function readLevels(conf: Table): readonly Level[] {
   const list = listOf(inner(inner(conf, 'TileCacheInfo'), 'LODInfos').LODInfo);
   const levels = list.filter(isRecord).map((level) => {
     const [id = 0, resolution = 0] = numbersIn(level, 'LevelID', 'Resolution');

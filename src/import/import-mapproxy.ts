@@ -15,7 +15,7 @@ import { type Table, TrackedTable } from './tracked-table.ts';
 const DESCRIBED = ['wms', 'wmts'];
 const SECTIONS = ['layers', 'caches', 'sources', 'grids', 'globals'];
 
-/** `mapproxy.yaml`, and `seed.yaml` where there is one. Throws `request-invalid` for another document. */
+/** `mapproxy.yaml`, and `seed.yaml` if there is one. Throws `request-invalid` for another document. */
 export function importMapProxy(
   tree: unknown,
   { environment = {}, ...options }: MapProxyFiles & { readonly environment?: Variables },

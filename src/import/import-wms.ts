@@ -31,9 +31,9 @@ export function importWmsLayer(
   report: ImportReport,
 ): ImportedDocument | null {
   const about = report.about(`layer ${layer.name}`);
-  const subsets = subsetsOf(layer, chosen, about);
+  const subsets = wmsSubsets(layer, chosen, about);
   missing.add(layer, chosen, subsets.length > 0);
-  const served = formatsOf(formats, about);
+  const served = wmsFormats(formats, about);
   if (subsets.length === 0) about.leftOut('Layer', 'none of its CRS has a grid set');
   if (served.length === 0) about.leftOut('Layer', 'none of its image formats is served here');
   if (subsets.length === 0 || served.length === 0) return null;
@@ -67,7 +67,7 @@ export function importWmsLayer(
   }) as ImportedDocument;
 }
 
-function formatsOf(formats: readonly string[], about: SubjectReport): readonly string[] {
+function wmsFormats(formats: readonly string[], about: SubjectReport): readonly string[] {
   const served = new Set<string>();
   for (const name of formats) {
     const format = formatOf(name);
@@ -81,7 +81,7 @@ function formatsOf(formats: readonly string[], about: SubjectReport): readonly s
   return taken;
 }
 
-function subsetsOf(
+function wmsSubsets(
   layer: WmsLayer,
   { gridSets }: ChosenGridSets,
   about: SubjectReport,
@@ -111,7 +111,7 @@ function parametersOf(layer: WmsLayer, about: SubjectReport): readonly object[] 
   if (styles.length > 0) about.taken('Style');
   for (const dimension of layer.dimensions) {
     const name = `Dimension ${dimension.name}`;
-    const filter = filterOf(dimension);
+    const filter = dimensionFilter(dimension);
     if (filter) parameters.push(filter);
     if (filter) about.taken(name);
     else about.leftOut(name, 'its values are not a short list; declare a parameter');
@@ -120,7 +120,7 @@ function parametersOf(layer: WmsLayer, about: SubjectReport): readonly object[] 
 }
 
 /** OGC 06-042, C.2: time and elevation are requested by name, others with the prefix `dim_`. */
-function filterOf({ name, default: standard, values }: WmsDimension): object | null {
+function dimensionFilter({ name, default: standard, values }: WmsDimension): object | null {
   const listed = values.split(',').map((value) => value.trim());
   if (values === '' || listed.length > MAX_VALUES || listed.some((value) => value.includes('/'))) return null;
   const plain = /^(time|elevation)$/i.test(name) ? name.toUpperCase() : `DIM_${name.toUpperCase()}`;

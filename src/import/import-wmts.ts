@@ -131,8 +131,8 @@ export function importWmtsLayer(
   report: ImportReport,
 ): ImportedDocument | null {
   const about = report.about(`layer ${layer.id}`);
-  const subsets = subsetsOf(layer, fitting, about);
-  const formats = formatsOf(layer, about);
+  const subsets = wmtsSubsets(layer, fitting, about);
+  const formats = wmtsFormats(layer, about);
   if (subsets.length === 0) about.leftOut('Layer', 'none of its tile matrix sets has a grid set');
   if (formats.length === 0) about.leftOut('Layer', 'none of its formats is served here');
   if (subsets.length === 0 || formats.length === 0) return null;
@@ -153,7 +153,7 @@ export function importWmtsLayer(
   }) as ImportedDocument;
 }
 
-function subsetsOf(
+function wmtsSubsets(
   layer: WmtsLayer,
   fitting: FittingGridSets,
   about: SubjectReport,
@@ -174,7 +174,7 @@ function subsetsOf(
   return [...subsets.values()];
 }
 
-function formatsOf({ formats }: WmtsLayer, about: SubjectReport): readonly string[] {
+function wmtsFormats({ formats }: WmtsLayer, about: SubjectReport): readonly string[] {
   const known = formats.flatMap((name) => {
     const format = formatOf(name);
     if (!format) about.leftOut('Format', `${name} is not served here`);

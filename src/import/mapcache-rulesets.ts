@@ -1,7 +1,7 @@
 import { type Coverage, type ImportedAreas, readCoverage } from './mapproxy-coverage.ts';
 import { numbersOf, TEXT, type TrackedTable } from './tracked-table.ts';
 
-/** What is shown at a zoom, and the colour of the tiles outside; null: transparent. */
+/** The area that is shown at a zoom, and the colour of the tiles outside; null: transparent. */
 interface Visible {
   readonly coverage: Coverage;
   readonly colour: string | null;
@@ -59,7 +59,7 @@ function rulesOf(ruleset: TrackedTable, srs: number): ReadonlyMap<number, Visibl
     if (unknown !== undefined) return `a rule of its ruleset has ${unknown}, which has no counterpart`;
     // An empty element is a table with an empty text.
     visibility.text(TEXT);
-    const colour = colourOf(visibility.text('@hidden_color') ?? '00ffffff');
+    const colour = hiddenColour(visibility.text('@hidden_color') ?? '00ffffff');
     if (colour === undefined) return 'the hidden_color of its ruleset is half transparent, or no colour';
     const extents = visibility.texts('extent');
     const union = extents.map((text) => ({ bbox: numbersOf(text), srs: `EPSG:${srs}` }));
@@ -73,7 +73,7 @@ function rulesOf(ruleset: TrackedTable, srs: number): ReadonlyMap<number, Visibl
 }
 
 /** `RRGGBB` or `AARRGGBB`. Undefined: it cannot be shown. */
-function colourOf(text: string): string | null | undefined {
+function hiddenColour(text: string): string | null | undefined {
   const [, digits] = /^(?:0x)?([0-9a-f]{6}|[0-9a-f]{8})$/i.exec(text) ?? [];
   const alpha = text.length <= 6 ? 'ff' : digits?.slice(-8, -6).toLowerCase() || '00';
   if (!digits || alpha === '00') return digits && null;

@@ -92,7 +92,6 @@ export class MapProxyReader {
     this.#wmsCrs = hasWms ? wmsCrsIn(tree, report.about('mapproxy.yaml')) : null;
   }
 
-  /** Reports unused entries. */
   finish(): void {
     this.#globals.report(REASONS);
     const isUsed = {
@@ -356,7 +355,7 @@ export class MapProxyReader {
     return imported;
   }
 
-  /** A source that supports none of the SRS is drawn from a layer in one that it supports; null: it has none of the usual. */
+  /** A source that supports none of the SRS is drawn from a layer in one that it supports; null: that fails too. */
   #reprojected(sourceName: string, wanted: WantedSource, about: SubjectReport): ImportedSource | null {
     const grids = this.#usualGrids();
     if (grids.some((one) => wanted.grids.some((grid) => grid.srsThere === one.srsThere))) return null;

@@ -85,7 +85,7 @@ function orders(
       grids
         .filter(({ grid }) => wanted === null || wanted.includes(grid.nameThere))
         .flatMap(({ grid }) =>
-          boundsIn(grid, coverages).flatMap((bounds) =>
+          boundsFor(grid, coverages).flatMap((bounds) =>
             levels.map((zooms) => ({ layer, type, gridSet: grid.name, ...zooms, ...bounds })),
           ),
         ),
@@ -140,7 +140,7 @@ function coveragesOf(
 }
 
 /** One for each coverage; an empty object: the whole layer. */
-function boundsIn({ gridSet }: MapProxyGrid, coverages: readonly Coverage[] | null): readonly object[] {
+function boundsFor({ gridSet }: MapProxyGrid, coverages: readonly Coverage[] | null): readonly object[] {
   if (coverages === null) return [{}];
   return coverages.flatMap((coverage) => {
     const subset = gridSet && subsetInCoverage(gridSet, coverage);

@@ -322,7 +322,7 @@ function tileSource(source: TrackedTable, context: SourceContext): ReturnType<Re
 /** Grids of the cache whose tiles are those of the source. MapProxy refuses others too. */
 function gridsInCommon(sourceGrid: MapProxyGrid, context: SourceContext): readonly OfferedGrid[] {
   return context.grids.flatMap((grid) => {
-    const levels = levelsOf(sourceGrid, grid);
+    const levels = sharedLevels(sourceGrid, grid);
     if (levels === 0) {
       context.leaveOutGrid(
         `the tiles of ${grid.nameThere} are not those of the source's grid ${sourceGrid.nameThere}`,
@@ -335,6 +335,6 @@ function gridsInCommon(sourceGrid: MapProxyGrid, context: SourceContext): readon
   });
 }
 
-function levelsOf(a: MapProxyGrid, b: MapProxyGrid): number {
+function sharedLevels(a: MapProxyGrid, b: MapProxyGrid): number {
   return a.gridSet && b.gridSet ? levelsInCommon(a.gridSet, b.gridSet) : 0;
 }

@@ -29,7 +29,6 @@ export interface MatchedGrid {
 
 /** Share of the extent; `20037508.34` and `20037508.342789244` are the same edge. */
 const EDGE_TOLERANCE = 1e-9;
-/** Pixels. */
 const PIXEL_TOLERANCE = 0.5;
 
 /** `twin` if it has the same tiles on every level, otherwise a new grid set, under a name that is not in use. */
