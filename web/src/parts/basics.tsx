@@ -138,7 +138,7 @@ export function Bar(props: { share: number; fault?: number; label: string; kind?
 
 export function Field({ label, children }: { label: string; children: ReactNode }) {
   return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the control is what is put in
+    // biome-ignore lint/a11y/noLabelWithoutControl: the control is in `children`
     <label className="field">
       {label}
       {children}
