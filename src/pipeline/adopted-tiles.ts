@@ -33,9 +33,9 @@ interface Batch {
 /** The generation of a place that was never truncated. Truncated places are not looked up in adopted caches. */
 const NEVER_TRUNCATED = 0;
 /** Milliseconds for which served tiles are collected before they are stored together. */
-const COPY_DELAY = 200;
+const COPY_DELAY_MS = 200;
 /** Bytes that wait to be stored. Beyond, tiles are served without being stored until they are requested again. */
-const MAX_WAITING = 16 * 1024 ** 2;
+const MAX_WAITING_BYTES = 16 * 1024 ** 2;
 /** Pixels of a tile over those of the grid set: caches of other programs may have tiles of double density. */
 const MAX_SIZE_FACTOR = 4;
 
@@ -122,7 +122,7 @@ export class AdoptedTiles {
   }
 
   #copyLater(tiles: ResolvedTileSet, copy: Copy): void {
-    if (this.#waitingBytes > MAX_WAITING || this.#stopping.signal.aborted) return;
+    if (this.#waitingBytes > MAX_WAITING_BYTES || this.#stopping.signal.aborted) return;
     const key = `${copy.z} ${tileSetId(tiles.set)}`;
     const batch = getOrCreate(this.#waiting, key, () => ({ tiles, copies: new Map() }));
     batch.copies.set(`${copy.x}/${copy.y}`, copy);
@@ -134,7 +134,7 @@ export class AdoptedTiles {
 
   async #storeWaiting(): Promise<void> {
     while (this.#waiting.size > 0) {
-      await this.#options.clock.sleep(COPY_DELAY, this.#stopping.signal).catch(() => {});
+      await this.#options.clock.sleep(COPY_DELAY_MS, this.#stopping.signal).catch(() => {});
       const batches = [...this.#waiting.values()];
       this.#waiting.clear();
       this.#waitingBytes = 0;

@@ -24,7 +24,7 @@ interface FreeSpaceOptions extends Env {
 
 /** Milliseconds between checks of the disk, and without writes after the disk has refused one. */
 const CHECK_INTERVAL_MS = 1000;
-const REFUSED_PAUSE = 2000;
+const REFUSED_PAUSE_MS = 2000;
 
 /** Makes `put` throw `store-full` while the store's disk is nearly full. Reads and removals are not affected. */
 export function guardFreeSpace(store: Store, options: FreeSpaceOptions): Store {
@@ -49,7 +49,7 @@ export function guardFreeSpace(store: Store, options: FreeSpaceOptions): Store {
     const now = clock.monotonic();
     if (now - checkedAt > CHECK_INTERVAL_MS) checking ??= checkSpace();
     await checking;
-    return isLow() || now - refusedAt < REFUSED_PAUSE;
+    return isLow() || now - refusedAt < REFUSED_PAUSE_MS;
   }
 
   function isLow(): boolean {

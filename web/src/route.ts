@@ -25,7 +25,7 @@ export function goTo(address: string): void {
   location.hash = address;
 }
 
-/** Changes the query of this page without another step in the history; empty values are removed. */
+/** Changes the query of this page without a new entry in the history; empty values are removed. */
 export function changeQuery(changes: Readonly<Record<string, string>>): void {
   const { page, item, query } = routeOf(location.hash);
   const values = Object.entries({ ...Object.fromEntries(query), ...changes }).filter(

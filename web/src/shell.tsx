@@ -27,13 +27,13 @@ const PAGES = Object.fromEntries(PAGE_NAMES.map((name) => [name, lazy(() => load
 
 const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** Milliseconds between tries while the server cannot be reached. */
+/** Milliseconds between attempts while the server cannot be reached. */
 const RETRY_MS = 3000;
 
-/** `first` is null while it is unknown. */
+/** `first` is the session at the start; null if it could not be loaded. */
 export function Shell({ first }: { first: Session | null }) {
   const [session, setSession] = useState(first);
-  /** Why the user has to sign in again; the page stays as it is until then. */
+  /** Why the user has to sign in again; null if not. Until then the page is only hidden. */
   const [ended, setEnded] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const otherTabs = useRef<ReturnType<typeof openSignOutChannel>>(null);
@@ -76,7 +76,7 @@ export function Shell({ first }: { first: Session | null }) {
     <>
       {(!caller || ended !== null) && <Login notice={ended} oidc={oidc} onDone={() => void loadSession()} />}
       {caller && (
-        // The same user finds the page unchanged; another user gets a new one.
+        // After signing in again, the same user finds the page unchanged; another user gets a new one.
         <div key={caller.name} hidden={ended !== null}>
           <CallerContext value={caller}>
             <Button kind="skip" onClick={skip}>
@@ -93,7 +93,7 @@ export function Shell({ first }: { first: Session | null }) {
   );
 }
 
-/** Not a link: the part of the address after the `#` is the page's name. */
+/** Skips the navigation. Not a link, because the part of the address after the `#` names the page. */
 function skip(): void {
   document.getElementById('content')?.focus();
 }
@@ -112,10 +112,10 @@ function CurrentPage() {
     const before = shown.current;
     shown.current = `${name}/${item}`;
     if (before === '' || before === shown.current) return;
-    // A field that still exists keeps the focus: another layer was chosen in it.
+    // A field that is still there keeps the focus, such as the one in which another layer was chosen.
     if (document.getElementById('content')?.contains(document.activeElement?.closest('input') ?? null))
       return;
-    // As after the load of a page: scrolled to the top, and the next Tab enters the page.
+    // As after loading a page: scrolls to the top, and the next Tab enters the content.
     scrollTo(0, 0);
     document.getElementById('content')?.focus({ preventScroll: true });
   }, [name, item]);
@@ -147,7 +147,7 @@ interface FenceProps {
   readonly children: ReactNode;
 }
 
-/** A fault in one page leaves the others as they are. */
+/** Confines an exception to the page that throws it. */
 class Fence extends Component<FenceProps, { readonly place: string; readonly failed: string | null }> {
   override state = { place: this.props.place, failed: null as string | null };
 

@@ -13,7 +13,7 @@ type Entry = keyof typeof TEXTS.nav;
 
 const SIGNED_IN: readonly Caller['via'][] = ['session', 'oidc'];
 const ADMIN_ENTRIES: readonly Entry[] = ['accounts', 'keys', 'audit'];
-/** Other roles find only their own password there. */
+/** Whether a caller without the role admin has a use for the page of accounts: to change the own password. */
 const hasPassword = ({ via }: Caller) => via === 'session';
 const ENTRIES = (Object.keys(TEXTS.nav) as Entry[]).filter((entry) => entry !== 'add');
 
@@ -57,12 +57,12 @@ export function Sidebar({ caller, onSignedOut }: { caller: Caller; onSignedOut: 
   );
 }
 
-/** Errors are shown when the page is opened. */
+/** Loads a page in advance. Errors are shown when it is opened. */
 function preload(entry: Entry): void {
   loadPage(entry).catch(() => undefined);
 }
 
-/** Keeps the stream open as long as the console is open. */
+/** Count of running tasks. It also keeps the stream of tasks open on every page. */
 function RunningCount() {
   const running = [...useTaskChanges().values()].filter(({ state }) => state === 'running').length;
   return running === 0 ? null : <span className="count">{running}</span>;

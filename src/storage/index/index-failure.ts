@@ -5,7 +5,7 @@ import { isNoRoom } from '../../lib/error-code.ts';
 
 /** Milliseconds that a caller waits for locks of other processes, and between two attempts. */
 const BUSY_TIMEOUT_MS = 15_000;
-const BUSY_PAUSE = 1;
+const BUSY_PAUSE_MS = 1;
 
 /** Whether another connection holds a lock that this one needs. */
 export function isBusy(error: unknown): boolean {
@@ -51,7 +51,7 @@ export async function patiently<T>(work: () => T, clock: Clock): Promise<T> {
       return work();
     } catch (error) {
       if (!isBusy(error) || clock.monotonic() - begun > BUSY_TIMEOUT_MS) throw storeFailure(error);
-      await clock.sleep(BUSY_PAUSE);
+      await clock.sleep(BUSY_PAUSE_MS);
     }
   }
 }
@@ -59,7 +59,7 @@ export async function patiently<T>(work: () => T, clock: Clock): Promise<T> {
 /** For `Atomics.wait` as a pause: no thread wakes it. */
 const NEVER = new Int32Array(new SharedArrayBuffer(4));
 /** Milliseconds. SQLite's own pauses grow to 100, while another process's transaction takes less than 1. */
-const LOCK_PAUSE = 0.3;
+const LOCK_PAUSE_MS = 0.3;
 
 /** As `patiently`, for a thread that may block. */
 export function blockingly<T>(work: () => T): T {
@@ -69,7 +69,7 @@ export function blockingly<T>(work: () => T): T {
       return work();
     } catch (error) {
       if (!isBusy(error) || performance.now() > until) throw error;
-      Atomics.wait(NEVER, 0, 0, LOCK_PAUSE);
+      Atomics.wait(NEVER, 0, 0, LOCK_PAUSE_MS);
     }
   }
 }

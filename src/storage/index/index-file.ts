@@ -47,14 +47,14 @@ export function openIndexFile(root: string, options: IndexOptions): IndexFile {
   if (!existsSync(path)) createIndexFile(root, path);
   const timeout = options.timeoutMs;
   try {
-    return prepared(new Database(path, { fileMustExist: true, timeout }), path, options);
+    return configure(new Database(path, { fileMustExist: true, timeout }), path, options);
   } catch (error) {
     if (!isReadOnly(root)) throw error;
-    return prepared(openCopy(path), path, options);
+    return configure(openCopy(path), path, options);
   }
 }
 
-function prepared(db: IndexFile, path: string, { checkpointPages }: IndexOptions): IndexFile {
+function configure(db: IndexFile, path: string, { checkpointPages }: IndexOptions): IndexFile {
   try {
     checkVersion(db, path);
     db.pragma('synchronous = NORMAL');
@@ -159,10 +159,10 @@ export function removeIndex(path: string): void {
  */
 export function replaceIndex(root: string, newPath: string): void {
   const path = indexPath(root);
-  const aside = join(root, 'damaged-index.sqlite');
-  if (existsSync(path)) removeIndex(aside);
+  const formerPath = join(root, 'damaged-index.sqlite');
+  if (existsSync(path)) removeIndex(formerPath);
   for (const end of ['', '-wal'])
-    if (existsSync(`${path}${end}`)) renameSync(`${path}${end}`, `${aside}${end}`);
+    if (existsSync(`${path}${end}`)) renameSync(`${path}${end}`, `${formerPath}${end}`);
   removeIndex(path);
   syncFolder(root);
   renameSync(newPath, path);

@@ -150,7 +150,7 @@ export class IndexReader {
     if (!pack || latest === 0) return pack;
     // The filter contains all open marks up to the number `known`.
     const isFiltered = latest <= this.#filter.known;
-    if (isFiltered && !this.#filter.mayMean(set, z, x, y, pack.directory.makings)) return pack;
+    if (isFiltered && !this.#filter.mayConcern(set, z, x, y, pack.directory.makings)) return pack;
     return this.#db.transaction(() => {
       const marks = this.marks(set, z, blockAt(x, y, PACK_SIZE));
       return shown(this.#find(set, z, x, y), z, x, y, marks);

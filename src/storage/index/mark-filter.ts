@@ -53,7 +53,7 @@ export class MarkFilter {
 
   /** Reads some marks after `known`; `latest` is the last number of all. Does nothing while the filter is full. */
   extend(latest: number): void {
-    if (this.#cells > MAX_CELLS && latest > this.#begun + MAX_CELLS) this.#begin(latest);
+    if (this.#cells > MAX_CELLS && latest > this.#begun + MAX_CELLS) this.#clear(latest);
     if (this.#cells > MAX_CELLS) return;
     let last = this.known;
     for (const row of this.#raised.iterate(this.known)) {
@@ -65,15 +65,15 @@ export class MarkFilter {
   }
 
   /** Whether a mark may hide or outdate a tile of a pack; `makings` are the tickets and times of its tiles. */
-  mayMean(set: TileSetKey, z: number, x: number, y: number, makings: readonly Making[]): boolean {
+  mayConcern(set: TileSetKey, z: number, x: number, y: number, makings: readonly Making[]): boolean {
     const whole = this.#layers.get(set.layer);
-    if (whole && means(whole, makings)) return true;
+    if (whole && concernsAny(whole, makings)) return true;
     const levels = levelsOf(set);
     levels[z] ??= levelOf(set.layer, set.gridSet, z);
     const scales = this.#levels.get(levels[z]) ?? [];
     return scales.some((cells, scale) => {
       const marked = cells.get(cellAt(x >> scale, y >> scale));
-      return marked !== undefined && means(marked, makings);
+      return marked !== undefined && concernsAny(marked, makings);
     });
   }
 
@@ -100,7 +100,7 @@ export class MarkFilter {
   }
 
   /** Empties the filter. Open marks are then read again. */
-  #begin(latest: number): void {
+  #clear(latest: number): void {
     this.#layers.clear();
     this.#levels.clear();
     this.#cells = 0;
@@ -125,6 +125,6 @@ function addTo<Key>(marked: Map<Key, Marked>, key: Key, { number, createdBefore 
   known.createdBefore = Math.max(known.createdBefore, createdBefore);
 }
 
-function means({ number, createdBefore }: Marked, makings: readonly Making[]): boolean {
+function concernsAny({ number, createdBefore }: Marked, makings: readonly Making[]): boolean {
   return makings.some((making) => making.ticket < number && making.createdAt < createdBefore);
 }

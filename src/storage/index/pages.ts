@@ -94,10 +94,10 @@ function selectFirst(
 ): Statement {
   const next = statement`from pages p where p.tile_set = s.id and ${isNext}`;
   const some = inOrder(MERGED_ROWS);
-  const isMeant = layer === undefined ? isOwn : statement`${isOwn} and s.layer = ${JSON.stringify(layer)}`;
+  const isSelected = layer === undefined ? isOwn : statement`${isOwn} and s.layer = ${JSON.stringify(layer)}`;
   return statement`select p.*, s.identity from (
       select s.id, s.identity from tile_sets s ${withPages(statement`${next} ${inOrder(1)}`)}
-      where ${isMeant} and s.dropped_at is null ${some}
+      where ${isSelected} and s.dropped_at is null ${some}
     ) s ${withPages(statement`${next} ${some}`)} ${some}`;
 }
 
@@ -111,11 +111,11 @@ type UsageRow = Omit<LevelUsage, 'set'> & { readonly identity: string } & StoreU
 
 /** As `Store.usage`. */
 export function* readUsage({ isOwn, sweeping }: PageTables, layer?: string): Script<UsageRow, StoreUsage> {
-  const isMeant = layer === undefined ? isOwn : statement`${isOwn} and s.layer = ${JSON.stringify(layer)}`;
+  const isSelected = layer === undefined ? isOwn : statement`${isOwn} and s.layer = ${JSON.stringify(layer)}`;
   const levels = yield statement`select s.identity, u.z, cast(sum(u.tiles) as bigint) as tiles,
       cast(sum(u.bytes) as bigint) as bytes, cast(sum(u.pages) as bigint) as pages, max(u.changed_at) as "changedAt"
     from tile_sets s join usage u on u.tile_set = s.id
-    where ${isMeant} and s.dropped_at is null group by s.id, u.z having sum(u.tiles) > 0`;
+    where ${isSelected} and s.dropped_at is null group by s.id, u.z having sum(u.tiles) > 0`;
   const [{ files, bytes } = { files: 0, bytes: 0 }] = yield sweeping;
   return { levels: withSets(levels), sweeping: { files, bytes } };
 }

@@ -25,12 +25,12 @@ export async function editSlices(
   signal: AbortSignal | undefined,
   edit: (after: PackCursor) => Promise<StoreChange & { readonly next: PackCursor | null }>,
 ): Promise<StoreChange> {
-  const done: StoreChange[] = [];
+  const sums: StoreChange[] = [];
   for (let after: PackCursor | null = FIRST_PACK; after; ) {
     signal?.throwIfAborted();
     const result: Awaited<ReturnType<typeof edit>> = await edit(after);
-    done.push(result);
+    sums.push(result);
     after = result.next;
   }
-  return sumOfChanges(done);
+  return sumOfChanges(sums);
 }

@@ -28,26 +28,26 @@ export function editTiles(
   pack: { readonly x: number; readonly y: number },
   rect: TileRect,
   edit: TileEdit,
-): { readonly tiles: readonly IndexedTile[]; readonly meant: StoreChange } {
+): { readonly tiles: readonly IndexedTile[]; readonly selected: StoreChange } {
   const shared = shareMakings();
-  const meant = { tiles: 0, bytes: 0 };
+  const selected = { tiles: 0, bytes: 0 };
   const after = tiles.flatMap((tile) => {
     const { x, y } = tileInPack(pack, tile.slot);
-    if (!rectContains(rect, x, y) || !isMeant(tile.making, x, y, edit)) return tile;
-    meant.tiles += 1;
+    if (!rectContains(rect, x, y) || !isSelected(tile.making, x, y, edit)) return tile;
+    selected.tiles += 1;
     if (edit.type === 'remove') {
-      meant.bytes += tile.length;
+      selected.bytes += tile.length;
       return [];
     }
     const making = edited(tile.making, edit);
     return making === tile.making ? tile : { ...tile, making: shared(making) };
   });
   const isSame = after.length === tiles.length && after.every((tile, at) => tile === tiles[at]);
-  return { tiles: isSame ? tiles : after, meant };
+  return { tiles: isSame ? tiles : after, selected };
 }
 
 /** Whether an edit selects this tile of its rectangle. */
-function isMeant({ createdAt, ticket }: Making, x: number, y: number, edit: TileEdit): boolean {
+function isSelected({ createdAt, ticket }: Making, x: number, y: number, edit: TileEdit): boolean {
   if (edit.type === 'confirm') return ticket <= edit.ticket;
   const { createdBefore = Infinity, before = Infinity, within } = edit;
   if (createdAt >= createdBefore || ticket >= before) return false;

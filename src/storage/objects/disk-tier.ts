@@ -27,9 +27,9 @@ interface TileCopy {
 }
 
 /** Milliseconds. */
-const UPKEEP_INTERVAL = 5000;
+const UPKEEP_INTERVAL_MS = 5000;
 /** The share of the size that remains after an eviction. */
-const LEFT = 0.9;
+const SHARE_AFTER_EVICTION = 0.9;
 /** Limit of packs that wait to be copied; further ones are not copied. */
 const MAX_WAITING = 64;
 
@@ -42,17 +42,17 @@ export class DiskTier {
   readonly #options: DiskTierOptions;
   /** Pages that were read since their uses were last stored with the copies. */
   readonly #used = new Map<string, Pick<PageUsage, 'set' | 'z' | 'pageX' | 'pageY'>>();
-  readonly #voids = new CopyVoids();
+  readonly #changes = new KnownChanges();
   readonly #upkeep: Repeater;
   /** Distinguishes the copies of this process from those of earlier ones. */
-  readonly #life = randomBytes(6).toString('hex');
+  readonly #processId = randomBytes(6).toString('hex');
   #waiting = 0;
   #copying: Promise<unknown> = Promise.resolve();
 
   constructor(options: DiskTierOptions) {
     this.#options = options;
     const failure = 'could not evict copies from the disk tier';
-    const pause = { pause: UPKEEP_INTERVAL, failure };
+    const pause = { pause: UPKEEP_INTERVAL_MS, failure };
     this.#upkeep = openRepeater((signal) => this.#keepSize(signal), { ...options, ...pause });
   }
 
@@ -63,17 +63,17 @@ export class DiskTier {
   }
 
   /** A copy to serve while the index is unreachable; null if it is missing or may be outdated. */
-  async getUnasked(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
+  async getWithoutIndex(set: TileSetKey, z: number, x: number, y: number): Promise<StoredTile | null> {
     // Read before the copy: one that replaces it in the meantime is newer.
     const [life, moment] = (await this.#validatorOf(set, z, x, y))?.split(' ') ?? [];
-    if (life !== this.#life || !this.#voids.isUntouched(set, z, x, y, Number(moment))) return null;
+    if (life !== this.#processId || !this.#changes.isUntouched(set, z, x, y, Number(moment))) return null;
     const copy = await this.#read(set, z, x, y);
     return copy && { ...copy, madeBy: null };
   }
 
   /** A number that rises with each known change, for `keep`; to be read before the index is queried. */
   get moment(): number {
-    return this.#voids.now;
+    return this.#changes.now;
   }
 
   /** Stores copies in the background; `madeBy` is the object's number, `validator` this process and the moment. */
@@ -87,7 +87,7 @@ export class DiskTier {
       createdAt: making.createdAt,
       freshUntil: making.freshUntil,
       madeBy: segment,
-      validator: `${this.#life} ${moment}`,
+      validator: `${this.#processId} ${moment}`,
     }));
     const { copies: store, log } = this.#options;
     this.#copying = this.#copying
@@ -99,7 +99,7 @@ export class DiskTier {
 
   /** Excludes changed tiles from being served while the index is unreachable. */
   forget(changes: readonly TileChange[]): void {
-    for (const change of changes) this.#voids.note(change);
+    for (const change of changes) this.#changes.note(change);
   }
 
   async close(): Promise<void> {
@@ -133,7 +133,7 @@ export class DiskTier {
     }
     const { levels } = await copies.usage();
     const total = levels.reduce((sum, { bytes }) => sum + bytes, 0);
-    if (total > size) await this.#evict(total - size * LEFT, signal);
+    if (total > size) await this.#evict(total - size * SHARE_AFTER_EVICTION, signal);
   }
 
   async #evict(bytes: number, signal: AbortSignal): Promise<void> {
@@ -151,7 +151,7 @@ export class DiskTier {
 const MAX_PAGES = 50_000;
 
 /** Known changes of tiles, by page and layer. A moment is a number that rises with each change. */
-class CopyVoids {
+class KnownChanges {
   readonly #layers = new Map<string, number>();
   readonly #pages = new Map<string, number>();
   #everything = 0;

@@ -25,7 +25,7 @@ interface GuardOptions {
 
 /** Attempts of a request, and milliseconds before the second one; the pauses double. */
 const ATTEMPTS = 3;
-const FIRST_PAUSE = 100;
+const FIRST_PAUSE_MS = 100;
 /** The share by which these pauses vary randomly. */
 const SPREAD = 0.5;
 /** Priority of reads in the queue, because clients wait for them. */
@@ -36,7 +36,7 @@ const READ_WINDOW_MS = 10_000;
 /** The breaker opens at this many failed or slow reads in a window, if they are this share of all. */
 const [MIN_BAD, BAD_SHARE] = [10, 0.5];
 /** The breaker's longest pause, in milliseconds. */
-const MAX_PAUSE = 10_000;
+const MAX_PAUSE_MS = 10_000;
 /** A failure for the breaker: a fast one, without Retry-After or reason. */
 const FAILURE = { ms: 0, retryAfterMs: null, reason: null };
 
@@ -77,7 +77,7 @@ export class ObjectGuard {
     this.#options = options;
     this.#unchecked = unchecked;
     this.#slowAfter = options.timeoutSeconds * 1000 * SLOW_SHARE;
-    this.#breaker = new Breaker(clock, random, { remembersMs: READ_WINDOW_MS, maxPauseMs: MAX_PAUSE });
+    this.#breaker = new Breaker(clock, random, { remembersMs: READ_WINDOW_MS, maxPauseMs: MAX_PAUSE_MS });
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
@@ -93,18 +93,18 @@ export class ObjectGuard {
     const isRead = operation === 'get';
     if (this.#breaker.closedFor('task')) throw paused();
     const deadline = isRead ? this.#limit(1) : undefined;
-    const leave = await this.#turns.acquire(deadline, isRead ? READ_FIRST : 0).catch((cause: unknown) => {
+    const release = await this.#turns.acquire(deadline, isRead ? READ_FIRST : 0).catch((cause: unknown) => {
       throw failed('has had no free connection in time', cause);
     });
     try {
-      const result = await this.#try(operation, isRead, (request) => {
+      const result = await this.#sendTracked(operation, isRead, (request) => {
         const sendAs = (signal: AbortSignal) => this.#repeat(request, send, signal);
         return deadline ? this.#givingWay(deadline, sendAs) : sendAs(this.#limit(ATTEMPTS));
       });
       this.#count(operation, { bytes: bytesOf(result) });
       return result;
     } finally {
-      leave();
+      release();
     }
   }
 
@@ -128,7 +128,7 @@ export class ObjectGuard {
     return this.#breaker.begin();
   }
 
-  async #try<Result>(
+  async #sendTracked<Result>(
     operation: string,
     isRead: boolean,
     send: (request: RequestState) => Promise<Result>,
@@ -164,14 +164,14 @@ export class ObjectGuard {
       try {
         return await send(signal);
       } catch (error) {
-        if (attempt === ATTEMPTS || signal.aborted || !this.#mayPass(error)) throw error;
+        if (attempt === ATTEMPTS || signal.aborted || !this.#mayRepeat(error)) throw error;
       }
-      await this.#clock.sleep(jitter(FIRST_PAUSE * 2 ** (attempt - 1), SPREAD, this.#random), signal);
+      await this.#clock.sleep(jitter(FIRST_PAUSE_MS * 2 ** (attempt - 1), SPREAD, this.#random), signal);
     }
   }
 
   /** Whether a repetition may succeed: not after 4xx, except 408 (RFC 9110, 15.5.9) and 429 (RFC 6585, 4). */
-  #mayPass(error: unknown): boolean {
+  #mayRepeat(error: unknown): boolean {
     const status = this.#options.statusOf(error);
     return status === null || status === 408 || status === 429 || status >= 500;
   }

@@ -41,8 +41,8 @@ export function createPackReader({ index, bytes, log, tier, outage, discard }: P
     // A request does not wait for a database that is known to be unreachable.
     if (outage.isAway()) return copyOf(set, tile);
     const first = await find(set, tile).catch(async (error: unknown) => {
-      const unasked = await copyOf(set, tile);
-      if (unasked) return unasked;
+      const unchecked = await copyOf(set, tile);
+      if (unchecked) return unchecked;
       throw error;
     });
     if (!first || 'bytes' in first) return first;
@@ -99,7 +99,7 @@ export function createPackReader({ index, bytes, log, tier, outage, discard }: P
   }
 
   async function copyOf(set: TileSetKey, { z, x, y }: TileIndex): Promise<StoredTile | null> {
-    return tier && (await outage.mayShow()) ? tier.getUnasked(set, z, x, y) : null;
+    return tier && (await outage.mayShow()) ? tier.getWithoutIndex(set, z, x, y) : null;
   }
 
   return read;

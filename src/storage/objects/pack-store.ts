@@ -101,19 +101,19 @@ export async function openPackStore(
     const { set: id, rows, next } = await read(set, z, rect, after);
     if (id === null) return { ...NO_CHANGE, next };
     // By pack, because `writer.change` edits packs again that another writer has changed in the meantime.
-    const meant = new Map<string, StoreChange>();
+    const selected = new Map<string, StoreChange>();
     const fence = edit.type === 'confirm' ? { ticket: edit.ticket, rect } : null;
     const changed = await writer.change(
       { id, set, z },
       rows,
       (tiles, pack) => {
         const result = editTiles(tiles, pack, rect, edit);
-        meant.set(`${pack.x} ${pack.y}`, result.meant);
+        selected.set(`${pack.x} ${pack.y}`, result.selected);
         return result.tiles;
       },
       { ...UNCONDITIONAL, changedAt: clock.now(), fence },
     );
-    return { ...(changed ? sumOfChanges(meant.values()) : NO_CHANGE), next };
+    return { ...(changed ? sumOfChanges(selected.values()) : NO_CHANGE), next };
   }
 
   return {

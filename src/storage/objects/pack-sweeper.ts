@@ -44,13 +44,13 @@ const BATCH = 1000;
 const PAGES = 10_000;
 /** Milliseconds between sweeps, and that less than a batch of objects waits for more. */
 const SWEEP_INTERVAL_MS = 1000;
-const LINGER = 60_000;
+const MAX_LINGER_MS = 60_000;
 /** Milliseconds between requests that list the bucket, 1,000 objects each. */
-const AUDIT_INTERVAL = 10_000;
+const AUDIT_INTERVAL_MS = 10_000;
 /** Limit of objects without a row that are remembered between sweeps; further ones follow later. */
 const MAX_UNLISTED = 50_000;
 /** Milliseconds after which rows of dropped tile sets are deleted. */
-const REMEMBERED = 30 * 86_400_000;
+const DROPPED_SETS_MS = 30 * 86_400_000;
 
 /**
  * Removes objects that the index no longer names, in the background:
@@ -75,7 +75,7 @@ export class PackSweeper {
   constructor(options: PackSweeperOptions) {
     this.#options = options;
     this.#sweptAt = options.clock.monotonic();
-    this.#auditAt = options.clock.monotonic() + AUDIT_INTERVAL;
+    this.#auditAt = options.clock.monotonic() + AUDIT_INTERVAL_MS;
     const failure = 'unused objects could not be removed; retrying soon';
     const sweeps = { ...options, pause: SWEEP_INTERVAL_MS, pauseFirst: true, failure } as const;
     this.#sweeps = openRepeater(() => this.#sweep(), sweeps);
@@ -95,7 +95,7 @@ export class PackSweeper {
     if (!this.#options.sweeps()) return;
     const isUrgent = this.#isUrgent;
     this.#isUrgent = false;
-    if (!this.#checked) await this.#forgetFuture();
+    if (!this.#checked) await this.#resetFutureRows();
     this.#checked = true;
     await this.#sweepDropped();
     await this.#sweepOrphans(isUrgent);
@@ -103,7 +103,7 @@ export class PackSweeper {
   }
 
   /** After a restore, numbers of transactions may repeat: rows with numbers from before would always count as new. */
-  async #forgetFuture(): Promise<void> {
+  async #resetFutureRows(): Promise<void> {
     const { change } = this.#options.database;
     const ahead = sql`> pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
     await sql`update pages set renewed = 0 where renewed ${ahead}`.execute(change);
@@ -117,7 +117,7 @@ export class PackSweeper {
       where store = ${name} and dropped_at is not null and not swept order by dropped_at limit 100`;
     for (const { id, identity } of (await query.execute(database.query)).rows)
       await this.#sweepSet({ id, set: tileSetOf(identity) });
-    await sql`delete from tile_sets s where store = ${name} and swept and dropped_at < ${clock.now() - REMEMBERED}
+    await sql`delete from tile_sets s where store = ${name} and swept and dropped_at < ${clock.now() - DROPPED_SETS_MS}
       and not exists (select from orphans o where o.tile_set = s.id)`.execute(database.change);
   }
 
@@ -126,7 +126,7 @@ export class PackSweeper {
     const { change } = this.#options.database;
     for (let last: DroppedPack | null = null; !this.#stopping.signal.aborted; ) {
       const found: readonly DroppedPack[] = await this.#packsAfter(set.id, last);
-      const taken = fittingIntoOne(found.map((pack) => ({ pack, keys: this.#keysOf(set, pack) })));
+      const taken = firstBatch(found.map((pack) => ({ pack, keys: this.#keysOf(set, pack) })));
       last = taken.at(-1)?.pack ?? null;
       if (!last) break;
       await this.#remove(taken.flatMap(({ keys }) => keys));
@@ -157,7 +157,7 @@ export class PackSweeper {
     return [...objects].map((object) => this.#options.bytes.key(set, { ...place, object }));
   }
 
-  /** Removes replaced objects in batches. Less than a batch waits up to `LINGER` for more, unless `now`. */
+  /** Removes replaced objects in batches. Less than a batch waits up to `MAX_LINGER_MS` for more, unless `now`. */
   async #sweepOrphans(now: boolean): Promise<void> {
     const { database, name, clock, bytes } = this.#options;
     const query = sql<Orphan>`select o.id, o.object, o.tile_set as set, o.z, o.x, o.y, s.identity
@@ -171,7 +171,7 @@ export class PackSweeper {
         orphans.map(({ set: id, z, x, y, object }) => ({ id, z, x, y, object })),
       );
       const few = orphans.length < BATCH;
-      if (orphans.length === 0 || (few && !now && clock.monotonic() - this.#sweptAt < LINGER)) return;
+      if (orphans.length === 0 || (few && !now && clock.monotonic() - this.#sweptAt < MAX_LINGER_MS)) return;
       const unneeded = orphans.filter(({ object }, at) => !named.get(at)?.has(object));
       const keys = unneeded.map(({ object, set, identity, ...place }) =>
         bytes.key({ id: set, set: tileSetOf(identity) }, { ...place, object }),
@@ -188,7 +188,7 @@ export class PackSweeper {
   async #audit(): Promise<void> {
     const { clock, bucket, prefix, database, name } = this.#options;
     if (clock.monotonic() < this.#auditAt) return;
-    this.#auditAt = clock.monotonic() + AUDIT_INTERVAL;
+    this.#auditAt = clock.monotonic() + AUDIT_INTERVAL_MS;
     const { objects, next } = await bucket.list(prefix, this.#listedUpTo);
     this.#listedUpTo = next;
     const old = oldPacks(prefix, objects, clock.now());
@@ -233,7 +233,7 @@ export class PackSweeper {
 }
 
 /** The first packs, as many as have their objects removed by one request. */
-function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
+function firstBatch(packs: readonly KeyedPack[]): readonly KeyedPack[] {
   const taken: KeyedPack[] = [];
   let objects = 0;
   for (const pack of packs) {
@@ -248,7 +248,7 @@ function fittingIntoOne(packs: readonly KeyedPack[]): readonly KeyedPack[] {
 export const MAX_WRITE = 3_600_000;
 
 /** Milliseconds after its last change that an object without a row is left, in case the rows are wrong. */
-const QUARANTINE = 86_400_000;
+const QUARANTINE_MS = 86_400_000;
 
 interface ListedPack extends ParsedKey {
   readonly key: string;
@@ -257,7 +257,7 @@ interface ListedPack extends ParsedKey {
 /** Packs that are older than the quarantine. Other objects are left out. */
 export function oldPacks(prefix: string, objects: readonly ListedObject[], now: number): ListedPack[] {
   return objects.flatMap(({ key, modifiedAt }) => {
-    const parsed = modifiedAt < now - QUARANTINE ? parseKey(prefix, key) : null;
+    const parsed = modifiedAt < now - QUARANTINE_MS ? parseKey(prefix, key) : null;
     return parsed ? [{ key, ...parsed }] : [];
   });
 }
@@ -270,7 +270,7 @@ export async function findUnlisted(
   now: number,
 ): Promise<string[]> {
   if (packs.length === 0) return [];
-  const named = await objectsNamed(database, store, packs, now - QUARANTINE);
+  const named = await objectsNamed(database, store, packs, now - QUARANTINE_MS);
   return packs.flatMap(({ key, object }, at) => (named.get(at)?.has(object) === false ? [key] : []));
 }
 

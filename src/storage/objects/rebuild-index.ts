@@ -94,20 +94,20 @@ async function listPacks(
     latest.set(folderOf(key), Math.max(parsed.id, latest.get(folderOf(key)) ?? 0));
   }
   const turns = new Semaphore(connections);
-  const underWay = new Set<Promise<void>>();
+  const pending = new Set<Promise<void>>();
   for await (const { key } of objectsUnder(bucket, prefix, signal)) {
     if (key === sentinelKey(prefix)) continue;
-    const leave = await turns.acquire(signal);
+    const release = await turns.acquire(signal);
     const adding = add(key, ({ id }) => latest.get(folderOf(key)) === id).finally(() => {
-      leave();
-      underWay.delete(adding);
+      release();
+      pending.delete(adding);
       onProgress({ files: counts.packs, expected });
     });
-    underWay.add(adding);
+    pending.add(adding);
     // Prevents an unhandled rejection before `Promise.all`.
     adding.catch(() => {});
   }
-  await Promise.all(underWay);
+  await Promise.all(pending);
   return { ...counts, sets: [...sets.keys()].map(tileSetOf) };
 }
 

@@ -40,7 +40,7 @@ export class SegmentBytes implements Bytes {
   /** Segments to be synced and closed, to which nothing more is appended. */
   readonly #complete = new Set<Growth>();
   readonly #note;
-  readonly #isThere;
+  readonly #find;
   readonly #reader: SegmentReader;
 
   /** `writer` is unique among all threads and processes, including past ones. */
@@ -54,7 +54,7 @@ export class SegmentBytes implements Bytes {
     this.#note = db.prepare<[string | null, number, number, number, number, string]>(
       'UPDATE segments SET writer = ?, size = ?, filled = ?, written_at = ? WHERE id = ? AND writer = ?',
     );
-    this.#isThere = db.prepare<[number]>('SELECT 1 FROM segments WHERE id = ?');
+    this.#find = db.prepare<[number]>('SELECT 1 FROM segments WHERE id = ?');
   }
 
   put(set: number, records: readonly PackObject[]): PutBytes {
@@ -94,7 +94,7 @@ export class SegmentBytes implements Bytes {
 
   /** Syncs and closes complete segments. Closes those that another process has removed, which frees their space. */
   tidy(): void {
-    for (const { set, segment } of this.#open.values()) if (!this.#isThere.get(segment)) this.leave(set);
+    for (const { set, segment } of this.#open.values()) if (!this.#find.get(segment)) this.leave(set);
     for (const segment of this.#complete) {
       this.#complete.delete(segment);
       try {

@@ -21,7 +21,7 @@ interface SegmentStoreTools extends Env {
 }
 
 /** Milliseconds after which segments are closed, which frees the space of removed ones. */
-const REOPEN_INTERVAL = 30_000;
+const REOPEN_INTERVAL_MS = 30_000;
 
 /** Several stores, in one or more processes, may be open on the same root. */
 export async function openSegmentStore(
@@ -40,7 +40,7 @@ export async function openSegmentStore(
   const tidying = openRepeater(() => segments.close(), {
     clock,
     log,
-    pause: REOPEN_INTERVAL,
+    pause: REOPEN_INTERVAL_MS,
     failure: 'could not close segments',
     pauseFirst: true,
   });

@@ -34,7 +34,7 @@ interface Compaction extends ClaimedSegment {
 }
 
 /** Milliseconds between rounds. */
-const INTERVAL = 1000;
+const INTERVAL_MS = 1000;
 /** Rows that a transaction removes, and bytes or packs in a step of a compaction: some milliseconds each. */
 const ROWS = 1000;
 const STEP_BYTES = 4 * 1024 ** 2;
@@ -44,8 +44,8 @@ const MAX_DEAD = 0.2;
 const MIN_DEAD_BYTES = 64 * 1024 ** 2;
 
 /** Milliseconds between two searches for files that no row names, and their minimum age for removal. */
-const ORPHAN_INTERVAL = 3_600_000;
-const ORPHAN_AGE = 86_400_000;
+const ORPHAN_INTERVAL_MS = 3_600_000;
+const ORPHAN_AGE_MS = 86_400_000;
 
 /** Frees the space of dropped tile sets and of removed tiles, in small steps between the commands of the writer. */
 export class SegmentUpkeep {
@@ -67,7 +67,7 @@ export class SegmentUpkeep {
   /** Does a part of the work, and returns the milliseconds until the next step. */
   step(): number {
     this.#options.bytes.tidy();
-    if (Date.now() < this.#dueAt) return INTERVAL;
+    if (Date.now() < this.#dueAt) return INTERVAL_MS;
     const swept = this.#sweep();
     if (swept !== null) return swept;
     this.#compaction ??= this.#claim();
@@ -75,7 +75,7 @@ export class SegmentUpkeep {
       this.#removeOrphans();
       // By then, segments of processes that have died count as complete.
       this.#dueAt = Date.now() + WRITER_GONE_AFTER;
-      return INTERVAL;
+      return INTERVAL_MS;
     }
     this.#compact(this.#compaction);
     return 0;
@@ -116,14 +116,14 @@ export class SegmentUpkeep {
     const { db, root, bytes } = this.#options;
     const now = Date.now();
     if (now < this.#orphansDueAt) return;
-    this.#orphansDueAt = now + ORPHAN_INTERVAL;
+    this.#orphansDueAt = now + ORPHAN_INTERVAL_MS;
     const files = segmentFiles(root);
     const named = new Set(db.prepare<[], number>('SELECT id FROM segments').pluck().all());
     const last = this.#number("SELECT seq FROM sqlite_sequence WHERE name = 'segments'") ?? 0;
     const orphans = files.filter(({ segment }) => !named.has(segment) && segment <= last);
     const old = orphans.filter(({ set, segment }) => {
       const file = statSync(segmentPath(root, set, segment), { throwIfNoEntry: false });
-      return file !== undefined && file.mtimeMs < now - ORPHAN_AGE;
+      return file !== undefined && file.mtimeMs < now - ORPHAN_AGE_MS;
     });
     for (const { set, segment } of old) if (this.#orphans.has(segment)) bytes.free(set, [segment]);
     this.#orphans = new Set(old.map(({ segment }) => segment));

@@ -9,7 +9,7 @@ import { COMMAND, PUT, TROUBLE } from './segment-writer.ts';
 import { openSegmentWriting, type PutCommand, type WriterData } from './segment-writing.ts';
 
 /** Milliseconds before upkeep is retried after a failure. */
-const UPKEEP_PAUSE = 10_000;
+const UPKEEP_PAUSE_MS = 10_000;
 
 const writing = openSegmentWriting(workerData as WriterData);
 const channel = channelToParent(errorCopier);
@@ -18,7 +18,7 @@ let upkeep = setTimeout(doUpkeep, 0);
 let puts: { readonly command: PutCommand; readonly reply: Deferred<StoreChange> }[] = [];
 
 function doUpkeep(): void {
-  let pause = UPKEEP_PAUSE;
+  let pause = UPKEEP_PAUSE_MS;
   try {
     pause = writing.upkeep();
   } catch (error) {

@@ -119,18 +119,18 @@ export class SegmentWriting {
         const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: at };
         const done = rows.map((row) => {
           const position = { set: id, z, x: row.x, y: row.y };
-          let meant = NO_CHANGE;
+          let selected = NO_CHANGE;
           this.#changes.change(
             position,
             row,
             (tiles) => {
               const result = editTiles(tiles, row, rect, edit);
-              meant = result.meant;
+              selected = result.selected;
               return result.tiles;
             },
             sums,
           );
-          return meant;
+          return selected;
         });
         if (this.#changes.finish(sums.live)) this.#upkeep.wake();
         return { ...sumOfChanges(done), next };
@@ -146,9 +146,9 @@ export class SegmentWriting {
       const position = { set: id, z, x: packOf(x), y: packOf(y) };
       const sums: ChangeSums = { live: new Map(), writtenAt: null, changedAt: 0 };
       const slot = slotOf(x, y);
-      const isIt = (tile: IndexedTile) => tile.slot === slot && isSamePlace(tile, place);
+      const isDamaged = (tile: IndexedTile) => tile.slot === slot && isSamePlace(tile, place);
       const drop = (tiles: readonly IndexedTile[]) =>
-        tiles.some(isIt) ? tiles.filter((tile) => !isIt(tile)) : tiles;
+        tiles.some(isDamaged) ? tiles.filter((tile) => !isDamaged(tile)) : tiles;
       const change = this.#changes.change(position, this.#changes.rowOf(position), drop, sums);
       this.#changes.finish(sums.live);
       return change;

@@ -13,7 +13,7 @@ type PathOf<Request> = Request extends `GET ${infer Path}` ? Path : never;
 
 export interface Resource<T> {
   readonly data: T | null;
-  /** The server's version of the content; null: none. */
+  /** The server's version of the content; null if it has none. */
   readonly version: string | null;
   readonly problem: Problem | null;
   reload(): void;
@@ -21,9 +21,9 @@ export interface Resource<T> {
   replace(response: Versioned<T>): void;
 }
 
-/** Seconds between tries after a failure. */
+/** Seconds between attempts after a failure. */
 const RETRY_SECONDS = 5;
-/** Milliseconds before a request whose content is being typed. */
+/** Milliseconds without typing before a request with the typed content. */
 const TYPING_MS = 250;
 
 /** The response to `GET` of a path without parameters, typed by the table of routes. */
@@ -33,7 +33,7 @@ export function useApi<Path extends PathOf<ApiRequest>>(path: Path, everySeconds
 
 /**
  * The response to `GET` of a path, or to a request with `content`; a null path sends nothing. It is requested again every
- * `everySeconds` while the page is visible, after a failure, and after a new sign-in. The old data stays until then.
+ * `everySeconds` while the page is visible, after a failure, and after a new sign-in. Until then the old data is shown.
  */
 export function useResource<T>(
   path: string | null,
@@ -95,7 +95,7 @@ export function useResource<T>(
   return { data, version, problem, reload, replace };
 }
 
-/** The value once it has been stable for a moment, while a user types or drags. */
+/** The latest value that was stable for a moment, for requests while a user types or drags. */
 export function useRested<T>(value: T): T {
   const [rested, setRested] = useState(value);
   useEffect(() => {
@@ -110,11 +110,11 @@ export interface Action {
   readonly problem: Problem | null;
   /** The message after success. */
   readonly done: string | null;
-  /** Shows the result of `work` if it is a text. Never rejects; resolves to whether it worked. */
+  /** Runs `work`, whose result is shown if it is a text. Never rejects; resolves to whether it succeeded. */
   run(work: () => Promise<unknown>): Promise<boolean>;
 }
 
-/** The state and result of a request started by a click. */
+/** The state and result of a request that a click starts. */
 export function useAction(): Action {
   const [state, setState] = useState<Omit<Action, 'run'>>({ busy: false, problem: null, done: null });
   const run = useCallback(async (work: () => Promise<unknown>) => {

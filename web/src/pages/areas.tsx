@@ -10,13 +10,13 @@ import { TEXTS } from '../texts.ts';
 type Areas = ApiResponse<'GET /api/v1/areas'>['areas'];
 type Shape = ApiResponse<'GET /api/v1/areas/{name}'>;
 
-/** Loaded on demand: it has a map. */
+/** Loaded on demand, because it includes the map library. */
 const AreaMap = lazy(() => import('./area-map.tsx'));
 const WORDS = TEXTS.areas;
 const REFRESH_SECONDS = 30;
 const MAX_ZOOM = 12;
 
-/** `#/areas`, and `#/areas/utrecht` with that one on the map */
+/** `#/areas`: the list; `#/areas/utrecht`: also that area on the map. */
 export default function AreaPage() {
   const { item } = useRoute();
   const areas = useApi('/api/v1/areas', REFRESH_SECONDS);

@@ -51,7 +51,7 @@ export default function QuotaPage() {
   const [evicting, setEvicting] = useState(false);
   const usage = useApi('/api/v1/usage', evicting ? 1 : REFRESH_SECONDS);
   useEffect(() => setEvicting((usage.data?.share ?? 0) > 1), [usage.data]);
-  /** Excess tiles are evicted within seconds. */
+  /** Shows usage every second after saving, because excess tiles are evicted within seconds. */
   const saved = () => {
     setEvicting(true);
     usage.reload();
@@ -166,7 +166,7 @@ function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSa
       quota.reload();
       throw new Problem(WORDS.changedMeanwhile, status, requestId);
     }
-    // Changes made during the save stay.
+    // Keeps what the user has typed during the save.
     setChanges((now) => (now === changes ? {} : now));
     onSaved();
     return WORDS.saved;
@@ -260,7 +260,7 @@ function LimitFields(props: {
   );
 }
 
-/** Limits of single layers, as part of the form. `onChange` gets one of them; null removes it. */
+/** Limits of single layers, as part of the form. `onChange` receives a layer's new limit; null removes it. */
 function LayerQuotas(props: { draft: Draft; onChange: (layer: string, limit: LayerDraft | null) => void }) {
   const [name, setName] = useState('');
   const [fault, setFault] = useState<LayerFault>(null);

@@ -93,7 +93,7 @@ function errorText({ at, layer, message, upstream }: NonNullable<Upstream['lastE
   return fill(TEXTS.labelled, { label: layer, value: `${upstream?.text || message} (${agoText(at)})` });
 }
 
-/** A host is shared by its layers: it needs the right to work on all of them. */
+/** Buttons for a host, if the user may work on all layers that share it. */
 function HostButtons({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
   const caller = useCaller();
   const action = useAction();
@@ -134,7 +134,7 @@ function HostButtons({ host, onChanged }: { host: Upstream; onChanged: () => voi
   );
 }
 
-/** It waits because of failures or at its own request; other waits have their own ends. */
+/** Whether a user can end the wait: after failures or a Retry-After, but not quiet hours or a used-up budget. */
 function isTriable({ waitingReason, state }: Upstream): boolean {
   return waitingReason === 'failing' || waitingReason === 'retry-after' || state === 'failing';
 }
