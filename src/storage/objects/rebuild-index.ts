@@ -94,20 +94,23 @@ async function listPacks(
     latest.set(folderOf(key), Math.max(parsed.id, latest.get(folderOf(key)) ?? 0));
   }
   const turns = new Semaphore(connections);
+  const failing = new AbortController();
+  const ended = AbortSignal.any([signal, failing.signal]);
   const pending = new Set<Promise<void>>();
-  for await (const { key } of objectsUnder(bucket, prefix, signal)) {
+  for await (const { key } of objectsUnder(bucket, prefix, ended)) {
     if (key === sentinelKey(prefix)) continue;
-    const release = await turns.acquire(signal);
-    const adding = add(key, ({ id }) => latest.get(folderOf(key)) === id).finally(() => {
-      release();
-      pending.delete(adding);
-      onProgress({ files: counts.packs, expected });
-    });
+    const release = await turns.acquire(ended);
+    const adding = add(key, ({ id }) => latest.get(folderOf(key)) === id)
+      .then(() => onProgress({ files: counts.packs, expected }))
+      .catch((error: unknown) => failing.abort(error))
+      .finally(() => {
+        release();
+        pending.delete(adding);
+      });
     pending.add(adding);
-    // Prevents an unhandled rejection before `Promise.all`.
-    adding.catch(() => {});
   }
   await Promise.all(pending);
+  failing.signal.throwIfAborted();
   return { ...counts, sets: [...sets.keys()].map(tileSetOf) };
 }
 
