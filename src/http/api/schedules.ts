@@ -1,4 +1,5 @@
 /** `/api/v1/schedules`: schedules of tasks, and their runs. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isTilewardenError } from '../../domain/errors.ts';
 import { isoTime } from '../../lib/clock.ts';
@@ -18,7 +19,17 @@ import { jsonResponse } from '../response.ts';
 import type { ApiDeps, Call } from './api-route.ts';
 import { withTaskShape } from './areas.ts';
 import { refuseUnknownNames, taskBody, taskDraftOf } from './task-document.ts';
-import { AREA_CRS, type AreaFields, areaShown, bounds, name, parameters, queryFlag, time } from './values.ts';
+import {
+  AREA_CRS,
+  type AreaFields,
+  areaName,
+  areaShown,
+  bounds,
+  name,
+  parameters,
+  queryFlag,
+  time,
+} from './values.ts';
 
 const SHOWN_NEXT_RUNS = 5;
 const SHOWN_RUNS = 200;
@@ -60,7 +71,10 @@ export async function showSchedule(call: OneSchedule, deps: ApiDeps) {
 
 export async function replaceSchedule(call: OneSchedule & Declaring, deps: ApiDeps) {
   const before = await ownSchedule(call, deps);
-  const declaration = await declarationIn(call, deps);
+  const { draft, ...times } = await declarationIn(call, deps);
+  const { area, areaName } = before.draft;
+  const keepsArea = areaName !== undefined && isDeepStrictEqual(draft.area, area);
+  const declaration = { ...times, draft: keepsArea ? { ...draft, areaName } : draft };
   const after = await deps.schedules.replace(before.id, declaration);
   if (!after) throw nameTaken(declaration);
   call.note({ target: `schedule:${before.id}`, before, after: declaration });
@@ -170,6 +184,7 @@ const taskFields = {
   zoomStop: z.number().int().nullable(),
   bounds: bounds.nullable(),
   area: areaShown.nullable(),
+  areaName,
   areaCrs: z.enum(AREA_CRS).nullable(),
   threadCount: z.number().int().nullable(),
   priority: z.number().int().nullable(),

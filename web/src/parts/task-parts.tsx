@@ -188,12 +188,12 @@ export function taskRequest({ id }: Task, verb: 'cancel' | 'retry' | 'pause' | '
   return send<Task>('POST', `api/v1/tasks/${id}/${verb}`);
 }
 
-/** "whole grid set", "polygon" or bounds. */
+/** "whole grid set", the name of an area, "polygon" or bounds. */
 export function useAreaTexts(): (task: Task) => string {
   const gridSets = useApi('/api/v1/gridsets');
   const extents = new Map(gridSets.data?.gridSets.map(({ name, extent }) => [name, extent]));
-  return ({ area, bounds, gridSet }) => {
-    if (area) return WORDS.polygon;
+  return ({ area, areaName, bounds, gridSet }) => {
+    if (area) return areaName ?? WORDS.polygon;
     const extent = extents.get(gridSet);
     const isWhole = extent?.every(
       (edge, place) => (place < 2 ? 1 : -1) * ((bounds[place] ?? 0) - edge) <= 1e-6,
