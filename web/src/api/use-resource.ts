@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState } from 'react';
+import { forgetInput } from '../unsaved.ts';
 import {
   type ApiRequest,
   type ApiResponse,
@@ -121,6 +122,8 @@ export function useAction(): Action {
     setState({ busy: true, problem: null, done: null });
     try {
       const result = await work();
+      // A form that stays on the page has been saved.
+      if (typeof result === 'string') forgetInput();
       setState({ busy: false, problem: null, done: typeof result === 'string' ? result : null });
       return true;
     } catch (error) {
