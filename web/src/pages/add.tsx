@@ -70,17 +70,17 @@ function Existing({ name, isCopy }: { name: string; isCopy: boolean }) {
     <>
       <PageHead title={isCopy ? fill(WORDS.copyTitle, { name }) : fill(TEXTS.editTitle, { name })} />
       <Loaded resource={layer}>
-        {(data) => <Editor layer={data} version={layer.version} isCopy={isCopy} />}
+        {(data) => <Editor layer={data} version={layer.version} isCopy={isCopy} onStale={layer.reload} />}
       </Loaded>
     </>
   );
 }
 
-function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boolean }) {
-  const { layer, version, isCopy } = props;
+function Editor(props: { layer: LayerInfo; version: string | null; isCopy: boolean; onStale: () => void }) {
+  const { layer, version, isCopy, onStale } = props;
   const document = layer.document as Declaration | null;
   if (!document || (!isCopy && layer.origin === 'file')) return <Empty>{WORDS.fromFile}</Empty>;
-  if (!isCopy) return <DeclarationEditor document={document} version={version} />;
+  if (!isCopy) return <DeclarationEditor document={document} version={version} onStale={onStale} />;
   const title =
     document.title === undefined ? {} : { title: fill(WORDS.copyLabel, { title: String(document.title) }) };
   const copy = { ...document, name: fill(WORDS.copyName, { name: document.name }), ...title };
@@ -123,7 +123,10 @@ function NewLayer({ url: first, of }: { url: string; of: readonly string[] }) {
               required
               value={url}
               placeholder="https://maps.example.org/wms"
-              onText={setUrl}
+              onText={(text) => {
+                action.forget();
+                setUrl(text);
+              }}
             />
             <div className="row">
               <Button type="submit" kind="primary" disabled={action.busy}>

@@ -84,7 +84,10 @@ export function WorkForm(props: WorkProps) {
   const drawn = useRef(plan.set);
   if (!isTyping) drawn.current = plan.set;
   // A drawing may be reported after the plan has changed.
-  const change = (changes: Partial<Plan>) => setPlan((now) => ({ ...now, ...changes }));
+  const change = (changes: Partial<Plan>) => {
+    action.forget();
+    setPlan((now) => ({ ...now, ...changes }));
+  };
   const read = readPlan(plan);
   // The server checks the values of parameters: no request before its response.
   const request = fault === null && coverage.data !== null ? read.request : null;
