@@ -14,7 +14,7 @@ import {
   withLocalTimes,
 } from '../format.ts';
 import { addressOf, goTo } from '../route.ts';
-import { mayWorkOn, useCaller } from '../session.tsx';
+import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { canRetry, isOver, queryOf, requestOfTask } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
 import { ActionNotices, Bar, Button, LinkButton, Mark } from './basics.tsx';
@@ -220,7 +220,7 @@ export function seedsText({ tasks }: Seeds): string | null {
 export function NoTasks({ text }: { text: string }) {
   return (
     <>
-      {text} <a href={addressOf('seed')}>{TEXTS.overview.startSeed}</a>
+      {text} {may(useCaller(), 'operator') && <a href={addressOf('seed')}>{TEXTS.overview.startSeed}</a>}
     </>
   );
 }
@@ -251,6 +251,12 @@ export function LayerLinks(props: {
   );
 }
 
+/** E.g. `HTTP 503` for `status-503`. */
+export function failureName(reason: string): string {
+  const names: Readonly<Record<string, string>> = TEXTS.upstreams.failures;
+  return names[reason] ?? reason.replace(/^status-/, 'HTTP ');
+}
+
 /** The last failure of each upstream, by host. */
 type HostFailures = ReadonlyMap<string, string>;
 
@@ -262,7 +268,9 @@ export function useHostFailures(tasks: readonly Task[]): HostFailures {
     FAILURE_SECONDS,
   );
   return new Map(
-    data?.upstreams.flatMap(({ host, lastFailure }) => (lastFailure ? [[host, lastFailure.text]] : [])),
+    data?.upstreams.flatMap(({ host, lastFailure }) =>
+      lastFailure ? [[host, failureName(lastFailure.reason)]] : [],
+    ),
   );
 }
 
