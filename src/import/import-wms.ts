@@ -144,7 +144,7 @@ export interface MissingGridSet {
   readonly srs: number;
   /** Number of the layers that have it. */
   readonly layers: number;
-  /** West, south, east, north of these layers; null: not known. */
+  /** West, south, east, north of these layers; null: not known, or the world. */
   readonly degrees: readonly number[] | null;
 }
 
@@ -168,7 +168,7 @@ export class MissingGridSets {
   /** The most used first. */
   get gridSets(): readonly MissingGridSet[] {
     const all = Array.from(this.#byCode, ([srs, boxes]) => {
-      const known = boxes.filter((box) => box !== null);
+      const known = boxes.flatMap((box) => (box && !isWorld(box) ? [box] : []));
       const degrees = known.length > 0 ? coordsOf(boundsAround(known)) : null;
       return { srs, layers: boxes.length, degrees };
     });
@@ -181,6 +181,11 @@ export class MissingGridSets {
     if (names.length === 0) return;
     report.about('service').leftOut('CRS', `${someOf(names)}: declare a grid set and name it in gridSets`);
   }
+}
+
+/** More than half of it around and from south to north: no CRS without a grid set is made for that. */
+function isWorld({ minX, minY, maxX, maxY }: Bounds): boolean {
+  return maxX - minX > 180 && maxY - minY > 90;
 }
 
 const MERCATOR = 3857;

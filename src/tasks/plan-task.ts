@@ -76,6 +76,7 @@ export async function planTask(draft: TaskDraft, options: PlanOptions) {
     zoomStop: zooms.stop,
     bounds,
     area,
+    ...(draft.areaName !== undefined && { areaName: draft.areaName }),
     onlyStale: type === 'seed' && (draft.onlyStale ?? false),
     threadCount,
     ...failureRulesOf(draft.archive ? { ...draft, tileFailureRetryCount: 0 } : draft),

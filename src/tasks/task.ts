@@ -44,6 +44,8 @@ export interface TaskRequest extends Omit<TileSetKey, 'incarnation'> {
   readonly bounds: Bounds;
   /** Narrows `bounds`; in the grid set's CRS. */
   readonly area: readonly Polygon[] | null;
+  /** Of the declared area that had this shape at the time of the request. */
+  readonly areaName?: string;
   /** A seed that renews existing stale tiles, and makes no missing ones. */
   readonly onlyStale: boolean;
   readonly threadCount: number;

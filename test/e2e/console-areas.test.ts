@@ -129,6 +129,44 @@ describe('areas in the console', needs('chromium'), () => {
     expect(open.complaints()).toEqual([]);
   });
 
+  it('a task and a schedule keep the name of their area', async () => {
+    const { page } = open;
+    const { authorization: auth } = server;
+    const send = async (method: string, path: string, body: object) => {
+      const headers = { authorization: auth, 'content-type': 'application/json' };
+      const answer = await fetch(`${server.url}/api/v1/${path}`, {
+        method,
+        headers,
+        body: JSON.stringify(body),
+      });
+      return (await answer.json()) as { id: number; area: object; areaName: string | null };
+    };
+    const body = { layer: 'world', zoomStop: 1, area: 'square' };
+    const { id } = await send('POST', 'tasks', body);
+    await eventually(
+      'it is done',
+      async () => (await get<{ state: string }>(`tasks/${id}`)).state === 'done',
+    );
+    await open.go(`tasks/${id}`, 'Seed world');
+    await page.getByText('area with 4 corners').waitFor();
+    await page.getByRole('link', { name: 'square', exact: true }).waitFor();
+    expect(await page.locator('pre').textContent()).toContain('"area":"square"');
+    await page.getByRole('link', { name: 'Run again' }).click();
+    await page.getByLabel('Within the area').waitFor();
+    expect(page.url()).toContain('area=square');
+    const times = { ...body, name: 'nightly', cron: '0 22 * * *' };
+    const { id: schedule, area } = await send('POST', 'schedules', times);
+    const crs = { areaCrs: 'grid-set' };
+    const off = await send('PUT', `schedules/${schedule}`, { ...times, area, ...crs, enabled: false });
+    expect(off.areaName).toBe('square');
+    const other = JSON.parse(SQUARE);
+    expect((await send('PUT', `schedules/${schedule}`, { ...times, area: other })).areaName).toBeNull();
+    await send('PUT', `schedules/${schedule}`, times);
+    await open.go(`schedules/${schedule}?edit`, 'Edit nightly');
+    expect(await page.getByLabel('Within the area').inputValue()).toBe('square');
+    expect(open.complaints()).toEqual([]);
+  });
+
   it('the console lists areas, draws one on the map, and limits a key to it', async () => {
     const { page } = open;
     await open.go('areas', 'Areas');

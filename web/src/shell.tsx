@@ -15,11 +15,12 @@ import { fill } from './format.ts';
 import { Login } from './login.tsx';
 import { loadedPage, loadPage, PAGE_NAMES, PAGE_ROLES, type PageName, pageOf } from './pages.ts';
 import { Button, Empty, ProblemNotice } from './parts/basics.tsx';
-import { rememberFocus } from './parts/dialog.tsx';
-import { addressOf, useRoute } from './route.ts';
+import { Dialog, rememberFocus } from './parts/dialog.tsx';
+import { addressOf, goTo, useRoute } from './route.ts';
 import { CallerContext, may, openSignOutChannel, type Session, useCaller } from './session.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { TEXTS } from './texts.ts';
+import { forgetInput, watchInput } from './unsaved.ts';
 
 const PAGES = Object.fromEntries(PAGE_NAMES.map((name) => [name, lazy(() => loadPage(name))])) as Readonly<
   Record<PageName, React.LazyExoticComponent<React.ComponentType>>
@@ -85,11 +86,33 @@ export function Shell({ first }: { first: Session | null }) {
             <div className="shell" onFocusCapture={rememberFocus}>
               <Sidebar caller={caller} onSignedOut={signedOut} />
               <CurrentPage />
+              <Leaving />
             </div>
           </CallerContext>
         </div>
       )}
     </>
+  );
+}
+
+/** The question before a link takes the user away from unsaved input. */
+function Leaving() {
+  const [address, setAddress] = useState<string | null>(null);
+  useEffect(() => watchInput(setAddress), []);
+  if (address === null) return null;
+  const leave = () => {
+    forgetInput();
+    goTo(address);
+  };
+  return (
+    <Dialog
+      title={TEXTS.unsaved.title}
+      verb={TEXTS.unsaved.leave}
+      onConfirm={leave}
+      onClose={() => setAddress(null)}
+    >
+      <p>{TEXTS.unsaved.text}</p>
+    </Dialog>
   );
 }
 

@@ -1,13 +1,16 @@
 import { useCallback, useEffect, useState } from 'react';
+import { TEXTS } from '../texts.ts';
+import { forgetInput } from '../unsaved.ts';
 import {
   type ApiRequest,
   type ApiResponse,
   fetchJson,
-  type Problem,
+  Problem,
   problemFrom,
   SESSION_BEGUN,
   type Versioned,
 } from './client.ts';
+import { useFeedState } from './task-feed.ts';
 
 type PathOf<Request> = Request extends `GET ${infer Path}` ? Path : never;
 
@@ -95,6 +98,19 @@ export function useResource<T>(
   return { data, version, problem, reload, replace };
 }
 
+/** HTTP status for a change of another version than the current one. */
+const CHANGED = 412;
+
+/** For `catch` of a save: shows the version that another user saved before. */
+export function reloadChanged(reload: () => void) {
+  return (error: unknown): never => {
+    const { status, requestId } = problemFrom(error);
+    if (status !== CHANGED) throw error;
+    reload();
+    throw new Problem(TEXTS.errors.changed, status, requestId);
+  };
+}
+
 /** The latest value that was stable for a moment, for requests while a user types or drags. */
 export function useRested<T>(value: T): T {
   const [rested, setRested] = useState(value);
@@ -112,15 +128,28 @@ export interface Action {
   readonly done: string | null;
   /** Runs `work`, whose result is shown if it is a text. Never rejects; resolves to whether it succeeded. */
   run(work: () => Promise<unknown>): Promise<boolean>;
+  /** Shows no result of the last work: its input has changed. */
+  forget(): void;
 }
+
+const NO_RESULT = { busy: false, problem: null, done: null };
 
 /** The state and result of a request that a click starts. */
 export function useAction(): Action {
-  const [state, setState] = useState<Omit<Action, 'run'>>({ busy: false, problem: null, done: null });
+  const [state, setState] = useState<Omit<Action, 'run' | 'forget'>>(NO_RESULT);
+  const feed = useFeedState();
+  // The server can be reached again.
+  useEffect(() => {
+    if (feed === 'live' || feed === 'polled')
+      setState((now) => (now.problem?.status === 0 ? NO_RESULT : now));
+  }, [feed]);
+  const forget = useCallback(() => setState((now) => (now.busy ? now : NO_RESULT)), []);
   const run = useCallback(async (work: () => Promise<unknown>) => {
-    setState({ busy: true, problem: null, done: null });
+    setState({ ...NO_RESULT, busy: true });
     try {
       const result = await work();
+      // A form that stays on the page has been saved.
+      if (typeof result === 'string') forgetInput();
       setState({ busy: false, problem: null, done: typeof result === 'string' ? result : null });
       return true;
     } catch (error) {
@@ -128,5 +157,5 @@ export function useAction(): Action {
       return false;
     }
   }, []);
-  return { ...state, run };
+  return { ...state, run, forget };
 }

@@ -88,7 +88,11 @@ export class AreaDrawing {
 
   constructor(map: ConsoleMap, onDrawn: (area: Area) => void) {
     this.#map = map;
-    this.#onDrawn = onDrawn;
+    this.#onDrawn = (area) => {
+      onDrawn(area);
+      // As input of the form around the map.
+      map.map.getTargetElement().dispatchEvent(new Event('input', { bubbles: true }));
+    };
     map.map.addLayer(new VectorLayer({ source: this.#source, style: STYLES }));
   }
 

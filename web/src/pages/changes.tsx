@@ -91,7 +91,7 @@ function FeedTable({ feeds }: { feeds: Feeds['changes'] }) {
         <Named
           key="name"
           name={<a href={addressOf('changes', feed.name)}>{feed.name}</a>}
-          kind={`${feed.type} · ${feed.action}`}
+          kind={`${feed.type} · ${WORDS.actions[feed.action]}`}
         />,
         <State key="state" of={feed} />,
         <LayerLinks key="layers" names={feed.layers} />,

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { type ApiResponse, curl, fetchJson, isRefusal, part, problemFrom } from '../api/client.ts';
-import { useAction, useResource, useRested } from '../api/use-resource.ts';
+import { reloadChanged, useAction, useResource, useRested } from '../api/use-resource.ts';
 import { bytesText, countText, fill } from '../format.ts';
 import { MapBox } from '../map/map-box.tsx';
 import { type LayerInfo, type TileSet, tileSetFrom } from '../map/tile-set.ts';
@@ -38,6 +38,8 @@ export function DeclarationEditor(props: {
   document: Declaration;
   /** The version that is replaced; null for a new layer. */
   version: string | null;
+  /** Another user has saved another version, which `document` is to become. */
+  onStale?: () => void;
   /** Grid sets that the layer needs and that are to be declared with it. */
   gridSets?: readonly Declaration[];
   /** Scrolls the editor into view and focuses its first field as soon as it is shown. */
@@ -61,7 +63,19 @@ export function DeclarationEditor(props: {
     const { document: valid } = parsed(changed);
     if (valid) setShown(valid);
   };
-  const change = (fields: object) => write(JSON.stringify({ ...shown, ...fields }, null, 2));
+  const base = useRef(props);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another version is a reason
+  useEffect(() => {
+    if (props.version === base.current.version) return;
+    if (document)
+      write(JSON.stringify(withChanges(props.document, base.current.document, document), null, 2));
+    base.current = props;
+  }, [props.version]);
+  const type = (changed: string) => {
+    action.forget();
+    write(changed);
+  };
+  const change = (fields: object) => type(JSON.stringify({ ...shown, ...fields }, null, 2));
   const [effect, setEffect] = useState<Effect | null>(null);
   const isShown = effect?.text === text;
   const editor = useRef<HTMLDivElement>(null);
@@ -80,7 +94,8 @@ export function DeclarationEditor(props: {
       if (tiles.affected + orphaned > 0) return setEffect({ text, tiles, orphaned, choice: tiles.default });
     }
     const address = isShown ? `${path}?tiles=${effect.choice}` : path;
-    await saveLayer(method, address, document, props.gridSets ?? [], props.version);
+    const saved = saveLayer(method, address, document, props.gridSets ?? [], props.version);
+    await (props.onStale ? saved.catch(reloadChanged(props.onStale)) : saved);
     goTo(addressOf('layers', document.name));
   };
   return (
@@ -111,7 +126,7 @@ export function DeclarationEditor(props: {
               spellCheck={false}
               value={text}
               aria-invalid={fault !== null}
-              onChange={({ target }) => write(target.value)}
+              onChange={({ target }) => type(target.value)}
             />
           </Field>
           <a className="small" href="docs/settings.html#layers" target="_blank" rel="noopener">
@@ -141,6 +156,13 @@ export function DeclarationEditor(props: {
       </Card>
     </div>
   );
+}
+
+/** The settings that were changed from `base` to `changed`, in another version. */
+function withChanges(other: Declaration, base: Declaration, changed: Declaration): Declaration {
+  const settings = Object.keys({ ...base, ...changed });
+  const own = settings.filter((name) => JSON.stringify(base[name]) !== JSON.stringify(changed[name]));
+  return { ...other, ...Object.fromEntries(own.map((name) => [name, changed[name]])) };
 }
 
 /** Lets the administrator choose what happens to cached tiles, which show the former declaration. */

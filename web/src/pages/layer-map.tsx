@@ -226,7 +226,7 @@ function useCoverage(
       get<Coverage>(`${address}&bounds=${view.bounds.join(',')}`, stop.signal).then(
         (coverage) => {
           setCoverage(coverage);
-          const content = JSON.stringify([coverage.bounds, coverage.runs]);
+          const content = JSON.stringify([address, coverage.bounds, coverage.runs]);
           if (content === drawn.current) return;
           drawn.current = content;
           map.showPicture(coveragePicture(coverage), coverage.bounds ?? []);

@@ -14,8 +14,8 @@ import {
 } from '../format.ts';
 import { Bar, Button, Card, Empty, Form, Input, Loaded, PageHead } from '../parts/basics.tsx';
 import { Gauge, Plot } from '../parts/plots.tsx';
-import { NoTasks, TaskLine, useAreaTexts, useHostFailures } from '../parts/task-parts.tsx';
-import { addressOf, goTo } from '../route.ts';
+import { failureName, NoTasks, TaskLine, useAreaTexts, useHostFailures } from '../parts/task-parts.tsx';
+import { addressOf, goWith } from '../route.ts';
 import { may, useCaller } from '../session.tsx';
 import { conditionsOf, FAILED_LATELY, isOver, searchOf, withTaskChanges } from '../task-filter.ts';
 import { TEXTS } from '../texts.ts';
@@ -108,7 +108,7 @@ function FirstRun() {
   return (
     <Card title={TEXTS.firstRun.title}>
       <p className="quiet">{TEXTS.firstRun.help}</p>
-      <Form className="row" onSubmit={() => goTo(addressOf('add', '', { url }))}>
+      <Form className="row" onSubmit={() => goWith(url, addressOf('add'))}>
         <Input
           label={TEXTS.firstRun.address}
           type="url"
@@ -333,8 +333,8 @@ function upstreamWarnings(hosts: Upstreams['upstreams']): readonly Warning[] {
   const failing = hosts.filter(({ state }) => /failing|probing/.test(state));
   return failing.map(({ host, lastFailure, waitingUntil }) => {
     const pause = waitingUntil ? fill(WORDS.warnUpstreamPaused, { until: momentText(waitingUntil) }) : '';
-    const text =
-      `${fill(WORDS.warnUpstream, { host, reason: lastFailure?.text ?? TEXTS.unknown })} ${pause}`.trim();
+    const reason = lastFailure ? failureName(lastFailure.reason) : TEXTS.unknown;
+    const text = `${fill(WORDS.warnUpstream, { host, reason })} ${pause}`.trim();
     return [text, WORDS.warnUpstreamDo, addressOf('upstreams')];
   });
 }

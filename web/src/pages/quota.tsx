@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
-import { type ApiResponse, fetchJson, Problem, problemFrom } from '../api/client.ts';
-import { type Resource, useAction, useApi, useResource } from '../api/use-resource.ts';
+import { type ApiResponse, fetchJson } from '../api/client.ts';
+import { type Resource, reloadChanged, useAction, useApi, useResource } from '../api/use-resource.ts';
 import { bytesText, fill, parametersText } from '../format.ts';
 import {
   ActionNotices,
@@ -156,16 +156,8 @@ function QuotaForm(props: { usage: Resource<Usage>; quota: Resource<Quota>; onSa
   const fields = tied(draft, change);
   const effects = effectsOf(draft, usage.data);
   const save = async () => {
-    try {
-      quota.replace(
-        await fetchJson<Quota>('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version }),
-      );
-    } catch (error) {
-      const { status, requestId } = problemFrom(error);
-      if (status !== 412) throw error;
-      quota.reload();
-      throw new Problem(WORDS.changedMeanwhile, status, requestId);
-    }
+    const put = fetchJson<Quota>('PUT', 'api/v1/quota', bodyOf(draft, changes), { version: quota.version });
+    quota.replace(await put.catch(reloadChanged(quota.reload)));
     // Keeps what the user has typed during the save.
     setChanges((now) => (now === changes ? {} : now));
     onSaved();

@@ -3,7 +3,7 @@ import { useAction, useApi } from '../api/use-resource.ts';
 import { agoText, countText, fill, momentText, rateText, timeText } from '../format.ts';
 import { ActionNotices, Bar, Button, Card, Facts, Loaded, PageHead } from '../parts/basics.tsx';
 import { ConfirmButton } from '../parts/dialog.tsx';
-import { LayerLinks } from '../parts/task-parts.tsx';
+import { failureName, LayerLinks } from '../parts/task-parts.tsx';
 import { may, mayWorkOn, useCaller } from '../session.tsx';
 import { TEXTS } from '../texts.ts';
 
@@ -32,7 +32,7 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
   const { limits, latency, budget, waiting, errors, waitingReason, pausedBy, pausedAt } = host;
   const waitingUntil = waitingReason === 'paused' ? null : host.waitingUntil;
   const failures = Object.entries(errors).map(([kind, count]) =>
-    fill(TEXTS.labelled, { label: kind.replace(/^status-/, 'HTTP '), value: countText(count) }),
+    fill(TEXTS.labelled, { label: failureName(kind), value: countText(count) }),
   );
   const reason = waitingReason && WORDS.reasons[waitingReason];
   const most = limits.ratePerSecond;
@@ -72,7 +72,7 @@ function Host({ host, onChanged }: { host: Upstream; onChanged: () => void }) {
             [WORDS.failingSince, host.failingSince && timeText(host.failingSince)],
             [
               WORDS.lastFailure,
-              host.lastFailure && `${host.lastFailure.text} (${agoText(host.lastFailure.at)})`,
+              host.lastFailure && `${failureName(host.lastFailure.reason)} (${agoText(host.lastFailure.at)})`,
             ],
             [WORDS.lastError, host.lastError && errorText(host.lastError)],
             [WORDS.layers, <LayerLinks key="layers" names={host.layers} />],
@@ -141,7 +141,7 @@ function isTriable({ waitingReason, state }: Upstream): boolean {
 
 function triedText({ state, lastFailure }: Upstream): string {
   if (state === 'healthy') return WORDS.answered;
-  return lastFailure ? fill(WORDS.stillFailing, { how: lastFailure.text }) : WORDS.notTried;
+  return lastFailure ? fill(WORDS.stillFailing, { how: failureName(lastFailure.reason) }) : WORDS.notTried;
 }
 
 type Upstream = ApiResponse<'GET /api/v1/upstreams'>['upstreams'][number];

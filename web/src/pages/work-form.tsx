@@ -84,7 +84,10 @@ export function WorkForm(props: WorkProps) {
   const drawn = useRef(plan.set);
   if (!isTyping) drawn.current = plan.set;
   // Applied to the current plan, because a drawing may be reported after the plan has changed.
-  const change = (changes: Partial<Plan>) => setPlan((now) => ({ ...now, ...changes }));
+  const change = (changes: Partial<Plan>) => {
+    action.forget();
+    setPlan((now) => ({ ...now, ...changes }));
+  };
   const read = readPlan(plan);
   // No request before the server has checked the parameter values.
   const request = fault === null && coverage.data !== null ? read.request : null;

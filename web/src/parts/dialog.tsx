@@ -78,6 +78,12 @@ export function paragraphs(texts: readonly (string | null)[]): ReactNode {
   return texts.map((text) => text !== null && <p key={text}>{text}</p>);
 }
 
+/** Returns a lost focus to an element, or to the page. */
+function keepFocus(element: HTMLElement | null): void {
+  if (document.activeElement !== document.body) return;
+  (element ?? document.getElementById('content'))?.focus({ preventScroll: true });
+}
+
 /** A button that asks before its action; `text` may be loaded first. */
 export function ConfirmButton(
   props: Omit<Question, 'children' | 'onClose'> & {
@@ -94,15 +100,27 @@ export function ConfirmButton(
 ) {
   const { action, label, disabled = false, kind = 'danger', text, onConfirm, children, ...question } = props;
   const [message, setMessage] = useState<ReactNode>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const wasConfirmed = useRef(false);
+  const { busy } = action;
+  // The work has disabled the button, and may remove it.
+  useEffect(() => {
+    if (wasConfirmed.current && !busy) keepFocus(button.current);
+  }, [busy]);
+  useEffect(() => () => void (wasConfirmed.current && keepFocus(null)), []);
+  const confirm = () => {
+    wasConfirmed.current = true;
+    return action.run(onConfirm);
+  };
   const ask = () =>
     typeof text === 'string' ? setMessage(text) : action.run(async () => setMessage(await text()));
   return (
     <>
-      <Button kind={kind} disabled={disabled || action.busy} aria-label={label} onClick={ask}>
+      <Button ref={button} kind={kind} disabled={disabled || busy} aria-label={label} onClick={ask}>
         {children ?? `${question.verb}…`}
       </Button>
       {message !== null && (
-        <Dialog {...question} onConfirm={() => action.run(onConfirm)} onClose={() => setMessage(null)}>
+        <Dialog {...question} onConfirm={confirm} onClose={() => setMessage(null)}>
           <div>{message}</div>
         </Dialog>
       )}
